@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from labeler.errors import LabelerError as LabelerError
     from labeler.evaluation.correct import correct as correct
     from labeler.evaluation.evaluate import evaluate as evaluate
+    from labeler.evaluation.evaluator import Evaluator as Evaluator
     from labeler.evaluation.leaderboard import leaderboard as leaderboard
     from labeler.evaluation.power import power as power
     from labeler.exchange.qrels import read_qrels as read_qrels
@@ -82,6 +83,7 @@ _PUBLIC = {
     "CascadeOptions": "lab.cascade:CascadeOptions",
     "Collection": "collection.layout:Collection",
     "Control": "models.session:Control",
+    "Evaluator": "evaluation.evaluator:Evaluator",
     "ExportOptions": "collection.export:ExportOptions",
     "GenerateOptions": "queries.generate:GenerateOptions",
     "JudgeOptions": "judging.judge:JudgeOptions",

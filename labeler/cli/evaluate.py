@@ -301,13 +301,13 @@ def _shown(report: Report, flags: TableFlags, form: FormName, *, by: Sequence[st
     People see groups that gates alone asked for, too.
     """
 
-    tables = {table.name: table for table in report.tables()}
+    tables = {table.name: table for table in report.tables(scenarios=flags.scenarios)}
     for_people = FORMS[form].for_people
     measures = _compared(report, flags.compare)
     if measures is not None or not for_people:
         every = tuple(dict.fromkeys(c.measure for c in report.comparisons))
         compare = measures if measures is not None else every
-        tables |= {table.name: table for table in report.tables(compare)}
+        tables |= {table.name: table for table in report.tables(compare, scenarios=False)}
     shown = [report.query_table() if flags.per_query else tables["scores"]]
     if flags.comparisons or flags.compare or (for_people and not flags.per_query):
         shown += [tables["comparisons"]] if "comparisons" in tables else []

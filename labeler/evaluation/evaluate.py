@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from labeler.evaluation.groups import (
     grouping_of,
     scope_of,
 )
-from labeler.evaluation.holes import UnjudgedOfAllRuns, scenarios
+from labeler.evaluation.holes import UnjudgedOfAllRuns, UnjudgedOfRun
 from labeler.evaluation.inputs import (
     AnyQrels,
     AnyRuns,
@@ -57,14 +57,13 @@ from labeler.evaluation.scores import (
     COLORS,
     MEANS,
     NAMED,
+    Comparing,
     Comparison,
     Correction,
     RunScores,
     Weights,
     best,
     common_queries_finding,
-    compare_all_pairs,
-    compare_scores,
     counted,
     few_queries,
     for_both,
@@ -168,7 +167,7 @@ def report_on(
     findings += scope.findings
     scored, of_runs = score_runs(runs, pool, measures, options, scope.weights)
     findings += of_runs
-    between = compared(scored, measures[0], options, findings)
+    comparing = compared(scored, measures[0], options, findings)
     by: tuple[ByGroup, ...] = ()
     if grouping.by:
         by = grouped_by(scope, scored, options)
@@ -182,9 +181,9 @@ def report_on(
         pool.name,
         tuple(map(str, measures)),
         tuple(scored),
-        between.comparisons,
+        comparing,
         tuple(findings),
-        between.equivalences,
+        _equivalences(scored, comparing, options.margins),
         by,
         grouping.weights,
         pool.stale,
@@ -214,31 +213,22 @@ def score_runs(
     """
     scoring, is_open = options.scoring, options.scenarios and weights is None
     scored, findings = list[RunScores](), list[Finding]()
-    unjudged, held = UnjudgedOfAllRuns(pool.queries), []
+    of_all = UnjudgedOfAllRuns(pool.queries)
     with options.progress("runs scored") as advance:
         for number, (name, run) in enumerate(runs.items(), start=1):
-            ranked, facts = rank(run, pool, outside=is_open)
+            ranked, facts = rank(run, pool, outside=is_open and len(runs) > 1)
             findings += run_findings(name, pool, facts, scoring)
             ranked = counted(ranked, scoring, weights)
             weighting = None if weights is None else weights.of(ranked.queries)
-            scored.append(run_scores(name, ranked, measures, options, weighting))
-            findings += score_findings(name, scored[-1].scores)
-            if facts.outside is not None:  # `replace`: without what was derived for measures
-                held.append((replace(ranked), unjudged.add(facts.outside)))
+            of_run = run_scores(name, ranked, measures, options.seed, weighting)
+            if is_open:  # `replace`: without what was derived for measures
+                of_all.add(facts.outside)
+                unjudged = UnjudgedOfRun(replace(ranked), tuple(measures), facts.outside, of_all)
+                of_run = replace(of_run, unjudged=unjudged)
+            scored.append(of_run)
+            findings += score_findings(name, of_run.scores)
             advance(number, len(runs))
-    with options.progress("unjudged documents of runs") as advance:
-        for number, (ranked, own) in enumerate(held):
-            cases = scenarios(unjudged.with_others(ranked, own), measures)
-            scored[number] = replace(scored[number], scenarios=cases)
-            advance(number + 1, len(runs))
     return scored, findings
-
-
-class RunsCompared(NamedTuple):
-    """The runs against a baseline, and what margins show."""
-
-    comparisons: tuple[Comparison, ...] = ()
-    equivalences: tuple[Equivalence, ...] = ()
 
 
 def compared(
@@ -246,32 +236,34 @@ def compared(
     first: Measure,
     options: EvaluationOptions,
     findings: list[Finding],
-) -> RunsCompared:
+) -> Comparing | None:
     """All runs against the baseline: the one asked for, else the best by the first measure.
 
     Over the queries that all runs have. The best of the same scores is no baseline that was fixed
     beforehand: against it the tests allow for all pairs of runs.
     """
     if len(runs) < 2:
-        return RunsCompared()
+        return None
     scores = over_common_queries({run.name: run.scores for run in runs})
     queries = len(next(iter(scores.values())).queries)
     if queries < max(len(run.scores.queries) for run in runs):
         findings.append(common_queries_finding(queries))
     if not queries:
-        return RunsCompared()
+        return None
     findings += identical_findings(runs)
-    pairs = compare_all_pairs(scores, options.seed)
-    baseline = options.baseline or best(scores, first)
     correction: Correction = "hsd" if options.baseline is None else "holm"
-    mark = next(run.mark for run in runs if run.name == baseline)
+    return Comparing(scores, options.baseline or best(scores, first), correction, options.seed)
+
+
+def _equivalences(
+    runs: Sequence[RunScores], comparing: Comparing | None, margins: Mapping[str, float]
+) -> tuple[Equivalence, ...]:
+    """What the margins show of the runs, where there are some."""
+    if comparing is None or not margins:
+        return ()
+    mark = next(run.mark for run in runs if run.name == comparing.baseline)
     identical = [run.name for run in runs if run.mark == mark]
-    return RunsCompared(
-        tuple(compare_scores(scores, baseline, correction, options.seed, pairs)),
-        tuple(equivalences(scores, baseline, options.margins, identical))
-        if options.margins
-        else (),
-    )
+    return tuple(equivalences(comparing.scores, comparing.baseline, margins, identical))
 
 
 # The scores of some runs by one measure and one set of qrels, as power plans take them.
@@ -346,12 +338,20 @@ class Report(Result):
     qrels: str
     measures: tuple[str, ...]
     runs: tuple[RunScores, ...]
-    comparisons: tuple[Comparison, ...] = ()
+    comparing: Comparing | None = None
     findings: tuple[Finding, ...] = ()
     equivalences: tuple[Equivalence, ...] = ()
     by: tuple[ByGroup, ...] = ()
     weights: str = ""
     stale: int = 0
+
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """The runs against the baseline, by each measure that is a mean over queries."""
+        if self.comparing is None:
+            return ()
+        measures = self.comparing.measures
+        return tuple(each for measure in measures for each in self.comparing.by(measure))
 
     @property
     def ranked(self) -> list[RunScores]:
@@ -365,13 +365,20 @@ class Report(Result):
 
     def compared(self, measures: Sequence[str] | None = None) -> list[Comparison]:
         """The comparisons by some measures, else by the first that is a mean; best runs first."""
-        names = [c.measure for c in self.comparisons][:1] if measures is None else measures
+        if self.comparing is None:
+            return []
+        means = {str(measure): measure for measure in self.comparing.measures}
+        names = (
+            list(means)[:1] if measures is None else [name for name in measures if name in means]
+        )
         order = {run.name: number for number, run in enumerate(self.ranked)}
-        of = [c for name in names for c in self.comparisons if c.measure == name]
+        of = [comparison for name in names for comparison in self.comparing.by(means[name])]
         return sorted(of, key=lambda c: (names.index(c.measure), order[c.run]))
 
-    def tables(self, compare: Sequence[str] | None = None) -> list[Table]:
-        """The tables `scores`, `comparisons`, `equivalence` and `scenarios`.
+    def tables(
+        self, compare: Sequence[str] | None = None, *, scenarios: bool = True
+    ) -> list[Table]:
+        """The tables `scores`, `comparisons`, `equivalence` and, if asked for, `scenarios`.
 
         Those without a row are left out. Runs are compared by the measures of `compare`, by the
         first of them by default.
@@ -380,7 +387,7 @@ class Report(Result):
             score_table(self.ranked, self.measures),
             comparison_table(self.compared(compare)),
             *([equivalence_table(self.equivalences)] if self.equivalences else []),
-            scenario_table(self.ranked),
+            *([scenario_table(self.ranked)] if scenarios else []),
         ]
         return [table for table in tables if table.rows]
 
@@ -439,7 +446,7 @@ class Report(Result):
         return f"<Report by {short_name(self.qrels)}; {of}: {', '.join(best)}{more}>"
 
     def _repr_html_(self) -> str:
-        tables = [*self.tables()[:2], *self.group_tables()]
+        tables = [*self.tables(scenarios=False)[:2], *self.group_tables()]
         return notebook_html(tables, merged(self.findings), self.sentences)
 
 

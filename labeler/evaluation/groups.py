@@ -267,7 +267,7 @@ def _scores(
         mask: Flags = np.asarray(of == name, dtype=np.bool_)
         scores = run.scores.choose(mask)
         judged = run.shares.choose(mask).means()[share] if mask.any() else np.nan
-        means, ends = scores.means(), intervals(scores, options)
+        means, ends = scores.means(), intervals(scores, options.seed)
         for measure in scores.measures:
             is_defined = ~np.isnan(scores.of(measure))
             n, text = int(is_defined.sum()), str(measure)

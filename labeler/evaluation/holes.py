@@ -11,7 +11,8 @@ an end of what is possible.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,6 @@ from labeler.metrics.measures import (
 from labeler.metrics.rankings import Rankings
 from labeler.metrics.registry import Measure
 from labeler.metrics.scores import summed_up
-from labeler.trec.columns import Words
 
 Ends = tuple[Floats, Floats]
 Work = Callable[[Rankings, Measure, int], Ends]
@@ -316,43 +316,74 @@ def scenarios(
     neither scenario is a bound, because the ideal moves; see `bounds`. About `size` documents are
     worked on at a time.
     """
-    parts = [_of_block(block, measures) for block in r.blocks(r.documents, size)]
-    cases_by_measure = {}
-    for measure, cases in zip(measures, zip(*parts, strict=True), strict=True):
-        values = {name: np.concatenate([case[name] for case in cases]) for name in cases[0]}
-        means = {name: summed_up(measure, row) for name, row in values.items()}
-        cases_by_measure[str(measure)] = means
-    return cases_by_measure
+    blocks = [_Block(block) for block in r.blocks(r.documents, size)]
+    return {str(measure): _means(measure, blocks, _Block.cases) for measure in measures}
 
 
-def _of_block(r: Rankings, measures: Sequence[Measure]) -> list[dict[str, Floats]]:
-    """Of each measure, the values of each query in both scenarios, and at its ends."""
-    irrelevant = filled(r, 0) if any(map(_sees_holes, measures)) else r
-    top = filled(r, r.max_grade)
-    rows = []
-    for measure in measures:
-        worst = measure.per_query(irrelevant if _sees_holes(measure) else r)
-        best = measure.per_query(top)
-        cases = {"unjudged_irrelevant": worst, "unjudged_top": best}
-        rows.append(cases | _ends(measure, r, worst, best) | _residual(measure, r))
-    return rows
+def ends_of(r: Rankings, measure: Measure, size: int = DOCUMENTS) -> dict[str, float]:
+    """The mean ends of one measure, `low` and `high`; empty where none are known."""
+    return _means(measure, [_Block(block) for block in r.blocks(r.documents, size)], _Block.ends)
 
 
-def _ends(measure: Measure, r: Rankings, worst: Floats, best: Floats) -> dict[str, Floats]:
-    """The bounds for each query, from its values in the two scenarios where these are bounds.
+def _means(
+    measure: Measure,
+    blocks: Sequence[_Block],
+    cases: Callable[[_Block, Measure], dict[str, Floats]],
+) -> dict[str, float]:
+    """What the queries of all blocks are summed up to, in each case."""
+    parts = [cases(block, measure) for block in blocks]
+    values = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return {name: summed_up(measure, row) for name, row in values.items()}
 
-    Where no grade, or every grade, makes an unjudged document relevant, both scenarios are one.
-    """
-    if measure.judged_only or measure.name not in RISING | BOUND_FUNCTIONS.keys():
-        return {}
-    low, high = worst, best
-    if measure.name == "RBP":  # what stands below the last retrieved document may count, too
-        last = np.inf if measure.cutoff is None else float(measure.cutoff)
-        p = _persistence(measure)
-        high = best + (p ** np.minimum(r.retrieved, last).astype(np.float64) - p**last)
-    elif measure.name in BOUND_FUNCTIONS and 0 < level_of(measure) <= r.max_grade:
-        low, high = bounds(measure, r)
-    return {"low": low, "high": high}
+
+class _Block:
+    """Rankings of some queries, and what other grades would make of them once that is asked."""
+
+    def __init__(self, r: Rankings) -> None:
+        self.r = r
+
+    @cached_property
+    def irrelevant(self) -> Rankings:
+        """All unjudged documents of grade 0."""
+        return filled(self.r, 0)
+
+    @cached_property
+    def top(self) -> Rankings:
+        """All unjudged documents of top grade."""
+        return filled(self.r, self.r.max_grade)
+
+    def cases(self, measure: Measure) -> dict[str, Floats]:
+        """The values of each query in both scenarios, and at its ends."""
+        cases = {"unjudged_irrelevant": self._worst(measure), "unjudged_top": self._best(measure)}
+        return cases | self.ends(measure) | _residual(measure, self.r)
+
+    def _worst(self, measure: Measure) -> Floats:
+        return measure.per_query(self.irrelevant if _sees_holes(measure) else self.r)
+
+    def _best(self, measure: Measure) -> Floats:
+        return measure.per_query(self.top)
+
+    def ends(self, measure: Measure) -> dict[str, Floats]:
+        """The bounds for each query; the values in the two scenarios, where these are bounds.
+
+        Where no grade, or every grade, makes an unjudged document relevant, both scenarios are one.
+        """
+        if not has_ends(measure):
+            return {}
+        r = self.r
+        if measure.name in BOUND_FUNCTIONS and 0 < level_of(measure) <= r.max_grade:
+            return dict(zip(("low", "high"), bounds(measure, r), strict=True))
+        low, high = self._worst(measure), self._best(measure)
+        if measure.name == "RBP":  # what stands below the last retrieved document may count, too
+            last = np.inf if measure.cutoff is None else float(measure.cutoff)
+            p = _persistence(measure)
+            high = high + (p ** np.minimum(r.retrieved, last).astype(np.float64) - p**last)
+        return {"low": low, "high": high}
+
+
+def has_ends(measure: Measure) -> bool:
+    """Whether the least and the most that a measure can be are known."""
+    return not measure.judged_only and measure.name in RISING | BOUND_FUNCTIONS.keys()
 
 
 def _sees_holes(measure: Measure) -> bool:
@@ -382,33 +413,62 @@ def _persistence(measure: Measure) -> float:
 
 
 class UnjudgedOfAllRuns:
-    """Counts, for each query of the qrels, the unjudged documents of all runs added so far."""
+    """The documents of all runs added that stand outside the qrels, whose `queries` they are."""
 
     def __init__(self, queries: Sequence[str]) -> None:
-        self._number = {query: index for index, query in enumerate(queries)}
-        self._marks: Words = np.zeros(0, dtype=np.uint64)
-        self.total = np.zeros(len(queries), dtype=np.int64)
+        self.queries = queries
+        self._of_runs: list[Outside] = []
 
-    def add(self, outside: Outside) -> Integers:
-        """The documents of one more run that stand outside the qrels; their number by query."""
-        at = np.searchsorted(self._marks, outside.mark)
-        is_new = np.append(self._marks, np.uint64(0))[at] != outside.mark  # 0: after the last
-        # of two sorted stretches a stable sort makes one in one go
-        more = [self._marks, np.sort(outside.mark[is_new])]
-        self._marks = np.sort(np.concatenate(more), kind="stable")
-        self.total += np.bincount(outside.query[is_new], minlength=len(self.total))
-        return np.bincount(outside.query, minlength=len(self.total))
+    def add(self, outside: Outside | None) -> None:
+        """Those of one more run; of a single run none are needed."""
+        if outside is not None:
+            self._of_runs.append(outside)
 
-    def with_others(self, ranked: Rankings, own: Integers) -> Rankings:
-        """A run's rankings with the documents of other runs in their pool, not judged.
+    @cached_property
+    def number(self) -> dict[str, int]:
+        """The place of each query of the qrels."""
+        return {query: index for index, query in enumerate(self.queries)}
 
-        `own` are how many documents of its own stand outside the qrels, by query of the qrels.
-        """
-        index = np.array([self._number[query] for query in ranked.queries], dtype=np.int64)
-        others: Integers = (self.total - own)[index]
+    @cached_property
+    def total(self) -> Integers:
+        """How many there are of each query, those of several runs counted once."""
+        return Outside.of_all(self._of_runs).by_query(len(self.queries))
+
+
+@dataclass(frozen=True, eq=False)
+class UnjudgedOfRun:
+    """What the unjudged documents of one run leave open, worked out once it is asked for.
+
+    `outside` are its documents outside the qrels, `None` where no other run is beside it.
+    """
+
+    ranked: Rankings
+    measures: tuple[Measure, ...]
+    outside: Outside | None
+    of_all: UnjudgedOfAllRuns
+
+    @cached_property
+    def candidates(self) -> Rankings:
+        """The rankings, with the documents of other runs in their pool, not judged."""
+        ranked = self.ranked
+        if self.outside is None:
+            return ranked
+        own = self.outside.by_query(len(self.of_all.queries))
+        index = np.array([self.of_all.number[query] for query in ranked.queries], dtype=np.int64)
+        others: Integers = (self.of_all.total - own)[index]
         if not others.any():
             return ranked
         query = np.concatenate([ranked.pool_query, np.repeat(np.arange(ranked.n), others)])
         grade = np.concatenate([ranked.pool_grade, np.full(int(others.sum()), -1)])
         order = np.lexsort((-grade, query))
         return replace(ranked, pool_query=query[order], pool_grade=grade[order])
+
+    @cached_property
+    def scenarios(self) -> dict[str, dict[str, float]]:
+        """The scenarios by measure."""
+        return scenarios(self.candidates, self.measures)
+
+    def first_ends(self) -> tuple[Measure, dict[str, float]] | None:
+        """The first measure whose ends are known, and these."""
+        measure = next(filter(has_ends, self.measures), None)
+        return None if measure is None else (measure, ends_of(self.candidates, measure))

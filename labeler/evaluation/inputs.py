@@ -140,7 +140,7 @@ def runs_from(runs: AnyRuns | None, qrels: AnyQrels) -> RunsByName:
         against = f" against {qrels}" if isinstance(qrels, str | os.PathLike) else ""
         raise Misuse(f"no run to score{against}", parameter="runs")
     if isinstance(runs, Mapping) and not _is_run(runs):
-        return {name: _run(run, name) for name, run in runs.items()}
+        return {name: run_of(run, name) for name, run in runs.items()}
     return _by_name([*_with_those_of_folders(_listed(runs))])
 
 
@@ -186,11 +186,11 @@ def _by_name(runs: Sequence[Any]) -> RunsByName:
         if name in runs_by_name:
             first, second = runs_by_name[name], run
             raise Misuse(f"{first} and {second} are both the run {name!r}; rename one")
-        runs_by_name[name] = _run(run, name)
+        runs_by_name[name] = run_of(run, name)
     return runs_by_name
 
 
-def _run(run: Source, name: str) -> Path | PairColumns[float]:
+def run_of(run: Source, name: str) -> Path | PairColumns[float]:
     """A run's file, or its scores where a program holds them."""
     if isinstance(run, str | os.PathLike):
         return Path(run)

@@ -6,13 +6,15 @@ import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from labeler.arrays import Floats
 from labeler.errors import BadInput
-from labeler.evaluation.options import EvaluationOptions, Scoring
+from labeler.evaluation.holes import UnjudgedOfRun
+from labeler.evaluation.options import Scoring
 from labeler.messages import count_of, no_query_in_common
 from labeler.metrics import Rankings, score
 from labeler.metrics.judged import Facts, JudgedPairs
@@ -31,7 +33,6 @@ from labeler.stats.means import (
     weighted_mean,
 )
 from labeler.stats.significance import (
-    AllPairs,
     holm,
     randomised_hsd,
     randomization_test,
@@ -170,59 +171,73 @@ def difference_interval(measure: Measure, values: Floats, seed: int) -> tuple[fl
     return paired_interval(values, most_difference(measure), seed) or UNDEFINED
 
 
-def compare_all_pairs(runs: Mapping[str, Scores], seed: int = 0) -> dict[str, AllPairs]:
-    """The randomised HSD test of the runs, over the same queries, by each measure that is a mean.
+@dataclass(frozen=True, eq=False)
+class Comparing:
+    """Runs over the same queries, compared with a baseline by a measure once that is asked for."""
 
-    After Carterette (2012), ACM TOIS 30(1).
-    """
-    measures = next(iter(runs.values())).measures
-    return {
-        str(measure): randomised_hsd(np.array([weighed(s, measure) for s in runs.values()]), seed)
-        for measure in measures
-        if measure.definition.summary in MEANS
-    }
+    scores: Mapping[str, Scores]
+    baseline: str
+    correction: Correction
+    seed: int
 
+    @cached_property
+    def measures(self) -> list[Measure]:
+        """The measures that are means over queries."""
+        measures = self.scores[self.baseline].measures
+        return [measure for measure in measures if measure.definition.summary in MEANS]
 
-def compare_scores(
-    runs: Mapping[str, Scores],
-    baseline: str,
-    correction: Correction = "holm",
-    seed: int = 0,
-    pairs: Mapping[str, AllPairs] | None = None,
-) -> list[Comparison]:
-    """Every other run against the baseline, by every measure that is a mean over queries.
+    @cached_property
+    def _held(self) -> dict[Measure, list[Comparison]]:
+        """What was asked for so far."""
+        return {}
 
-    Holm's correction is for a baseline that was named beforehand, `hsd` for the best of the same
-    scores. `pairs` are the tests of all pairs of these runs by each measure, where they are made.
-    """
-    names = [name for name in runs if name != baseline]
-    tests = compare_all_pairs(runs, seed) if pairs is None else pairs
-    comparisons: list[Comparison] = []
-    for measure in runs[baseline].measures if names else ():
-        if measure.definition.summary not in MEANS:
-            continue
-        base = weighed(runs[baseline], measure)
-        differences = np.array([weighed(runs[name], measure) - base for name in names])
+    def by(self, measure: Measure) -> list[Comparison]:
+        """Every other run against the baseline."""
+        if measure not in self._held:
+            self._held[measure] = self._by(measure)
+        return self._held[measure]
+
+    def _by(self, measure: Measure) -> list[Comparison]:
+        """After Carterette (2012), ACM TOIS 30(1), where the correction is for all pairs."""
+        rows = {name: weighed(scores, measure) for name, scores in self.scores.items()}
+        names = [name for name in rows if name != self.baseline]
+        if not names:
+            return []
         hsd = None
-        if correction == "hsd":
-            index = [*runs].index(baseline)
-            hsd = np.delete(tests[str(measure)].p[index], index)
-        chances = zip(*_chances(differences, hsd, seed), strict=True)
+        if self.correction == "hsd":
+            index = [*rows].index(self.baseline)
+            of_all = randomised_hsd(np.array([*rows.values()]), self.seed)
+            hsd = np.delete(of_all.p[index], index)
+        differences = np.array([rows[name] - rows[self.baseline] for name in names])
+        comparisons = []
+        chances = zip(*_chances(differences, hsd, self.seed), strict=True)
         for name, (p, p_corrected, attainable) in zip(names, chances, strict=True):
-            figures = _figures(measure, runs[name], runs[baseline], seed)
+            figures = _figures(measure, self.scores[name], self.scores[self.baseline], self.seed)
             comparisons.append(
                 Comparison(
                     name,
-                    baseline,
+                    self.baseline,
                     str(measure),
                     *figures,
                     float(p),
                     float(p_corrected),
-                    correction,
+                    self.correction,
                     float(attainable),
                 )
             )
-    return comparisons
+        return comparisons
+
+
+def compare_scores(
+    runs: Mapping[str, Scores], baseline: str, correction: Correction = "holm", seed: int = 0
+) -> list[Comparison]:
+    """Every other run against the baseline, by every measure that is a mean over queries.
+
+    Holm's correction is for a baseline that was named beforehand, `hsd` for the best of the same
+    scores.
+    """
+    comparing = Comparing(runs, baseline, correction, seed)
+    return [comparison for measure in comparing.measures for comparison in comparing.by(measure)]
 
 
 def _figures(
@@ -297,16 +312,26 @@ class RunScores:
     """One run's scores with their intervals, and what unjudged documents leave open.
 
     Runs with one and the same `mark` rank documents of the same grades alike in every query.
-    `shares` are those judged of each query.
+    `shares` are those judged of each query; `unjudged` is `None` where nobody asks for scenarios.
     """
 
     name: str
     scores: Scores
-    intervals: dict[str, tuple[float, float]]
+    seed: int
     judged: dict[str, float]
-    scenarios: dict[str, dict[str, float]]
     mark: str
     shares: Scores
+    unjudged: UnjudgedOfRun | None = None
+
+    @cached_property
+    def intervals(self) -> dict[str, tuple[float, float]]:
+        """The interval of each mean, by measure."""
+        return intervals(self.scores, self.seed)
+
+    @property
+    def scenarios(self) -> dict[str, dict[str, float]]:
+        """By measure, its mean if all unjudged documents were irrelevant, or of top grade."""
+        return {} if self.unjudged is None else self.unjudged.scenarios
 
     def means(self) -> dict[str, Interval]:
         """Measure to its value with the interval."""
@@ -334,16 +359,15 @@ def run_scores(
     name: str,
     ranked: Rankings,
     measures: Sequence[Measure],
-    options: EvaluationOptions,
+    seed: int,
     weighting: Weighting | None = None,
 ) -> RunScores:
-    """One run's scores, their intervals and the shares judged; without scenarios."""
+    """One run's scores and the shares judged; without scenarios."""
     scores = replace(score(ranked, measures), weighting=weighting)
     cutoffs = sorted({m.cutoff for m in measures if isinstance(m.cutoff, int)}) or [10]
     shares = score(ranked, [parse(f"Judged@{cutoff}") for cutoff in cutoffs])
     shares = replace(shares, weighting=weighting)
-    ends = intervals(scores, options)
-    return RunScores(name, scores, ends, shares.means(), {}, _mark(ranked), shares)
+    return RunScores(name, scores, seed, shares.means(), _mark(ranked), shares)
 
 
 def _mark(ranked: Rankings) -> str:
@@ -355,11 +379,11 @@ def _mark(ranked: Rankings) -> str:
     return digest.hexdigest()
 
 
-def intervals(scores: Scores, options: EvaluationOptions) -> dict[str, tuple[float, float]]:
+def intervals(scores: Scores, seed: int) -> dict[str, tuple[float, float]]:
     """The 95 % interval over queries of each mean; `nan` for sums and where nothing is defined."""
     rows = zip(scores.measures, scores.values, strict=True)
     return {
-        str(measure): summary_interval(measure, row, options.seed, scores.weighting)
+        str(measure): summary_interval(measure, row, seed, scores.weighting)
         for measure, row in rows
     }
 
@@ -559,8 +583,8 @@ def hole_findings(runs: Sequence[RunScores]) -> list[Finding]:
     """Of the run that is judged least: what its unjudged documents could do to a score."""
     run = min(runs, key=lambda run: next(iter(run.judged.values())))
     share_name, share = next(iter(run.judged.items()))
-    bounded = next((item for item in run.scenarios.items() if "low" in item[1]), None)
-    if bounded is None or not share < WELL_JUDGED:
+    bounded = run.unjudged.first_ends() if run.unjudged and share < WELL_JUDGED else None
+    if bounded is None:
         return []
     measure, case = bounded
     ends = f"{case['low']:.3f} to {case['high']:.3f}"

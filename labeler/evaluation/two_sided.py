@@ -10,7 +10,7 @@ were they left in, both sides would give them 0, and look more alike for it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,7 +27,8 @@ from labeler.report.table import Cell, Column, Interval, Row, Table, shown
 from labeler.stats.correlation import Correlation
 from labeler.stats.significance import Decisions
 from labeler.stats.student import SIGNIFICANT
-from labeler.trec.pairs import PairColumns
+from labeler.trec.columns import Small
+from labeler.trec.pairs import PairColumns, joined_pairs
 
 FEW = 0.05
 """Pairs of one side alone that are a smaller share of those of both are taken out alone."""
@@ -98,46 +99,43 @@ def two_qrels(
 
     `tops` are the top grades of the scales, the largest grades where they are not known.
     """
-    queries = sorted(q for q in first.keys() & second.keys() if first[q] and second[q])
-    code_of: dict[tuple[int, int], int] = {}
-    coded: dict[str, dict[str, int]] = {}
-    for query in queries:
-        ours, theirs = first[query], second[query]
-        coded[query] = {
-            d: code_of.setdefault((ours.get(d, _ABSENT), theirs.get(d, _ABSENT)), len(code_of))
-            for d in {**ours, **theirs}
-        }
-    grades = np.array([*code_of], dtype=np.int64).reshape(-1, 2).T
-    counts, shared_queries = _counted(coded, grades)
-    if not counts.same:
-        coded = {query: coded[query] for query in shared_queries}
-    if not coded:
+    sides = [PairColumns.of(qrels, np.int32) for qrels in (first, second)]
+    common = {query for query in first.keys() & second.keys() if first[query] and second[query]}
+    sides = [side.keep(np.isin(side.query, _places(side, common))) for side in sides]
+    joined = joined_pairs(sides)
+    pair_grades = np.stack(
+        [joined.values(i, side.value.astype(np.int64), _ABSENT) for i, side in enumerate(sides)]
+    )
+    grades, code = np.unique(pair_grades, axis=1, return_inverse=True)
+    counts, is_shared = _counted(pair_grades, joined.query)
+    coded: PairColumns[int] = PairColumns(
+        joined.queries,
+        np.searchsorted(joined.query, np.arange(len(joined.queries) + 1)),
+        joined.documents,
+        joined.document,
+        code.ravel(),
+    )
+    coded = coded if counts.same else coded.keep(is_shared)
+    if not coded.size:
         return None
     limits = [
-        top_grade(np.array([g for q in queries for g in qrels[q].values()])) if top is None else top
-        for qrels, top in zip((first, second), tops, strict=True)
+        top_grade(side.value) if top is None else top for side, top in zip(sides, tops, strict=True)
     ]
-    return TwoQrels(
-        JudgedPairs.of(PairColumns.of(coded, np.int32), name),
-        grades,
-        (limits[0], limits[1]),
-        counts,
-    )
+    return TwoQrels(JudgedPairs.of(coded, name), grades, (limits[0], limits[1]), counts)
 
 
-def _counted(coded: Qrels, grades: Integers) -> tuple[PairCounts, list[str]]:
-    """The pairs by who judged them, and the queries of which both judged some."""
-    first, second = (grades >= 0).tolist()
-    both, first_only, second_only, queries = 0, 0, 0, []
-    for query, row in coded.items():
-        before = both
-        for code in row.values():
-            both += first[code] and second[code]
-            first_only += first[code] and not second[code]
-            second_only += second[code] and not first[code]
-        if both > before:
-            queries.append(query)
-    return PairCounts(both, first_only, second_only), queries
+def _places(side: PairColumns[int], queries: Collection[str]) -> list[int]:
+    """Where a set has some queries."""
+    return [place for query, place in side.place_of_query.items() if query in queries]
+
+
+def _counted(grades: Integers, query: Small) -> tuple[PairCounts, Flags]:
+    """The pairs by who judged them; and which are of queries of which both judged some."""
+    first, second = grades >= 0
+    both = first & second
+    counts = both.sum(), (first & ~second).sum(), (second & ~first).sum()
+    is_shared: Flags = np.isin(query, query[both])
+    return PairCounts(*map(int, counts)), is_shared
 
 
 def _without(ranked: Rankings, out: Flags) -> Rankings:

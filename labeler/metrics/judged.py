@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,7 +16,7 @@ from labeler.arrays import Flags, Floats, Integers
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput
 from labeler.metrics.rankings import Rankings, ordinals, top_grade
-from labeler.trec.columns import Irregular, Small, Words, hashed, mixed, widened
+from labeler.trec.columns import Irregular, Keys, Words, hashed, mixed, widened
 from labeler.trec.index import RUN, Batch, Scattered, batches, in_order, indexed, streamed
 from labeler.trec.memory import as_qrels, as_run
 from labeler.trec.pairs import PairColumns
@@ -33,8 +33,7 @@ class JudgedPairs:
     queries: tuple[str, ...]
     query: Integers
     grade: Integers
-    documents: Words
-    """The words of each document's id, as `Keys` has them."""
+    documents: Keys
     name: str = "the qrels"
     """What messages call them."""
     stale: int = 0
@@ -53,8 +52,8 @@ class JudgedPairs:
         # the query and the grade of a pair as one number: sorted by it, best grades come first
         top, least = int(np.max(grade, initial=0)), int(np.min(grade, initial=0))
         order = np.argsort(query * (top - least + 1) + top - grade, kind="stable")
-        words = qrels.document_keys.words[qrels.document[order]]
-        return cls(tuple(names), query[order], grade[order], words, name, stale)
+        documents = qrels.document_keys.take(qrels.document[order])
+        return cls(tuple(names), query[order], grade[order], documents, name, stale)
 
     @cached_property
     def number(self) -> dict[bytes, int]:
@@ -101,10 +100,25 @@ def rankings(qrels: Qrels, run: Run, max_grade: int | None = None) -> Rankings:
 
 
 class Outside(NamedTuple):
-    """A run's documents outside the qrels: their queries, and a 64-bit mark of query and id."""
+    """A run's documents outside the qrels, each as a 64-bit mark of its query and its id.
 
-    query: Small
-    mark: Words
+    The highest `bits` of a mark are the query's place in the qrels.
+    """
+
+    marks: Words
+    bits: int
+
+    def by_query(self, queries: int) -> Integers:
+        """How many marks each of so many queries has."""
+        return np.bincount(
+            (self.marks >> np.uint64(64 - self.bits)).view(np.int64), minlength=queries
+        )
+
+    @classmethod
+    def of_all(cls, runs: Sequence[Outside]) -> Outside:
+        """The marks of several runs, each once."""
+        marks = np.sort(np.concatenate([run.marks for run in runs]))
+        return cls(marks[np.append(True, marks[1:] != marks[:-1])[: len(marks)]], runs[0].bits)
 
 
 SOME = 1000
@@ -127,10 +141,10 @@ class Facts:
 def _ranked(parts: Iterable[Batch], pool: JudgedPairs, *, outside: bool) -> tuple[Rankings, Facts]:
     facts = Facts()
     n = len(pool.queries)
-    gathered: list[Outside] | None = [] if outside else None
+    gathered: list[Words] | None = [] if outside else None
     placed = [_placed(lines, pool, facts, gathered) for lines in parts]
     if gathered is not None:
-        facts.outside = Outside(*map(np.concatenate, zip(*gathered, strict=True)))
+        facts.outside = Outside(np.concatenate(gathered), _bits(pool))
     retrieved = np.zeros(n, dtype=np.int64)
     for part in placed:
         retrieved[part.pop("queries")] = part.pop("retrieved")
@@ -148,7 +162,7 @@ def _ranked(parts: Iterable[Batch], pool: JudgedPairs, *, outside: bool) -> tupl
 
 
 def _placed(
-    lines: Batch, pool: JudgedPairs, facts: Facts, gathered: list[Outside] | None
+    lines: Batch, pool: JudgedPairs, facts: Facts, gathered: list[Words] | None
 ) -> dict[str, Any]:
     """The documents of the pool in some lines of a run, as columns by query and rank.
 
@@ -174,8 +188,9 @@ def _placed(
     if gathered is not None:
         is_outside = in_pool[lines.query]
         is_outside[hits] = False
-        of = pool_query[lines.query[is_outside]].astype(np.int32)
-        gathered.append(Outside(of, lines.documents.hashes[is_outside] + mixed(of)))
+        bits = np.uint64(_bits(pool))
+        of = pool_query[lines.query[is_outside]].astype(np.uint64) << np.uint64(64) - bits
+        gathered.append(lines.documents.hashes[is_outside] >> bits | of)
     return {
         "queries": pool_query[in_pool],
         "retrieved": sizes[in_pool],
@@ -184,6 +199,11 @@ def _placed(
         "grade": pool.grade[pairs][sort],
         "score": lines.score[hits][sort],
     }
+
+
+def _bits(pool: JudgedPairs) -> int:
+    """How many bits hold the place of any query."""
+    return max(len(pool.queries) - 1, 1).bit_length()
 
 
 def tied_pairs(group: Integers, score: Floats) -> int:
@@ -224,29 +244,30 @@ def _matches(lines: Batch, pool: JudgedPairs, pool_query: Integers) -> tuple[Int
     Pairs are told apart by a 64-bit mark of each. Where two of them have one, others are made.
     """
     queries = np.flatnonzero(pool_query >= 0)
-    sizes = pool.starts[pool_query[queries] + 1] - pool.starts[pool_query[queries]]
-    owner = np.repeat(np.arange(len(queries)), sizes)
-    judged = ordinals(owner) + pool.starts[pool_query[queries]][owner]
+    firsts = pool.starts[pool_query[queries]]
+    owner = np.repeat(np.arange(len(queries)), pool.starts[pool_query[queries] + 1] - firsts)
+    judged = ordinals(owner) + firsts[owner]
+    words, pool_words = lines.documents.words, pool.documents.words[judged]
     of_lines, of_pool = mixed(lines.query), mixed(queries[owner])
-    words, pool_words = lines.documents.words, pool.documents[judged]
-    for salt in count():
-        marks = (hashed(words, salt) if salt else lines.documents.hashes) + of_lines
-        pool_marks = hashed(pool_words, salt) + of_pool
-        if not _is_ambiguous(lines, marks):
-            hits, at = _matched(marks, pool_marks)
-            if _same(words[hits], pool_words[at]).all():
-                return hits, judged[at]
+    hashes, pool_hashes = lines.documents.hashes, pool.documents.hashes[judged]
+    for salt in count(1):
+        order = np.argsort(hashes + of_lines)
+        marks, pool_marks = (hashes + of_lines)[order], pool_hashes + of_pool
+        at = np.minimum(np.searchsorted(marks, pool_marks), max(len(marks) - 1, 0))
+        hits = np.flatnonzero(marks[at] == pool_marks) if len(marks) else at[:0]
+        chosen = order[at[hits]]
+        if not _is_ambiguous(lines, order, marks) and _same(words[chosen], pool_words[hits]).all():
+            return chosen, judged[hits]
+        hashes, pool_hashes = hashed(words, salt), hashed(pool_words, salt)
     raise AssertionError
 
 
-def _is_ambiguous(lines: Batch, marks: Words) -> bool:
-    """Whether two pairs have one mark; `BadInput` where they are one pair."""
-    ordered = np.sort(marks)
-    if not (ordered[1:] == ordered[:-1]).any():
+def _is_ambiguous(lines: Batch, order: Integers, marks: Words) -> bool:
+    """Whether two pairs have one of the ordered marks; `BadInput` where they are one pair."""
+    alike = np.flatnonzero(marks[1:] == marks[:-1])
+    if not len(alike):
         return False
-    order = np.argsort(marks, kind="stable")
-    alike = np.flatnonzero(marks[order][1:] == marks[order][:-1])
-    first, second = order[alike], order[alike + 1]
+    first, second = np.sort([order[alike], order[alike + 1]], axis=0)
     words, query = lines.documents.words, lines.query
     again = (query[first] == query[second]) & _same(words[first], words[second])
     if again.any():
@@ -261,26 +282,3 @@ def _same(first: Words, second: Words) -> Flags:
     width = max(first.shape[1], second.shape[1])
     same: Flags = (widened(first, width) == widened(second, width)).all(axis=1)
     return same
-
-
-def _matched(marks: Words, judged: Words) -> tuple[Integers, Integers]:
-    """The places of the marks that are among `judged`, and where there."""
-    order = np.argsort(judged)
-    candidates = _candidates(marks, judged)
-    at = np.searchsorted(judged, marks[candidates], sorter=order)
-    at = order[np.minimum(at, len(order) - 1)] if len(order) else at
-    is_hit = judged[at] == marks[candidates] if len(order) else np.zeros(len(at), dtype=np.bool_)
-    return candidates[is_hit], at[is_hit]
-
-
-def _candidates(marks: Words, judged: Words) -> Integers:
-    """The indices of the marks that may be among `judged`: all that are, and few others.
-
-    A table of bits says which values the first bits of `judged` have; 16 to 32 times as many bits
-    as marks let one in 16 or fewer of the others through.
-    """
-    bits = max(12, len(judged).bit_length() + 4)
-    shift = np.uint64(64 - bits)
-    table = np.zeros(1 << bits, dtype=np.bool_)
-    table[judged >> shift] = True
-    return np.flatnonzero(table[marks >> shift])
