@@ -148,24 +148,57 @@ def run_tool(tool: str, stem: Path) -> None:
 
 
 def dicts(stem: Path) -> dict[str, float]:
-    """CPU seconds of the library call on dicts, and of pytrec_eval with its parsing of them."""
+    """CPU seconds of the library's calls on dicts, and of pytrec_eval with its parsing of them."""
     import pytrec_eval
 
+    import labeler
     from labeler.metrics import evaluate
     from labeler.trec.qrels import read_qrels
     from labeler.trec.runs import read_run
 
-    qrels, run = read_qrels(stem.with_suffix(".qrels")), read_run(stem.with_suffix(".trec"))
-    found = {}
-    for name, call in {
-        "labeler": lambda: evaluate(qrels, run, MEASURES).means(),
+    qrels = read_qrels(stem.with_suffix(".qrels")).as_dict()
+    run = read_run(stem.with_suffix(".trec")).as_dict()
+    evaluator = labeler.Evaluator(qrels, MEASURES)
+    calls = {
+        "labeler.metrics.evaluate": lambda: evaluate(qrels, run, MEASURES).means(),
+        "labeler.evaluate": lambda: labeler.evaluate(qrels, {"run": run}, MEASURES),
+        "labeler.Evaluator": lambda: evaluator.score(run).means(),
         "pytrec_eval": lambda: pytrec_eval.RelevanceEvaluator(qrels, PYTREC_EVAL).evaluate(run),
-    }.items():
-        call()
+    }
+    return {name: least(call) for name, call in calls.items()}
+
+
+def least(call: Callable[[], object], times: int = 3) -> float:
+    """The CPU seconds of a call, the least of several."""
+    took = []
+    for _ in range(times):
         started = time.process_time()
         call()
-        found[name] = time.process_time() - started
-    return found
+        took.append(time.process_time() - started)
+    return min(took)
+
+
+def frames(stem: Path) -> dict[str, float]:
+    """CPU seconds of `labeler.evaluate` on DataFrames, and of ir_measures on the same."""
+    import ir_measures
+
+    import labeler
+    from labeler.trec.qrels import read_qrels
+    from labeler.trec.runs import read_run
+
+    qrels = read_qrels(stem.with_suffix(".qrels")).frame()
+    run = read_run(stem.with_suffix(".trec")).frame("score")
+    measures = [ir_measures.parse_measure(name) for name in MEASURES]
+    return {
+        "labeler.evaluate": least(lambda: labeler.evaluate(qrels, run, MEASURES)),
+        "ir_measures": least(lambda: ir_measures.calc_aggregate(measures, qrels, run)),
+    }
+
+
+def in_words(times: dict[str, float]) -> str:
+    """Seconds of each, and their shares of the last one's."""
+    *_, peer = times.values()
+    return ", ".join(f"{name} {took:.3f} s ({took / peer:.2f})" for name, took in times.items())
 
 
 def command_cpu(stem: Path) -> float:
@@ -208,11 +241,10 @@ def report(folder: Path, queries: int, tools: list[str]) -> None:
     print(f"\n{queries} queries, scores of one decimal, so that most tie: {columns}")
     compare(write_files(folder, queries, 1), [tool for tool in tools if tool in TIES_AS_TREC_EVAL])
     for decimals in (4, 1):
-        small = dicts(write_files(folder, min(queries, 1000), decimals))
-        share = small["labeler"] / small["pytrec_eval"]
-        times = ", ".join(f"{tool} {seconds:.3f} s" for tool, seconds in small.items())
         print(f"\n{min(queries, 1000)} queries, dicts, scores of {decimals} decimals:")
-        print(f"{times}, share {share:.2f}")
+        print(in_words(dicts(write_files(folder, min(queries, 1000), decimals))))
+    print(f"\n{min(queries, 1000)} queries, DataFrames:")
+    print(in_words(frames(write_files(folder, min(queries, 1000)))))
     cpu = command_cpu(write_files(folder, 50))
     print(f"\n50 queries, one whole `labeler evaluate` process: {cpu:.2f} s of CPU")
     curve = {}

@@ -126,7 +126,7 @@ def two_qrels(
 
 def _places(side: PairColumns[int], queries: Collection[str]) -> list[int]:
     """Where a set has some queries."""
-    return [place for query, place in side.place_of_query.items() if query in queries]
+    return [at for query, at in side.place_of_query.items() if query in queries]
 
 
 def _counted(grades: Integers, query: Small) -> tuple[PairCounts, Flags]:

@@ -255,9 +255,9 @@ def _matches(lines: Batch, pool: JudgedPairs, pool_query: Integers) -> tuple[Int
         marks, pool_marks = (hashes + of_lines)[order], pool_hashes + of_pool
         at = np.minimum(np.searchsorted(marks, pool_marks), max(len(marks) - 1, 0))
         hits = np.flatnonzero(marks[at] == pool_marks) if len(marks) else at[:0]
-        chosen = order[at[hits]]
-        if not _is_ambiguous(lines, order, marks) and _same(words[chosen], pool_words[hits]).all():
-            return chosen, judged[hits]
+        of_hits = order[at[hits]]
+        if not _is_ambiguous(lines, order, marks) and _same(words[of_hits], pool_words[hits]).all():
+            return of_hits, judged[hits]
         hashes, pool_hashes = hashed(words, salt), hashed(pool_words, salt)
     raise AssertionError
 
