@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from labeler.arrays import Flags, Floats, Integers
+from labeler.arrays import Flags, Floats, Integers, Places
 from labeler.collection.card import Parent
 from labeler.collection.judgements import JudgementRow, Origin, read_judgements
 from labeler.collection.layout import AnyCollection, Collection, open_collection
@@ -76,8 +76,8 @@ class Transitions(Result):
     states: tuple[State, ...]
     table: Floats
     joined: Joined
-    before: Integers
-    after: Integers
+    before: Places
+    after: Places
     sets: tuple[JudgedSet, JudgedSet]
     queries: Mapping[str, str] = field(default_factory=dict)
 
@@ -210,12 +210,13 @@ def changes_of(
     codes = []
     for column, own in enumerate((old.states, new.states)):
         labels, code = own.coded
-        places = np.array([every.index(state) for state in labels], dtype=np.int64)
+        places = np.array([every.index(state) for state in labels], dtype=np.int16)
         codes.append(joined.values(column, places[code], every.index(NOTHING)))
     size = len(every)
-    counts = np.bincount(codes[0] * size + codes[1], minlength=size**2).reshape(size, size)
+    cells = codes[0].astype(np.int32) * size + codes[1]
+    counts = np.bincount(cells, minlength=size**2).reshape(size, size)
     used = np.flatnonzero(counts.any(axis=0) | counts.any(axis=1))
-    before, after = (np.searchsorted(used, code) for code in codes)
+    before, after = (np.searchsorted(used, code).astype(np.int16) for code in codes)
     states = tuple(every[at] for at in used.tolist())
     table = counts[np.ix_(used, used)].astype(np.float64)
     return Transitions(states, table, joined, before, after, (old, new), queries or {})

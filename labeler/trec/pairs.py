@@ -335,12 +335,21 @@ def joined_pairs(sets: Sequence[PairColumns[Any]]) -> Joined:
         rows = np.repeat(np.arange(len(parts[0]), dtype=np.int32)[:, None], len(sets), axis=1)
         of = of_document[0][sets[0].document].astype(np.int32)
         return Joined(queries, documents, of_query[0][sets[0].query].astype(np.int32), of, rows)
-    key, first, number = np.unique(np.concatenate(parts), return_index=True, return_inverse=True)
+    ends, every = np.cumsum([len(part) for part in parts]), np.concatenate(parts)
+    del parts  # of many pairs each such column counts, and `np.unique` makes six of them
+    by_key = np.argsort(every, kind="stable")
+    every = every[by_key]
+    is_new = np.append(True, every[1:] != every[:-1])[: len(every)]
+    key, first = every[is_new], by_key[is_new]
+    del every
+    number = np.empty(len(by_key), dtype=np.int32)
+    number[by_key] = np.cumsum(is_new, dtype=np.int32) - 1
+    del by_key
     order = np.lexsort((first, key // max(len(documents), 1)))
-    rank = np.empty(len(order), dtype=np.int64)
+    del first
+    rank = np.empty(len(order), dtype=np.int32)
     rank[order] = np.arange(len(order))
     row = np.full((len(key), len(sets)), NONE, dtype=np.int32)
-    ends = np.cumsum([len(part) for part in parts])
     for column, own in enumerate(np.split(rank[number], ends[:-1])):
         row[own, column] = np.arange(len(own))
     query, document = np.divmod(key[order], max(len(documents), 1))
