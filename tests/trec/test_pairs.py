@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import ir_measures
 import numpy as np
 import pyarrow
 import pytest
@@ -82,6 +83,9 @@ def test_other_tools_take_what_columns_give(tmp_path):
         "doc_id": ["d1", "d2", "d1"],
         "relevance": [2, 0, 1],
     }
+    measure = ir_measures.parse_measure("RR")
+    for tables in ((qrels.frame(), run.frame("score")), (qrels.as_dict(), run.as_dict())):
+        assert ir_measures.calc_aggregate([measure], *tables) == {measure: 0.75}
     table = pyarrow.table(run)
     assert table.to_pydict()["value"] == [2.0, 1.0, 1.0]
     assert table.to_pydict()["doc_id"] == ["d2", "d1", "d1"]
