@@ -14,8 +14,14 @@ from labeler.cli.model_options import ModelFlags, ServerFlags, ShownFlags
 from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.output import show
 from labeler.cli.process import run_until_stopped
-from labeler.cli.progress import planned, watched
-from labeler.cli.reporting import check_complete, show_judging, show_judging_plan, show_outcome
+from labeler.cli.reporting import (
+    check_complete,
+    planned,
+    show_judging,
+    show_judging_plan,
+    show_outcome,
+    watched,
+)
 from labeler.cli.screen import note, say
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.user_files import Output

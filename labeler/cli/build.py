@@ -16,9 +16,9 @@ from labeler.cli.options import FORCE, OUT_FOLDER, FormFlags
 from labeler.cli.output import show
 from labeler.cli.pool import note_pooled
 from labeler.cli.process import run_until_stopped
-from labeler.cli.progress import control_of
 from labeler.cli.reporting import (
     check_complete,
+    control_of,
     note_generated,
     show_generation_plan,
     show_judging,

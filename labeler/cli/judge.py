@@ -6,8 +6,14 @@ from functools import partial
 
 from labeler.cli.model_options import ModelFlags, ShownFlags
 from labeler.cli.options import Folder, OutputFlags
-from labeler.cli.progress import planned, watched
-from labeler.cli.reporting import check_complete, show_judging, show_judging_plan, show_outcome
+from labeler.cli.reporting import (
+    check_complete,
+    planned,
+    show_judging,
+    show_judging_plan,
+    show_outcome,
+    watched,
+)
 from labeler.collection.layout import open_collection
 from labeler.judging.judge import JudgeOptions, ajudge
 

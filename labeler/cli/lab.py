@@ -16,8 +16,14 @@ from labeler.agreement.retest import Retest, retest_of
 from labeler.cli.model_options import ModelFlags, ServerFlags, ShownFlags
 from labeler.cli.options import FORCE, Folder, FormFlags, OutputFlags
 from labeler.cli.output import show, show_result, warn
-from labeler.cli.progress import planned, watched
-from labeler.cli.reporting import check_complete, show_judging, show_judging_plan, show_outcome
+from labeler.cli.reporting import (
+    check_complete,
+    planned,
+    show_judging,
+    show_judging_plan,
+    show_outcome,
+    watched,
+)
 from labeler.cli.screen import note, say
 from labeler.collection.layout import open_collection
 from labeler.collection.user_files import Output

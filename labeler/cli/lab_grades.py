@@ -12,8 +12,7 @@ import typer
 from labeler.cli.model_options import ModelFlags, ShownFlags
 from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.output import draw, name_unread_runs, show, show_json, show_result, warn
-from labeler.cli.progress import planned, watched
-from labeler.cli.reporting import show_judging_plan, show_outcome
+from labeler.cli.reporting import planned, show_judging_plan, show_outcome, watched
 from labeler.cli.scoring import PLOT, TABLES
 from labeler.cli.screen import note, say
 from labeler.collection.layout import open_collection

@@ -11,8 +11,7 @@ import typer
 from labeler.cli.model_options import ModelFlags, ShownFlags
 from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.output import show_records
-from labeler.cli.progress import watched
-from labeler.cli.reporting import check_complete, show_judging, show_outcome
+from labeler.cli.reporting import check_complete, show_judging, show_outcome, watched
 from labeler.cli.screen import note, say
 from labeler.collection.layout import open_collection
 from labeler.errors import Incomplete, Misuse

@@ -9,13 +9,15 @@ from typing import Annotated
 
 from labeler.cli.model_options import DRY_RUN, ModelFlags, ShownFlags
 from labeler.cli.options import Folder, OutputFlags, Shown
-from labeler.cli.progress import control_of, planned, watched
 from labeler.cli.reporting import (
     check_complete,
+    control_of,
+    planned,
     show_encoding_plan,
     show_judging,
     show_judging_plan,
     show_outcome,
+    watched,
 )
 from labeler.cli.screen import caution, note, say
 from labeler.collection.layout import open_collection

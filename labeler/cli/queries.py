@@ -13,8 +13,13 @@ import typer
 from labeler.cli.model_options import ModelFlags, ShownFlags
 from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.output import deliver, show_json, show_result
-from labeler.cli.progress import planned, watched
-from labeler.cli.reporting import note_generated, show_generation_plan, show_outcome
+from labeler.cli.reporting import (
+    note_generated,
+    planned,
+    show_generation_plan,
+    show_outcome,
+    watched,
+)
 from labeler.cli.screen import note, say
 from labeler.collection.layout import open_collection
 from labeler.options import SEED, option

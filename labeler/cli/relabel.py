@@ -10,8 +10,14 @@ from labeler.cli.diff import note_next, show_diff
 from labeler.cli.model_options import NamedModel, ShownFlags
 from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.process import run_until_stopped
-from labeler.cli.progress import planned, watched
-from labeler.cli.reporting import check_complete, show_judging, show_judging_plan, show_outcome
+from labeler.cli.reporting import (
+    check_complete,
+    planned,
+    show_judging,
+    show_judging_plan,
+    show_outcome,
+    watched,
+)
 from labeler.cli.screen import result_width, say
 from labeler.collection.layout import open_collection
 from labeler.errors import Misuse

@@ -11,8 +11,7 @@ import typer
 
 from labeler.cli.model_options import ModelFlags, ShownFlags
 from labeler.cli.options import FORCE, Folder, OutputFlags
-from labeler.cli.progress import control_of, planned, watched
-from labeler.cli.reporting import show_calls, show_outcome
+from labeler.cli.reporting import control_of, planned, show_calls, show_outcome, watched
 from labeler.cli.screen import caution, note, say
 from labeler.collection.layout import open_collection
 from labeler.messages import cost_of, count_of

@@ -17,9 +17,8 @@ from labeler.collection.rows import Row, check_exists, records, repeated_id
 from labeler.data import Document
 from labeler.errors import BadInput
 from labeler.files.boundary import reading
-from labeler.files.jsonl import row_of_line, write_rows
+from labeler.files.jsonl import RowIndex, row_of_line, write_rows
 from labeler.files.read import file_problems, numbered_bytes
-from labeler.files.row_index import RowIndex
 from labeler.messages import Advance
 from labeler.text.terms import text_to_search
 

@@ -27,7 +27,7 @@ from labeler.collection.layout import Collection
 from labeler.data import Document, Query, Run
 from labeler.files.arrays import Arrays, ArraysWriter, TextsOnDemand, open_arrays, writing_arrays
 from labeler.files.atomic import remove_abandoned
-from labeler.files.row_index import RowIndex
+from labeler.files.jsonl import RowIndex
 from labeler.messages import Advance, Progress, counted, no_progress
 from labeler.text.bm25 import Bm25, Bm25Part, index_settings, write_part
 from labeler.text.terms import Encode, Encoder, encode, text_to_search

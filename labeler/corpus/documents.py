@@ -28,8 +28,8 @@ from labeler.corpus.read import (
 from labeler.data import Document, Query
 from labeler.errors import BadInput, FileProblem, Misconfigured
 from labeler.exchange.fields import FieldNames
+from labeler.files.jsonl import RowIndex
 from labeler.files.read import file_problems
-from labeler.files.row_index import RowIndex
 from labeler.messages import Advance
 
 # Documents that are read one after another, their texts kept in a file in place of the memory.

@@ -15,7 +15,7 @@ from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.collection.pool import read_pool
 from labeler.collection.whose import stale_by_set
 from labeler.errors import LabelerError
-from labeler.files.row_index import RowIndex
+from labeler.files.jsonl import RowIndex
 from labeler.judging.job import Tally, cached_before
 from labeler.models.choose import declared_assessors, project_file
 from labeler.models.embedded import embedded_name

@@ -23,9 +23,8 @@ from labeler.collection.whose import stale_pairs
 from labeler.data import Judgement, Pair, Query
 from labeler.errors import BadInput, LabelerError
 from labeler.files.cache import sha256_of
-from labeler.files.jsonl import read_rows
+from labeler.files.jsonl import RowIndex, read_rows
 from labeler.files.read import numbered_bytes
-from labeler.files.row_index import RowIndex
 from labeler.judging.relabel import unproven
 from labeler.messages import count_of
 from labeler.models.session import Control, run_to_end

@@ -21,7 +21,7 @@ from labeler.errors import BadInput, LabelerError, Misconfigured, StatementFaile
 from labeler.messages import missing_extra
 from labeler.store.address import TLS_MODES, DatabaseAddress
 from labeler.store.base import REPLY, Statements, StoredRow, Waiting
-from labeler.store.leases import LEASE_SECONDS, LeaseHolder, has_ended, this_process
+from labeler.store.keys import LEASE_SECONDS, LeaseHolder, has_ended, this_process
 from labeler.wire.gate import on_the_way
 
 if TYPE_CHECKING:

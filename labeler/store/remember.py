@@ -17,8 +17,7 @@ from labeler.errors import AskedElsewhere, LabelerError, Stopped
 from labeler.messages import count_of
 from labeler.model import Reply
 from labeler.store.base import Failed, Granted, KeyedReply, Store, Waiting, WriteBatch
-from labeler.store.keys import Keyed
-from labeler.store.leases import LEASE_SECONDS
+from labeler.store.keys import LEASE_SECONDS, Keyed
 
 GATHER_SECONDS = 0.02
 """How long a batch waits for more work, while there are calls under way that may bring some."""

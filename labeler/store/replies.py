@@ -37,7 +37,7 @@ from labeler.store.base import (
     reply_of,
     row_of,
 )
-from labeler.store.leases import LeaseHolder, claimed, held_by, release, this_process
+from labeler.store.keys import LeaseHolder, claimed, held_by, release, this_process
 from labeler.store.sqlite import (
     Lost,
     SqliteDatabase,

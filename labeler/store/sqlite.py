@@ -21,7 +21,7 @@ from labeler.errors import BadInput, FileProblem, LabelerError, Locked
 from labeler.files.paths import true_path
 from labeler.files.read import check_regular
 from labeler.store.base import REPLY, Statements, StoredRow, Waiting
-from labeler.store.leases import LEASE_SECONDS, LeaseHolder, has_ended, this_process
+from labeler.store.keys import LEASE_SECONDS, LeaseHolder, has_ended, this_process
 
 Result = TypeVar("Result")
 

@@ -9,7 +9,7 @@ import pytest
 from made import grade_in, make_collection, pair_calls, pair_of
 
 from labeler.cli import execute
-from labeler.cli.progress import RunProgress, shown
+from labeler.cli.reporting import RunProgress, shown
 from labeler.collection.card import read_card
 from labeler.collection.layout import Collection
 from labeler.data import Failure, Judged, Judgement, Pair

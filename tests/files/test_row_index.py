@@ -3,7 +3,7 @@
 import random
 import tracemalloc
 
-from labeler.files.row_index import RowIndex
+from labeler.files.jsonl import RowIndex
 
 
 def test_rows_are_those_of_a_dict() -> None:

@@ -25,8 +25,7 @@ from labeler.exchange.tables import (
     rows_of_json_lines,
     rows_of_text,
 )
-from labeler.files.jsonl import identifier
-from labeler.files.row_index import RowIndex
+from labeler.files.jsonl import RowIndex, identifier
 
 ROWS = (".jsonl", ".ndjson", ".json", ".parquet")
 """The endings of files of rows that are no tables of text."""
