@@ -64,7 +64,7 @@ def calibrate(
     warn(result.findings)
     if rows_to is not None:
         write_probabilities(rows_to, result)
-        note(f"probabilities of {len(result.shares.pairs):,} pairs: {rows_to.path}")
+        note(f"probabilities of {result.shares.pairs.size:,} pairs: {rows_to.path}")
 
 
 def route(

@@ -161,8 +161,9 @@ def test_the_command_writes_probabilities_and_json(
     llm, human = world(tmp_path, 20)
     to = ["--probabilities", str(tmp_path / "p.jsonl")]
     assert execute(["lab", "calibrate", str(llm), "--people", str(human), "--json", *to]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["pairs"] == 400
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["pairs"] == 400
+    assert "probabilities of 400 pairs: " in printed.err
     rows = [json.loads(line) for line in (tmp_path / "p.jsonl").read_text().splitlines()]
     assert len(rows) == 400
     assert sum(rows[0]["probabilities"].values()) == pytest.approx(1)
