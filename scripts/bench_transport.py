@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import json
 import os
 import resource
@@ -205,6 +206,7 @@ def drive_ours(url: str, folder: Path, count: int, at_once: int) -> None:
     """`labeler judge` on a collection of as many pairs: from the files to the qrels."""
     from labeler.cli import execute
 
+    gc.set_threshold(50_000)  # as the command line does for the process' life
     command = ["judge", str(folder), "--model", "bench", "--base-url", url, "--as", "a"]
     assert execute([*command, "--concurrency", str(at_once), "--quiet"]) == 0
     with open_store(folder / "replies.db") as store:

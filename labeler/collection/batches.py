@@ -192,12 +192,13 @@ class WaitingRequests(Mapping[bytes, str]):
 
     def __init__(self, collection: Collection) -> None:
         self._collection = collection
+        self._folder = str(batches_folder(collection))
         self._changed = -1
         self._waiting: dict[bytes, str] = {}
 
     def _now(self) -> dict[bytes, str]:
         try:
-            changed = os.stat(batches_folder(self._collection)).st_mtime_ns
+            changed = os.stat(self._folder).st_mtime_ns
         except OSError:
             changed = 0
         if changed != self._changed:

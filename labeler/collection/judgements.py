@@ -67,15 +67,17 @@ class JudgementLines:
         judged: Judged,
         carried: Mapping[str, Any] | None = None,
         panel: Mapping[str, Any] | None = None,
+        shown: str = "",
     ) -> str:
         """The line of one pair, without its end: its outcome, what that took, then the origin.
 
         `panel` holds what the row of a panel says beside: its `members` and their `disagreement`.
+        `shown` tells the texts that were shown, where the pair itself does not say that.
         """
         query, document = judged.outcome.pair
         row = {"query_id": query, "doc_id": document, **_members_of(judged.outcome)}
         row |= {name: getattr(judged, name) for name in _TAKEN}
-        more = {"shown": judged.shown, "carried": carried, "suspicions": judged.suspicions}
+        more = {"shown": judged.shown or shown, "carried": carried, "suspicions": judged.suspicions}
         row |= {name: value for name, value in more.items() if value}
         row |= panel or {}
         if judged.listed:
@@ -203,8 +205,8 @@ def origin_of(path: Path) -> Origin | None:
 
 def grades_of(path: Path) -> Iterator[tuple[str, str, int]]:
     """The query, document and grade of each row that has one, in the file's order."""
-    outcomes = (row.judged.outcome for row in read_judgements(path))
-    return ((*each.pair, each.grade) for each in outcomes if isinstance(each, Judgement))
+    rows = records(path, lambda row: (row.pair, _grade(row)))
+    return ((*pair, grade) for pair, grade in rows if grade is not None)
 
 
 @contextmanager

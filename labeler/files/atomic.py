@@ -285,7 +285,7 @@ def _take_permissions(target: Path, partial: Path) -> None:
     try:
         old = target.stat()
     except FileNotFoundError:
-        partial.chmod(0o666 & ~_umask())
+        partial.chmod(usual_mode())
         return
     mode = stat.S_IMODE(old.st_mode) & 0o777
     if hasattr(os, "chown"):
@@ -346,7 +346,8 @@ def _open_for_writing(path: Path, *, compressed: bool) -> Iterator[IO[bytes]]:
             yield cast("IO[bytes]", packed)
 
 
-def _umask() -> int:
+def usual_mode() -> int:
+    """The permissions of a new file."""
     mask = os.umask(0)
     os.umask(mask)
-    return mask
+    return 0o666 & ~mask

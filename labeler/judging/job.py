@@ -279,7 +279,8 @@ async def write_set(
                     texts = job.texts.of(judged.outcome.pair)
                     tally.add(judged)
                     tally.read_at_most.note_pair(judged, *texts)
-                    out.write(rows.line(_with_shown(judged, rules_shown, *texts)) + "\n")
+                    shown = _shown(judged, rules_shown, *texts)
+                    out.write(rows.line(judged, shown=shown) + "\n")
             except BudgetReached as reached:
                 if not tally.pairs:
                     raise
@@ -299,16 +300,11 @@ def with_suspicions(judged: Judged, texts: Texts) -> Judged:
     return replace(judged, suspicions=names) if names else judged
 
 
-def _with_shown(judged: Judged, rules: str, query: Query, document: Document) -> Judged:
-    """The same with what tells the texts that were shown; all of a document that was in passages.
-
-    What a part of a set holds already was judged before.
-    """
-    if judged.shown:
-        return judged
+def _shown(judged: Judged, rules: str, query: Query, document: Document) -> str:
+    """What tells the texts that were shown; all of a document that was in passages."""
     if isinstance(judged.outcome, Judgement) and judged.outcome.passages:
         rules = f"{rules.partition(':')[0]}:"
-    return replace(judged, shown=shown_by(rules, query, document))
+    return shown_by(rules, query, document)
 
 
 def _of_absent(path: Path, texts: Texts) -> Iterator[JudgementRow]:

@@ -26,7 +26,7 @@ from labeler.models.cost import NOTHING, Price, Tokens, about, at_most, price_of
 from labeler.models.policies.call import StopSignal
 from labeler.models.policies.limits import Spending
 from labeler.models.policies.stack import unremembered
-from labeler.models.server.answers import SHOWN, tokens_used, usage_in
+from labeler.models.server.answers import begin_of, tokens_used, usage_in
 from labeler.models.server.client import MUTE_SECONDS, Calls, Connected, wire_format
 from labeler.models.session import Control, check_priced, guard_of, run_to_end, sync
 from labeler.models.settings import (
@@ -121,7 +121,7 @@ class Encoding:
         model = unremembered(embeddings_model(self.options.name, server, calls), guard)
         file, stop = served.file, control.stop
         try:
-            async with file.appending_in_loop(control.note, stop.is_set):
+            async with file.appending(control.note, stop.is_set):
                 with control.progress("encoding") as advance:
                     return await encode_missing(texts, model, file, stop, advance)
         except NotFound as error:
@@ -254,8 +254,7 @@ def read_embeddings(
         if vectors.ndim != 2 or not vectors.size:
             raise ValueError("no vectors of one length")
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError):
-        shown = " ".join(body[:SHOWN].decode("utf-8", "replace").split()) or "nothing"
-        problem = NoCompletion(f"{where}: expected embeddings, found: {shown}")
+        problem = NoCompletion(f"{where}: expected embeddings, found: {begin_of(body)}")
         problem.tokens = tokens if any(tokens) else None
         raise problem from None
     if fault := _fault(vectors, texts):

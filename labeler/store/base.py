@@ -161,7 +161,7 @@ def checksum(*fields: object) -> bytes:
     return hashlib.blake2b(whole, digest_size=16).digest()
 
 
-def values_of(keyed_reply: KeyedReply) -> tuple[Any, ...]:
+def _values_of(keyed_reply: KeyedReply, sent: str | None) -> tuple[Any, ...]:
     """A reply's columns, in the order of `REPLY`, as SQLite gives them back.
 
     It would read NaN as NULL, -0.0 as 0.0 and true as 1: checksums are of what is read.
@@ -179,7 +179,7 @@ def values_of(keyed_reply: KeyedReply) -> tuple[Any, ...]:
         count(reply.completion_tokens) or 0,
         time.time(),
         amount(reply.cost),
-        _SENT.encode(reply.sent) if reply.sent else None,
+        sent,
         tops,
     )
 
@@ -206,11 +206,16 @@ class StoredRow(NamedTuple):
         return sums == (self.checksum, self.wire_sum)
 
 
-def row_of(keyed: KeyedReply, *, redacted: bool) -> StoredRow:
-    """A reply as a row, without its request's text where that is `redacted`."""
-    values = values_of(keyed)
-    wire = (None if redacted else keyed.request, keyed.reply.body)
-    return StoredRow(checksum(*values), values, checksum(*wire), *wire)
+def rows_of(replies: Sequence[KeyedReply], *, redacted: bool) -> list[StoredRow]:
+    """Replies as rows, without the texts of their requests where those are `redacted`."""
+    mappings = {id(keyed.reply.sent): keyed.reply.sent for keyed in replies}  # which many share
+    sent = {key: _SENT.encode(each) if each else None for key, each in mappings.items()}
+    rows = []
+    for keyed in replies:
+        values = _values_of(keyed, sent[id(keyed.reply.sent)])
+        wire = (None if redacted else keyed.request, keyed.reply.body)
+        rows.append(StoredRow(checksum(*values), values, checksum(*wire), *wire))
+    return rows
 
 
 def reply_of(row: Sequence[Any], *, shared: bool = False) -> Reply:

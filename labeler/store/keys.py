@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import socket
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from json.encoder import encode_basestring
 from pathlib import Path
@@ -178,19 +178,13 @@ def has_ended(holder: LeaseHolder) -> bool:
 # The leases of a database; all of it runs inside the caller's transaction.
 
 
-def claimed(to: Statements, owner: int, keys: Sequence[bytes]) -> set[bytes]:
-    """Take a lease on each key that nobody else holds; those that are now this owner's."""
+def holders_of(to: Statements, keys: Sequence[bytes]) -> dict[bytes, int]:
+    """Which of these keys are leased, each with the number of the process that holds it."""
+    rows: Any = to.run("SELECT key, owner FROM leases WHERE key IN ({keys})", keys)
+    return dict(rows)
+
+
+def lease(to: Statements, owner: int, keys: Sequence[bytes]) -> None:
+    """Take a lease on keys that nobody holds."""
     given = "WITH given (key) AS ({keys}) INSERT INTO leases SELECT key, CAST(:owner AS bigint)"
-    to.run(f"{given} FROM given WHERE true ON CONFLICT DO NOTHING", keys, owner=owner)
-    return held_by(to, owner, keys)
-
-
-def held_by(to: Statements, owner: int, keys: Sequence[bytes]) -> set[bytes]:
-    """Those of these keys that a process has leases on."""
-    query = "SELECT key FROM leases WHERE owner = :owner AND key IN ({keys})"
-    return {row[0] for row in to.run(query, keys, owner=owner)}
-
-
-def release(to: Statements, keys: Iterable[bytes]) -> None:
-    """End the leases on these keys."""
-    to.run("DELETE FROM leases WHERE key IN ({keys})", list(keys))
+    to.run(f"{given} FROM given", keys, owner=owner)

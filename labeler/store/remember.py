@@ -19,8 +19,8 @@ from labeler.model import Reply
 from labeler.store.base import Failed, Granted, KeyedReply, Store, Waiting, WriteBatch
 from labeler.store.keys import LEASE_SECONDS, Keyed
 
-GATHER_SECONDS = 0.02
-"""How long a batch waits for more work, while there are calls under way that may bring some."""
+GATHER_SECONDS = 0.1
+"""How long a batch waits for more work, while most calls are elsewhere and may bring some."""
 
 POLL_SECONDS = 0.25
 NOTE_AFTER_SECONDS = 15.0
@@ -51,7 +51,8 @@ class BatchWriter:
         self._store = store
         self._next = _NextBatch()
         self._writing: asyncio.Future[Granted] | None = None
-        self._timer: asyncio.TimerHandle | asyncio.Handle | None = None
+        self._timer: asyncio.Handle | None = None
+        self._is_due = False
         self._renewing: asyncio.Task[None] | None = None
         self._in_progress: dict[bytes, tuple[asyncio.Future[None], ...]] = {}
 
@@ -101,31 +102,26 @@ class BatchWriter:
         return done
 
     def _plan(self) -> None:
-        """Write soon: once others can bring nothing more, or a moment later."""
+        """Write soon: once half of the calls wait for that, or a moment later."""
         loop = asyncio.get_running_loop()
         if self._renewing is None or self._renewing.done():
             self._renewing = loop.create_task(self._renew_leases())
-        if self._writing is not None:
+        if self._writing is not None or self._is_due:
             return
-        if len(self._next) >= len(self._in_progress):
-            self._set_timer(loop.call_soon(self._write_if_all_wait))
+        if 2 * len(self._next) >= len(self._in_progress):
+            self._set_timer(loop.call_soon(self._write))
+            self._is_due = True
         elif self._timer is None:
             self._set_timer(loop.call_later(GATHER_SECONDS, self._write))
 
-    def _set_timer(self, timer: asyncio.Handle) -> None:
+    def _set_timer(self, timer: asyncio.Handle | None) -> None:
         if self._timer is not None:
             self._timer.cancel()
         self._timer = timer
 
-    def _write_if_all_wait(self) -> None:
-        self._timer = None
-        if len(self._next) >= len(self._in_progress):
-            self._write()
-        else:
-            self._plan()
-
     def _write(self) -> None:
-        self._timer = None
+        self._set_timer(None)
+        self._is_due = False
         batch, self._next = self._next, _NextBatch()
         work = WriteBatch(batch.replies, batch.failed, batch.claimed, batch.sought)
         loop = asyncio.get_running_loop()

@@ -35,9 +35,9 @@ from labeler.store.base import (
     WriteBatch,
     checksum,
     reply_of,
-    row_of,
+    rows_of,
 )
-from labeler.store.keys import LeaseHolder, claimed, held_by, release, this_process
+from labeler.store.keys import LeaseHolder, holders_of, lease, this_process
 from labeler.store.sqlite import (
     Lost,
     SqliteDatabase,
@@ -185,7 +185,7 @@ class ReplyStore:
             if self._lost is not None:
                 raise self._lost
             self.database.check()
-            rows = [row_of(keyed, redacted=self._redacted) for keyed in batch.replies]
+            rows = rows_of(batch.replies, redacted=self._redacted)
             return self.database.transaction(lambda to: self._write(to, batch, rows))
         except (BadInput, FileProblem) as error:
             raise self._kept_elsewhere(batch.replies, error) from error
@@ -196,7 +196,8 @@ class ReplyStore:
             new = self.database.insert(to, rows)
             late = [keyed.key for keyed in batch.replies if keyed.key not in new]
             earlier = self._select(to, late) if late else {}
-            release(to, [each.lease or each.key for each in batch.replies])
+            answered = [each.lease or each.key for each in batch.replies]
+            to.run("DELETE FROM leases WHERE key IN ({keys})", answered)
         for key, status, detail in batch.failed:
             to.run(
                 f"INSERT INTO failures VALUES (:key, {self.database.now}, :status, :detail)"
@@ -213,22 +214,24 @@ class ReplyStore:
         owner = self._owner = self.database.registered(to, self._owner)
         replies = self._select(to, [*keys, *sought])
         unanswered = [key for key in dict.fromkeys(keys) if key not in replies]
-        held_before = held_by(to, owner, unanswered)
-        held = claimed(to, owner, unanswered)
-        if len(held) < len(unanswered):
+        holders = holders_of(to, unanswered)
+        if not {owner}.issuperset(holders.values()):
             self.database.release_dead(to)
-            held = claimed(to, owner, unanswered)
+            holders = holders_of(to, unanswered)
+        own = {key for key, holder in holders.items() if holder == owner}
         query = "SELECT at, key, status, detail FROM failures WHERE at > 0 AND key IN ({keys})"
-        newly_asked = [key for key in unanswered if key not in held_before]
+        rows = to.run(query, unanswered)
         failed: dict[bytes, Failed] = {
             failure[0]: Failed(*failure)
-            for at, *failure in to.run(query, newly_asked)
-            if failure[0] not in held or at > self._last_failure
+            for at, *failure in rows
+            if failure[0] not in own and (failure[0] in holders or at > self._last_failure)
         }  # what failed for a process that still runs, or since this store was opened
-        release(to, held & failed.keys())
-        leased = frozenset(held - failed.keys())
-        to.run("UPDATE failures SET at = -at WHERE at > 0 AND key IN ({keys})", list(leased))
-        return Granted(replies, failed, leased)
+        free = [key for key in unanswered if key not in holders and key not in failed]
+        lease(to, owner, free)
+        leased = own.union(free)
+        asked = "UPDATE failures SET at = -at WHERE at > 0 AND key IN ({keys})"
+        to.run(asked, [key for _, key, *_ in rows if key in leased])
+        return Granted(replies, failed, frozenset(leased))
 
     def asker(self, key: bytes) -> str:
         """Which other process asks for a key, in words."""
@@ -355,7 +358,7 @@ class ReplyStore:
                 self._lost = error
                 if isinstance(error, Lost):
                     self._rescue.copy(self.database.rows_left())
-            self._rescue.add([row_of(reply, redacted=self._redacted) for reply in replies])
+            self._rescue.add(rows_of(replies, redacted=self._redacted))
             return type(error)("; ".join(filter(None, (str(error), str(self._rescue)))))
 
 

@@ -14,10 +14,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from labeler.errors import BadInput, FileProblem, LabelerError, Locked
+from labeler.files.atomic import usual_mode
 from labeler.files.paths import true_path
 from labeler.files.read import check_regular
 from labeler.store.base import REPLY, Statements, StoredRow, Waiting
@@ -33,7 +35,7 @@ Result = TypeVar("Result")
 # dollars or NULL where no price was known, `sent` the parameters that the server was sent as JSON,
 # `top_tokens` log probabilities as JSON or NULL. `wires` holds, under the same `id`, the canonical
 # request (NULL in a redacted store) and the body as it came over the wire. `checksum` covers its
-# row. `labeler.store.base` makes keys and requests, `labeler.store.base` checksums.
+# row. `labeler.store.base` makes keys, requests and checksums.
 #
 # `failures` holds the last call under a key that failed for good; `at` is negative once the key
 # was asked again. `facts` holds what was found out about servers. `owners` (processes, each with
@@ -93,6 +95,7 @@ CREATE TABLE leases (
     owner INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 """
+
 
 MERGE = f"""
 INSERT OR IGNORE INTO replies (checksum, {REPLY})
@@ -223,15 +226,12 @@ def create(path: Path) -> None:
     os.close(handle)
     fresh = Path(name)
     try:
-        connection = sqlite3.connect(fresh, isolation_level=None)
-        try:
+        with closing(sqlite3.connect(fresh, isolation_level=None)) as connection:
             connection.executescript(f"BEGIN; {TABLES} COMMIT;")
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {VERSION}")
             connection.execute("PRAGMA journal_mode = WAL")
-        finally:
-            connection.close()
-        fresh.chmod(0o666 & ~_umask())
+        fresh.chmod(usual_mode())
         _publish(fresh, path)
     finally:
         for rest in (fresh, Path(f"{name}-wal"), Path(f"{name}-shm")):
@@ -255,12 +255,6 @@ def _publish(fresh: Path, path: Path) -> None:
             os.fsync(folder)
         finally:
             os.close(folder)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _check_head(path: Path) -> None:
@@ -290,23 +284,33 @@ def _check_head(path: Path) -> None:
 # The rows of a store in a file: written once under their keys, and copied as they are.
 
 ROWS_OF_A_CHUNK = 500
-_MARKS = ",".join("?" * (REPLY.count(",") + 1))
-_INSERT_REPLY = f"INSERT OR IGNORE INTO replies (checksum, {REPLY}) VALUES (?, {_MARKS})"
-_INSERT_WIRE = "INSERT OR REPLACE INTO wires VALUES (?, ?, ?, ?)"
+_REPLIES = f"INSERT OR IGNORE INTO replies (id, checksum, {REPLY})"
 
 
 def insert_rows(connection: sqlite3.Connection, rows: Iterable[StoredRow]) -> set[bytes]:
     """Write replies; the keys of those that are the first under their keys, and so are kept."""
-    new = set[bytes]()
-    for row in rows:
-        key = row.values[0]
-        done = connection.execute(_INSERT_REPLY, (row.checksum, *row.values))
-        if done.rowcount == 1:
-            wire = (done.lastrowid, row.wire_sum, row.request, row.body)
-            connection.execute(_INSERT_WIRE, wire)
-            connection.execute("DELETE FROM failures WHERE key = ?", (key,))
-            new.add(key)
+    new, source, to = set[bytes](), iter(rows), _Statements(connection)
+    while some := list(islice(source, ROWS_OF_A_CHUNK)):
+        last = to.run("SELECT coalesce(max(id), 0) FROM replies")[0][0]
+        numbered = dict(enumerate(some, last + 1))
+        replies = [(number, row.checksum, *row.values) for number, row in numbered.items()]
+        if _inserted(connection, _REPLIES, replies) < len(replies):
+            ids = to.run("SELECT id FROM replies WHERE id > :last", last=last)
+            numbered = {number: numbered[number] for (number,) in ids}
+        wires = [(number, *row[2:]) for number, row in numbered.items()]
+        _inserted(connection, "INSERT OR REPLACE INTO wires", wires)
+        keys = [row.values[0] for row in numbered.values()]
+        to.run("DELETE FROM failures WHERE key IN ({keys})", keys)
+        new.update(keys)
     return new
+
+
+def _inserted(connection: sqlite3.Connection, into: str, rows: Sequence[Sequence[Any]]) -> int:
+    """Insert rows by one statement, as each lets other threads run; how many of them were."""
+    if not rows:
+        return 0
+    marks = ",".join(f"({','.join('?' * len(row))})" for row in rows)
+    return connection.execute(f"{into} VALUES {marks}", [*chain.from_iterable(rows)]).rowcount
 
 
 def whole_rows(source: sqlite3.Connection) -> Iterator[list[StoredRow]]:
@@ -446,10 +450,9 @@ class _Statements:
     def run(
         self, query: str, keys: Sequence[bytes] | None = None, **values: Any
     ) -> list[tuple[Any, ...]]:
-        rows: list[tuple[Any, ...]] = []
         if keys is None:
-            rows += self.connection.execute(query, values)
-            return rows
+            return list(self.connection.execute(query, values))
+        rows: list[tuple[Any, ...]] = []
         for start in range(0, len(keys), ROWS_OF_A_CHUNK):
             some = {f"k{at}": key for at, key in enumerate(keys[start : start + ROWS_OF_A_CHUNK])}
             table = f"VALUES {','.join(f'(:{name})' for name in some)}"

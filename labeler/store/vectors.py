@@ -14,8 +14,8 @@ import json
 import os
 import time
 import zlib
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from io import FileIO
 from pathlib import Path
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from labeler.errors import BadInput
 from labeler.files.boundary import count
-from labeler.files.cache import exclusive, exclusive_in_loop
+from labeler.files.cache import exclusive_in_loop
 from labeler.files.read import check_regular, file_problems
 from labeler.messages import Note
 
@@ -93,43 +93,24 @@ class VectorFile:
             raise self._changed()
         return vectors
 
-    @contextmanager
-    def appending(self, note: Note) -> Iterator[None]:
-        """Open the file to be added to; another process that adds to it is waited for."""
-        with ExitStack() as stack:
-            with file_problems(self.path):
-                lock = self._path_to_lock()
-                stack.enter_context(exclusive(lock, lambda _: note(self._waiting)))
-                stack.enter_context(self._opened())
-            yield
-
     @asynccontextmanager
-    async def appending_in_loop(
-        self, note: Note, is_stopped: Callable[[], bool]
-    ) -> AsyncIterator[None]:
-        """The same in asynchronous work, which goes on meanwhile; `Stopped` where it is stopped."""
+    async def appending(self, note: Note, is_stopped: Callable[[], bool]) -> AsyncIterator[None]:
+        """Open the file to be added to; another process that adds to it is waited for meanwhile.
+
+        `Stopped` where that is stopped.
+        """
+        _head(self.encoder, MOST_DIMENSIONS)  # fails before anything is paid for
         async with AsyncExitStack() as stack:
             with file_problems(self.path):
-                lock = self._path_to_lock()
-                waiting = exclusive_in_loop(lock, is_stopped, lambda _: note(self._waiting))
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                lock = self.path.with_name(f".{self.path.name}")
+                problem = f"another process encodes texts for {self.path}; waiting for it"
+                waiting = exclusive_in_loop(lock, is_stopped, lambda _: note(problem))
                 await stack.enter_async_context(waiting)
-                stack.enter_context(self._opened())
-            yield
-
-    @property
-    def _waiting(self) -> str:
-        return f"another process encodes texts for {self.path}; waiting for it"
-
-    def _path_to_lock(self) -> Path:
-        _head(self.encoder, MOST_DIMENSIONS)  # fails before anything is paid for
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        return self.path.with_name(f".{self.path.name}")
-
-    @contextmanager
-    def _opened(self) -> Iterator[None]:
-        self._read_anew()
-        self._cut_off_rest()
-        with self.path.open("ab", buffering=0) as file:
+                self._read_anew()
+                file = stack.enter_context(self.path.open("ab", buffering=0))
+                size = HEAD + self._records * _record(self.dimensions).itemsize
+                file.truncate(size if self.dimensions else 0)  # what a kill left of a record
             self._append_to, self._synced_at = file, self._clock()
             try:
                 yield
@@ -202,15 +183,6 @@ class VectorFile:
 
     def _changed(self) -> BadInput:
         return BadInput(f"{self.path}: it was changed meanwhile; run the command again")
-
-    def _cut_off_rest(self) -> None:
-        """Remove what a kill left of a record, or of the line that opens the file."""
-        if not self.path.exists():
-            return
-        size = self.path.stat().st_size
-        whole = HEAD + self._records * _record(self.dimensions).itemsize if self.dimensions else 0
-        if size > whole:
-            os.truncate(self.path, whole)
 
 
 def _record(dimensions: int) -> np.dtype[Any]:

@@ -1,11 +1,12 @@
 """Vectors in a file that only grows: what was added is there, whatever happens to its end."""
 
+import asyncio
 import errno
 import os
 import resource
 import signal
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -25,9 +26,21 @@ def quiet(_line: str) -> None:
     return None
 
 
+@contextmanager
+def appending(file: VectorFile, note: Callable[[str], None] = quiet) -> Iterator[None]:
+    """Have a file open to be added to, in a loop of its own."""
+    with asyncio.Runner() as runner:
+        opened = file.appending(note, lambda: False)
+        runner.run(opened.__aenter__())
+        try:
+            yield
+        finally:
+            runner.run(opened.__aexit__(None, None, None))
+
+
 def filled(path: Path, rows: int = 3) -> VectorFile:
     file = VectorFile.read(path, "server model")
-    with file.appending(quiet):
+    with appending(file, quiet):
         file.add(KEYS[:rows], VECTORS[:rows])
     return file
 
@@ -48,7 +61,7 @@ def test_a_cut_loses_the_records_at_the_end_alone(tmp_path: Path, cut: int) -> N
     file = VectorFile.read(path, "server model")
     left = max(0, 3 - -(-cut // RECORD))
     assert [key in file for key in KEYS] == [at < left for at in range(3)]
-    with file.appending(quiet):
+    with appending(file, quiet):
         file.add(KEYS[left:], VECTORS[left:])
     assert np.array_equal(VectorFile.read(path, "server model").of(KEYS), VECTORS)
 
@@ -60,7 +73,7 @@ def test_a_damaged_record_is_none_and_the_others_stay(tmp_path: Path) -> None:
     path.write_bytes(content)
     file = VectorFile.read(path, "server model")
     assert [key in file for key in KEYS] == [True, False, True]
-    with file.appending(quiet):
+    with appending(file, quiet):
         file.add([KEYS[1]], VECTORS[1:2])
     assert np.array_equal(VectorFile.read(path, "server model").of(KEYS), VECTORS)
 
@@ -68,7 +81,7 @@ def test_a_damaged_record_is_none_and_the_others_stay(tmp_path: Path) -> None:
 def test_what_another_process_added_meanwhile_is_seen(tmp_path: Path) -> None:
     early = VectorFile.read(tmp_path / "a.vectors", "server model")
     filled(tmp_path / "a.vectors", rows=2)
-    with early.appending(quiet):
+    with appending(early, quiet):
         assert KEYS[1] in early
         early.add(KEYS[2:], VECTORS[2:])
     assert np.array_equal(early.of(KEYS), VECTORS)
@@ -76,7 +89,7 @@ def test_what_another_process_added_meanwhile_is_seen(tmp_path: Path) -> None:
 
 def test_vectors_of_another_length_are_not_mixed_in(tmp_path: Path) -> None:
     file = filled(tmp_path / "a.vectors", rows=1)
-    with file.appending(quiet), pytest.raises(BadInput, match="have 4 numbers, new ones 7"):
+    with appending(file, quiet), pytest.raises(BadInput, match="have 4 numbers, new ones 7"):
         file.add(KEYS[1:2], np.ones((1, 7), dtype=np.float32))
 
 
@@ -120,7 +133,7 @@ def test_a_write_that_failed_leaves_nothing_and_later_vectors_are_kept(
     tmp_path: Path, rows: int, more: int
 ) -> None:
     file = VectorFile.read(tmp_path / "a.vectors", "server model")
-    with file.appending(quiet):
+    with appending(file, quiet):
         if rows:
             file.add(KEYS[:1], VECTORS[:1])
         with files_of_at_most(HEAD + rows * RECORD + more), pytest.raises(FileProblem):
@@ -136,7 +149,7 @@ def test_a_write_that_failed_leaves_nothing_and_later_vectors_are_kept(
 @pytest.mark.parametrize("numbers", [0, MOST_DIMENSIONS + 1])
 def test_vectors_that_could_not_be_read_again_are_not_written(tmp_path: Path, numbers: int) -> None:
     file = VectorFile.read(tmp_path / "a.vectors", "server model")
-    with file.appending(quiet), pytest.raises(BadInput, match="have 1 to 65,536 numbers"):
+    with appending(file, quiet), pytest.raises(BadInput, match="have 1 to 65,536 numbers"):
         file.add(KEYS[:1], np.ones((1, numbers), dtype=np.float32))
     assert len(VectorFile.read(file.path, "server model")) == 0
 
@@ -164,7 +177,7 @@ def test_on_a_file_system_without_locks_nobody_waits(
     lock_fails_with(number, monkeypatch)
     notes: list[str] = []
     file = VectorFile.read(tmp_path / "a.vectors", "server model")
-    with file.appending(notes.append):
+    with appending(file, notes.append):
         file.add(KEYS, VECTORS)
     assert np.array_equal(file.of(KEYS), VECTORS)
     assert not notes
@@ -175,7 +188,7 @@ def test_a_lock_that_cannot_be_had_at_all_is_one_line(
 ) -> None:
     lock_fails_with(errno.EIO, monkeypatch)
     file = VectorFile.read(tmp_path / "a.vectors", "server model")
-    with pytest.raises(FileProblem, match=r"a\.vectors"), file.appending(quiet):
+    with pytest.raises(FileProblem, match=r"a\.vectors"), appending(file, quiet):
         pass
 
 
@@ -195,13 +208,13 @@ def test_ctrl_c_ends_the_wait_for_another_process(tmp_path: Path) -> None:
         os.kill(os.getpid(), signal.SIGINT)
 
     async def wait() -> None:
-        async with file.appending_in_loop(interrupt, bool):
+        async with file.appending(interrupt, bool):
             pytest.fail("two had the file at once")
 
-    with held.appending(quiet):
+    with appending(held, quiet):
         with pytest.raises(KeyboardInterrupt):
             run_to_end(lambda _stop: wait())
-        with pytest.raises(KeyboardInterrupt), file.appending(interrupt):
+        with pytest.raises(KeyboardInterrupt), appending(file, interrupt):
             pytest.fail("two had the file at once")
 
 
@@ -209,25 +222,34 @@ def test_a_stop_ends_the_wait_for_another_process(tmp_path: Path) -> None:
     held, file = filled(tmp_path / "a.vectors"), filled(tmp_path / "a.vectors")
 
     async def wait(stop: StopSignal) -> None:
-        async with file.appending_in_loop(lambda _line: stop.set(), stop.is_set):
+        async with file.appending(lambda _line: stop.set(), stop.is_set):
             pytest.fail("two had the file at once")
 
-    with held.appending(quiet), pytest.raises(Stopped, match="another process held"):
+    with appending(held, quiet), pytest.raises(Stopped, match="another process held"):
         run_to_end(wait)
 
 
 def test_who_waits_goes_on_when_the_other_is_done(tmp_path: Path) -> None:
     held, file = filled(tmp_path / "a.vectors", rows=1), filled(tmp_path / "a.vectors", rows=1)
     notes: list[str] = []
-    with ExitStack() as stack:
-        stack.enter_context(held.appending(quiet))
 
-        def end(line: str) -> None:
+    async def both(stop: StopSignal) -> None:
+        waits = asyncio.Event()
+
+        def note(line: str) -> None:
             notes.append(line)
-            held.add(KEYS[1:2], VECTORS[1:2])
-            stack.close()
+            waits.set()
 
-        with file.appending(end):
-            file.add(KEYS[2:], VECTORS[2:])
+        async def wait() -> None:
+            async with file.appending(note, stop.is_set):
+                file.add(KEYS[2:], VECTORS[2:])
+
+        async with held.appending(quiet, stop.is_set):
+            waiting = asyncio.create_task(wait())
+            await waits.wait()
+            held.add(KEYS[1:2], VECTORS[1:2])
+        await waiting
+
+    run_to_end(both)
     assert np.array_equal(file.of(KEYS), VECTORS)
     assert [line.partition(" for ")[0] for line in notes] == ["another process encodes texts"]

@@ -20,6 +20,7 @@ from labeler.errors import (
 )
 from labeler.model import NO_COMPLETION, Message, Model, Reply, Request, is_cut
 from labeler.models.policies.call import ModelCall, Policy, Waiting
+from labeler.models.server.answers import begin_of
 from labeler.models.settings import AssessorSettings
 from labeler.store.base import Store
 
@@ -209,7 +210,6 @@ PROBE_SCHEMA: Mapping[str, Any] = {
 }
 PROBE_TOKENS = 64
 PROBES = 3
-SHOWN = 300
 
 _PROBE = Request(
     (Message("user", PROBE),),
@@ -257,8 +257,7 @@ async def probe(model: Model) -> Abilities:
                 raise refuses_all(error) from error
             abilities = less
         else:
-            thinks = reply.thought or reply.text.lstrip().startswith("<think")
-            return replace(abilities, thoughts=THINKING_TOKENS if thinks else 0)
+            return replace(abilities, thoughts=THINKING_TOKENS if reply.thought else 0)
 
 
 async def _answered(model: Model, request: Request) -> Reply:
@@ -267,8 +266,8 @@ async def _answered(model: Model, request: Request) -> Reply:
         reply = await model.ask(request)
         if reply.finish_reason != NO_COMPLETION:
             return reply
-    shown = " ".join(reply.body[:SHOWN].decode("utf-8", "replace").split())
-    raise Misconfigured(f"expected a chat completion, {PROBES} times, the last time found: {shown}")
+    problem = f"expected a chat completion, {PROBES} times, the last time found"
+    raise Misconfigured(f"{problem}: {begin_of(reply.body)}")
 
 
 def _less(abilities: Abilities, message: str) -> Abilities | None:
@@ -476,9 +475,8 @@ class Fitting(Policy):
 
 def _has_thoughts(reply: Reply) -> bool:
     """Whether a model thought before it answered; one that was cut without a word did."""
-    if reply.thought or reply.text.startswith(("<think", "\n<think")):
-        return True
-    return not reply.text.strip() and not reply.refusal and is_cut(reply.finish_reason)
+    is_empty = not (reply.text.strip() or reply.refusal)
+    return reply.thought or (is_empty and is_cut(reply.finish_reason))
 
 
 def _allowed(call: ModelCall) -> int:

@@ -7,11 +7,13 @@ import math
 import re
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel
+from pydantic_core import from_json
 
 from labeler.errors import CallFailed, Misconfigured, NoCompletion, NotFound, Retryable
 from labeler.files.boundary import count, log_probability
@@ -371,7 +373,7 @@ def read_answer(body: bytes, where: str, headers: Mapping[str, str], bound: Boun
     counts tokens, and `NoCompletion` where it does not even count.
     """
     try:
-        answer = json.loads(body)
+        answer = _parsed(body)
         turns = turns_in(answer)
         turn, usage = turns[0], usage_of(answer)
         text = "\n".join(dict.fromkeys(turn.text for turn in turns))
@@ -397,6 +399,13 @@ def read_answer(body: bytes, where: str, headers: Mapping[str, str], bound: Boun
         raise problem from None
 
 
+def _parsed(body: bytes) -> Any:
+    """What a body of JSON says, which a quick parser reads but for halves of surrogate pairs."""
+    with suppress(ValueError):
+        return from_json(body)
+    return json.loads(body)
+
+
 USUAL_BODY = 64 * 1024
 """Bytes of an answer that is kept as it came over the wire; of a larger one, what is used is."""
 
@@ -419,8 +428,12 @@ def _without_completion(body: bytes, usage: Mapping[str, Any], headers: Mapping[
 
 
 def _expected(where: str, body: bytes) -> str:
-    shown = " ".join(body[:SHOWN].decode("utf-8", "replace").split()) or "nothing"
-    return f"{where}: expected a chat completion, found: {shown}"
+    return f"{where}: expected a chat completion, found: {begin_of(body)}"
+
+
+def begin_of(body: bytes) -> str:
+    """The begin of what came, on one line, to be shown."""
+    return " ".join(body[:SHOWN].decode("utf-8", "replace").split()) or "nothing"
 
 
 def read_models(body: bytes, where: str) -> list[str]:
@@ -428,8 +441,7 @@ def read_models(body: bytes, where: str) -> list[str]:
     try:
         return sorted(whole(str(model["id"])) for model in json.loads(body)["data"])
     except (ValueError, KeyError, TypeError, RecursionError):
-        shown = " ".join(body[:SHOWN].decode("utf-8", "replace").split()) or "nothing"
-        problem = f"expected a list of models, found: {shown}; {IS_IT_COMPATIBLE}"
+        problem = f"expected a list of models, found: {begin_of(body)}; {IS_IT_COMPATIBLE}"
         raise Misconfigured(f"{where}: {problem}") from None
 
 
@@ -469,7 +481,7 @@ def _thought(turn: ModelTurn, text: str, ending: str, tokens: int) -> bool:
     """
     if turn.has_thought or tokens or _THOUGHT_MARKS.match(text):
         return True
-    return not text and status_of_ending(ending) == "truncated"
+    return not text.strip() and status_of_ending(ending) == "truncated"
 
 
 # The JSON object that a reply is, validated.

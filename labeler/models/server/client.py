@@ -186,10 +186,11 @@ class FirstAnswer:
         self._came = calls.mute is None
         self._look: asyncio.Task[bool] | None = None
 
-    async def within(self, call: Coroutine[Any, Any, T]) -> T:
+    def within(self, call: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
         """What a call gives; `NoAnswer` once the server is known to be mute."""
-        if self._came:
-            return await call
+        return call if self._came else self._watched(call)
+
+    async def _watched(self, call: Coroutine[Any, Any, T]) -> T:
         if self._look is None:
             self._look = asyncio.create_task(self._looked())
         look, task = self._look, asyncio.create_task(call)
@@ -401,8 +402,8 @@ class Connected:
     def model(self, name: str, identity: str | None = None) -> Model:
         """A model of the server, remembered under `identity`, else its address and name."""
 
-        async def ask(request: Request) -> Reply:
-            return await self.ask(self._form.body(name, request))
+        def ask(request: Request) -> Awaitable[Reply]:
+            return self.ask(self._form.body(name, request))
 
         where = addresses.identity(self._form.address)
         model_id = identity or f"{where} {name}{self._form.identity}"
