@@ -307,8 +307,8 @@ BAD_RECIPES = {
 
 
 JOURNAL = [
-    {"task": "lgtm", "purpose": "audit", "sample": "bm25", "item": q, "query_id": q, "answer": a}
-    for q, a in zip(WORLD_QUERIES[:4], ("good", "not", "good", "good"), strict=True)
+    {"task": "grade", "purpose": "audit", "sample": "s", "item": q, "query_id": q, "grade": grade}
+    for q, grade in zip(WORLD_QUERIES[:4], (1, 0, 1, 1), strict=True)
 ]
 
 

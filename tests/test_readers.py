@@ -294,7 +294,7 @@ CONTROLLED = """{"query_id": "q1", "doc_id": "d1", "old": 1, "new": [1, 2], "mod
 {"query_id": "q1", "doc_id": "d2", "old": 0, "new": [0, "refused"], "model": []}
 """
 ANNOTATED = """{"task": "grade", "purpose": "fix", "sample": "s", "item": "1", "query_id": "q"}
-{"task": "lgtm", "purpose": "audit", "sample": "s", "item": "2", "query_id": "q", "grade": 2}
+{"task": "grade", "purpose": "audit", "sample": "s", "item": "2", "query_id": "q", "grade": 2}
 """
 SAMPLE = """{"row": 1, "query_id": "q1", "doc_id": "d1", "probability": 0.5}
 """

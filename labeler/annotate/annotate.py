@@ -99,10 +99,9 @@ def of_scale(scale: Mapping[int, str]) -> Check:
     """A check that a grade is one of the scale's."""
     grades = ", ".join(map(str, sorted(scale)))
 
-    def check(_item: RatingItem, answer: RaterAnswer) -> Mapping[str, Any]:
+    def check(_item: RatingItem, answer: RaterAnswer) -> None:
         if not answer.cannot_judge and answer.grade not in scale:
             raise Misuse(f"expected one of the grades {grades}")
-        return {}
 
     return check
 

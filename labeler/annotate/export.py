@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
-from labeler.annotate.journal import AnswersGiven, of_kind, read_journal
+from labeler.annotate.journal import AnswersGiven, read_journal
 from labeler.annotate.passages import PageTexts
 from labeler.annotate.samples import draw_of, purposes
 from labeler.collection.annotations import JournalRow, Purpose, journal_names, journal_path
@@ -80,7 +80,7 @@ def export_answers(
     which = graded_by if isinstance(graded_by, GradedBy) else GradedBy(graded_by)
     rater = which.rater
     journal = journal_path(opened, rater)
-    rows = of_kind(read_journal(journal), "grade")
+    rows = read_journal(journal)
     if not rows:
         others = [name for name in journal_names(opened) if name != rater]
         raise Misuse(f"{rater} has graded nothing{_answers_of(others)}")

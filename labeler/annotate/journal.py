@@ -11,7 +11,6 @@ from typing import NamedTuple
 from labeler.collection.annotations import (
     JournalRow,
     Purpose,
-    RatingKind,
     journal_names,
     journal_path,
     journal_rows,
@@ -225,11 +224,6 @@ def read_journals(collection: Collection) -> dict[str, list[JournalRow]]:
     return journals
 
 
-def of_kind(rows: Sequence[JournalRow], kind: RatingKind) -> list[JournalRow]:
-    """The lines about one kind of work."""
-    return [row for row in rows if row.task == kind]
-
-
 class RaterAnswers(NamedTuple):
     """A rater's answers in the order in which they were given, and how many are put off.
 
@@ -243,12 +237,11 @@ class RaterAnswers(NamedTuple):
 
 def answers_in(rows: Sequence[JournalRow]) -> RaterAnswers:
     """The answers that stand, and how many items of random samples are put off."""
-    by_sample: dict[tuple[RatingKind, str], AnswersGiven] = {}
-    items: dict[tuple[RatingKind, str], dict[str, Purpose]] = {}
+    by_sample: dict[str, AnswersGiven] = {}
+    items: dict[str, dict[str, Purpose]] = {}
     for row in rows:
-        key = (row.task, row.sample)
-        by_sample.setdefault(key, AnswersGiven(lambda _row: True)).take(row)
-        items.setdefault(key, {})[row.item] = row.purpose
+        by_sample.setdefault(row.sample, AnswersGiven(lambda _row: True)).take(row)
+        items.setdefault(row.sample, {})[row.item] = row.purpose
     standing = [row for given in by_sample.values() for row in given.standing().values()]
     position = {id(row): number for number, row in enumerate(rows)}
     standing.sort(key=lambda row: position[id(row)])

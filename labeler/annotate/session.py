@@ -24,7 +24,7 @@ from pydantic import (
 )
 
 from labeler.annotate.journal import AnswersGiven, JournalRow, RatingJournal
-from labeler.collection.annotations import ANSWERS, LONGEST_TIME, Purpose, RatingKind
+from labeler.collection.annotations import LONGEST_TIME, Purpose
 from labeler.errors import Misuse, NotCurrent
 from labeler.files.boundary import finite
 
@@ -53,19 +53,18 @@ def _seconds(value: object) -> float | None:
 
 @dataclass(frozen=True)
 class RaterAnswer:
-    """What a rater answers to an item: a grade, a choice, that nobody can tell, or not now."""
+    """What a rater answers to an item: a grade, that nobody can tell, or not now."""
 
     item: StrictStr
     grade: StrictInt | None = None
-    answer: StrictStr | None = None
     cannot_judge: StrictBool = False
     skip: StrictBool = False
     note: Annotated[StrictStr, Field(max_length=LONGEST_NOTE)] = ""
     seconds: Annotated[float | None, BeforeValidator(_seconds)] = None
 
 
-Check = Callable[[RatingItem, RaterAnswer], Mapping[str, Any]]
-"""Raises `Misuse` of an answer that an item does not take; returns what to keep beside it."""
+Check = Callable[[RatingItem, RaterAnswer], None]
+"""Raises `Misuse` of an answer that an item does not take."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ class RatingTask:
     for whoever starts the work.
     """
 
-    name: RatingKind
+    name: str
     purpose: Purpose
     sample: str
     items: Sequence[RatingItem]
@@ -99,11 +98,8 @@ def answer_in(body: object) -> RaterAnswer:
     except ValidationError as error:
         problem = error.errors()[0]
         raise Misuse(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}") from None
-    if answer.answer is not None and answer.answer not in ANSWERS:
-        raise Misuse(f"expected 'answer' to be one of {', '.join(ANSWERS)}")
-    given = (answer.grade is not None, answer.answer is not None, answer.cannot_judge, answer.skip)
-    if sum(given) != 1:
-        raise Misuse("expected a grade, a choice, 'cannot judge' or 'skip', and only one of them")
+    if sum((answer.grade is not None, answer.cannot_judge, answer.skip)) != 1:
+        raise Misuse("expected a grade, 'cannot judge' or 'skip', and only one of them")
     return answer
 
 
@@ -210,16 +206,14 @@ class RatingSession:
         if answer.skip:
             is_new = item.id not in self._given.answered
             return self._row_of(item, skip=True, note=answer.note) if is_new else None
-        detail = self.task.check(item, answer)
+        self.task.check(item, answer)
         return self._row_of(
             item,
             grade=answer.grade,
-            answer=answer.answer,
             cannot_judge=answer.cannot_judge,
             note=answer.note,
             seconds=answer.seconds,
             texts=self.task.texts(item),
-            detail=detail,
         )
 
     def _row_of(self, item: RatingItem, **values: Any) -> JournalRow:
@@ -288,4 +282,4 @@ class RatingSession:
         return {"done": done, "of": len(self.task.items), "skipped": skipped}
 
 
-_SHOWN_OF_ANSWER = ("grade", "answer", "note", "cannot_judge")
+_SHOWN_OF_ANSWER = ("grade", "note", "cannot_judge")

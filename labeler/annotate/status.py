@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.several.joint import GradeMatrix, grade_matrix, together
-from labeler.annotate.journal import RaterAnswers, answers_in, of_kind, read_journals
+from labeler.annotate.journal import RaterAnswers, answers_in, read_journals
 from labeler.annotate.samples import purposes
 from labeler.collection.annotations import JournalRow
 from labeler.collection.card import card_section, read_card
@@ -27,8 +27,7 @@ class RaterStatus(NamedTuple):
     """One rater's work.
 
     `graded`, `cannot_judge` and `skipped` count pairs of random samples, of which `left` have no
-    answer; `fixed` routed pairs, which enter no statistic. `looks` counts answers about pages of
-    results.
+    answer; `fixed` routed pairs, which enter no statistic.
     """
 
     rater: str
@@ -37,7 +36,6 @@ class RaterStatus(NamedTuple):
     skipped: int
     cannot_judge: int
     fixed: Annotated[int, Column(title="corrected")]
-    looks: Annotated[int, Column(title="pages of results")]
     seconds_median: Annotated[float | None, Column("seconds", "seconds a pair", ".1f")]
     hours: Annotated[float | None, Column(format=".1f")]
 
@@ -92,17 +90,15 @@ def status_of_raters(collection: AnyCollection, *, seed: int = 0) -> RatersStatu
     """
     opened = open_collection(collection)
     journals = read_journals(opened)
-    given = {rater: answers_in(of_kind(rows, "grade")) for rater, rows in journals.items()}
+    given = {rater: answers_in(rows) for rater, rows in journals.items()}
     matrix = _matrix_of({rater: of.standing for rater, of in given.items()})
     options = StatisticOptions(seed=seed)
     samples = {name: _SampleFacts.of(opened, name) for name in purposes(opened)}
     samples = {name: of for name, of in samples.items() if purposes(opened)[name] == "audit"}
     statuses = []
-    for rater, rows in journals.items():
-        looks = len(answers_in([row for row in rows if row.task != "grade"]).standing)
-        statuses.append(_status(rater, given[rater], samples, looks))
-    together = None if matrix is None else alpha_of(matrix, "alpha-ordinal", options)
-    return RatersStatus(tuple(statuses), together)
+    for rater in journals:
+        statuses.append(_status(rater, given[rater], samples))
+    return RatersStatus(tuple(statuses), None if matrix is None else _alpha_of(matrix, options))
 
 
 class _SampleFacts(NamedTuple):
@@ -117,9 +113,7 @@ class _SampleFacts(NamedTuple):
         return cls(len(read_sample(sample_path(collection.folder, name))), entry.get("rater"))
 
 
-def _status(
-    rater: str, given: RaterAnswers, samples: Mapping[str, _SampleFacts], looks: int
-) -> RaterStatus:
+def _status(rater: str, given: RaterAnswers, samples: Mapping[str, _SampleFacts]) -> RaterStatus:
     audit = [row for row in given.standing if row.purpose == "audit"]
     begun = {row.sample for row in audit}
     whole = sum(of.pairs for name, of in samples.items() if name in begun or of.rater == rater)
@@ -134,7 +128,6 @@ def _status(
         given.skipped,
         sum(row.cannot_judge for row in audit),
         sum(row.purpose == "fix" for row in given.standing),
-        looks,
         middle,
         hours if times else None,
     )
@@ -153,10 +146,10 @@ def _matrix_of(rows_by_rater: Mapping[str, Sequence[JournalRow]]) -> GradeMatrix
     return grade_matrix(graded, tuple(sorted(grades))) if graded else None
 
 
-def alpha_of(matrix: GradeMatrix, statistic: str, options: StatisticOptions) -> Interval | None:
+def _alpha_of(matrix: GradeMatrix, options: StatisticOptions) -> Interval | None:
     """Krippendorff's alpha of all raters; None of one alone."""
     people = together(matrix, matrix.assessors, options)
     if people is None:
         return None
-    of = people.statistics[statistic]
+    of = people.statistics["alpha-ordinal"]
     return Interval(of.value, of.low, of.high)

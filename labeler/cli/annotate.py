@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 from labeler.annotate.annotate import AnnotateOptions, raters_of, rating_sessions
 from labeler.annotate.export import AnswersExported, GradedBy, export_answers
 from labeler.annotate.hosts import is_loopback
-from labeler.annotate.look import DEPTH, LookChoice, look_sessions
-from labeler.annotate.look_report import LookOptions, LookReport, look_report
 from labeler.annotate.serve import SERVER, ServeOptions, check_installed, served
-from labeler.annotate.session import RatingSession, RatingTask
-from labeler.annotate.status import RatersStatus, status_of_raters
-from labeler.cli.options import Folder, OutputFlags, Without
+from labeler.annotate.session import RatingSession
+from labeler.annotate.status import status_of_raters
+from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.output import show, show_json, warn
 from labeler.cli.people import note_next
 from labeler.cli.process import report_bug
@@ -26,40 +23,14 @@ from labeler.errors import LabelerError, Misuse
 from labeler.options import option
 
 
-def _check_look(look: LookChoice, of_pairs: Mapping[str, object]) -> None:
-    """`Misuse` where options are given that say nothing of what is asked for."""
-    if look.lgtm is not None and look.side_by_side is not None:
-        raise Misuse("one run, or two side by side: one at a time", parameter="lgtm")
-    if look.is_asked_for:
-        _refuse(of_pairs, "that is about pairs, and pages of results are asked for")
-    else:
-        of_look = {"queries": look.draw.queries}
-        _refuse(of_look, "that is about pages of results; name a run")
-
-
-def _refuse(given: Mapping[str, object], problem: str) -> None:
-    for parameter, value in given.items():
-        if value is not None:
-            raise Misuse(problem, parameter=parameter)
-
-
-def status_command(folder: Path, task: RatingTask) -> str:
-    """The command that says what the answers about pages of results show."""
-    runs = task.sample.split(" ") if task.name == "side-by-side" else [task.sample]
-    depth = task.session["depth"]
-    options = [f"--{task.name}", *runs, *([] if depth == DEPTH else ["--depth", str(depth)])]
-    return shlex.join(["labeler", "people", "status", str(folder), *options])
-
-
 def status(
     folder: Folder,
     *,
-    look: Annotated[LookChoice, Without(["queries", "seed"])],
     output: OutputFlags,
 ) -> None:
-    """Say how far raters are and how they agree, or what they say of runs."""
+    """Say how far raters are and how they agree."""
     to, form = output.made_from(folder), output.format
-    result = _answers(folder, look)
+    result = status_of_raters(folder)
     if form == "json":
         show_json(result.as_json(), to)
         return
@@ -67,14 +38,6 @@ def status(
     show([*sentences, *result.tables()], form, to)
     if form == "table":
         warn(result.findings)
-
-
-def _answers(folder: Path, look: LookChoice) -> LookReport | RatersStatus:
-    _check_look(look, {})
-    if look.is_asked_for:
-        runs = look.side_by_side or (str(look.lgtm),)
-        return look_report(folder, *runs, options=LookOptions(look.draw.depth))
-    return status_of_raters(folder)
 
 
 OPEN = (
@@ -90,7 +53,6 @@ def command(
     export: str | None = option(
         None, "Keep the grades so far as these qrels; serve no page.", metavar="NAME"
     ),
-    look: LookChoice,
     server: ServeOptions,
     no_browser: bool = option(False, "Open no browser.", panel=SERVER, rare=True),
 ) -> None:
@@ -98,22 +60,11 @@ def command(
 
     Ctrl-C ends it, and keeps the grades as qrels; the same command goes on with the next pair.
     """
-    choice = options.choice
-    of_pairs: dict[str, object] = {
-        "sample": choice.sample,
-        "pairs": choice.pairs,
-        "source": choice.source,
-    }
-    of_pairs |= {"export": export, "routed": choice.routed or None}
-    _check_look(look, of_pairs)
     if export is not None:
         _export(folder, options, export)
     else:
         check_installed()
-        if look.is_asked_for:
-            sessions = look_sessions(folder, look, raters_of(options), note)
-        else:
-            sessions = rating_sessions(folder, options, caution)
+        sessions = rating_sessions(folder, options, caution)
         _serve(folder, sessions, server, opens_browser=not no_browser)
 
 
@@ -156,9 +107,6 @@ def _serve(
 def _ended(folder: Path, session: RatingSession) -> str:
     """Keep a rater's grades as qrels; what was graded, and how to go on."""
     rater, task = session.rater, session.task
-    if task.name != "grade":
-        answered = f"{len(session.answers):,} of {len(task.items):,} pages of results answered"
-        return f"{rater}: {answered}; what they say: {status_command(folder, task)}"
     again = shlex.join(["labeler", "annotate", str(folder), "--rater", rater])
     to_go_on = f"to go on: {again} --sample {task.sample}"
     if not session.answers:

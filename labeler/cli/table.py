@@ -342,7 +342,7 @@ _COMMANDS = (
         ),
         _Row(
             "status",
-            "Say how far raters are and how they agree, or what they say of runs.",
+            "Say how far raters are and how they agree.",
             "coll/",
             words="--status",
             at="annotate:status",

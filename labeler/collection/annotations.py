@@ -7,8 +7,8 @@ line that a crash cut short at the end of the file was never confirmed to anybod
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -21,12 +21,10 @@ from labeler.files.boundary import finite, reading
 from labeler.files.jsonl import row_of_line
 from labeler.files.read import numbered_bytes
 
-RatingKind = Literal["grade", "lgtm", "side-by-side"]
 Purpose = Literal["audit", "fix"]
 _BEGINNING = b'{"task": "'
-KINDS: tuple[RatingKind, ...] = get_args(RatingKind)
+KINDS = ("grade",)
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
-ANSWERS = ("good", "not", "left", "right", "tie")
 TOPIC = ("description", "narrative")
 LONGEST_TIME = 86_400.0
 
@@ -35,20 +33,19 @@ LONGEST_TIME = 86_400.0
 class JournalRow:
     """One answer of a rater, or that one was skipped or taken back.
 
-    `sample` names what was worked through: a sample, a run or two runs; `item` is the id of the
-    item in it, which stays where a document is renamed. `purpose` is `audit` for a random sample
-    and its `probability`, `fix` for pairs that were routed.
+    `sample` names what was worked through; `item` is the id of the item in it, which stays where a
+    document is renamed. `purpose` is `audit` for a random sample and its `probability`, `fix` for
+    pairs that were routed.
     `texts` identifies the texts that the rater read.
     """
 
-    task: RatingKind
+    task: str
     purpose: Purpose
     sample: str
     item: str
     query_id: str
     doc_id: str = ""
     grade: int | None = None
-    answer: str | None = None
     cannot_judge: bool = False
     skip: bool = False
     undo: bool = False
@@ -57,17 +54,16 @@ class JournalRow:
     time: str = ""
     probability: float | None = None
     texts: str = ""
-    detail: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def pair(self) -> Pair:
-        """The query and the document that the answer is about; some are about a query alone."""
+        """The query and the document that the answer is about."""
         return Pair(self.query_id, self.doc_id)
 
     @property
     def is_answer(self) -> bool:
-        """Whether the rater answered: with a grade, a choice, or that nobody can tell."""
-        return self.grade is not None or self.answer is not None or self.cannot_judge
+        """Whether the rater answered: with a grade, or that nobody can tell."""
+        return self.grade is not None or self.cannot_judge
 
     def line(self) -> bytes:
         """The row as a line of the file."""
@@ -130,10 +126,8 @@ def _answer(row: Row) -> JournalRow:
         row.text("item", None),
         row.text("query_id", None),
         grade=row.grade(),
-        answer=row.one_of("answer", ANSWERS) if row.values.get("answer") is not None else None,
         seconds=finite(row.values.get("seconds"), 0.0, LONGEST_TIME),
         probability=row.probability("probability"),
-        detail=row.object("detail"),
         **values,
     )
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from labeler.arrays import Flags, Floats
 from labeler.metrics.scores import Weighting
 from labeler.stats.intervals import Interval, Replicates, Sample, cluster_bootstrap, jackknife
-from labeler.stats.significance import TIED, sign_test, smallest_p, wins_ties_losses
+from labeler.stats.significance import TIED, smallest_p, wins_ties_losses
 from labeler.stats.student import LEVEL, NORMAL_QUANTILE, SIGNIFICANT, binomial_below, t_quantile
 
 # What a sample says of a share of all: Wilson's interval, and Clopper and Pearson's bound.
@@ -95,68 +94,6 @@ def largest_share(count: int, of: int, level: float = SIGNIFICANT) -> float:
         likely = binomial_below(count, of, middle) > level
         low, high = (middle, high) if likely else (low, middle)
     return high
-
-
-# The share of queries that people call good, whatever the draw of queries and raters was.
-
-ADDED = 4
-_TINY = 1e-12
-
-
-class QueryShare(NamedTuple):
-    """A share of queries, its interval of 95 %, and how many queries of one rater say as much.
-
-    `nan` without any query.
-    """
-
-    value: float
-    low: float
-    high: float
-    worth: float
-
-
-def query_share(values: Floats, ratings: Floats) -> QueryShare:
-    """The mean of `(queries,)` shares of the raters of each query who called it good.
-
-    `ratings` counts these raters, who are a cluster. The interval is Wilson's, of as many queries
-    as the spread over queries is worth (Korn and Graubard 1998, Survey Methodology 24), with
-    Student's t in place of the normal. Of one rater it is Wilson's of as many queries as there are.
-    """
-    n = len(values)
-    if not n:
-        return QueryShare(math.nan, math.nan, math.nan, 0.0)
-    if bool((ratings == 1).all()):
-        return QueryShare(float(values.mean()), *share_interval(values), float(n))
-    shares = np.ones(n) / n
-    value = min(max(float(shares @ values), 0.0), 1.0)
-    worth = _worth(values, shares, ratings)
-    return QueryShare(value, *wilson_of(value, worth), worth)
-
-
-def _worth(values: Floats, shares: Floats, ratings: Floats) -> float:
-    """How many queries of equal weight, each with one rater, would have a share of this variance.
-
-    A share of 0 or 1 has shown no variance: it is worth the queries alone.
-    """
-    n, value = len(values), float(shares @ values)
-    if not _TINY < value < 1 - _TINY or n < 2:
-        return float(n)
-    moves = shares * (values - value)
-    spread = n / (n - 1) * float(((moves - moves.mean()) ** 2).sum())
-    variance = max(spread, _least(values, shares, ratings, value))
-    stretch = t_quantile((1 + LEVEL) / 2, n - 1) / NORMAL_QUANTILE
-    return value * (1 - value) / variance / stretch**2
-
-
-def _least(values: Floats, shares: Floats, ratings: Floats, value: float) -> float:
-    """The variance where ratings were independent of each other.
-
-    A smaller one that was seen is no proof that queries vary less than chance. Four queries of the
-    share of all are added, as Agresti and Coull (1998, The American Statistician 52) add four of a
-    share of half.
-    """
-    inside = (float(values.sum()) + ADDED * value) / (len(values) + ADDED)
-    return inside * (1 - inside) * float((shares**2 / ratings).sum())
 
 
 # What a few queries do not show of all: other values than most have, and a long tail.
@@ -422,43 +359,3 @@ def paired_interval(values: Floats, most: float, seed: int = 0) -> Interval:
     if not smallest_p(sum(wins_ties_losses(defined)[::2])) < SIGNIFICANT:
         low, high = min(low, 0.0), max(high, 0.0)
     return max(low, -most), min(high, most)
-
-
-# Which of two systems people prefer, query by query.
-
-
-class Preferences(NamedTuple):
-    """Wins, ties and losses over queries, the win rate with its interval, and the sign test.
-
-    The win rate counts a tie as half a win, so that .5 says that neither is preferred. The sign
-    test leaves ties out; its p is two-sided and exact. `low` and `high` are `None` for fewer than
-    two queries.
-    """
-
-    wins: int
-    ties: int
-    losses: int
-    win_rate: float
-    low: float | None
-    high: float | None
-    p: float
-
-    @property
-    def queries(self) -> int:
-        """How many queries."""
-        return self.wins + self.ties + self.losses
-
-
-def preferences(values: Floats, seed: int = 0) -> Preferences:
-    """Of `(queries,)` means over raters of 1 for the first system, 0 for a tie, -1 for the second.
-
-    A query is a win where its mean is above 0. Raters of one query are a cluster: the interval
-    and the test are over queries, each of which counts once however many raters it has.
-    """
-    wins, ties, losses = wins_ties_losses(values)
-    p = sign_test(wins, losses)
-    if not len(values):
-        return Preferences(0, 0, 0, np.nan, None, None, p)
-    mean, ends = float(values.mean()), paired_interval(values, 1.0, seed)
-    low, high = (None, None) if ends is None else ((1 + end) / 2 for end in ends)
-    return Preferences(wins, ties, losses, (1 + mean) / 2, low, high, p)

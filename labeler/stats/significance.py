@@ -11,7 +11,7 @@ import numpy as np
 
 from labeler.arrays import Flags, Floats
 from labeler.stats.intervals import in_blocks
-from labeler.stats.student import SIGNIFICANT, binomial_below
+from labeler.stats.student import SIGNIFICANT
 
 TIED = 1e-9
 """Two scores that differ by no more are equal up to rounding."""
@@ -50,17 +50,6 @@ def assignments(queries: int, seed: int, rounds: int = FLIPS) -> Iterator[Floats
 def smallest_p(queries: int) -> float:
     """The least that a two-sided randomization test can say of so many queries."""
     return 2.0 ** (1 - queries) if queries else 1.0
-
-
-def sign_test(wins: int, losses: int) -> float:
-    """Two-sided p of so many wins and losses, each as likely under the null; ties are left out.
-
-    Exact, by the binomial distribution; 1 without any win or loss.
-
-    >>> round(sign_test(5, 0), 6)
-    0.0625
-    """
-    return min(1.0, 2 * binomial_below(min(wins, losses), wins + losses, 0.5))
 
 
 @lru_cache(maxsize=1)

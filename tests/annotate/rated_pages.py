@@ -54,7 +54,7 @@ def pairs(count: int) -> list[Shown]:
 
 
 def grading_of(items: Sequence[Shown], **more: Any) -> RatingTask:
-    """A task of the items; its `scale` and `kind` may be others."""
+    """A task of the items; its `scale` may be another."""
     scale: Mapping[int, str] = more.pop("scale", SCALE)
     rows = [RatingItem(str(n), f"q{n}", f"d{n}", 1.0) for n in range(len(items))]
     shown_scale = [{"grade": g, "name": n, "description": MEANINGS} for g, n in scale.items()]
@@ -62,9 +62,10 @@ def grading_of(items: Sequence[Shown], **more: Any) -> RatingTask:
         "scale": shown_scale,
         "instructions": "Read it all.\n\n# In doubt\n\n- Take the lower.",
     }
-    kind = more.pop("kind", "grade")
     show: Callable[[RatingItem], Shown] = lambda item: items[int(item.id)]  # noqa: E731
-    return RatingTask(kind, "audit", "s", rows, show, lambda _i, _a: {}, session=session, **more)
+    return RatingTask(
+        "grade", "audit", "s", rows, show, lambda _i, _a: None, session=session, **more
+    )
 
 
 @dataclass

@@ -30,7 +30,7 @@ def test_what_is_appended_reads_back(tmp_path: Path) -> None:
     rows = [
         ROW,
         replace(ROW, item="2", grade=None, cannot_judge=True, probability=0.25),
-        replace(ROW, undo=True, grade=None, detail={"more": 3}),
+        replace(ROW, undo=True, grade=None),
     ]
     path = tmp_path / "anna.jsonl"
     written(path, *rows)
@@ -156,15 +156,13 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"task": "x"}, "expected 'task' to be one of grade, lgtm, side-by-side, found 'x'"),
+        ({"task": "x"}, "expected 'task' to be one of grade, found 'x'"),
         ({"purpose": None}, "expected 'purpose' to be one of audit, fix"),
         ({"grade": "2"}, "grade"),
         ({"grade": 10**12}, "grade"),
-        ({"answer": "great"}, "expected 'answer' to be one of good, not, left, right, tie"),
         ({"undo": 1}, "expected 'undo' to be true or false"),
         ({"probability": 0}, "to be a probability above 0"),
         ({"probability": 1.5}, "to be a probability above 0"),
-        ({"detail": [1]}, "expected 'detail' to be an object"),
         ({"note": None, "item": 7}, "expected 'item' to be a string"),
     ],
     ids=str,

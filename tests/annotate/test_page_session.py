@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 from playwright.sync_api import Route, expect
-from rated_pages import Raters, document, grading_of, pair, pairs
+from rated_pages import Raters, grading_of, pair, pairs
 
 from labeler.annotate.journal import RatingJournal
 from labeler.annotate.serve import ServeOptions, served
@@ -208,26 +208,3 @@ def test_single_keys_can_be_switched_off_and_buttons_still_work(raters: Raters) 
     page.reload()
     rater.press("2").asks("where does cat 1 sleep")
     assert [row.grade for row in rater.answers] == [1]
-
-
-def results(*names: str) -> list[dict[str, object]]:
-    made = (document(f"About {n}.", "cats", title=n, name=n) for n in names)
-    return [{"rank": rank, "document": d} for rank, d in enumerate(made, 1)]
-
-
-def test_ten_results_are_good_or_not(raters: Raters) -> None:
-    item = {"query": {"text": "cats"}, "results": results(*"abcdefghij")}
-    rater = raters.rater(grading_of([item, item], kind="lgtm"))
-    assert rater.page.get_by_role("article").count() == 10
-    rater.press("1").says("Saved: Good.").press("0").at("ended")
-    assert [row.answer for row in rater.answers] == ["good", "not"]
-
-
-def test_of_two_lists_one_is_better_or_neither(raters: Raters) -> None:
-    item = {"query": {"text": "cats"}, "left": results("a", "b"), "right": results("b", "a")}
-    rater = raters.rater(grading_of([item] * 4, kind="side-by-side"))
-    assert rater.page.get_by_role("region", name="Right").get_by_role("article").count() == 2
-    rater.press("1", "0", "ArrowRight", "b").says("The query before.")
-    expect(rater.page.get_by_role("button", pressed=True)).to_contain_text("Right is better")
-    rater.press("v", "ArrowLeft").at("ended")
-    assert [row.answer for row in rater.answers] == ["left", "tie", "right", "left"]

@@ -249,7 +249,7 @@ MAKERS = {"files": files, "graded": graded, "cut": cut}
 def looked_at(folder: Path) -> None:
     """A collection with a rater's answer."""
     collection = small_collection(folder)
-    row = JournalRow("lgtm", "audit", "bm25", "q1#0", "q1", answer="good")
+    row = JournalRow("grade", "audit", "s", "1", "q1", "cats", 2)
     collection.annotations.mkdir()
     journal_path(collection, "anna").write_bytes(row.line())
 

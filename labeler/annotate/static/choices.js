@@ -3,19 +3,7 @@
 import { element } from "./dom.js";
 import { gradeKeys } from "./keys.js";
 
-const LGTM = [
-  { key: "1", name: "Good", description: "Whoever searched would be content with these results.", answer: "good" },
-  { key: "0", name: "Not good", description: "They would have to search again.", answer: "not" },
-];
-const SIDE_BY_SIDE = [
-  { key: "1", also: "ArrowLeft", name: "Left is better", answer: "left" },
-  { key: "0", name: "Tie", description: "Neither is better.", answer: "tie" },
-  { key: "2", also: "ArrowRight", name: "Right is better", answer: "right" },
-];
-
 export function choicesOf(session) {
-  if (session.task === "lgtm") return LGTM;
-  if (session.task === "side-by-side") return SIDE_BY_SIDE;
   const keys = gradeKeys(session.scale.map(({ grade }) => grade));
   return session.scale.map(({ grade, name, description }, position) => (
     { key: keys[position], grade, name: name || `Grade ${grade}`, description }
@@ -30,7 +18,6 @@ export function asSent(choice, item, note, seconds) {
   return {
     item: item.id,
     grade: choice.grade ?? null,
-    answer: choice.answer ?? null,
     cannot_judge: choice.cannot_judge ?? false,
     skip: choice.skip ?? false,
     note,
@@ -46,7 +33,6 @@ export function said(choice) {
 export function isPrevious(choice, previous) {
   if (!previous) return false;
   if (choice.cannot_judge) return Boolean(previous.cannot_judge);
-  if (choice.answer !== undefined) return previous.answer === choice.answer;
   return choice.grade !== undefined && previous.grade === choice.grade;
 }
 

@@ -17,30 +17,13 @@ export function showDocuments(item, opened) {
   const main = byId("main");
   const next = (shown, heading) => new DocumentView(shown, heading, opened?.[shown.id]);
   const notes = notices(item);
-  if (item.document) {
-    const view = next(item.document, "h2");
-    main.replaceChildren(...notes, view.node);
-    return [view];
-  }
-  const lists = item.results ? [["Results", item.results]] : [["Left", item.left], ["Right", item.right]];
-  const views = [];
-  main.replaceChildren(...notes, element("div", { class: item.results ? "lists" : "lists two" },
-    lists.map(([name, results]) => resultList(name, results, next, views))));
-  return views;
+  const view = next(item.document, "h2");
+  main.replaceChildren(...notes, view.node);
+  return [view];
 }
 
 function notices(item) {
   return item.notice ? [element("p", { class: "notice", text: item.notice })] : [];
-}
-
-function resultList(name, results, next, views) {
-  const rows = results.map(({ document }) => {
-    const view = next(document, "h3");
-    views.push(view);
-    return element("li", {}, [view.node]);
-  });
-  const body = rows.length ? element("ol", {}, rows) : element("p", { text: "No results." });
-  return element("section", { "aria-label": name }, [element("h2", { class: "list-name", text: name }), body]);
 }
 
 export function showProgress({ done, of, skipped }) {
