@@ -132,7 +132,7 @@ GONE = {
     "agree --margin": "a colleague is as good within 0.05 of kappa",
     "agree --with-baseline": "name the grades of `similarity` beside the others",
     "evaluate --ties": "documents of one score stand in trec_eval's order",
-    "evaluate --lgtm": "people's answers of LGTM are given on the page, and no file says them",
+    "evaluate --lgtm": "people grade pairs; a page of results is not graded",
 }
 """Commands and options that went, and what stands in their place."""
 

@@ -15,6 +15,7 @@ from labeler.annotate.journal import RatingJournal, read_journal
 from labeler.annotate.passages import marked_line, shown, shown_line
 from labeler.annotate.serve import ServeOptions, served
 from labeler.annotate.session import RatingItem, RatingSession, RatingTask
+from labeler.report.result import as_plain
 
 SCALE = {0: "irrelevant", 1: "related", 2: "highly relevant", 3: "perfectly relevant"}
 MEANINGS = "The document holds an answer, but an unclear one, or one hidden among other matter."
@@ -28,7 +29,7 @@ Shown = dict[str, Any]
 
 
 def document(text: str, query: str, title: str = "", path: str = "", name: str = "d") -> Shown:
-    paragraphs = [paragraph.as_json() for paragraph in shown(text, query)]
+    paragraphs = as_plain(shown(text, query))
     return {
         "id": name,
         "title": shown_line(title),
