@@ -205,8 +205,8 @@ def origin_of(path: Path) -> Origin | None:
 
 def grades_of(path: Path) -> Iterator[tuple[str, str, int]]:
     """The query, document and grade of each row that has one, in the file's order."""
-    rows = records(path, lambda row: (row.pair, _grade(row)))
-    return ((*pair, grade) for pair, grade in rows if grade is not None)
+    outcomes = records(path, lambda row: _outcome(row, row.pair))
+    return ((*each.pair, each.grade) for each in outcomes if isinstance(each, Judgement))
 
 
 @contextmanager

@@ -234,7 +234,9 @@ def test_a_text_that_is_too_long_for_the_server_is_cut_and_counted(
     with FakeServer() as server:
         server.encode = takes_short
         long = "cats " * 300
-        ready = encoding(server).ready(tmp_path, EncoderTexts(["a", long]), Control(notes.append))
+        ready = encoding(server).ready(
+            tmp_path, EncoderTexts(["a", long]), control=Control(notes.append)
+        )
         assert ready.documents([long]).any()
         calls = len(server.calls)
         encoding(server).ready(tmp_path, EncoderTexts([long]))

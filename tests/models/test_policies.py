@@ -577,7 +577,8 @@ def test_with_a_price_the_cost_is_shown_and_kept(
         command = ["judge", str(tmp_path / "c"), *options, "--as", "a"]
         assert execute([*command, "--dry-run"]) == 0
         told = capsys.readouterr().out
-        assert re.search(r"about \$0\.00\d+ .*, at most \$\d\.\d+ should it think before", told)
+        bounds = r"at most \$\d\.\d+ if it does not think, else \$\d\.\d+"
+        assert re.search(rf"about \$0\.00\d+ .*, {bounds}", told)
         assert execute([*command, "--max-cost", "1"]) == 0
     assert "cost of this run: $0.0012" in capsys.readouterr().out
     assert '"cost": 0.00012' in collection.judgements("a").read_text()

@@ -163,12 +163,12 @@ def _parsed(text: str) -> Any:
 
 _W = r"[\t\n\f\r ]"
 _ATTRIBUTE = (
-    r"[\t\n\f\r /]*+(=[^\t\n\f\r />=]*+|[^\t\n\f\r />=]++)"
+    r"(=[^\t\n\f\r />=]*+|[^\t\n\f\r />=]++)"
     rf"(?:{_W}*+={_W}*+(\"[^\"]*+(?:\"|\Z)|'[^']*+(?:'|\Z)|[^\t\n\f\r >]*+))?+"
 )
 _MARKUP = re.compile(
     r"<(?:!--(?:-?>|(?s:.*?)(?:--!?>|\Z))|[!?][^>]*+>?|/(?![a-zA-Z])[^>]*+>?"
-    rf"|(/?)([a-zA-Z][^\t\n\f\r />]*+)((?:{_ATTRIBUTE})*+)[\t\n\f\r /]*+(?:>|\Z))"
+    rf"|(/?)([a-zA-Z][^\t\n\f\r />]*+)((?:[\t\n\f\r /]*+{_ATTRIBUTE})*+)[\t\n\f\r /]*+(?:>|\Z))"
 )
 _EACH = re.compile(_ATTRIBUTE)
 _READ = frozenset(("class", "id", "role", "style", "hidden", "aria-hidden", "itemprop"))
