@@ -62,7 +62,7 @@ def is_about_context(refusal: str) -> bool:
 
 
 Bound = Awaitable[bool] | None
-"""Whether an answer was certainly to its request, as turns out later; None where it is certain."""
+"""Tells later whether the answer belongs to its request; None if that is already certain."""
 
 
 @dataclass(frozen=True, slots=True)

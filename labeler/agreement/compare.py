@@ -124,7 +124,7 @@ COVERED_BY_FEW = "82 to 98"
 """Of 100 intervals over 3 to 20 queries, but for those of rare grades over fewer than `RARELY`."""
 MOST_SIMULATED = 20
 RARELY, COVERED_OF_RARE = 10, "63 to 89"
-"""Below so many queries, of 100 default intervals at a cut that few queries reach."""
+"""Of 100 default intervals over fewer than `RARELY` queries, at a cut that few of them reach."""
 COVERED_BY_MORE = "88 to 99"
 """Of 100 default intervals over 25 to 50 queries."""
 

@@ -115,7 +115,7 @@ def _within(statistic: Statistic, ends: tuple[float, float]) -> tuple[float, flo
 
 
 def _told_apart(row: Difference, wider: float) -> bool:
-    """Whether the interval would leave 0 out if it were so many times as wide."""
+    """Whether the interval would leave 0 out if it were `wider` times as wide."""
     if row.value is None or row.low is None or row.high is None or row.value == 0:
         return False
     toward_0 = row.value - row.low if row.value > 0 else row.high - row.value

@@ -36,7 +36,7 @@ class SampleSizePlan:
 
 @dataclass(frozen=True)
 class _Reach:
-    """How wide an interval over so many queries like these is, for a standard error of 1.
+    """How wide an interval over some number of such queries is, for a standard error of 1.
 
     `freedom` are the degrees of freedom of the variance over the `queries` of now; more queries
     have as many more.

@@ -59,8 +59,8 @@ class AskedAgain:
 class Retest(Result):
     """What asking the same again gives: the share of pairs with another grade, and the kappa.
 
-    Of two of the `times`, on average over any two. `failed` pairs, which had no grade every time,
-    are left out.
+    Both compare two of the `times`, on average over any two. `failed` pairs, which had no
+    grade every time, are left out.
     """
 
     name: Hidden[str]

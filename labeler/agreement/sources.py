@@ -14,6 +14,7 @@ from labeler.collection.layout import Collection, collection_of_qrels, open_coll
 from labeler.collection.people import people_path, read_people
 from labeler.collection.queries import read_queries
 from labeler.collection.scale import grade_names
+from labeler.collection.stale import stale_in, without
 from labeler.collection.user_files import run_paths, runs_by_name
 from labeler.collection.whose import (
     drawn_by_chance,
@@ -21,8 +22,6 @@ from labeler.collection.whose import (
     not_of_people,
     routed_of_file,
     routed_pairs,
-    stale_in,
-    without,
 )
 from labeler.data import Pair, Qrels, Run
 from labeler.errors import Misuse

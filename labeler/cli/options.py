@@ -153,8 +153,8 @@ class Shown(frozenset[str]):
 def unfolded(function: Callable[..., None]) -> Callable[..., None]:
     """A command with flags for the options that a function takes, in records or one by one.
 
-    An option that stands in several records is one flag, whose value is given to each of them. With
-    an assessor of a name, the file's section of the one without a name says nothing.
+    An option that stands in several records is one flag, whose value is given to each of them. If
+    an assessor is named, the unnamed `[model]` section of the file is ignored.
     """
     taken = _Taken.by(function)
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 
 from labeler.collection.layout import Collection, check_name
 from labeler.collection.rows import Row
-from labeler.collection.whose import hash_of
+from labeler.collection.stale import hash_of
 from labeler.data import Document, Pair, Query
 from labeler.errors import BadInput
 from labeler.files.boundary import finite, reading

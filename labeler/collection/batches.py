@@ -225,7 +225,7 @@ def waiting_requests(collection: Collection) -> Mapping[bytes, str]:
 
 
 def held_back(collection: Collection, options: SessionOptions) -> SessionOptions:
-    """A session's options with which nothing is asked live that waits in a batch."""
+    """A session's options that leave to a batch what waits in one, and ask only the rest live."""
     deferral = replace(options.deferral, waiting=waiting_requests(collection))
     return replace(options, deferral=deferral)
 

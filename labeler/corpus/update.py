@@ -28,7 +28,7 @@ from labeler.collection.people import write_sample as write_sampled
 from labeler.collection.pool import Pool, PoolSource, read_pool, united, united_pool, write_pool
 from labeler.collection.queries import read_queries, write_queries
 from labeler.collection.readme import write_readme
-from labeler.collection.whose import shown_by, shown_in
+from labeler.collection.stale import shown_by, shown_in
 from labeler.corpus.documents import Ingested, Reading, read_documents
 from labeler.corpus.ingest import card_of, refuse_to_write_into, settings_of
 from labeler.corpus.matching import CARRIED, GONE, MERGED, STATES, UNCHANGED, Match, match_passages

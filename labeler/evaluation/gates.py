@@ -63,9 +63,9 @@ def check_scores(
 
     `of_groups` are what gates on groups of queries say against runs.
 
-    Each run must pass by each measure that has one, so that no more than 5 % of builds whose run
-    truly loses a margin pass, however many runs and measures are held (Berger 1982, Technometrics
-    24). `Misuse` where these data could not pass the gate, or not fail it.
+    Every run must pass every gated measure. Then at most 5 % of builds that truly lose a margin
+    pass, however many runs and measures are held (Berger 1982, Technometrics 24).
+    `Misuse` where these data could not pass the gate, or not fail it.
     """
     failures = [short for run in report.runs for short in _short_scores(run, gates)]
     failures += of_groups

@@ -3,9 +3,9 @@
 Unjudged are the retrieved documents outside the qrels and those of the pool with a negative grade;
 what other runs of the same evaluation retrieved stands in the pool, too (`candidates`). Documents
 that are neither retrieved nor in the pool are taken not to exist. Each may have any grade
-from 0 to the scale's top. A relevant one counts twice for a measure that divides by what could be
-found, as a hit and as something to find, so that neither "none is relevant" nor "all are" need be
-an end of what is possible.
+from 0 to the scale's top. Some measures divide by what could be found. In such a measure a relevant
+document raises both the hits and the total, so the extremes need not be "none is relevant" or "all
+are".
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _squares(r: Rankings, level: int, depth: int) -> tuple[Flags, Flags]:
 
 
 def _average_precision(r: Rankings, measure: Measure, depth: int) -> Ends:
-    """Of so many relevant holes, the first give the highest sum of precisions, the last the lowest.
+    """With the first holes relevant the sum of precisions is highest, with the last ones lowest.
 
     Moving a relevant document up from rank q to a free rank p above it changes that sum by at least
     (1 + a) (1/p - 1/q) > 0, with a relevant ones above p. So only their number is searched for.
@@ -152,7 +152,7 @@ def _none(r: Rankings) -> Floats:
 
 
 def _r_precision(r: Rankings, measure: Measure, depth: int) -> Ends:
-    """With so many relevant holes the cutoff is known; as many as fit lie above it, or below it."""
+    """For each number of relevant holes the cutoff is known: as many as fit lie above, or below."""
     level = level_of(measure)
     good, hole = (_extended(_none(r), np.cumsum(f, axis=1)) for f in _squares(r, level, depth))
     everything = (holes_within(r, depth) + holes_outside(r, depth))[:, None]
@@ -173,7 +173,7 @@ def _ndcg(r: Rankings, measure: Measure, depth: int) -> Ends:
     holes reaches it is a search of its own: as better documents leave less room in the ideal, fewer
     holes need to reach the higher step, so the numbers fit together (Topkis 1978). L is found by
     Dinkelbach's method (1967). The lowest: DCG - l IDCG is concave in the gains, so that some end
-    of their range, every hole 0 or top, is lowest; of these so many last holes are of top grade.
+    of their range, every hole 0 or top, is lowest: some number of the last holes is top there.
     """
     kind = str(dict(measure.parameters).get("dcg", "log2"))
     search = _Search(r, kind, depth, measure.cutoff)
@@ -294,7 +294,7 @@ def filled(r: Rankings, filling: int) -> Rankings:
 
 
 def _with_more(r: Rankings, outside: Integers, filling: int) -> tuple[Integers, Integers]:
-    """The qrels with so many more documents of that grade a query, best first."""
+    """The qrels with `outside` more documents of the grade `filling` a query, best first."""
     pool_query = np.concatenate([r.pool_query, np.repeat(np.arange(r.n), outside)])
     graded = np.where(r.pool_grade < 0, filling, r.pool_grade)
     pool_grade = np.concatenate([graded, np.full(int(outside.sum()), filling)])

@@ -80,7 +80,7 @@ def _changed_since(path: Path, warn: Note, stale: str = "drop") -> set[Pair]:
     """The pairs of a collection's qrels whose texts have changed since they were judged."""
     if true_path(path).parent.name not in ("qrels", "judgements"):
         return set()
-    from labeler.collection.whose import stale_in  # takes long to load
+    from labeler.collection.stale import stale_in  # takes long to load
 
     return stale_in(path, warn, stale)
 
@@ -88,7 +88,7 @@ def _changed_since(path: Path, warn: Note, stale: str = "drop") -> set[Pair]:
 def _without(grades: PairColumns[int], pairs: set[Pair]) -> PairColumns[int]:
     if not pairs:
         return grades
-    from labeler.collection.whose import without  # takes long to load
+    from labeler.collection.stale import without  # takes long to load
 
     return PairColumns.of(without(grades, pairs), np.int32)
 

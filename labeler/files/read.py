@@ -98,7 +98,7 @@ _BUFFER = 1 << 17
 
 
 def most_unpacked(packed: int) -> int:
-    """The most bytes that so many packed bytes may hold."""
+    """The most bytes that `packed` bytes may unpack to."""
     return max(_UNPACKED_AT_LEAST, TIMES * packed)
 
 

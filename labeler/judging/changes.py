@@ -20,7 +20,8 @@ from labeler.collection.judgements import JudgementRow, Origin, read_judgements
 from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.collection.pool import Pairs
 from labeler.collection.queries import read_queries
-from labeler.collection.whose import is_of_people, routed_pairs, shown_to
+from labeler.collection.stale import shown_to
+from labeler.collection.whose import is_of_people, routed_pairs
 from labeler.data import JUDGED, Failure, Judged, Outcome, Pair, Qrels
 from labeler.report.neutral import flat
 from labeler.report.result import Result

@@ -82,10 +82,12 @@ class FailuresInARow:
 
 
 LATEST = 100
-"""So many of the latest pairs are looked at."""
+"""How many of the latest pairs are looked at."""
 
 CERTAIN = 5.0
-"""Standard errors by which more of them fail than may, as runs are long."""
+"""The run ends when failures exceed the allowed share by this many standard errors. They are many,
+as a long run is looked at often.
+"""
 
 
 @dataclass(slots=True)
@@ -145,8 +147,9 @@ class PairOptions:
 
     `on_judged` is called with every pair when it is done, `note` with lines for a person; once
     `stop` is set, no more calls begin.
-    Pairs are held against the `proof`. A `pilot` says what became of those that were judged `only`
-    before; where that `ended` the run, of others stored replies alone are looked up.
+    Too many pairs without a grade end the run, as the `proof` says. `only` some pairs are judged
+    first, in a pilot; `pilot` holds what became of them. If the pilot `ended` the run, other pairs
+    are only looked up in the store.
     """
 
     at_once: int = 16

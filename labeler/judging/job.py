@@ -37,7 +37,8 @@ from labeler.collection.layout import (
 from labeler.collection.pool import Pairs, read_pool
 from labeler.collection.queries import read_queries
 from labeler.collection.readme import write_readme
-from labeler.collection.whose import check_model_name, rules_of, shown_by, stale_pairs
+from labeler.collection.stale import rules_of, shown_by, stale_pairs
+from labeler.collection.whose import check_model_name
 from labeler.data import FAILURES, JUDGED, Document, Failure, Judged, Judgement, Pair, Query
 from labeler.errors import BudgetReached, Misuse, about
 from labeler.files.boundary import count

@@ -69,7 +69,7 @@ from labeler.prompt import checked_prompt
 
 MANY = 10_000
 DRAWN = 1_000
-"""Of more pairs than these many, so many are drawn by chance and stand for all."""
+"""If there are more than `MANY` pairs, `DRAWN` of them, drawn by chance, stand for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +261,7 @@ class JudgeOptions(Options):
     def session(self) -> SessionOptions:
         """Which model to ask, and how."""
         options = SessionOptions(self.model, self.base_url, self.limits, self.concurrency)
+        # not patient: a pair that another process asks about waits, and others are judged meanwhile
         return replace(options, redacted=self.redact, patient=False, deferral=self.deferral)
 
 
@@ -281,7 +282,8 @@ def judge_set(
 ) -> Act[JudgeResult, JudgingPlan]:
     """Judge pairs of a collection, and write their judgements and qrels.
 
-    Of several `times`, the first gives the judgements; what the others give is kept beside them.
+    If pairs are asked about several `times`, the first gives the judgements; what the others give
+    is kept beside them.
     """
 
     async def begin() -> JudgeResult:
@@ -299,11 +301,15 @@ def judge_set(
 async def _judged(
     prepared: Prepared, options: JudgeOptions, control: Control, times: int
 ) -> JudgeResult:
+    """Judge a job, and ask again as many `times` as are wanted.
+
+    Where the server turns out to cut prompts, a second pass judges by passages what may be longer.
+    """
     job, assessor, session = prepared
     guard, earlier = session.guard, replace(control.spent)
     selection, proof = session.selection, proof_in(session, options.proof, len(job.pairs))
     asking = PairOptions(retry_failed=options.retry_failed, proof=proof)
-    tally = await watched(job, assessor, guard, control, asking)
+    tally = await judged_after_pilot(job, assessor, guard, control, asking)
     if tally.read_at_most.is_cut and assessor.context is None and not tally.stopped:
         context = tally.read_at_most.tokens
         control.note(
@@ -311,7 +317,7 @@ async def _judged(
         )
         by_passages = replace(asking, proof=None)
         again = replace(assessor, context=context)
-        tally = await watched(job, again, guard, control, by_passages)
+        tally = await judged_after_pilot(job, again, guard, control, by_passages)
     learn_from(tally, session, assessor)
     if times > 1 and not tally.stopped:
         await ask_again(prepared, proof, control, times, tally)
@@ -324,8 +330,8 @@ async def ask_again(
 ) -> None:
     """Ask about the pairs of a job more times, each a request of its own, and keep what they give.
 
-    A time that the budget cuts short is written once it is whole: its replies are kept until then.
-    The tally holds what ended it before that.
+    A repeat that the budget cuts short is written only after a later run completes it; its replies
+    are kept until then. The tally holds what ended it.
     """
     (job, assessor, session), rows = prepared, JudgementLines(origin(prepared.assessor))
     guard = session.guard
@@ -384,7 +390,7 @@ async def prepare(
         yield Prepared(job, assessor, session)
 
 
-async def watched(
+async def judged_after_pilot(
     job: Job, assessor: Assessor, guard: Guard, control: Control, asking: PairOptions | None = None
 ) -> Tally:
     """Judge the pairs of a job, after its pilot, and let the caller of the session watch."""
@@ -401,7 +407,7 @@ async def watched(
 
 
 MOST_TIMES = 10
-"""A pair is asked about so often at most."""
+"""The most times that a pair is asked about."""
 
 
 def ajudge(
@@ -449,7 +455,7 @@ def ajudge_sample(
     seed: int = 0,
     control: Control | None = None,
 ) -> Act[JudgeResult, JudgingPlan]:
-    """Judge so many pairs of the pool, drawn by chance, each as likely as any; or all of fewer.
+    """Judge this many `pairs` of the pool, drawn by chance, each as likely as any; or all of fewer.
 
     The same seed draws the same pairs of the same pool.
     """

@@ -158,7 +158,7 @@ def _places(
 
 
 def _drawn(pairs: Pairs, size: int, seed: int) -> Integers:
-    """The places of so many pairs at random; more by one seed hold fewer."""
+    """The places of `size` pairs at random; a larger draw by the same seed holds a smaller one."""
     shuffled = array("q", pairs.order().tobytes())
     Random(seed).shuffle(shuffled)
     return np.sort(np.array(shuffled[:size], dtype=np.int64))

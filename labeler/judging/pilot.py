@@ -60,7 +60,7 @@ FEWEST = 100
 
 
 def proof_in(session: Session, proof: Proof | None, total: int) -> Proof | None:
-    """What a run of so many pairs has to show; None where it is small, or asks no model live."""
+    """What a run of `total` pairs has to show; None where it is small, or asks no model live."""
     selection, deferral = session.selection, session.selection.options.deferral
     is_live = selection.reads_prompt and deferral.is_live and not deferral.waiting
     return proof if is_live and total >= FEWEST else None

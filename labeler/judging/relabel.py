@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, cast
 from labeler.collection.card import Parent, parent_of
 from labeler.collection.judgements import Origin, origin_of, read_judgements
 from labeler.collection.layout import AnyCollection, Collection, open_collection
-from labeler.collection.whose import stale_pairs
+from labeler.collection.stale import stale_pairs
 from labeler.data import Failure, Judged, Judgement, Outcome, Pair
 from labeler.errors import LabelerError, Misuse
 from labeler.judging.assessor import Assessor, Texts, as_shown
@@ -27,7 +27,7 @@ from labeler.judging.changes import (
     texts_of_queries,
 )
 from labeler.judging.job import Job, JudgeResult, check_free, judged_pairs, texts_of
-from labeler.judging.judge import JudgeOptions, JudgingPlan, PairsOf, judge_set, watched
+from labeler.judging.judge import JudgeOptions, JudgingPlan, PairsOf, judge_set, judged_after_pilot
 from labeler.judging.methods.inquiries import Inquiries
 from labeler.judging.methods.inquiry import ReadAtMost, in_chunks
 from labeler.judging.part import DerivedPairs, PartOfSet, derived_pairs
@@ -254,7 +254,7 @@ async def areparse(
         assessor = as_shown(assessor, opened, source, job.texts)
         check_free(opened, name, assessor)
         guard = Guard(RateLimiter(RateLimits(), stop=control.stop), stop=control.stop)
-        tally = await watched(job, assessor, guard, control)
+        tally = await judged_after_pilot(job, assessor, guard, control)
     result = JudgeResult(job, tally, guard.budget.spent)
     return _result(opened, source, result)
 

@@ -44,7 +44,7 @@ def check_ending(reply: Reply) -> None:
 
 
 def object_of(reply: Reply, key: str) -> dict[str, Any]:
-    """The one object of a reply that holds a key, which is then written as it was asked for.
+    """The reply's one object with this key, the key spelled as given.
 
     `NoGrade` where there is none, or where two say different things.
     """

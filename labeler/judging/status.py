@@ -13,7 +13,7 @@ from labeler.collection.dropped import dropped_pairs
 from labeler.collection.judgements import Origin, read_judgements
 from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.collection.pool import read_pool
-from labeler.collection.whose import stale_by_set
+from labeler.collection.stale import stale_by_set
 from labeler.errors import LabelerError
 from labeler.files.jsonl import RowIndex
 from labeler.judging.job import Tally, cached_before

@@ -19,7 +19,7 @@ from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.collection.pool import DROPS, Pairs, read_pool
 from labeler.collection.queries import query_in
 from labeler.collection.rows import Record, Row
-from labeler.collection.whose import stale_pairs
+from labeler.collection.stale import stale_pairs
 from labeler.data import Judgement, Pair, Query
 from labeler.errors import BadInput, LabelerError
 from labeler.files.cache import sha256_of
@@ -35,7 +35,7 @@ from labeler.trec.rows import rows as trec_rows
 Level = Literal["error", "warning"]
 
 _NAMED = 5
-"""Of one kind of problem in a file, so many are named, and the others counted."""
+"""How many problems of one kind in a file are named; the others are counted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from labeler.collection.layout import (
     locked_in_loop,
     open_collection,
 )
-from labeler.collection.whose import stale_pairs
+from labeler.collection.stale import stale_pairs
 from labeler.data import Judgement, Pair
 from labeler.errors import BadInput, Misuse, about
 from labeler.judging.assessor import Assessor, Texts, as_shown

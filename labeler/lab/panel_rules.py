@@ -89,7 +89,7 @@ def votes_of(
     scale: Sequence[int] | None = None,
     fewest: int = 1,
 ) -> Votes:
-    """The grades of several members, by name, on every pair that so many of them graded.
+    """The grades of several members, by name, on every pair that at least `fewest` of them graded.
 
     The pairs are in the order of their ids. `Misuse` of a grade that a named `scale` does not hold;
     without one it is that of the grades.

@@ -314,7 +314,7 @@ class Drawn(NamedTuple):
 
 
 def draw(qrels: Qrels, texts: Texts, pairs: int, seed: int, source: str) -> Drawn:
-    """So many pairs of the lowest grade, and so many of all, over as many queries as there are."""
+    """`pairs` pairs of the lowest grade, and as many of any grade, spread over all queries."""
     grades = {
         Pair(query, document): grade
         for query, graded in qrels.items()
@@ -335,7 +335,7 @@ def draw(qrels: Qrels, texts: Texts, pairs: int, seed: int, source: str) -> Draw
 
 
 def _spread(pairs: Iterable[Pair], most: int, random: Random) -> list[Pair]:
-    """So many pairs, taken from the queries in turn."""
+    """At most `most` pairs, taken from the queries in turn."""
     by_query = defaultdict[str, list[Pair]](list)
     for pair in sorted(pairs):
         by_query[pair.query_id].append(pair)

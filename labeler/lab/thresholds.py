@@ -74,9 +74,9 @@ class Doubts(NamedTuple):
 class CascadeCheck:
     """A cascade on queries that its threshold was not chosen on.
 
-    `loss` is the strong assessor's agreement less the cascade's. `saving`, the share of the cost of
-    asking it alone that is saved, and `sent`, of the pairs that it decides, are by the one
-    threshold that is used.
+    `loss` is the strong assessor's agreement less the cascade's. `saving`, the share of the
+    strong assessor's cost that is saved, and `sent`, the share of pairs that it decides, hold at
+    the chosen threshold.
     """
 
     cheap: Mean

@@ -23,7 +23,7 @@ from labeler.trec.pairs import PairColumns
 from labeler.trec.runs import read_run_by_line
 
 BLOCK = 1 << 20
-"""Of a run's file, so many bytes are worked on at a time: what is made of them stays small."""
+"""Bytes of a run's file worked on at a time, so that what is made of them stays small."""
 
 
 @dataclass(frozen=True)

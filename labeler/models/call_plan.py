@@ -52,7 +52,7 @@ class CallTimes:
 def duration_of(
     calls: int, tokens: float, limits: RateLimits, times: CallTimes | None = None
 ) -> Duration:
-    """How long so many calls of so many tokens in all take within limits, none of them refused.
+    """How long `calls` calls of `tokens` tokens in all take within limits, none of them refused.
 
     The calls at once grow from a few to as many as are allowed, and the last calls are waited for.
     """
@@ -124,7 +124,7 @@ class CallPlan:
         return self.price.of(*tokens, self.most_calls) if self.price else None
 
     def times(self, likely: float, most: float) -> CallPlan:
-        """So many times the calls that are likely, and so many times those at most."""
+        """The plan with `likely` times its likely calls, and `most` times its calls at most."""
         return replace(
             self,
             calls=round(self.calls * likely),
@@ -238,13 +238,13 @@ async def try_call(
 
 
 def estimate(choice: Choice, pairs: int) -> CallPlan:
-    """About what judging so many pairs takes."""
+    """About what judging this number of `pairs` takes."""
     tokens = Tokens(*(pairs * tokens for tokens in TOKENS_OF_A_PAIR))
     return CallPlan(pairs, tokens, tokens, choice.price)
 
 
 def time_of(call: TrialCall, pairs: int) -> Duration:
-    """About how long judging so many pairs takes, if each call takes as long as the one for trial.
+    """About how long judging `pairs` takes, if each call takes as long as the one for trial.
 
     As many are asked at once as usual, and no limit a minute is known of.
     """

@@ -60,9 +60,7 @@ class Price:
         return f"at prices of {self.as_of}" if self.as_of else "it runs here"
 
     def of(self, tokens_in: int, tokens_out: int, calls: int = 1, cached: int = 0) -> float:
-        """What so many tokens cost, in so many calls of the same length; of those in, so many were
-        cached.
-        """
+        """The cost of these tokens over `calls` equal calls; `cached` of those in were cached."""
         longer = (tier for tier in self.tiers if tokens_in > tier.above * calls)
         rate = next(longer, self)
         charged = tokens_in - cached * (1 - self.cached)

@@ -232,7 +232,7 @@ def embeddings_model(name: str, server: Admitted, calls: Calls) -> Model:
 
 
 def vectors_in(reply: Reply, texts: int) -> NDArray[np.float32]:
-    """The vectors of a reply to a request of so many texts, a row each."""
+    """The vectors of a reply to a request of `texts` texts, a row each."""
     return np.frombuffer(reply.body, dtype=np.float32).reshape(texts, -1)
 
 
@@ -301,7 +301,7 @@ TEXTS_OF_A_CALL = 32
 """Few enough for the servers that take the fewest at once."""
 
 SHORTEST_CUT = 400
-"""Characters: a text that is refused at no more than so many is not refused for its length."""
+"""A text of at most this many characters that is refused is not refused for its length."""
 
 
 class _Text(NamedTuple):

@@ -216,8 +216,8 @@ class SessionOptions:
     declared of an assessor, whose limits hold where none are given here. Where
     `redacted`, the store keeps the hashes of requests and not their texts. Where not `patient`,
     the model raises `AskedElsewhere` for what another process is asking. A `rehearsal` asks
-    nothing, and makes no store. `deferral` says what is not asked live; where nothing is, calls
-    cost what they do in a batch.
+    nothing, and makes no store. `deferral` says what is not asked live; if nothing is asked live,
+    calls are priced as in a batch.
     """
 
     model: AnyModel | None = None

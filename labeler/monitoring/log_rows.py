@@ -251,9 +251,9 @@ def _cells(raw: bytes, delimiter: str) -> list[str] | str:
 # Rows in one form of numbers.
 
 PARTS = 256
-"""Rows are kept in so many parts, each with all rows of a 256th of the users."""
+"""How many parts the rows are kept in, each with all rows of a 256th of the users."""
 GROUPS = 400
-"""Users stand in so many groups, at random; figures are resampled by group."""
+"""How many groups users are put in, at random; figures are resampled by group."""
 AT_ONCE = 1 << 17
 """Rows that are worth reading together."""
 MOST_VARIANTS = 1000

@@ -46,10 +46,9 @@ EXPANDING = "Round after round"
 class Expansion(Options):
     """How a pool grows, and when its rounds end.
 
-    `neighbors` is how many of a relevant document are added, by each retriever. A round that
-    brought less than the share `until` of all relevant documents is the last, and so is the round
-    number `max_rounds` of those that come from the same judgements. `rel` is the lowest grade that
-    counts as relevant.
+    `neighbors` is how many of a relevant document are added, by each retriever. Rounds stop at one
+    that brought less than the share `until` of all relevant documents, or after `max_rounds` on the
+    same judgements. `rel` is the lowest grade that counts as relevant.
     """
 
     neighbors: int = option(

@@ -146,7 +146,7 @@ def _depth(collection: Collection) -> int:
 
 
 def _finders(pool: Iterable[Pooled], runs: Mapping[str, Run], depth: int) -> dict[Pair, set[str]]:
-    """Of each pair of the pool that some run brought, the runs that have it within its depth.
+    """The runs that have each pair within its depth, for the pairs of the pool that runs brought.
 
     A pair that an expansion brought has none, unless a run has it there, too.
     """
@@ -169,8 +169,8 @@ def brought_alone(
 ) -> set[Pair]:
     """The pairs that would not be in the pool without some runs.
 
-    None of the others has them, and of those that an expansion brought, none of the relevant
-    documents whose neighbors they are would be there.
+    No other run has them. If an expansion added them, every relevant document that led to them
+    would be gone, too.
     """
     alone = {pair for pair, names in finders.items() if names <= family}
     neighbors: dict[Pair, list[Pair]] = {}

@@ -22,7 +22,7 @@ from labeler.report.table import Column, Table, table_of
 # Which passages of a corpus may be asked about at all: all of them, unless they are many.
 
 MOST_CONSIDERED = 100_000
-"""Of more passages, so many are drawn, each with the same chance. Their texts are in the memory."""
+"""Of more passages this many are drawn, each with the same chance; memory holds their texts."""
 
 
 def considered(

@@ -82,7 +82,7 @@ def as_findings(texts: Iterable[Finding | str]) -> Iterator[Finding]:
 
 
 NAMED = 3
-"""Findings about so many are told with all names; of more their number is said."""
+"""A merged finding names up to this many runs; of more it says the number."""
 
 
 def merged(findings: Iterable[Finding | str]) -> Iterator[Finding]:

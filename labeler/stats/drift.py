@@ -19,7 +19,7 @@ from labeler.stats.intervals import BLOCK
 
 RETEST_DRAWS = 10_000
 FEWEST = 1000
-"""Of very many pairs fewer ways are drawn, and so many at the least."""
+"""If pairs are very many, fewer ways are drawn, but at least this many."""
 
 
 class RetestP(NamedTuple):
@@ -111,7 +111,7 @@ def _share(drawn: Floats, observed: float) -> float:
 
 
 def fails_more_p(now: tuple[int, int], before: tuple[int, int]) -> float:
-    """The chance of so many failures among the replies of now, were both times alike.
+    """The chance of as many failures among the replies of now or more, were both times alike.
 
     Either is how many of how many failed. 1 where one of them has none at all.
 

@@ -163,9 +163,9 @@ class MeanEstimate:
     def contributions(self) -> tuple[Floats, Floats]:
         """What each query contributes to a mean's error, `(rows, queries)` each.
 
-        That is what its like leave open, before the finite population lessens it, and what all
-        queries like these add over the collection's own. Squares are variances, and products of two
-        rows covariances.
+        The error left among similar queries (before the finite-population correction), and the
+        part added by generalising beyond this collection. Squares are variances, and products of
+        two rows covariances.
         """
         _, residual, more = self.parts
         # of residuals that are not alike: HC2 of MacKinnon and White (1985), J. of Econometrics 29

@@ -29,10 +29,10 @@ BLOCK = 4_000_000
 """The most cells of a matrix that is held at a time: 32 MB."""
 
 AT_ONCE = 1 << 16
-"""Of more queries, what is left without one each is worked out by blocks of so many."""
+"""More queries than this are left out one by one in blocks of this many."""
 
 FEW = 8
-"""Of so many queries, most of the default's draws are like another."""
+"""With at most this many queries, most of the default's draws repeat another."""
 
 Draw = Callable[[np.random.Generator, int, int], Floats]
 """A generator, a number of rows and of queries to a matrix `(rows, queries)`."""
@@ -140,7 +140,7 @@ class Sample:
     def part(self, index: int) -> Sample:
         """The sample of a part of what is added up, `sums[:, index]`, by the same draws.
 
-        Draws of so many queries that they are not kept are not made a second time.
+        Draws too large to be kept are not made a second time.
         """
         part = Sample(self.sums[:, index], self.draws, self.seed)
         if self.queries * self.count > BLOCK:
@@ -316,7 +316,7 @@ LEAST_LOG, MOST_BEND = 3.0, 0.9
 bends over half an interval."""
 FEWEST_DEGREES = 4.0
 MOST_LEFT_OUT = 400
-"""Of more queries, those of the greatest influence are left out, which tell it alone."""
+"""Of more queries only these many, of the greatest influence, are left out one by one."""
 
 
 def of_tables(of: Replicates) -> Interval:
@@ -394,8 +394,8 @@ def _slope(of: Replicates, *, fishers: bool) -> float:
 def _variances(gradients: Floats, flat: Floats, order: Integers) -> Floats:
     """The delta method's variance at each gradient, each without one query.
 
-    Of many queries the squared influences are had from the sums' products, which is the same but
-    for rounding, and takes no matrix of queries.
+    With many queries, the sums' products give the squared influences: the same but for rounding,
+    without a matrix of queries.
     """
     if len(flat) <= AT_ONCE:
         influences = gradients @ flat.T

@@ -35,7 +35,7 @@ def wilson_of(share: float, queries: float) -> tuple[float, float]:
 
 
 def wilson(shares: Floats, queries: float, open_share: float = 1.0) -> tuple[Floats, Floats]:
-    """The intervals of shares of so many queries, with that much of their variance left open.
+    """The intervals of shares of `queries` queries, with `open_share` of their variance left open.
 
     Wilson (1927), JASA 22.
     """
@@ -85,7 +85,7 @@ def difference_interval(first: Bounded, second: Bounded) -> tuple[float, float]:
 
 
 def largest_share(count: int, of: int, level: float = SIGNIFICANT) -> float:
-    """The largest share of which so many or fewer of a sample have a chance of `level`."""
+    """The largest true share at which `count` or fewer of `of` still has probability `level`."""
     if count >= of:
         return 1.0
     low, high = count / of, 1.0

@@ -78,9 +78,9 @@ _POINTS = 1001
 
 @lru_cache(maxsize=256)
 def range_quantile(probability: float, systems: int, freedom: int) -> float:
-    """Below it the range of so many alike means lies with this probability, in standard errors.
+    """The range that the means of `systems` alike systems stay below with this probability.
 
-    The standard error has so many degrees of freedom: Tukey's studentized range.
+    It is in standard errors, which have `freedom` degrees of freedom: Tukey's studentized range.
     """
     low, high = crossed(lambda w: range_below(w, systems, freedom) < probability, 2.0, 1e-7)
     return (low + high) / 2
@@ -95,7 +95,7 @@ def range_below(width: float, systems: int, freedom: int) -> float:
 
 @lru_cache(maxsize=8)
 def _normal_ranges(systems: int) -> Floats:
-    """The probability that the range of so many normal values lies below each step.
+    """The probability that the range of `systems` normal values lies below each step.
 
     k times the integral of phi(z) (Phi(z) - Phi(z - w))^(k - 1), where z is the largest value.
     """
@@ -188,7 +188,7 @@ def detectable(
     level: float = SIGNIFICANT,
     test: PlannedTest = ALONE,
 ) -> float:
-    """The smallest true difference that so many queries find with a target power."""
+    """The smallest true difference that `queries` queries find with the `target` power."""
     if queries < 2:
         raise Misuse("a paired comparison needs at least 2 queries")
 

@@ -98,7 +98,7 @@ def chi_square_quantile(probability: float, freedom: float) -> float:
 
 
 def binomial_below(count: int, of: int, share: float) -> float:
-    """The chance that so many or fewer of a sample have what this share of all have."""
+    """The chance that `count` or fewer of a sample `of` some have what this `share` of all has."""
     if count >= of:
         return 1.0
     return _beta_share(1 - share, share, of - count, count + 1)

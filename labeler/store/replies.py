@@ -62,7 +62,7 @@ class Database(Protocol):
 
     @property
     def beside(self) -> Path | None:
-        """The file next to which replies are saved that it does not take in, if there is one."""
+        """The file beside which replies are saved when the database cannot take them, if any."""
 
     @property
     def now(self) -> str:

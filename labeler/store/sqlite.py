@@ -523,9 +523,8 @@ class SqliteDatabase:
     def release_dead(self, to: Statements) -> None:
         """Release the leases of processes that are gone.
 
-        Whoever is alive renews its leases. So none is honored longer than it can last from the
-        moment when this process first saw it as it is, whatever the clock said by which it was
-        dated.
+        Whoever is alive renews its leases. So a lease counts for at most its lifetime from when
+        this process first saw it, whatever its date says.
         """
         current, moment = this_process(), self._clock()
         seen, self._first_seen = self._first_seen, {}

@@ -56,7 +56,7 @@ def host_of(parts: SplitResult) -> str:
 def masked(address: str) -> str:
     """An address fit for screens and files: without user, password, query or fragment.
 
-    Of what is no address, all before the last `@` may be a password.
+    In a text that is no address, all before the last `@` may be a password.
     """
     return _shown(address, lambda parts: parts.hostname or "")
 

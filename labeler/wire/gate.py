@@ -90,7 +90,7 @@ def forget(address: str) -> list[str]:
 def trusted_variable(where: Place) -> str | None:
     """The variable of a place's key, empty without one; None where the place is not trusted.
 
-    Of several addresses that it lies below, the longest says.
+    If it lies below several addresses, the longest decides.
     """
     addresses = trusted()
     for address in sorted(addresses, key=len, reverse=True):

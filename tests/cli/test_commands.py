@@ -43,7 +43,10 @@ RARE = "aiohttp asyncio email http importlib.metadata openai pandas pydantic ric
         ("--help", f"{RARE} inspect numpy shutil traceback typer"),
         ("evaluate human.qrels missing.trec", f"{RARE} inspect numpy shutil traceback typer"),
         ("evaluate -m P@5 human.qrels missing.trec", f"{RARE} numpy"),
-        ("evaluate human.qrels bm25.trec", f"{RARE} labeler.collection.whose labeler.pools"),
+        (
+            "evaluate human.qrels bm25.trec",
+            f"{RARE} labeler.collection.stale labeler.collection.whose labeler.pools",
+        ),
         ("trec-eval human.qrels bm25.trec", RARE),
     ],
 )

@@ -10,7 +10,7 @@ from labeler.collection.judgements import grades_of, read_judgements
 from labeler.collection.layout import Collection, locked
 from labeler.collection.pool import read_pool, write_pool
 from labeler.collection.queries import read_queries, write_queries
-from labeler.collection.whose import stale_pairs
+from labeler.collection.stale import stale_pairs
 from labeler.corpus.documents import Reading, read_documents
 from labeler.corpus.ingest import ingest
 from labeler.corpus.matching import CARRIED, STATES, Match, match_passages

@@ -19,7 +19,7 @@ from labeler.cli import execute
 from labeler.collection.annotations import texts_identity
 from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection
-from labeler.collection.whose import hash_of, rules_of, shown_by, stale_in, stale_pairs
+from labeler.collection.stale import hash_of, rules_of, shown_by, stale_in, stale_pairs
 from labeler.data import Document, Pair, Query
 from labeler.errors import BadInput, Misuse
 from labeler.judging.judge import judge

@@ -127,7 +127,7 @@ class CommonGrades:
 # How many pairs move where the same is asked twice, beside those that moved between two sets.
 
 MOST_TIMES = 5
-"""Of so many times a side the test takes the grades."""
+"""The test takes the grades of at most this many times a side."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,9 +138,8 @@ class Noise:
     that would move between two sets by one assessor: the mean of the two retests. `p` is the
     chance of so large a difference between the sets, were they by one assessor.
 
-    A grade by which pairs were picked is no like of those given afterwards: it is likelier to be
-    a stray one. Of such pairs `by_chance` is the share of which asking again gives another grade
-    than that one, and `p` leaves it out.
+    Pairs picked by their old grade are likelier to have a stray one. For them `by_chance` is the
+    share that gets another grade when asked again, and `p` leaves the old grade out.
     """
 
     names: tuple[str, str]
@@ -246,9 +245,9 @@ def _noise(
 
 
 def _moved(query: Places, times: Integers, is_picking: bool) -> Floats:
-    """Of each query, how many pairs get another grade when asked again, on average.
+    """How many pairs of each query get another grade when asked again, on average.
 
-    Of pairs that were picked by the first grade, another grade than that.
+    For pairs that were picked by the first grade, how many get another grade than that one.
     """
     two = [(0, k) for k in range(1, times.shape[1])]
     two = two if is_picking else list(combinations(range(times.shape[1]), 2))

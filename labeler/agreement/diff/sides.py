@@ -18,7 +18,8 @@ from labeler.agreement.sources import (
 from labeler.collection.card import QUERIES, Parent, parent_of
 from labeler.collection.layout import Collection, collection_of_qrels, open_collection
 from labeler.collection.scale import grade_names
-from labeler.collection.whose import routed_pairs, stale_in
+from labeler.collection.stale import stale_in
+from labeler.collection.whose import routed_pairs
 from labeler.data import Pair
 from labeler.errors import Misuse
 from labeler.files.paths import true_path

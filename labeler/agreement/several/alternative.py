@@ -138,7 +138,7 @@ def alternative_test(
 
 @dataclass(frozen=True, eq=False)
 class _Advantages:
-    """Of each pair whether the assessor, and whether the person, is as close or closer."""
+    """Whether the assessor, and whether the person, is as close or closer, for each pair."""
 
     query: Floats
     weight: Floats

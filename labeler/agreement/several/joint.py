@@ -60,7 +60,7 @@ class GradeMatrix:
         return part.graded_by(min(2, len(columns)))
 
     def graded_by(self, assessors: int) -> GradeMatrix:
-        """The pairs that so many assessors graded at least, and their queries."""
+        """The pairs that at least `assessors` assessors graded, and their queries."""
         return self.rows((self.values != UNGRADED).sum(axis=1) >= assessors)
 
     def rows(self, rows: Flags) -> GradeMatrix:

@@ -173,10 +173,10 @@ def extracted(title: str, blocks: Iterable[Block]) -> Extracted:
 
 _MOST_PARTS = 20_000
 _TIMES = 4
-"""All parts together, pictures among them, may have so many times what a document may."""
+"""All parts together, with pictures, may have this many times the bytes of a document."""
 
 _SMALL, _MOST_PACKED = 20_000, 250
-"""A part of more bytes may have at most so many times those that it is packed into."""
+"""A part above `_SMALL` bytes may unpack to at most `_MOST_PACKED` times its packed size."""
 
 _ENTITY = re.compile(rb"<!\s*(?:ENTITY|ELEMENT|ATTLIST)", re.IGNORECASE)
 _OLE = b"\xd0\xcf\x11\xe0"

@@ -53,8 +53,9 @@ def cut_of(request: Request, reply: Reply) -> str:
     """What tells that a server read a prompt in part; empty where nothing does.
 
     A word between spaces is a token at least, in any tokenizer, and a sign behind it another.
-    Scripts without spaces have few such words, so that nothing is said of them. A count that is a
-    usual context, or with the reply fills one, is that of no text that has more letters a token.
+    Scripts without spaces have few such words, so that nothing is said of them. If the count
+    equals a usual context size, with or without the reply, the prompt was cut, provided its text
+    has enough letters a token.
     """
     read = reply.prompt_tokens + reply.cached_tokens  # which some servers count beside
     size = sum(len(message.content) for message in request.messages)
@@ -163,12 +164,14 @@ class Task(Generic[Value]):
         return self.outcome is not None and not isinstance(self.outcome, Failure)
 
     def takes(self, reply: Reply) -> bool:
-        """Whether a stored reply settles it: a refusal for its length only what is asked in parts
-        then.
+        """Whether a stored reply can be used.
+
+        A refusal for length can only if no reply came before and there is less to show: a text
+        that can still be split, or one of several texts.
         """
         shown = self.request.inputs
-        is_cut = len(shown.get("text", "")) >= SHORTEST or shown.get("count", "1") != "1"
-        return reply.finish_reason != TOO_LONG or (is_cut and self.outcome is None)
+        can_show_less = len(shown.get("text", "")) >= SHORTEST or shown.get("count", "1") != "1"
+        return reply.finish_reason != TOO_LONG or (can_show_less and self.outcome is None)
 
     def take_in(self, reply: Reply) -> None:
         """Count a reply, see what it says, and make the request that would follow it."""

@@ -146,7 +146,7 @@ class BatchService:
             return _state(await self._client.batches.cancel(batch_id))
 
     async def download(self, file_id: str, path: Path, most: int = MOST_ANSWERED) -> None:
-        """Write a file of answers to a path, a part at a time, and of at most so many bytes."""
+        """Write a file of answers to a path, a part at a time; no more than `most` bytes of it."""
         for _ in range(TRIES - 1):
             with suppress(NoAnswer):
                 return await self._copy(file_id, path, most)
@@ -212,7 +212,7 @@ class BatchService:
 
 @asynccontextmanager
 async def batch_service(server: Admitted, tries: int = TRIES) -> AsyncIterator[BatchService]:
-    """The files and batches of a server; what got no answer is asked for again so many times."""
+    """The files and batches of a server; what got no answer is asked for `tries` times more."""
     import openai
 
     from labeler.wire.http import Wire

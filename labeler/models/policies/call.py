@@ -56,7 +56,7 @@ class GivenUp(Exception):
     """A call took longer than it may."""
 
 
-Waiting = Awaitable[None] | None
+ToAwait = Awaitable[None] | None
 """What a hook still has to wait for; None where it is done, as nearly always."""
 
 
@@ -67,13 +67,13 @@ class Policy:
     it another, raise, or have it asked `again`.
     """
 
-    def admit(self, call: ModelCall) -> Waiting:
+    def admit(self, call: ModelCall) -> ToAwait:
         """Let a call pass inwards, once that may be."""
 
-    def result(self, call: ModelCall, reply: Reply) -> Waiting:
+    def result(self, call: ModelCall, reply: Reply) -> ToAwait:
         """Take in a reply."""
 
-    def error(self, call: ModelCall, error: Exception) -> Waiting:
+    def error(self, call: ModelCall, error: Exception) -> ToAwait:
         """Take in how a call failed."""
 
     def lost(self, call: ModelCall) -> None:
@@ -99,10 +99,11 @@ class CallPath:
             if is_over and not inside:
                 break
             try:
-                if not is_over and inside == len(policies):
+                if not is_over and inside == len(policies):  # all let it in: the model is next
                     call.reply = await self._answered(call)
                     call.reply.note_sent(call.request.parameters)
                     continue
+                # `admit` goes from the outermost policy inwards, `result` and `error` back outwards
                 inside -= is_over
                 policy = policies[inside]
                 waiting = (
@@ -190,7 +191,7 @@ class Stopping(Policy):
     def __init__(self, stop: StopSignal) -> None:
         self._stop = stop
 
-    def admit(self, call: ModelCall) -> Waiting:
+    def admit(self, call: ModelCall) -> ToAwait:
         """Let a call pass as long as the signal is not set."""
         if self._stop.is_set():
             raise Stopped("stopped before this was asked")
@@ -249,7 +250,7 @@ class Deferring(Policy):
         self._deferral = deferral
         self._fitted = fitted
 
-    def admit(self, call: ModelCall) -> Waiting:
+    def admit(self, call: ModelCall) -> ToAwait:
         """Hand a call over, unless it waits already."""
         return self._defer(call)
 

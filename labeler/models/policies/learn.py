@@ -19,7 +19,7 @@ from labeler.errors import (
     Retryable,
 )
 from labeler.model import NO_COMPLETION, Message, Model, Reply, Request, is_cut
-from labeler.models.policies.call import ModelCall, Policy, Waiting
+from labeler.models.policies.call import ModelCall, Policy, ToAwait
 from labeler.models.server.answers import begin_of
 from labeler.models.settings import AssessorSettings
 from labeler.store.base import Store
@@ -290,11 +290,11 @@ _SHARED = 64
 class Adapting(Policy):
     """Fits each request to what the server takes, and learns that from how calls end.
 
-    A refusal that names a parameter leaves it out from then on, and the same is asked again, as it
-    is where a reply was cut while the model thought. What somebody declared is not left out: the
-    run ends. Until a server has answered once, one call is under way, so that no more are refused;
-    where its refusal names nothing, `probe` asks a small question instead. `name` is under which
-    fact the store keeps what was learned.
+    When a refusal names a parameter, it is left out from then on, and the request asked again. So
+    is a request whose reply was cut while the model thought. What somebody declared is not left
+    out: the run ends. Until a server has answered once, one call is under way, so that no more are
+    refused; where its refusal names nothing, `probe` asks a small question instead. `name` is under
+    which fact the store keeps what was learned.
     """
 
     def __init__(
@@ -325,7 +325,7 @@ class Adapting(Policy):
             await self._save()
         return self._fit(request)
 
-    def admit(self, call: ModelCall) -> Waiting:
+    def admit(self, call: ModelCall) -> ToAwait:
         """Let one call pass before anything is known, then all."""
         if not self.is_known:
             return self._take_turn(call)
@@ -378,7 +378,7 @@ class Adapting(Policy):
         call.again()
         self.send_fitted(call)
 
-    def result(self, call: ModelCall, reply: Reply) -> Waiting:
+    def result(self, call: ModelCall, reply: Reply) -> ToAwait:
         """Learn from a reply whether the model thinks; one that was cut meanwhile is asked again,
         with room for that.
         """
@@ -404,7 +404,7 @@ class Adapting(Policy):
         if is_cut and is_more and call.thoughts is None and _can_be_more(call):
             self._ask_again(call)
 
-    def error(self, call: ModelCall, error: Exception) -> Waiting:
+    def error(self, call: ModelCall, error: Exception) -> ToAwait:
         """Learn from a refusal what the server does not take."""
         refuses = (isinstance(error, CallFailed) and error.refused) or isinstance(error, NotFound)
         if refuses and call.fits < MOST_FITS:
@@ -466,7 +466,7 @@ class Fitting(Policy):
     def __init__(self, adapting: Adapting) -> None:
         self._adapting = adapting
 
-    def admit(self, call: ModelCall) -> Waiting:
+    def admit(self, call: ModelCall) -> ToAwait:
         """Fit the request anew, where something was learned."""
         if call.fitted_by is not self._adapting.abilities:
             self._adapting.send_fitted(call)

@@ -13,7 +13,7 @@ from labeler.files.boundary import count
 from labeler.messages import count_of
 from labeler.model import Reply
 from labeler.models.cost import Price, Reported, Sizes, Tokens
-from labeler.models.policies.call import GivenUp, ModelCall, Policy, StopSignal, Waiting
+from labeler.models.policies.call import GivenUp, ModelCall, Policy, StopSignal, ToAwait
 from labeler.report.table import shown
 
 # As many calls at once, and as fast, as the server takes them.
@@ -48,7 +48,7 @@ class Bucket:
 
     @classmethod
     def a_minute(cls, amount: float | None, smallest: float = 0.0) -> Bucket | None:
-        """A bucket that gives so much a minute, evenly; None where there is no limit."""
+        """A bucket that gives `amount` a minute, evenly; None where there is no limit."""
         return cls(amount / 60, max(smallest, amount / 60)) if amount else None
 
     def take(self, amount: float, now: float) -> float:
@@ -132,7 +132,7 @@ class Pace:
     cut_at: float = -1.0
 
     def start(self, tokens: int, now: float) -> float:
-        """When a call of about so many tokens may begin; its turn is taken."""
+        """When a call of about this many `tokens` may begin; its turn is taken."""
         start = max(now, self.next)
         if self.rate:
             self.next = start + 1 / self.rate
@@ -176,7 +176,7 @@ class Answers:
             self.refused_at = now
 
     def measure(self, now: float) -> tuple[int, int, float]:
-        """How many calls were answered and how many refused in so many seconds up to now.
+        """How many calls were answered, how many refused, and in how many seconds up to now.
 
         Calls answered before a series of refusals began used up what the server allowed at once,
         and tell nothing of its rate; they count only until the series has lasted a while.
@@ -242,7 +242,7 @@ class RateLimiter(Policy):
         """How many calls are under way."""
         return self._slots.taken
 
-    def admit(self, call: ModelCall) -> Waiting:
+    def admit(self, call: ModelCall) -> ToAwait:
         """Let a call begin, once fewer are under way than may be, and the rate allows it."""
         call.sizes = call.sizes or self._sizes.of(call.request)
         if not self._slots.take_now():
@@ -254,7 +254,7 @@ class RateLimiter(Policy):
         if (waiting := self._begin(call, about)) is not None:
             await waiting
 
-    def _begin(self, call: ModelCall, about: Tokens) -> Waiting:
+    def _begin(self, call: ModelCall, about: Tokens) -> ToAwait:
         """Begin a call that has its slot, as soon as the rate allows it."""
         now = call.began = self._clock()
         start = self._pace.start(sum(about), now)
@@ -272,7 +272,7 @@ class RateLimiter(Policy):
     def _wait_until(self, start: float) -> float:
         return max(start, self._pace.pause_until) - self._clock()
 
-    def result(self, call: ModelCall, reply: Reply) -> Waiting:
+    def result(self, call: ModelCall, reply: Reply) -> ToAwait:
         """Learn from a call that ended well."""
         now = self._clock()
         self._answers.add(now, well=True)
@@ -286,7 +286,7 @@ class RateLimiter(Policy):
         self._slots.release()
         return None
 
-    def error(self, call: ModelCall, error: Exception) -> Waiting:
+    def error(self, call: ModelCall, error: Exception) -> ToAwait:
         """Learn from a call that failed: fewer and slower where the server has too much to do."""
         if isinstance(error, Retryable) and error.busy:
             self._slow_down(self._clock(), call.began, error.wait)
@@ -424,7 +424,7 @@ class Budget:
         return self._began + (float("inf") if self.max_seconds is None else self.max_seconds)
 
     async def reserve(self, most: Tokens) -> Spending:
-        """Reserve what a call of so many tokens may cost, by what the server said of others.
+        """Reserve what a call of `most` tokens may cost, by what the server said of others.
 
         It waits, when need be, until calls under way have settled for less; or `BudgetReached`.
         """
@@ -464,7 +464,7 @@ class Budget:
         self._within = self._within + 1 if used.outside <= most.outside else 0
 
     def spending(self, tokens: Tokens, cached: int = 0) -> Spending:
-        """One call that takes so many tokens, of which the server had some ready."""
+        """What one call of these `tokens` takes; the server had `cached` of them ready."""
         cost = self.price.of(*tokens, cached=cached) if self.price else 0.0
         return Spending(1, sum(tokens), cost)
 
@@ -529,8 +529,8 @@ class Budgeting(Policy):
 
     What a call took is what the server says, in a reply or in an error. Where it says nothing, a
     call that it refused took nothing: providers bill what a model wrote or read, and a refusal is
-    given before that. Of a call that was given up, broken off or answered with something else
-    nobody knows, so what was reserved counts as spent.
+    given before that. Nobody knows what a call took that was given up, broken off or answered
+    with something else, so what was reserved counts as spent.
     """
 
     def __init__(self, budget: Budget, *, is_server: bool = False) -> None:
@@ -538,7 +538,7 @@ class Budgeting(Policy):
         self._is_server = is_server
         self._sizes = Sizes()
 
-    def admit(self, call: ModelCall) -> Waiting:
+    def admit(self, call: ModelCall) -> ToAwait:
         """Reserve what a call may cost; wait for others to settle, where need be."""
         _, most = call.sizes = call.sizes or self._sizes.of(call.request)
         budget = self._budget
@@ -551,7 +551,7 @@ class Budgeting(Policy):
     async def _reserve(self, call: ModelCall, most: Tokens) -> None:
         call.reserved = await self._budget.reserve(most)
 
-    def result(self, call: ModelCall, reply: Reply) -> Waiting:
+    def result(self, call: ModelCall, reply: Reply) -> ToAwait:
         """Settle for what the reply says that it took."""
         budget, reserved = self._budget, call.reserved or Spending()
         used = Tokens(count(reply.prompt_tokens) or 0, count(reply.completion_tokens) or 0)
@@ -571,7 +571,7 @@ class Budgeting(Policy):
         self._budget.learn(call.sizes[1] if call.sizes else used, used)
         return self._budget.spending(used, cached)
 
-    def error(self, call: ModelCall, error: Exception) -> Waiting:
+    def error(self, call: ModelCall, error: Exception) -> ToAwait:
         """Settle for what a failed call took, as far as that is known."""
         budget, reserved = self._budget, call.reserved or Spending()
         actual = reserved.as_unknown()

@@ -11,7 +11,7 @@ import tenacity
 
 from labeler.errors import CallFailed, Misconfigured, NoAnswer, NoCompletion, Retryable
 from labeler.model import Reply
-from labeler.models.policies.call import ModelCall, Policy, Waiting
+from labeler.models.policies.call import ModelCall, Policy, ToAwait
 from labeler.models.server.answers import IS_IT_COMPATIBLE
 
 Sleep = Callable[[float], Awaitable[None]]
@@ -22,8 +22,8 @@ class Patience:
     """How often and how long one request is tried; waits double from `first` to at most `longest`.
 
     `seconds` bounds all tries of a request together: no try begins after them. `first_tries` and
-    `first_seconds` are for a server that has answered nothing yet, the former also for a first
-    request that it answers with a 5xx, without saying that it is busy.
+    `first_seconds` bound the tries before the server's first answer. `first_tries` also bounds a
+    first request that gets a plain 5xx, one that does not say that the server is busy.
     """
 
     tries: int = 8
@@ -48,12 +48,12 @@ class Retrying(Policy):
             tenacity.stop_after_attempt(how.tries), tenacity.stop_before_delay(how.seconds)
         )
 
-    def admit(self, call: ModelCall) -> Waiting:
+    def admit(self, call: ModelCall) -> ToAwait:
         """Note when the first try begins."""
         call.tried_at, call.tries = time.monotonic(), None
         return None
 
-    def error(self, call: ModelCall, error: Exception) -> Waiting:
+    def error(self, call: ModelCall, error: Exception) -> ToAwait:
         """Wait, and have it asked again, where another try may mend it."""
         if not isinstance(error, Retryable):
             return None
@@ -61,7 +61,7 @@ class Retrying(Policy):
             late = time.monotonic() - call.tried_at >= self._patience.first_seconds
             if late and isinstance(error, NoAnswer) and error.is_first:
                 return None
-            call.tries = tenacity.RetryCallState(_NOBODY, None, (), {})
+            call.tries = tenacity.RetryCallState(_OWNER, None, (), {})
         else:
             call.tries.attempt_number += 1
         tries = call.tries
@@ -82,7 +82,7 @@ class Retrying(Policy):
         call.again()
 
 
-_NOBODY = tenacity.AsyncRetrying()
+_OWNER = tenacity.AsyncRetrying()
 """Whom tenacity's records of tries name as their owner; nothing is asked through it."""
 
 
@@ -97,12 +97,12 @@ class FirstContact(Policy):
     def __init__(self) -> None:
         self._has_answered = False
 
-    def result(self, call: ModelCall, reply: Reply) -> Waiting:
+    def result(self, call: ModelCall, reply: Reply) -> ToAwait:
         """Note that there is a server."""
         self._has_answered = True
         return None
 
-    def error(self, call: ModelCall, error: Exception) -> Waiting:
+    def error(self, call: ModelCall, error: Exception) -> ToAwait:
         """Say what an error means of a server that has not answered yet."""
         if isinstance(error, NoAnswer):
             error.is_first = not self._has_answered

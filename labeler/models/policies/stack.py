@@ -22,10 +22,9 @@ from labeler.models.policies.call import (
     Policy,
     Stopping,
     StopSignal,
-    Waiting,
+    ToAwait,
     asked_through,
 )
-from labeler.models.policies.call import Waiting as StillToDo
 from labeler.models.policies.learn import (
     MOST_THINKING,
     Abilities,
@@ -39,8 +38,7 @@ from labeler.models.policies.limits import Budget, Budgeting, RateLimiter
 from labeler.models.policies.retry import FirstContact, Patience, Retrying
 from labeler.models.server.client import STRAY
 from labeler.models.settings import AssessorSettings
-from labeler.store.base import Failed, KeyedReply, Store
-from labeler.store.base import Waiting as StoreWaiting
+from labeler.store.base import Failed, KeyedReply, Store, Waiting
 from labeler.store.keys import Canon, Keyed
 from labeler.store.remember import BatchWriter, Claims
 
@@ -50,7 +48,7 @@ from labeler.store.remember import BatchWriter, Claims
 class Confirming(Policy):
     """Waits, outside the limit on calls under way, until a reply is bound to its request."""
 
-    def result(self, call: ModelCall, reply: Reply) -> Waiting:
+    def result(self, call: ModelCall, reply: Reply) -> ToAwait:
         """Wait, where it is not certain yet; `NoAnswer` where it turns out to be another's."""
         return None if reply.is_bound is None else self._confirm(reply)
 
@@ -77,14 +75,14 @@ class Remembering(Policy):
         store: Store,
         *,
         patient: bool = True,
-        waiting: StoreWaiting | None = None,
+        waiting: Waiting | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.canon = Canon(model.id, reads_inputs=not model.is_server)
         self._model_id = model.id
         self._store = store
         self._patient = patient
-        self._waiting = waiting or StoreWaiting()
+        self._waiting = waiting or Waiting()
         self._writer = BatchWriter(store)
         self._claims = Claims(self._writer, store, self._waiting, clock)
         self._looked_up: dict[int, tuple[Request, Keyed]] = {}
@@ -96,7 +94,7 @@ class Remembering(Policy):
         self._looked_up = {id(r): (r, key) for r, key in zip(requests, keyed, strict=True)}
         return stored_replies(self._store, keyed)
 
-    def admit(self, call: ModelCall) -> StillToDo:
+    def admit(self, call: ModelCall) -> ToAwait:
         """Answer a call from the store, or let it pass once it has a lease."""
         request, keyed = self._looked_up.pop(id(call.asked), (None, None))
         if keyed is None or request is not call.asked:
@@ -117,7 +115,7 @@ class Remembering(Policy):
             self._writer.release(keyed.key)
             raise WaitsInBatch(f"{WAITS}{batch}")
 
-    def result(self, call: ModelCall, reply: Reply) -> StillToDo:
+    def result(self, call: ModelCall, reply: Reply) -> ToAwait:
         """Keep a reply."""
         return self._keep(call, reply, call.keyed) if call.keyed else None
 
@@ -129,7 +127,7 @@ class Remembering(Policy):
         if isinstance(earlier, Reply):
             call.reply = earlier
 
-    def error(self, call: ModelCall, error: Exception) -> StillToDo:
+    def error(self, call: ModelCall, error: Exception) -> ToAwait:
         """Keep how a call failed for good."""
         if call.keyed is None:
             return None
@@ -158,7 +156,7 @@ REFUSED = "requests were refused"
 def stored_replies(store: Store, keyed: Iterable[Keyed]) -> list[Reply | None]:
     """The stored replies to requests: whole ones, else those cut at the very limit.
 
-    Of a request that was refused for its length, one that ended as `TOO_LONG` and says so.
+    A request that was refused for its length has a reply that ended as `TOO_LONG` and says so.
     """
     places = [(each.key, each.cut) for each in keyed]
     replies = dict(store.replies([key for key, _ in places]))
@@ -201,7 +199,7 @@ def guarded(  # noqa: PLR0913  what stands around a model is said where it is pu
     `deferral` holds back it raises `WaitsInBatch`.
     """
     deferral, stop = deferral or Deferral(), guard.stop
-    waiting = StoreWaiting(guard.patience.seconds, stop.is_set, guard.note, deferral.waiting)
+    waiting = Waiting(guard.patience.seconds, stop.is_set, guard.note, deferral.waiting)
     remembering = Remembering(model, store, patient=patient, waiting=waiting)
     adapting = _adapting(model, store, guard, deferral, declared) if model.is_server else None
     fitted = adapting.fitted if adapting else None
@@ -287,7 +285,7 @@ def most_thoughts(model: Model, store: Store) -> int:
 def only_remembered(model_id: str, store: Store) -> Model:
     """A model that answers from the store alone; what is not there is a failed call.
 
-    Of a server's model it is known what it accepts, or was.
+    A model is a server's if the store holds what it accepts, or accepted once.
     """
 
     async def ask(_request: Request) -> Reply:

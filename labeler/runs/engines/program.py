@@ -119,7 +119,7 @@ class ProgramEngine:
 
 
 def _is_option(templates: Sequence[str], arguments: Sequence[str]) -> bool:
-    """Whether a query makes an argument an option, which no `--` before it says that it is not."""
+    """Whether a query turns an argument into an option, with no `--` before it."""
     ends = templates.index("--") if "--" in templates else len(templates)
     pairs = zip(templates[:ends], arguments, strict=False)
     return any(word.startswith("-") and not own.startswith("-") for own, word in pairs)

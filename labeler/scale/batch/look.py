@@ -259,9 +259,9 @@ async def abatches(collection: AnyCollection, base_url: str | None = None) -> Ba
 async def acancel(collection: AnyCollection, base_url: str | None = None) -> Batches:
     """End the batches that are open; what they have answered can still be collected.
 
-    A batch that its server does not know any more is forgotten. Of one that has ended and whose
-    answers are not there, or not all of them, what is not in the store is free to be asked, and
-    paid for, again. What goes wrong with one batch stops no other, and is raised in the end.
+    A batch that its server does not know any more is forgotten. If a batch ended without all its
+    answers, the requests that are not in the store may be asked, and paid for, again. What goes
+    wrong with one batch stops no other, and is raised in the end.
     """
     opened, problems = open_collection(collection), list[LabelerError]()
     with alone(opened):

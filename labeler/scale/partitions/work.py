@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from labeler.collection.judgements import JudgementLines, read_judgements
-from labeler.collection.layout import POLL_SECONDS, is_acquired, lock_file
+from labeler.collection.layout import POLL_SECONDS
 from labeler.data import Document, Judged, Query
 from labeler.errors import Misconfigured, Misuse, Stopped
 from labeler.files.atomic import replacing
-from labeler.files.read import file_problems
 from labeler.judging.assessor import Assessor, Examples, GradedExample, Texts
 from labeler.judging.in_flight import PairOptions, judge_pairs
 from labeler.judging.job import Tally, origin, with_suspicions
@@ -218,7 +217,7 @@ class PartitionWorker:
             problem = f"partitions count from 0 to {len(self.job.partitions) - 1}, not {number}"
             raise Misuse(problem, parameter="number")
         while True:
-            with self._alone(number) as is_free:
+            with self.folder.locked(number) as is_free:
                 if is_free:
                     return await self._judge_alone(number)
             await self._wait()
@@ -232,7 +231,7 @@ class PartitionWorker:
         left = list(range(len(self.job.partitions)))
         while True:
             for number in left:
-                with self._alone(number) as is_free:
+                with self.folder.locked(number) as is_free:
                     if is_free:
                         done[number] = await self._judge_alone(number)
             left = [number for number in left if number not in done]
@@ -285,19 +284,6 @@ class PartitionWorker:
             options, _ = await piloted(asked, options, guard)
         judging = judge_pairs(rows.pairs, rows.texts, assessor, options)
         return [with_suspicions(judged, rows.texts) async for judged in judging]
-
-    @contextmanager
-    def _alone(self, number: int) -> Iterator[bool]:
-        """Whether no other worker is at a partition; none will be as long as the block runs."""
-        path = self.folder.path / "replies" / f".{number:05}.lock"
-        with file_problems(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-        lock = lock_file(path)
-        is_free = is_acquired(lock)
-        try:
-            yield is_free
-        finally:
-            lock.release()
 
 
 def examples_of(job: PartitionedJob, prompt: Prompt) -> Examples | None:
