@@ -301,11 +301,22 @@ def _own_paths(folder: Path) -> Iterator[Path]:
             yield from path.iterdir()
 
 
+HUMAN = "human"
+
+
 def check_name(name: str) -> str:
     """`name`, if a file may be called so; `Misuse` otherwise."""
     if not is_name(name):
         problem = f"the name {name!r} may hold only letters, digits and . _ - (not first a dot)"
         raise Misuse(problem, parameter="name")
+    return name
+
+
+def check_set_name(name: str) -> str:
+    """`name`, if a model's judgements may be called so; `Misuse` of the name of people's."""
+    if check_name(name) == HUMAN:
+        problem = f"{HUMAN} is the name of people's grades, and these are a model's"
+        raise Misuse(f"{problem}; give another name", parameter="name")
     return name
 
 

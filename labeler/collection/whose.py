@@ -12,14 +12,14 @@ from typing import Any, Literal
 from labeler.collection.card import card_section, read_card
 from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import (
+    HUMAN,
     Collection,
-    check_name,
     collection_of_qrels,
     sources_path,
 )
 from labeler.collection.people import people_path, read_people
 from labeler.data import Pair, Qrels
-from labeler.errors import BadInput, Misuse
+from labeler.errors import BadInput
 from labeler.files.boundary import reading
 from labeler.files.cache import sha256_of
 from labeler.files.read import numbered_lines
@@ -82,7 +82,6 @@ def _judged_by(judgements: Path) -> tuple[str, ...]:
     return tuple(dict.fromkeys(model for model in models if model))
 
 
-HUMAN = "human"
 COLUMNS = "query_id\tdoc_id\tgrade\tsource"
 
 MIXED = " (mixed)"
@@ -100,14 +99,6 @@ def is_of_people(collection: Collection, name: str) -> bool:
     card = read_card(collection)
     fetched = card_section(card_section(card, "fetch"), "qrels")
     return name in card_section(card, "imported") or name in fetched
-
-
-def check_model_name(name: str) -> str:
-    """`name`, if a model's judgements may be called so; `Misuse` of the name of people's."""
-    if check_name(name) == HUMAN:
-        problem = f"{HUMAN} is the name of people's grades, and these are a model's"
-        raise Misuse(f"{problem}; give another name", parameter="name")
-    return name
 
 
 def whose(path: Path) -> Whose:

@@ -18,11 +18,11 @@ from labeler.collection.annotations import (
 from labeler.collection.batches import WRITTEN, read_batches
 from labeler.collection.card import card_section, read_card
 from labeler.collection.corpus import distinct_documents
-from labeler.collection.layout import Collection
+from labeler.collection.layout import HUMAN, Collection
 from labeler.collection.people import read_people
 from labeler.collection.pool import read_pool
 from labeler.collection.queries import read_queries
-from labeler.collection.whose import HUMAN, is_of_people
+from labeler.collection.whose import is_of_people
 from labeler.data import Qrels, Query
 from labeler.errors import Misuse
 from labeler.evaluation.options import (

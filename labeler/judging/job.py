@@ -30,6 +30,7 @@ from labeler.collection.layout import (
     Collection,
     MadeFile,
     check_name,
+    check_set_name,
     claimed,
     locked_in_loop,
     safe_name,
@@ -38,7 +39,6 @@ from labeler.collection.pool import Pairs, read_pool
 from labeler.collection.queries import read_queries
 from labeler.collection.readme import write_readme
 from labeler.collection.stale import rules_of, shown_by, stale_pairs
-from labeler.collection.whose import check_model_name
 from labeler.data import FAILURES, JUDGED, Document, Failure, Judged, Judgement, Pair, Query
 from labeler.errors import BudgetReached, Misuse, about
 from labeler.files.boundary import count
@@ -158,7 +158,7 @@ def origin(assessor: Assessor) -> Origin:
 
 def check_free(collection: Collection, name: str, assessor: Assessor) -> None:
     """Raise `Misuse` where `name` holds judgements that something else made."""
-    check_model_name(name)
+    check_set_name(name)
     path = collection.judgements(name)
     earlier, new = origin_of(path), origin(assessor)
     if earlier is None:

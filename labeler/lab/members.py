@@ -22,10 +22,10 @@ from labeler.collection.judgements import (
     origin_of,
     replacing_set,
 )
-from labeler.collection.layout import Collection, locked
+from labeler.collection.layout import Collection, check_set_name, locked
 from labeler.collection.readme import write_readme
 from labeler.collection.user_files import Output
-from labeler.collection.whose import check_model_name, made_by
+from labeler.collection.whose import made_by
 from labeler.data import FAILURES, JUDGED, Failure, Judged, Judgement, Outcome, Pair
 from labeler.errors import BadInput, Misuse
 from labeler.files.atomic import replacing
@@ -148,7 +148,7 @@ class MadeSet(NamedTuple):
 
 def check_made_name(collection: Collection, name: str, rule: str, members: Sequence[str]) -> None:
     """Raise `Misuse` where `name` is a member's, or holds what something else made."""
-    check_model_name(name)
+    check_set_name(name)
     if name in members:
         problem = f"{name} is a member of the panel; give the panel another name"
         raise Misuse(problem, parameter="name")
