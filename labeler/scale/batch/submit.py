@@ -235,11 +235,15 @@ async def _ask_a_few(collection: Collection, options: JudgeOptions, control: Con
     quiet = replace(control, note=lambda _line: None)
     async with prepare(collection, pool_of, options, quiet, options.session) as prepared:
         job, assessor, session = prepared
-        asking = PairOptions(session.guard.limiter.limits.in_hand, options.retry_failed)
-        asking = replace(asking, proof=proof_in(session, options.proof, len(job.pairs)))
-        asking = replace(asking, note=control.note)
+        asking = PairOptions(
+            session.guard.limiter.limits.in_hand,
+            options.retry_failed,
+            stop=control.stop,
+            note=control.note,
+            proof=proof_in(session, options.proof, len(job.pairs)),
+        )
         asked = AskedRound(assessor, job.pairs, job.texts)
-        asking, _ = await piloted(asked, replace(asking, stop=control.stop), session.guard)
+        asking, _ = await piloted(asked, asking, session.guard)
         if asking.ended:
             raise asking.ended
 
