@@ -419,16 +419,19 @@ class Rescue:
             return f"replies could not be saved elsewhere: {self._problem}"
         if not self._saved:
             return "it held no reply" if self._is_copy_empty else ""
-        *_, last = self._saved
-        where = f"replies are saved in {' and '.join(map(str, self._saved))}"
-        if last.parent == self._of.parent:
-            return f"{where}, and taken in by the next run"
-        return f"{where}; move {last} into {self._of.parent}, and the next run takes them in"
+        advice = "".join(map(self._advice, self._saved)) or ", and taken in by the next run"
+        return f"replies are saved in {' and '.join(map(str, self._saved))}{advice}"
+
+    def _advice(self, path: Path) -> str:
+        """What to do with a file that the next run would not find."""
+        if path.parent == self._of.parent:
+            return ""
+        return f"; move {path} into {self._of.parent}, and the next run takes them in"
 
     def summary(self) -> list[str]:
         """How many replies are saved in which file, and how many are lost; a line each."""
         lines = [
-            f"{count_of(number, 'reply is', 'replies are')} saved in {path}"
+            f"{count_of(number, 'reply is', 'replies are')} saved in {path}{self._advice(path)}"
             for path, number in self._saved.items()
         ]
         if self._unsaved:

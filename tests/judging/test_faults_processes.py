@@ -188,10 +188,18 @@ def test_on_a_full_disk_replies_are_saved_elsewhere_and_the_run_ends(
         said = judged_on_a_full_disk(tmp_path, server)
         (line,) = (line for line in said.splitlines() if line.startswith("labeler: "))
         assert "is the disk full?" in line
-        (saved,) = tmp_path.glob("replies.db.rescued-*")
-        with open_store(saved, reading=True) as store:
-            assert said.count(f"{len(store)} replies are saved in {saved}") == 1
-            assert len(store) + len(stored_pairs(collection)) == len(pair_calls(server))
+        files = re.findall(r"repl(?:y is|ies are) saved in ([^;\n]+)", said)
+        saved = [Path(file) for file in files[:-1]]  # a line each, and then what went wrong
+        rescued = 0
+        for file in saved:
+            with open_store(file, reading=True) as store:
+                assert said.count(f"{len(store)} replies are saved in {file}") == 1
+                rescued += len(store)
+        assert rescued + len(stored_pairs(collection)) == len(pair_calls(server))
+        for file in saved:
+            if file.parent != tmp_path:
+                assert said.count(f"; move {file} into {tmp_path}") >= 1
+                shutil.move(file, tmp_path)
         assert finish(start(tmp_path, server))[0] == 0
         assert len(pair_calls(server)) == 300
     assert read_qrels(collection.qrels("a")) == expected(3, 100)
