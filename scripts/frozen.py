@@ -116,6 +116,8 @@ GONE = {
     "qrels binarise": "`qrels map`",
     "qrels clip": "`qrels map`",
     "queries realism": "a section of `generate --like`",
+    "corpus chunk": "collections that are cut in two ways say it of real queries",
+    "prompts diff": "`diff`, and `judge --dry-run`, which says how much is asked anew",
     "shift": "`diff COLL/history/N COLL`",
     "missed": "`evaluate COLL --missed`",
     "reuse": "`evaluate COLL --reuse`",

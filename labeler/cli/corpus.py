@@ -9,21 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from labeler.cli.options import FORCE, OUT_FOLDER, Folder, FormFlags, OutputFlags, Shown
-from labeler.cli.output import show, show_result
+from labeler.cli.output import show
 from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import note, progress, say
 from labeler.collection.layout import Collection
 from labeler.corpus.documents import Ingested
 from labeler.corpus.ingest import IngestOptions
 from labeler.corpus.ingest import ingest as ingest_documents
-from labeler.errors import Misuse
 from labeler.messages import count_of
 from labeler.models.session import Control
 from labeler.options import REQUIRED, WORDS, Option, option
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from labeler.collection.user_files import Output
     from labeler.corpus.update import UpdateResult
 
@@ -139,7 +136,6 @@ def update(
 ) -> None:
     """Read edited documents into a collection; passages that stay keep their grades."""
     from labeler.corpus.update import update
-    from labeler.models.session import Control
 
     to = output.made_from(folder)
     control = Control(note=note, progress=progress)
@@ -184,36 +180,8 @@ def rechunk(
 ) -> None:
     """Cut a collection's documents anew; passages that stay keep their grades."""
     from labeler.corpus.rechunk import rechunk
-    from labeler.models.session import Control
 
     to = output.made_from(folder)
     control = Control(note=note, progress=progress)
     result = rechunk(folder, words, inputs=inputs, dry_run=dry_run, control=control)
     show_update(result, folder, output, to)
-
-
-def chunk(
-    source: Annotated[
-        Path, typer.Argument(metavar="COLL|DOCS", help="A collection, or a folder of documents.")
-    ],
-    *,
-    compare: str = option(
-        "100,200,400", "Lengths of passages to compare, in words.", metavar="N,N"
-    ),
-    output: OutputFlags,
-) -> None:
-    """Compare lengths of passages: which lets retrieval find what queries ask for?"""
-    from labeler.models.session import Control
-    from labeler.pools.chunk import compare_chunkings
-
-    to = output.made_from(source)
-    control = Control(note=note, progress=progress)
-    result = compare_chunkings(source, _lengths(compare), control=control)
-    show_result(result, output.format, to)
-
-
-def _lengths(text: str) -> list[int]:
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.isascii() and part.isdecimal() and len(part) < 7 for part in parts):
-        raise Misuse(f"expected lengths as 100,200,400, found {text!r:.40}", parameter="compare")
-    return [int(part) for part in parts]

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from labeler.cli.options import OPTIONS
 from labeler.cli.screen import caution, has_colors, note, result_width, say
@@ -20,6 +20,9 @@ if TYPE_CHECKING:  # every command imports this module, and most print no table
     from labeler.report.finding import Finding, Setting
     from labeler.report.result import Result
     from labeler.report.table import FormName, Table
+
+
+Shown = TypeVar("Shown", bound="Result")
 
 
 def name_unread_runs(*sources: Path | str) -> None:
@@ -53,10 +56,21 @@ def show(
     deliver(rendered_all(parts, form, width, color=color), output)
 
 
-def show_result(result: Result, form: FormName, output: Output | None = None) -> None:
-    """Write what a library function returned: sentences and tables for people, else its figures."""
+def show_result(
+    result: Shown,
+    form: FormName,
+    output: Output | None = None,
+    in_words: Callable[[Shown], None] | None = None,
+) -> None:
+    """Write what a library function returned: its figures, or for people sentences and tables.
+
+    With `in_words` people get what that says.
+    """
     if form == "json":
         show_json(result.as_json(), output)
+    elif in_words and form == "table":
+        with said_to(output):
+            in_words(result)
     else:
         show(["\n".join(result.sentences), *result.tables()], form, output)
 

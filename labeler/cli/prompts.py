@@ -1,27 +1,26 @@
-"""`labeler prompts`: which prompts there are; copy one, check it, and compare two."""
+"""`labeler prompts`: which prompts there are; copy one, and check it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from labeler.cli.options import FORCE, TO_FILE, OutputFlags
+from labeler.cli.output import deliver, said_to, show_result
+from labeler.cli.output import show as show_tables
 from labeler.cli.screen import note, say
+from labeler.collection.user_files import Output
 from labeler.errors import BadInput, Misuse
 from labeler.options import option
+from labeler.prompt import find_prompt
+from labeler.report.render import FORMS
 from labeler.report.table import FormName
 
 if TYPE_CHECKING:
-    from labeler.collection.user_files import Output
     from labeler.model import Message
     from labeler.prompt.check import PromptCheck
-    from labeler.prompt.compare import PromptDiff
-    from labeler.report.table import FormName
-
-Shown = TypeVar("Shown", "PromptCheck", "PromptDiff")
 
 
 def show(
@@ -35,9 +34,6 @@ def show(
 
     The list has the identities under which the prompts' replies are kept.
     """
-    from labeler.cli.output import said_to
-    from labeler.prompt import find_prompt
-
     to = output.made_from()
     if name is None:
         _list(output.format, to)
@@ -47,9 +43,7 @@ def show(
 
 
 def _list(form: FormName, to: Output | None) -> None:
-    from labeler.cli.output import show as show_tables
     from labeler.prompt.listing import prompt_table, prompt_tables, shipped_prompts
-    from labeler.report.render import FORMS
 
     prompts = shipped_prompts()
     for_people = FORMS[form].for_people
@@ -66,9 +60,6 @@ def new(
     force: bool = option(False, FORCE),
 ) -> None:
     """Write a copy of a prompt, to be edited."""
-    from labeler.cli.output import deliver
-    from labeler.collection.user_files import Output
-    from labeler.prompt import find_prompt
     from labeler.prompt.read import copy_of
 
     prompt, name = find_prompt(source, kind=None), name.removesuffix(".md")
@@ -107,24 +98,9 @@ def check(
         raise Misuse("a query and a document are those of a collection", parameter="collection")
     else:
         checked = check_prompt(path)
-    _show_result(checked, _show_check, output, to)
+    show_result(checked, output.format, to, _show_check)
     if checked.errors:
         raise BadInput(f"{path}: {checked.summary()}")
-
-
-def _show_result(
-    result: Shown, in_words: Callable[[Shown], None], flags: OutputFlags, to: Output | None
-) -> None:
-    """Write a result in words, as JSON, or its table in another form."""
-    from labeler.cli.output import said_to, show, show_json
-
-    if flags.format == "json":
-        show_json(result.as_json(), to)
-    elif flags.format == "table":
-        with said_to(to):
-            in_words(result)
-    else:
-        show([result.table()], flags.format, to)
 
 
 def _show_check(checked: PromptCheck) -> None:
@@ -149,35 +125,3 @@ def _show_example(messages: tuple[Message, ...], title: str) -> None:
     say(f"\n{title}")
     for role, content in messages:
         say(f"\n# {role}\n{content}")
-
-
-def diff(
-    a: Annotated[str, typer.Argument(metavar="A", help="A prompt's name, or a file's path.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="The other one.")],
-    *,
-    output: OutputFlags,
-) -> None:
-    """Say in what two prompts differ, and what that means for judging."""
-    from labeler.prompt import find_prompt
-    from labeler.prompt.compare import diff_prompts
-
-    to = output.made_from(*(Path(name) for name in (a, b) if Path(name).is_file()))
-    changes = diff_prompts(find_prompt(a, kind=None), find_prompt(b, kind=None))
-    _show_result(changes, _show_diff, output, to)
-
-
-def _show_diff(changes: PromptDiff) -> None:
-    from labeler.prompt.compare import value_text
-
-    say(f"{changes.a.id} -> {changes.b.id}")
-    if changes.front:
-        say("\nfront matter")
-    for key, (old, new) in changes.front.items():
-        say(f"  {key}: {value_text(old)} -> {value_text(new)}")
-    if changes.lines:
-        say("\ntemplate, with the line in each")
-    for line in changes.lines:
-        numbers = (str(number or "") for number in (line.line_a, line.line_b))
-        sign = {"removed": "-", "added": "+"}[line.change]
-        say("{:>5} {:>5} ".format(*numbers) + f"{sign} {line.text}".rstrip())
-    say("\n" + "\n".join(changes.consequences()))

@@ -22,7 +22,7 @@ GROUPS: Mapping[str, str] = {
     "lab": "Choose, combine, probe and calibrate assessors.",
     "batch": "Judge by a provider's batches, at half the price.",
     "parts": "Judge a pool in partitions, by workers on many machines.",
-    "prompts": "List the prompts; show, copy, check or compare them.",
+    "prompts": "List the prompts; show, copy or check them.",
     "store": "Look after the replies that a collection keeps.",
 }
 """The groups whose names are a command's first word, and what their commands do."""
@@ -221,11 +221,6 @@ _COMMANDS = (
             "rechunk",
             "Cut a collection's documents anew; passages that stay keep their grades.",
             "coll/ --words 120",
-        ),
-        _Row(
-            "chunk",
-            "Compare lengths of passages: which lets retrieval find what queries ask for?",
-            "coll/ --compare 100,200,400",
         ),
     ),
     *_group(
@@ -469,11 +464,6 @@ _COMMANDS = (
             "check",
             "Say what is wrong with a prompt's file, and show what it would send.",
             "mine.md",
-        ),
-        _Row(
-            "diff",
-            "Say in what two prompts differ, and what that means for judging.",
-            "four-grades mine.md",
         ),
     ),
     *_group(

@@ -12,7 +12,8 @@ from labeler.models.cost import about
 from labeler.prompt.listing import calls_of, scale_of, tokens_of
 from labeler.prompt.read import prompt_files, read_draft
 from labeler.prompt.template import PLACEHOLDERS, TO_DO, Prompt, PromptProblem, schema_of, warning
-from labeler.report.table import Column, Row, Table
+from labeler.report.result import Result
+from labeler.report.table import Column, Table
 
 _MARK = "8d1f0c52a6b3"
 
@@ -57,7 +58,7 @@ Answer: {{"grade": 1}}"""
 
 
 @dataclass(frozen=True)
-class PromptCheck:
+class PromptCheck(Result):
     """A prompt's file as it was checked: its problems and, where it can be read, what it sends.
 
     `example` is the chat for one query and document, `writing` that by which the questions of a
@@ -105,34 +106,25 @@ class PromptCheck:
     def as_json(self) -> dict[str, Any]:
         """The problems, and what the prompt is and sends, by name."""
         tokens = tokens_of(self.prompt) if self.prompt else None
-        return {
-            "file": str(self.path),
-            "prompt": self.prompt.id if self.prompt else None,
-            "kind": self.prompt.front.kind if self.prompt else None,
-            "scale": self.prompt.front.scale if self.prompt else None,
-            "schema": self.schema,
-            "tokens": tokens.inside if tokens else None,
-            "reply_tokens": tokens.outside if tokens else None,
-            "problems": [
-                {"line": problem.line, "level": problem.level, "problem": problem.text}
-                for problem in self.problems
-            ],
-            "example": [message._asdict() for message in self.example],
-            "writing": [message._asdict() for message in self.writing],
-        }
+        front = self.prompt.front if self.prompt else None
+        return self.picked(
+            file=self.path,
+            prompt=self.prompt and self.prompt.id,
+            kind=front and front.kind,
+            scale=front and front.scale,
+            schema=self.schema,
+            tokens=tokens and tokens.inside,
+            reply_tokens=tokens and tokens.outside,
+            problems=self.tables()[0],
+            example=self.example,
+            writing=self.writing,
+        )
 
-    def table(self) -> Table:
+    def tables(self) -> list[Table]:
         """A row for each problem."""
-        columns = [
-            Column("line", format="d"),
-            Column("level", align="left"),
-            Column("problem", align="left", widest=None),
-        ]
-        rows: list[Row] = [[p.line, p.level, p.text] for p in self.problems]
-        return Table("problems", columns, rows)
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
+        columns = [Column("line"), Column("level", align="left")]
+        columns.append(Column("problem", align="left", widest=None))
+        return [Table("problems", columns, [[p.line, p.level, p.text] for p in self.problems])]
 
 
 def _calls(prompt: Prompt) -> str:

@@ -34,7 +34,6 @@ REASONS = {
     "--to": "something becomes a format of runs, of qrels or of a collection",
     "--format": "it is a form of tables, or a page",
     "--human": "it is one set of qrels, or one more",
-    "--compare": "it names lengths of passages, or systems",
     "--dry-run": "it asks nothing, or writes nothing",
     "--map": "grades of several assessors are renamed, or ratings become grades",
     "--margin": "a run's score may lose it, or an assessor's kappa to a colleague's",
@@ -156,7 +155,6 @@ REPORTS = {
     "judge coll --model similarity --dry-run": {"pairs", "calls", "calls_at_most", "cost"},
     "relabel coll --from a --model similarity --as b": {"name", "judged", "changes", "diff"},
     "diff coll a a": {"pairs", "transitions", "up", "down", "agreement", "leaderboard", "moves"},
-    "prompts diff four-grades basic": {"a", "b", "front", "lines", "comparable", "consequences"},
     "pool coll --run a.trec --only": {
         *("pool", "pairs", "new", "queries", "runs", "reached", "beyond")
     },

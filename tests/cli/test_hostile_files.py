@@ -71,7 +71,6 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("mine.md", "judge coll --model similarity --prompt mine.md --as third --dry-run"),
     ("mine.md", "prompts show mine.md"),
     ("mine.md", "prompts check mine.md"),
-    ("mine.md", "prompts diff mine.md four-grades"),
     ("coll/card.json", "agree coll human first"),
     ("coll/qrels/first.qrels", "agree coll human first"),
     ("coll/people/human.jsonl", "agree coll human first"),

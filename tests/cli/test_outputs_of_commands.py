@@ -116,11 +116,9 @@ CASES = {
     "help": Case("help drift -o OUT", ()),
     "prompts new": Case("prompts new mine -o OUT", ()),
     "prompts check": Case("prompts check four-grades -o OUT", ()),
-    "prompts diff": Case("prompts diff four-grades basic -o OUT", ()),
     "validate": Case("validate coll -o OUT", ()),
     "corpus update": Case("corpus update pages cut --dry-run -o OUT", ()),
     "corpus rechunk": Case("corpus rechunk cut --words 60 --dry-run -o OUT", ()),
-    "corpus chunk": Case("corpus chunk pages --compare 60 -o OUT", ()),
     "monitor": Case("monitor cut --documents pages -o OUT", (), ".html"),
     "diff states": Case("diff cut/history/1 cut -o OUT", ()),
     "judge": Case("judge coll --model similarity --dry-run -o OUT", ()),
@@ -204,7 +202,7 @@ def place(
 
 
 CUT = (
-    *("monitor", "corpus update", "corpus rechunk", "corpus chunk", "diff states", "lab cascade"),
+    *("monitor", "corpus update", "corpus rechunk", "diff states", "lab cascade"),
     "lab route sheet",
 )
 

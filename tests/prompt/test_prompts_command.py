@@ -1,4 +1,4 @@
-"""Prompts are listed, copied, checked and compared: by functions, and by `labeler prompts`."""
+"""Prompts are listed, copied and checked: by functions, and by `labeler prompts`."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,6 @@ from labeler.judging.judge import judge
 from labeler.judging.relabel import relabel
 from labeler.prompt import find_prompt, prompt_files, read_prompt
 from labeler.prompt.check import check_prompt
-from labeler.prompt.compare import changed_lines, diff_prompts
 from labeler.prompt.listing import calls_in_words, shipped_prompts, tokens_of
 from labeler.prompt.read import copy_of
 from labeler.testing import fake_model, small_collection
@@ -46,7 +45,6 @@ def test_a_copy_of_a_shipped_prompt_asks_the_same_and_says_where_it_is_from(name
     copy = read_prompt(path)
     assert copy.turns == original.turns
     assert (copy.front.based_on, copy.front.shown_with) == (original.id, "")
-    assert not diff_prompts(original, copy).is_asked_anew
     assert check_prompt(path).problems == ()
     assert copy_of(copy, "next").count("based_on") == 1
 
@@ -117,76 +115,23 @@ def test_the_example_of_a_check_is_filled_in_for_the_pair_that_is_named(
     assert execute(["prompts", "check", "topic", *pair[:2]]) == 2
 
 
-def test_a_diff_says_what_changed_and_what_it_means(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    text = copy_of(find_prompt("four-grades"), "mine").replace(
-        "exact answer", "exact, whole answer"
-    )
-    Path("mine.md").write_text(text)
-    assert execute(["prompts", "diff", "four-grades", "mine.md"]) == 0
-    shown = capsys.readouterr().out
-    assert "+ 3 = the passage is about the query and holds the exact, whole answer" in shown
-    assert "every pair is asked about anew" in shown
-    assert "Both grade on 0-3 by the same names: grades are comparable." in shown
-    Path("mine.md").write_text(text.replace('3 = "perfectly relevant"\n', ""))
-    changes = diff_prompts(find_prompt("four-grades"), read_prompt(Path("mine.md")))
-    assert not changes.is_comparable
-    assert "four-grades grades on 0-3, mine on 0-2: map one onto" in changes.consequences()[1]
-    assert execute(["prompts", "diff", "four-grades", "topic"]) == 0
-    assert "they are not comparable" in capsys.readouterr().out
-
-
-def test_lines_that_differ_are_shown_with_their_numbers() -> None:
-    a, b = ["x", "grade it now", "gone"], ["x", "grade it well now", "new", "and more"]
-    assert [(line.change, line.line_a, line.line_b, line.text) for line in changed_lines(a, b)] == [
-        ("removed", 2, 0, "grade it now"),
-        ("removed", 3, 0, "gone"),
-        ("added", 0, 2, "grade it well now"),
-        ("added", 0, 3, "new"),
-        ("added", 0, 4, "and more"),
-    ]
-    assert list(changed_lines(a, a)) == []
-
-
-def test_a_prompt_is_copied_edited_checked_used_and_compared() -> None:
+def test_a_prompt_is_copied_edited_checked_and_used() -> None:
     collection = small_collection("coll")
     judge(collection, model=fake_model('{"grade": 1}'), prompt="four-grades", name="first")
     assert execute(["prompts", "new", "mine", "--from", "four-grades"]) == 0
     text = Path("mine.md").read_text()
     Path("mine.md").write_text(text.replace("exact answer", "whole answer"))
     assert execute(["prompts", "check", "mine.md"]) == 0
-    assert diff_prompts(find_prompt("four-grades"), find_prompt("mine.md")).is_comparable
     model = fake_model('{"grade": 2}')
     result = relabel(collection, "first", prompt="mine.md", model=model, name="second")
     assert len(result.changes.moved) == result.judging.judged > 0
     assert execute(["diff", "coll", "first", "second"]) == 0
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "sentence"),
-    [
-        ("description =", "# a comment\ndescription =", "serve both, and nothing is asked anew."),
-        ("cuts = [5,", "cuts = [4,", "nothing is asked anew, but grades are read from them other"),
-        ('0 = "irrelevant"', '0 = "off"', "nothing is asked anew, but grades are read from them"),
-        ('1 = "a little"\n', "", "The requests differ: every pair is asked about anew."),
-        ("max_tokens = 32", "max_tokens = 33", "The requests differ: every pair is asked about"),
-    ],
-)
-def test_what_is_asked_anew_is_what_changes_a_request(old: str, new: str, sentence: str) -> None:
-    text = find_prompt("criteria").text.replace("1 = a little\n", "")
-    before, after = Path("before.md"), Path("after.md")
-    before.write_text(text)
-    after.write_text(text.replace(old, new, 1))
-    assert sentence in diff_prompts(read_prompt(before), read_prompt(after)).consequences()[0]
-
-
 def test_calls_are_counted_for_a_document_and_for_a_list_of_them() -> None:
     names = ("basic", "criteria", "list", "rubric")
     calls = {name: calls_in_words(find_prompt(name)) for name in names}
     assert calls == {"basic": "1", "criteria": "4", "list": "1/10", "rubric": "1 + 1/query"}
-    sentences = diff_prompts(find_prompt("basic"), find_prompt("criteria")).consequences()
-    assert sentences[-1].startswith("criteria: calls a document: 4; ")
 
 
 def test_a_check_shows_each_kind_of_request_in_the_form_in_which_it_is_sent() -> None:
