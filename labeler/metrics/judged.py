@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import count
+from itertools import count, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ from labeler.trec.columns import Irregular, Keys, Words, hashed, mixed, widened
 from labeler.trec.index import RUN, Batch, Scattered, batches, in_order, indexed, streamed
 from labeler.trec.memory import as_qrels, as_run
 from labeler.trec.pairs import PairColumns
+from labeler.trec.rows import LARGEST_GRADE
 from labeler.trec.runs import read_run_by_line
 
 BLOCK = 1 << 20
@@ -49,9 +51,7 @@ class JudgedPairs:
         numbers = np.array([number[query_id] for query_id in ids], dtype=np.int64)
         query = np.repeat(numbers, sizes[sizes > 0])
         grade = qrels.value.astype(np.int64)
-        # the query and the grade of a pair as one number: sorted by it, best grades come first
-        top, least = int(np.max(grade, initial=0)), int(np.min(grade, initial=0))
-        order = np.argsort(query * (top - least + 1) + top - grade, kind="stable")
+        order = best_first(query, grade)
         documents = qrels.document_keys.take(qrels.document[order])
         return cls(tuple(names), query[order], grade[order], documents, name, stale)
 
@@ -93,10 +93,84 @@ class JudgedPairs:
 
 def rankings(qrels: Qrels, run: Run, max_grade: int | None = None) -> Rankings:
     """One run's rankings of the queries of the qrels; those that it lacks retrieve nothing."""
-    grades = as_qrels(qrels) if any(qrels.values()) else PairColumns.of({}, np.int32)
-    scores = as_run(run) if any(run.values()) else PairColumns.of({}, np.float64)
-    ranked, _ = JudgedPairs.of(grades).rank(scores)
+    try:
+        ranked = _looked_up(qrels, run)
+    except (Irregular, TypeError, ValueError, OverflowError):  # as columns, which say what is wrong
+        grades = as_qrels(qrels) if any(qrels.values()) else PairColumns.of({}, np.int32)
+        scores = as_run(run) if any(run.values()) else PairColumns.of({}, np.float64)
+        ranked, _ = JudgedPairs.of(grades).rank(scores)
     return ranked if max_grade is None else replace(ranked, max_grade=max_grade)
+
+
+# Plain dicts, in which judged documents are looked up: a third of the time that columns of them
+# take (`scripts/bench_metrics.py`).
+
+
+def _looked_up(qrels: Qrels, run: Run) -> Rankings:
+    """The rankings of dicts; `Irregular` where these are none, or their values are unusual.
+
+    Their ids are texts, and need not be such as a TREC file can hold.
+    """
+    if not (isinstance(qrels, dict) and isinstance(run, dict)):
+        raise Irregular
+    queries = sorted(query for query, grades in qrels.items() if grades)
+    pools = [qrels[query] for query in queries]
+    of_queries = [run.get(query, {}) for query in queries]
+    every = [grade for grades in pools for grade in grades.values()]
+    grade = np.fromiter(every, np.int64, len(every))
+    first_ids = (next(iter(ids), "") for ids in [qrels, run, *pools, *of_queries])
+    if set(map(type, first_ids)) != {str} or set(map(type, every)) != {int}:
+        raise Irregular
+    if np.abs(grade).max() > LARGEST_GRADE:
+        raise Irregular
+    query = np.repeat(np.arange(len(queries)), list(map(len, pools)))
+    placed = list(map(_places, pools, of_queries))
+    rank, score = (np.concatenate(column) for column in zip(*placed, strict=True))
+    hits = np.flatnonzero(~np.isnan(score))
+    hits = hits[np.lexsort((rank[hits], query[hits]))]
+    order = best_first(query, grade)
+    return Rankings(
+        tuple(queries),
+        np.array(list(map(len, of_queries)), dtype=np.int64),
+        query[hits],
+        rank[hits],
+        grade[hits],
+        score[hits],
+        query[order],
+        grade[order],
+        top_grade(grade),
+    )
+
+
+def _places(grades: Mapping[str, int], scores: Mapping[str, float]) -> tuple[Integers, Floats]:
+    """The rank and the score of each document of a query's qrels; not retrieved, its score is nan.
+
+    A document's rank is how many have a higher score, or the same one and a greater id.
+    """
+    values = np.fromiter(scores.values(), np.float64, len(scores))
+    score = np.fromiter(map(scores.get, grades, repeat(math.nan)), np.float64, len(grades))
+    ordered = np.sort(values)
+    if not np.isfinite(ordered[-1:] - ordered[:1]).all():
+        raise Irregular
+    end = len(values) - ordered.searchsorted(score)
+    rank = len(values) - ordered.searchsorted(score, side="right")
+    tied = np.flatnonzero(end - rank > 1)
+    if len(tied):
+        ids, order = list(scores), np.argsort(-values)
+        of_tied = dict[str, int]()
+        for start, stop in {*zip(rank[tied].tolist(), end[tied].tolist(), strict=True)}:
+            alike = sorted([ids[at] for at in order[start:stop].tolist()], reverse=True)
+            of_tied.update(zip(alike, count(start)))
+        judged = list(grades)
+        rank[tied] = [of_tied[judged[at]] for at in tied.tolist()]
+    return rank, score
+
+
+def best_first(query: Integers, grade: Integers) -> Integers:
+    """The order of pairs by query, and by grade, best first."""
+    # both as one number, by which sorting is faster than by two
+    top, least = int(np.max(grade, initial=0)), int(np.min(grade, initial=0))
+    return np.argsort(query * (top - least + 1) + top - grade, kind="stable")
 
 
 class Outside(NamedTuple):

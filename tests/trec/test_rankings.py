@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from plain_rankings import plain_rankings
 
 from labeler.errors import BadInput
-from labeler.metrics import JudgedPairs, Rankings, evaluate, score
+from labeler.metrics import JudgedPairs, Rankings, evaluate, rankings, score
 from labeler.trec.pairs import PairColumns
 from labeler.trec.qrels import read_qrels, read_qrels_by_line
 from labeler.trec.runs import read_run_by_line
@@ -152,13 +152,35 @@ def test_what_a_program_holds_gives_what_its_files_give(
         wanted, facts = pool.rank(scratch / "a.trec")
     except BadInput:
         return
-    held = JudgedPairs.of(PairColumns.of(read_qrels_by_line(scratch / "a.qrels"), np.int32))
+    grades, scores = read_qrels_by_line(scratch / "a.qrels"), read_run_by_line(scratch / "a.trec")
+    assert_same(rankings(grades, scores), wanted)
+    held = JudgedPairs.of(PairColumns.of(grades, np.int32))
     assert_same(held.rank(scratch / "a.trec")[0], wanted)
-    run = PairColumns.of(read_run_by_line(scratch / "a.trec"), np.float64)
-    ranked, counted = held.rank(run)
+    ranked, counted = held.rank(PairColumns.of(scores, np.float64))
     assert_same(ranked, wanted)
     for name in ("common", "extra", "matched", "tied_pairs"):
         assert getattr(counted, name) == getattr(facts, name), name
+
+
+@pytest.mark.parametrize(
+    ("grade", "score", "problem"),
+    [
+        (1.5, 2.0, "expected an integer grade, found 1.5"),
+        (True, 2.0, "expected an integer grade, found True"),
+        (2**31, 2.0, "expected an integer grade, found 2147483648"),
+        (1, math.inf, "expected a finite number as score, found inf"),
+        (1, math.nan, "expected a finite number as score, found nan"),
+        (1, None, "expected a finite number as score, found None"),
+    ],
+)
+def test_unusual_values_of_dicts_are_named(grade: object, score: object, problem: str) -> None:
+    with pytest.raises(BadInput, match=problem):
+        rankings({"q": {"a": grade}}, {"q": {"b": 1.0, "a": score}})  # type: ignore[dict-item]
+
+
+def test_ids_of_dicts_that_are_integers_are_their_digits() -> None:
+    ranked = rankings({"1": {"7": 1}}, {1: {7: 2.0, 8: 3.0}})  # type: ignore[dict-item]
+    assert ranked.rank.tolist() == [1]
 
 
 @OFTEN
