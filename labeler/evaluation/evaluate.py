@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -77,11 +78,10 @@ from labeler.evaluation.scores import (
     over_common_queries,
     qrels_findings,
     run_findings,
-    run_scores,
     score_findings,
 )
 from labeler.messages import count_of
-from labeler.metrics import Measure, parse, parse_all
+from labeler.metrics import Measure, parse, parse_all, score
 from labeler.metrics.judged import JudgedPairs
 from labeler.metrics.scores import whole_queries
 from labeler.report.finding import Finding, merged
@@ -158,7 +158,7 @@ def report_on(
     scoring = options.scoring
     pool = pool_from(qrels, lambda text: findings.append(Finding(text)), name, scoring.stale)
     scoring = scoring.with_top_grade(top_grade_beside(qrels))
-    options = replace(options, scoring=scoring)
+    options = options if scoring is options.scoring else replace(options, scoring=scoring)
     findings += qrels_findings(pool, measures, scoring)
     grouping = options.grouping
     grouping.check()
@@ -172,17 +172,14 @@ def report_on(
     if grouping.by:
         by = grouped_by(scope, scored, options)
         findings += [finding for grouped in by for finding in grouped.findings]
-    findings += [
-        *few_queries(min(len(run.scores.queries) for run in scored)),
-        *hole_findings(scored),
-    ]
-    findings += [*origin_findings(qrels), *kin_finding(kin_behind(qrels, runs))]
+    of_judges = (*origin_findings(qrels), *kin_finding(kin_behind(qrels, runs)))
     return Report(
         pool.name,
         tuple(map(str, measures)),
         tuple(scored),
         comparing,
         tuple(findings),
+        of_judges,
         _equivalences(scored, comparing, options.margins),
         by,
         grouping.weights,
@@ -220,10 +217,11 @@ def score_runs(
             findings += run_findings(name, pool, facts, scoring)
             ranked = counted(ranked, scoring, weights)
             weighting = None if weights is None else weights.of(ranked.queries)
-            of_run = run_scores(name, ranked, measures, options.seed, weighting)
-            if is_open:  # `replace`: without what was derived for measures
+            scores = replace(score(ranked, measures), weighting=weighting)
+            of_run = RunScores(name, scores, options.seed, replace(ranked))
+            if is_open:
                 of_all.add(facts.outside)
-                unjudged = UnjudgedOfRun(replace(ranked), tuple(measures), facts.outside, of_all)
+                unjudged = UnjudgedOfRun(of_run.ranked, scores.measures, facts.outside, of_all)
                 of_run = replace(of_run, unjudged=unjudged)
             scored.append(of_run)
             findings += score_findings(name, of_run.scores)
@@ -332,18 +330,27 @@ class Compared(Protocol):
 class Report(Result):
     """All that an evaluation says: scores of each run, comparisons with the baseline, findings.
 
-    `stale` counts the grades of texts that have changed since they were judged.
+    `stale` counts the grades of texts that have changed since they were judged. `of_scoring` and
+    `of_judges` are findings that were met on the way.
     """
 
     qrels: str
     measures: tuple[str, ...]
     runs: tuple[RunScores, ...]
     comparing: Comparing | None = None
-    findings: tuple[Finding, ...] = ()
+    of_scoring: tuple[Finding, ...] = ()
+    of_judges: tuple[Finding, ...] = ()
     equivalences: tuple[Equivalence, ...] = ()
     by: tuple[ByGroup, ...] = ()
     weights: str = ""
     stale: int = 0
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """What a reader of the scores should know; what is unjudged is worked out for it."""
+        fewest = min(len(run.scores.queries) for run in self.runs)
+        of_runs = [*few_queries(fewest), *hole_findings(self.runs)]
+        return (*self.of_scoring, *of_runs, *self.of_judges)
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:

@@ -58,7 +58,9 @@ class Scoring(Options):
 
     def with_top_grade(self, grade: int | None) -> Scoring:
         """The same, with that top grade where none was chosen."""
-        return self if self.max_grade is not None else replace(self, max_grade=grade)
+        if grade is None or self.max_grade is not None:
+            return self
+        return replace(self, max_grade=grade)
 
 
 FEWEST = 10

@@ -311,17 +311,36 @@ class Weights:
 class RunScores:
     """One run's scores with their intervals, and what unjudged documents leave open.
 
-    Runs with one and the same `mark` rank documents of the same grades alike in every query.
-    `shares` are those judged of each query; `unjudged` is `None` where nobody asks for scenarios.
+    `unjudged` is `None` where nobody asks for scenarios. What is not asked for is not worked out.
     """
 
     name: str
     scores: Scores
     seed: int
-    judged: dict[str, float]
-    mark: str
-    shares: Scores
+    ranked: Rankings
     unjudged: UnjudgedOfRun | None = None
+
+    @cached_property
+    def shares(self) -> Scores:
+        """The shares judged of each query, at the measures' cutoffs."""
+        measures = self.scores.measures
+        cutoffs = sorted({m.cutoff for m in measures if isinstance(m.cutoff, int)}) or [10]
+        shares = score(self.ranked, [f"Judged@{cutoff}" for cutoff in cutoffs])
+        return replace(shares, weighting=self.scores.weighting)
+
+    @cached_property
+    def judged(self) -> dict[str, float]:
+        """The shares judged, summed up over the queries."""
+        return self.shares.means()
+
+    @cached_property
+    def mark(self) -> str:
+        """A hash of which grades stand where: runs with one rank grades alike in every query."""
+        ranked = self.ranked
+        digest = hashlib.blake2b("\n".join(ranked.queries).encode(), digest_size=16)
+        for column in (ranked.retrieved, ranked.query, ranked.rank, ranked.grade):
+            digest.update(np.ascontiguousarray(column, dtype=np.int64).tobytes())
+        return digest.hexdigest()
 
     @cached_property
     def intervals(self) -> dict[str, tuple[float, float]]:
@@ -353,30 +372,6 @@ class RunScores:
             figures["per_query"] = self.scores.per_query()
         plain: dict[str, Any] = as_plain(figures)
         return plain
-
-
-def run_scores(
-    name: str,
-    ranked: Rankings,
-    measures: Sequence[Measure],
-    seed: int,
-    weighting: Weighting | None = None,
-) -> RunScores:
-    """One run's scores and the shares judged; without scenarios."""
-    scores = replace(score(ranked, measures), weighting=weighting)
-    cutoffs = sorted({m.cutoff for m in measures if isinstance(m.cutoff, int)}) or [10]
-    shares = score(ranked, [parse(f"Judged@{cutoff}") for cutoff in cutoffs])
-    shares = replace(shares, weighting=weighting)
-    return RunScores(name, scores, seed, shares.means(), _mark(ranked), shares)
-
-
-def _mark(ranked: Rankings) -> str:
-    """A hash of which grades stand where, for each query."""
-    columns = (ranked.retrieved, ranked.query, ranked.rank, ranked.grade)
-    digest = hashlib.blake2b("\n".join(ranked.queries).encode(), digest_size=16)
-    for column in columns:
-        digest.update(np.ascontiguousarray(column, dtype=np.int64).tobytes())
-    return digest.hexdigest()
 
 
 def intervals(scores: Scores, seed: int) -> dict[str, tuple[float, float]]:

@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from labeler.arrays import Floats
@@ -213,6 +214,7 @@ class Measure:
         return self.definition.function(seen, *cutoff, **dict(self.parameters))
 
 
+@lru_cache(maxsize=1024)
 def parse(text: str) -> Measure:
     """The measure that `text` names; `Misuse` says what is wrong and what is known."""
     name, inside, cutoff = _split(text)

@@ -207,7 +207,7 @@ def keys(part: Fields, column: int) -> Keys:
     words = np.empty((len(starts), width), dtype=np.uint64)
     for i in range(width):
         words[:, i] = view[starts + 8 * i]
-        words[:, i] &= _MASKS[np.clip(lengths - 8 * i, 0, 8)]
+        words[:, i] &= _MASKS[np.minimum(np.maximum(lengths - 8 * i, 0), 8)]
     return Keys(words, hashed(words))
 
 

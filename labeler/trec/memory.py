@@ -20,10 +20,10 @@ import numpy as np
 
 from labeler.errors import BadInput, Misuse
 from labeler.messages import Note
-from labeler.trec.columns import Irregular, Keys, Small, joined_texts, keys, mixed
+from labeler.trec.columns import Fields, Irregular, Small, joined_texts, keys, mixed
 from labeler.trec.pairs import PairColumns, factorised
 from labeler.trec.qrels import gathered, read_qrels
-from labeler.trec.rows import LARGEST_GRADE
+from labeler.trec.rows import LARGEST_GRADE, LONGEST_ID
 from labeler.trec.runs import read_run
 from labeler.trec.values import (
     DOCUMENT_ID,
@@ -123,15 +123,15 @@ class _Held:
         """The columns; `Irregular` where anything is not as usual."""
         if not len(self.documents):
             raise Irregular
-        (queries, _), (documents, ids) = map(_plain_ids, (self.queries, self.documents))
-        values, query = checked(self.values), self.query
+        (queries, _), (documents, text) = map(_plain_ids, (self.queries, self.documents))
+        values, query, ids = checked(self.values), self.query, keys(text, 0)
         if self.numbered:
             marks = np.sort(ids.hashes + mixed(query))
             if (marks[1:] == marks[:-1]).any():
                 raise Irregular
         if any(query_id.startswith("#") for query_id in queries):
             raise Irregular
-        if (np.diff(query) < 0).any():
+        if self.numbered and (query[1:] < query[:-1]).any():
             order = np.argsort(query, kind="stable")
             documents = [documents[at] for at in order.tolist()]
             query, values, ids = query[order], values[order], ids.take(order)
@@ -150,17 +150,20 @@ class _Held:
             raise BadInput(f"{name}: no pair of a query and a document in it")
 
 
-def _plain_ids(ids: Sequence[Any]) -> tuple[Sequence[str], Keys]:
+def _plain_ids(ids: Sequence[Any]) -> tuple[Sequence[str], Fields]:
     """Ids as texts; `Irregular` where one is neither that nor an integer, or not plain."""
     if ids and type(ids[0]) is not str and set(map(type, ids)) == {int}:
         ids = list(map(str, ids))
     part = joined_texts(ids)
     end = int(part.ends[-1, 0]) + 1
-    if int((part.text[:end] <= ord(" ")).sum()) > len(ids) or (part.starts == part.ends).any():
+    lengths = part.ends - part.starts
+    if lengths.min() < 1 or lengths.max() > LONGEST_ID:
+        raise Irregular
+    if int((part.text[:end] <= ord(" ")).sum()) > len(ids):
         raise Irregular
     if int(part.text.max()) > 127 and "\n".join(ids).split() != list(ids):  # of any script
         raise Irregular
-    return ids, keys(part, 0)
+    return ids, part
 
 
 def _numbers(values: Sequence[Any]) -> Any:
@@ -179,10 +182,9 @@ def _numbers(values: Sequence[Any]) -> Any:
 
 def _grades(values: Sequence[Any]) -> Any:
     numbers = _numbers(values)
-    grades = np.clip(numbers, -LARGEST_GRADE, LARGEST_GRADE).astype(np.int32)
-    if (grades != numbers).any():
+    if (np.abs(numbers) > LARGEST_GRADE).any() or (np.trunc(numbers) != numbers).any():
         raise Irregular
-    return grades
+    return numbers.astype(np.int32)
 
 
 # Each form as ids and values.
