@@ -162,8 +162,9 @@ def report_on(
     findings += qrels_findings(pool, measures, scoring)
     grouping = options.grouping
     grouping.check()
-    is_grouped = bool(grouping.by or grouping.weights)
-    scope = scope_of(grouping, qrels, pool.queries) if is_grouped else QueryScope()
+    scope = QueryScope()
+    if grouping.by or grouping.weights:
+        scope = scope_of(grouping, qrels, pool.queries)
     findings += scope.findings
     scored, of_runs = score_runs(runs, pool, measures, options, scope.weights)
     findings += of_runs

@@ -155,11 +155,9 @@ def _plain_ids(ids: Sequence[Any]) -> tuple[Sequence[str], Fields]:
     if ids and type(ids[0]) is not str and set(map(type, ids)) == {int}:
         ids = list(map(str, ids))
     part = joined_texts(ids)
-    end = int(part.ends[-1, 0]) + 1
     lengths = part.ends - part.starts
-    if lengths.min() < 1 or lengths.max() > LONGEST_ID:
-        raise Irregular
-    if int((part.text[:end] <= ord(" ")).sum()) > len(ids):
+    spaces = (part.text[: part.ends[-1, 0] + 1] <= ord(" ")).sum()
+    if spaces > len(ids) or lengths.min() < 1 or lengths.max() > LONGEST_ID:
         raise Irregular
     if int(part.text.max()) > 127 and "\n".join(ids).split() != list(ids):  # of any script
         raise Irregular
