@@ -1,5 +1,6 @@
 """What all tests share: the real data beside the checkout, and a folder for state of their own."""
 
+import gc
 import os
 import shutil
 import signal
@@ -21,10 +22,19 @@ if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).
     os.environ["TMPDIR"] = str(MEMORY)
     tempfile.tempdir = None
 
+OWN = ""
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    # what a process that was killed leaves goes with the rest; pytest's folder stays outside
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
+    OWN = os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="labeler-")
+    os.chmod(OWN, 0o711)  # PostgreSQL's folder is another user's
+    tempfile.tempdir = None
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # what a shell starts in its background ignores it, and tests send it to themselves and others
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+gc.set_threshold(10_000, 20, 20)  # by default an eighth of all time goes into looking for garbage
 watch()
 
 SHARED = Path(__file__).parent.parent.parent / "shared" / "data"
@@ -71,5 +81,12 @@ def kept(request: pytest.FixtureRequest) -> Kept:
     return kept_as(request.param, lambda: request.getfixturevalue("postgres"))
 
 
+def pytest_collection_finish() -> None:
+    # what the modules of all tests hold stays, and need not be looked through again and again
+    gc.freeze()
+
+
 def pytest_sessionfinish() -> None:
     end_forker()
+    if OWN:
+        shutil.rmtree(OWN, ignore_errors=True)

@@ -46,6 +46,7 @@ class PostgresServer:
 
     def start(self) -> None:
         listen = f"-k {self.folder} -c listen_addresses=127.0.0.1 -p {self.port}"
+        listen += " -c dynamic_shared_memory_type=mmap"  # in its folder, which goes with it
         log = f"{self.folder}/log"
         self.run("pg_ctl", "-D", f"{self.folder}/data", "-o", listen, "-l", log, "-w", "start")
 
@@ -112,7 +113,7 @@ def postgres_server(found: Path | None = None, why_none: str = NONE) -> Iterator
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    folder = Path(tempfile.mkdtemp(prefix="labeler-postgres-"))
+    folder = Path(tempfile.mkdtemp(prefix="pg-"))
     if os.getuid() == 0:
         shutil.chown(folder, "postgres", "postgres")
     server = PostgresServer(folder, found, port)

@@ -5,27 +5,66 @@ import subprocess
 import sys
 import venv
 import zipfile
+from email import message_from_bytes
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.fixture(scope="module")
-def labeler(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The `labeler` command of an environment that holds the wheel and what it needs."""
+BUILD = "import sys; from hatchling.build import build_wheel; build_wheel(sys.argv[1])"
+BY_PIP = pytest.param("by pip", marks=pytest.mark.sweep)
+
+
+@pytest.fixture(scope="module", params=["of links", BY_PIP])
+def labeler(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The `labeler` command of an environment that holds the wheel and what it needs.
+
+    What it needs is a link each to what is installed here, or what pip gets.
+    """
     folder = tmp_path_factory.mktemp("wheel")
-    build = ["build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT)]
-    subprocess.run([sys.executable, "-m", *build], check=True, capture_output=True)
+    build = [sys.executable, "-c", BUILD, str(folder)]
+    subprocess.run(build, check=True, capture_output=True, cwd=ROOT)
     (wheel,) = folder.glob("ir_labeler-*-py3-none-any.whl")
     venv.create(folder / "environment")
     scripts = folder / "environment" / ("Scripts" if os.name == "nt" else "bin")
+    more = []
+    if request.param != "by pip":
+        link_what_it_needs(wheel, next((folder / "environment").rglob("site-packages")))
+        more = ["--no-deps"]
     # By the pip of this environment, and compiling nothing that no test imports: half the work.
     install = ["pip", "--python", str(scripts / "python"), "install", "--quiet", "--no-compile"]
-    command = [sys.executable, "-m", *install, str(wheel)]
+    command = [sys.executable, "-m", *install, *more, str(wheel)]
     subprocess.run(command, check=True, capture_output=True, cwd=folder)
     return scripts / "labeler"
+
+
+def link_what_it_needs(wheel: Path, packages: Path) -> None:
+    """Put links to the installed packages that a wheel asks for, and to those that they ask for."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        waiting = _needs(message_from_bytes(archive.read(name)).get_all("Requires-Dist"), "")
+    linked = set[tuple[str, str]]()
+    while waiting:
+        name, extra = waiting.pop()
+        if (name, extra) in linked:
+            continue
+        linked.add((name, extra))
+        found = distribution(name)
+        waiting += _needs(found.requires, extra)
+        for top in {file.parts[0] for file in found.files or ()} - {"..", "__pycache__"}:
+            if not (packages / top).is_symlink():
+                (packages / top).symlink_to(found.locate_file(top))
+
+
+def _needs(lines: list[str] | None, extra: str) -> list[tuple[str, str]]:
+    """The names of what a package asks for with one of its extras, each with an extra of theirs."""
+    needs = [Requirement(line) for line in lines or ()]
+    asked = [need for need in needs if not need.marker or need.marker.evaluate({"extra": extra})]
+    return [(need.name, each) for need in asked for each in ("", *need.extras)]
 
 
 def call(labeler: Path, folder: Path, *arguments: str, **environment: str) -> str:

@@ -20,7 +20,7 @@ from labeler.testing import Answer, Call, FakeServer, completion, fake_model
 from tests.batch_server import BatchServer
 
 PROSE = "The passage is related, I should think."
-IN_ALL = 20 * 10
+IN_ALL = 12 * 10
 PRICED = ["--set", "model.tokens_in=1", "--set", "model.tokens_out=2"]
 
 
@@ -31,7 +31,7 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def collection(tmp_path: Path) -> Collection:
-    return make_collection(tmp_path / "c", 20, 10)
+    return make_collection(tmp_path / "c", 12, 10)
 
 
 def judged(collection: Collection, server: FakeServer, *more: str) -> int:
@@ -107,8 +107,9 @@ def test_without_a_pilot_all_pairs_are_asked_about(collection: Collection) -> No
 
 @pytest.mark.parametrize(("more", "most"), [([], 130), (["--set", "budget.no_pilot=true"], 200)])
 def test_a_model_that_fails_later_is_stopped_and_what_it_graded_is_written(
-    more: list[str], most: int, collection: Collection
+    more: list[str], most: int, tmp_path: Path
 ) -> None:
+    collection = make_collection(tmp_path / "c", 20, 10)
     with FakeServer(after(60)) as server:
         assert judged(collection, server, "--concurrency", "8", *more) == 69
         assert len(set(pair_calls(server))) <= most
@@ -171,7 +172,7 @@ def test_a_pilot_says_what_all_pairs_take(
     assert low < about < high
     assert pilot["thoughts"] == 1
     assert pilot["hours"][1] < pilot["hours"][0] < pilot["hours"][2]
-    assert re.search(r"all 200 pairs: about \$0\.\d+ \[.*\], .* hours", shown.err)
+    assert re.search(rf"all {IN_ALL} pairs: about \$0\.\d+ \[.*\], .* hours", shown.err)
 
 
 def test_a_judged_part_and_each_member_of_a_panel_have_their_pilot(
@@ -241,7 +242,8 @@ def test_whatever_asks_100_questions_or_more_asks_30_of_them_first(
         assert PROSE in err
         assert err.rstrip().endswith("--set budget.no_pilot=true")
         calls = len(server.calls)
-        execute([*asked, "--set", "budget.no_pilot=true", "--set", "budget.max_failed=1"])
+        without = ["--set", "budget.no_pilot=true", "--set", "budget.max_failed=1"]
+        execute([*asked, *without, "--max-calls", "9"])
         assert len(server.calls) > calls
 
 
