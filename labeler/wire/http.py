@@ -69,6 +69,9 @@ SPARE_FILES = 32
 MANY_ANSWERS = 100.0
 """Answers a second, up to which opening a plain connection for each costs little."""
 
+FEWEST_ANSWERS, RATE_ANSWERS = 32, 256
+"""Over how many answers their rate is taken."""
+
 
 @dataclass(slots=True)
 class Keeping:
@@ -83,7 +86,7 @@ class Keeping:
     has_strayed: bool = False
     _mean: float = 0.0
     _deviation: float = 0.0
-    _answered_at: deque[float] = field(default_factory=lambda: deque(maxlen=32))
+    _answered_at: deque[float] = field(default_factory=lambda: deque(maxlen=RATE_ANSWERS))
 
     @property
     def rest(self) -> float | None:
@@ -117,9 +120,10 @@ class Keeping:
             self.on_stray()
 
     def _answers_a_second(self) -> float:
-        if len(self._answered_at) < (self._answered_at.maxlen or 0):
-            return 0.0
-        return len(self._answered_at) / max(1e-9, self.clock() - self._answered_at[0])
+        """Their rate: the latest one, or over a longer time, in which a pause does not count."""
+        answered, now = self._answered_at, self.clock()
+        counts = (FEWEST_ANSWERS, len(answered)) if len(answered) >= FEWEST_ANSWERS else ()
+        return max((n / max(1e-9, now - answered[-n]) for n in counts), default=0.0)
 
 
 class Connection(ResponseHandler):

@@ -268,3 +268,15 @@ def test_a_connection_is_kept_where_opening_another_costs_much_beside_a_call(
     for _ in range(2):
         keeping.stray()
     assert (keeping.rest, strayed) == (None, ["strayed"])
+
+
+def test_a_pause_does_not_end_the_use_of_connections() -> None:
+    clock = Clock()
+    keeping = Keeping(is_encrypted=False, clock=clock)
+    for number in range(300):
+        clock.now += 0.001 if number % 32 else 0.2  # all calls wait for what is written
+        keeping.answered(0.01)
+        assert (keeping.rest is not None) == (number >= 31), number
+    clock.now += 3
+    keeping.answered(0.01)
+    assert keeping.rest is None
