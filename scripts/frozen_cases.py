@@ -594,7 +594,7 @@ MEASURES = (
     *("NumRel", "NumRelRet", "RR", "RR@3", "MeanRank", "AP", "AP(rel=2)@100", "GMAP", "IPrec@0.5"),
     *("Bpref", "infAP", "nDCG", "nDCG@10", "nDCG(dcg='exp-log2')@10", "nDCG(gain=exp)@5", "DCG@10"),
     *("CG@10", "ERR@10", "nERR@10", "RBP(p=0.9)", "RBP(p=0.8,rel=1)@10", "RBPresidual(p=0.8)"),
-    *("Q-measure", "Judged@10", "Judged", "AUC", "AP(rel=2,judged_only=True)", "MRR@10", "MAP"),
+    *("Q-measure", "Judged@10", "Judged", "AP(rel=2,judged_only=True)", "MRR@10", "MAP"),
 )
 MIX = "--mix keyword=0.4,question=0.2,how-to=0.2,known-item=0.1,vague=0.1"
 """The default mix, less a kind that went: what is drawn depends on all kinds together."""

@@ -21,7 +21,7 @@ COMMANDS = [
     "evaluate {top} {run} -m nDCG@10 -m ERR -m RBP -m nERR -m Q-measure -m AP -m infAP",
     "evaluate {low} {run} -m nDCG@{value} -m P@{value} -m AP@{value} -m Judged@{value} --scenarios",
     "evaluate {low} {run} -m AP(rel={value}) -m Bpref(rel={value}) --scenarios",
-    "evaluate {top} {run} {far} -m nDCG@10 -m AP -m AUC --scenarios --max-grade {value}",
+    "evaluate {top} {run} {far} -m nDCG@10 -m AP -m Bpref --scenarios --max-grade {value}",
     "lab leaderboard {low} {top} {run} {far} --seed {value}",
     "agree {low} {top} --draws 100",
     "agree {low} {top} --clip --draws 100",

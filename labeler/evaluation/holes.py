@@ -268,7 +268,7 @@ For ERR: a document at rank i that stops the user with probability s adds s / i 
 s times what came after, which is less than 1 / i.
 """
 
-SEE_HOLES = frozenset({"Bpref", "infAP", "AUC", "Judged", "RBPresidual"})
+SEE_HOLES = frozenset({"Bpref", "infAP", "Judged", "RBPresidual"})
 """Measures that tell an unjudged document from one of grade 0; the others take it for one."""
 
 
@@ -276,21 +276,18 @@ def filled(r: Rankings, filling: int) -> Rankings:
     """The rankings if all unjudged documents had the grade `filling`.
 
     These are the retrieved ones outside the qrels and those of the pool with a negative grade,
-    retrieved or not; the ideal ranking gets them too. Their scores are not known here, so AUC takes
-    those outside the qrels for untied.
+    retrieved or not; the ideal ranking gets them too.
     """
     starts = np.cumsum(r.retrieved) - r.retrieved
     grade = np.full(int(r.retrieved.sum()), filling)
-    score = np.full(len(grade), np.nan)
     at = starts[r.query] + r.rank
     grade[at] = np.where(r.grade < 0, filling, r.grade)
-    score[at] = r.score
     query = np.repeat(np.arange(r.n), r.retrieved)
     outside = r.retrieved - np.bincount(r.query, minlength=r.n)
     pool_query, pool_grade = _with_more(r, outside, filling)
     rank = np.arange(len(grade)) - starts[query]
     ideal = replace(r, pool_query=pool_query, pool_grade=pool_grade)
-    return replace(ideal, query=query, rank=rank, grade=grade, score=score)
+    return replace(ideal, query=query, rank=rank, grade=grade)
 
 
 def _with_more(r: Rankings, outside: Integers, filling: int) -> tuple[Integers, Integers]:

@@ -152,7 +152,6 @@ def _without(ranked: Rankings, out: Flags) -> Rankings:
         query=ranked.query[stays],
         rank=(ranked.rank - moved)[stays],
         grade=ranked.grade[stays],
-        score=ranked.score[stays],
     )
 
 
@@ -166,7 +165,6 @@ def _regraded(ranked: Rankings, grades: Integers, counts: Flags, top: int) -> Ra
         query=ranked.query[hits],
         rank=ranked.rank[hits],
         grade=grades[ranked.grade[hits]],
-        score=ranked.score[hits],
         pool_query=pool_query[order],
         pool_grade=pool_grade[order],
         max_grade=top,

@@ -135,7 +135,6 @@ def _looked_up(qrels: Qrels, run: Run) -> Rankings:
         query[hits],
         rank[hits],
         grade[hits],
-        score[hits],
         query[order],
         grade[order],
         top_grade(grade),
@@ -271,7 +270,6 @@ def _placed(
         "query": query[sort],
         "rank": rank[sort],
         "grade": pool.grade[pairs][sort],
-        "score": lines.score[hits][sort],
     }
 
 

@@ -22,7 +22,7 @@ from labeler.arrays import Flags, Floats, Integers
 class Rankings:
     """One run over `n` queries, which are sorted by id.
 
-    `query`, `rank`, `grade` and `score` are parallel: one entry for a retrieved document of the
+    `query`, `rank` and `grade` are parallel: one entry for a retrieved document of the
     qrels, by query, then by rank, which counts from 0. A negative grade: in the pool, not judged.
     `pool_query` and `pool_grade` are the qrels of the same queries, best grade first.
     """
@@ -32,7 +32,6 @@ class Rankings:
     query: Integers
     rank: Integers
     grade: Integers
-    score: Floats
     pool_query: Integers
     pool_grade: Integers
     max_grade: int
@@ -71,13 +70,12 @@ class Rankings:
             query=query,
             rank=ordinals(query),
             grade=self.grade[judged],
-            score=self.score[judged],
         )
 
     def cut(self, depth: int) -> Rankings:
         """The rankings as if only their first `depth` documents had been retrieved."""
         above = self.rank < depth
-        columns = {name: getattr(self, name)[above] for name in ("query", "rank", "grade", "score")}
+        columns = {name: getattr(self, name)[above] for name in ("query", "rank", "grade")}
         return replace(self, retrieved=np.minimum(self.retrieved, depth), **columns)
 
     def choose(self, mask: Flags) -> Rankings:
@@ -90,7 +88,6 @@ class Rankings:
             renumbered[self.query[entries]],
             self.rank[entries],
             self.grade[entries],
-            self.score[entries],
             renumbered[self.pool_query[pool_entries]],
             self.pool_grade[pool_entries],
             self.max_grade,
@@ -128,7 +125,6 @@ class Rankings:
             self.query[own] - queries.start,
             self.rank[own],
             self.grade[own],
-            self.score[own],
             self.pool_query[pool] - queries.start,
             self.pool_grade[pool],
             self.max_grade,

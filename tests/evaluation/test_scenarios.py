@@ -108,11 +108,11 @@ def test_scenarios_are_the_scores_by_such_qrels(
 
 def test_unjudged_documents_called_irrelevant_change_what_leaves_them_out() -> None:
     qrels, run = {"q": {"a": 1, "b": 0}}, {"q": {"x": 3.0, "a": 2.0, "b": 1.0}}
-    names = ["Bpref", "AUC", "Judged@3", "P(judged_only=True)@1", "P@1"]
+    names = ["Bpref", "Judged@3", "P(judged_only=True)@1", "P@1"]
     found = scenarios(rankings(qrels, run), parse_all(names))
     plain = [value(name, qrels, run) for name in names]
-    assert plain == [1, 1, 2 / 3, 1, 0]
-    assert [found[name]["unjudged_irrelevant"] for name in names] == [0, 0.5, 1, 0, 0]
+    assert plain == [1, 2 / 3, 1, 0]
+    assert [found[name]["unjudged_irrelevant"] for name in names] == [0, 1, 0, 0]
 
 
 def test_every_measure_is_among_the_scenarios_tested() -> None:

@@ -88,14 +88,6 @@ def test_q_measure_equals_ap_for_binary_grades_up_to_the_blend() -> None:
     assert mean("Q-measure", [1, 0, 1]) == pytest.approx((2 / 2 + 4 / 5) / 2)
 
 
-def test_area_under_curve_counts_ties_half_and_needs_both_classes() -> None:
-    qrels = {"q": {"a": 1, "b": 0, "c": 1, "d": 0}, "r": {"a": 1}}
-    run = {"q": {"a": 3.0, "b": 3.0, "x": 2.0, "c": 1.0}, "r": {"a": 1.0}}
-    scores = evaluate(qrels, run, ["AUC"]).per_query()
-    assert scores["q"]["AUC"] == (0.5 + 1 + 0 + 1) / 4
-    assert math.isnan(scores["r"]["AUC"])
-
-
 def test_the_first_relevant_rank_is_undefined_where_there_is_none() -> None:
     assert mean("MeanRank", [0, 0, 1], [0, 1], [0, 0]) == 2.5
     assert mean("RR", [0, 0, 1], [0, 1], [0, 0]) == pytest.approx((1 / 3 + 1 / 2) / 3)

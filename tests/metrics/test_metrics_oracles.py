@@ -297,19 +297,6 @@ def test_the_share_judged_equals_ir_measures(seed: int) -> None:
         assert ours[metric.query_id][str(metric.measure)] == pytest.approx(metric.value)
 
 
-@OFTEN
-@given(SOME_QRELS, SOME_RUN)
-def test_area_under_curve_counts_pairs_in_order(qrels: Qrels, run: Run) -> None:
-    ours = evaluate(qrels, run, ["AUC"]).per_query()
-    for query, judged in qrels.items():
-        scores = run.get(query, {})
-        good = [scores.get(d, -math.inf) for d, g in judged.items() if g >= 1]
-        bad = [scores.get(d, -math.inf) for d, g in judged.items() if g == 0]
-        won = sum((x > y) + (x == y) / 2 for x in good for y in bad)
-        wanted = won / (len(good) * len(bad)) if good and bad else math.nan
-        assert ours[query]["AUC"] == pytest.approx(wanted, nan_ok=True)
-
-
 def slow_q(qrels: dict[str, int], ranked: list[str]) -> float:
     """Sakai's definition, term by term."""
     ideal = sorted((g for g in qrels.values() if g > 0), reverse=True)

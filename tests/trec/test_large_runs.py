@@ -44,7 +44,7 @@ def pool(tmp_path: Path) -> JudgedPairs:
 
 
 def assert_same(ours: Rankings, theirs: Rankings) -> None:
-    for name in ("queries", "retrieved", "query", "rank", "grade", "score"):
+    for name in ("queries", "retrieved", "query", "rank", "grade"):
         assert np.array_equal(getattr(ours, name), getattr(theirs, name)), name
 
 
