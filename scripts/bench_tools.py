@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measure fuse, mmr, run, qrels and agree at 10 thousand to 10 million lines: CPU and peak memory.
+"""Measure fuse, run, qrels and agree at 10 thousand to 10 million lines: CPU and peak memory.
 
     .venv/test/bin/python -m pip install --group bench
     .venv/test/bin/python scripts/bench_tools.py [-o bench/] [--most 10000000] [--peers 1000000]
@@ -79,16 +79,6 @@ def write_labels(paths: Sequence[Path], queries: int) -> None:
             ):
                 lines[:, 21] = grade + ord("0")
                 out.write(lines.tobytes())
-
-
-def write_corpus(folder: Path) -> None:
-    """The documents of the runs, 60 words each."""
-    rng = np.random.default_rng(0)
-    words = np.array(["".join(rng.choice(list("abcdefghij"), 5)) for _ in range(3000)])
-    with (folder / "corpus.jsonl").open("w") as out:
-        for number in range(DOCUMENTS):
-            text = " ".join(rng.choice(words, 60))
-            out.write(json.dumps({"_id": f"doc{number}", "title": "", "text": text}) + "\n")
 
 
 def pandas_run(path: Path):
@@ -177,7 +167,6 @@ CASES = {
         ("runs", "convert", "{in}", "-o", "{out}", "--to", "json"), 1, "trec", convert_with_pandas
     ),
     "runs stats": Case(("runs", "stats", "{in}"), 1, "trec", stats_with_pandas),
-    "mmr": Case(("runs", "mmr", "{in}", "{coll}", "-o", "{out}"), 1, "trec", None, 1_000_000),
     "qrels merge (2)": Case(
         ("qrels", "merge", "{in}", "-o", "{out}", "--conflict", "max"),
         2,
@@ -211,7 +200,7 @@ def report(folder: Path, sizes: Sequence[int], most_of_peers: int, only: Sequenc
             continue
         for lines in [size for size in sizes if size <= case.most]:
             paths = [str(path) for path in inputs(folder, case, lines)]
-            places = {"{out}": [str(out)], "{in}": paths, "{coll}": [str(folder)]}
+            places = {"{out}": [str(out)], "{in}": paths}
             words = [w for word in case.arguments for w in places.get(word, [word])]
             cpu, _, memory, _ = spent([labeler, *words])
             line = f"{name:20} {lines:>10,} lines {cpu:7.2f} s {memory:6.0f} MB"
@@ -236,8 +225,6 @@ def main() -> None:
     options.add_argument("--only", action="append", default=[], help="commands with this word")
     given = options.parse_args()
     given.o.mkdir(parents=True, exist_ok=True)
-    if not (given.o / "corpus.jsonl").exists():
-        write_corpus(given.o)
     sizes = [size for size in (10**4, 10**5, 10**6, 10**7) if size <= given.most]
     report(given.o, sizes, given.peers, given.only)
 

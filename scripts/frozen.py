@@ -77,7 +77,7 @@ RENAMED = (
     # corpus
     *(moved(name, f"corpus {name}") for name in ("ingest", "update", "rechunk", "chunk")),
     # runs
-    *(moved(name, f"runs {name}") for name in ("rerank", "fuse", "mmr")),
+    *(moved(name, f"runs {name}") for name in ("rerank", "fuse")),
     moved("run", "runs"),
     # people
     moved("sample", "people sample"),

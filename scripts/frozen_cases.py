@@ -723,12 +723,6 @@ LOOKING: dict[str, Case] = {
         fuse a.trec b.trec -o out --{method borda,method wsum,norm no,k nan}
         fuse a.trec b.trec -o out --weights 1,2
     """,
-    "mmr": """
-        mmr near.trec world -o out.trec.gz --lambda 0.2 --depth 2 --tag t
-        mmr - world -o out.trec --lambda 1 < near.trec
-        mmr near.trec world -o out.trec --lambda 2
-        mmr a.trec world -o out.trec
-    """,
 }
 
 MEASURING: dict[str, Case] = {
@@ -1162,7 +1156,6 @@ BUILDING: dict[str, Case] = {
         $BUILD
         status out
         evaluate out
-        mmr out/runs/dense.trec out -o m.trec
         $BUILD --queries 5 --as more
         build docs -o own $FAKE --depth 3 --queries-file mine.tsv --prompt basic --seed 3 --quiet
         build docs -o own $FAKE --depth 3 --queries-file lists/lines.txt

@@ -33,7 +33,7 @@ from harness import DL19, parser
 from simulate_selection import families, selection
 
 from labeler.arrays import Floats
-from labeler.stats.estimates import Mean, at_random
+from labeler.stats.estimates import Design, Mean
 from labeler.stats.ppi import THESE, CorrectedMean, Joint
 
 MEASURES = (
@@ -73,7 +73,7 @@ def simulate(human: Floats, assessor: Floats, judged: int, draws: int, seed: int
     empty = 0
     for _ in range(draws):
         drawn = rng.choice(human.shape[1], judged, replace=False)
-        design = at_random(drawn, human.shape[1])
+        design = Design(drawn, human.shape[1])
         systems = Joint(human[:, drawn], assessor, design, THESE).means()
         for row, name in enumerate(SIDES):
             low, high = _ends([getattr(system, name) for system in systems])
@@ -154,7 +154,7 @@ def _called(human: Floats, assessor: Floats, judged: int, draws: int) -> list[fl
         swapped = rng.random(queries) < 0.5
         both = [np.where(swapped, side[pair][::-1], side[pair]) for side in (human, assessor)]
         drawn = rng.choice(queries, judged, replace=False)
-        design = at_random(drawn, queries)
+        design = Design(drawn, queries)
         for index, target in enumerate(("like-these", THESE)):
             (means,) = Joint(both[0][:, drawn], both[1], design, target).differences(0)
             counts[index] += means.chance < 0.05
@@ -179,7 +179,7 @@ def _signs(human: Floats, assessor: Floats, judged: int, draws: int) -> list[flo
     truth = human.mean(axis=1)
     for _ in range(draws):
         drawn = rng.choice(human.shape[1], judged, replace=False)
-        joint = Joint(human[:, drawn], assessor, at_random(drawn, human.shape[1]), THESE)
+        joint = Joint(human[:, drawn], assessor, Design(drawn, human.shape[1]), THESE)
         base = int(rng.integers(len(human)))
         others = [i for i in range(len(human)) if i != base]
         means, differences = joint.means(), joint.differences(base)

@@ -9,7 +9,7 @@ import numpy as np
 from correction_worlds import JUDGES, dl19
 
 from labeler.arrays import Floats
-from labeler.stats.estimates import at_random, balance
+from labeler.stats.estimates import Design, balance
 from labeler.stats.ppi import THESE, Joint
 
 CHOSEN = 20
@@ -37,7 +37,7 @@ def _told(human: Floats, assessor: Floats, size: tuple[int, int], draws: int) ->
         dealt = dealt[:systems]
         own, other = (np.take_along_axis(side, dealt, axis=0) for side in (human, assessor))
         drawn = rng.choice(own.shape[1], judged, replace=False)
-        joint = Joint(own[:, drawn], other, at_random(drawn, own.shape[1]))
+        joint = Joint(own[:, drawn], other, Design(drawn, own.shape[1]))
         best = int(np.argmax([mean.corrected.value for mean in joint.means()]))
         told += bool((joint.adjusted(joint.differences(best), seed, 2000) < 0.05).any())
     return told / draws
@@ -77,7 +77,7 @@ def _chosen(human: Floats, assessor: Floats, weights: Floats, draws: int) -> lis
     for _ in range(draws):
         drawn = np.argsort(-(weights + rng.gumbel(size=len(weights))))[:CHOSEN]
         found = balance(assessor.mean(axis=0)[None, :], drawn, shuffles=999)
-        joint = Joint(human[:, drawn], assessor, at_random(drawn, len(weights)), THESE)
+        joint = Joint(human[:, drawn], assessor, Design(drawn, len(weights)), THESE)
         rows.append([found is not None and found.p < 0.05, *_covered(joint, truth)])
     return list(np.mean(rows, axis=0))
 

@@ -1,4 +1,4 @@
-"""Charts of agreement: statistics with intervals; in detail, matrix and systems."""
+"""Charts of agreement: statistics with intervals, and the systems."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from labeler.agreement.report import AssessorReport
 from labeler.agreement.shown import in_order, short, shown_statistics
 from labeler.agreement.statistics import find_statistic
 from labeler.evaluation.plot import board_drawings
-from labeler.report.charts import Axis, Drawing, NamedValue, intervals, matrix
+from labeler.report.charts import Axis, Drawing, NamedValue, intervals
 
 
 def agreement_drawings(
@@ -19,13 +19,11 @@ def agreement_drawings(
 ) -> list[Drawing]:
     """One assessor's statistics, or a row for each of several, the closest to people first.
 
-    With `details` matrix and systems of each assessor. `statistics` are those asked for,
-    of which the first is drawn for several assessors.
+    With `details` all statistics of each of several, too. `statistics` are those asked for, of
+    which the first is drawn for several assessors.
     """
-    if details:
-        return [drawing for report in reports for drawing in _details(report)]
-    if len(reports) == 1:
-        return [*_of_one(reports[0]), *_systems(reports[0])]
+    if details or len(reports) == 1:
+        return [drawing for each in reports for drawing in (*_of_one(each), *_systems(each))]
     statistic = shown_statistics(reports, statistics)[0]
     rows = [
         NamedValue.of(short(report.assessor), report.agreement.statistics.get(statistic))
@@ -52,18 +50,6 @@ def _of_one(report: AssessorReport) -> list[Drawing]:
     return drawings
 
 
-def _details(report: AssessorReport) -> list[Drawing]:
-    return [matrix_drawing(report), *_systems(report)]
-
-
 def _systems(report: AssessorReport) -> list[Drawing]:
     names = short(report.human), short(report.assessor)
     return [] if report.board is None else board_drawings(report.board, names)
-
-
-def matrix_drawing(report: AssessorReport, names: Sequence[str] = ()) -> Drawing:
-    """People's grades in rows, the assessor's in columns; `names` are those of the grades."""
-    agreement, raters = report.agreement, (short(report.human), short(report.assessor))
-    title = f"Grades of {raters[0]} and of {raters[1]}"
-    grades = names or list(map(str, agreement.scale))
-    return matrix(title, agreement.confusion.tolist(), grades, raters)

@@ -9,11 +9,9 @@ import typer
 
 from labeler.cli.options import OutputFlags, Without
 from labeler.cli.output import name_unread_runs, show, show_json, warn
-from labeler.cli.scoring import PER_QUERY
 from labeler.evaluation.correct import corrections_of, files_of_correction
 from labeler.evaluation.options import CorrectionOptions
 from labeler.options import option
-from labeler.report.table import Table
 
 
 def command(
@@ -32,7 +30,6 @@ def command(
         None, "In a collection: the qrels of all queries (default: the only).", metavar="NAME"
     ),
     options: Annotated[CorrectionOptions, Without(["missing", "unanswerable", "stale"])],
-    per_query: bool = option(False, PER_QUERY),
     output: OutputFlags,
 ) -> None:
     """Correct an assessor's scores by people's qrels of some queries."""
@@ -42,7 +39,6 @@ def command(
     corrections = corrections_of(*files_of_correction(paths, human, assessor), options)
     warn(corrections.findings)
     if output.format == "json":
-        show_json(corrections.as_json(per_query=per_query), to)
+        show_json(corrections.as_json(), to)
     else:
-        parts: list[Table | str] = [" ".join(corrections.sentences), *corrections.tables()]
-        show([corrections.query_table()] if per_query else parts, output.format, to)
+        show([" ".join(corrections.sentences), *corrections.tables()], output.format, to)

@@ -11,12 +11,11 @@ import typer
 
 from labeler.cli.model_options import ModelFlags, ShownFlags
 from labeler.cli.options import FORCE, Folder, OutputFlags
-from labeler.cli.reporting import control_of, planned, show_calls, show_outcome, watched
+from labeler.cli.reporting import planned, show_calls, show_outcome, watched
 from labeler.cli.screen import caution, note, say
 from labeler.collection.layout import open_collection
 from labeler.messages import cost_of, count_of
-from labeler.models.settings import EncoderOptions, Limits
-from labeler.options import COUNT, OUTPUT, REQUIRED, SHARE, SIZE, Option, option
+from labeler.options import COUNT, OUTPUT, REQUIRED, SIZE, Option, option
 from labeler.runs.rerank import RerankOptions, RerankResult, arerank
 
 if TYPE_CHECKING:
@@ -225,39 +224,3 @@ def fuse(
     queries, lines = fuse_files(runs, Output(output, force), fusion, tag, caution)
     shown = f"{count_of(queries, 'query', 'queries')}, {count_of(lines, 'line')}"
     note(f"wrote {output}: {shown} from {len(runs)} runs by {method}")
-
-
-def mmr(
-    run: Annotated[Path, typer.Argument(help="The run to re-rank; - is standard input.")],
-    collection: Annotated[Path, typer.Argument(metavar="COLL", help="Whose documents it ranks.")],
-    *,
-    output: Path = option(
-        REQUIRED, "The run to write (.gz is compressed).", flags="--output -o", panel=OUTPUT
-    ),
-    balance: float = option(
-        0.5, "1 keeps the run's order, 0 looks at novelty alone.", SHARE, flags="--lambda"
-    ),
-    depth: int = option(100, "Documents to re-rank and keep a query.", COUNT),
-    tag: str = option("mmr", "The run's last column.", panel=OUTPUT),
-    encoder: EncoderOptions,
-    limits: Limits,
-    force: bool = option(False, FORCE),
-) -> None:
-    """Re-rank a run by maximal marginal relevance, with an encoder's vectors."""
-    from labeler.collection.layout import open_collection
-    from labeler.collection.user_files import Output
-    from labeler.files.read import rereadable
-    from labeler.models.encoders import EncoderTexts, Encoding
-    from labeler.runs.mmr import Diversity, diversify, texts_to_diversify
-
-    opened = open_collection(collection)
-    to = Output(output, force, (run, opened.corpus))
-    to.check()
-    diversity = Diversity(balance, depth, tag)
-    encoder.check()
-    with rereadable():
-        texts = texts_to_diversify(run, opened.corpus, depth) if encoder.is_served else []
-        encoding, watch = Encoding(encoder, limits), control_of()
-        ready = encoding.ready(opened.vectors, EncoderTexts(texts), control=watch)
-        lines = diversify(run, opened.corpus, ready.documents, to, diversity)
-    note(f"wrote {output}: {lines:,} lines")

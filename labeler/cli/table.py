@@ -250,11 +250,6 @@ _COMMANDS = (
             files=2,
         ),
         _Row(
-            "mmr",
-            "Re-rank a run by maximal marginal relevance, with an encoder's vectors.",
-            "dense.trec coll/ -o diverse.trec",
-        ),
-        _Row(
             "cut",
             "Keep the first documents of every query.",
             "bm25.trec -o top100.trec --depth 100",

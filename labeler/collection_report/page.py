@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from labeler.agreement.plot import matrix_drawing
 from labeler.agreement.report import AssessorReport
 from labeler.agreement.shown import (
     confusion_table,
     detail_tables,
-    grade_name,
     overview,
     report_parts,
     short,
@@ -154,7 +152,8 @@ def _agreement(report: GatheredReport, main: AssessorReport) -> Iterator[PageBlo
     yield TableBlock(few, title)
     if len(few.rows) < len(statistics.rows):
         yield Disclosure(f"All {len(statistics.rows)} statistics", [TableBlock(statistics, title)])
-    yield Chart(matrix_drawing(main, [grade_name(g, names) for g in main.agreement.scale]))
+    counts = confusion_table(main.agreement, short(main.human), short(main.assessor), names)
+    yield TableBlock(counts, f"Grades of {short(main.human)} and of {short(main.assessor)}")
     for table in parts:
         if table.name not in ("confusion", "statistics"):
             yield TableBlock(table, CAPTIONS.get(table.name, ""))
@@ -163,8 +162,8 @@ def _agreement(report: GatheredReport, main: AssessorReport) -> Iterator[PageBlo
         for t in detail_tables(main.details, texts)
         if t.name in ("classes", "grades", "calibration") and t.rows
     ]
-    counts = confusion_table(main.agreement, short(main.human), short(main.assessor), names)
-    yield Disclosure("By grade", [TableBlock(table) for table in (counts, *more)])
+    if more:
+        yield Disclosure("By grade", list(map(TableBlock, more)))
 
 
 def few_statistics(table: Table) -> Table:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,39 +18,30 @@ from labeler.metrics.judged import JudgedPairs
 from labeler.report.finding import Finding
 from labeler.report.result import Result, as_plain
 from labeler.report.table import Cell, Column, Row, Table, interval_text
-from labeler.stats.estimates import UNIT, at_random, balance
+from labeler.stats.estimates import UNIT, Design, balance
 from labeler.stats.ppi import CorrectedMean, Joint
 from labeler.stats.significance import holm
 from labeler.stats.student import SIGNIFICANT
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    pass
 
 SIDES = ("human", "assessor", "corrected")
 
 
-class ScoresByBoth(NamedTuple):
-    """A query's score by people, `None` where they did not judge it, and by the assessor."""
-
-    human: float | None
-    assessor: float
-
-
 @dataclass(frozen=True)
 class CorrectedScores:
-    """A run's means by one measure, and the scores that they were made of."""
+    """A run's means by one measure, and how much of what the assessor judged people did not."""
 
     run: str
     measure: str
     means: CorrectedMean
     unjudged: float
-    by_query: Mapping[str, ScoresByBoth] = field(default_factory=dict)
 
-    def as_json(self, *, per_query: bool = False) -> dict[str, Any]:
-        """The means and, if asked for, the scores that they were made of."""
+    def as_json(self) -> dict[str, Any]:
+        """The means, all beside one another."""
         figures = {"run": self.run, "measure": self.measure, "unjudged": self.unjudged}
-        by_query = {"per_query": as_plain(self.by_query)} if per_query else {}
-        return figures | _means_as_json(self.means) | by_query
+        return figures | _means_as_json(self.means)
 
 
 @dataclass(frozen=True)
@@ -116,24 +107,9 @@ class Corrections(Result):
         tables = [score_table(self.scores)]
         return [*tables, comparison_table(self.comparisons)] if self.comparisons else tables
 
-    def query_table(self) -> Table:
-        """The table `queries`: a row for each run, query and measure, with both scores."""
-        names = [Column(name, align="left") for name in ("run", "query", "measure")]
-        rows = [
-            (s.run, query, s.measure, human, assessor)
-            for s in self.scores
-            for query, (human, assessor) in s.by_query.items()
-        ]
-        return Table("queries", [*names, Column("human"), Column("assessor")], rows)
-
-    def frame(self, *, per_query: bool = False) -> DataFrame:
-        """The scores as a pandas DataFrame: a row for each run and measure; or each query, too."""
-        return (self.query_table() if per_query else score_table(self.scores)).frame()
-
-    def as_json(self, *, per_query: bool = False) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """The JSON of the command `correct`."""
-        scores = [scores.as_json(per_query=per_query) for scores in self.scores]
-        return self.picked("target", "comparisons", "findings", scores=scores)
+        return self.picked("target", "comparisons", "findings", scores=self.scores)
 
 
 def _means_as_json(means: CorrectedMean) -> dict[str, Any]:
@@ -226,15 +202,8 @@ def corrected_scores(
 def _by_measure(
     runs: Sequence[ScoredByBoth], index: int, measure: Measure, target: str
 ) -> list[CorrectedScores]:
-    rows = []
-    for both, means in zip(runs, _joint(runs, index, measure, target).means(), strict=True):
-        human = dict(zip(both.judged.tolist(), both.human[index].tolist(), strict=True))
-        scores = zip(both.queries, both.assessor[index].tolist(), strict=True)
-        by_query = {
-            query: ScoresByBoth(human.get(i), score) for i, (query, score) in enumerate(scores)
-        }
-        rows.append(CorrectedScores(both.run, str(measure), means, both.unjudged, by_query))
-    return rows
+    of_each = zip(runs, _joint(runs, index, measure, target).means(), strict=True)
+    return [CorrectedScores(b.run, str(measure), means, b.unjudged) for b, means in of_each]
 
 
 def _joint(group: Sequence[ScoredByBoth], index: int, measure: Measure, target: str) -> Joint:
@@ -242,7 +211,7 @@ def _joint(group: Sequence[ScoredByBoth], index: int, measure: Measure, target: 
     human = np.array([both.human[index] for both in group])
     assessor = np.array([both.assessor[index] for both in group])
     bounds = None if measure.name in UNBOUNDED else UNIT
-    design = at_random(group[0].judged, len(group[0].queries))
+    design = Design(group[0].judged, len(group[0].queries))
     return Joint(human, assessor, design, target, bounds)
 
 

@@ -25,7 +25,6 @@ from labeler.metrics.measures import (
     gains,
     rank_biased_residual,
     relevant,
-    weighted_harmonic,
 )
 from labeler.metrics.rankings import Rankings
 from labeler.metrics.registry import Measure
@@ -78,8 +77,8 @@ def _share(above: Floats | Integers, below: Floats | Integers) -> Floats:
     return np.divide(above, below, out=zeros, where=np.asarray(below) != 0)
 
 
-def _of_sets(r: Rankings, measure: Measure, _depth: int) -> Ends:
-    """Recall, and what blends it with precision: both rise with each hit, and fall with a miss.
+def _recall(r: Rankings, measure: Measure, _depth: int) -> Ends:
+    """Recall rises with each hit, and falls with each miss.
 
     Lowest where the unjudged documents within the cutoff are irrelevant and all others relevant;
     highest the other way round.
@@ -88,16 +87,7 @@ def _of_sets(r: Rankings, measure: Measure, _depth: int) -> Ends:
     level = level_of(measure)
     hits, relevants = r.count(relevant(r, level, depth)), r.in_pool(level)
     inside, outside = holes_within(r, depth), holes_outside(r, depth)
-    size = r.retrieved if measure.cutoff is None else np.full(r.n, int(measure.cutoff))
-
-    def value(hits: Integers, relevants: Integers) -> Floats:
-        recall = _share(hits, relevants)
-        if measure.name in ("R", "SetR"):
-            return recall
-        beta = float(dict(measure.parameters).get("beta", 1.0))
-        return weighted_harmonic(_share(hits, size), recall, beta)
-
-    return value(hits, relevants + outside), value(hits + inside, relevants + inside)
+    return _share(hits, relevants + outside), _share(hits + inside, relevants + inside)
 
 
 def _squares(r: Rankings, level: int, depth: int) -> tuple[Flags, Flags]:
@@ -149,21 +139,6 @@ def _extended(first: Floats | Integers, rest: NDArray[Any]) -> Floats:
 def _none(r: Rankings) -> Floats:
     """A column of zeros."""
     return np.zeros((r.n, 1))
-
-
-def _r_precision(r: Rankings, measure: Measure, depth: int) -> Ends:
-    """For each number of relevant holes the cutoff is known: as many as fit lie above, or below."""
-    level = level_of(measure)
-    good, hole = (_extended(_none(r), np.cumsum(f, axis=1)) for f in _squares(r, level, depth))
-    everything = (holes_within(r, depth) + holes_outside(r, depth))[:, None]
-    more = np.arange(int(np.max(everything, initial=0)) + 1)[None, :]
-    cutoff = r.in_pool(level)[:, None] + more
-    at = np.minimum(cutoff, depth)
-    hits, room = np.take_along_axis(good, at, axis=1), np.take_along_axis(hole, at, axis=1)
-    possible = more <= everything
-    low = _share(hits + np.maximum(more - (everything - room), 0), cutoff)
-    high = _share(hits + np.minimum(more, room), cutoff)
-    return np.where(possible, low, np.inf).min(axis=1), np.where(possible, high, 0).max(axis=1)
 
 
 def _ndcg(r: Rankings, measure: Measure, depth: int) -> Ends:
@@ -251,9 +226,8 @@ class _Search:
 
 
 BOUND_FUNCTIONS: dict[str, Work] = {
-    **dict.fromkeys(("R", "SetR", "F1", "SetF"), _of_sets),
+    **dict.fromkeys(("R", "SetR"), _recall),
     **dict.fromkeys(("AP", "GMAP"), _average_precision),
-    "Rprec": _r_precision,
     "nDCG": _ndcg,
 }
 """The measures whose least and largest value neither scenario gives, and what computes the two."""

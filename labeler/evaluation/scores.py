@@ -228,18 +228,6 @@ class Comparing:
         return comparisons
 
 
-def compare_scores(
-    runs: Mapping[str, Scores], baseline: str, correction: Correction = "holm", seed: int = 0
-) -> list[Comparison]:
-    """Every other run against the baseline, by every measure that is a mean over queries.
-
-    Holm's correction is for a baseline that was named beforehand, `hsd` for the best of the same
-    scores.
-    """
-    comparing = Comparing(runs, baseline, correction, seed)
-    return [comparison for measure in comparing.measures for comparison in comparing.by(measure)]
-
-
 def _figures(
     measure: Measure, scores: Scores, baseline: Scores, seed: int
 ) -> tuple[int, float, float, float, float, int, int, int]:

@@ -14,68 +14,31 @@ from labeler.stats.intervals import in_blocks
 from labeler.stats.means import tail_shift, unseen_others
 from labeler.stats.student import LEVEL, t_quantile
 
-# How the queries that people judged were drawn, and what each of them stands for.
-
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """How people's queries were drawn: what share of all each stands for, and how much is open.
-
-    `share` sums to 1. `left_open` is one less the chance of being drawn: what a query's like leave
-    open of the variance where the target is finite. Queries of one `stratum` are compared with
-    each other alone.
-    """
+    """A simple random sample of a number of queries: the places of those that people judged."""
 
     judged: Integers
-    share: Floats
-    left_open: Floats
-    stratum: Integers
+    total: int
 
     @property
     def count(self) -> int:
         """How many queries were drawn."""
         return len(self.judged)
 
-    @cached_property
-    def strata(self) -> int:
-        """How many strata there are."""
-        return len(np.unique(self.stratum))
-
-    @cached_property
-    def effective(self) -> float:
-        """How many queries of equal shares tell as much: Kish (1965), Survey Sampling."""
-        return float(1 / (self.share**2).sum())
-
-    @cached_property
+    @property
     def open_share(self) -> float:
-        """How much of the variance is open, of all queries together."""
-        return float((self.share**2 * self.left_open).sum() * self.effective)
-
-    @cached_property
-    def own_leverage(self) -> Floats:
-        """How far each query pulls its stratum's mean towards itself."""
-        whole = np.bincount(self.stratum, weights=self.share)[self.stratum]
-        return np.asarray(self.share / whole, dtype=np.float64)
+        """What a query's like leave open of the variance where the target is finite."""
+        return 1 - self.count / self.total
 
     def mean(self, rows: Floats) -> Floats:
         """The mean of each row of `(rows, labelled)` values over all queries."""
-        return np.asarray(rows @ self.share, dtype=np.float64)
+        return np.asarray(rows @ np.full(self.count, 1 / self.count), dtype=np.float64)
 
     def centered(self, rows: Floats) -> Floats:
-        """The values less the mean of their row in their stratum."""
-        apart = np.array(rows, dtype=np.float64)
-        for stratum in np.unique(self.stratum):
-            inside = self.stratum == stratum
-            share = self.share[inside] / self.share[inside].sum()
-            apart[:, inside] -= (apart[:, inside] @ share)[:, None]
-        return apart
-
-
-def at_random(judged: Integers, total: int) -> Design:
-    """The design of a simple random sample: every query was as likely to be drawn as any other."""
-    n = len(judged)
-    left_open = np.full(n, 1 - n / total)
-    return Design(judged, np.full(n, 1 / n), left_open, np.zeros(n, dtype=np.int64))
+        """The values less the mean of their row."""
+        return np.asarray(rows - self.mean(rows)[:, None], dtype=np.float64)
 
 
 Bounds = tuple[float, float] | None
@@ -136,13 +99,13 @@ class MeanEstimate:
     def _pile(self) -> Floats:
         """How far each mean may lie off, as fewer queries may be alike than those labelled."""
         human, residual, _ = self.parts
-        return unseen_others(residual, human, self.design.effective, self._left_open)
+        return unseen_others(residual, human, self.design.count, self._left_open)
 
     @cached_property
     def _half(self) -> Floats:
         """Half of Student's interval."""
         own, more = self.contributions
-        variance = own**2 @ self.design.left_open + (more**2).sum(axis=1)
+        variance = (own**2).sum(axis=1) * self.design.open_share + (more**2).sum(axis=1)
         return np.asarray(t_of(max(self.freedom, 1.0)) * np.sqrt(variance), dtype=np.float64)
 
     @property
@@ -154,7 +117,7 @@ class MeanEstimate:
         """Student's interval, its ends moved out by what the labelled queries may not show."""
         tail = tail_shift(self.parts[1], t_of(max(self.freedom, 1.0))) * self._left_open
         tail = tail if self.tailed else 0.0
-        shift = tail * np.sqrt((self.contributions[0] ** 2).sum(axis=1) / self.design.effective)
+        shift = tail * np.sqrt((self.contributions[0] ** 2).sum(axis=1) / self.design.count)
         low = np.minimum(values - self._half + np.minimum(shift, 0.0), values - self._pile)
         high = np.maximum(values + self._half + np.maximum(shift, 0.0), values + self._pile)
         return low, high
@@ -169,7 +132,7 @@ class MeanEstimate:
         """
         _, residual, more = self.parts
         # of residuals that are not alike: HC2 of MacKinnon and White (1985), J. of Econometrics 29
-        own = self.design.centered(residual) / np.sqrt(1 - self.leverage) * self.design.share
+        own = self.design.centered(residual) / np.sqrt(1 - self.leverage) / self.design.count
         return own, more
 
 

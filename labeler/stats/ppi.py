@@ -9,6 +9,7 @@ corrected means.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,14 +17,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from labeler.arrays import Floats, Integers
+from labeler.arrays import Floats
 from labeler.stats.estimates import (
     UNIT,
     Bounds,
     Design,
     Mean,
     MeanEstimate,
-    at_random,
     freedom_of,
     t_of,
 )
@@ -124,20 +124,19 @@ class Joint:
     @cached_property
     def _tuned(self) -> float:
         """The slope of people's scores on the assessor's, within 0 and 1, where it tells any."""
-        n = self.design.count - self.design.strata + 1
-        if n <= FEWEST or not self.design.left_open.any():
+        n = self.design.count
+        if n <= FEWEST or n == self.design.total:
             return 0.0
         apart, own = self._apart, self.design.centered(self.human)
-        share = self.design.share
-        slack = float((apart**2 @ share).sum())
-        pull = self.design.own_leverage + share * (apart**2).sum(axis=0) / max(slack, 1e-12)
+        slack = float(self.design.mean(apart**2).sum())
+        pull = (1 + (apart**2).sum(axis=0) / max(slack, 1e-12)) / n
         if slack < 1e-12 or pull.max() > MOST_LEVERAGE:
             return 0.0
         # cov(x, y) / var(x)
-        weight = min(max(float(((apart * own) @ share).sum()) / slack, 0.0), 1.0)
+        weight = min(max(float(self.design.mean(apart * own).sum()) / slack, 0.0), 1.0)
         # var(residual) on n - 2 degrees of freedom against var(people) on n - 1
-        left = float(((own - weight * apart) ** 2 @ share).sum())
-        tells = left * (n - 1) < float((own**2 @ share).sum()) * (n - 2)
+        left = float(self.design.mean((own - weight * apart) ** 2).sum())
+        tells = left * (n - 1) < float(self.design.mean(own**2).sum()) * (n - 2)
         return weight if tells else 0.0
 
     def means(self) -> list[CorrectedMean]:
@@ -168,11 +167,10 @@ class Joint:
 
     def _pull(self, apart: Floats) -> Floats:
         """How far each query pulls the mean and lambda, and so each row's fit, towards itself."""
-        share = self.design.share
-        slack = max(float((self._apart**2 @ share).sum()), 1e-12)
+        slack = max(float(self.design.mean(self._apart**2).sum()), 1e-12)
         # (labelled,): how far a query of all systems moves lambda
-        moves = share * np.abs(self._apart).sum(axis=0) / slack
-        return np.asarray(self.design.own_leverage + np.abs(apart) * moves, dtype=np.float64)
+        moves = np.abs(self._apart).sum(axis=0) / slack
+        return np.asarray((1 + np.abs(apart) * moves) / self.design.count, dtype=np.float64)
 
     @property
     def _span(self) -> Bounds:
@@ -204,30 +202,22 @@ class Joint:
         """The means of rows of scores with this lambda."""
         design, human, more = self.design, rows.human, self._more(rows)
         finite = self.target == THESE
-        if not weight:
-            pull = np.broadcast_to(design.own_leverage, human.shape)
-            freedom = round(design.effective, 6) - design.strata
-            return MeanEstimate(
-                (human, human, more), pull, design, freedom, finite, not self.of_differences
-            )
-        residual = human - weight * rows.inside
-        # a query that stands for many weighs as much in the tails, and few of them tell less
-        weighed = design.centered(residual) * design.share * design.count
-        freedom = freedom_of(weighed, design.strata + 1)
-        freedom = min(freedom, max(round(design.effective, 6) - design.strata, 1.0))
-        pull = np.minimum(self._pull(design.centered(rows.inside)), MOST_LEVERAGE)
-        return MeanEstimate(
-            (human, residual, more), pull, design, freedom, finite, not self.of_differences
-        )
+        residual, freedom = human, design.count - 1.0
+        pull = np.full(human.shape, 1 / design.count)
+        if weight:
+            residual = human - weight * rows.inside
+            freedom = min(freedom_of(design.centered(residual), 2), max(freedom, 1.0))
+            pull = np.minimum(self._pull(design.centered(rows.inside)), MOST_LEVERAGE)
+        parts = human, residual, more
+        return MeanEstimate(parts, pull, design, freedom, finite, not self.of_differences)
 
     def _more(self, rows: _Rows) -> Floats:
         """What all queries like these add to each row's error, of one or of all queries each."""
         design, total = self.design, rows.assessor.shape[1]
         if self.target == THESE:
             return np.zeros_like(rows.human)
-        apart = rows.human - design.mean(rows.human)[:, None]
-        scale = design.share * design.count / max(design.count - 1, 1) / total
-        return np.asarray(apart * np.sqrt(scale), dtype=np.float64)
+        scale = 1 / max(design.count - 1, 1) / total
+        return np.asarray(design.centered(rows.human) * math.sqrt(scale), dtype=np.float64)
 
     def adjusted(
         self, differences: Sequence[CorrectedMean], seed: int = 0, draws: int = DRAWS
@@ -237,7 +227,7 @@ class Joint:
         Against the best of the same scores every pair has been looked at.
         """
         own, more = self._estimate(self._scores, self.weight).contributions
-        parts = np.concatenate([own * np.sqrt(self.design.left_open), more], axis=1)
+        parts = np.concatenate([own * math.sqrt(self.design.open_share), more], axis=1)
         observed = np.array([difference.errors_from_0 for difference in differences])
         freedom = max(means.freedom for means in differences)
         return adjusted_for_all_pairs(parts, observed, freedom, seed, draws)
@@ -245,29 +235,9 @@ class Joint:
     def _assessors(self, assessor: Floats) -> list[Mean]:
         """What the assessor's scores alone say; over these queries they leave nothing open."""
         total = assessor.shape[1]
-        design = at_random(np.arange(total), total)
+        design = Design(np.arange(total), total)
         of_all = Joint(assessor, assessor, design, self.target, self.bounds)
         return of_all._corrected(of_all._scores, 0.0)
-
-
-def correct(
-    human: Floats, assessor: Floats, judged: Integers, target: str = THESE
-) -> CorrectedMean:
-    """The three means of one system's scores; `correct_together` says more."""
-    (corrected,) = correct_together(human[None, :], assessor[None, :], judged, target)
-    return corrected
-
-
-def correct_together(
-    human: Floats, assessor: Floats, judged: Integers, target: str = THESE, bounds: Bounds = UNIT
-) -> list[CorrectedMean]:
-    """The three means of each system, of a simple random sample of queries.
-
-    `assessor` holds `(systems, queries)` scores, `judged` the positions of the queries that people
-    graded, and `human` their `(systems, judged)` scores in that order.
-    """
-    design = at_random(judged, assessor.shape[1])
-    return Joint(human, assessor, design, target, bounds).means()
 
 
 def _moved(means: CorrectedMean, value: float) -> CorrectedMean:

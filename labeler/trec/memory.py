@@ -180,7 +180,7 @@ def _numbers(values: Sequence[Any]) -> Any:
 
 def _grades(values: Sequence[Any]) -> Any:
     numbers = _numbers(values)
-    if (np.abs(numbers) > LARGEST_GRADE).any() or (np.trunc(numbers) != numbers).any():
+    if ((np.abs(numbers) > LARGEST_GRADE) | (np.trunc(numbers) != numbers)).any():
         raise Irregular
     return numbers.astype(np.int32)
 

@@ -98,9 +98,7 @@ def test_what_is_shown_as_json_has_the_other_forms_too() -> None:
 
 
 WRITERS = {
-    **dict.fromkeys(
-        ("runs fuse", "runs mmr", "runs cut", "runs sort", "runs convert"), "it writes a run"
-    ),
+    **dict.fromkeys(("runs fuse", "runs cut", "runs sort", "runs convert"), "it writes a run"),
     **dict.fromkeys(
         (f"qrels {verb}" for verb in ("merge", "map", "convert", "subset")),
         "it writes qrels",

@@ -33,8 +33,6 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("a.trec", "trec-eval -q -m all_trec a.qrels a.trec"),
     ("a.trec", "runs fuse a.trec b.trec -o out.trec"),
     ("a.json", "runs fuse a.json b.trec -o out.json"),
-    ("a.trec", "runs mmr a.trec coll -o out.trec"),
-    ("coll/corpus.jsonl", "runs mmr a.trec coll -o out.trec"),
     ("a.trec", "runs stats a.trec"),
     ("a.trec", "runs validate a.trec"),
     ("a.trec", "runs cut a.trec --depth 1 -o out.trec"),

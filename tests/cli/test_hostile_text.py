@@ -46,7 +46,6 @@ THOROUGH = (
     *(
         "evaluate H R R2 --per-query",
         "evaluate L R",
-        "runs mmr R coll -o out.trec",
         "agree H L --json",
     ),
     *("lab leaderboard H L R R2", "lab leaderboard H L R R2 --format markdown", "power H R R2"),

@@ -70,7 +70,6 @@ ARGUMENTS: dict[str, list[str]] = {
     "lab cascade": ["coll first --model similarity --share 0.5 --by disagreement --dry-run"],
     "power": ["human.qrels runs", "llm.qrels a.trec b.trec"],
     "runs fuse": ["a.trec b.trec -o fused.trec"],
-    "runs mmr": ["a.trec coll -o diverse.trec"],
     "people sample": ["coll -o sheet.csv"],
     "people import": ["sheet.csv coll --as person"],
     "import": ["human.qrels coll --as person"],

@@ -116,7 +116,7 @@ QRELS_IN_PLACE_OF_A_RUN = (
     "correct a.qrels b.qrels b.qrels",
     "lab leaderboard a.qrels b.qrels a.trec b.qrels", "power a.qrels a.trec b.qrels",
     "agree a.qrels b.qrels --run a.trec --run b.qrels", "trec-eval a.qrels b.qrels",
-    "runs fuse a.trec b.qrels -o out.trec", "runs mmr b.qrels coll -o out.trec",
+    "runs fuse a.trec b.qrels -o out.trec",
     "runs stats b.qrels", "runs validate b.qrels", "runs cut b.qrels --depth 1 -o out.trec",
     "runs sort b.qrels -o out.trec",
     "runs convert b.qrels -o out.json", "pool coll --run b.qrels",

@@ -23,7 +23,6 @@ from labeler.judging.judge import judge
 from labeler.pools.pool import pool
 from labeler.store import open_store
 from labeler.testing import FakeServer, small_collection
-from labeler.text.terms import can_encode
 
 QRELS = "q1 0 d1 2\nq1 0 d2 0\nq2 0 d1 1\nq2 0 d3 0\nq3 0 d2 3\nq3 0 d3 1\n"
 OTHER = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 1\nq2 0 d3 1\nq3 0 d2 2\nq3 0 d3 0\n"
@@ -55,7 +54,6 @@ CASES = {
     "agree": Case("agree a.qrels b.qrels -o OUT", ("a.qrels", "b.qrels")),
     "agree plot": Case("agree a.qrels b.qrels --plot OUT", (), ".png"),
     "runs fuse": Case("runs fuse a.trec b.trec -o OUT", ("a.trec", "b.trec")),
-    "runs mmr": Case("runs mmr a.trec coll -o OUT", ("a.trec",)),
     "qrels stats": Case("qrels stats a.qrels -o OUT", ("a.qrels",)),
     "qrels merge": Case("qrels merge a.qrels b.qrels --conflict max -o OUT", ("a.qrels",)),
     "qrels merge list": Case(
@@ -382,9 +380,8 @@ def test_no_command_replaces_what_somebody_else_wrote_unless_it_is_forced(
     said = capsys.readouterr().err
     assert f"--force: {mine} holds something else than what was written there before" in said
     assert mine.read_text() == "a person's work\n"
-    if can_run(case):
-        assert run(case, str(mine), "--force") == 0
-        assert mine.read_bytes() != b"a person's work\n"
+    assert run(case, str(mine), "--force") == 0
+    assert mine.read_bytes() != b"a person's work\n"
 
 
 @pytest.mark.parametrize("name", EACH)
@@ -392,8 +389,6 @@ def test_the_same_command_goes_on_working_until_somebody_writes_into_its_output(
     name: str, place: Path
 ) -> None:
     case = CASES[name]
-    if not can_run(case):
-        pytest.skip("the embedded encoder is not here")
     output = place / f"out{case.ending}"
     output.touch(mode=0o600)  # as mktemp makes it
     for _ in range(2):
@@ -405,15 +400,9 @@ def test_the_same_command_goes_on_working_until_somebody_writes_into_its_output(
     assert output.read_bytes() == written + b"3\n"
 
 
-def can_run(case: Case) -> bool:
-    return not case.words.startswith("mmr") or can_encode()
-
-
 @pytest.mark.parametrize("name", EACH)
 def test_every_output_may_be_a_pipe_that_stays_one(name: str, place: Path) -> None:
     case = CASES[name]
-    if not can_run(case):
-        pytest.skip("the embedded encoder is not here")
     pipe, read = place / f"out{case.ending}", list[bytes]()
     os.mkfifo(pipe)
     reader = Thread(target=lambda: read.append(pipe.read_bytes()), daemon=True)

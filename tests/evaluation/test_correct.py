@@ -13,9 +13,9 @@ from statsmodels.regression.linear_model import OLS
 from labeler.cli import execute
 from labeler.data import Run
 from labeler.metrics import evaluate
-from labeler.stats.estimates import at_random, balance
+from labeler.stats.estimates import Design, balance
 from labeler.stats.means import share_interval
-from labeler.stats.ppi import LIKE_THESE, THESE, Joint, correct
+from labeler.stats.ppi import LIKE_THESE, THESE, CorrectedMean, Joint
 from labeler.trec.qrels import read_qrels
 from labeler.trec.runs import read_run
 from labeler.trec.write import write_qrels
@@ -29,6 +29,15 @@ from simulate_correction import simulate
 RNG = np.random.default_rng(0)
 PEOPLE = RNG.random(40)
 ASSESSOR = PEOPLE**2 + RNG.normal(0, 0.1, 40)
+
+
+def correct(
+    human: np.ndarray, assessor: np.ndarray, judged: np.ndarray, target: str = THESE
+) -> CorrectedMean:
+    """The three means of one system's scores."""
+    design = Design(judged, len(assessor))
+    (corrected,) = Joint(human[None, :], assessor[None, :], design, target).means()
+    return corrected
 
 
 @cache
@@ -78,7 +87,7 @@ def test_corrected_differences_are_differences_of_corrected_scores(target: str) 
     people, assessor = three_systems()
     for seed in range(20):
         drawn = np.random.default_rng(seed).choice(40, 8, replace=False)
-        joint = Joint(people[:, drawn], assessor, at_random(drawn, 40), target)
+        joint = Joint(people[:, drawn], assessor, Design(drawn, 40), target)
         first, second, third = (mean.corrected.value for mean in joint.means())
         found = [difference.corrected.value for difference in joint.differences(1)]
         assert found == pytest.approx([first - second, third - second], abs=1e-12)
@@ -92,7 +101,7 @@ def test_p_is_below_5_percent_where_the_interval_leaves_0_out() -> None:
     for seed in range(60):
         drawn = np.random.default_rng(seed).choice(40, 8, replace=False)
         shifted = people + np.array([[0.2], [0.0], [0.07]])
-        joint = Joint(shifted[:, drawn], assessor, at_random(drawn, 40))
+        joint = Joint(shifted[:, drawn], assessor, Design(drawn, 40))
         for difference in joint.differences(1):
             ends = difference.corrected
             told.add(ends.low > 0 or ends.high < 0)
@@ -115,7 +124,7 @@ def test_no_interval_is_empty_before_people_judged_all_queries(judged: int, valu
     people, drawn = np.full((1, 40), value), np.arange(judged)
     for assessor in (people, np.tile([0.0, 1.0], 20)[None, :]):
         for target in (THESE, LIKE_THESE):
-            joint = Joint(people[:, drawn], assessor, at_random(drawn, 40), target)
+            joint = Joint(people[:, drawn], assessor, Design(drawn, 40), target)
             (mean,) = joint.means()
             assert mean.corrected.high - mean.corrected.low > 0.002
             assert mean.human.high - mean.human.low > 0.002
@@ -346,15 +355,13 @@ def test_systems_are_compared_by_their_corrected_difference(
     shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked = corrected_two(shared, tmp_path)
-    assert execute([*asked, "--baseline", "bge-base-retriever", "--per-query"]) == 0
+    assert execute([*asked, "--baseline", "bge-base-retriever"]) == 0
     found = json.loads(capsys.readouterr().out)
     (one,) = found["comparisons"]
     assert (one["run"], one["baseline"]) == ("minilm-reranker", "bge-base-retriever")
-    base, other = (row["per_query"] for row in found["scores"])
-    both = [q for q in base if base[q]["human"] is not None]
-    assert len(both) == one["human_queries"] == 15
-    ours = np.mean([other[q]["human"] - base[q]["human"] for q in both])
-    assert one["human"]["value"] == pytest.approx(ours)
+    base, other = (row["human"]["value"] for row in found["scores"])
+    assert one["human_queries"] == 15
+    assert one["human"]["value"] == pytest.approx(other - base)
     told = one["corrected"]["low"] > 0 or one["corrected"]["high"] < 0
     assert (one["p"] < 0.05) == told
     assert execute([*asked, "--baseline", "nobody"]) == 2
@@ -518,7 +525,7 @@ def test_of_equal_systems_hardly_any_is_told_from_the_best(shared: Path) -> None
         order = rng.permuted(np.tile(np.arange(11)[:, None], 43), axis=0)[:5]
         dealt = [np.take_along_axis(side, order, axis=0) for side in (human, assessor)]
         drawn = rng.choice(43, 20, replace=False)
-        joint = Joint(dealt[0][:, drawn], dealt[1], at_random(drawn, 43))
+        joint = Joint(dealt[0][:, drawn], dealt[1], Design(drawn, 43))
         best = int(np.argmax([mean.corrected.value for mean in joint.means()]))
         false += bool((joint.adjusted(joint.differences(best), seed, draws=999) < 0.05).any())
     assert false <= 7  # 3 of 60 are expected, 8 with p .01

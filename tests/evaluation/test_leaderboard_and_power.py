@@ -20,8 +20,8 @@ from labeler.evaluation.evaluate import scores_of
 from labeler.evaluation.inputs import runs_from
 from labeler.evaluation.leaderboard import leaderboard
 from labeler.evaluation.power import power as power_of_runs
-from labeler.evaluation.scores import compare_scores
-from labeler.metrics import evaluate
+from labeler.evaluation.scores import Comparing, Comparison
+from labeler.metrics import Scores, evaluate
 from labeler.stats.correlation import RANK_STATISTICS, correlations
 from labeler.stats.intervals import quantiles
 from labeler.stats.means import mean_interval
@@ -33,6 +33,12 @@ from labeler.trec.runs import read_run
 from labeler.trec.write import write_qrels, write_run
 
 OFTEN = settings(derandomize=True, deadline=None)
+
+
+def compared(runs: dict[str, Scores]) -> list[Comparison]:
+    """All runs against the run x, by their only measure."""
+    comparing = Comparing(runs, "x", "holm", 0)
+    return comparing.by(comparing.measures[0])
 
 
 @OFTEN
@@ -147,7 +153,7 @@ def test_a_run_against_itself_cannot_be_told_apart(values: list[float]) -> None:
     qrels = {str(i): {"a": 1} for i in range(len(values))}
     run = {str(i): {"a": v, "b": 0.5} for i, v in enumerate(values)}
     scores = evaluate(qrels, run, ["RR"])
-    (found,) = compare_scores({"x": scores, "y": scores}, "x")
+    (found,) = compared({"x": scores, "y": scores})
     assert (found.difference, found.p, found.verdict) == (0, 1, "cannot tell apart")
     assert (found.wins, found.ties, found.losses) == (0, len(values), 0)
 
@@ -163,7 +169,7 @@ def test_percent_is_of_the_baseline_over_the_queries_where_both_are_defined() ->
             if rank is not None
         }
         scores[name] = evaluate(qrels, run, ["MeanRank"])
-    (found,) = compare_scores(scores, "x")
+    (found,) = compared(scores)
     assert (found.queries, found.difference) == (2, -1.5)
     assert found.percent == pytest.approx(-50)  # of 3, not of x's mean over all, 5
 
@@ -182,7 +188,7 @@ def test_a_randomization_test_agrees_with_a_paired_t_test() -> None:
     scores = {
         name: evaluate(qrels, run(row), ["RR"]) for name, row in zip("xy", places, strict=True)
     }
-    (found,) = compare_scores(scores, "x")
+    (found,) = compared(scores)
     wanted = stats.ttest_rel(scores["y"].values[0], scores["x"].values[0])
     assert found.p == pytest.approx(wanted.pvalue, abs=0.02)
 

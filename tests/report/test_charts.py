@@ -14,7 +14,6 @@ from labeler.report.charts import (
     Drawing,
     NamedValue,
     intervals,
-    matrix,
 )
 from labeler.report.charts.axes import scale
 from labeler.report.charts.svg import fitted, length
@@ -27,16 +26,12 @@ SYSTEMS = [
     NamedValue("bm25", 0.506, 0.4, 0.6),
     NamedValue("broken", math.nan),
 ]
-GRADES = [[140, 20, 5], [22, 60, 18], [0, 3, 44]]
 
 
-def every_chart(name: str) -> list[Drawing]:
-    """One chart of each kind, with a name in every place that holds one."""
+def named_chart(name: str) -> Drawing:
+    """A chart with a name in every place that holds one."""
     axis = Axis(name)
-    return [
-        intervals(name, [NamedValue(name, 0.5, 0.4, 0.6, 0.7)], axis, second=(name, "b")),
-        matrix(name, GRADES, [name, "b", "c"], (name, "b")),
-    ]
+    return intervals(name, [NamedValue(name, 0.5, 0.4, 0.6, 0.7)], axis, second=(name, "b"))
 
 
 def parsed(drawing: Drawing) -> ET.Element:
@@ -51,18 +46,16 @@ def is_text(element: ET.Element) -> bool:
     return element.tag.endswith("}text")
 
 
-@pytest.mark.parametrize("number", range(2))
-def test_no_text_adds_an_element_or_a_control_character_to_a_chart(number: int) -> None:
-    tame, hostile = every_chart("tame")[number], every_chart(HOSTILE)[number]
+def test_no_text_adds_an_element_or_a_control_character_to_a_chart() -> None:
+    tame, hostile = named_chart("tame"), named_chart(HOSTILE)
     plain, attacked = parsed(tame), parsed(hostile)
     assert {e.tag for e in plain.iter()} == {e.tag for e in attacked.iter()}
     assert "\x1b" not in ET.tostring(attacked, "unicode")
     assert "\u202e" not in ET.tostring(attacked, "unicode")
 
 
-@pytest.mark.parametrize("number", range(2))
-def test_a_chart_has_a_title_a_message_and_its_numbers_as_a_table(number: int) -> None:
-    drawing = every_chart("a name")[number]
+def test_a_chart_has_a_title_a_message_and_its_numbers_as_a_table() -> None:
+    drawing = named_chart("a name")
     title, description = list(parsed(drawing))[:2]
     assert (title.text, description.text) == ("a name", drawing.message)
     assert drawing.table.rows
@@ -91,14 +84,6 @@ def test_an_interval_that_holds_the_reference_is_hollow_and_said_to_be_unclear()
     assert "1 of 2 intervals excludes 0" in drawing.message
 
 
-def test_a_matrix_says_how_many_agree_and_the_most_frequent_disagreement() -> None:
-    drawing = matrix("Grades", GRADES, ["0", "1", "2"], ("people", "gpt-4o"))
-    assert drawing.message == (
-        "people and gpt-4o agree on 244 of 312 pairs (78%). They differ most often where people "
-        "gave 1 and gpt-4o 0: 22 pairs."
-    )
-
-
 DEGENERATE: dict[str, Callable[[], Drawing]] = {
     "no rows": lambda: intervals("t", [], NDCG),
     "one row": lambda: intervals("t", SYSTEMS[:1], NDCG),
@@ -109,8 +94,6 @@ DEGENERATE: dict[str, Callable[[], Drawing]] = {
     "huge": lambda: intervals("t", [NamedValue("a", 1e300, -1e300, 1e300)], NDCG),
     "tiny": lambda: intervals("t", [NamedValue("a", 1e-300, 0, 2e-300)], NDCG),
     "close": lambda: intervals("t", [NamedValue("a", 1.0), NamedValue("b", 1.0 + 1e-15)], NDCG),
-    "empty matrix": lambda: matrix("t", [[0, 0], [0, 0]], ["0", "1"], ("a", "b")),
-    "no matrix": lambda: matrix("t", [], [], ("a", "b")),
 }
 
 

@@ -11,7 +11,6 @@ from labeler.report.charts import (
     Axis,
     NamedValue,
     intervals,
-    matrix,
 )
 from labeler.report.page import Chart, Excerpt, Page, PageSection, TableBlock
 from labeler.report.table import Column, Table
@@ -63,21 +62,12 @@ def systems(number: int, name: str) -> list[NamedValue]:
 
 
 def every_chart() -> list[Chart]:
-    grades = ["irrelevant", "related", "highly relevant", "perfectly relevant"]
-    counts = [[1400, 20, 5, 1], [22, 60, 18, 2], [5, 14, 70, 12], [0, 3, 9, 44]]
     drawings = [
         *(intervals("intervals", systems(number, "s"), AXIS) for number in (1, 2, 40, 200)),
         intervals("long names", systems(9, LONG), AXIS, second=(LONG, LONG)),
         intervals("wide", systems(3, LONG), Axis(LONG, "+.9f", reference=0.0)),
         intervals("equal", [NamedValue(LONG, 0.5, 0.5, 0.5)] * 3, AXIS),
         intervals("costs", [NamedValue(LONG, 1e6), NamedValue("b", 3.0)], Axis("dollars", "$")),
-        matrix("matrix", counts, grades, (LONG, LONG)),
-        matrix(
-            "eleven",
-            [[i + j for j in range(11)] for i in range(11)],
-            list("01234567890"),
-            ("a", "b"),
-        ),
     ]
     return [Chart(drawing) for drawing in drawings]
 

@@ -12,7 +12,7 @@ from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Floats
 from labeler.data import Qrels, Run
 from labeler.evaluation.leaderboard import leaderboard_of
-from labeler.evaluation.scores import compare_scores, summary_interval
+from labeler.evaluation.scores import Comparing, summary_interval
 from labeler.evaluation.two_sided import two_qrels
 from labeler.metrics import evaluate, parse
 from labeler.stats.intervals import (
@@ -59,7 +59,8 @@ def test_the_same_differences_get_the_same_interval_from_whoever_is_asked() -> N
     board = leaderboard_of(two_qrels(first, second), runs, parse("RR"), 3)
     assert board is not None
     scores = [evaluate(qrels, runs["a"], ["RR"]) for qrels in (first, second)]
-    (found,) = compare_scores({"first": scores[0], "second": scores[1]}, "first", seed=3)
+    comparing = Comparing({"first": scores[0], "second": scores[1]}, "first", "holm", 3)
+    (found,) = comparing.by(comparing.measures[0])
     system = board.systems[0]
     assert (system.difference, system.low, system.high) == pytest.approx(
         (found.difference, found.low, found.high)

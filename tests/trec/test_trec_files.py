@@ -1,4 +1,4 @@
-"""`labeler runs fuse`, `mmr`, `qrels` and `run`: the small tools of the trade."""
+"""`labeler runs fuse`, `qrels` and `run`: the small tools of the trade."""
 
 import gzip
 import json
@@ -14,15 +14,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from slow_tools import diverse, fused
+from slow_tools import fused
 
 from labeler.cli import execute as labeler
 from labeler.data import Run
 from labeler.exchange.written import RUN_FORMATS
 from labeler.qrels.edit import CONFLICTS
 from labeler.runs.fuse import METHODS, NORMS, Fusion, fuse_files, rrf
-from labeler.runs.mmr import mmr
-from labeler.text.terms import encode
 from labeler.trec.qrels import read_qrels
 from labeler.trec.runs import ranking, read_run
 from labeler.trec.write import write_run
@@ -133,35 +131,6 @@ def test_fused_scores_equal_ranx(method: str, norm: str, tmp_path: Path) -> None
         assert scores == pytest.approx(wanted, abs=1e-9)
 
 
-def test_mmr_of_lambda_one_is_the_run_and_twins_go_down_otherwise() -> None:
-    scores = np.array([3.0, 2.9, 1.0])
-    similarity = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    assert mmr(scores, similarity, 1.0, 3) == [0, 1, 2]
-    assert mmr(scores, similarity, 0.4, 3) == [0, 2, 1]
-    assert mmr(scores, similarity, 0.4, 2) == [0, 2]
-
-
-@OFTEN
-@given(
-    st.dictionaries(
-        st.text("abcde", min_size=1, max_size=3), st.integers(-5, 5).map(float), min_size=1
-    ),
-    st.sampled_from([0.0, 0.3, 0.5, 1.0]),
-    st.integers(0, 99),
-)
-def test_mmr_equals_the_slow_and_obvious_way(
-    scores: dict[str, float], balance: float, seed: int
-) -> None:
-    ids = ranking(scores)
-    vectors = np.random.default_rng(seed).integers(-2, 3, size=(len(ids), 2)).astype(float)
-    similarity = vectors @ vectors.T
-    similar = {
-        (a, b): float(similarity[i, j]) for i, a in enumerate(ids) for j, b in enumerate(ids)
-    }
-    found = mmr(np.array([scores[d] for d in ids]), similarity, balance, 1000)
-    assert [ids[place] for place in found] == diverse(scores, similar, balance)
-
-
 def test_fuse_writes_a_run_and_refuses_what_cannot_be_meant(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -181,17 +150,6 @@ def test_fuse_writes_a_run_and_refuses_what_cannot_be_meant(
     ]:
         assert labeler(["runs", "fuse", *arguments, "-o", out]) == 2
         assert problem in capsys.readouterr().err
-
-
-def test_mmr_re_ranks_a_collections_run(folder: Path) -> None:
-    pytest.importorskip("wordllama", reason="the embedded encoder is an optional extra")
-    texts = {"a": "red apples", "b": "red apples", "c": "steam engines"}
-    rows = [json.dumps({"_id": d, "title": "", "text": t}) for d, t in texts.items()]
-    (folder / "corpus.jsonl").write_text("\n".join(rows) + "\n")
-    write_run(folder / "close.trec", {"q": {"a": 3.0, "b": 2.9, "c": 2.5}}, "t")
-    out = folder / "out.trec"
-    assert labeler(["runs", "mmr", str(folder / "close.trec"), str(folder), "-o", str(out)]) == 0
-    assert list(read_run(out)["q"]) == ["a", "c", "b"]
 
 
 def test_qrels_stats_and_validation(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -351,17 +309,6 @@ def test_subsets_by_document_and_by_file(folder: Path, capsys: pytest.CaptureFix
     assert "say what to keep" in capsys.readouterr().err
 
 
-def test_a_run_of_documents_that_a_collection_lacks_is_not_diversified(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (folder / "corpus.jsonl").write_text('{"_id": "a", "text": "x"}\n{"_id": "b", "text": "y"}\n')
-    (folder / "queries.jsonl").write_text('{"_id": "q1", "text": "x"}\n')
-    assert (
-        labeler(["runs", "mmr", str(folder / "b.trec"), str(folder), "-o", str(folder / "o")]) == 65
-    )
-    assert "b.trec:" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("form", ["table", "csv", "json", "jsonl", "latex", "markdown"])
 @pytest.mark.parametrize("what", ["qrels stats", "runs stats", "qrels compare"])
 def test_counts_in_every_format_go_to_the_file_as_they_are_printed(
@@ -510,39 +457,6 @@ def test_without_pyarrow_parquet_names_what_to_install(folder: Path) -> None:
         b"parquet files need the 'parquet' extra: pip install 'ir-labeler[parquet]'" in done.stderr
     )
     assert not out.exists()
-
-
-def test_mmr_over_a_collection_equals_the_slow_and_obvious_way(tmp_path: Path) -> None:
-    pytest.importorskip("wordllama", reason="the embedded encoder is an optional extra")
-    rng = np.random.default_rng(3)
-    words = [
-        "apple",
-        "pear",
-        "engine",
-        "steam",
-        "river",
-        "stone",
-        "paper",
-        "light",
-        "green",
-        "quick",
-    ]
-    texts = {f"d{n}": " ".join(rng.choice(words, 4)) for n in range(30)}
-    rows = [json.dumps({"_id": d, "title": "", "text": t}) for d, t in texts.items()]
-    (tmp_path / "corpus.jsonl").write_text("\n".join(rows) + "\n")
-    lines = [
-        f"q{q} Q0 d{n} 1 {rng.integers(9)} t\n" for n in range(30) for q in range(4) if (n + q) % 3
-    ]
-    (tmp_path / "a.trec").write_text("".join(lines))  # no query's lines stand together
-    given = ["runs", "mmr", str(tmp_path / "a.trec"), str(tmp_path), "-o", str(tmp_path / "b.trec")]
-    assert labeler([*given, "--lambda", "0.3", "--depth", "15"]) == 0
-    vectors = dict(zip(texts, encode(list(texts.values())).astype(float), strict=True))
-    similar = {(a, b): float(vectors[a] @ vectors[b]) for a in texts for b in texts}
-    run, found = read_run(tmp_path / "a.trec"), read_run(tmp_path / "b.trec")
-    assert list(found) == list(run)
-    for query, scores in run.items():
-        top = {doc: scores[doc] for doc in ranking(scores)[:15]}
-        assert ranking(found[query]) == diverse(top, similar, 0.3)
 
 
 @pytest.mark.parametrize("asked", [["map", "--grades", "1:1,-1:-1"], ["merge"]])

@@ -6,12 +6,10 @@ Each function takes a title, what is drawn and the `Axis` that it is drawn on, a
 
 from labeler.report.charts.axes import Axis, Drawing
 from labeler.report.charts.intervals import NamedValue, intervals
-from labeler.report.charts.matrix import matrix
 
 __all__ = [
     "Axis",
     "Drawing",
     "NamedValue",
     "intervals",
-    "matrix",
 ]

@@ -152,17 +152,3 @@ def legend(entries: Sequence[tuple[str, str]], start: float, top: float) -> tupl
         parts += [mark(kind, (x + 8, y)), words("name", (x + _SAMPLE, y + 4), name, room)]
         x += _SAMPLE + room + 18
     return "".join(parts), y + _LINE - 4 if entries else top
-
-
-def percent(part: float, whole: float) -> str:
-    """A share in whole percent; what is neither none nor all never rounds to 0% or 100%.
-
-    >>> percent(1, 1000), percent(1, 3), percent(0, 0)
-    ('<1%', '33%', '-')
-    """
-    if not whole:
-        return "-"
-    share = part / whole
-    if 0 < share < 0.005 or 0.995 < share < 1:
-        return "<1%" if share < 0.5 else ">99%"
-    return number_text(share, ".0%")

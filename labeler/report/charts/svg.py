@@ -58,17 +58,11 @@ def line(kind: str, start: Spot, end: Spot) -> str:
     return element("line", kind, x1=start[0], y1=start[1], x2=end[0], y2=end[1])
 
 
-def rectangle(kind: str, corner: Spot, size: Spot, tip: str = "") -> str:
-    """A rectangle, from its upper left corner."""
-    (x, y), (width, height) = corner, size
-    return element("rect", kind, tip, x=x, y=y, width=width, height=height)
-
-
 def mark(kind: str, at: Spot, tip: str = "") -> str:
     """A mark of a class at its middle: `other` is a square, any else a disc."""
     x, y = at
     if kind.startswith("other"):
-        return rectangle(kind, (x - 4, y - 4), (8, 8), tip)
+        return element("rect", kind, tip, x=x - 4, y=y - 4, width=8, height=8)
     return element("circle", kind, tip, cx=x, cy=y, r=4.5)
 
 
