@@ -778,8 +778,7 @@ MEASURING: dict[str, Case] = {
     """,
     "correct": """
         $CORRECT --format {table,csv,latex}
-        $CORRECT --json --per-query --target like-these
-        $CORRECT --per-query
+        $CORRECT --json --target like-these
         $CORRECT --require P@5:0.99 --baseline other
         $CORRECT --no-worse-than bm25 --missing skip --ties trec
         correct world/qrels/some.qrels flat.qrels $RUNS -m RR -m ERR

@@ -123,7 +123,8 @@ class _Held:
         """The columns; `Irregular` where anything is not as usual."""
         if not len(self.documents):
             raise Irregular
-        (queries, _), (documents, text) = map(_plain_ids, (self.queries, self.documents))
+        queries, _ = _plain_ids(self.queries)
+        documents, text = _plain_ids(self.documents)
         values, query, ids = checked(self.values), self.query, keys(text, 0)
         if self.numbered:
             marks = np.sort(ids.hashes + mixed(query))
