@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -52,9 +53,15 @@ def asked(collection: Collection, name: str = "first", prompt: str = "four-grade
 
 
 @pytest.fixture
-def collection(tmp_path: Path) -> Collection:
+def collection(changed: Path, tmp_path: Path) -> Collection:
     """192 judged pairs, of which the texts of 40 were then replaced; people's grades, two runs."""
-    made = make_collection(tmp_path / "coll", QUERIES, DOCUMENTS)
+    return Collection(shutil.copytree(changed, tmp_path / "coll"))
+
+
+@pytest.fixture(scope="module")
+def changed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that is copied for each test."""
+    made = make_collection(tmp_path_factory.mktemp("changed") / "coll", QUERIES, DOCUMENTS)
     grades = {f"q{q}": {f"d{d}": (q + d) % 4 for d in range(DOCUMENTS)} for q in range(QUERIES)}
     asked(made)
     judge(made, model=fake_model('{"grade": 1}', "strict"), name="second")
@@ -70,7 +77,7 @@ def collection(tmp_path: Path) -> Collection:
         made.run(name).write_text("".join(lines))
     replaced = {f"d{number}" for number in range(CHANGED)}
     edit(made.corpus, lambda row: row.update(text="completely other text"), replaced)
-    return made
+    return made.folder
 
 
 def said(*words: str) -> Any:

@@ -51,6 +51,7 @@ def ask(served: Served, *requests: Request) -> list[Reply]:
     return asyncio.run(all_of_them())
 
 
+@pytest.mark.sweep  # with a small model of zeros it is in tests/models/test_local.py
 def test_a_schema_is_kept_and_the_tokens_are_counted(served: Served) -> None:
     (reply,) = ask(served, GRADE)
     assert reply.finish_reason == "stop"
