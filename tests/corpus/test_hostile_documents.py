@@ -96,7 +96,8 @@ def grows(kind: str, shape: Callable[[int], str], size: int, times: int, noise: 
     if seconds < noise:
         return ""
     once = min(work(kind, shape(size))[0] for _ in range(2))
-    if min(seconds, work(kind, long)[0]) > 3 * times * max(once, noise / times):
+    most = 3 * times * max(once, noise / times)
+    if seconds > most and work(kind, long)[0] > most:
         return f"{times} times the text takes {seconds / once:.0f} times as long"
     return ""
 
@@ -111,7 +112,7 @@ def test_no_shape_of_text_makes_much_more_work_than_it_is_long(kind: str) -> Non
 @every_row("kind", ["md", "mdx"])
 @every_row("unit", OPENED)
 def test_no_mark_that_stays_open_does(kind: str, unit: str) -> None:
-    assert not grows(kind, lambda n: unit * (n // len(unit)), 2_500, 4, noise=0.2)
+    assert not grows(kind, lambda n: unit * (n // len(unit)), 1_500, 4, noise=0.08)
 
 
 @pytest.mark.slow
@@ -250,12 +251,12 @@ def check_growth(name: str, folder: Path, size: int) -> None:
     large.write_bytes(FILES[name](10 * size))
     reading_time(small)  # loads what is read with
     once = min(reading_time(small) for _ in range(2))
-    assert reading_time(large) < 25 * max(once, 0.01)
+    assert reading_time(large) < 25 * max(once, size * 4e-7)
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_no_reader_takes_longer_than_in_proportion_to_a_file(name: str, tmp_path: Path) -> None:
-    check_growth(name, tmp_path, 20_000)
+    check_growth(name, tmp_path, 10_000)
 
 
 @pytest.mark.slow

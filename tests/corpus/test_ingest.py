@@ -305,7 +305,7 @@ def test_a_passage_in_every_file_costs_no_more_than_its_files(docs: Path) -> Non
             (folder / f"{number}.txt").write_text("the same in every file")
         return lambda: read(folder)
 
-    small, large = many(200), many(800)
+    small, large = many(100), many(400)
     assert steps(large) < 5 * steps(small)
 
 

@@ -104,8 +104,16 @@ def test_of_a_converted_file_the_span_is_in_the_text_that_was_taken_out(
 
 
 @pytest.mark.skipif(not DOCS.is_dir(), reason="the shared documents are not here")
-@pytest.mark.parametrize("name", ["flask", "rustbook"])
-@pytest.mark.parametrize("words", [60, 200])
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        *(("flask", 60), ("rustbook", 200)),
+        *(
+            pytest.param(*each, marks=pytest.mark.sweep)
+            for each in (("flask", 200), ("rustbook", 60))
+        ),
+    ],
+)
 def test_spans_of_real_documents_hold_their_words(name: str, words: int) -> None:
     folder = DOCS / name
     lost = total = 0
