@@ -1,6 +1,7 @@
 """Options that take a number: whatever is no usable number is refused in one line, everywhere."""
 
 from collections.abc import Iterator
+from functools import cache
 from inspect import signature
 from typing import Any, get_args
 
@@ -31,7 +32,10 @@ def types_in(annotation: Any) -> set[Any]:
     return {annotation} | {each for part in get_args(annotation) for each in types_in(part)}
 
 
-ALL = list(options())
+@cache
+def options_of_all() -> list[tuple[str, Any, Any]]:
+    """The same, found once."""
+    return [*options()]
 
 
 def refusal(command: Any, option: Any, value: str) -> str:
@@ -46,7 +50,7 @@ def refusal(command: Any, option: Any, value: str) -> str:
     return str(caught.value.format_message())
 
 
-@every_row("words, command, option", ALL)
+@every_row("words, command, option", options_of_all)
 def test_no_option_takes_what_is_no_usable_number(words: str, command: Any, option: Any) -> None:
     for value in NO_NUMBERS:
         problem = refusal(command, option, value)
@@ -56,9 +60,9 @@ def test_no_option_takes_what_is_no_usable_number(words: str, command: Any, opti
 
 
 def test_the_walk_meets_every_kind_of_number() -> None:
-    names = {option.name for _, _, option in ALL}
+    names = {option.name for _, _, option in options_of_all()}
     assert {"max_cost", "seconds", "draws", "seed", "depth", "differences", "k", "cut"} <= names
-    assert len(ALL) > 60
+    assert len(options_of_all()) > 60
 
 
 def test_a_number_out_of_bounds_is_2_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,8 @@ from labeler.queries.set_aside import PassageRules, file_of, reasons, set_aside
 
 
 def passage(file: str, number: int, text: str = "", title: str = "T") -> Document:
-    own = " ".join(f"{Path(file).stem}w{number}x{i}" for i in range(40))
+    stem = Path(file).stem
+    own = " ".join(f"{stem}w{number}x{i}" for i in range(40))
     return Document(f"{file}:{number}", text or f"{own}.", title, {"source": file})
 
 
