@@ -41,6 +41,7 @@ def verify(folder: Folder, *, output: OutputFlags) -> None:
     Where all are sound, the grades of the collection are held against them, too.
     """
     from labeler.collection.layout import open_collection
+    from labeler.collection.stale import stale_pairs
     from labeler.judging.relabel import unproven
     from labeler.store import maintain
 
@@ -48,7 +49,7 @@ def verify(folder: Folder, *, output: OutputFlags) -> None:
     with _store_of(folder, reading=True) as store:
         result = maintain.verify(store)
     for name in opened.judgement_names() if not result.problems else ():
-        wrong, _ = asyncio.run(unproven(opened, name))
+        wrong, _ = asyncio.run(unproven(opened, name, stale_pairs(opened, name)))
         named = (f"{opened.judgements(name)}: {each}" for each in wrong)
         result = result._replace(problems=(*result.problems, *named))
     show_outcome(result, _show_checked, output, to)

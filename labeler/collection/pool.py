@@ -21,7 +21,7 @@ from labeler.collection.rows import Row, records
 from labeler.data import Pair, Pooled
 from labeler.errors import BadInput
 from labeler.files.jsonl import write_rows
-from labeler.trec.pairs import PairColumns
+from labeler.trec.pairs import Codes, PairColumns, id_ranks
 
 _BITS = 32
 _LOW = 2**_BITS - 1
@@ -48,7 +48,11 @@ class Pairs(Collection[Pair]):
     @classmethod
     def of(cls, pairs: Iterable[Pair]) -> Pairs:
         """The columns of some pairs."""
-        return pairs if isinstance(pairs, Pairs) else Pool.of(map(Pooled, pairs)).pairs
+        if isinstance(pairs, Pairs):
+            return pairs
+        numbered = _Numbered()
+        deque(map(numbered.add_pair, pairs), maxlen=0)
+        return numbered.pairs()
 
     @classmethod
     def in_columns(cls, columns: PairColumns[Any]) -> Pairs:
@@ -93,8 +97,8 @@ class Pairs(Collection[Pair]):
 
     def order(self, *between: NDArray[Any]) -> Integers:
         """The places of all pairs by query, then by what stands between, then by document."""
-        of_document = _ranks(self.documents)[self.document]
-        return np.lexsort((of_document, *between, _ranks(self.queries)[self.query]))
+        of_document = id_ranks(self.documents)[self.document]
+        return np.lexsort((of_document, *between, id_ranks(self.queries)[self.query]))
 
     def among(self, queries: Container[str], documents: Container[str]) -> Flags:
         """Which pairs have both ids among some, `(n,)`."""
@@ -106,13 +110,6 @@ class Pairs(Collection[Pair]):
 def _plain(column: NDArray[Any]) -> Iterator[int]:
     for start in range(0, len(column), _BLOCK):
         yield from column[start : start + _BLOCK].tolist()
-
-
-def _ranks(ids: Sequence[str]) -> Integers:
-    """The place of each id among the sorted ones."""
-    ranks = np.empty(len(ids), dtype=np.int64)
-    ranks[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids))
-    return ranks
 
 
 class PoolSource(NamedTuple):
@@ -174,23 +171,25 @@ class _Numbered:
     """The entries of a pool, numbered by their ids as they come."""
 
     def __init__(self) -> None:
-        self.queries, self.documents = dict[str, int](), dict[str, int]()
-        self.sources = dict[PoolSource, int]()
-        self.query, self.document, self.source = (array("i") for _ in range(3))
+        self.query, self.document, self.source = Codes(), Codes(), Codes()
         self.rank = array("I")
 
     def add(self, entry: Pooled) -> None:
-        query, document = entry.pair
-        source = PoolSource(entry.runs, entry.inclusion, entry.seeds, entry.round)
-        self.query.append(self.queries.setdefault(query, len(self.queries)))
-        self.document.append(self.documents.setdefault(document, len(self.documents)))
-        self.source.append(self.sources.setdefault(source, len(self.sources)))
+        self.add_pair(entry.pair)
+        self.source.add(PoolSource(entry.runs, entry.inclusion, entry.seeds, entry.round))
         self.rank.append(entry.best_rank or 0)
 
+    def add_pair(self, pair: Pair) -> None:
+        self.query.add(pair[0])
+        self.document.add(pair[1])
+
+    def pairs(self) -> Pairs:
+        query, document = self.query, self.document
+        return Pairs(tuple(query.place), tuple(document.place), query.code, document.code)
+
     def pool(self) -> Pool:
-        query, document, source = map(np.array, (self.query, self.document, self.source))
-        pairs = Pairs(tuple(self.queries), tuple(self.documents), query, document)
-        return Pool(pairs, np.array(self.rank), source, tuple(self.sources))
+        rank, source = np.array(self.rank), self.source
+        return Pool(self.pairs(), rank, source.code, tuple(source.place))
 
 
 DROPS = "labeler pool {} (which takes such pairs out)"
@@ -210,16 +209,16 @@ def read_pool(
     def add(row: Row) -> None:
         entry = _pooled(row)
         query, document = entry.pair
-        if query not in numbered.queries:
+        if query not in numbered.query.place:
             _check_exists(row, "query", query, queries)
-        if document not in numbered.documents:
+        if document not in numbered.document.place:
             _check_exists(row, "document", document, documents)
         numbered.add(entry)
 
     try:
         deque(records(path, add), maxlen=0)
     except BadInput:
-        _refuse_repeated(path, numbered.pool().pairs)  # which may stand in an earlier line
+        _refuse_repeated(path, numbered.pairs())  # which may stand in an earlier line
         raise
     pool = numbered.pool()
     _refuse_repeated(path, pool.pairs)

@@ -23,9 +23,12 @@ from labeler.collection.queries import read_queries
 from labeler.collection.stale import shown_to
 from labeler.collection.whose import is_of_people, routed_pairs
 from labeler.data import JUDGED, Failure, Judged, Outcome, Pair, Qrels
+from labeler.errors import BadInput
+from labeler.files.jsonl import row_of_line
+from labeler.files.read import numbered_bytes
 from labeler.report.neutral import flat
 from labeler.report.result import Result
-from labeler.report.table import Cell, Column, Row, Table
+from labeler.report.table import Column, Row, Table
 from labeler.trec.pairs import NONE, Joined, PairColumns, joined_pairs, taken
 from labeler.trec.qrels import read_qrels
 
@@ -99,37 +102,30 @@ class Transitions(Result):
 
     def first_moved(self, limit: int) -> tuple[Move, ...]:
         """The first of them: what a failure took or gave a grade, then the farthest."""
-        rows = np.flatnonzero(self.before != self.after)
-        ranks = np.array([[_rank(old, new) for new in self.states] for old in self.states])
-        rank = ranks[self.before[rows], self.after[rows]]
         if limit <= 0:
             return ()
-        if limit < len(rows):
-            is_near = rank <= np.partition(rank, limit - 1)[limit - 1]
-            rows, rank = rows[is_near], rank[is_near]
-        pairs = self.joined.pairs(rows)
-        order = sorted(zip(rank.tolist(), pairs, rows.tolist(), strict=True))
-        return tuple(self._move(pair, row) for _, pair, row in order[:limit])
-
-    def _move(self, pair: Pair, row: int) -> Move:
-        old, new = (self.states[codes[row]] for codes in (self.before, self.after))
-        at = self.joined.row[row].tolist()
-        given, gives = (own.text("reason", of) for own, of in zip(self.sets, at, strict=True))
-        return Move(pair, old, new, self.queries.get(pair.query_id, ""), given, gives)
+        rows = self.joined.by_id(self.before != self.after)
+        ranks = np.array([[_rank(old, new) for new in self.states] for old in self.states])
+        rank = ranks[self.before[rows], self.after[rows]]
+        rows = rows[np.argsort(rank, kind="stable")][:limit]
+        pairs = list(self.joined.pairs(rows))
+        columns = (
+            *(
+                [self.states[at] for at in code[rows].tolist()]
+                for code in (self.before, self.after)
+            ),
+            [self.queries.get(pair.query_id, "") for pair in pairs],
+            *(own.reasons_of(self.joined.row[rows, side]) for side, own in enumerate(self.sets)),
+        )
+        return tuple(map(Move, pairs, *columns))
 
     def as_json(self) -> dict[str, Any]:
         """The matrix, the names of its rows and columns, and every pair that moved."""
+        names = Move._fields[1:]
         moved = [
-            {
-                **move.pair._asdict(),
-                **move._asdict(),
-                "before": str(move.before),
-                "after": str(move.after),
-            }
+            move.pair._asdict() | dict(zip(names, map(str, move[1:]), strict=True))
             for move in self.moved
         ]
-        for row in moved:
-            del row["pair"]
         states = list(map(str, self.states))
         return self.picked("pairs", states=states, table=self.table.astype(int), moved=moved)
 
@@ -158,21 +154,14 @@ class Transitions(Result):
             Column("doc_id", "document", align="left", widest=None),
             Column("before", before),
             Column("after", after),
+            Column("query", "query text", align="left", widest=None),
+            Column("reason_before", f"reason of {before}", align="left", widest=None),
+            Column("reason_after", f"reason of {after}", align="left", widest=None),
         ]
-        rows: list[list[Cell]] = [
-            [*move.pair, str(move.before), str(move.after)] for move in self.moved
-        ]
-        texts = {
-            "query": ("query text", [move.query for move in self.moved]),
-            "reason_before": (f"reason of {before}", [move.reason_before for move in self.moved]),
-            "reason_after": (f"reason of {after}", [move.reason_after for move in self.moved]),
-        }
-        for name, (title, values) in texts.items():
-            if any(values):
-                columns.append(Column(name, title, align="left", widest=None))
-                for row, value in zip(rows, values, strict=True):
-                    row.append(value)
-        return Table("moved", columns, rows)
+        rows = [[*move.pair, *map(str, move[1:])] for move in self.moved]
+        known = [at for at in range(len(columns)) if at < 4 or any(row[at] for row in rows)]
+        cells = [[row[at] for at in known] for row in rows]
+        return Table("moved", [columns[at] for at in known], cells)
 
     def listing(
         self,
@@ -309,6 +298,36 @@ class Distributions:
         return has
 
 
+@dataclass(frozen=True)
+class Reasons:
+    """Why each pair has its grade, as a file of judgements says, read when somebody asks for it.
+
+    `row`, `(n,)`, is the place of each pair's row among the file's rows, and `size` that of the
+    file when it was read.
+    """
+
+    path: Path
+    row: Places
+    size: int
+
+    def of(self, pairs: Places) -> list[str]:
+        """The reasons of some pairs, of a failure its detail; empty of -1.
+
+        `BadInput` where the file is not the one any more that was read.
+        """
+        if self.path.stat().st_size != self.size:
+            raise BadInput(f"{self.path}: changed since it was read; compare the sets again")
+        at = taken(self.row, pairs, NONE).tolist()
+        texts = dict.fromkeys(at, "")
+        lines = (line for line in numbered_bytes(self.path) if b"{" in line[1])  # none is blank
+        for row, (number, line) in enumerate(lines):
+            if row in texts:
+                values = row_of_line(self.path, number, line) or {}
+                what = "detail" if values.get("grade") is None else "reason"
+                texts[row] = str(values.get(what) or "")
+        return [texts[row] for row in at]
+
+
 @dataclass(frozen=True, eq=False)
 class JudgedSet:
     """What a set of judgements says of each pair, in columns over the pairs of `states`.
@@ -320,8 +339,9 @@ class JudgedSet:
     """
 
     states: PairColumns[State]
-    took: Integers | None = None
+    took: Places | None = None
     cost: Floats | None = None
+    reasons: Reasons | None = None
     more: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     asked: frozenset[str] = frozenset()
     served: frozenset[str] = frozenset()
@@ -335,11 +355,6 @@ class JudgedSet:
         distinct, code = grades.coded
         states = tuple(map(judged, distinct))
         return cls(grades.holding(code, states))
-
-    @classmethod
-    def empty(cls) -> JudgedSet:
-        """A set of judgements without a row."""
-        return cls(PairColumns.of({}), np.zeros((0, 3), dtype=np.int64), np.zeros(0))
 
     def __len__(self) -> int:
         return self.states.size
@@ -378,6 +393,10 @@ class JudgedSet:
         column = self.more.get(name, ())
         return str(column[row]) if column and row != NONE else ""
 
+    def reasons_of(self, rows: Places) -> list[str]:
+        """Why some of the pairs have their grades; empty where that is not known."""
+        return self.reasons.of(rows) if self.reasons and len(rows) else [""] * len(rows)
+
     def answer(self, row: int) -> int | str | None:
         """The grade of a pair, or the status of its failure; None where it stands in no row."""
         if row == NONE:
@@ -395,6 +414,7 @@ class JudgedSet:
             states=self.states.keep(mask),
             took=None if self.took is None else self.took[mask],
             cost=None if self.cost is None else self.cost[mask],
+            reasons=self.reasons and replace(self.reasons, row=self.reasons.row[mask]),
             more={name: list(compress(own, mask.tolist())) for name, own in self.more.items()},
         )
 
@@ -413,7 +433,7 @@ class JudgedSet:
         """What all of its pairs took; None where that is not known."""
         if self.took is None or self.cost is None:
             return None
-        cost = float(sum(self.cost.tolist()))
+        cost = float(sum(self.cost.data))
         replies, inside, outside = self.took.sum(axis=0).tolist()
         return Spent(replies, inside, outside, None if math.isnan(cost) else cost)
 
@@ -447,13 +467,20 @@ def sets_alike(
 
 def judged_in(path: Path, *more: str) -> JudgedSet:
     """What a file of judgements says of each pair; `more` is as of `set_of_rows`."""
-    return set_of_rows(read_judgements(path), *more)
+    size = path.stat().st_size if path.is_file() else None
+    read, row = _numbered_set(read_judgements(path), more)
+    return read if size is None else replace(read, reasons=Reasons(path, row, size))
 
 
-def set_of_rows(rows: Iterable[JudgementRow], *more: str) -> JudgedSet:
-    """What rows say of each pair, the last row of it where there are several.
+def set_of_rows(rows: Iterable[JudgementRow]) -> JudgedSet:
+    """What rows say of each pair, the last row of it where there are several."""
+    return _numbered_set(rows, ())[0]
 
-    `more` names what is kept beside: `reason`, `distribution`, `shown`.
+
+def _numbered_set(rows: Iterable[JudgementRow], more: Sequence[str]) -> tuple[JudgedSet, Places]:
+    """What rows say of each pair, and the place of each pair's row among all.
+
+    `more` names what is kept beside: `distribution`, `shown`.
     """
     states, codes, took, cost = dict[State, int](), array("i"), array("q"), array("d")
     columns: dict[str, list[Any]] = {name: [] for name in more}
@@ -473,22 +500,34 @@ def set_of_rows(rows: Iterable[JudgementRow], *more: str) -> JudgedSet:
             yield judged.outcome.pair
 
     every = Pairs.of(pairs())
-    _, first, number = np.unique(every.codes, return_index=True, return_inverse=True)
-    last = np.empty(len(first), dtype=np.int64)
-    last[number] = np.arange(len(number))  # of several rows of a pair the last one stays
-    order = last[np.lexsort((first, every.query[first]))]  # by query, as they first appear
-    edges = np.searchsorted(every.query[order], np.arange(len(every.queries) + 1))
-    code, document = np.array(codes, dtype=np.int32)[order], every.document[order]
-    return JudgedSet(
+    row = _last_rows(every)
+    edges = np.searchsorted(every.query[row], np.arange(len(every.queries) + 1))
+    code, document = np.array(codes, dtype=np.int32)[row], every.document[row]
+    judged_set = JudgedSet(
         PairColumns(every.queries, edges, every.documents, document, code, tuple(states)),
-        np.array(took, dtype=np.int64).reshape(-1, 3)[order],
-        np.array(cost, dtype=np.float64)[order],
-        {name: [column[row] for row in order.tolist()] for name, column in columns.items()},
-        frozenset(asked - {""}),
-        frozenset(served - {""}),
-        frozenset(prompts),
-        origins[0] if origins else None,
+        _narrow(np.array(took, dtype=np.int64)).reshape(-1, 3)[row],
+        np.array(cost, dtype=np.float64)[row],
+        more={name: [column[at] for at in row.tolist()] for name, column in columns.items()},
+        asked=frozenset(asked - {""}),
+        served=frozenset(served - {""}),
+        prompts=frozenset(prompts),
+        origin=origins[0] if origins else None,
     )
+    return judged_set, row
+
+
+def _narrow(values: Integers) -> Places:
+    """The same in half the memory, where 32 bits hold each."""
+    return values.astype(np.int32) if values.max(initial=0) < 2**31 else values
+
+
+def _last_rows(every: Pairs) -> Integers:
+    """The last row of each pair, by query, both in the order in which they first appear."""
+    order = np.argsort(every.codes, kind="stable")
+    codes = every.codes[order]
+    is_last = np.append(codes[1:] != codes[:-1], True)[: len(codes)]
+    first, last = order[np.roll(is_last, 1)], order[is_last]
+    return np.asarray(last[np.lexsort((first, every.query[first]))])
 
 
 def state_of(outcome: Outcome) -> State:
@@ -498,13 +537,7 @@ def state_of(outcome: Outcome) -> State:
     return judged(outcome.grade)
 
 
-def _reason(judged: Judged) -> str:
-    outcome = judged.outcome
-    return outcome.detail if isinstance(outcome, Failure) else outcome.reason or ""
-
-
 _MORE: Mapping[str, Callable[[Judged], Any]] = {
-    "reason": _reason,
     "distribution": lambda judged: getattr(judged.outcome, "distribution", None),
     "shown": shown_to,
 }

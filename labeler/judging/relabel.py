@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from array import array
+from collections.abc import Iterable, Iterator, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple, cast
 from labeler.collection.card import Parent, parent_of
 from labeler.collection.judgements import Origin, origin_of, read_judgements
 from labeler.collection.layout import AnyCollection, Collection, open_collection
-from labeler.collection.stale import stale_pairs
+from labeler.collection.pool import Pairs
 from labeler.data import Failure, Judged, Judgement, Outcome, Pair
 from labeler.errors import LabelerError, Misuse
 from labeler.judging.assessor import Assessor, Texts, as_shown
@@ -27,7 +28,7 @@ from labeler.judging.changes import (
     texts_of_queries,
 )
 from labeler.judging.job import Job, JudgeResult, check_free, judged_pairs, texts_of
-from labeler.judging.judge import JudgeOptions, JudgingPlan, PairsOf, judge_set, judged_after_pilot
+from labeler.judging.judge import JudgeOptions, JudgingPlan, judge_set, judged_after_pilot
 from labeler.judging.methods.inquiries import Inquiries
 from labeler.judging.methods.inquiry import ReadAtMost, in_chunks
 from labeler.judging.part import DerivedPairs, PartOfSet, derived_pairs
@@ -91,7 +92,11 @@ def arelabel(
     opened, control = open_collection(collection), control or Control()
     part = only if isinstance(only, PartOfSet) else PartOfSet(only)
     asked = asked_again(opened, source, given(JudgeOptions, options, settings))
-    judging = judge_set(opened, _same_pairs(source, part, control), asked, control)
+
+    def same_pairs(collection: Collection, texts: Texts) -> DerivedPairs:
+        return derived_pairs(collection, source, part, texts, control.note)
+
+    judging = judge_set(opened, same_pairs, asked, control)
 
     async def begin() -> RelabelResult:
         return _result(opened, source, await judging)
@@ -105,18 +110,11 @@ relabel = sync(arelabel)
 def _result(collection: Collection, source: str, judging: JudgeResult) -> RelabelResult:
     """The new judgements with what moved, each set read once."""
     names = source, judging.name
-    before, after = (read_set(collection, name, "reason") for name in names)
+    before, after = (read_set(collection, name) for name in names)
     parents = parent_of(collection, source), parent_of(collection, judging.name)
     sets = sets_alike(parents, (before, after))
     changes = changes_of(*sets, texts_of_queries(collection))
     return RelabelResult(judging, changes, sets)
-
-
-def _same_pairs(source: str, part: PartOfSet, control: Control) -> PairsOf:
-    def pairs_of(collection: Collection, texts: Texts) -> DerivedPairs:
-        return derived_pairs(collection, source, part, texts, control.note)
-
-    return pairs_of
 
 
 def asked_again(collection: Collection, source: str, options: JudgeOptions) -> JudgeOptions:
@@ -186,33 +184,47 @@ class Contradiction(NamedTuple):
 
 
 def contradicted(
-    rows: Callable[[], Iterable[GradedLine]], texts: Texts, assessor: Assessor
+    rows: Iterable[GradedLine], texts: Texts, assessor: Assessor
 ) -> tuple[list[Contradiction], int]:
     """The grades that stored replies do not give, and how many they do.
 
-    The lines are gone through more than once. Nothing is said of one without a grade, nor of a pair
-    to whose requests no reply is stored.
+    Nothing is said of a line without a grade, nor of a pair to whose requests no reply is stored.
     """
-    inquiries, seen = Inquiries((row.pair for row in rows()), texts, assessor), ReadAtMost()
-    recalled = chain.from_iterable(map(inquiries.recalled, in_chunks(inquiries.pairs)))
-    wrong, proven = list[Contradiction](), 0
-    for (line, pair, grade), (_, judged) in zip(rows(), recalled, strict=True):
-        if grade is None or not isinstance(judged, Judged):
-            continue
-        seen.note_pair(judged, *texts.of(pair))
-        if isinstance(judged.outcome, Judgement) and judged.outcome.grade == grade:
-            proven += 1
-        else:
-            wrong.append(Contradiction(line, pair, grade, judged.outcome))
-    if wrong and seen.is_cut and assessor.context is None:
-        return contradicted(rows, texts, replace(assessor, context=seen.tokens))
-    return wrong, proven
+    lines, grades = array("q"), list[int | None]()
+
+    def pairs() -> Iterator[Pair]:
+        for line, pair, grade in rows:
+            lines.append(line)
+            grades.append(grade)
+            yield pair
+
+    every = Pairs.of(pairs())
+    while True:
+        inquiries, seen = Inquiries(every, texts, assessor), ReadAtMost()
+        recalled = chain.from_iterable(map(inquiries.recalled, in_chunks(inquiries.pairs)))
+        wrong, proven = list[Contradiction](), 0
+        for line, grade, (pair, judged) in zip(lines, grades, recalled, strict=True):
+            if grade is None or not isinstance(judged, Judged):
+                continue
+            seen.note_pair(judged, *texts.of(pair))
+            if isinstance(judged.outcome, Judgement) and judged.outcome.grade == grade:
+                proven += 1
+            else:
+                wrong.append(Contradiction(line, pair, grade, judged.outcome))
+        if not wrong or not seen.is_cut or assessor.context is not None:
+            return wrong, proven
+        assessor = replace(assessor, context=seen.tokens)
 
 
-async def unproven(collection: Collection, name: str) -> tuple[list[Contradiction], int]:
-    """The same of a set of judgements; none where its prompt or its texts are others now."""
+async def unproven(
+    collection: Collection, name: str, stale: Set[Pair]
+) -> tuple[list[Contradiction], int]:
+    """The same of a set of judgements; none where its prompt is another now.
+
+    Nothing is said of `stale` pairs, whose texts are others now.
+    """
     path, texts = collection.judgements(name), texts_of(collection)
-    made_by, stale = origin_of(path), stale_pairs(collection, name)
+    made_by = origin_of(path)
     if made_by is None or made_by.is_panel or not collection.store.exists():
         return [], 0
 
@@ -226,7 +238,7 @@ async def unproven(collection: Collection, name: str) -> tuple[list[Contradictio
     with open_store(collection.store, reading=True) as store, suppress(Misuse):
         model = only_remembered(made_by.model, store)
         assessor = await same_assessor(made_by, model, None, texts, secret_of(store))
-        return contradicted(rows, texts, as_shown(assessor, collection, name, texts))
+        return contradicted(rows(), texts, as_shown(assessor, collection, name, texts))
     return [], 0
 
 

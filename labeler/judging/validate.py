@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -169,7 +169,8 @@ class _Validator:
         self.dropped = Pairs.of(())
         self.grades = dict[str, _PairGrades]()
         self.stale = self.proven = 0
-        self._by_kind = dict[tuple[Path, str], list[Problem]]()
+        self._counts = Counter[tuple[Path, str, Level]]()
+        self._named = defaultdict[tuple[Path, str, Level], list[Problem]](list)
 
     def steps(self) -> Iterator[tuple[str, Callable[[Path], None], Path]]:
         """The files to check, those first whose ids the others name."""
@@ -191,15 +192,9 @@ class _Validator:
 
     def add(self, path: Path, line: int, kind: str, text: str, level: Level = "error") -> None:
         """Note a problem; `kind` says in words what those of its kind have in common."""
-        listed = self._by_kind.setdefault((path, kind), [])
-        if len(listed) < _NAMED:
-            listed.append(Problem(level, str(path), line or None, text))
-        else:
-            rest = (
-                listed[_NAMED] if len(listed) > _NAMED else Problem(level, str(path), None, "", 0)
-            )
-            count = rest.count + 1
-            listed[_NAMED:] = [replace(rest, problem=f"… and {count:,} more: {kind}", count=count)]
+        self._counts[path, kind, level] += 1
+        if self._counts[path, kind, level] <= _NAMED:
+            self._named[path, kind, level].append(Problem(level, str(path), line or None, text))
 
     def warn(self, path: Path, line: int, kind: str, text: str) -> None:
         """Note what a person should look at."""
@@ -213,7 +208,10 @@ class _Validator:
 
     def listed(self) -> Iterator[Problem]:
         """The problems by file and kind, in the order in which the first of each came."""
-        return (problem for listed in self._by_kind.values() for problem in listed)
+        for (path, kind, level), named in self._named.items():
+            yield from named
+            if more := self._counts[path, kind, level] - len(named):
+                yield Problem(level, str(path), None, f"… and {more:,} more: {kind}", more)
 
     def _good_rows(self, path: Path, of: Callable[[Row], Record]) -> Iterator[tuple[int, Record]]:
         """What the rows of a file are, with their lines; others are noted."""
@@ -223,14 +221,13 @@ class _Validator:
             except BadInput as error:
                 self.add_text(path, str(error))
 
-    def _ids(self, path: Path, number: int, pair: Pair, advice: str = "") -> None:
-        """Both ids of a pair are in the collection."""
+    def _ids(
+        self, path: Path, number: int, pair: Pair, advice: str = "", of_query: Level = "error"
+    ) -> None:
+        """Both ids of a pair are in the collection; `of_query` is the level of the query's."""
         if pair.query_id not in self.queries:
             text = f"the query {pair.query_id!r:.100} is not in the collection{advice}"
-            self.add(path, number, "queries that are not in the collection", text)
-        self._document(path, number, pair, advice)
-
-    def _document(self, path: Path, number: int, pair: Pair, advice: str = "") -> None:
+            self.add(path, number, "queries that are not in the collection", text, of_query)
         if pair.doc_id not in self.documents:
             text = f"the document {pair.doc_id!r:.100} is not in the corpus{advice}"
             self.add(path, number, "documents that are not in the corpus", text)
@@ -302,7 +299,7 @@ class _Validator:
         beyond = 0
         for number, row in enumerate(read_judgements(path), start=1):
             outcome = row.judged.outcome
-            is_dropped = outcome.pair in self.dropped
+            is_dropped = len(self.dropped) > 0 and outcome.pair in self.dropped
             if not is_dropped:
                 self._ids(path, number, outcome.pair)
             grade = outcome.grade if isinstance(outcome, Judgement) and not is_dropped else None
@@ -314,7 +311,8 @@ class _Validator:
                 self.add(path, number, "rows of another origin", text)
             origins += [row.origin] if row.origin not in origins[:1] else []
         self.grades[path.stem] = grades
-        wrong, proven = run_to_end(lambda _stop: unproven(self.collection, path.stem))
+        stale = stale_pairs(self.collection, path.stem)
+        wrong, proven = run_to_end(lambda _stop: unproven(self.collection, path.stem, stale))
         for each in wrong:
             self.add(path, each.line, "grades that no reply gave", str(each))
         self.proven += proven
@@ -322,11 +320,13 @@ class _Validator:
             rows = count_of(beyond, "row is of a pair", "rows are of pairs")
             text = f"{rows} that {_LEFT}; no score counts them"
             self.warn(path, 0, "rows of pairs that left the pool", text)
-        if stale := len(stale_pairs(self.collection, path.stem)):
-            text = f"{count_of(stale, 'grade is', 'grades are')} of texts that have changed since"
+        if stale:
+            text = (
+                f"{count_of(len(stale), 'grade is', 'grades are')} of texts that have changed since"
+            )
             next_ = f"next: labeler judge {self.collection.folder}"
             self.warn(path, 0, "grades of changed texts", f"{text}; {next_}")
-            self.stale += stale
+            self.stale += len(stale)
 
     def _qrels(self, path: Path) -> None:
         """Ids are in the collection, pairs stand once, and grades are those of the judgements."""
@@ -336,7 +336,7 @@ class _Validator:
             return  # no pair of the set has a grade
         for number, columns in trec_rows(path, _QRELS):
             pair, grade = _pair_of(columns), grade_of(path, number, columns[3])
-            if pair in self.dropped:
+            if len(self.dropped) and pair in self.dropped:
                 text = f"{' '.join(pair)} {_LEFT}, and counts in scores"
                 self.add(path, number, "grades of pairs that left the pool", text)
                 continue
@@ -358,11 +358,7 @@ class _Validator:
     def _run(self, path: Path) -> None:
         """The documents and the queries of a run are in the collection."""
         for number, columns in trec_rows(path, _RUN):
-            pair = _pair_of(columns)
-            if pair.query_id not in self.queries:
-                text = f"the query {pair.query_id!r:.100} is not in the collection"
-                self.warn(path, number, "queries that are not in the collection", text)
-            self._document(path, number, pair)
+            self._ids(path, number, _pair_of(columns), of_query="warning")
 
     def _journal(self, path: Path) -> None:
         """Each line is an answer."""

@@ -17,7 +17,7 @@ from labeler.collection.judgements import Origin, read_judgements
 from labeler.collection.layout import AnyCollection, Collection, check_name, open_collection
 from labeler.data import Judged, Pair
 from labeler.errors import Misuse, about
-from labeler.judging.changes import JudgedSet, state_of
+from labeler.judging.changes import set_of_rows, state_of
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions, JudgingPlan, judge_set
 from labeler.lab.members import (
@@ -317,7 +317,7 @@ async def _judged(
 ) -> tuple[Member, int]:
     """What the strong assessor says of pairs, and the calls that took; what stops it is raised."""
     if not pairs:
-        return Member(name, JudgedSet.empty()), 0
+        return Member(name, set_of_rows([])), 0
     result = await judging(pairs)
     if result.stopped:
         raise result.stopped

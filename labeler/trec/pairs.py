@@ -7,10 +7,12 @@ document is one number, its id stands once, and the values are one array. Read l
 
 from __future__ import annotations
 
+from array import array
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import chain, count, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
@@ -198,7 +200,7 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
         """The ids of queries that have a pair, in their order, and each pair's place among them."""
         used, query = np.unique(self.query, return_inverse=True)
         names = [self.queries[at] for at in used.tolist()]
-        return tuple(sorted(names)), _ranks(names)[query].astype(np.int64)
+        return tuple(sorted(names)), id_ranks(names)[query].astype(np.int64)
 
     def rows_in(self, other: PairColumns[Any]) -> Small:
         """Where each of these pairs stands in another set, `(n,)`; -1 where it does not."""
@@ -257,6 +259,23 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
         return pa.table(columns).__arrow_c_stream__(requested_schema)
 
 
+class Codes:
+    """Values that come one by one, numbered as they first appear: `place` is the number of each."""
+
+    def __init__(self) -> None:
+        self.place: dict[Any, int] = defaultdict(count().__next__)
+        self._codes = array("i")
+
+    def add(self, value: Any) -> None:
+        """Number one more value."""
+        self._codes.append(self.place[value])
+
+    @property
+    def code(self) -> Small:
+        """The number of each value, `(n,)`."""
+        return np.array(self._codes, dtype=np.int32)
+
+
 def factorised(values: Iterable[Any]) -> tuple[list[Any], Small]:
     """Distinct values in the order in which they first appear, and the place of each of all."""
     every = list(values)
@@ -290,7 +309,10 @@ class Joined:
     def by_id(self, mask: Flags) -> Integers:
         """The rows of a mask, in the order of their queries' ids and then of their documents'."""
         rows = np.flatnonzero(mask)
-        keys = _ranks(self.documents)[self.document[rows]], _ranks(self.queries)[self.query[rows]]
+        keys = (
+            id_ranks(self.documents)[self.document[rows]],
+            id_ranks(self.queries)[self.query[rows]],
+        )
         return np.asarray(rows[np.lexsort(keys)])
 
     def columns(self, rows: Places) -> PairColumns[int]:
@@ -308,7 +330,7 @@ class Joined:
         return taken(values, self.row[:, column], missing)
 
 
-def _ranks(ids: Sequence[str]) -> Small:
+def id_ranks(ids: Sequence[str]) -> Small:
     """The place of each id among all in their order."""
     ranks = np.empty(len(ids), dtype=np.int32)
     ranks[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids))

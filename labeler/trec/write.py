@@ -1,21 +1,17 @@
 """Qrels and runs written whole or not at all: a file is read back before it takes its place.
 
-Three shapes come in: dicts, rows that are too many for the memory, and parts of files that are
-handled some queries at a time. One way goes out: lines, written, read back, renamed.
+Three shapes come in: dicts, rows one by one, and parts of files that are handled some queries at a
+time. One way goes out: lines, written, read back, renamed.
 """
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
-from heapq import merge
-from itertools import islice, pairwise, starmap
+from itertools import pairwise, starmap
 from math import isfinite
-from operator import index
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TypeVar
 
 import numpy as np
 
@@ -26,16 +22,14 @@ from labeler.files.atomic import replacing_bytes
 from labeler.files.read import byte_blocks
 from labeler.messages import Advance, counted
 from labeler.trec.columns import split
-from labeler.trec.pairs import PairColumns
+from labeler.trec.pairs import Codes, PairColumns, id_ranks
 from labeler.trec.rows import LARGEST_GRADE, QRELS_COLUMNS, RUN_COLUMNS, shown
 from labeler.trec.runs import ranking
 
-Item = TypeVar("Item")
-
-ROWS_OF_A_PART = 25_000
-"""Of qrels that are sorted a part at a time."""
-
 _BLOCK = 1 << 22
+_LINES = 25_000
+"""So many lines are made at a time."""
+
 _QRELS_LINE = b"%b 0 %b %d\n"
 _RUN_LINE = b"%b Q0 %b %d %a %b\n"
 
@@ -106,18 +100,24 @@ def write_qrels(path: Path, qrels: Qrels) -> None:
 
 
 def write_sorted_qrels(path: Path, grades: Iterable[tuple[str, str, int]]) -> None:
-    """Write `(query, document, grade)` sorted by query and document, however many they are.
+    """Write `(query, document, grade)` sorted by query and document.
 
-    No pair may stand there twice.
+    No pair may stand there twice. Twelve bytes of each are held, and the distinct ids.
     """
-    with TemporaryDirectory(prefix="labeler-qrels-") as folder:
-        parts: list[Path] = []
-        for number, rows in enumerate(_in_tuples(grades, ROWS_OF_A_PART)):
-            block = b"".join([_qrels_line(path, *row) for row in sorted(rows)])
-            _refuse_irregular(path, block, QRELS_COLUMNS, len(rows))
-            parts.append(Path(folder) / str(number))
-            parts[-1].write_bytes(block)
-        _write(path, QRELS_COLUMNS, _in_tuples(_merged(parts), ROWS_OF_A_PART))
+    query, document, value = Codes(), Codes(), array("i")
+    for query_id, doc_id, grade in grades:
+        if abs(grade) > LARGEST_GRADE:
+            problem = f"{query_id} {doc_id}: expected an integer grade, found {grade}"
+            raise BadInput(f"{path}: {problem}")
+        query.add(query_id)
+        document.add(doc_id)
+        value.append(grade)
+    ids = tuple(document.place)
+    rank = id_ranks(tuple(query.place))[query.code]
+    order = np.lexsort((id_ranks(ids)[document.code], rank))
+    edges = np.append(0, np.cumsum(np.bincount(rank, minlength=len(query.place))))
+    columns = document.code[order], np.array(value, dtype=np.int32)[order]
+    write_columns(path, PairColumns(tuple(sorted(query.place)), edges, ids, *columns))
 
 
 def write_graded(path: Path, parts: Iterable[GradedPart]) -> int:
@@ -136,31 +136,11 @@ def write_columns(path: Path, qrels: PairColumns[int]) -> int:
     names = [query_id.encode() for query_id in qrels.queries]
 
     def part(first: int) -> GradedPart:
-        rows = slice(first, first + ROWS_OF_A_PART)
+        rows = slice(first, first + _LINES)
         ids = [qrels.documents[at].encode() for at in qrels.document[rows].tolist()]
         return GradedPart(names, qrels.query[rows], ids, qrels.value[rows])
 
-    return write_graded(path, map(part, range(0, qrels.size, ROWS_OF_A_PART)))
-
-
-def _qrels_line(path: Path, query_id: str, doc_id: str, grade: int) -> bytes:
-    if abs(grade) > LARGEST_GRADE:
-        raise BadInput(f"{path}: {query_id} {doc_id}: expected an integer grade, found {grade}")
-    return _QRELS_LINE % (query_id.encode(), doc_id.encode(), index(grade))
-
-
-def _merged(parts: Sequence[Path]) -> Iterator[bytes]:
-    """The lines of sorted parts, in the order of their queries and documents."""
-    with ExitStack() as stack:
-        files = [stack.enter_context(part.open("rb")) for part in parts]
-        yield from merge(*files, key=lambda line: line.split(b" ")[:3:2])
-
-
-def _in_tuples(items: Iterable[Item], size: int) -> Iterator[tuple[Item, ...]]:
-    """`size` items at a time."""
-    source = iter(items)
-    while some := tuple(islice(source, size)):
-        yield some
+    return write_graded(path, map(part, range(0, qrels.size, _LINES)))
 
 
 def _tag(tag: str) -> bytes:

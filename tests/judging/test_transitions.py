@@ -9,7 +9,7 @@ import pytest
 from labeler.cli import execute
 from labeler.collection.layout import Collection
 from labeler.data import Pair
-from labeler.judging.changes import JudgedSet, State, changes_of, judged
+from labeler.judging.changes import JudgedSet, State, changes_of, judged, judged_in
 from labeler.judging.judge import judge
 from labeler.report.render import render
 from labeler.testing import fake_model, small_collection
@@ -21,9 +21,16 @@ BEFORE = {Pair("q", "a"): judged(2), Pair("q", "b"): judged(0), Pair("q", "c"): 
 AFTER = {Pair("q", "a"): judged(0), Pair("q", "b"): judged(0), Pair("q", "c"): judged(2)}
 
 
-def set_of(states: dict[Pair, State], reason: str = "") -> JudgedSet:
-    """What a set says of some pairs of one query, with a reason of the first of them."""
-    return JudgedSet(PairColumns.of_pairs(states), more={"reason": [reason, "", ""]})
+def set_of(states: dict[Pair, State]) -> JudgedSet:
+    """What a set says of some pairs of one query."""
+    return JudgedSet(PairColumns.of_pairs(states))
+
+
+def set_in(path: Path, grade: int, reason: str) -> JudgedSet:
+    """What a file says of one pair."""
+    row = {"query_id": "q", "doc_id": "a", "grade": grade, "status": "judged", "reason": reason}
+    path.write_text("\n" + json.dumps(row) + "\n", encoding="utf-8")
+    return judged_in(path)
 
 
 CHANGES = changes_of(set_of(BEFORE), set_of(AFTER))
@@ -52,10 +59,12 @@ def test_a_notebook_gets_a_frame_of_the_pairs_that_moved_and_a_table() -> None:
     assert repr(CHANGES) == "Transitions(2 of 3 moved)"
 
 
-def test_a_pair_that_moved_is_listed_with_its_query_and_both_reasons_within_the_width() -> None:
+def test_a_pair_that_moved_is_listed_with_its_query_and_both_reasons_within_the_width(
+    tmp_path: Path,
+) -> None:
     query = "where do cats\x1b[31m sleep"
-    one = [{Pair("q", "a"): states[Pair("q", "a")]} for states in (BEFORE, AFTER)]
-    sets = set_of(one[0], "it says so"), set_of(one[1], "dogs " * 20)
+    old, new = tmp_path / "old.jsonl", tmp_path / "new.jsonl"
+    sets = set_in(old, 2, "it says so"), set_in(new, 0, "dogs " * 20)
     changes = changes_of(*sets, {"q": query})
     assert changes.listing("old", "new", width=60).splitlines() == [
         "q a  2 -> 0",

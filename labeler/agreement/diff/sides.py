@@ -153,7 +153,7 @@ def _of_collection(sources: Sequence[Any]) -> Sides:
         raise Misuse(f"{sources[0]} is a file: expected two qrels, and people's named as such")
     opened = open_collection(sources[0])
     before, after = map(str, sources[1:])
-    sets = read_set(opened, before, "reason"), read_set(opened, after, "reason")
+    sets = read_set(opened, before), read_set(opened, after)
     return sides_of_sets(opened, (before, after), sets)
 
 
@@ -201,7 +201,7 @@ def _named(source: Any, name: str) -> tuple[str, JudgedSet]:
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         if path.name.endswith(JUDGEMENTS):
-            return path.name.partition(".jsonl")[0], judged_in(path, "reason")
+            return path.name.partition(".jsonl")[0], judged_in(path)
         short = path.name.removesuffix(".gz")
         return short.rpartition(".")[0] or short, _judged_set(assessor_of(source, str(path)))
     return name, _judged_set(assessor_of(source, name))

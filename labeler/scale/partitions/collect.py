@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import AnyCollection, Collection, open_collection
-from labeler.data import Judged, Pair
+from labeler.data import Judged, Outcome, Pair
 from labeler.errors import BadInput, Incomplete
 from labeler.judging.assessor import Assessor
 from labeler.judging.job import Job, JudgeResult, job_of, pool_of, texts_of, write_set
@@ -22,6 +23,7 @@ from labeler.report.result import Merged, Result
 from labeler.scale.partitions.folder import (
     PartitionedJob,
     PartitionFolder,
+    PartitionPairs,
     read_pairs,
     read_positions,
 )
@@ -90,10 +92,7 @@ async def acollect(
     if not done and not opened.judgements(job.name).exists():
         raise Incomplete(f"{parts.path}: no partition is judged yet")
     assessor = _assessor(parts, job)
-    for number in range(len(job.partitions)):
-        if number not in unfinished:
-            _check_given(parts, job, number, assessor)
-    judging = _judged(set_of_pairs, parts, job, unfinished)
+    judging = _judged(set_of_pairs, _Partitions(parts, job, assessor), unfinished)
     tally = await write_set(set_of_pairs, assessor, judging, control.stop, control.note)
     result = JudgeResult(set_of_pairs, tally, Spending(), True)
     return CollectedPartitions(result, done, len(job.partitions), replies)
@@ -139,51 +138,51 @@ def _assessor(folder: PartitionFolder, job: PartitionedJob) -> Assessor:
     return replace(assessor, examples=examples_of(job, prompt))
 
 
-def _check_given(
-    folder: PartitionFolder, job: PartitionedJob, number: int, assessor: Assessor
-) -> None:
-    """`BadInput` where the grades of a partition are not those that its replies give."""
-    path, pairs = folder.judged(number), read_pairs(folder.pairs(number), job.partitions[number])
+class _Partitions(NamedTuple):
+    """The partitions of a folder, and the assessor that judged them."""
 
-    def rows() -> Iterator[GradedLine]:
-        for line, row in enumerate(read_judgements(path), start=1):
-            outcome = row.judged.outcome
-            yield GradedLine(line, outcome.pair, getattr(outcome, "grade", None))
+    folder: PartitionFolder
+    job: PartitionedJob
+    assessor: Assessor
 
-    with open_store(folder.store(job, number), reading=True) as store:
-        model = only_remembered(job.model_id, store)
-        asked = replace(assessor, model=model, lists=pairs.lists)
-        wrong, proven = contradicted(rows, pairs.texts, asked)
-    graded = sum(row.grade is not None for row in rows())
-    if proven < graded:
-        where = f"{path}:{wrong[0].line}" if wrong else path
-        problem = str(wrong[0]) if wrong else f"{graded - proven:,} grades have no reply"
-        raise BadInput(f"{where}: {problem}; remove the file, and have it judged again")
+    def rows(self, number: int) -> dict[int, Judged]:
+        """The judgements of a partition that is done, by the positions of their pairs."""
+        pairs = read_pairs(self.folder.pairs(number), self.job.partitions[number])
+        rows = [row.judged for row in read_judgements(self.folder.judged(number))]
+        self._check_given(number, pairs, [judged.outcome for judged in rows])
+        positions = dict(zip(pairs.pairs, pairs.positions, strict=True))
+        return {positions[judged.outcome.pair]: judged for judged in rows}
+
+    def _check_given(self, number: int, pairs: PartitionPairs, outcomes: list[Outcome]) -> None:
+        """`BadInput` where the grades of a partition are not those that its replies give."""
+        path = self.folder.judged(number)
+        lines = [
+            GradedLine(line, outcome.pair, getattr(outcome, "grade", None))
+            for line, outcome in enumerate(outcomes, start=1)
+        ]
+        with open_store(self.folder.store(self.job, number), reading=True) as store:
+            model = only_remembered(self.job.model_id, store)
+            asked = replace(self.assessor, model=model, lists=pairs.lists)
+            wrong, proven = contradicted(lines, pairs.texts, asked)
+        graded = sum(line.grade is not None for line in lines)
+        if proven < graded:
+            where = f"{path}:{wrong[0].line}" if wrong else path
+            problem = str(wrong[0]) if wrong else f"{graded - proven:,} grades have no reply"
+            raise BadInput(f"{where}: {problem}; remove the file, and have it judged again")
 
 
 async def _judged(
-    set_of_pairs: Job,
-    folder: PartitionFolder,
-    job: PartitionedJob,
-    unfinished: frozenset[int],
+    set_of_pairs: Job, parts: _Partitions, unfinished: frozenset[int]
 ) -> AsyncIterator[Judged]:
     """The judgements of all partitions, in the order of the set's pairs; none is asked for now."""
     waiting: dict[int, Judged] = {}
-    earlier = _earlier(set_of_pairs, folder, unfinished)
-    ends = [partition.start for partition in job.partitions[1:]]
+    earlier = _earlier(set_of_pairs, parts.folder, unfinished)
+    ends = [partition.start for partition in parts.job.partitions[1:]]
     for number, end in enumerate([*ends, set_of_pairs.total + 1]):
         is_done = number not in unfinished
-        rows = _rows(folder, number) if is_done else earlier.pop(number, {})
-        waiting.update(rows)
+        waiting.update(parts.rows(number) if is_done else earlier.pop(number, {}))
         for position in sorted(position for position in waiting if position < end):
             yield replace(waiting.pop(position), remembered=True)
-
-
-def _rows(folder: PartitionFolder, number: int) -> dict[int, Judged]:
-    """The judgements of a partition by the positions of their pairs."""
-    positions = read_positions(folder.pairs(number))
-    rows = (row.judged for row in read_judgements(folder.judged(number)))
-    return {positions[judged.outcome.pair]: judged for judged in rows}
 
 
 def _earlier(
