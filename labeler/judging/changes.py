@@ -159,9 +159,9 @@ class Transitions(Result):
             Column("reason_after", f"reason of {after}", align="left", widest=None),
         ]
         rows = [[*move.pair, *map(str, move[1:])] for move in self.moved]
-        known = [at for at in range(len(columns)) if at < 4 or any(row[at] for row in rows)]
-        cells = [[row[at] for at in known] for row in rows]
-        return Table("moved", [columns[at] for at in known], cells)
+        filled = [at for at in range(len(columns)) if at < 4 or any(row[at] for row in rows)]
+        cells = [[row[at] for at in filled] for row in rows]
+        return Table("moved", [columns[at] for at in filled], cells)
 
     def listing(
         self,
