@@ -66,7 +66,7 @@ LONGEST_REST = 2.0
 SPARE_FILES = 32
 """File descriptors left for all else: the store, logs, whatever a library opens."""
 
-MANY_ANSWERS = 100.0
+MANY_ANSWERS = 50.0
 """Answers a second, up to which opening a plain connection for each costs little."""
 
 FEWEST_ANSWERS, RATE_ANSWERS = 32, 256
