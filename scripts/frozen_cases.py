@@ -1346,6 +1346,7 @@ LIFE: dict[str, Case] = {
         build docs -o out --model similarity --queries-file mine.tsv --depth 2 --as s --quiet
         retrieve out --as own --engine bm25 --depth 5
         retrieve out --as near --engine dense --depth 5
+        retrieve coll --as grep --command 'grep -he {query} -e q1 near.trec'
         retrieve coll --as url --url-template http://127.0.0.1:9/?q={query} --tries 1
         evaluate out --qrels s
     """,

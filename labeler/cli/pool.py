@@ -30,6 +30,7 @@ from labeler.pools.expand import EXPANDING, ExpandedJudging, Expansion, aexpand_
 from labeler.pools.pool import PoolOptions, PoolResult, plan_pool, pool
 from labeler.runs.engines.answers import SYSTEM
 from labeler.runs.engines.http_search import HttpEngine
+from labeler.runs.engines.program import ProgramEngine
 from labeler.runs.retrieve_run import (
     BuiltIn,
     RetrieveOptions,
@@ -135,6 +136,7 @@ def retrieve(
     *,
     name: str = option(REQUIRED, "The run's name.", flags="--as", panel=OUTPUT),
     server: HttpEngine,
+    program: ProgramEngine,
     options: RetrieveOptions,
     engine: str = option(
         "", "In place of a system of yours: bm25 or dense.", metavar="NAME", panel=SYSTEM
@@ -150,8 +152,8 @@ def retrieve(
     to = output.made_from(open_collection(folder).folder)
     options = replace(options, force=output.force)
     if engine:
-        if server.url_template:
-            problem = "two systems are described; leave this out, or --url-template"
+        if server.url_template or program.command:
+            problem = "two systems are described; leave this out, or --url-template, --command"
             raise Misuse(problem, parameter="engine")
         built_in = BuiltIn(engine, encoding)
         if dry_run:
@@ -161,12 +163,18 @@ def retrieve(
     else:
         if dry_run:
             raise Misuse("only what a built-in engine would take can be told", parameter="dry_run")
-        if not server.url_template:
-            raise Misuse("name one system: --url-template for an endpoint, or --engine")
-        result = retrieve_run(folder, server, name, options, control_of())
+        result = retrieve_run(folder, _described(server, program), name, options, control_of())
     show_outcome(result, lambda done: _show_retrieved(done, folder), output, to)
     if result.failures:
         raise Incomplete(_failed(result))
+
+
+def _described(server: HttpEngine, program: ProgramEngine) -> HttpEngine | ProgramEngine:
+    """The system that was described."""
+    if bool(server.url_template) == bool(program.command):
+        problem = "name one system: --url-template for an endpoint, or --command for a program"
+        raise Misuse(problem)
+    return program if program.command else server
 
 
 def _show_retrieved(result: RetrieveResult, folder: Path) -> None:

@@ -5,19 +5,35 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from labeler.errors import BadInput, CallFailed, LabelerError, ProviderError, Retryable
 from labeler.messages import Advance
 from labeler.options import AT_ONCE, COUNT, SECONDS_OF_A_CALL, Options, option
 from labeler.runs.engines.answers import Hit, Search
-from labeler.runs.engines.http_search import HttpEngine
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
 
 HOPELESS = 10
 """So many queries failing in a row end the work: the system is down, not slow."""
+
+
+class SearchEngine(Protocol):
+    """A search system that can be opened, and then asked."""
+
+    def check(self) -> None:
+        """Raise where it cannot be asked as it is described."""
+
+    def tag(self) -> str:
+        """The last column of its run, where none is given."""
+
+    def shown(self) -> str:
+        """Its address or program, without what may be secret."""
+
+    def open(self, seconds: float) -> AbstractAsyncContextManager[Search]:
+        """The function that asks it, while a block runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +83,7 @@ def retried_search(search: Search, tries: int) -> Search:
 
 
 async def ask_all(
-    engine: HttpEngine,
+    engine: SearchEngine,
     texts: Mapping[str, str],
     depth: int,
     asking: AskingLimits,

@@ -33,10 +33,10 @@ from labeler.runs.asking import (
     Asked,
     AskingLimits,
     Observers,
+    SearchEngine,
     ask_all,
 )
 from labeler.runs.engines.answers import ANSWER, Hit
-from labeler.runs.engines.http_search import HttpEngine
 from labeler.runs.retrieve import BUILT_IN, ENGINES, Engine, engines_with, tag_of
 from labeler.text.terms import DENSE_EXTRA, Encoder
 from labeler.trec.write import write_run
@@ -95,7 +95,7 @@ class RetrieveResult(Result):
 
 def retrieve_run(
     collection: AnyCollection,
-    engine: HttpEngine,
+    engine: SearchEngine,
     name: str,
     options: RetrieveOptions | None = None,
     control: Control | None = None,
@@ -105,12 +105,13 @@ def retrieve_run(
     Queries that failed are counted and named, and the run lacks them. Raises `BadInput` where the
     system returns a document that the corpus lacks, or finds nothing for any query.
 
-    >>> from labeler.runs.engines.http_search import HttpEngine
-    >>> from labeler.testing import FakeServer, small_collection
-    >>> from labeler.testing.fake_server import Answer
-    >>> with FakeServer(lambda _call: Answer([{"id": "cats", "score": 2.5}])) as server:
-    ...     engine = HttpEngine(f"{server.base_url}/search?q={{query}}")
-    ...     retrieve_run(small_collection(), engine, "mine").answered
+    >>> import json, shlex, sys
+    >>> from labeler.runs.engines.program import ProgramEngine
+    >>> from labeler.testing import small_collection
+    >>> hits = json.dumps([{"id": "cats", "score": 2.5}])
+    >>> words = [sys.executable, "-c", f"print({hits!r})", "{query}"]
+    >>> engine = ProgramEngine(shlex.join(words))
+    >>> retrieve_run(small_collection(), engine, "mine").answered
     2
     """
     opened, how, watch = open_collection(collection), options or RetrieveOptions(), control
@@ -151,7 +152,7 @@ def retrieve_run(
     )
 
 
-def _nothing(engine: HttpEngine, asked: Asked) -> LabelerError:
+def _nothing(engine: SearchEngine, asked: Asked) -> LabelerError:
     """The error of a system that gave no document for any query."""
     if not asked.answers:
         query_id, problem = next(iter(asked.failures.items()))
@@ -169,7 +170,7 @@ def check_run_name(name: str) -> None:
 
 
 def _asked(
-    engine: HttpEngine,
+    engine: SearchEngine,
     queries: dict[str, Query],
     options: RetrieveOptions,
     matched: Callable[[Mapping[str, Sequence[Hit]]], Ranked],
@@ -187,7 +188,7 @@ def _asked(
 
 
 def _entry(
-    engine: HttpEngine, options: RetrieveOptions, ranked: Ranked, asked: Asked
+    engine: SearchEngine, options: RetrieveOptions, ranked: Ranked, asked: Asked
 ) -> dict[str, Any]:
     """What the card says of the run."""
     return {

@@ -75,7 +75,9 @@ CASES = {
     "store stats": Case("store stats coll -o OUT", ()),
     "store verify": Case("store verify coll -o OUT", ()),
     "people import": Case("people import sheet.csv graded --as me -o OUT", ("sheet.csv",)),
-    "retrieve": Case("retrieve coll --as new --engine bm25 -o OUT", ()),
+    "retrieve": Case(
+        "retrieve coll --as new --command 'grep -m1 -he {query} -e q1 a.trec' -o OUT", ()
+    ),
     "runs rerank": Case("runs rerank coll bm25 --as new --model local --dry-run -o OUT", ()),
     "pool": Case("pool coll --run a.trec --only -o OUT", ("a.trec",)),
     "evaluate missed": Case("evaluate sampled --missed --qrels human -o OUT", ()),

@@ -36,15 +36,6 @@ def test_an_engine_that_is_none_is_refused(folder: Path) -> None:
 def test_an_engine_and_a_system_exclude_each_other(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = [
-        "retrieve",
-        str(folder),
-        "--as",
-        "x",
-        "--engine",
-        "bm25",
-        "--url-template",
-        "http://h/",
-    ]
+    words = ["retrieve", str(folder), "--as", "x", "--engine", "bm25", "--command", "cat {query}"]
     assert execute(words) == 2
     assert "labeler: --engine: two systems are described; leave this out" in capsys.readouterr().err

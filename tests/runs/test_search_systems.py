@@ -1,6 +1,7 @@
-"""A user's own search system, as its recorded answers have it."""
+"""A user's own search system: over HTTP, as its recorded answers have it, and from a command."""
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from labeler.collection.layout import Collection
 from labeler.errors import BadInput, LabelerError, Misconfigured, Misuse, ProviderError
 from labeler.runs.asking import HOPELESS, AskingLimits
 from labeler.runs.engines.http_search import HttpEngine
+from labeler.runs.engines.program import ProgramEngine
 from labeler.runs.retrieve_run import RetrieveOptions, retrieve_run
 from labeler.testing import FakeServer, small_collection
 from labeler.testing.fake_server import Answer, Call
@@ -259,6 +261,83 @@ def test_a_header_comes_from_the_environment_and_is_kept_nowhere(
     assert not any(b"abc123" in path.read_bytes() for path in files)
 
 
+SCRIPT = """
+import json, os, sys
+query, depth, form = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+if form == "json":
+    print(json.dumps({"found": [{"doc": {"n": "fish"}, "s": len(query)}]}))
+elif form == "trec":
+    print("x Q0 cats 2 0.5 me\\nx Q0 fish 1 7 me")
+elif form == "environment":
+    print(json.dumps([name for name in ("OPENAI_API_KEY", "MY_KEY") if name in os.environ]))
+elif form == "fail":
+    print("partial"); print("no index here", file=sys.stderr); sys.exit(3)
+elif form == "much":
+    while True: print("x" * 100000)
+"""
+
+
+@pytest.fixture
+def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
+    """A command line of a script that answers in the form that it is given."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "search.py").write_text(SCRIPT)
+    return lambda form: f"'{sys.executable}' search.py {{query}} {{depth}} {form}"
+
+
+def test_a_command_prints_json(collection: Collection, script: Callable[[str], str]) -> None:
+    engine = ProgramEngine(script("json"), "found", "doc.n", "s")
+    result = retrieve_run(collection, engine, "mine", ONCE)
+    assert read_run(result.run)["q1"] == {"fish": float(len("where do cats sleep"))}
+
+
+def test_a_command_prints_a_run(collection: Collection, script: Callable[[str], str]) -> None:
+    result = retrieve_run(collection, ProgramEngine(script("trec")), "mine", ONCE)
+    assert read_run(result.run)["q1"] == {"fish": 7.0, "cats": 0.5}
+
+
+def test_a_query_is_one_argument_that_no_shell_reads(
+    collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = 'a\'; touch owned; $(touch owned) "{depth}"'
+    collection.queries.write_text(json.dumps({"_id": "q1", "text": text}) + "\n")
+    code = "import sys, json; json.dump(sys.argv[1:], open('said', 'w')); print('[\"cats\"]')"
+    (tmp_path / "say.py").write_text(code)
+    engine = ProgramEngine(f"'{sys.executable}' say.py q={{query}} {{depth}}")
+    retrieve_run(collection, engine, "mine", ONCE)
+    assert json.loads((tmp_path / "said").read_text()) == [f"q={text}", "100"]
+    assert not (tmp_path / "owned").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "query", "is_run"),
+    [
+        ("{query}", "--pre=sh", False),
+        ("{query} {depth}", "-oPWNED", False),
+        ("-- {query}", "-oPWNED", True),
+        ("q={query}", "-oPWNED", True),
+        ("-q{query}", "-oPWNED", True),
+        ("{query}", "cats - and dogs", True),
+    ],
+)
+def test_a_query_is_no_option_of_a_command(
+    arguments: str, query: str, is_run: bool, collection: Collection, tmp_path: Path
+) -> None:
+    collection.queries.write_text(json.dumps({"_id": "q1", "text": query}) + "\n")
+    said = tmp_path / "said"
+    (tmp_path / "say.py").write_text(f"open({str(said)!r}, 'w'); print('[\"cats\"]')")
+    engine = ProgramEngine(f"'{sys.executable}' '{tmp_path / 'say.py'}' {arguments}")
+    if is_run:
+        retrieve_run(collection, engine, "mine", ONCE)
+    else:
+        with pytest.raises(
+            LabelerError, match="would be an option of the program; write -- before"
+        ):
+            retrieve_run(collection, engine, "mine", ONCE)
+    assert said.exists() == is_run
+
+
 @pytest.mark.parametrize(
     ("template", "query", "is_sent"),
     [
@@ -284,6 +363,53 @@ def test_a_query_leads_to_no_other_path(
         assert len(server.calls) == is_sent
 
 
+def test_a_command_is_given_no_key_but_what_is_passed(
+    collection: Collection, script: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    monkeypatch.setenv("MY_KEY", "mine")
+    engine = ProgramEngine(script("environment"), pass_env=("MY_KEY",))
+    with pytest.raises(BadInput, match="returned 'MY_KEY', which is no _id"):
+        retrieve_run(collection, engine, "mine", ONCE)
+
+
+@pytest.mark.parametrize(
+    ("command", "problem"),
+    [
+        ("", "expected a program"),
+        ("x 'y", "No closing quotation"),
+        ("nosuchprogram {query}", "no program 'nosuchprogram' in the folders of PATH"),
+        ("./search.py {query}", "no program that can be run"),
+        ("search.py {query}", "to run the one in this folder: ./search.py"),
+        ("cat search.py", "the query has no place"),
+    ],
+)
+def test_a_command_that_cannot_be_run_is_refused(
+    command: str, problem: str, collection: Collection, script: Callable[[str], str]
+) -> None:
+    assert script("json")
+    with pytest.raises(LabelerError, match=problem):
+        retrieve_run(collection, ProgramEngine(command), "mine", ONCE)
+
+
+def test_a_command_that_fails_says_its_last_words_and_is_no_empty_ranking(
+    collection: Collection, script: Callable[[str], str]
+) -> None:
+    with pytest.raises(ProviderError, match="exit code 3: no index here"):
+        retrieve_run(collection, ProgramEngine(script("fail")), "mine", ONCE)
+
+
+def test_a_command_that_never_ends_or_prints_too_much_is_ended(
+    collection: Collection, script: Callable[[str], str]
+) -> None:
+    quick = RetrieveOptions(asking=AskingLimits(1, 0.3, tries=1))
+    shell = "sh -c 'sleep 1000; echo {query}'"
+    with pytest.raises(ProviderError, match=r"no answer in 0\.3 seconds"):
+        retrieve_run(collection, ProgramEngine(shell), "mine", quick)
+    with pytest.raises(ProviderError, match=r"more than 33,554,432 bytes of output"):
+        retrieve_run(collection, ProgramEngine(script("much")), "mine", ONCE)
+
+
 def test_the_command_names_failures_and_ends_with_3(
     collection: Collection, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -296,17 +422,17 @@ def test_the_command_names_failures_and_ends_with_3(
     assert "labeler: no answer to 1 of 2 queries: q2; run it again to ask for all" in output.err
 
 
-ENDPOINT = ("--url-template", "http://h/{query}")
-
-
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
         ([], "name one system"),
+        (["--url-template", "http://h/{query}", "--command", "x {query}"], "name one system"),
         (["--url-template", "http://h/"], "--url-template: the query has no place"),
-        (["--as", "bm25", *ENDPOINT], "--as: the name 'bm25' is a built-in run's"),
-        (["--as", "a/b", *ENDPOINT], "--as: the name 'a/b' may hold only"),
-        ([*ENDPOINT, "--tag", "a b"], "--tag: a tag holds no white space"),
+        (["--command", "nosuch {query}"], "no program 'nosuch'"),
+        (["--command", "cat x"], "--command: the query has no place"),
+        (["--as", "bm25", "--command", "cat {query}"], "--as: the name 'bm25' is a built-in run's"),
+        (["--as", "a/b", "--command", "cat {query}"], "--as: the name 'a/b' may hold only"),
+        (["--command", "cat {query}", "--tag", "a b"], "--tag: a tag holds no white space"),
     ],
 )
 def test_what_is_wrong_with_a_system_stands_behind_its_option(

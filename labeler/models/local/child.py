@@ -1,15 +1,21 @@
 """The one place that starts a process: this Python, away from the current folder and its code.
 
 The current folder may be a clone of somebody's documents. Neither Python, nor the loader of shared
-libraries may find anything there, and no child needs a key of ours.
+libraries, nor a search for a program may find anything there, and no child needs a key of ours.
+A program that a user names is found as the user means it, and is given no key of ours either.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
 from labeler.errors import Misconfigured
 
@@ -79,16 +85,82 @@ def start(
     python, *arguments = command
     if not os.path.isabs(python):
         raise Misconfigured(f"this Python does not say where it lies ({python!r})")
-    return subprocess.Popen(
+    return _started(
         [python, "-P", *arguments],
-        env={**child_environment(os.environ), **environment},
-        stdout=subprocess.PIPE,
+        environment,
         cwd=sys.prefix,
         stdin=stdin,
         stderr=stderr,
         start_new_session=outlives_ctrl_c,
         text=True,
         errors="replace",
+    )
+
+
+def start_program(
+    command: Sequence[str], environment: Mapping[str, str], stderr: Any
+) -> subprocess.Popen[bytes]:
+    """Start a program that the user named, in the current folder, and a pipe from its stdout.
+
+    No shell reads the arguments. A name without a slash is looked for in the absolute folders of
+    PATH alone. It gets what `child_environment` leaves, and `environment`; it leads a group of
+    processes, which `kill_program` ends.
+    """
+    return _started(
+        command,
+        environment,
+        stdin=subprocess.DEVNULL,
+        stderr=stderr,
+        start_new_session=True,
+    )
+
+
+def find_program(name: str) -> str:
+    """The absolute path of a program that the user named; `Misconfigured` where there is none."""
+    if os.path.dirname(name):
+        path = os.path.abspath(name)
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+        raise Misconfigured(f"{name}: no program that can be run; give an interpreter before it")
+    folders = child_environment(os.environ).get("PATH", "")
+    path_of_it = shutil.which(name, path=folders)
+    if path_of_it is None:
+        here = f"; to run the one in this folder: ./{name}" if Path(name).is_file() else ""
+        raise Misconfigured(f"no program {name!r} in the folders of PATH{here}")
+    return path_of_it
+
+
+def kill_program(child: subprocess.Popen[bytes]) -> None:
+    """Kill a program, and what it started that has not left its group.
+
+    Once it has been waited for, its number may be another process's.
+    """
+    if child.returncode is not None:
+        return
+    with suppress(ProcessLookupError, PermissionError):
+        if hasattr(os, "killpg"):
+            os.killpg(child.pid, signal.SIGKILL)
+        else:
+            child.kill()
+
+
+def end_program(child: subprocess.Popen[bytes]) -> None:
+    """Kill a program, close the pipe from it, and wait for its end."""
+    kill_program(child)
+    if child.stdout:
+        child.stdout.close()
+    child.wait()
+
+
+def _started(
+    command: Sequence[str], environment: Mapping[str, str], **settings: Any
+) -> subprocess.Popen[Any]:
+    """A process with a pipe from its stdout, and of this environment what no key is."""
+    return subprocess.Popen(
+        command,
+        env={**child_environment(os.environ), **environment},
+        stdout=subprocess.PIPE,
+        **settings,
     )
 
 
