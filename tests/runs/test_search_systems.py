@@ -14,7 +14,7 @@ from labeler.collection.card import read_card
 from labeler.collection.layout import Collection
 from labeler.errors import BadInput, LabelerError, Misconfigured, Misuse, ProviderError
 from labeler.runs.asking import HOPELESS, AskingLimits
-from labeler.runs.engines.http_search import HttpEngine
+from labeler.runs.engines.http_search import PRESETS, HttpEngine
 from labeler.runs.engines.program import ProgramEngine
 from labeler.runs.retrieve_run import RetrieveOptions, retrieve_run
 from labeler.testing import FakeServer, small_collection
@@ -38,7 +38,7 @@ def hits(*ids: str) -> Answer:
     return Answer(json.dumps([{"id": i, "score": 9.5 - n} for n, i in enumerate(ids)]).encode())
 
 
-# Answers of OpenSearch 2 and Solr 9, as their manuals print them.
+# Answers of OpenSearch 2, Solr 9, Vespa 8 and Qdrant 1, as their manuals print them.
 RECORDED: dict[str, dict[str, Any]] = {
     "opensearch": {
         "took": 4,
@@ -63,27 +63,29 @@ RECORDED: dict[str, dict[str, Any]] = {
             "docs": [{"id": "fish", "score": 1.5}, {"id": ["cats"], "score": 0.25}],
         },
     },
-}
-ASKED: dict[str, dict[str, str]] = {
-    "opensearch": {
-        "url_template": "/x",
-        "body": '{"size": "{depth}", "query": {"match": {"text": "{query}"}}}',
-        "hits": "hits.hits",
-        "hit_id": "_id",
-        "hit_score": "_score",
+    "vespa": {
+        "root": {
+            "id": "toplevel",
+            "relevance": 1.0,
+            "fields": {"totalCount": 2},
+            "coverage": {"coverage": 100, "documents": 2, "full": True, "nodes": 1},
+            "children": [
+                {"id": "id:docs:passage::fish", "relevance": 1.5, "source": "docs"},
+                {"id": "id:docs:passage::cats", "relevance": 0.25, "source": "docs"},
+            ],
+        }
     },
-    "solr": {
-        "url_template": "/x?q={query}&rows={depth}&fl=id,score&wt=json",
-        "hits": "response.docs",
-    },
 }
+RECORDED["elasticsearch"] = RECORDED["opensearch"]
 
 
-@pytest.mark.parametrize("kind", ASKED)
-def test_a_server_s_answer_is_read_where_its_hits_stand(kind: str, collection: Collection) -> None:
-    with FakeServer(lambda _call: Answer(RECORDED[kind])) as server:
-        settings = {**ASKED[kind], "url_template": address(server, ASKED[kind]["url_template"])}
-        result = retrieve_run(collection, HttpEngine(**settings), "live", ONCE)  # type: ignore[arg-type]
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_server_of_a_known_kind_needs_its_address_alone(
+    preset: str, collection: Collection
+) -> None:
+    with FakeServer(lambda _call: Answer(RECORDED[preset])) as server:
+        engine = HttpEngine(address(server, "/x"), preset)
+        result = retrieve_run(collection, engine, "live", ONCE)
         calls = server.calls
     assert read_run(result.run)["q1"] == {"fish": 1.5, "cats": 0.25}
     assert result.scores == "the system's"
@@ -100,13 +102,13 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("kind", BROKEN)
+@pytest.mark.parametrize("preset", BROKEN)
 def test_an_answer_with_hits_missing_is_none_though_its_status_is_200(
-    kind: str, collection: Collection
+    preset: str, collection: Collection
 ) -> None:
-    with FakeServer(lambda _call: Answer(BROKEN[kind])) as server:
-        engine = HttpEngine(address(server))
-        with pytest.raises(ProviderError, match="so hits may be missing"):
+    with FakeServer(lambda _call: Answer(BROKEN[preset])) as server:
+        engine = HttpEngine(address(server, "/x"), preset)
+        with pytest.raises(ProviderError, match=r"missing|partial|timeout"):
             retrieve_run(collection, engine, "live", ONCE)
     assert not (collection.folder / "runs" / "live.trec").exists()
 
@@ -208,6 +210,7 @@ def test_a_system_that_is_down_is_not_asked_for_every_query(collection: Collecti
         ({"url_template": "http://me:secret@h/{query}"}, Misuse, "a user or a password"),
         ({"url_template": "http://h/x"}, Misuse, "the query has no place"),
         ({"url_template": "http://h/x", "body": "{"}, Misuse, "not JSON"),
+        ({"preset": "nope"}, Misuse, "there are: elasticsearch, opensearch, solr"),
         ({"headers": ("Authorization: secret",)}, Misuse, "Authorization=VARIABLE"),
         ({"headers": ("Authorization=secret",)}, Misconfigured, "the variable's name"),
     ],

@@ -50,15 +50,10 @@ class HitPaths:
     may be missing, unless `needs_score`.
     """
 
-    hits: str
-    id: str
-    score: str
-    needs_score: bool
-
-
-def hit_paths(hits: str, hit_id: str, hit_score: str) -> HitPaths:
-    """The paths that a user gave; a score that somebody named may not be missing."""
-    return HitPaths(hits, hit_id, hit_score or "score", needs_score=bool(hit_score))
+    hits: str = ""
+    id: str = "id"
+    score: str = "score"
+    needs_score: bool = False
 
 
 def value_at(value: Any, path: str) -> Any:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,23 +20,106 @@ from labeler.runs.engines.answers import (
     SYSTEM,
     Filling,
     Hit,
+    HitPaths,
     Search,
     check_url,
     filled_json,
     filled_url,
     has_query,
-    hit_paths,
     hits_in,
     parsed,
     read_body,
     value_at,
 )
 
-INCOMPLETE = (
-    *("timed_out", "_shards.failed", "responseHeader.partialResults"),
-    *("root.errors", "root.coverage.degraded"),
-)
-"""Where answers of OpenSearch, Solr and Vespa say, under the status 200, that hits are missing."""
+# What is known of search servers: how they are asked, and where their answers hold what.
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """How a kind of server is asked by default, and read.
+
+    `parameters` are added to an address without any. `problem_of` says what makes an answer with
+    the status 200 unfit all the same, as where shards failed. `is_empty` is true of an answer that
+    has no list because there are no hits. `short_id` is the document's id in the server's.
+    """
+
+    paths: HitPaths
+    url: str
+    body: Any = None
+    parameters: str = ""
+    problem_of: Callable[[Any], str] = lambda _answer: ""
+    is_empty: Callable[[Any], bool] = lambda _answer: False
+    short_id: Callable[[str], str] = str
+
+
+def _at(answer: Any, path: str) -> Any:
+    try:
+        return value_at(answer, path)
+    except LookupError:
+        return None
+
+
+def _opensearch_problem(answer: Any) -> str:
+    failed = _at(answer, "_shards.failed")
+    if failed:
+        return f"{failed!r:.20} of its shards failed, so hits may be missing"
+    return "it ran out of its own time, so hits may be missing" if _at(answer, "timed_out") else ""
+
+
+def _solr_problem(answer: Any) -> str:
+    partial = _at(answer, "responseHeader.partialResults")
+    return "its results are partial" if partial else ""
+
+
+def _vespa_problem(answer: Any) -> str:
+    errors = _at(answer, "root.errors")
+    if errors:
+        return f"it reports an error: {_at(answer, 'root.errors.0.message')!r:.100}"
+    return "its coverage is degraded" if _at(answer, "root.coverage.degraded") else ""
+
+
+def _vespa_id(text: str) -> str:
+    """What stands last in `id:namespace:type:key:ours`."""
+    parts = text.split(":", 4)
+    return parts[4] if len(parts) == 5 and parts[0] == "id" else text
+
+
+_SEARCH = {
+    "query": {"multi_match": {"query": "{query}", "fields": ["*"], "lenient": True}},
+    "size": "{depth}",
+    "_source": False,
+}
+_YQL = "select * from sources * where userQuery()"
+
+PRESETS: dict[str, Preset] = {
+    "opensearch": Preset(
+        HitPaths("hits.hits", "_id", "_score"),
+        "http://127.0.0.1:9200/INDEX/_search",
+        _SEARCH,
+        problem_of=_opensearch_problem,
+    ),
+    "solr": Preset(
+        HitPaths("response.docs", "id", "score"),
+        "http://127.0.0.1:8983/solr/CORE/select",
+        parameters="q={query}&rows={depth}&fl=id,score&wt=json",
+        problem_of=_solr_problem,
+    ),
+    "vespa": Preset(
+        HitPaths("root.children", "id", "relevance"),
+        "http://127.0.0.1:8080/search/",
+        {"yql": _YQL, "query": "{query}", "hits": "{depth}"},
+        problem_of=_vespa_problem,
+        is_empty=lambda answer: _at(answer, "root.fields.totalCount") == 0,
+        short_id=_vespa_id,
+    ),
+}
+"""The kinds of servers, by the names that users call them."""
+
+PRESETS["elasticsearch"] = PRESETS["opensearch"]
+ANY = Preset(HitPaths(), "http://127.0.0.1:8000/search?q={query}&size={depth}")
+"""A server of which nothing is known: the address and the paths say it all."""
+
 
 _CONNECT_SECONDS = 10.0
 _BUSY = frozenset((429, 503))
@@ -47,12 +130,16 @@ _MAY_PASS = frozenset((408, 425, 500, 502, 504)) | _BUSY
 class HttpEngine:
     """A search endpoint: its address with `{query}` and `{depth}`, and how its answers are read.
 
-    `body` is a JSON text; with one, requests are POST. `headers` are `NAME=VARIABLE`: the value is
-    that variable's of the environment, and is neither shown nor kept.
+    `preset` is one of `PRESETS`, or empty. `body` is a JSON text; with one, requests are POST.
+    `headers` are `NAME=VARIABLE`: the value is that variable's of the environment, and is neither
+    shown nor kept. Paths that are None are the preset's.
     """
 
     url_template: str = option(
         "", "The endpoint, with {query} and {depth}.", metavar="URL", panel=SYSTEM
+    )
+    preset: str = option(
+        "", "opensearch, elasticsearch, solr or vespa.", metavar="NAME", panel=SYSTEM
     )
     body: str = option("", "POST this, with {query} in its texts.", metavar="JSON", panel=SYSTEM)
     headers: tuple[str, ...] = option(
@@ -62,27 +149,54 @@ class HttpEngine:
         flags="--header",
         panel=SYSTEM,
     )
-    hits: str = option("", HITS)
-    hit_id: str = option("id", HIT_ID)
-    hit_score: str = option("", HIT_SCORE)
+    hits: str | None = option(None, HITS)
+    hit_id: str | None = option(None, HIT_ID)
+    hit_score: str | None = option(None, HIT_SCORE)
+
+    @property
+    def kind(self) -> Preset:
+        """What is known of the server; `Misuse` names the presets where this is none."""
+        if not self.preset:
+            return ANY
+        if self.preset not in PRESETS:
+            names = ", ".join(sorted(PRESETS))
+            raise Misuse(f"no preset {self.preset!r}; there are: {names}", parameter="preset")
+        return PRESETS[self.preset]
+
+    @property
+    def paths(self) -> HitPaths:
+        """Where answers hold the hits, their ids and their scores."""
+        usual = self.kind.paths
+        hits = usual.hits if self.hits is None else self.hits
+        identifier = usual.id if self.hit_id is None else self.hit_id
+        score = usual.score if self.hit_score is None else self.hit_score
+        return HitPaths(hits, identifier, score, self.hit_score is not None)
+
+    @property
+    def address(self) -> str:
+        """The address with the preset's parameters, where it has none of its own."""
+        more = self.kind.parameters
+        is_bare = "?" not in self.url_template and "{query}" not in self.url_template
+        return self.url_template + (f"?{more}" if more and is_bare and not self.body else "")
 
     @property
     def content(self) -> Any:
         """The JSON of the body's template; None for GET."""
-        return read_body(self.body) if self.body else None
+        if self.body:
+            return read_body(self.body)
+        return None if "{query}" in self.url_template else self.kind.body
 
     def check(self) -> None:
         """Raise `Misuse` where a request could not be made, or would not hold the query."""
         check_url(self.url_template)
-        if not (has_query(self.url_template) or has_query(self.content)):
+        if not (has_query(self.address) or has_query(self.content)):
             problem = "the query has no place; write {query} into the address or the body"
-            example = "http://127.0.0.1:8000/search?q={query}&size={depth}"
-            raise Misuse(f"{problem}, as {example}", parameter="url_template")
+            raise Misuse(f"{problem}, as {self.kind.url}", parameter="url_template")
         headers_of(self.headers, os.environ)
 
     def tag(self) -> str:
         """What the run is called by default in its last column."""
-        return "http"
+        return self.preset or "http"
 
     def shown(self) -> str:
         """The address without what may be secret."""
@@ -101,13 +215,13 @@ class HttpEngine:
         to = named(_origin(self.url_template))
         wire = Wire(to, where, seconds, _CONNECT_SECONDS, largest=LARGEST_OUTPUT)
         headers = {"Accept": "application/json", **headers_of(self.headers, os.environ)}
-        content = self.content
+        content, address = self.content, self.address
 
         async def search(query: str, depth: int) -> list[Hit]:
             from yarl import URL
 
             filling = Filling(query, depth)
-            url = URL(filled_url(self.url_template, filling), encoded=True)
+            url = URL(filled_url(address, filling), encoded=True)
             if content is None:
                 answer = await wire.send("GET", headers, url=url)
             else:
@@ -123,12 +237,12 @@ class HttpEngine:
             await wire.close()
 
     def _hits(self, body: bytes, where: str) -> list[Hit]:
-        answer = parsed(body, where)
-        for path in INCOMPLETE:
-            with suppress(LookupError):
-                if value_at(answer, path):
-                    raise Retryable(f"{where}: its answer has {path}, so hits may be missing")
-        return hits_in(answer, hit_paths(self.hits, self.hit_id, self.hit_score), where)
+        answer, kind = parsed(body, where), self.kind
+        if problem := kind.problem_of(answer):
+            raise Retryable(f"{where}: {problem}")
+        if kind.is_empty(answer):
+            return []
+        return [Hit(kind.short_id(hit.id), hit.score) for hit in hits_in(answer, self.paths, where)]
 
 
 def headers_of(names: Sequence[str], environment: Mapping[str, str]) -> dict[str, str]:

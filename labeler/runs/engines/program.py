@@ -28,7 +28,6 @@ from labeler.runs.engines.answers import (
     Search,
     filled,
     has_query,
-    hit_paths,
     hits_in,
     parsed,
 )
@@ -52,9 +51,9 @@ class ProgramEngine:
         metavar="LINE",
         panel=SYSTEM,
     )
-    hits: str = option("", HITS)
-    hit_id: str = option("id", HIT_ID)
-    hit_score: str = option("", HIT_SCORE)
+    hits: str | None = option(None, HITS)
+    hit_id: str | None = option(None, HIT_ID)
+    hit_score: str | None = option(None, HIT_SCORE)
     pass_env: tuple[str, ...] = option(
         (), "A variable that the program may see.", metavar="VAR", panel=SYSTEM, rare=True
     )
@@ -69,6 +68,12 @@ class ProgramEngine:
         if not words:
             raise Misuse("expected a program and its arguments", parameter="command")
         return words
+
+    @property
+    def paths(self) -> HitPaths:
+        """Where its JSON holds the hits, their ids and their scores."""
+        score = self.hit_score
+        return HitPaths(self.hits or "", self.hit_id or "id", score or "score", bool(score))
 
     def check(self) -> None:
         """Raise where the program cannot be found, or would not be given the query."""
@@ -98,7 +103,6 @@ class ProgramEngine:
         path = find_program(program)
         environment = {n: os.environ[n] for n in self.pass_env if n in os.environ}
         where = self.shown()
-        paths = hit_paths(self.hits, self.hit_id, self.hit_score)
 
         async def search(query: str, depth: int) -> list[Hit]:
             if "\0" in query:
@@ -109,7 +113,7 @@ class ProgramEngine:
                 problem = f"the query {query!r:.60} would be an option of the program"
                 raise CallFailed(f"{where}: {problem}; write -- before {{query}}, if it knows that")
             output = await _printed(command, environment, seconds, where)
-            return hits_printed(output, paths, where)[:depth]
+            return hits_printed(output, self.paths, where)[:depth]
 
         yield search
 
