@@ -100,6 +100,15 @@ class Pairs(Collection[Pair]):
         of_document = id_ranks(self.documents)[self.document]
         return np.lexsort((of_document, *between, id_ranks(self.queries)[self.query]))
 
+    def within(self, others: Pairs) -> Flags:
+        """Which pairs stand among others, `(n,)`."""
+        queries, documents, codes = others._lookup
+        query, document = (
+            np.array([places.get(id_, -1) for id_ in ids], dtype=np.int64)
+            for places, ids in ((queries, self.queries), (documents, self.documents))
+        )
+        return np.isin(query[self.query] << _BITS | document[self.document], codes)
+
     def among(self, queries: Container[str], documents: Container[str]) -> Flags:
         """Which pairs have both ids among some, `(n,)`."""
         has_query = np.array([id_ in queries for id_ in self.queries], dtype=np.bool_)

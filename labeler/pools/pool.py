@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from heapq import nsmallest
-from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from labeler.arrays import Integers
 from labeler.collection.card import card_section, check_made, making, read_card, update_card
 from labeler.collection.corpus import CorpusTexts, distinct_documents, ids_among
 from labeler.collection.dropped import Dropped, drop_absent
@@ -22,7 +22,7 @@ from labeler.collection.layout import (
     locked,
     open_collection,
 )
-from labeler.collection.pool import Pool, merge_pools, standing_pool, write_pool
+from labeler.collection.pool import Pairs, Pool, PoolSource, merge_pools, standing_pool, write_pool
 from labeler.collection.queries import read_queries
 from labeler.collection.rows import check_exists
 from labeler.collection.search import searched_corpus
@@ -39,8 +39,7 @@ from labeler.report.result import Result
 from labeler.runs.retrieve import BUILT_IN, RUN_DEPTH, retrieve, tag_of
 from labeler.stats.estimates import equal_shares, inclusions, systematic
 from labeler.text.terms import DENSE_EXTRA, Encoder, can_encode
-from labeler.trec.pairs import PairColumns
-from labeler.trec.runs import ranking
+from labeler.trec.pairs import PairColumns, id_ranks, joined_pairs
 from labeler.trec.write import write_run
 
 # Runs of one's own that join a collection's pool, checked against the collection.
@@ -134,8 +133,9 @@ def _own_name(path: Path) -> str:
         raise Misuse(f"{path}: {error}; rename the file") from error
 
 
-def _check_documents(path: Path, run: Run, depth: int, corpus: Path) -> None:
-    pooled = {doc_id for scores in run.values() for doc_id in ranking(scores)[:depth]}
+def _check_documents(path: Path, run: PairColumns[float], depth: int, corpus: Path) -> None:
+    places = np.unique(run.document[run.ranks() <= depth])
+    pooled = {run.documents[at] for at in places.tolist()}
     unknown = pooled - ids_among(corpus, pooled)
     if not unknown:
         return
@@ -149,15 +149,27 @@ def _some(ids: Iterable[str]) -> str:
     return ", ".join(nsmallest(3, ids))
 
 
-def pool_runs(runs: Mapping[str, Run], depth: int) -> Iterator[Pooled]:
+def first_documents(run: Run, depth: int) -> tuple[PairColumns[float], Integers]:
+    """The first `depth` documents of each query in a run, and the rank of each."""
+    columns = PairColumns.of(run, np.float64)
+    rank = columns.ranks()
+    return columns.keep(rank <= depth), rank[rank <= depth]
+
+
+def pool_runs(runs: Mapping[str, Run], depth: int) -> Pool:
     """The first `depth` documents of each query in each run, with the runs and the best rank."""
-    for query_id in dict.fromkeys(chain.from_iterable(runs.values())):
-        ranks: dict[str, dict[str, int]] = {}
-        for name, run in runs.items():
-            for rank, doc_id in enumerate(ranking(run.get(query_id, {}))[:depth], start=1):
-                ranks.setdefault(doc_id, {})[name] = rank
-        for doc_id, by_run in ranks.items():
-            yield Pooled(Pair(query_id, doc_id), tuple(by_run), min(by_run.values()))
+    tops = [first_documents(run, depth) for run in runs.values()]
+    joined = joined_pairs([top for top, _ in tops])
+    best, source = np.zeros((2, len(joined.query)), dtype=np.int64)
+    finders: list[tuple[str, ...]] = [()]
+    for column, (name, (_, ranks)) in enumerate(zip(runs, tops, strict=True)):
+        rank = joined.values(column, ranks, 0)
+        best = np.where((rank > 0) & ((best == 0) | (rank < best)), rank, best)
+        kinds, source = np.unique(2 * source + (rank > 0), return_inverse=True)
+        finders = [finders[kind // 2] + (name,) * (kind % 2) for kind in kinds.tolist()]
+    pairs = Pairs(joined.queries, joined.documents, joined.query, joined.document)
+    sources = [PoolSource(names, None, (), None) for names in finders]
+    return Pool(pairs, best.astype(np.uint32), source.astype(np.int32), sources)
 
 
 class Added(NamedTuple):
@@ -200,16 +212,15 @@ def add_pairs(
     return merged
 
 
-def depth_within(runs: Mapping[str, Run], depth: int, old: Container[Pair], room: int) -> int:
+def depth_within(runs: Mapping[str, Run], depth: int, old: Iterable[Pair], room: int) -> int:
     """The deepest depth, `depth` at most, to which runs add no more than `room` pairs to old ones.
 
     >>> run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}
     >>> depth_within({"one": run}, 10, (), 2), depth_within({"one": run}, 10, (), 9)
     (2, 3)
     """
-    every = Pool.of(pool_runs(runs, depth))
-    is_new = np.fromiter((pair not in old for pair in every.pairs), np.bool_, len(every))
-    new = np.sort(every.rank[is_new])
+    every = pool_runs(runs, depth)
+    new = np.sort(every.rank[~every.pairs.within(Pairs.of(old))])
     return int(new[room]) - 1 if len(new) > room else int(every.rank.max(initial=0))
 
 
@@ -275,7 +286,7 @@ def sampled_beyond(
 
 
 def beyond(
-    runs: Mapping[str, Run], pooled: Container[Pair], count: int, seed: int = 0
+    runs: Mapping[str, Run], pooled: Iterable[Pair], count: int, seed: int = 0
 ) -> tuple[list[Pooled], int]:
     """A sample of `count` pairs that `runs` hold and `pooled` does not; from how many it was drawn.
 
@@ -285,32 +296,21 @@ def beyond(
     if count < 1:
         raise Misuse("a sample has one pair or more", parameter="beyond")
     rng = np.random.default_rng(seed)
-    left_out = _left_out(runs, pooled)
-    by_query = [[pairs[i] for i in rng.permutation(len(pairs))] for pairs in left_out.values()]
-    total = sum(map(len, by_query))
-    if total <= count:
-        return [replace(pair, inclusion=1.0) for pairs in by_query for pair in pairs], total
-    shares = equal_shares([len(pairs) for pairs in by_query], count)
-    inclusion = np.concatenate(
-        [
-            inclusions(np.array([pair.best_rank or 1 for pair in pairs]) ** -0.5, share)
-            for pairs, share in zip(by_query, shares, strict=True)
-        ]
-    )
-    every = [pair for pairs in by_query for pair in pairs]
-    drawn = systematic(inclusion, float(rng.random()))
-    return [replace(every[i], inclusion=float(inclusion[i])) for i in drawn], total
-
-
-def _left_out(runs: Mapping[str, Run], pooled: Container[Pair]) -> dict[str, list[Pooled]]:
-    """The pairs of each query that runs hold and the pool does not, with their best ranks."""
-    left_out: dict[str, list[Pooled]] = {}
-    for entry in pool_runs(runs, _WHOLE):
-        of_query = left_out.setdefault(entry.pair.query_id, [])
-        if entry.pair not in pooled:
-            of_query.append(entry)
-    by_id = {q: sorted(pairs, key=lambda e: e.pair.doc_id) for q, pairs in left_out.items()}
-    return {query_id: pairs for query_id, pairs in by_id.items() if pairs}
+    every = pool_runs(runs, _WHOLE)
+    left = every.keep(~every.pairs.within(Pairs.of(pooled)))
+    by_id = np.lexsort((id_ranks(left.pairs.documents)[left.pairs.document], left.pairs.query))
+    sizes = np.bincount(left.pairs.query)
+    sizes = sizes[sizes > 0]
+    of_query = np.split(by_id, np.cumsum(sizes)[:-1])
+    left = left.keep(np.concatenate([by_id[:0], *map(rng.permutation, of_query)]))
+    if len(left) <= count:
+        return [replace(entry, inclusion=1.0) for entry in left], len(left)
+    shares = equal_shares(sizes.tolist(), count)
+    weights = np.split(left.rank**-0.5, np.cumsum(sizes)[:-1])
+    inclusion = np.concatenate(list(map(inclusions, weights, shares)))
+    drawn = np.array(systematic(inclusion, float(rng.random())), dtype=np.int64)
+    entries = zip(left.keep(drawn), inclusion[drawn].tolist(), strict=True)
+    return [replace(entry, inclusion=chance) for entry, chance in entries], len(left)
 
 
 DEPTH = 10

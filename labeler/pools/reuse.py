@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
+import numpy as np
+
+from labeler.arrays import Flags
 from labeler.collection.card import card_section, read_card
 from labeler.collection.layout import AnyCollection, Collection, open_collection
-from labeler.collection.pool import read_pool
+from labeler.collection.pool import Pairs, Pool, read_pool
 from labeler.collection.user_files import collection_runs, runs_by_name
 from labeler.collection.whose import drawn_by_chance, routed_pairs
-from labeler.data import Pair, Pooled, Qrels, Run
+from labeler.data import Pair, Qrels, Run
 from labeler.errors import Misuse
 from labeler.exchange.runs import read_run
 from labeler.metrics import evaluate
 from labeler.metrics.registry import parse_all
+from labeler.pools.pool import first_documents
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Column, Table, shown, table_of
+from labeler.trec.pairs import PairColumns
 from labeler.trec.qrels import read_qrels
-from labeler.trec.runs import ranking
 
 DEPTH = 10
 
@@ -109,34 +113,34 @@ def reuse(
     """
     opened = open_collection(collection)
     path = opened.existing_qrels(qrels)
-    grades = drawn_by_chance(read_qrels(path), routed_pairs(opened, qrels), path)
+    drawn = drawn_by_chance(read_qrels(path), routed_pairs(opened, qrels), path)
+    grades = PairColumns.of(drawn, np.int64)
     runs = {name: read_run(p) for name, p in runs_by_name(collection_runs(opened.folder)).items()}
     if len(runs) < 2:
         raise Misuse("leaving a run out takes two runs or more")
     (parsed,) = parse_all([measure])
-    pool = read_pool(opened.pool)
-    finders = _finders(pool, runs, _depth(opened))
-    full = {name: _scores(grades, run, str(parsed)) for name, run in runs.items()}
-    rows = []
+    finders = Finders.of(read_pool(opened.pool), runs, _depth(opened))
+
+    def scores(left: PairColumns[int]) -> dict[str, _Scored]:
+        return {n: _scored(left, run, str(parsed), len(grades)) for n, run in runs.items()}
+
+    full, rows = scores(grades), list[RunLeftOut]()
     for name in runs:
-        alone = brought_alone(pool, finders, {name})
-        reduced = _without(grades, alone)
-        scores = {other: _scores(reduced, run, str(parsed), grades) for other, run in runs.items()}
-        gone = [grades[q][d] for q, d in alone if d in grades.get(q, {})]
-        (score, judged), (left_out, judged_left_out) = full[name], scores[name]
-        rows.append(
-            RunLeftOut(
-                name,
-                len(gone),
-                sum(grade >= 1 for grade in gone),
-                score,
-                left_out,
-                _rank(full, name),
-                _rank(scores, name),
-                judged,
-                judged_left_out,
-            )
+        alone = finders.pool.pairs.keep(finders.brought_alone({name}))
+        is_gone = Pairs.in_columns(grades).within(alone)
+        gone, without = grades.value[is_gone], scores(grades.keep(~is_gone))
+        row = RunLeftOut(
+            name,
+            unique=len(gone),
+            unique_relevant=int((gone >= 1).sum()),
+            score=full[name].score,
+            score_left_out=without[name].score,
+            rank=_rank(full, name),
+            rank_left_out=_rank(without, name),
+            judged=full[name].judged,
+            judged_left_out=without[name].judged,
         )
+        rows.append(row)
     return Reusability(str(parsed), tuple(sorted(rows, key=lambda row: (row.rank, row.run))))
 
 
@@ -145,68 +149,81 @@ def _depth(collection: Collection) -> int:
     return depth if isinstance(depth, int) and depth > 0 else DEPTH
 
 
-def _finders(pool: Iterable[Pooled], runs: Mapping[str, Run], depth: int) -> dict[Pair, set[str]]:
-    """The runs that have each pair within its depth, for the pairs of the pool that runs brought.
+@dataclass(frozen=True, eq=False)
+class Finders:
+    """Which of `m` runs have each of the `n` pairs of a pool within its depth: `finds`, `(n, m)`.
 
-    A pair that an expansion brought has none, unless a run has it there, too.
+    A pair that an expansion brought has none, unless a run has it there, too. `counts`, `(n,)`,
+    is false of pairs that neither runs nor an expansion brought.
     """
-    tops = {
-        name: {query_id: set(ranking(scores)[:depth]) for query_id, scores in run.items()}
-        for name, run in runs.items()
-    }
-    finders = {}
-    for entry in pool:
-        query_id, doc_id = entry.pair
-        now = {name for name, top in tops.items() if doc_id in top.get(query_id, ())}
-        names = now | {name for name in entry.runs if name not in runs}
-        if entry.inclusion is None and (names or entry.runs or entry.seeds):
-            finders[entry.pair] = names or (set() if entry.round else set(entry.runs))
-    return finders
 
+    pool: Pool
+    names: tuple[str, ...]
+    finds: Flags
+    counts: Flags
 
-def brought_alone(
-    pool: Iterable[Pooled], finders: Mapping[Pair, Set[str]], family: Set[str]
-) -> set[Pair]:
-    """The pairs that would not be in the pool without some runs.
+    @classmethod
+    def of(cls, pool: Pool, runs: Mapping[str, Run], depth: int) -> Finders:
+        """The runs as they are now, and those that the pool names and that are not there."""
+        others = {name for source in pool.sources for name in source.runs} - runs.keys()
+        names = (*runs, *sorted(others))
+        listed = np.array([[n in source.runs for n in names] for source in pool.sources])
+        listed = listed.reshape(-1, len(names))[pool.source]
+        finds = listed.copy()
+        for column, run in enumerate(runs.values()):
+            top, _ = first_documents(run, depth)
+            finds[:, column] = pool.pairs.within(Pairs.in_columns(top))
+        is_old = ~finds.any(axis=1) & (pool.rounds == 0)  # no run has it there any more
+        finds[is_old] = listed[is_old]
+        counts = ~pool.is_sampled & (finds.any(axis=1) | listed.any(axis=1) | _has_seeds(pool))
+        return cls(pool, names, finds, counts)
 
-    No other run has them. If an expansion added them, every relevant document that led to them
-    would be gone, too.
-    """
-    alone = {pair for pair, names in finders.items() if names <= family}
-    neighbors: dict[Pair, list[Pair]] = {}
-    for entry in pool:
-        if entry.pair in alone:
+    def brought_alone(self, family: Set[str]) -> Flags:
+        """The pairs that would not be in the pool without some runs, `(n,)`.
+
+        No other run has them. If an expansion added them, every relevant document that led to them
+        would be gone, too.
+        """
+        others = [column for column, name in enumerate(self.names) if name not in family]
+        alone = self.counts & ~self.finds[:, others].any(axis=1)
+        rows = np.flatnonzero(alone & _has_seeds(self.pool))
+        entries = list(self.pool.keep(rows))
+        row_of = {entry.pair: row for entry, row in zip(entries, rows.tolist(), strict=True)}
+        neighbors: dict[Pair, list[Pair]] = {}
+        for entry in entries:
             for seed in entry.seeds:
                 neighbors.setdefault(Pair(entry.pair.query_id, seed), []).append(entry.pair)
-    reached = [seed for seed in neighbors if seed not in alone]
-    while reached:
-        for pair in neighbors.get(reached.pop(), ()):
-            if pair in alone:
-                alone.remove(pair)
-                reached.append(pair)
-    return alone
+        is_gone = Pairs.of(neighbors).within(self.pool.pairs.keep(alone))
+        reached = [seed for seed, gone in zip(neighbors, is_gone, strict=True) if not gone]
+        while reached:
+            for pair in neighbors.get(reached.pop(), ()):
+                if alone[row_of[pair]]:
+                    alone[row_of[pair]] = False
+                    reached.append(pair)
+        return alone
 
 
-def _without(grades: Qrels, pairs: set[Pair]) -> Qrels:
-    return {
-        query_id: {d: grade for d, grade in row.items() if Pair(query_id, d) not in pairs}
-        for query_id, row in grades.items()
-    }
+def _has_seeds(pool: Pool) -> Flags:
+    return np.array([bool(s.seeds) for s in pool.sources], dtype=np.bool_)[pool.source]
 
 
-def _scores(
-    grades: Qrels, run: Run, measure: str, queries: Qrels | None = None
-) -> tuple[float, float]:
-    """The mean score over the queries of the qrels, where a query without grades counts 0."""
-    judged = f"Judged@{DEPTH}"
-    values = evaluate({q: row for q, row in grades.items() if row}, run, [measure, judged])
-    by_query, of = values.per_query(), len(queries or grades)
-    score, share = (
-        sum(row[name] for row in by_query.values() if row[name] == row[name]) / of
-        for name in (measure, judged)
+class _Scored(NamedTuple):
+    """A run's mean score and the mean share of its first documents that are judged."""
+
+    score: float
+    judged: float
+
+
+def _scored(grades: Qrels, run: Run, measure: str, queries: int) -> _Scored:
+    """The means over so many queries, where a query without grades counts 0."""
+    names = measure, f"Judged@{DEPTH}"
+    by_query = evaluate(grades, run, names).per_query()
+    means = (
+        sum(row[name] for row in by_query.values() if row[name] == row[name]) / queries
+        for name in names
     )
-    return score, share
+    return _Scored(*means)
 
 
-def _rank(scores: Mapping[str, tuple[float, float]], name: str) -> int:
-    return 1 + sum(score > scores[name][0] for score, _ in scores.values())
+def _rank(scores: Mapping[str, _Scored], name: str) -> int:
+    return 1 + sum(other.score > scores[name].score for other in scores.values())

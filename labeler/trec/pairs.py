@@ -119,6 +119,10 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
             documents = self.document_keys.take(self.document[pairs])
             yield Batch(names, query, documents, self.value[pairs], np.zeros_like(query))
 
+    def ranks(self) -> Integers:
+        """The rank of each pair in its query, `(n,)`, from 1, as trec_eval orders scores."""
+        return np.concatenate([batch.ranks for batch in self.batches()])
+
     @property
     def size(self) -> int:
         """How many pairs."""

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labeler.collection.pool import merge_pools, read_pool
+from labeler.collection.pool import Pool, merge_pools, read_pool
 from labeler.collection.search import Searched
 from labeler.data import Document, Pair, Pooled
 from labeler.errors import BadInput
 from labeler.pools.missed import estimate_missed
-from labeler.pools.reuse import brought_alone
+from labeler.pools.reuse import Finders
 from labeler.runs.retrieve import neighbors
 from labeler.stats.estimates import inclusions, systematic
 from labeler.testing import Answer, Call, FakeServer, embeddings
@@ -65,8 +65,17 @@ def entry(doc_id: str, *seeds: str, number: int | None = None) -> Pooled:
     return Pooled(Pair("q", doc_id), seeds=seeds, round=number)
 
 
+def gone(entries: list[Pooled], found: dict[str, str], *family: str) -> set[str]:
+    """The documents that would not be in a pool without some runs; `found` says which have each."""
+    names, pool = ("one", "two"), Pool.of(entries)
+    runs = [[name in found.get(e.pair.doc_id, "") for name in names] for e in entries]
+    counts = np.array([e.pair.doc_id in found for e in entries])
+    finders = Finders(pool, names, np.array(runs), counts)
+    return {doc_id for _, doc_id in pool.pairs.keep(finders.brought_alone(set(family)))}
+
+
 def test_a_run_that_is_left_out_takes_with_it_what_its_documents_alone_led_to() -> None:
-    found = {"a": {"one"}, "b": {"two"}, "c": set(), "d": set(), "e": set(), "f": {"one"}}
+    found = {"a": "one", "b": "two", "c": "", "d": "", "e": "", "f": "one"}
     entries = [
         entry("a"),
         entry("b"),
@@ -76,17 +85,14 @@ def test_a_run_that_is_left_out_takes_with_it_what_its_documents_alone_led_to() 
         entry("f", "d"),
         entry("people"),
     ]
-    finders = {Pair("q", doc_id): names for doc_id, names in found.items()}
-    gone = {family: brought_alone(entries, finders, {family}) for family in ("one", "two")}
-    assert {d for _, d in gone["one"]} == {"a", "c", "e"}
-    assert {d for _, d in gone["two"]} == {"b"}
-    assert {d for _, d in brought_alone(entries, finders, {"one", "two"})} == set("abcdef")
+    assert gone(entries, found, "one") == {"a", "c", "e"}
+    assert gone(entries, found, "two") == {"b"}
+    assert gone(entries, found, "one", "two") == set("abcdef")
 
 
 def test_documents_that_led_to_one_another_alone_do_not_hold_each_other() -> None:
     entries = [entry("a", "b"), entry("b", "a", number=1)]
-    finders: dict[Pair, set[str]] = {Pair("q", "a"): {"one"}, Pair("q", "b"): set()}
-    assert brought_alone(entries, finders, {"one"}) == {Pair("q", "a"), Pair("q", "b")}
+    assert gone(entries, {"a": "one", "b": ""}, "one") == {"a", "b"}
 
 
 @pytest.mark.parametrize(
