@@ -2,6 +2,7 @@
 
 import ast
 import re
+import subprocess
 import sys
 import tomllib
 from collections import Counter
@@ -11,6 +12,7 @@ from graphlib import TopologicalSorter
 from inspect import getdoc
 from pathlib import Path
 
+import pytest
 from every_row import every_row
 
 from labeler.cli import COMMANDS
@@ -309,3 +311,12 @@ def test_no_room_outgrows_its_budget() -> None:
         if nodes[where] > most_nodes or held[where] > most_modules
     }
     assert grown == {}, "AST nodes and modules of rooms above their budget"
+
+
+@pytest.mark.parametrize(("command", "most"), [("evaluate", 45), ("agree", 50), ("judge", 65)])
+def test_a_command_walks_through_few_modules(command: str, most: int) -> None:
+    words = [sys.executable, str(Path(__file__).with_name("walked.py")), command, "--names"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    names = [line for line in done.stderr.splitlines() if line.endswith(".py")]
+    assert f"cli/{command}.py" in names
+    assert len(names) <= most, names

@@ -85,8 +85,8 @@ def _answer(words: Sequence[str]) -> object:
 def _run(command: Command, words: Sequence[str]) -> object:
     _refuse_missing(command, words)
     from labeler.cli.options import run
-    from labeler.exchange.shapes import told_what_files_are
     from labeler.files.read import rereadable
+    from labeler.messages import told_what_files_are
 
     with rereadable(), told_what_files_are(note):
         return run(command, words)

@@ -16,11 +16,10 @@ from labeler.collection.layout import open_collection
 from labeler.collection.user_files import Output
 from labeler.errors import GateFailed, LabelerError, Misuse
 from labeler.exchange.logs import EVENT_PARTS
-from labeler.exchange.shapes import told_what_files_are
 from labeler.files.paths import true_path
 from labeler.judging.judge import JudgeOptions
 from labeler.lab.control import DriftOptions, adrift
-from labeler.messages import count_of
+from labeler.messages import count_of, told_what_files_are
 from labeler.models.session import Control
 from labeler.monitoring.corpus import ALARMS
 from labeler.monitoring.log_values import LOG

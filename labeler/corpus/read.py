@@ -19,9 +19,10 @@ from labeler.corpus.readers.tables import ROWS, documents_of_file
 from labeler.entry_points import fill
 from labeler.errors import BadInput, TooLarge
 from labeler.exchange.fields import FieldNames
-from labeler.exchange.shapes import JSON, JSON_LINES, PARQUET, head_of, shape_of, tell
+from labeler.exchange.shapes import JSON, JSON_LINES, PARQUET, head_of, shape_of
 from labeler.files.boundary import reading
 from labeler.files.read import decoded, read_bytes
+from labeler.messages import tell
 
 TEXT_READERS: dict[str, Callable[[str], tuple[str, list[Block]]]] = {
     ".md": read_markdown,

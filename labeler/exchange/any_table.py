@@ -14,7 +14,7 @@ from typing import Any
 from labeler.errors import BadInput
 from labeler.exchange import tables as usual
 from labeler.exchange.fields import action_of
-from labeler.exchange.shapes import HEAD, JSON, JSON_LINES, PARQUET, XML, head_of, shape_of, tell
+from labeler.exchange.shapes import HEAD, JSON, JSON_LINES, PARQUET, XML, head_of, shape_of
 from labeler.exchange.tables import (
     Row,
     Rows,
@@ -29,6 +29,7 @@ from labeler.exchange.tables import (
 from labeler.files.boundary import reading
 from labeler.files.jsonl import identifier, read_rows
 from labeler.files.read import rereadable
+from labeler.messages import tell
 from labeler.trec.values import QUERY_ID
 
 _HIT = "_source"

@@ -11,10 +11,10 @@ from labeler.exchange import tables as usual
 from labeler.exchange.any_table import rows_of_any
 from labeler.exchange.fields import LogFields, has_field, value_at
 from labeler.exchange.ratings import number_of
-from labeler.exchange.shapes import tell
 from labeler.exchange.tables import QUERY_TEXT, RANK
 from labeler.files.boundary import reading
 from labeler.files.read import rereadable
+from labeler.messages import tell
 from labeler.trec.values import DOCUMENT_ID
 
 # What the columns of logs of search engines are usually called.

@@ -22,11 +22,11 @@ from labeler.exchange.ratings import (
     number_of,
     write_lines,
 )
-from labeler.exchange.shapes import JSON, TREC, head_of, shape_of, tell
+from labeler.exchange.shapes import JSON, TREC, head_of, shape_of
 from labeler.exchange.tables import Rows, described, json_rows, json_value, rows_of_pairs
 from labeler.files.boundary import reading
 from labeler.files.read import read_instead, rereadable
-from labeler.messages import Note, count_of
+from labeler.messages import Note, count_of, tell
 from labeler.trec import qrels as trec_qrels
 from labeler.trec.index import QRELS, Index, indexed
 from labeler.trec.pairs import PairColumns

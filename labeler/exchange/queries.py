@@ -19,7 +19,7 @@ from labeler.exchange.fields import Picked, has_field, value_at
 from labeler.exchange.opensearch import workbench_judgements, workbench_queries
 from labeler.exchange.quepid import book_judgements
 from labeler.exchange.ratings import NUMBER
-from labeler.exchange.shapes import JSON, XML, head_of, shape_of, tell
+from labeler.exchange.shapes import JSON, XML, head_of, shape_of
 from labeler.exchange.tables import (
     DELIMITERS,
     Row,
@@ -35,6 +35,7 @@ from labeler.files.boundary import reading
 from labeler.files.csv import read_cells
 from labeler.files.jsonl import identifier, text_of
 from labeler.files.read import decoded, numbered_lines, read_bytes, rereadable
+from labeler.messages import tell
 from labeler.trec.values import DOCUMENT_ID, QUERY_ID, key_of
 
 # TREC topics, with tags that are closed or not, and as XML.

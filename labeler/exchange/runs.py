@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from labeler.errors import BadInput
 from labeler.exchange.ratings import number_of, shown, write_lines
-from labeler.exchange.shapes import JSON, TREC, head_of, shape_of, tell
+from labeler.exchange.shapes import JSON, TREC, head_of, shape_of
 from labeler.exchange.tables import (
     QUERY_TEXT,
     RANK,
@@ -23,6 +23,7 @@ from labeler.exchange.tables import (
 )
 from labeler.files.boundary import reading
 from labeler.files.read import numbered_lines, read_instead, rereadable
+from labeler.messages import tell
 from labeler.trec import runs as trec_runs
 from labeler.trec.index import RUN, Index, indexed
 from labeler.trec.pairs import PairColumns

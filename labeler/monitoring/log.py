@@ -14,10 +14,9 @@ import numpy as np
 
 from labeler.errors import BadInput
 from labeler.exchange.logs import EVENT_PARTS
-from labeler.exchange.shapes import tell
 from labeler.files.boundary import reading
 from labeler.files.read import rereadable, scratch_file
-from labeler.messages import count_of
+from labeler.messages import count_of, tell
 from labeler.monitoring.log_rows import (
     NO_DATE,
     ROW,

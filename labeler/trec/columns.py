@@ -7,10 +7,13 @@ the line in its plain form or says what is wrong with it.
 
 from __future__ import annotations
 
+from array import array
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -369,3 +372,23 @@ def _parsed_by_numpy(part: Fields, column: int, lines: Integers) -> Floats:
     if not np.isfinite(number).all():
         raise Irregular
     return number
+
+
+# Values that are numbered, each as it first appears.
+
+
+class Codes:
+    """Values that come one by one, numbered as they first appear: `place` is the number of each."""
+
+    def __init__(self) -> None:
+        self.place: dict[Any, int] = defaultdict(count().__next__)
+        self._codes = array("i")
+
+    def add(self, value: Any) -> None:
+        """Number one more value."""
+        self._codes.append(self.place[value])
+
+    @property
+    def code(self) -> Small:
+        """The number of each value, `(n,)`."""
+        return np.array(self._codes, dtype=np.int32)

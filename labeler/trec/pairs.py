@@ -7,12 +7,10 @@ document is one number, its id stands once, and the values are one array. Read l
 
 from __future__ import annotations
 
-from array import array
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, count, pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
@@ -261,23 +259,6 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
             "value": pa.array(self.value if self.labels is None else self._plain(self.value)),
         }
         return pa.table(columns).__arrow_c_stream__(requested_schema)
-
-
-class Codes:
-    """Values that come one by one, numbered as they first appear: `place` is the number of each."""
-
-    def __init__(self) -> None:
-        self.place: dict[Any, int] = defaultdict(count().__next__)
-        self._codes = array("i")
-
-    def add(self, value: Any) -> None:
-        """Number one more value."""
-        self._codes.append(self.place[value])
-
-    @property
-    def code(self) -> Small:
-        """The number of each value, `(n,)`."""
-        return np.array(self._codes, dtype=np.int32)
 
 
 def factorised(values: Iterable[Any]) -> tuple[list[Any], Small]:

@@ -21,8 +21,8 @@ from labeler.errors import BadInput, Misuse
 from labeler.files.atomic import replacing_bytes
 from labeler.files.read import byte_blocks
 from labeler.messages import Advance, counted
-from labeler.trec.columns import split
-from labeler.trec.pairs import Codes, PairColumns, id_ranks
+from labeler.trec.columns import Codes, split
+from labeler.trec.pairs import PairColumns, id_ranks
 from labeler.trec.rows import LARGEST_GRADE, QRELS_COLUMNS, RUN_COLUMNS, shown
 from labeler.trec.runs import ranking
 

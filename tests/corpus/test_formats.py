@@ -15,7 +15,7 @@ from labeler.corpus.read import documents_in
 from labeler.data import Document
 from labeler.errors import BadInput
 from labeler.exchange.fields import FieldNames
-from labeler.exchange.shapes import told_what_files_are
+from labeler.messages import told_what_files_are
 
 PDFS = Path(__file__).parents[3] / "shared" / "data" / "pdf"
 

@@ -12,7 +12,7 @@ from labeler.errors import BadInput, Misuse
 from labeler.exchange.qrels import NamedByText, indexed_qrels, read_qrels
 from labeler.exchange.ratings import UnmappedRatings
 from labeler.exchange.runs import read_run
-from labeler.exchange.shapes import told_what_files_are
+from labeler.messages import told_what_files_are
 
 QRELS = {"q1": {"d1": 2, "007": 0}, "1e5": {"d1": 1}}
 ROWS = [(q, d, grade) for q, grades in QRELS.items() for d, grade in grades.items()]

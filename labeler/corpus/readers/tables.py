@@ -17,7 +17,7 @@ from labeler.corpus.readers.outline import read_plaintext
 from labeler.errors import BadInput
 from labeler.exchange.any_table import is_plumbing, structured_rows
 from labeler.exchange.fields import FieldNames, value_at
-from labeler.exchange.shapes import head_of, tell
+from labeler.exchange.shapes import head_of
 from labeler.exchange.tables import (
     Rows,
     delimiter_of,
@@ -26,6 +26,7 @@ from labeler.exchange.tables import (
     rows_of_text,
 )
 from labeler.files.jsonl import RowIndex, identifier
+from labeler.messages import tell
 
 ROWS = (".jsonl", ".ndjson", ".json", ".parquet")
 """The endings of files of rows that are no tables of text."""
