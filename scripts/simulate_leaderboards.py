@@ -72,13 +72,13 @@ def covered(first: Floats, second: Floats, n: int, repeats: int, names: Sequence
         drawn = both[:, rng.integers(both.shape[1], size=n)]
         sample = Sample(drawn.T, DRAWS, repeat)
         for name, statistic in statistics.items():
-            truth = float(statistic.compute(*means))
+            truth = float(statistic(*means))
             of = Replicates(sample, of_sums(statistic), freedom=n - 1.0)
-            ours = held(rank_interval(statistic, of), truth)
+            ours = held(rank_interval(of), truth)
             hits[name] += [*ours, *held(percentile(of), truth), of.value]
     for name, sums in hits.items():
         ours, width, alone, width_alone, value = sums / repeats
-        truth = float(RANK_STATISTICS[name].compute(*means))
+        truth = float(RANK_STATISTICS[name](*means))
         error = (ours * (1 - ours) / repeats) ** 0.5
         print(
             f"{n:4} {name:9} {ours:.3f} +- {error:.3f} ({width:.2f})   percentiles {alone:.3f}"

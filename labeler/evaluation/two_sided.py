@@ -23,7 +23,7 @@ from labeler.metrics import Measure, Rankings, parse, score
 from labeler.metrics.judged import Facts, JudgedPairs
 from labeler.metrics.rankings import top_grade
 from labeler.report.finding import Finding
-from labeler.report.table import Cell, Column, Interval, Row, Table, shown
+from labeler.report.table import Cell, Column, Row, Table, shown
 from labeler.stats.correlation import Correlation
 from labeler.stats.significance import Decisions
 from labeler.stats.student import SIGNIFICANT
@@ -330,13 +330,8 @@ def statistic_table(
     titles = {
         "tau_b": "Kendall's tau-b",
         "tau_ap": f"tau-ap ({names[0]} is the truth)",
-        "rbo": "RBO, p .9",
-        "max_drop": "max drop",
     }
-    rows: list[Row] = []
-    for name, each in statistics.items():
-        whole = Interval(*(None if x is None else int(x) for x in each[:3]))  # ranks are whole
-        rows.append((name, titles[name], whole if name == "max_drop" else each))
+    rows: list[Row] = [(name, titles[name], each) for name, each in statistics.items()]
     is_open = any(each.open for each in statistics.values())
     note = "where there is no interval, it would be nearly anything" if is_open else ""
     return Table("statistics", columns, rows, note=note)

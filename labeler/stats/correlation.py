@@ -66,28 +66,6 @@ def tau_ap(x: ArrayLike, y: ArrayLike) -> Any:
     return (2 * total / (n - 1) - 1)[()]
 
 
-def rbo(x: ArrayLike, y: ArrayLike, p: float = 0.9) -> Any:
-    """Rank-biased overlap, extrapolated: 1 for equal rankings, weight `p` ** depth.
-
-    Tied items enter at the depth of the first of them. After Webber, Moffat and Zobel (2010), ACM
-    TOIS 28(4), equation 32.
-    """
-    ranks_x, ranks_y = competition_ranks(x), competition_ranks(y)
-    n = ranks_x.shape[-1]
-    total, overlap = np.zeros(ranks_x.shape[:-1]), np.ones(ranks_x.shape[:-1])
-    for depth in range(1, n + 1):
-        # the share of the two prefixes that they have in common, weighted by p ** depth
-        in_x, in_y = ranks_x <= depth, ranks_y <= depth
-        overlap = 2 * (in_x & in_y).sum(axis=-1) / (in_x.sum(axis=-1) + in_y.sum(axis=-1))
-        total += overlap * p**depth
-    return ((1 - p) / p * total + overlap * p**n)[()]
-
-
-def max_drop(x: ArrayLike, y: ArrayLike) -> Any:
-    """The most places that an item falls from its rank by `x` to its rank by `y`."""
-    return np.max(competition_ranks(y) - competition_ranks(x), axis=-1, initial=0)
-
-
 def swapped_pairs(x: Sequence[float], y: Sequence[float]) -> list[tuple[int, int]]:
     """The pairs of items that `x` and `y` order differently, the better one by `x` first."""
     signs_x, signs_y = _signs(x), _signs(y)
@@ -136,21 +114,10 @@ HALVES = 200
 FEWEST_TO_HALVE = 4
 
 
-class RankStatistic(NamedTuple):
-    """A function of `(..., systems)` scores by two qrels, its range, whether less is more alike."""
+RankStatistic = Callable[[Floats, Floats], Any]
+"""A function of `(..., systems)` scores by two qrels, from -1 to 1, where orders are the same."""
 
-    compute: Callable[[Floats, Floats], Any]
-    least: float = -1.0
-    most: float = 1.0
-    less_is_alike: bool = False
-
-
-RANK_STATISTICS = {
-    "tau_b": RankStatistic(tau_b),
-    "tau_ap": RankStatistic(tau_ap),
-    "rbo": RankStatistic(rbo, 0.0),
-    "max_drop": RankStatistic(max_drop, 0.0, math.inf, less_is_alike=True),
-}
+RANK_STATISTICS: dict[str, RankStatistic] = {"tau_b": tau_b, "tau_ap": tau_ap}
 
 
 class Correlation(NamedTuple):
@@ -175,7 +142,7 @@ def correlations(first: Floats, second: Floats, seed: int = 0) -> dict[str, Corr
     # (queries, 2 systems), so that the same draws serve both qrels
     sample = Sample(np.concatenate([first, second]).T, DRAWS, seed)
     return {
-        name: _correlation(statistic, float(statistic.compute(x, y)), sample)
+        name: _correlation(statistic, float(statistic(x, y)), sample)
         for name, statistic in RANK_STATISTICS.items()
     }
 
@@ -184,50 +151,36 @@ def _correlation(statistic: RankStatistic, value: float, sample: Sample) -> Corr
     if not math.isfinite(value):
         return Correlation(None, None, None)
     of = Replicates(sample, of_sums(statistic), freedom=sample.queries - 1.0)
-    ends = rank_interval(statistic, of)
+    ends = rank_interval(of)
     if ends is None:
         return Correlation(value, None, None)
-    least, most = possible_values(statistic, sample.sums.shape[1] // 2)
-    if ends[1] - ends[0] >= MOST_OF_ALL * (most - least):
+    if ends[1] - ends[0] >= MOST_OF_ALL * 2:
         return Correlation(value, None, None, open=True)
     return Correlation(value, *ends)
 
 
-def possible_values(statistic: RankStatistic, systems: int) -> tuple[float, float]:
-    """What the statistic is of equal orders and of reversed ones, the lower of the two first."""
-    order = np.arange(systems, dtype=np.float64)
-    same, turned = (float(statistic.compute(order, other)) for other in (order, order[::-1]))
-    return min(same, turned), max(same, turned)
-
-
-def rank_interval(statistic: RankStatistic, of: Replicates) -> Interval:
+def rank_interval(of: Replicates) -> Interval:
     """The interval over queries of one rank statistic; `None` for fewer than two queries.
 
     Noise of queries makes two leaderboards less alike than those of all queries would be, and
     resampling adds as much noise again. Of n queries a statistic falls short of its truth by about
     `c / sqrt(n)`, and in draws, whose noise is that of half as many queries, by `sqrt(2)` times as
     much: so the truth lies above the value by `1 / (sqrt(2) - 1)` times as much as the draws' mean
-    lies below it. On the alike side the interval is moved by that, and reaches as far as the
-    draws' standard deviation, their percentile or the jackknife do, whichever is farthest; on the
-    other side the value may only be too low, so that the deviation is enough.
+    lies below it. Upwards the interval is moved by that, and reaches as far as the
+    draws' standard deviation, their percentile or the jackknife do, whichever is farthest;
+    downwards the value may only be too low, so that the deviation is enough.
     scripts/simulate_leaderboards.py has how often that covers.
     """
     ends = stretched(of)
     if ends is None:
         return None
-    sign = -1.0 if statistic.less_is_alike else 1.0
     defined = of.drawn[np.isfinite(of.drawn)]
     n = of.sample.queries
     deviation = reach(n, n - 1.0) * float(defined.std())
-    short = max(sign * (of.value - float(defined.mean())), 0.0) * BIAS_OF_DRAWS
-    # how far beyond the value the ends on the alike side lie
-    farthest = max(sign * (end - of.value) for end in (*ends, *(jackknife(of) or ends)))
-    alike = of.value + sign * (max(farthest, deviation) + short)
-    unlike = of.value - sign * deviation
-    low, high = min(alike, unlike), max(alike, unlike)
-    if statistic.most == math.inf:  # places, which are whole
-        low, high = float(math.floor(low)), float(math.ceil(high))
-    return max(low, statistic.least), min(high, statistic.most)
+    short = max(of.value - float(defined.mean()), 0.0) * BIAS_OF_DRAWS
+    farthest = max(end - of.value for end in (*ends, *(jackknife(of) or ends)))
+    high = of.value + max(farthest, deviation) + short
+    return max(of.value - deviation, -1.0), min(high, 1.0)
 
 
 def noise_ceiling(scores: Floats, seed: int = 0) -> float | None:
@@ -267,7 +220,7 @@ def of_sums(statistic: RankStatistic) -> Compute:
         # every two systems are compared in every row, so that rows are taken a block at a time
         size = max(1, BLOCK // (4 * systems**2))
         blocks = [rows[start : start + size] for start in range(0, len(rows), size)]
-        values = [statistic.compute(block[:, :systems], block[:, systems:]) for block in blocks]
+        values = [statistic(block[:, :systems], block[:, systems:]) for block in blocks]
         return np.concatenate(values).astype(np.float64).reshape(sums.shape[:-1])
 
     return compute

@@ -234,8 +234,6 @@ def test_a_leaderboard_with_itself_is_perfect_and_one_run_is_none(
     assert {name: row["value"] for name, row in found["statistics"].items()} == {
         "tau_b": pytest.approx(1),
         "tau_ap": pytest.approx(1),
-        "rbo": pytest.approx(1),
-        "max_drop": 0,
     }
     assert labeler(["lab", "leaderboard", nist, nist, runs[0]]) == 2
     assert "at least two runs" in capsys.readouterr().err
@@ -363,7 +361,7 @@ def test_intervals_of_correlations_hold_the_value_and_stay_in_range(
     rng = np.random.default_rng(seed)
     first = rng.random((5, queries))
     second = first + rng.normal(0, 0.3, (5, queries))
-    for name, (value, low, high, is_open) in correlations(first, second).items():
+    for value, low, high, is_open in correlations(first, second).values():
         assert value is not None
         if is_open:
             assert low is None
@@ -371,8 +369,8 @@ def test_intervals_of_correlations_hold_the_value_and_stay_in_range(
             continue
         assert low is not None
         assert high is not None
-        assert RANK_STATISTICS[name].least <= low <= value + 1e-9
-        assert value - 1e-9 <= high <= RANK_STATISTICS[name].most
+        assert -1 <= low <= value + 1e-9
+        assert value - 1e-9 <= high <= 1
 
 
 def reversed_grades(folder: Path, out: Path) -> Path:

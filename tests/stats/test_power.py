@@ -10,7 +10,6 @@ from scipy import stats
 from labeler.stats.power import (
     PlannedTest,
     detectable,
-    normal_below,
     power,
     queries_needed,
     range_quantile,
@@ -18,12 +17,6 @@ from labeler.stats.power import (
 )
 from labeler.stats.significance import randomised_hsd
 from labeler.stats.student import chi_square_quantile
-
-
-def test_the_normal_distribution_is_pythons() -> None:
-    values = [*np.linspace(-9.5, 9.5, 4001), -1e300, 1e300, -math.inf, math.inf]
-    expected = [0.5 * math.erfc(-value / math.sqrt(2)) for value in values]
-    np.testing.assert_allclose(normal_below(np.array(values)), expected, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize(("systems", "freedom"), [(2, 9), (3, 4), (5, 84), (11, 420)])
