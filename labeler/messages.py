@@ -169,11 +169,12 @@ def told_what_files_are(listener: Listener) -> Iterator[None]:
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> from labeler.exchange.qrels import read_qrels
-    >>> with TemporaryDirectory() as folder, told_what_files_are(lambda line: print(line[-53:])):
+    >>> print_kind = lambda line: print(line.partition(": ")[2])
+    >>> with TemporaryDirectory() as folder, told_what_files_are(print_kind):
     ...     path = Path(folder, "human.csv")
     ...     _ = path.write_text("query_id,doc_id,grade\\nq1,d1,2\\n")
-    ...     read_qrels(path)
-    : qrels from CSV (columns query_id, doc_id, grade)
+    ...     read_qrels(path).as_dict()
+    qrels from CSV (columns query_id, doc_id, grade)
     {'q1': {'d1': 2}}
     """
     seen: set[str] = set()

@@ -3,7 +3,9 @@
 import ast
 import asyncio
 import doctest
+import importlib
 import inspect
+import pkgutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -71,6 +73,16 @@ def test_the_example_of_each_function_runs(name: str) -> None:
 
 def test_the_example_of_the_package_runs() -> None:
     assert doctest.testmod(labeler) == (0, 3)
+
+
+@pytest.mark.sweep
+def test_the_examples_of_all_modules_run() -> None:
+    names = (info.name for info in pkgutil.walk_packages(labeler.__path__, "labeler."))
+    optional = {"labeler.__main__"}
+    modules = [importlib.import_module(name) for name in names if name not in optional]
+    flags = doctest.ELLIPSIS
+    failed = {m.__name__: doctest.testmod(m, optionflags=flags).failed for m in modules}
+    assert {name for name, number in failed.items() if number} == set()
 
 
 def test_each_asynchronous_function_stands_beside_the_one_for_people() -> None:
