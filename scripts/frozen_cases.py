@@ -846,7 +846,7 @@ COMPARING: dict[str, Case] = {
         agree world human llm -s kappa --scale 0:3 --cut 2 --unweighted
     """,
     "agree-refused": """
-        agree h.qrels a.qrels --{scale 3,map 1:2,plot p.doc,require kappa}
+        agree h.qrels a.qrels --{scale 3,map 1:2,require kappa}
         agree h.qrels a.qrels -s kapa
         agree {h.qrels,h.qrels x.qrels,h.qrels h.qrels h.qrels,labels.txt h.qrels}
         agree world {human,human nobody}
@@ -855,7 +855,6 @@ COMPARING: dict[str, Case] = {
         agree $HUMAN $LLM -s kappa --require-low kappa:{0.2,0.99}
         agree $HUMAN $LLM world/qrels/second.qrels -s kappa --require kappa:0.65
     """,
-    "agree-plot": "agree $HUMAN $LLM -s kappa --run world/runs --plot new/p.png",
     "agree-llmjudge": """
         agree $LLMJUDGE --clip
         agree $LLMJUDGE shared/llmjudge/labels/TREMA-CoT.txt -s kappa -s alpha-ordinal --json

@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from labeler.agreement.agree import SYSTEMS, AgreeOptions, agree_all, scale_names
-from labeler.agreement.plot import agreement_drawings
 from labeler.agreement.report import AssessorReport, agreement_gates, check_agreement
 from labeler.agreement.report import as_json as reports_as_json
 from labeler.agreement.shown import (
@@ -22,8 +21,8 @@ from labeler.agreement.shown import (
 )
 from labeler.agreement.sources import Sources, open_sources
 from labeler.cli.options import OutputFlags
-from labeler.cli.output import draw, name_unread_runs, said_to, show, show_json, warn
-from labeler.cli.scoring import GATES, PLOT
+from labeler.cli.output import name_unread_runs, said_to, show, show_json, warn
+from labeler.cli.scoring import GATES
 from labeler.cli.screen import note, say
 from labeler.options import OUTPUT, option
 from labeler.report.finding import Finding
@@ -65,7 +64,6 @@ def command(
         "Also by grade and by query, and calibration; all of that of each of several.",
         panel=OUTPUT,
     ),
-    picture: Path | None = option(None, PLOT),
     output: OutputFlags,
 ) -> None:
     """Say how far assessors agree with people, and how sure that is.
@@ -79,7 +77,6 @@ def command(
     name_unread_runs(sources[0], *runs)
     inputs = (*map(Path, (*sources, *more_humans)), *runs)
     to = output.written_to(output.output, *inputs) if output.output else None
-    drawing = output.picture(picture, *inputs)
     reports = agree_all(opened, options)
     if output.format == "json":
         show_json(reports_as_json(reports, details=details), to, indent=2)
@@ -92,8 +89,6 @@ def command(
                 _show_overview(reports, statistics, output.format)
             else:
                 _show(reports, opened, options, output.format, details=details)
-    if drawing is not None:
-        draw(drawing, agreement_drawings(reports, details=details, statistics=statistics))
     check_agreement(reports, gates)
 
 

@@ -11,10 +11,8 @@ import typer
 
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.diff.diff import Diff, DiffOptions, diff
-from labeler.agreement.diff.plot import diff_drawings
 from labeler.cli.options import OutputFlags, Without
-from labeler.cli.output import draw, name_unread_runs, said_to, show, show_json, show_result, warn
-from labeler.cli.scoring import PLOT
+from labeler.cli.output import name_unread_runs, said_to, show, show_json, show_result, warn
 from labeler.cli.screen import note, result_width, say
 from labeler.collection.layout import Collection, open_collection
 from labeler.errors import Misuse
@@ -45,7 +43,6 @@ def command(
     qrels: str = option(
         "", "Of two states of a collection: the qrels that both are scored with.", metavar="NAME"
     ),
-    picture: Path | None = option(None, PLOT),
     output: OutputFlags,
 ) -> None:
     """Show which grades changed, and whether systems change places.
@@ -65,7 +62,6 @@ def command(
     human = [] if people is None else [Path(people)]
     inputs = [*map(Path, sources), *human, *run]
     to = output.made_from(*(path for path in inputs if path.exists()))
-    drawing = output.picture(picture, *(path for path in inputs if path.exists()))
     name_unread_runs(sources[0], *run)
     changes = diff(*sources, people=people, runs=run, options=options)
     if output.format == "json":
@@ -77,8 +73,6 @@ def command(
             warn(changes.findings)
     else:
         show([changes.moved_table(), *changes.tables()], output.format, to)
-    if drawing is not None:
-        draw(drawing, diff_drawings(changes))
     if Path(sources[0]).is_dir():
         note_next(open_collection(sources[0]), changes)
 

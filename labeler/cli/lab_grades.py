@@ -11,16 +11,15 @@ import typer
 
 from labeler.cli.model_options import ModelFlags, ShownFlags
 from labeler.cli.options import Folder, OutputFlags
-from labeler.cli.output import draw, name_unread_runs, show, show_json, show_result, warn
+from labeler.cli.output import name_unread_runs, show, show_json, show_result, warn
 from labeler.cli.reporting import planned, show_judging_plan, show_outcome, watched
-from labeler.cli.scoring import PLOT, TABLES
+from labeler.cli.scoring import TABLES
 from labeler.cli.screen import note, say
 from labeler.collection.layout import open_collection
 from labeler.collection.user_files import Output
 from labeler.errors import Incomplete, Misuse
 from labeler.evaluation.inputs import qrels_and_runs
 from labeler.evaluation.leaderboard import leaderboard as rank_twice
-from labeler.evaluation.plot import board_drawings
 from labeler.evaluation.two_sided import SHOWN as RUNS_SHOWN
 from labeler.lab.calibrate import (
     FIT,
@@ -170,14 +169,13 @@ def leaderboard(
     table: Literal["runs", "statistics", "significance", "swaps"] | None = option(
         None, "This table alone; csv and jsonl hold one, by default the runs.", panel=TABLES
     ),
-    picture: Path | None = option(None, PLOT),
     output: OutputFlags,
 ) -> None:
     """Rank the same runs by two qrels: correlation, drops, and pairs that swap."""
     qrels, runs = qrels_and_runs(sources, 2)
     if len(qrels) < 2:
         raise Misuse("a leaderboard needs two qrels; as in: labeler lab leaderboard A B RUNS...")
-    to, drawing = output.made_from(*qrels, *runs), output.picture(picture, *qrels, *runs)
+    to = output.made_from(*qrels, *runs)
     name_unread_runs(*sources)
     board = rank_twice(qrels[0], qrels[1], runs, measure, seed=seed)
     if output.format == "json":
@@ -188,5 +186,3 @@ def leaderboard(
         sentences = [] if table else ["\n".join(board.sentences)]
         show([*sentences, *tables], output.format, to)
     warn(board.findings)
-    if drawing is not None:
-        draw(drawing, board_drawings(board))

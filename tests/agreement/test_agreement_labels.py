@@ -457,10 +457,9 @@ def test_pairs_without_a_usable_label_are_said_and_are_no_crash(
     found = json.loads(capsys.readouterr().out)
     assert found["pairs"] == found["queries"] == 0
     assert all(row["value"] is None for row in found["statistics"].values())
-    picture = str(tmp_path / "p.png")
     more = str(write(tmp_path / "more", "q1 0 a 1\nq1 0 b 0\nq2 0 a 2\n"))
     assert execute(["agree", people, other, people]) == 2
-    everything = ["--human", more, "--details", "--how-many", "0.1", "--plot", picture]
+    everything = ["--human", more, "--details", "--how-many", "0.1"]
     assert execute(["agree", people, other, third, *everything]) == 0
     assert "Nothing can be compared" in capsys.readouterr().out
 

@@ -1,8 +1,6 @@
 """How much more must be graded, and the picture of what was found."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +12,6 @@ from labeler.agreement.statistics import Statistic, find_statistic
 from labeler.cli import execute
 from labeler.data import Qrels
 from labeler.stats.student import f_quantile
-from labeler.trec.write import write_qrels
 
 
 def made(queries: int, pairs: int, seed: int) -> tuple[Qrels, Qrels]:
@@ -93,56 +90,3 @@ def test_a_plan_starts_from_the_interval_that_is_printed(
     printed = found["statistics"]["alpha-ordinal"]
     (planned,) = found["how_many"]
     assert planned["width"] == pytest.approx(printed["high"] - printed["low"])
-
-
-@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
-def test_the_picture_is_drawn(shared: Path, tmp_path: Path, ending: str) -> None:
-    folder = shared / "dl19"
-    files = [str(folder / f"{name}.qrels") for name in ("nist", "gpt-4o")]
-    path = tmp_path / f"new/p.{ending}"
-    runs = ["--run", str(folder / "runs")] if ending == "svg" else []
-    given = ["-s", "kappa", *runs, "--plot", str(path)]
-    assert execute(["agree", *files, *given]) == 0
-    starts = {"png": b"\x89PNG", "svg": b"<svg ", "pdf": b"%PDF"}
-    assert path.read_bytes().startswith(starts[ending])
-    if ending == "svg":
-        drawn = path.read_text(encoding="utf-8")
-        assert "snowflake-base-retriever" in drawn
-        assert "0.338 [0.266, 0.410]" in drawn
-        assert "by gpt-4o" in drawn
-
-
-def test_a_picture_of_one_assessor_has_a_row_for_each_statistic(
-    shared: Path, tmp_path: Path
-) -> None:
-    files = [str(shared / f"dl19/{name}.qrels") for name in ("nist", "gpt-4o")]
-    path = tmp_path / "p.svg"
-    names = ["-s", "kappa", "-s", "alpha-ordinal", "-s", "mae"]
-    assert execute(["agree", *files, *names, "--plot", str(path)]) == 0
-    drawn = path.read_text(encoding="utf-8")
-    assert all(
-        f">{name}</text>" in drawn for name in ("kappa", "alpha-ordinal", "mae", "in grades")
-    )
-
-
-def test_a_picture_of_unknown_kind_is_misuse_before_anything_is_computed(
-    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    files = [str(shared / "dl19" / f"{name}.qrels") for name in ("nist", "gpt-4o")]
-    assert execute(["agree", *files, "-s", "kappa", "--plot", str(tmp_path / "p.doc")]) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert "p.doc: expected a picture's name to end in .png, .svg, .pdf" in said.err
-
-
-def test_without_its_library_a_picture_is_refused_before_anything_is_computed(
-    tmp_path: Path,
-) -> None:
-    write_qrels(tmp_path / "a.qrels", {"q": {"d": 1}})
-    files = [str(tmp_path / "a.qrels"), str(tmp_path / "a.qrels")]
-    asked = ["agree", *files, "--plot", str(tmp_path / "p.png")]
-    absent = "import sys; sys.modules['vl_convert'] = None"
-    code = f"{absent}; from labeler.cli import execute; sys.exit(execute({asked!r}))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (78, "")
-    assert "a picture in .png (.svg needs nothing) needs the 'plot' extra" in done.stderr

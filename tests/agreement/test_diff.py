@@ -115,8 +115,6 @@ def test_the_command_says_it_in_three_sentences_and_as_json(
     assert execute([*asked, "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)
     assert figures["names"] == {"a": "old", "b": "new"}
-    assert execute([*asked, "--plot", str(tmp_path / "diff.png")]) == 0
-    assert (tmp_path / "diff.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_what_cannot_be_compared_is_refused_in_a_line() -> None:

@@ -65,21 +65,6 @@ def test_two_are_told_apart_by_their_names(
     assert "(first)" not in said
 
 
-def test_one_picture_holds_any_number_of_assessors(files: list[str], tmp_path: Path) -> None:
-    many = files[1:] * 3
-    paths = []
-    for place, path in enumerate(many):
-        paths.append(tmp_path / f"copy-{place}.qrels")
-        paths[-1].write_bytes(Path(path).read_bytes())
-    picture = tmp_path / "p.svg"
-    asked = ["agree", files[0], *map(str, paths), "-s", "kappa", "--plot", str(picture)]
-    assert execute(asked) == 0
-    drawn = picture.read_text(encoding="utf-8")
-    assert all(f"copy-{place}" in drawn for place in range(len(many)))
-    assert "95 % intervals over queries" in drawn
-    assert execute([*asked, "--details", "--force"]) == 0
-
-
 def test_who_an_assessor_is_compared_with_is_named_and_human_grades_are_peoples(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

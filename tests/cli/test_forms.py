@@ -51,7 +51,6 @@ REASONS = {
     "--clip": "labels of one side are clipped, or of several members",
     "--people": "two sets or a panel are compared with it, or probabilities fitted to it",
     "--statistic": "one of a panel, or several of an agreement",
-    "--plot": "each command draws its own picture",
     "--require": "scores, agreement and the watch have different gates",
     "--require-low": "scores and agreement have different gates",
     "--quiet": "it hides progress, or all but alarms",

@@ -42,9 +42,6 @@ class Case:
 CASES = {
     "evaluate": Case("evaluate a.qrels a.trec b.trec -o OUT", ("a.qrels", "a.trec")),
     "evaluate plot": Case("evaluate a.qrels a.trec b.trec --plot OUT", (), ".png"),
-    "lab leaderboard plot": Case(
-        "lab leaderboard a.qrels b.qrels a.trec b.trec --plot OUT", (), ".png"
-    ),
     "evaluate coll": Case("evaluate coll --qrels human -o OUT", ()),
     "correct": Case("correct a.qrels b.qrels a.trec -o OUT", ("a.qrels", "b.qrels", "a.trec")),
     "lab leaderboard": Case(
@@ -52,7 +49,6 @@ CASES = {
     ),
     "power": Case("power a.qrels a.trec b.trec -o OUT", ("a.qrels", "a.trec")),
     "agree": Case("agree a.qrels b.qrels -o OUT", ("a.qrels", "b.qrels")),
-    "agree plot": Case("agree a.qrels b.qrels --plot OUT", (), ".png"),
     "runs fuse": Case("runs fuse a.trec b.trec -o OUT", ("a.trec", "b.trec")),
     "qrels stats": Case("qrels stats a.qrels -o OUT", ("a.qrels",)),
     "qrels merge": Case("qrels merge a.qrels b.qrels --conflict max -o OUT", ("a.qrels",)),

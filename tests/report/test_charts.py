@@ -31,7 +31,7 @@ SYSTEMS = [
 def named_chart(name: str) -> Drawing:
     """A chart with a name in every place that holds one."""
     axis = Axis(name)
-    return intervals(name, [NamedValue(name, 0.5, 0.4, 0.6, 0.7)], axis, second=(name, "b"))
+    return intervals(name, [NamedValue(name, 0.5, 0.4, 0.6)], axis)
 
 
 def parsed(drawing: Drawing) -> ET.Element:

@@ -64,7 +64,7 @@ def systems(number: int, name: str) -> list[NamedValue]:
 def every_chart() -> list[Chart]:
     drawings = [
         *(intervals("intervals", systems(number, "s"), AXIS) for number in (1, 2, 40, 200)),
-        intervals("long names", systems(9, LONG), AXIS, second=(LONG, LONG)),
+        intervals("long names", systems(9, LONG), AXIS),
         intervals("wide", systems(3, LONG), Axis(LONG, "+.9f", reference=0.0)),
         intervals("equal", [NamedValue(LONG, 0.5, 0.5, 0.5)] * 3, AXIS),
         intervals("costs", [NamedValue(LONG, 1e6), NamedValue("b", 3.0)], Axis("dollars", "$")),

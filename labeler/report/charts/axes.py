@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from labeler.report.charts.svg import length, mark, svg, words
@@ -142,13 +142,10 @@ def label_across(label: str, made: Scale, y: float) -> str:
     return words("axis middle", (middle, y), label, 2 * min(middle, WIDTH - middle))
 
 
-def legend(entries: Sequence[tuple[str, str]], start: float, top: float) -> tuple[str, float]:
-    """Each class of marks with what it stands for, and the pixel where the legend ends below."""
-    parts, x, y = [], start, top + 8
-    for kind, name in entries:
-        room = min(length(name), WIDTH - start - _SAMPLE)
-        if x > start and x + _SAMPLE + room > WIDTH:
-            x, y = start, y + _LINE
-        parts += [mark(kind, (x + 8, y)), words("name", (x + _SAMPLE, y + 4), name, room)]
-        x += _SAMPLE + room + 18
-    return "".join(parts), y + _LINE - 4 if entries else top
+def legend(kind: str, name: str, start: float) -> tuple[str, float]:
+    """A class of marks with what it stands for, and the pixel where that ends."""
+    if not name:
+        return "", 8.0
+    drawn = mark(kind, (start + 8, 16.0))
+    text = words("name", (start + _SAMPLE, 20.0), name, WIDTH - start - _SAMPLE)
+    return drawn + text, 12 + _LINE

@@ -19,7 +19,7 @@ from labeler.report.charts.axes import (
     scale,
 )
 from labeler.report.charts.svg import length, line, mark, words
-from labeler.report.table import Cell, Column, Estimated, Interval, Table
+from labeler.report.table import Column, Estimated, Interval, Table
 
 _MARGIN, _HEIGHT = 24.0, 18.0
 _MANY = 18
@@ -28,16 +28,12 @@ _MANY = 18
 
 @dataclass(frozen=True)
 class NamedValue:
-    """A value with its name and the ends of its interval; an infinite end reaches to the chart's.
-
-    `other` is a second value beside it.
-    """
+    """A value with its name and the ends of its interval; infinite ones reach to the chart's."""
 
     name: str
     value: float | None
     low: float | None = None
     high: float | None = None
-    other: float | None = None
 
     @classmethod
     def of(cls, name: str, estimate: Estimated | None) -> NamedValue:
@@ -56,41 +52,29 @@ def intervals(
     title: str,
     rows: Sequence[NamedValue],
     axis: Axis,
-    message: str = "",
-    second: tuple[str, str] | None = None,
 ) -> Drawing:
     """Values with their intervals, in the order given.
 
     Where the axis has a reference, a value whose interval holds it has a hollow dot: it cannot be
-    told from the reference. `second` are the names of the values and of the other values, where
-    there are others: those are drawn as hollow squares.
+    told from the reference.
     """
-    entries = [] if second is None else [("dot", second[0]), ("other", second[1])]
+    unclear = ""
     if any(is_unclear(row, axis) for row in rows):
-        entries.append(("dot unclear", f"the interval holds {axis.text(axis.reference)}"))
-    drawn = _draw(rows, axis, entries)
-    return Drawing(
-        title, message or _of_values(rows, axis), _table(title, rows, axis, second), *drawn
-    )
+        unclear = f"the interval holds {axis.text(axis.reference)}"
+    drawn = _draw(rows, axis, unclear)
+    return Drawing(title, _of_values(rows, axis), _table(title, rows, axis), *drawn)
 
 
-def _draw(
-    rows: Sequence[NamedValue], axis: Axis, entries: Sequence[tuple[str, str]]
-) -> tuple[float, str]:
-    """The height of the chart and its elements; `entries` are the legend's."""
+def _draw(rows: Sequence[NamedValue], axis: Axis, unclear: str) -> tuple[float, str]:
+    """The height of the chart and its elements; the legend says what is `unclear`."""
     column = axis.column(with_ends=True)
-    figures = [
-        column.text(row.interval)
-        if row.other is None
-        else f"{axis.text(row.value)} → {axis.text(row.other)}"
-        for row in rows
-    ]
+    figures = [column.text(row.interval) for row in rows]
     names = min(max((length(row.name) for row in rows), default=0), 0.34 * WIDTH) + 2
     numbers = min(max(map(length, figures), default=0), 0.36 * WIDTH) + 2
-    reach = [value for row in rows for value in (row.value, row.low, row.high, row.other)]
+    reach = [value for row in rows for value in (row.value, row.low, row.high)]
     start, end = max(names + 14, _MARGIN), WIDTH - max(numbers + 14, _MARGIN)
     made = scale(axis, reach, start, end)
-    head, top = legend(entries, start, 8)
+    head, top = legend("dot unclear", unclear, start)
     is_long = len(rows) > _MANY
     y = top = top + (20 if is_long else 0)
     drawn: list[str] = []
@@ -114,8 +98,6 @@ def _marks(row: NamedValue, tip: str, made: Scale, y: float, kind: str) -> Itera
         return
     if row.low is not None and row.high is not None and not math.isnan(row.low + row.high):
         yield line("whisker", (made(row.low), y), (made(row.high), y))
-    if row.other is not None and is_number(row.other):
-        yield mark("other", (made(row.other), y), tip)
     yield mark(kind, (made(row.value), y), tip)
 
 
@@ -126,18 +108,10 @@ def is_unclear(row: NamedValue, axis: Axis) -> bool:
     return row.low <= axis.reference <= row.high
 
 
-def _table(
-    title: str, rows: Sequence[NamedValue], axis: Axis, second: tuple[str, str] | None = None
-) -> Table:
-    first, other = second or (axis.label, "")
+def _table(title: str, rows: Sequence[NamedValue], axis: Axis) -> Table:
     ends = axis.format if any(row.low is not None for row in rows) else ""
-    columns: dict[Column, list[Cell]] = {
-        Column("name", title=" ", align="left"): [row.name for row in rows],
-        replace(axis.column(), name=first, ends=ends): [row.interval for row in rows],
-        replace(axis.column(), name=other): [row.other for row in rows],
-    }
-    used = {c: cells for c, cells in columns.items() if c.name or any(cells)}
-    return Table(title, list(used), list(zip(*used.values(), strict=True)))
+    columns = [Column("name", title=" ", align="left"), replace(axis.column(), ends=ends)]
+    return Table(title, columns, [(row.name, row.interval) for row in rows])
 
 
 def _of_values(rows: Sequence[NamedValue], axis: Axis) -> str:

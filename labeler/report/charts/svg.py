@@ -59,11 +59,8 @@ def line(kind: str, start: Spot, end: Spot) -> str:
 
 
 def mark(kind: str, at: Spot, tip: str = "") -> str:
-    """A mark of a class at its middle: `other` is a square, any else a disc."""
-    x, y = at
-    if kind.startswith("other"):
-        return element("rect", kind, tip, x=x - 4, y=y - 4, width=8, height=8)
-    return element("circle", kind, tip, cx=x, cy=y, r=4.5)
+    """A disc of a class at its middle."""
+    return element("circle", kind, tip, cx=at[0], cy=at[1], r=4.5)
 
 
 def words(kind: str, at: Spot, text: str, room: float | None = None) -> str:
