@@ -12,7 +12,7 @@ from kept import Kept
 from labeler.collection.layout import Collection
 from labeler.data import Pair
 from labeler.judging.judge import JudgeOptions
-from labeler.scale.partitions.work import Share, judge_partition
+from labeler.scale.partitions.work import Share, judge_partitions
 from labeler.scale.partitions.write import write_partitions
 from labeler.testing import Call, FakeServer, fake_model
 
@@ -52,7 +52,7 @@ def judged_partitions(collection: Collection, folder: Path, name: str) -> None:
     model = fake_model('{"grade": 1}')
     options = JudgeOptions(model=model, name=name)
     write_partitions(collection, folder, options)
-    judge_partition(folder, 0, Share(model=model))
+    judge_partitions(folder, Share(model=model), 0)
 
 
 def fill_sheet(sheet: Path, grade: str) -> None:

@@ -21,7 +21,7 @@ from labeler.models.session import Control
 from labeler.options import COUNT, COUNT_OR_NONE, option
 from labeler.scale.partitions.collect import CollectedPartitions, acollect
 from labeler.scale.partitions.on_ray import RayOptions, awork_on_ray
-from labeler.scale.partitions.work import JudgedPartition, Share, partition_worker
+from labeler.scale.partitions.work import JudgedPartition, Share, ajudge_partitions
 from labeler.scale.partitions.write import ROWS, awrite_partitions
 
 Parts = Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of the partitions.")]
@@ -79,10 +79,7 @@ def work(
     async def judged(*, control: Control) -> list[JudgedPartition]:
         if ray.workers is not None:
             return await awork_on_ray(parts, share, ray, control, wait=wait)
-        async with partition_worker(parts, share, control) as worker:
-            if partition is not None:
-                return [await worker.judge(partition)]
-            return await worker.judge_free(wait=wait)
+        return await ajudge_partitions(parts, share, partition, wait=wait, control=control)
 
     done = watched(flags, judged)
     show_records([each.as_json() for each in done], output.format, to)

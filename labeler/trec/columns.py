@@ -80,7 +80,7 @@ class Stretches:
     @classmethod
     def of(cls, part: Fields) -> Stretches:
         """The stretches of a block, by its first column."""
-        words = keys(part, 0).words
+        words = words_of(part, 0)
         is_first = np.append(True, (words[1:] != words[:-1]).any(axis=1))
         edges = np.append(np.flatnonzero(is_first), len(words))
         return cls([part.cell(int(line), 0) for line in edges[:-1]], edges)
@@ -107,10 +107,9 @@ def fields(path: Path, names: str, size: int, copy: Path | None = None) -> Itera
     """
     number, count = 1, 0
     for block in byte_blocks(copy or path, size):
-        lines = block.count(b"\n")
-        plain = split(block.replace(b"\r\n", b"\n") if b"\r\n" in block else block, names, number)
+        plain = split(block.replace(b"\r\n", b"\n") if b"\r" in block else block, names, number)
         part = plain if plain is not None else slowly(path, block, names, number)
-        number += lines
+        number += block.count(b"\n") if plain is None else len(plain.starts)
         count += len(part.starts)
         if len(part.starts):
             yield part
@@ -144,7 +143,9 @@ def split(block: bytes, names: str, number: int) -> Fields | None:
     inside = text[: len(block)]
     ends = np.flatnonzero(inside <= _SPACE)  # a field ends where white space follows
     kinds = inside[ends]
-    if not _WHITE[kinds].all():  # a control character may be part of an id, but NUL may not
+    lines = np.count_nonzero(kinds == _NEWLINE)
+    is_white = np.count_nonzero(kinds == _SPACE) + lines == len(kinds) or _WHITE[kinds].all()
+    if not is_white:  # a control character may be part of an id, but NUL may not
         if b"\0" in block:
             return None
         ends = np.flatnonzero(_WHITE[inside])
@@ -153,9 +154,14 @@ def split(block: bytes, names: str, number: int) -> Fields | None:
         return None
     starts = np.empty_like(ends)
     starts[:1], starts[1:] = 0, ends[:-1] + 1
-    newline = (kinds == _NEWLINE).reshape(-1, columns)  # true in the last column alone
-    regular = newline[:, -1].all() and newline.sum() == len(newline) and (ends > starts).all()
-    if not regular or (text[starts[::columns]] == ord("#")).any() or not _is_utf8(block, inside):
+    # a newline stands in the last column, and there alone
+    regular = (kinds[columns - 1 :: columns] == _NEWLINE).all() and lines * columns == len(ends)
+    if (
+        not regular
+        or (ends <= starts).any()
+        or (text[starts[::columns]] == ord("#")).any()
+        or not _is_utf8(block, inside)
+    ):
         return None
     if number == 1 and block.startswith(b"\xef\xbb\xbf"):
         return None
@@ -199,6 +205,12 @@ class Keys:
 
 def keys(part: Fields, column: int) -> Keys:
     """The keys of one column; `Irregular` where a text is too long, as each takes as much."""
+    words = words_of(part, column)
+    return Keys(words, hashed(words))
+
+
+def words_of(part: Fields, column: int) -> Words:
+    """The words of these keys alone."""
     starts = part.starts[:, column]
     lengths = part.ends[:, column] - starts
     if int(np.max(lengths, initial=1)) > LONGEST_ID:
@@ -211,7 +223,7 @@ def keys(part: Fields, column: int) -> Keys:
     for i in range(width):
         words[:, i] = view[starts + 8 * i]
         words[:, i] &= _MASKS[np.minimum(np.maximum(lengths - 8 * i, 0), 8)]
-    return Keys(words, hashed(words))
+    return words
 
 
 def hashed(words: Words, salt: int = 0) -> Words:
@@ -285,22 +297,30 @@ def numbers(part: Fields, column: int) -> Numbers:
     starts, lengths = part.starts[:, column], part.ends[:, column] - part.starts[:, column]
     first = part.text[starts]
     negative = first == ord("-")
-    signed = negative | (first == ord("+"))
-    starts, lengths = starts + signed, lengths - signed
+    signed = first <= ord("-")
+    if signed.any():
+        signed = negative | (first == ord("+"))
+        starts, lengths = starts + signed, lengths - signed
+    longest = int(np.max(lengths, initial=0))
     odd = lengths > _DIGITS + 1
     value, decimals = np.zeros((2, len(starts)), dtype=np.uint64)
     pointed = np.zeros(len(starts), dtype=np.bool_)
     view = np.ndarray((len(part.text) - 7,), dtype="<u8", buffer=part.text, strides=(1,))
-    for offset in range(0, min(int(np.max(lengths, initial=0)), _DIGITS + 1), 8):
-        own = np.clip(lengths - offset, 0, 8)
+    for offset in range(0, min(longest, _DIGITS + 1), 8):
+        own = lengths if longest <= 8 else np.clip(lengths - offset, 0, 8)
         eight = view[starts + offset] & _LOW[own]  # the first character is the lowest byte
-        eight = eight << _SHIFTS[own] | _FILLED[own]  # zeros go before the digits
+        eight <<= _SHIFTS[own]
+        eight |= _FILLED[own]  # zeros go before the digits
         eight, has_point, after = _without_point(eight)
         digits = eight ^ _ZEROS
-        odd |= (((digits + _SIXES) | digits) & _HIGH_HALVES != 0) | (has_point & pointed)
-        count = own - has_point
-        value = value * _POWERS[count] + _of_eight(digits)
-        decimals += np.where(pointed, count.astype(np.uint64), after)
+        odd |= ((digits + _SIXES) | digits) & _HIGH_HALVES != 0
+        if offset:
+            odd |= has_point & pointed
+            count = own - has_point
+            value *= _POWERS[count]
+            after = np.where(pointed, count.astype(np.uint64), after)
+        value += _of_eight(digits)
+        decimals += after
         pointed |= has_point
     digits_in_all = lengths - pointed
     odd |= (digits_in_all <= 0) | (digits_in_all > _DIGITS)
@@ -345,8 +365,8 @@ def floats(part: Fields, column: int) -> Floats:
     """
     read = numbers(part, column)
     odd = read.odd | (read.value > _EXACT)
-    size = read.value / _TENS[np.minimum(read.decimals, 22)]
-    number: Floats = np.where(read.negative, -size, size)
+    number: Floats = read.value / _TENS[np.minimum(read.decimals, 22)]
+    np.negative(number, out=number, where=read.negative)
     if odd.any():
         number[odd] = _parsed_by_numpy(part, column, np.flatnonzero(odd))
     return number

@@ -33,11 +33,12 @@ from labeler.trec.columns import (
     fields,
     floats,
     integers,
+    joined,
     keys,
     mixed,
     numbers,
     split,
-    widened,
+    words_of,
 )
 from labeler.trec.rows import (
     LONGEST_ID,
@@ -162,7 +163,7 @@ def _stretches(
 ) -> Iterator[_Located]:
     for part, offset in parts:
         _check(path, copy, part, kind)
-        words = keys(part, 0).words
+        words = words_of(part, 0)
         new = np.append(True, (words[1:] != words[:-1]).any(axis=1))
         first = np.flatnonzero(new)
         end = int(part.ends[-1, -1]) + 1
@@ -193,15 +194,18 @@ def _refuse_first_wrong(path: Path, copy: Path, kind: Kind) -> None:
 
 def _together(parts: Sequence[_Located]) -> _Located:
     """All stretches, those of a query in a row, the queries by their first lines."""
-    width = max(part.ids.shape[1] for part in parts)
-    number, ids = numbered_ids(np.concatenate([widened(part.ids, width) for part in parts]))
-    ends = np.cumsum([len(part.ids) for part in parts])
-    rows = np.split(number.astype(np.int32), ends[:-1])
-    query = np.concatenate([row[part.query] for row, part in zip(rows, parts, strict=True)])
+    places, ids = _numbered_together([part.ids for part in parts])
+    columns = [(part.start, part.size, part.lines) for part in parts]
+    query = np.concatenate([row[part.query] for row, part in zip(places, parts, strict=True)])
     order = np.argsort(query, kind="stable")
-    start = np.concatenate([part.start for part in parts])[order]
-    size, lines = (np.concatenate([part[i] for part in parts])[order] for i in (1, 2))
-    return _Located(start, size, lines, query[order], ids)
+    start, size, lines = (np.concatenate(column)[order] for column in zip(*columns, strict=True))
+    return _Located(start, size, lines, query[order].astype(np.int32), ids)
+
+
+def _numbered_together(parts: Sequence[Words]) -> tuple[list[Integers], Words]:
+    """The number of each part's ids among all distinct ones, and those."""
+    number, ids = numbered_ids(joined(parts))
+    return np.split(number, np.cumsum(list(map(len, parts)))[:-1]), ids
 
 
 def numbered_ids(words: Words) -> tuple[Integers, Words]:
@@ -447,7 +451,7 @@ def batches(indexes: Sequence[Index], *, sort: bool = False, size: int = BLOCK) 
     Queries come in the order in which they first appear, the first file's first; or, with `sort`,
     by id.
     """
-    ids, numbers = _together_of_blocks(indexes, sort=sort)
+    ids, numbers = _queries_of(indexes, sort=sort)
     files = [
         _Sorted(index, row, np.argsort(row, kind="stable"))
         for index, row in zip(indexes, numbers, strict=True)
@@ -473,7 +477,7 @@ def _changed(indexes: Sequence[Index]) -> BadInput:
 
 def files_per_query(indexes: Sequence[Index]) -> Integers:
     """In how many of the files each query is."""
-    ids, numbers = _together_of_blocks(indexes, sort=False)
+    ids, numbers = _queries_of(indexes, sort=False)
     present = np.concatenate([np.unique(row) for row in numbers])
     return np.bincount(present, minlength=len(ids))
 
@@ -508,15 +512,12 @@ def _batch(files: Sequence[_Sorted], parts: Sequence[slice], ids: Words, first: 
     return Batch(texts_of(ids), np.concatenate(query), *columns, part, indexes)
 
 
-def _together_of_blocks(indexes: Sequence[Index], *, sort: bool) -> tuple[Words, list[Integers]]:
+def _queries_of(indexes: Sequence[Index], *, sort: bool) -> tuple[Words, list[Integers]]:
     """The ids of all files' queries in order, and the place of each stretch's query among them."""
-    width = max(index.ids.shape[1] for index in indexes)
-    number, ids = numbered_ids(np.concatenate([widened(i.ids, width) for i in indexes]))
+    places, ids = _numbered_together([index.ids for index in indexes])
     if sort:
         order = np.lexsort(ids.T[::-1])
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
-        number, ids = rank[number], ids[order]
-    ends = np.cumsum([len(index.ids) for index in indexes])
-    rows = np.split(number, ends[:-1])
-    return ids, [row[index.query] for row, index in zip(rows, indexes, strict=True)]
+        places, ids = [rank[row] for row in places], ids[order]
+    return ids, [row[index.query] for row, index in zip(places, indexes, strict=True)]

@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 
 from labeler.arrays import Flags, Integers, Places
 from labeler.data import Pair
-from labeler.errors import Misconfigured
+from labeler.errors import BadInput, Misconfigured
+from labeler.files.boundary import reading
+from labeler.files.read import rereadable
 from labeler.trec.columns import (
     Fields,
     Irregular,
@@ -392,6 +394,18 @@ def numbers_in_file(path: Path, kind: Kind, block: int = _BLOCK) -> PairColumns[
     Raises `Irregular` or `BadInput` where a line is not plain, or names a pair a second time.
     """
     return _gathered(fields(path, kind.columns, block), kind.values, kind.dtype, None)
+
+
+def read_numbers(
+    path: Path, kind: Kind, by_line: Callable[[Path], Mapping[str, Mapping[str, Any]]]
+) -> PairColumns[Any]:
+    """The same of any file: `by_line` reads one that is not plain, or says what is wrong."""
+    with rereadable():
+        try:
+            with reading(path):
+                return numbers_in_file(path, kind)
+        except (Irregular, BadInput):
+            return PairColumns.of(by_line(path), kind.dtype)
 
 
 def labels_in_file(path: Path, block: int = _BLOCK) -> PairColumns[str]:

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
-from labeler.arrays import Flags, Integers
+from labeler.arrays import Integers
 from labeler.data import Qrels
 from labeler.errors import BadInput
 from labeler.files.boundary import reading
-from labeler.files.read import rereadable
 from labeler.messages import Note, count_of
-from labeler.trec.columns import Irregular
 from labeler.trec.index import QRELS, Batch, Index, batches
-from labeler.trec.pairs import PairColumns, numbers_in_file
+from labeler.trec.pairs import PairColumns, read_numbers
 from labeler.trec.rows import QRELS_COLUMNS, grade_of, rows, texts
 
 SHOWN = 3
@@ -40,13 +37,7 @@ def read_qrels(path: Path | str, warn: Note = lambda _message: None) -> PairColu
     >>> read_qrels(path).as_dict()
     {'q1': {'d1': 2, 'd2': 0}}
     """
-    path = Path(path)
-    with rereadable():
-        try:
-            with reading(path):
-                return numbers_in_file(path, QRELS)
-        except (Irregular, BadInput):
-            return PairColumns.of(read_qrels_by_line(path, warn), np.int32)
+    return read_numbers(Path(path), QRELS, lambda path: read_qrels_by_line(path, warn))
 
 
 def read_qrels_by_line(path: Path, warn: Note = lambda _message: None) -> Qrels:
@@ -120,37 +111,19 @@ class RepeatedPairs:
             warn(same_grade(path, self.same))
 
 
-class RepeatedLines(NamedTuple):
-    """The lines sorted by query, document and file, and numbers of the pairs of the former two.
-
-    `again` says which name a pair of their file once more, `firsts` which line names it first.
-    """
-
-    lines: Integers
-    pair: Integers
-    again: Flags
-    firsts: Integers
-
-
-def repeats_in(batch: Batch) -> RepeatedLines:
-    """Which lines of a batch name a pair once more; those of one pair stay in the file's order."""
-    lines, pair = batch.pairs()
-    origin = batch.origin[lines]
-    again = np.append(False, (pair[1:] == pair[:-1]) & (origin[1:] == origin[:-1]))
-    firsts = lines[np.maximum.accumulate(np.where(again, 0, np.arange(len(lines))))]
-    return RepeatedLines(lines, pair, again, firsts)
-
-
 def distinct_lines(batch: Batch, repeats: Sequence[RepeatedPairs]) -> tuple[Integers, Integers]:
     """The lines sorted by query, document and file, each pair of a file once; and pair numbers.
 
     What is left out is noted in the `repeats` of its file.
     """
-    lines, pair, again, firsts = repeats_in(batch)
+    lines, pair = batch.pairs()  # those of one pair stay in the file's order
+    origin = batch.origin[lines]
+    again = np.append(False, (pair[1:] == pair[:-1]) & (origin[1:] == origin[:-1]))
     if again.any():
+        firsts = lines[np.maximum.accumulate(np.where(again, 0, np.arange(len(lines))))]
         differs = batch.grade[lines] != batch.grade[firsts]
         for number, of_file in enumerate(repeats):
-            mine = again & (batch.origin[lines] == number)
+            mine = again & (origin == number)
             of_file.same += int((mine & ~differs).sum())
             of_file.other_grades += int((mine & differs).sum())
     return lines[~again], pair[~again]

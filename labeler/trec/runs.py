@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from labeler.data import Run
-from labeler.errors import BadInput
 from labeler.files.boundary import reading
-from labeler.files.read import byte_blocks, numbered_lines, rereadable
-from labeler.trec.columns import Irregular
+from labeler.files.read import byte_blocks, numbered_lines
 from labeler.trec.index import RUN
-from labeler.trec.pairs import PairColumns, numbers_in_file
+from labeler.trec.pairs import PairColumns, read_numbers
 from labeler.trec.rows import RUN_COLUMNS, rows, score_of, second_time, texts
 
 if TYPE_CHECKING:
@@ -87,22 +85,12 @@ def read_run(path: Path | str) -> PairColumns[float]:
     >>> read_run(path).as_dict()
     {'q1': {'d1': 2.5, 'd2': 1.0}}
     """
-    path = Path(path)
-    with rereadable():
-        try:
-            with reading(path):
-                return numbers_in_file(path, RUN)
-        except (Irregular, BadInput):
-            return PairColumns.of(read_run_by_line(path), np.float64)
+    return read_numbers(Path(path), RUN, read_run_by_line)
 
 
 def read_run_by_line(path: Path) -> Run:
     """The same, line by line: it knows the line that is wrong, and takes several times as long."""
-    run: dict[str, dict[str, float]] = {}
-    with reading(path):
-        for number, columns in rows(path, RUN_COLUMNS):
-            _add(run, path, number, columns)
-    return run
+    return _by_line(path, more=False)[0]
 
 
 def read_loose_run(path: Path) -> tuple[Run, str]:
@@ -110,20 +98,19 @@ def read_loose_run(path: Path) -> tuple[Run, str]:
 
     Columns after the sixth are ignored, and the last line's tag is the run's.
     """
+    return _by_line(path, more=True)
+
+
+def _by_line(path: Path, *, more: bool) -> tuple[Run, str]:
+    """The scores and the last line's tag, of lines that may have `more` columns than six."""
     run: dict[str, dict[str, float]] = {}
     tag = b""
     with reading(path):
-        for number, columns in rows(path, RUN_COLUMNS, more=True):
-            _add(run, path, number, columns)
-            tag = columns[5]
+        for number, columns in rows(path, RUN_COLUMNS, more=more):
+            query_id, doc_id = texts(path, number, columns[0], columns[2])
+            score, tag = score_of(path, number, columns[4]), columns[5]
+            scores = run.setdefault(query_id, {})
+            if doc_id in scores:
+                raise second_time(path, number, query_id, doc_id)
+            scores[doc_id] = score
     return run, tag.decode("utf-8", "replace")
-
-
-def _add(run: dict[str, dict[str, float]], path: Path, number: int, columns: list[bytes]) -> None:
-    """Put one line's document into the run."""
-    query_id, doc_id = texts(path, number, columns[0], columns[2])
-    score = score_of(path, number, columns[4])
-    scores = run.setdefault(query_id, {})
-    if doc_id in scores:
-        raise second_time(path, number, query_id, doc_id)
-    scores[doc_id] = score

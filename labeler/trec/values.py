@@ -89,15 +89,10 @@ def _shown(value: Any) -> str:
         return "a number of too many digits"
 
 
-# Python's own types come first: asking numpy's for what they are takes four times as long
 def _is_integer(value: Any) -> bool:
-    if type(value) in (str, int, float, bool):
-        return type(value) is int
-    return isinstance(value, Integral)
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def is_number(value: Any) -> bool:
     """Whether this is a number, and neither true nor false."""
-    if type(value) in (str, int, float, bool):
-        return type(value) in (int, float)
-    return isinstance(value, Real)
+    return isinstance(value, Real) and not isinstance(value, bool)

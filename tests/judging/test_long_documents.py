@@ -20,7 +20,7 @@ from labeler.lab.control import drift
 from labeler.lab.probe import ProbeOptions, probe
 from labeler.model import Message, Reply, Request
 from labeler.models.settings import AssessorSettings
-from labeler.scale.partitions.work import Share, judge_partition
+from labeler.scale.partitions.work import Share, judge_partitions
 from labeler.scale.partitions.write import write_partitions
 from labeler.testing import Answer, Call, FakeServer, completion
 
@@ -153,7 +153,7 @@ def test_a_declared_context_holds_wherever_the_assessor_is_asked(
         options = JudgeOptions(model=declared, name="b")
         write_partitions(collection, tmp_path / "parts", options)
         share = Share(named=(server.base_url,))
-        assert judge_partition(tmp_path / "parts", 0, share).judged == 10
+        assert [each.judged for each in judge_partitions(tmp_path / "parts", share)] == [10]
         calls = [call for call in server.calls[before:] if "filler" in str(call.body)]
         assert len(calls) > 20
         assert max(map(tokens_of, calls)) <= CONTEXT

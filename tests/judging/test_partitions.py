@@ -37,8 +37,7 @@ from labeler.scale.partitions.folder import (
 from labeler.scale.partitions.work import (
     JudgedPartition,
     Share,
-    judge_free_partitions,
-    judge_partition,
+    judge_partitions,
     share_of,
 )
 from labeler.scale.partitions.write import awrite_partitions
@@ -124,7 +123,8 @@ def work(
     folder: PartitionFolder, assessor: Assessor, number: int, **limits: Any
 ) -> JudgedPartition:
     share = Share(Limits(**limits), model=assessor.model)
-    return judge_partition(folder, number, share)
+    (judged,) = judge_partitions(folder, share, number)
+    return judged
 
 
 def work_all(
@@ -370,12 +370,12 @@ def test_each_worker_takes_partitions_that_no_other_is_at(
         return await asked(request)
 
     slow = replace(share, model=replace(assessor.model, ask=slowly))
-    other = Thread(target=judge_partition, args=(folder, 1, slow))
+    other = Thread(target=judge_partitions, args=(folder, slow, 1))
     other.start()
     assert begun.wait(30)
-    assert [each.partition for each in judge_free_partitions(folder, share)] == [0, 2, 3]
+    assert [each.partition for each in judge_partitions(folder, share)] == [0, 2, 3]
     Timer(0.3, answer.set).start()
-    assert [each.judged for each in judge_free_partitions(folder, share, wait=True)] == [3] * 4
+    assert [each.judged for each in judge_partitions(folder, share, wait=True)] == [3] * 4
     other.join()
     assert assessor.calls == PAIRS
 

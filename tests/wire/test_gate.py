@@ -17,7 +17,7 @@ from labeler.collection.layout import Collection
 from labeler.errors import BadInput, LabelerError, Misconfigured
 from labeler.judging.judge import JudgeOptions, judge
 from labeler.judging.relabel import asked_again
-from labeler.scale.partitions.work import Share, judge_partition
+from labeler.scale.partitions.work import Share, judge_partitions
 from labeler.scale.partitions.write import write_partitions
 from labeler.testing import FakeServer, fake_model
 from labeler.wire.addresses import AZURE, AZURE_KEY, PROVIDERS, identity
@@ -81,7 +81,7 @@ def declared_at(address: str) -> None:
 def worker() -> int:
     """The exit code of a worker that judges a partition."""
     try:
-        judge_partition("parts", 0, Share())
+        judge_partitions("parts", Share(), 0)
     except LabelerError as error:
         print(error)
         return error.exit_code
@@ -160,7 +160,7 @@ def test_a_database_that_a_folder_of_partitions_alone_names_gets_nothing(
 def test_what_the_caller_of_a_worker_names_is_not_the_folders_word() -> None:
     with FakeServer(grade_in) as server:
         cut_at(server.base_url)
-        judged = judge_partition("parts", 0, Share(named=(server.base_url,)))
+        (judged,) = judge_partitions("parts", Share(named=(server.base_url,)), 0)
     assert judged.judged == judged.pairs == 10
 
 

@@ -69,13 +69,12 @@ async def acollect(
 
     >>> from tempfile import mkdtemp
     >>> from labeler import JudgeOptions
-    >>> from labeler.scale.partitions.work import Share
-    >>> from labeler.scale.partitions.work import judge_partition
+    >>> from labeler.scale.partitions.work import Share, judge_partitions
     >>> from labeler.scale.partitions.write import write_partitions
     >>> from labeler.testing import fake_model, small_collection
     >>> collection, folder, model = small_collection(), mkdtemp(), fake_model('{"grade": 2}')
     >>> job = write_partitions(collection, folder, JudgeOptions(model=model, name="first"), rows=1)
-    >>> done = judge_partition(folder, 0, Share(model=model))
+    >>> done = judge_partitions(folder, Share(model=model), 0)
     >>> print(collect(collection, folder).sentence())
     1 of 2 partitions judged, 2 new replies
     """

@@ -24,7 +24,7 @@ from labeler.scale.partitions.work import (
     JudgedPartition,
     Share,
     admitted,
-    judge_free_partitions,
+    judge_partitions,
     share_of,
 )
 
@@ -63,7 +63,7 @@ class _Ended(NamedTuple):
 def _work(folder: str, share: Share, wait: bool) -> _Ended | None:
     """What each worker does, in a process that Ray has started."""
     try:
-        judge_free_partitions(folder, share, wait=wait)
+        judge_partitions(folder, share, wait=wait)
     except LabelerError as error:
         return _Ended(type(error).__name__, str(error), error.parameter)
     return None

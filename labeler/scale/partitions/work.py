@@ -103,18 +103,21 @@ class JudgedPartition(Result):
         return cls(number, tally.pairs, tally.judged, tally.failures_by_status)
 
 
-async def ajudge_partition(
+async def ajudge_partitions(
     folder: PartitionFolder | Path | str,
-    number: int,
     share: Share | None = None,
+    number: int | None = None,
     *,
+    wait: bool = False,
     control: Control | None = None,
-) -> JudgedPartition:
-    """Judge a partition of a folder, and write its judgements, unless they are there already.
+) -> list[JudgedPartition]:
+    """Judge the partitions that no other worker is at, one after the other; all that are judged.
 
-    This is all that a worker of any scheduler has to call. Replies are kept in the folder as they
-    arrive: the same call, made again, asks only for what is missing. The model's key comes from
-    this machine's environment. `share_of` says what is a fair part of limits.
+    This is all that a worker of any scheduler has to call, and any number may do so at once: a lock
+    in the folder says which partitions are free, and that of a worker that has ended is. With
+    `wait`, this goes on until all are judged; with `number`, until that one is. Replies are kept in
+    the folder as they arrive: the same call, made again, asks only for what is missing. The model's
+    key comes from this machine's environment. `share_of` says what is a fair part of limits.
 
     >>> from tempfile import mkdtemp
     >>> from labeler import JudgeOptions
@@ -122,33 +125,14 @@ async def ajudge_partition(
     >>> from labeler.testing import fake_model, small_collection
     >>> folder, model = mkdtemp(), fake_model('{"grade": 2}')
     >>> job = write_partitions(small_collection(), folder, JudgeOptions(model=model, name="first"))
-    >>> judge_partition(folder, 0, Share(model=model))
-    JudgedPartition(partition=0, pairs=4, judged=4, failures={})
+    >>> judge_partitions(folder, Share(model=model))
+    [JudgedPartition(partition=0, pairs=4, judged=4, failures={})]
     """
     async with partition_worker(folder, share, control) as worker:
-        return await worker.judge(number)
+        return await worker.judge(number, wait=wait or number is not None)
 
 
-judge_partition = sync(ajudge_partition)
-
-
-async def ajudge_free_partitions(
-    folder: PartitionFolder | Path | str,
-    share: Share | None = None,
-    *,
-    wait: bool = False,
-    control: Control | None = None,
-) -> list[JudgedPartition]:
-    """Judge the partitions that no other worker is at, one after the other; all that are judged.
-
-    Any number of workers may do so at once: a lock in the folder says which partitions are free,
-    and that of a worker that has ended is. With `wait`, this goes on until all are judged.
-    """
-    async with partition_worker(folder, share, control) as worker:
-        return await worker.judge_free(wait=wait)
-
-
-judge_free_partitions = sync(ajudge_free_partitions)
+judge_partitions = sync(ajudge_partitions)
 
 
 @asynccontextmanager
@@ -207,42 +191,29 @@ class PartitionWorker:
     control: Control
     share: Share
 
-    async def judge(self, number: int) -> JudgedPartition:
-        """Judge a partition, and write its judgements; where they are there, nothing is done.
+    async def judge(self, number: int | None, *, wait: bool) -> list[JudgedPartition]:
+        """Judge all partitions that no other worker is at, or one alone; all that are judged.
 
-        Failed calls are made again. `BudgetReached` and `Stopped` are raised where not all pairs
+        Where judgements are there, nothing is done, but that failed calls are made again. With
+        `wait`, go on until all are. `BudgetReached` and `Stopped` are raised where not all pairs
         were done; what was answered is kept.
         """
-        if not 0 <= number < len(self.job.partitions):
-            problem = f"partitions count from 0 to {len(self.job.partitions) - 1}, not {number}"
+        done, every = dict[int, JudgedPartition](), range(len(self.job.partitions))
+        if number is not None and number not in every:
+            problem = f"partitions count from 0 to {len(every) - 1}, not {number}"
             raise Misuse(problem, parameter="number")
+        left = list(every) if number is None else [number]
         while True:
-            with self.folder.locked(number) as is_free:
-                if is_free:
-                    return await self._judge_alone(number)
-            await self._wait()
-
-    async def judge_free(self, *, wait: bool) -> list[JudgedPartition]:
-        """Judge partitions that no other worker is at, one after the other; all that are judged.
-
-        With `wait`, go on until all are.
-        """
-        done = dict[int, JudgedPartition]()
-        left = list(range(len(self.job.partitions)))
-        while True:
-            for number in left:
-                with self.folder.locked(number) as is_free:
+            for each in left:
+                with self.folder.locked(each) as is_free:
                     if is_free:
-                        done[number] = await self._judge_alone(number)
-            left = [number for number in left if number not in done]
+                        done[each] = await self._judge_alone(each)
+            left = [each for each in left if each not in done]
             if not (left and wait):
-                return [done[number] for number in sorted(done)]
-            await self._wait()
-
-    async def _wait(self) -> None:
-        if self.control.stop.is_over:
-            raise Stopped("stopped; other workers judge the rest")
-        await asyncio.sleep(POLL_SECONDS)
+                return [done[each] for each in sorted(done)]
+            if self.control.stop.is_over:
+                raise Stopped("stopped; other workers judge the rest")
+            await asyncio.sleep(POLL_SECONDS)
 
     async def _judge_alone(self, number: int) -> JudgedPartition:
         path = self.folder.judged(number)

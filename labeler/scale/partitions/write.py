@@ -103,7 +103,7 @@ async def awrite_partitions(
     *,
     control: Control | None = None,
 ) -> PartitionedJob:
-    """Cut a pool into partitions of whole queries, which `judge_partition` judges anywhere.
+    """Cut a pool into partitions of whole queries, which `judge_partitions` judges anywhere.
 
     Each has so many pairs at least, and their texts, so that a worker needs the folder and nothing
     else. One small call finds out what the server accepts, where that is not known. Replies that
