@@ -591,9 +591,9 @@ Case = str | Sequence[str | Step]
 
 MEASURES = (
     *("P@5", "R@5", "F1@5", "Success@5", "SetP", "SetR", "SetF(beta=2)", "Rprec", "NumRet", "NumQ"),
-    *("NumRel", "NumRelRet", "RR", "RR@3", "MeanRank", "AP", "AP(rel=2)@100", "GMAP", "IPrec@0.5"),
+    *("NumRel", "NumRelRet", "RR", "RR@3", "AP", "AP(rel=2)@100", "GMAP", "IPrec@0.5"),
     *("Bpref", "infAP", "nDCG", "nDCG@10", "nDCG(dcg='exp-log2')@10", "nDCG(gain=exp)@5", "DCG@10"),
-    *("CG@10", "ERR@10", "nERR@10", "RBP(p=0.9)", "RBP(p=0.8,rel=1)@10", "RBPresidual(p=0.8)"),
+    *("ERR@10", "nERR@10", "RBP(p=0.9)", "RBP(p=0.8,rel=1)@10"),
     *("Q-measure", "Judged@10", "Judged", "AP(rel=2,judged_only=True)", "MRR@10", "MAP"),
 )
 MIX = "--mix keyword=0.4,question=0.2,how-to=0.2,known-item=0.1,vague=0.1"
@@ -737,8 +737,7 @@ MEASURING: dict[str, Case] = {
         evaluate $SMALL one.trec -m P@1 --missing skip --json --movers 3 --per-query
         evaluate $SMALL --unanswerable skip --ties file
         evaluate $SMALL -m ERR -m RBP --max-grade 4 --interval t --baseline bad -o out.txt
-        evaluate $SMALL -m MeanRank --json
-        evaluate all.qrels up.trec down.trec -m RR -m Success@5 -m MeanRank -m DCG
+        evaluate all.qrels up.trec down.trec -m RR -m Success@5 -m DCG
     """,
     "evaluate-measures": """
         evaluate world --qrels llm $MEASURES
@@ -811,7 +810,7 @@ MEASURING: dict[str, Case] = {
     "leaderboard": """
         leaderboard world human llm -m nDCG@10 --{format table,format csv,format latex,json}
         leaderboard world human llm -m nDCG@10 --format csv --table {statistics,swaps}
-        leaderboard $HUMAN turned.qrels $RUNS --seed 3 -m MeanRank -o out.txt
+        leaderboard $HUMAN turned.qrels $RUNS --seed 3 -m RR -o out.txt
         leaderboard $NIST $GPT $SYSTEMS
         leaderboard world {human,human nobody,human llm -m GMAP}
         leaderboard h.qrels h.qrels good.trec

@@ -103,7 +103,7 @@ class GateFlags:
     )
     require_low: tuple[str, ...] = option(
         (),
-        "The same of the interval's low end (the high one where lower is better).",
+        "The same of the interval's low end.",
         panel=GATES,
         rare=True,
     )

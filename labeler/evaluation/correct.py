@@ -54,7 +54,6 @@ from labeler.trec.pairs import PairColumns
 
 NOT_OF_GRADES = {
     "Judged": "says how much is judged, not what it is worth",
-    "RBPresidual": "says how much is unjudged, not what it is worth",
 }
 
 

@@ -13,7 +13,7 @@ from labeler.errors import BadInput
 from labeler.evaluation.evaluate import P_TITLES, allowance, told_apart
 from labeler.evaluation.scores import UNBOUNDED, Correction
 from labeler.messages import count_of
-from labeler.metrics import Measure, Rankings, parse, score
+from labeler.metrics import Measure, Rankings, score
 from labeler.metrics.judged import JudgedPairs
 from labeler.report.finding import Finding
 from labeler.report.result import Result, as_plain
@@ -60,14 +60,13 @@ class CorrectedDifference:
     p: float
     p_corrected: float
     correction: Correction
-    lower_is_better: bool
 
     @property
     def verdict(self) -> str:
         """In words, at the 5 % level after the correction."""
         if not self.p_corrected < SIGNIFICANT:
             return "cannot tell apart"
-        return "better" if (self.means.corrected.value > 0) != self.lower_is_better else "worse"
+        return "better" if self.means.corrected.value > 0 else "worse"
 
     def as_json(self) -> dict[str, Any]:
         """The means, the tests and the verdict."""
@@ -89,16 +88,14 @@ class Corrections(Result):
         """Which run leads by the first measure, and which of the others it can be told from."""
         measure = self.scores[0].measure
         scores = [s for s in self.scores if s.measure == measure]
-        sign = -1 if parse(measure).definition.lower_is_better else 1
-        best = max(scores, key=lambda s: sign * s.means.corrected.value)
+        best = max(scores, key=lambda s: s.means.corrected.value)
         mean = interval_text(best.means.corrected, ".4f", ".3f")
         like = "these" if self.target == "these" else "all queries like these"
         value = f"{mean} over {like} {best.means.queries}, of which people judged"
         value += f" {best.means.judged}"
         if len(scores) == 1:
             return [f"{best.run}: corrected {measure} is {value}."]
-        level = "lowest" if sign < 0 else "highest"
-        leads = f"{best.run} has the {level} corrected {measure}, {value}."
+        leads = f"{best.run} has the highest corrected {measure}, {value}."
         compared = [c for c in self.comparisons if c.measure == measure]
         return [leads, *told_apart(compared, best.run)]
 
@@ -231,11 +228,8 @@ def corrected_differences(
         elif len(p) > 1:  # no p that allows for several tests is below that of the one test
             p_corrected = np.maximum(p, joint.adjusted(differences))
         columns = zip(p.tolist(), p_corrected.tolist(), strict=True)
-        lower = measure.definition.lower_is_better
         for both, means, chances in zip(compared, differences, columns, strict=True):
-            yield CorrectedDifference(
-                both.run, base.run, str(measure), means, *chances, correction, lower
-            )
+            yield CorrectedDifference(both.run, base.run, str(measure), means, *chances, correction)
 
 
 def _baseline(
@@ -244,8 +238,7 @@ def _baseline(
     if name is not None:
         return next(both for both in runs if both.run == name)
     means = [row.means.corrected.value for row in _by_measure(runs, 0, first, target)]
-    sign = -1 if first.definition.lower_is_better else 1
-    return runs[int(np.argmax(np.array(means) * sign))]
+    return runs[int(np.argmax(means))]
 
 
 # Whether the queries that people judged were chosen, and what that could do to a verdict.

@@ -73,7 +73,7 @@ COLORS = {"worse by more than the margin": "red", "equal within the margin": "gr
 class Equivalence:
     """A run against the baseline by one measure, with a margin in the measure's own units.
 
-    A positive difference is a gain, also where lower is better. `low` and `high` are the bounds of
+    `low` and `high` are the bounds of
     two one-sided tests at 5 %; `least_margin` is the smallest margin that these data exclude.
     `identical` says that both
     rank the same judged documents alike in every query.
@@ -155,8 +155,7 @@ def _equivalence(
 ) -> Equivalence:
     both = ~(np.isnan(values[0]) | np.isnan(values[1]))
     scores, base = (row[both] for row in values)
-    lower = measure.definition.lower_is_better
-    gains = base - scores if lower else scores - base
+    gains = scores - base
     n = len(gains)
     if n < 2:
         return Equivalence(
@@ -171,7 +170,7 @@ def _equivalence(
             False,
             True,
         )
-    lose, win = most_lost(base, lower=lower), most_won(base, measure)
+    lose, win = most_lost(base), most_won(base, measure)
     differing = np.abs(gains) > TIED
     best, worst = _extremes(base, differing, measure)
     return Equivalence(
@@ -189,10 +188,10 @@ def _equivalence(
     )
 
 
-def most_lost(base: Floats, *, lower: bool = False) -> float:
+def most_lost(base: Floats) -> float:
     """How much a query of the baseline may lose, as a rule: the mean of its scores above 0."""
     scored = base[base > 0]
-    return float(scored.mean()) if len(scored) and not lower else 0.0
+    return float(scored.mean()) if len(scored) else 0.0
 
 
 def most_won(base: Floats, measure: Measure) -> float:

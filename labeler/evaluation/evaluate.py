@@ -475,11 +475,10 @@ def headline(
     over = _queries(best, measure)
     if len(runs) == 1:
         return [f"{best.name}: {measure} is {interval_text(mean, spec, '.3f')} over {over}."]
-    level = "lowest" if parse(measure).definition.lower_is_better else "highest"
     alike = [r.name for r in runs[1:] if math.isclose(r.scores.means()[measure], mean.value)]
     also = f", {'as has' if len(alike) == 1 else 'as have'} {listed(alike)}" if alike else ""
     score = interval_text(mean.value, spec)
-    leads = f"{best.name} has the {level} {measure}, {score} over {over}{also}."
+    leads = f"{best.name} has the highest {measure}, {score} over {over}{also}."
     return [leads, *told_apart([c for c in comparisons if c.measure == measure], best.name)]
 
 

@@ -26,10 +26,7 @@ class Limit(NamedTuple):
 
 @dataclass(frozen=True)
 class ScoreGate:
-    """The mean that every run must reach: the least, or the most where lower is better.
-
-    With `low_end` the worse end of its interval must.
-    """
+    """The mean that every run must reach; with `low_end` the low end of its interval must."""
 
     measure: Measure
     bound: float
@@ -94,23 +91,19 @@ def _short_scores(run: RunScores, gates: Sequence[ScoreGate]) -> Iterator[str]:
 def short_end(
     whose: str, gate: ScoreGate, ends: tuple[float | None, float | None]
 ) -> Iterator[str]:
-    """How the worse end of an interval does not keep a gate; nothing where it does."""
-    lower = gate.measure.definition.lower_is_better
-    worst = ends[1] if lower else ends[0]
+    """How the low end of an interval does not keep a gate; nothing where it does."""
+    worst = ends[0]
     if worst is None or math.isnan(worst):
         yield f"{whose} has no interval to hold against {gate.bound:g}"
     elif short := shortfall(gate, worst):
-        yield f"{whose} may be as {'high' if lower else 'low'} as {worst:.4f}, {short}"
+        yield f"{whose} may be as low as {worst:.4f}, {short}"
 
 
 def shortfall(gate: ScoreGate, value: float) -> str | None:
-    """On which side of its bound the value lies, `None` where it keeps it."""
+    """That a value lies below its bound or is undefined, `None` where it keeps it."""
     if math.isnan(value):
         return f"undefined, and so not held against {gate.bound:g}"
-    lower = gate.measure.definition.lower_is_better
-    if value <= gate.bound if lower else value >= gate.bound:
-        return None
-    return f"{'above' if lower else 'below'} {gate.bound:g}"
+    return None if value >= gate.bound else f"below {gate.bound:g}"
 
 
 def raise_failed(failures: Sequence[str]) -> None:

@@ -23,7 +23,6 @@ from labeler.exchange.ratings import number_of, shown
 from labeler.files.boundary import finite
 from labeler.files.paths import true_path
 from labeler.messages import count_of, no_query_in_common
-from labeler.metrics import parse
 from labeler.metrics.scores import whole_queries
 from labeler.report.finding import Finding
 from labeler.report.result import Result
@@ -237,9 +236,8 @@ class ByGroup(Result):
 
     def of(self, run: str, measure: str) -> list[GroupScore]:
         """A run's groups by a measure, the worst first, those without a score last."""
-        sign = -1 if parse(measure).definition.lower_is_better else 1
         rows = [s for s in self.scores if (s.run, s.measure) == (run, measure)]
-        return sorted(rows, key=lambda s: (not s.queries, sign * s.value if s.queries else 0.0))
+        return sorted(rows, key=lambda s: (not s.queries, s.value if s.queries else 0.0))
 
 
 def grouped_by(

@@ -23,7 +23,6 @@ from labeler.metrics.judged import Outside
 from labeler.metrics.measures import (
     dcg_sums,
     gains,
-    rank_biased_residual,
     relevant,
 )
 from labeler.metrics.rankings import Rankings
@@ -235,14 +234,14 @@ BOUND_FUNCTIONS: dict[str, Work] = {
 
 # What unjudged documents could do to a score: two scenarios, and bounds where they are exact.
 
-RISING = frozenset({"P", "Success", "RR", "RBP", "DCG", "CG", "ERR", "SetP", "NumRel", "NumRelRet"})
+RISING = frozenset({"P", "Success", "RR", "RBP", "DCG", "ERR", "SetP", "NumRel", "NumRelRet"})
 """Measures that never fall when an unjudged document turns out better: no ideal moves with it.
 
 For ERR: a document at rank i that stops the user with probability s adds s / i and takes at most
 s times what came after, which is less than 1 / i.
 """
 
-SEE_HOLES = frozenset({"Bpref", "infAP", "Judged", "RBPresidual"})
+SEE_HOLES = frozenset({"Bpref", "infAP", "Judged"})
 """Measures that tell an unjudged document from one of grade 0; the others take it for one."""
 
 
@@ -326,7 +325,7 @@ class _Block:
     def cases(self, measure: Measure) -> dict[str, Floats]:
         """The values of each query in both scenarios, and at its ends."""
         cases = {"unjudged_irrelevant": self._worst(measure), "unjudged_top": self._best(measure)}
-        return cases | self.ends(measure) | _residual(measure, self.r)
+        return cases | self.ends(measure)
 
     def _worst(self, measure: Measure) -> Floats:
         return measure.per_query(self.irrelevant if _sees_holes(measure) else self.r)
@@ -361,15 +360,6 @@ def _sees_holes(measure: Measure) -> bool:
     """Whether grade 0 in place of no grade may change its value; `rel=0` finds grade 0 relevant."""
     level = dict(measure.parameters).get("rel")
     return measure.judged_only or measure.name in SEE_HOLES or level == 0
-
-
-def _residual(measure: Measure, r: Rankings) -> dict[str, Floats]:
-    """What the unjudged documents, and those below the last, weigh in RBP."""
-    if measure.name != "RBP":
-        return {}
-    seen = r.condensed if measure.judged_only else r
-    cutoff = None if measure.cutoff is None else int(measure.cutoff)
-    return {"residual": rank_biased_residual(seen, cutoff, _persistence(measure))}
 
 
 def _persistence(measure: Measure) -> float:

@@ -282,9 +282,7 @@ def leaderboard_of(
     if not defined.any():
         return None
     scores = np.ascontiguousarray(scored.values[:, :, defined])
-    # lower is better for some measures: turned over, higher is, as correlations and ranks take it
-    sign = -1.0 if measure.definition.lower_is_better else 1.0
-    sides = first, second = sign * scores
+    sides = first, second = scores
     p = [pairwise_p(side, seed) for side in sides]
     # no p that allows for several tests is below that of the one test
     p_hsd = [np.maximum(p[i], randomised_hsd(side, seed).p) for i, side in enumerate(sides)]
@@ -292,9 +290,9 @@ def leaderboard_of(
     return Leaderboard(
         str(measure),
         tuple(q for q, is_defined in zip(scored.queries, defined, strict=True) if is_defined),
-        _systems(names, replace(scored, values=scores), sign, measure, seed),
+        _systems(names, replace(scored, values=scores), measure, seed),
         correlations(first, second, seed),
-        _swaps(names, means, p, sign),
+        _swaps(names, means, p),
         {"alone": decisions(means, p), "hsd": decisions(means, p_hsd)},
         scores,
         int((~defined).sum()),
@@ -306,13 +304,11 @@ def leaderboard_of(
 
 
 def _systems(
-    runs: Sequence[str], scored: TwoScores, sign: float, measure: Measure, seed: int
+    runs: Sequence[str], scored: TwoScores, measure: Measure, seed: int
 ) -> tuple[System, ...]:
     scores = scored.values
     first, second = scores.mean(axis=2)
-    first_ranks, second_ranks = (
-        competition_ranks(sign * side).tolist() for side in (first, second)
-    )
+    first_ranks, second_ranks = (competition_ranks(side).tolist() for side in (first, second))
     systems = []
     for i, run in enumerate(runs):
         change = scores[1, i] - scores[0, i]
@@ -328,15 +324,13 @@ def _systems(
     return tuple(systems)
 
 
-def _swaps(
-    runs: Sequence[str], means: Floats, p: Sequence[Floats], sign: float
-) -> tuple[Swap, ...]:
+def _swaps(runs: Sequence[str], means: Floats, p: Sequence[Floats]) -> tuple[Swap, ...]:
     """The pairs of which the two sides put another system first, from each side's means and p."""
     return tuple(
         Swap(
             runs[i],
             runs[j],
-            *(sign * float(side[i] - side[j]) for side in means),
+            *(float(side[i] - side[j]) for side in means),
             *(float(of_side[i, j]) for of_side in p),
         )
         for i, j in swapped_pairs(*means)

@@ -45,8 +45,8 @@ from labeler.stats.student import SIGNIFICANT
 
 MEANS = ("mean", "share")
 """How measures that are means over queries are summed up."""
-UNBOUNDED = {"DCG": 0.0, "CG": 0.0, "MeanRank": 1.0}
-"""Measures whose values have no highest one, and their lowest; all others lie between 0 and 1."""
+UNBOUNDED = frozenset({"DCG"})
+"""Measures whose values have no highest one; all others lie between 0 and 1."""
 UNDEFINED = (math.nan, math.nan)
 
 
@@ -129,8 +129,7 @@ class Comparison:
             return "unresolvable"
         if not self.p_corrected < SIGNIFICANT:
             return "cannot tell apart"
-        higher = self.difference > 0
-        return "better" if higher != parse(self.measure).definition.lower_is_better else "worse"
+        return "better" if self.difference > 0 else "worse"
 
 
 COLORS: Mapping[str, str] = {"better": "green", "worse": "red"}
@@ -158,7 +157,7 @@ def summary_interval(
         return math.exp(low), math.exp(high)
     if measure.name in UNBOUNDED:
         low, high = of_mean(values)
-        return max(low, UNBOUNDED[measure.name]), high
+        return max(low, 0.0), high
     if weighting is not None:
         return weighted_bounded(values, weighting, (0.0, 1.0)) or UNDEFINED
     if summary == "share":
@@ -247,8 +246,7 @@ def _figures(
     else:
         difference, low, high = weighted_difference(measure, row, weighting)
     percent = 100 * difference / start if start else math.nan
-    better = -defined if measure.definition.lower_is_better else defined
-    return len(defined), difference, percent, low, high, *wins_ties_losses(better)
+    return len(defined), difference, percent, low, high, *wins_ties_losses(defined)
 
 
 def _chances(
@@ -270,8 +268,7 @@ def _chances(
 def best(runs: Mapping[str, Scores], measure: Measure) -> str:
     """The run with the best mean, the first of equals."""
     by_name = {name: scores.summed_up(measure) for name, scores in runs.items()}
-    sign = -1 if measure.definition.lower_is_better else 1
-    return max(by_name, key=lambda name: (not math.isnan(by_name[name]), sign * by_name[name]))
+    return max(by_name, key=lambda name: (not math.isnan(by_name[name]), by_name[name]))
 
 
 @dataclass(frozen=True)
@@ -401,11 +398,10 @@ def over_common_queries(scores: Mapping[str, Scores]) -> dict[str, Scores]:
 
 def in_order(runs: Sequence[RunScores], measure: str) -> list[RunScores]:
     """The runs by their score, the best first; undefined ones last, equal ones as they stood."""
-    sign = 1 if parse(measure).definition.lower_is_better else -1
 
     def by_mean(run: RunScores) -> tuple[bool, float]:
         mean = run.scores.means()[measure]
-        return math.isnan(mean), 0.0 if math.isnan(mean) else sign * mean
+        return math.isnan(mean), 0.0 if math.isnan(mean) else -mean
 
     return sorted(runs, key=by_mean)
 

@@ -127,12 +127,6 @@ def reciprocal_rank(r: Rankings, cutoff: int | None = None, rel: int = 1) -> Flo
     return np.nan_to_num(1.0 / first_relevant(r, rel, cutoff))
 
 
-@measure("MeanRank", RANKS)
-def mean_rank(r: Rankings, rel: int = 1) -> Floats:
-    """Rank of the first relevant document; undefined where none was retrieved."""
-    return first_relevant(r, rel)
-
-
 def precisions(r: Rankings, rel: int, cutoff: int | None = None) -> tuple[Flags, Floats]:
     """The relevant documents, and precision at the rank of each."""
     hits = relevant(r, rel, cutoff)
@@ -278,13 +272,6 @@ def discounted_gain(r: Rankings, cutoff: int | None = None, dcg: str = "log2") -
     return dcg_sums(r, cutoff, dcg)[0]
 
 
-@measure("CG", GRADED)
-def cumulative_gain(r: Rankings, cutoff: int | None = None, dcg: str = "log2") -> Floats:
-    """The sum of the gains, neither discounted nor normalized."""
-    hits = relevant(r, 1, cutoff)
-    return r.total(hits, gains(r.grade[hits], dcg))
-
-
 def expected_reciprocal_ranks(query: Integers, rank: Integers, stop: Floats, n: int) -> Floats:
     """ERR of rankings whose users stop at an entry with probability `stop`.
 
@@ -351,14 +338,6 @@ def rank_biased_precision(
         _check_scale(r, r.grade[hits], "RBP")
     gain = np.ones(int(hits.sum())) if rel is not None else r.grade[hits] / r.max_grade
     return (1.0 - p) * r.total(hits, gain * powers(p, r.rank[hits]))
-
-
-@measure("RBPresidual", GRADED)
-def rank_biased_residual(r: Rankings, cutoff: int | None = None, p: float = 0.8) -> Floats:
-    """How much RBP could rise were all unjudged documents of top grade, those below too."""
-    ranks_seen = r.retrieved if cutoff is None else np.minimum(r.retrieved, cutoff)
-    judged = (r.grade >= 0) & (r.rank < ranks_seen[r.query])
-    return 1.0 - (1.0 - p) * r.total(judged, powers(p, r.rank[judged]))
 
 
 def powers(p: float, rank: Integers) -> Floats:

@@ -132,7 +132,6 @@ F = TypeVar("F", bound=Function)
 
 _NAME = re.compile(r"([A-Za-z][\w-]*?)(?:\((.*)\))?(?:@([\d.]+))?")
 _GAINS = {"linear": "log2", "exp": "exp-log2"}
-LOWER_IS_BETTER = frozenset({"MeanRank", "RBPresidual"})
 _CHOICES = {"dcg": tuple(_GAINS.values())}
 _RANGES = {"rel": (0, 2**31 - 1), "p": (0, 0.9999), "beta": (0, 1e9)}
 _WORD = re.compile(r"(?:[^\s,(]|\([^()]*\))+")
@@ -153,11 +152,6 @@ class Definition:
     cutoff: str
     cutoff_type: type
     defaults: Mapping[str, Value | None]
-
-    @property
-    def lower_is_better(self) -> bool:
-        """Whether a good system has a low value."""
-        return self.name in LOWER_IS_BETTER
 
     @property
     def description(self) -> str:

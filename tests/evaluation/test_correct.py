@@ -403,7 +403,7 @@ def test_scores_for_which_the_assessor_is_not_followed_are_counted_with_the_reas
 def test_no_interval_of_a_share_goes_beyond_1(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert execute([*with_people(tmp_path), "-m", "nDCG@10", "-m", "CG@10", "--json"]) == 0
+    assert execute([*with_people(tmp_path), "-m", "nDCG@10", "-m", "DCG@10", "--json"]) == 0
     share, gain = json.loads(capsys.readouterr().out)["scores"]
     assert share["human"]["high"] == 1.0
     assert gain["human"]["high"] > 1.0

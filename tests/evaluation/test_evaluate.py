@@ -288,16 +288,14 @@ def test_a_shared_mean_of_one_has_no_empty_interval(
     assert found == {"value": 1.0, "low": pytest.approx(43 / (43 + 1.959964**2)), "high": 1.0}
 
 
-def test_queries_without_a_first_relevant_rank_are_counted_and_named(
+def test_queries_of_which_a_measure_is_undefined_are_counted_and_named(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = [str(folder / "h.qrels"), str(folder / "good.trec"), str(folder / "bad.run.txt")]
-    assert labeler(["evaluate", *files, "-m", "MeanRank", "--json"]) == 0
+    assert labeler(["evaluate", *files, "-m", "Judged@1", "--json"]) == 0
     found = printed_json(capsys)
-    assert found["runs"][0]["scores"]["MeanRank"]["value"] == 1.0
-    assert found["runs"][1]["scores"]["MeanRank"]["value"] is None
-    assert "good: MeanRank is undefined for 1 of 3 queries: left out" in found["warnings"]
-    assert found["comparisons"][0]["baseline"] == "good"
+    assert found["runs"][0]["scores"]["Judged@1"]["value"] == 1.0
+    assert "good: Judged@1 is undefined for 1 of 3 queries: left out" in found["warnings"]
 
 
 def test_runs_of_different_queries_are_compared_over_those_that_all_have(
@@ -374,35 +372,6 @@ def test_a_mean_at_its_ceiling_has_no_empty_interval(
     # Wilson's interval of 25 of 25, with 0 for a query that is not among them
     assert found["RR"] == {"value": 1.0, "low": pytest.approx(25 / (25 + 1.959964**2)), "high": 1.0}
     assert found["DCG"] == {"value": 1.0, "low": 1.0, "high": 1.0}
-
-
-def test_no_interval_of_a_rank_goes_below_the_first(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "h.qrels").write_text("".join(f"q{q} 0 a 1\n" for q in range(9)))
-    lines = [f"q{q} Q0 a 1 1 t\n" for q in range(9)]
-    lines += [f"q8 Q0 x{n} 1 2 t\n" for n in range(60)]
-    (tmp_path / "r.trec").write_text("".join(lines))
-    files = [str(tmp_path / name) for name in ("h.qrels", "r.trec")]
-    assert labeler(["evaluate", *files, "-m", "MeanRank", "--json"]) == 0
-    found = printed_json(capsys)["runs"][0]["scores"]["MeanRank"]
-    assert found["value"] == pytest.approx((8 + 61) / 9)
-    assert (found["low"], found["high"] > found["value"]) == (1.0, True)
-
-
-def test_a_lower_mean_rank_is_better(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    queries = range(30)
-    (tmp_path / "h.qrels").write_text("".join(f"q{q} 0 a 1\n" for q in queries))
-    (tmp_path / "up.trec").write_text("".join(f"q{q} Q0 a 1 1 t\n" for q in queries))
-    late = "".join(f"q{q} Q0 b 1 2 t\nq{q} Q0 a 2 1 t\n" for q in queries)
-    (tmp_path / "down.trec").write_text(late)
-    files = [str(tmp_path / name) for name in ("h.qrels", "down.trec", "up.trec")]
-    assert labeler(["evaluate", *files, "-m", "MeanRank", "--json"]) == 0
-    (found,) = printed_json(capsys)["comparisons"]
-    assert (found["run"], found["baseline"], found["verdict"]) == ("down", "up", "worse")
-    assert (found["wins"], found["losses"]) == (0, 30)
-    assert labeler(["evaluate", *files, "--require", "MeanRank:1.5"]) == 5
-    assert "down: MeanRank is 2.0000, above 1.5" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("option", [["--no-worse-than", "good"], ["--comparisons"]])
@@ -509,8 +478,11 @@ def test_a_measure_that_is_undefined_everywhere_holds_no_gate(
     asked = ["evaluate", *files, "-m", "P@1", "--no-worse-than", "g", "--margin", "0.1"]
     assert labeler(asked) == 5
     assert "b: P@1 is 1.0000 worse than g's, by more than 0.1" in capsys.readouterr().err
-    assert labeler([*asked, "-m", "MeanRank"]) == 2
-    assert "MeanRank of b is undefined" in capsys.readouterr().err
+    for name, queries in (("g", range(3)), ("b", range(3, 6))):  # none has a document of both
+        rows = (f"q{q} Q0 a 1 1 t\n" for q in queries)
+        (folder / f"{name}.trec").write_text("".join(rows))
+    assert labeler([*asked[:-4], "-m", "Judged@1", *asked[-4:]]) == 2
+    assert "Judged@1 of b is undefined for all queries" in capsys.readouterr().err
 
 
 def test_an_interval_of_differences_is_possible_and_not_empty(
@@ -520,12 +492,10 @@ def test_an_interval_of_differences_is_possible_and_not_empty(
     Path(qrels).write_text("q1 0 a 1\nq2 0 a 1\n")
     Path(good).write_text("q1 Q0 a 1 1 t\nq2 Q0 a 1 1 t\n")
     Path(bad).write_text("q1 Q0 x 1 1 t\nq2 Q0 y 1 2 t\nq2 Q0 a 1 1 t\n")
-    assert labeler(["evaluate", qrels, good, bad, "-m", "AP", "-m", "MeanRank", "--json"]) == 0
+    assert labeler(["evaluate", qrels, good, bad, "-m", "AP", "--json"]) == 0
     found = printed_json(capsys)
     assert found["comparisons"][0]["low"] == -1
     assert -1 < found["comparisons"][0]["high"] <= 1
-    assert found["comparisons"][1]["queries"] == 1
-    assert [run["scores"]["MeanRank"]["low"] for run in found["runs"]] == [1, None]
     same = "".join(f"q{i} Q0 a 1 1 t\n" for i in range(5))
     Path(qrels).write_text("".join(f"q{i} 0 a 1\n" for i in range(5)))
     Path(good).write_text(same)
@@ -578,13 +548,10 @@ def test_a_sentence_first_says_who_leads_and_how_sure_that_is(
     assert capsys.readouterr().out.startswith("low: P@1 is 0.2500 [0.110, 0.402] over 40 queries.")
 
 
-def test_a_lower_measure_is_led_by_the_lowest(
+def test_runs_of_one_score_lead_together(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = sized(tmp_path, 10, one=10, other=10)
-    assert labeler(["evaluate", *files, "-m", "MeanRank", "-m", "NumRet"]) == 0
-    said = capsys.readouterr().out.splitlines()[0]
-    assert said.startswith("one has the lowest MeanRank, 1.0000 over 10 queries")
     assert labeler(["evaluate", *files, "-m", "NumRet"]) == 0
     assert capsys.readouterr().out.startswith(
         "one has the highest NumRet, 10 over 10 queries, as has other.\n"

@@ -18,7 +18,7 @@ from labeler.trec.qrels import read_qrels
 
 TOP = 2
 MEASURES = (
-    *("P@2", "P(rel=2)@3", "Success@2", "RR", "RR@2", "DCG@3", "DCG(dcg='exp-log2')", "CG"),
+    *("P@2", "P(rel=2)@3", "Success@2", "RR", "RR@2", "DCG@3", "DCG(dcg='exp-log2')"),
     *("R@2", "R(rel=2)@3", "nDCG@2", "nDCG", "AP", "AP@2", "SetR", "RBP", "ERR@2"),
 )
 RANKING = st.permutations("abcde").flatmap(

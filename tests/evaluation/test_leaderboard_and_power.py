@@ -160,18 +160,14 @@ def test_a_run_against_itself_cannot_be_told_apart(values: list[float]) -> None:
 
 def test_percent_is_of_the_baseline_over_the_queries_where_both_are_defined() -> None:
     qrels = {str(i): {"a": 1} for i in range(3)}
-    ranks = {"x": (2, 4, 9), "y": (1, 2, None)}  # y lacks query 2, whose rank is undefined
+    lists = {"x": ("an", "a", "a"), "y": ("a", "a", "")}  # of query 2 y has nothing
     scores = {}
-    for name, places in ranks.items():
-        run = {
-            str(i): {"a": 1.0 - rank, **{f"x{n}": -n - 0.5 for n in range(9)}}
-            for i, rank in enumerate(places)
-            if rank is not None
-        }
-        scores[name] = evaluate(qrels, run, ["MeanRank"])
+    for name, documents in lists.items():
+        run = {str(i): {d: -float(n) for n, d in enumerate(ids)} for i, ids in enumerate(documents)}
+        scores[name] = evaluate(qrels, run, ["Judged@2"])
     (found,) = compared(scores)
-    assert (found.queries, found.difference) == (2, -1.5)
-    assert found.percent == pytest.approx(-50)  # of 3, not of x's mean over all, 5
+    assert (found.queries, found.difference) == (2, 0.25)
+    assert found.percent == pytest.approx(100 / 3)  # of 0.75, not of x's mean over all, 5 / 6
 
 
 def test_a_randomization_test_agrees_with_a_paired_t_test() -> None:
@@ -327,20 +323,6 @@ def test_the_files_of_a_collection_give_what_their_names_give(
     assert labeler(["lab", "leaderboard", str(coll), "human"]) == 2
     assert labeler(["lab", "leaderboard", str(coll), "human", "nobody"]) == 2
     assert "has no qrels 'nobody'; there are: human, llm" in capsys.readouterr().err
-
-
-def test_a_leaderboard_of_a_measure_where_lower_is_better(
-    coll: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments = ["lab", "leaderboard", str(coll), "human", "llm", "-m", "MeanRank", "--json"]
-    assert labeler(arguments) == 0
-    found = json.loads(capsys.readouterr().out)
-    ranked = sorted(found["runs"], key=lambda row: row["rank_first"])
-    means = [row["first"] for row in ranked]
-    assert means == sorted(means)
-    assert means[0] > 0
-    for swap in found["swaps"]:
-        assert swap["first"] < 0 < swap["second"]
 
 
 def test_statistics_alone_are_a_table_for_other_programs(

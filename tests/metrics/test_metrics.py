@@ -78,9 +78,8 @@ def test_err_of_three_stopping_probabilities() -> None:
     assert found == pytest.approx([0.506667], abs=5e-7)
 
 
-def test_rank_biased_precision_and_its_residual_make_one_for_a_perfect_ranking() -> None:
+def test_rank_biased_precision_lacks_what_the_ranks_below_the_last_weigh() -> None:
     assert mean("RBP(p=0.5)", [1, 1, 1]) == pytest.approx(0.875)
-    assert mean("RBPresidual(p=0.5)", [1, 1, 1]) == pytest.approx(0.125)
 
 
 def test_q_measure_equals_ap_for_binary_grades_up_to_the_blend() -> None:
@@ -88,8 +87,7 @@ def test_q_measure_equals_ap_for_binary_grades_up_to_the_blend() -> None:
     assert mean("Q-measure", [1, 0, 1]) == pytest.approx((2 / 2 + 4 / 5) / 2)
 
 
-def test_the_first_relevant_rank_is_undefined_where_there_is_none() -> None:
-    assert mean("MeanRank", [0, 0, 1], [0, 1], [0, 0]) == 2.5
+def test_a_reciprocal_rank_is_0_where_nothing_is_relevant() -> None:
     assert mean("RR", [0, 0, 1], [0, 1], [0, 0]) == pytest.approx((1 / 3 + 1 / 2) / 3)
 
 

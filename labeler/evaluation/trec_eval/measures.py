@@ -265,8 +265,9 @@ def averaged_precision(r: Rankings, level: int, recalls: Sequence[float]) -> Flo
 
 def rbp_residual(r: Rankings, p: float) -> Floats:
     """The residual of RBP; 0 where all retrieved documents are judged."""
-    holes = r.count(r.grade >= 0) < r.retrieved
-    return np.where(holes, ours.rank_biased_residual(r, None, p), 0.0)
+    judged = r.grade >= 0
+    open_share = 1.0 - (1.0 - p) * r.total(judged, powers(p, r.rank[judged]))
+    return np.where(r.count(judged) < r.retrieved, open_share, 0.0)
 
 
 def unjudged(r: Rankings, cutoff: int, _level: int) -> Floats:
