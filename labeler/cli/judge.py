@@ -7,12 +7,11 @@ from functools import partial
 from labeler.cli.model_options import ModelFlags, ShownFlags
 from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.reporting import (
+    asked,
     check_complete,
-    planned,
     show_judging,
     show_judging_plan,
     show_outcome,
-    watched,
 )
 from labeler.collection.layout import open_collection
 from labeler.judging.judge import JudgeOptions, ajudge
@@ -30,12 +29,9 @@ def command(
 
     Replies are kept as they arrive: the same command, run again, asks only for what is missing.
     """
-    collection, asked = open_collection(folder), who.asking(options)
+    collection, how = open_collection(folder), who.asking(options)
     to = output.made_from(collection.folder)
-    act = partial(ajudge, collection, asked)
-    if flags.dry_run:
-        show_outcome(planned(flags, act), show_judging_plan, output, to)
-        return
-    result = watched(flags, act)
-    show_outcome(result, show_judging, output, to)
-    check_complete(result)
+    result = asked(flags, partial(ajudge, collection, how), show_judging_plan, output, to)
+    if result is not None:
+        show_outcome(result, show_judging, output, to)
+        check_complete(result)

@@ -17,12 +17,11 @@ from labeler.cli.model_options import ModelFlags, ServerFlags, ShownFlags
 from labeler.cli.options import FORCE, Folder, FormFlags, OutputFlags
 from labeler.cli.output import show, show_result, warn
 from labeler.cli.reporting import (
+    asked,
     check_complete,
-    planned,
     show_judging,
     show_judging_plan,
     show_outcome,
-    watched,
 )
 from labeler.cli.screen import note, say
 from labeler.collection.layout import open_collection
@@ -67,12 +66,10 @@ def control(
     collection, judging = open_collection(folder), who.asking(options.judging)
     to = output.made_from(collection.folder)
     act = partial(adrift, collection, options=replace(options, judging=judging))
-    if flags.dry_run:
-        show_outcome(planned(flags, act), show_judging_plan, output, to)
-        return
-    check = watched(flags, act)
-    show_result(check, output.format, to)
-    check_steady(check)
+    check = asked(flags, act, show_judging_plan, output, to)
+    if check is not None:
+        show_result(check, output.format, to)
+        check_steady(check)
 
 
 def check_steady(check: DriftCheck) -> None:
@@ -112,13 +109,12 @@ def repeat(
 
     The first reply gives the grade; the others are kept beside it.
     """
-    collection, asked = open_collection(folder), who.asking(options)
+    collection = open_collection(folder)
     to = output.made_from(collection.folder)
-    act = partial(ajudge, collection, asked, repeat=times)
-    if flags.dry_run:
-        show_outcome(planned(flags, act), show_judging_plan, output, to)
+    act = partial(ajudge, collection, who.asking(options), repeat=times)
+    result = asked(flags, act, show_judging_plan, output, to)
+    if result is None:
         return
-    result = watched(flags, act)
     again = None if result.stopped else retest_of(collection, result.name)
     show_outcome(_Repeated(result, again), _show_repeated, output, to)
     check_complete(result)
@@ -190,12 +186,11 @@ def panel(
         if len(sources) != 1:
             raise Misuse("members are asked about one collection", parameter="members")
         named = members_named(members, who.asking(options))
-        asked = open_collection(sources[0])
-        act = partial(ajudge_panel, asked, named, name=options.name, options=rules)
-        if flags.dry_run:
-            show_outcome(planned(flags, act), _show_panel_plan, shown)
+        members_of = open_collection(sources[0])
+        act = partial(ajudge_panel, members_of, named, name=options.name, options=rules)
+        judged = asked(flags, act, _show_panel_plan, shown)
+        if judged is None:
             return
-        judged = watched(flags, act)
         show_result(judged, shown.format)
         if judged.stopped:
             raise judged.stopped
@@ -288,7 +283,7 @@ def tune(
     """
     collection = open_collection(folder)
     to = output.made_from(collection.folder)
-    asked = replace(
+    tuned = replace(
         options,
         prompts=_listed(prompts, "prompts"),
         models=_models(_listed(models, "models"), server.assessor),
@@ -296,11 +291,9 @@ def tune(
         halving=not everybody,
         rules=Rules(cut=cut),
     )
-    act = partial(atune, collection, asked)
-    if flags.dry_run:
-        show_outcome(planned(flags, act), _show_tuning_plan, output, to)
+    result = asked(flags, partial(atune, collection, tuned), _show_tuning_plan, output, to)
+    if result is None:
         return
-    result = watched(flags, act)
     show_result(result, output.format, to)
     if output.format != "json":
         warn(result.findings)
@@ -365,11 +358,9 @@ def probe(
     check_gates(options, [name for name, _ in lows])
     check_gates(options, [name for name, _ in highs], "require_high")
     act = partial(aprobe, collection, replace(options, judging=judging))
-    if flags.dry_run:
-        show_outcome(planned(flags, act), show_judging_plan, output, to)
-        return
-    result = watched(flags, act)
-    show_result(result, output.format, to)
-    warn(result.findings)
-    result.check(lows)
-    result.check(highs, high_end=True)
+    result = asked(flags, act, show_judging_plan, output, to)
+    if result is not None:
+        show_result(result, output.format, to)
+        warn(result.findings)
+        result.check(lows)
+        result.check(highs, high_end=True)

@@ -12,7 +12,7 @@ import typer
 from labeler.cli.model_options import ModelFlags, ShownFlags
 from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.output import name_unread_runs, show, show_json, show_result, warn
-from labeler.cli.reporting import planned, show_judging_plan, show_outcome, watched
+from labeler.cli.reporting import asked, show_judging_plan
 from labeler.cli.scoring import TABLES
 from labeler.cli.screen import note, say
 from labeler.collection.layout import open_collection
@@ -135,12 +135,11 @@ def cascade(
     collection, judging = open_collection(folder), options.judging
     to = output.made_from(collection.folder)
     strong = who.asking(replace(judging, name=None))
-    asked = replace(options, name=judging.name, judging=strong)
-    act = partial(acascade, folder, *cheap, options=asked)
-    if flags.dry_run:
-        show_outcome(planned(flags, act), _show_cascade_plan, output, to)
+    how = replace(options, name=judging.name, judging=strong)
+    act = partial(acascade, folder, *cheap, options=how)
+    result = asked(flags, act, _show_cascade_plan, output, to)
+    if result is None:
         return
-    result = watched(flags, act)
     show_result(result, output.format, to)
     warn(result.findings)
     if result.failures:

@@ -13,13 +13,7 @@ import typer
 from labeler.cli.model_options import ModelFlags, ShownFlags
 from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.output import deliver, show_json, show_result
-from labeler.cli.reporting import (
-    note_generated,
-    planned,
-    show_generation_plan,
-    show_outcome,
-    watched,
-)
+from labeler.cli.reporting import asked, note_generated, show_generation_plan, show_outcome
 from labeler.cli.screen import note, say
 from labeler.collection.layout import open_collection
 from labeler.options import SEED, option
@@ -76,15 +70,14 @@ def generate(
     """
     collection = open_collection(folder)
     to = output.made_from(collection.folder)
-    asked = who.asking(options, force=output.force)
-    act = partial(agenerate, collection, asked)
-    if flags.dry_run:
-        show_outcome(planned(flags, act), show_generation_plan, output, to)
+    how = who.asking(options, force=output.force)
+    act = partial(agenerate, collection, how)
+    result = asked(flags, act, show_generation_plan, output, to)
+    if result is None:
         return
-    result = watched(flags, act)
-    like = asked.asking.like
+    like = how.asking.like
     beside = realism(collection, like) if like is not None and result.total else None
-    written = _Written(result, asked.queries, beside)
+    written = _Written(result, how.queries, beside)
     show_outcome(written, _show_written, output, to)
     result.check()
 

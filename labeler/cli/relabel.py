@@ -11,12 +11,11 @@ from labeler.cli.model_options import NamedModel, ShownFlags
 from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.process import run_until_stopped
 from labeler.cli.reporting import (
+    asked,
     check_complete,
-    planned,
     show_judging,
     show_judging_plan,
     show_outcome,
-    watched,
 )
 from labeler.cli.screen import result_width, say
 from labeler.collection.layout import open_collection
@@ -48,21 +47,19 @@ def command(
     With --only, the pairs that are left out stay unjudged under the new name.
     """
     collection = open_collection(folder)
-    to, asked = output.made_from(collection.folder, *part.inputs), who.asking(options)
+    to, how = output.made_from(collection.folder, *part.inputs), who.asking(options)
     if reparse:
-        new = _checked(asked.name, bool(asked.model or asked.base_url), part.only)
-        prompt = asked.prompt or None
+        new = _checked(how.name, bool(how.model or how.base_url), part.only)
+        prompt = how.prompt or None
         result = run_until_stopped(lambda _stop: areparse(collection, source, new, prompt))
         show_outcome(_Shown(result, source), _show, output, to)
         check_complete(result.judging, asked=False)
         return
-    act = partial(arelabel, collection, source, asked, only=part)
-    if flags.dry_run:
-        show_outcome(planned(flags, act), show_judging_plan, output, to)
-        return
-    result = watched(flags, act)
-    show_outcome(_Shown(result, source), _show, output, to)
-    check_complete(result.judging)
+    act = partial(arelabel, collection, source, how, only=part)
+    new_set = asked(flags, act, show_judging_plan, output, to)
+    if new_set is not None:
+        show_outcome(_Shown(new_set, source), _show, output, to)
+        check_complete(new_set.judging)
 
 
 def _checked(name: str | None, names_model: bool, only: str) -> str:

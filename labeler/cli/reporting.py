@@ -25,7 +25,7 @@ from labeler.cli.screen import (
 )
 from labeler.data import Failure
 from labeler.errors import Incomplete, Misuse
-from labeler.messages import Progress, cost_of, count_of, dollars
+from labeler.messages import Progress, cost_of, count_of, dollars, no_progress
 from labeler.report.neutral import one_line
 
 if TYPE_CHECKING:
@@ -218,19 +218,19 @@ def show_failures(tally: Tally) -> None:
                 say(f"  {pair.query_id} {pair.doc_id}: {one_line(detail, 100)}")
 
 
-def _sources(tally: Tally, carried: int = 0) -> str:
+def _sources(tally: Tally, carried: int) -> str:
     """Where the outcomes come from, judged and failed, in counts that add up to them all."""
     earlier = tally.remembered - tally.shared - carried
     share = earlier / tally.pairs if tally.pairs else 0.0
-    shared = (
-        f"; shared with an equal pair or another process: {tally.shared:,}" if tally.shared else ""
-    )
-    asked = tally.pairs - tally.remembered - tally.waiting
-    before = f"; carried over from earlier passages: {carried:,}" if carried else ""
-    waiting = f"; in a batch: {tally.waiting:,}" if tally.waiting else ""
+    others = {
+        "shared with an equal pair or another process": tally.shared,
+        "carried over from earlier passages": carried,
+        "in a batch": tally.waiting,
+    }
+    beside = "".join(f"; {what}: {pairs:,}" for what, pairs in others.items() if pairs)
     again = f"; asked once more: {tally.asked_again:,}" if tally.asked_again else ""
-    beside = f"{shared}{before}{waiting}; asked now: {asked:,}{again}"
-    return f"from the store: {earlier:,} ({share:.0%}){beside}"
+    asked = tally.pairs - tally.remembered - tally.waiting
+    return f"from the store: {earlier:,} ({share:.0%}){beside}; asked now: {asked:,}{again}"
 
 
 def check_complete(result: JudgeResult, *, asked: bool = True) -> None:
@@ -255,24 +255,17 @@ def check_complete(result: JudgeResult, *, asked: bool = True) -> None:
 ProgressForm = Literal["lines", "json", "quiet"]
 
 
-def how_shown(quiet: bool, as_json: bool) -> ProgressForm:
-    """The form of progress that `--quiet` and `--json-progress` choose."""
-    if quiet and as_json:
-        raise Misuse("--quiet and --json-progress exclude each other")
-    return "quiet" if quiet else "json" if as_json else "lines"
-
-
 def control_of(flags: ShownFlags | None = None) -> Control:
     """How the command line watches the library's work."""
     from labeler.models.session import Control
 
-    how = how_shown(flags.quiet, flags.json_progress) if flags else "lines"
-    steps: dict[ProgressForm, Progress] = {
-        "lines": progress,
-        "json": _json_steps,
-        "quiet": _no_steps,
-    }
-    return Control(note, steps[how], lambda run: _watched(run, how))
+    how: ProgressForm = "lines"
+    if flags is not None and (flags.quiet or flags.json_progress):
+        if flags.quiet and flags.json_progress:
+            raise Misuse("--quiet and --json-progress exclude each other")
+        how = "quiet" if flags.quiet else "json"
+    steps: dict[ProgressForm, Progress] = {"json": _json_steps, "quiet": no_progress}
+    return Control(note, steps.get(how, progress), lambda run: _watched(run, how))
 
 
 def watched(flags: ShownFlags | None, act: Callable[..., Awaitable[Result]]) -> Result:
@@ -285,6 +278,20 @@ def planned(flags: ShownFlags, act: Callable[..., Act[Any, Result]]) -> Result:
     """What an act would take; nothing is asked."""
     control = control_of(flags)
     return run_until_stopped(lambda stop: act(control=control.with_stop(stop)).plan())
+
+
+def asked(
+    flags: ShownFlags,
+    act: Callable[..., Act[Result, Any]],
+    plan_in_words: Callable[[Any], None],
+    output: OutputFlags | FormFlags,
+    to: Output | None = None,
+) -> Result | None:
+    """What an act that asks a model gives; None of a dry run, once its plan is shown."""
+    if not flags.dry_run:
+        return watched(flags, act)
+    show_outcome(planned(flags, act), plan_in_words, output, to)
+    return None
 
 
 @contextmanager
@@ -300,11 +307,6 @@ def _json_steps(step: str) -> Iterator[Advance]:
             note(json.dumps({"step": step, "done": done, "total": total}))
 
     yield advance
-
-
-@contextmanager
-def _no_steps(_step: str) -> Iterator[Advance]:
-    yield lambda _done, _total: None
 
 
 def _watched(run: Underway, how: ProgressForm) -> AbstractContextManager[OnJudged]:
@@ -375,7 +377,7 @@ class RunProgress:
             "limited_by": self.limiter.why,
         }
 
-    def parts(self, *, ended: bool = False) -> list[str]:
+    def line(self, *, ended: bool = False) -> str:
         """The figures in words; what only concerns calls to come is left out once it has ended."""
         f = self.figures()
         failed = ", ".join(f"{count:,} {status}" for status, count in f["failures"].items())
@@ -386,18 +388,14 @@ class RunProgress:
             f"{earlier:,} from the store" if earlier else "",
             f"{f['shared']:,} shared" if f["shared"] else "",
             f"{f['per_second']:,.1f}/s",
-            f"{_duration(f['seconds_left'])} left" if f["seconds_left"] and not ended else "",
+            f"{duration(f['seconds_left'])} left" if f["seconds_left"] and not ended else "",
             count_of(f["calls"], "call") if f["calls"] and self.asks else "",
             _tokens(f) if f["tokens_at_most"] else "",
             _cost(f, projected=not ended) if f["calls"] else "",
             f"no grade: {failed}" if failed else "",
             f"{f['under_way']} of {f['at_once']} at once ({f['limited_by']})" if going else "",
         ]
-        return list(filter(None, parts))
-
-    def line(self, *, ended: bool = False) -> str:
-        """The figures as one line."""
-        return " · ".join(self.parts(ended=ended))
+        return " · ".join(filter(None, parts))
 
 
 def _tokens(figures: Mapping[str, Any]) -> str:
@@ -408,10 +406,6 @@ def _tokens(figures: Mapping[str, Any]) -> str:
 def _cost(figures: Mapping[str, Any], *, projected: bool = True) -> str:
     of = f" of about {dollars(figures['projected_cost'])}" if figures["projected_cost"] else ""
     return f"cost {cost_of(figures['cost'], figures['cost_at_most'])}{of if projected else ''}"
-
-
-def _duration(seconds: int | None) -> str:
-    return "?" if seconds is None else duration(seconds)
 
 
 @contextmanager

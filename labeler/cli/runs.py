@@ -11,7 +11,7 @@ import typer
 
 from labeler.cli.model_options import ModelFlags, ShownFlags
 from labeler.cli.options import FORCE, Folder, OutputFlags
-from labeler.cli.reporting import planned, show_calls, show_outcome, watched
+from labeler.cli.reporting import asked, show_calls, show_outcome
 from labeler.cli.screen import caution, note, say
 from labeler.collection.layout import open_collection
 from labeler.messages import cost_of, count_of
@@ -135,7 +135,6 @@ def _tag(path: Path, tag: str) -> str:
 
 def _rewrite(path: Path, output: Path, force: bool, change: Change) -> None:
     from labeler.collection.user_files import Output
-    from labeler.messages import count_of
     from labeler.runs.rewrite import rewrite_run
 
     lines = rewrite_run(path, Output(output, force), change)
@@ -163,11 +162,9 @@ def rerank(
     to = output.made_from(collection.folder)
     how = who.asking(options, force=output.force)
     act = partial(arerank, collection, run, name, how)
-    if flags.dry_run:
-        show_outcome(planned(flags, act), show_calls, output, to)
-        return
-    result = watched(flags, act)
-    show_outcome(result, _show, output, to)
+    result = asked(flags, act, show_calls, output, to)
+    if result is not None:
+        show_outcome(result, _show, output, to)
 
 
 def _show(result: RerankResult) -> None:
@@ -216,7 +213,6 @@ def fuse(
 ) -> None:
     """Fuse runs, by rank (RRF) or by score."""
     from labeler.collection.user_files import Output, run_paths
-    from labeler.messages import count_of
     from labeler.runs.fuse import Fusion, fuse_files, weights_of
 
     runs = run_paths(runs)

@@ -19,7 +19,7 @@ from labeler.evaluation.inputs import AnyQrels, folder_of, qrels_path
 from labeler.evaluation.options import EvaluationOptions, Facts, Grouping
 from labeler.evaluation.scores import RunScores, Weights, intervals, measure_column
 from labeler.exchange.fields import value_at
-from labeler.exchange.ratings import number_of, shown
+from labeler.exchange.ratings import number_of
 from labeler.files.boundary import finite
 from labeler.files.paths import true_path
 from labeler.messages import count_of, no_query_in_common
@@ -27,6 +27,7 @@ from labeler.metrics.scores import whole_queries
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Cell, Column, Table
+from labeler.trec.values import shown
 
 # The groups and the weights of queries.
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from labeler.errors import BadInput
-from labeler.exchange import tables as usual
 from labeler.exchange.fields import action_of
+from labeler.exchange.ratings import stripped
 from labeler.exchange.shapes import HEAD, JSON, JSON_LINES, PARQUET, XML, head_of, shape_of
 from labeler.exchange.tables import (
     Row,
@@ -21,8 +21,10 @@ from labeler.exchange.tables import (
     delimiter_of,
     described,
     first_line,
+    in_words,
     json_value,
-    rows_of_array,
+    numbered_objects,
+    part_of,
     rows_of_parquet,
     rows_of_text,
 )
@@ -57,7 +59,8 @@ def with_all_columns(rows: Rows) -> Rows:
     if rows.columns:
         return rows
     held = list(rows.rows)
-    return Rows(rows.form, tuple(dict.fromkeys(name for _, row in held for name in row)), held)
+    columns = dict.fromkeys(name for _, row in held for name in row)
+    return replace(rows, columns=tuple(columns), rows=held)
 
 
 def structured_rows(path: Path) -> Rows | None:
@@ -75,12 +78,7 @@ def structured_rows(path: Path) -> Rows | None:
 
 
 def _of_lines(path: Path) -> Rows:
-    rows = read_rows(path)
-    first = next(rows, None)
-    row = first[1] if first else {}
-    form = "OpenSearch hits" if isinstance(row.get(_HIT), dict) else "JSON Lines"
-    form = form if action_of(row) is None else "a _bulk file"
-    return Rows(form, (), _unwrapped(path, chain([first] if first else [], rows)))
+    return Rows(path, "JSON Lines", (), _unwrapped(path, read_rows(path)))
 
 
 def _of_json(path: Path, head: bytes) -> Rows:
@@ -94,7 +92,7 @@ def _of_json(path: Path, head: bytes) -> Rows:
     is_one_line = is_of_lines or (len(head) < HEAD and b"\n" not in head.strip())
     rows = rows_of_json(path, value)
     if rows is None and isinstance(value, dict) and is_one_line:
-        rows = Rows("JSON Lines", (), _unwrapped(path, [(1, value)]))
+        rows = Rows(path, "JSON Lines", (), _unwrapped(path, [(1, value)]))
     if rows is None:
         raise BadInput(f"{path}: {described(value)}; expected an array of documents, or hits")
     return rows
@@ -102,47 +100,44 @@ def _of_json(path: Path, head: bytes) -> Rows:
 
 def rows_of_json(path: Path, value: Any) -> Rows | None:
     """The objects of a JSON value that is a list of them, or that holds one."""
-    rows, form = _listed(value)
-    return (
-        None if rows is None else Rows(form, (), _unwrapped(path, rows_of_array(path, rows).rows))
-    )
+    rows = _listed(value)
+    if rows is None:
+        return None
+    return Rows(path, "JSON", (), _unwrapped(path, numbered_objects(path, rows)))
 
 
-def _listed(value: Any) -> tuple[list[Any] | None, str]:
-    """The documents of a JSON value, and what it is; `None` where it holds no list of them."""
-    if isinstance(value, dict):
-        return _of_object(value)
-    if not isinstance(value, list):
-        return None, ""
-    nested = [row for part in value if _is_response(part) for row in part["hits"]["hits"]]
-    return (nested, "search responses") if nested else (value, "a JSON array")
-
-
-def _of_object(value: dict[str, Any]) -> tuple[list[Any] | None, str]:
-    if _is_response(value):
-        return value["hits"]["hits"], "a search response"
-    if isinstance(value.get("responses"), list):
-        return _listed(value["responses"])
-    response = value.get("response")
-    if isinstance(response, dict) and isinstance(response.get("docs"), list):
-        return response["docs"], "Solr's response"
-    lists = [name for name, inner in value.items() if _are_objects(inner)]
+def _listed(value: Any) -> list[Any] | None:
+    """The documents of a JSON value; `None` where it holds no list of them."""
+    if isinstance(value, list):
+        return [row for part in value for row in _at(part, "hits", "hits") or ()] or value
+    if not isinstance(value, dict):
+        return None
+    for names in (("hits", "hits"), ("response", "docs")):  # of Solr the latter
+        rows = _at(value, *names)
+        if rows is not None:
+            return rows
+    responses = _at(value, "responses")
+    if responses is not None:
+        return _listed(responses)
+    lists = [inner for inner in value.values() if _are_objects(inner)]
     if len(lists) == 1:
-        return value[lists[0]], f"a JSON array called {lists[0]!r:.40}"
-    return _keyed(value) if _are_objects(list(value.values())) else (None, "")
+        return list(lists[0])
+    return _keyed(value) if _are_objects(list(value.values())) else None
 
 
-def _keyed(value: Mapping[str, Mapping[str, Any]]) -> tuple[list[Any] | None, str]:
+def _at(value: Any, *names: str) -> list[Any] | None:
+    """The list below some names in an object; `None` where there is none."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value if isinstance(value, list) else None
+
+
+def _keyed(value: Mapping[str, Mapping[str, Any]]) -> list[Any] | None:
     """The documents of `{id: {…}}`, whose objects have the same keys throughout."""
     keys = [frozenset(row) for row in value.values()]
     if len(keys) < 2 or keys[0] != keys[-1] or len(set(keys)) > 2:
-        return None, ""
-    return [{"_id": id_, **row} for id_, row in value.items()], "JSON ({id: {…}})"
-
-
-def _is_response(part: Any) -> bool:
-    hits = part.get("hits") if isinstance(part, dict) else None
-    return isinstance(hits, dict) and isinstance(hits.get("hits"), list)
+        return None
+    return [{"_id": id_, **row} for id_, row in value.items()]
 
 
 def _are_objects(value: Any) -> bool:
@@ -214,34 +209,29 @@ def read_query_facts(path: str | os.PathLike[str]) -> QueryFacts:
     path, facts = Path(path), QueryFacts()
     with rereadable(), reading(path) as position:
         rows = rows_of_any(path, "query_id, and others as kind or weight")
-        ids = _ids(path, rows.columns)
-        id_column = ids.column
+        ids = part_of(rows.columns, _IDS, "query's id")
+        if ids is None:
+            problem = f"no column of queries' ids among {in_words(rows.columns)}"
+            raise BadInput(f"{path}: {problem}; expected one called query_id")
         tell(path, rows.kind("facts about queries", rows.columns))
-        for number, row in position.follow(usual.checked(path, rows.rows, [ids])):
-            query_id = _id_of(path, number, row, id_column)
+        for number, row in position.follow(rows.checked([ids])):
+            query_id = stripped_id(path, number, row, ids.column)
             if query_id in facts:
                 raise position.error(f"the id {query_id!r:.80} stands in an earlier line too")
-            inner = row.get("metadata") or {}
-            if not isinstance(inner, Mapping):
-                raise position.error(f"expected 'metadata' to be an object, found {inner!r:.80}")
-            rest = {k: v for k, v in row.items() if k not in (id_column, "metadata")}
-            facts[query_id] = {**rest, **inner}
+            facts[query_id] = with_metadata(path, number, row, ids.column)
     if not facts:
         raise BadInput(f"{path}: no row in it")
     return facts
 
 
-def _ids(path: Path, names: tuple[str, ...]) -> usual.RowPart:
-    """The column of queries' ids."""
-    part = usual.part_of(names, _IDS, "query's id")
-    if part is None:
-        have = usual.in_words(names)
-        problem = f"no column of queries' ids among {have}; expected one called query_id"
-        raise BadInput(f"{path}: {problem}")
-    return part
+def stripped_id(path: Path, number: int, row: Mapping[str, Any], column: str) -> str:
+    """The id in a column, without white space around it."""
+    return identifier(path, number, {**row, column: stripped(row.get(column))}, column)
 
 
-def _id_of(path: Path, number: int, row: dict[str, Any], column: str) -> str:
-    value = row.get(column)
-    held = {column: value.strip() if isinstance(value, str) else value}
-    return identifier(path, number, held, column)
+def with_metadata(path: Path, number: int, row: Mapping[str, Any], *used: str) -> dict[str, Any]:
+    """The columns of a row but those used, and beside them what its `metadata` hold."""
+    inner = row.get("metadata") or {}
+    if not isinstance(inner, dict):
+        raise BadInput.at(path, number, f"expected 'metadata' to be an object, found {inner!r:.80}")
+    return {**{k: v for k, v in row.items() if k not in (*used, "metadata")}, **inner}

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from labeler.options import option
-
-if TYPE_CHECKING:  # the options of commands are made of these names
-    pass
 
 ROWS = "Rows of documents and queries"
 name = partial(option, section="fields", metavar="NAME", flag=True, rare=True, panel=ROWS)

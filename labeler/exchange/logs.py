@@ -90,7 +90,7 @@ def read_log(path: Path | str, fields: LogFields | None = None) -> Iterator[LogR
         columns = {name: part.column for name, part in parts.items()}
         tell(path, rows.kind("a log", columns.values()))
         is_empty = True
-        for number, row in usual.checked(path, rows.rows, list(parts.values())):
+        for number, row in rows.checked(parts.values()):
             is_empty = False
             if log_row := _read(path, number, row, columns):
                 yield log_row

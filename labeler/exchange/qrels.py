@@ -20,17 +20,25 @@ from labeler.exchange.ratings import (
     RatedFile,
     Rating,
     number_of,
+    stripped,
     write_lines,
 )
 from labeler.exchange.shapes import JSON, TREC, head_of, shape_of
-from labeler.exchange.tables import Rows, described, json_rows, json_value, rows_of_pairs
+from labeler.exchange.tables import (
+    Rows,
+    described,
+    is_nested,
+    json_rows,
+    json_value,
+    rows_of_pairs,
+)
 from labeler.files.boundary import reading
 from labeler.files.read import read_instead, rereadable
 from labeler.messages import Note, count_of, tell
 from labeler.trec import qrels as trec_qrels
 from labeler.trec.index import QRELS, Index, indexed
 from labeler.trec.pairs import PairColumns
-from labeler.trec.values import DOCUMENT_ID, GRADE, QUERY_ID, SCORE, ids_of
+from labeler.trec.values import GRADE, SCORE
 
 # The ids of queries that a file names by their text.
 
@@ -113,21 +121,13 @@ def _some(texts: Sequence[str]) -> str:
 
 def nested_qrels(value: Any) -> RatedFile | None:
     """The grades of a nested object; `None` where the value is something else."""
-    if not isinstance(value, dict) or not value:
-        return None
-    if not all(isinstance(grades, dict) for grades in value.values()):
+    if not value or not is_nested(value):
         return None
     if any(isinstance(x, dict | list) for grades in value.values() for x in grades.values()):
         return None
-    return RatedFile("qrels from JSON ({query: {document: grade}})", _ratings(value))
-
-
-def _ratings(value: dict[str, dict[str, Any]]) -> Iterator[Rating]:
-    number = 0
-    for query, grades in value.items():
-        for document, grade in grades.items():
-            number += 1
-            yield Rating(number, query, document, grade)
+    pairs = ((query, *graded) for query, grades in value.items() for graded in grades.items())
+    ratings = (Rating(number, *pair) for number, pair in enumerate(pairs, start=1))
+    return RatedFile("qrels from JSON ({query: {document: grade}})", ratings)
 
 
 Queries = str | os.PathLike[str] | Mapping[str, str]
@@ -237,38 +237,32 @@ def judged_in(path: Path) -> RatedFile | None:
         if shape == JSON:
             return _of_json(path, json_value(path))
         rows = rows_of_pairs(path, shape, head, "query_id,doc_id,grade")
-        return None if rows is None else _of_rows(path, rows)
+        return None if rows is None else _of_rows(rows)
 
 
 def _of_json(path: Path, value: Any) -> RatedFile:
     for kind in _JSON_KINDS:
         judged = kind(value)
-        if judged is not None and not (kind is nested_qrels and json_rows(path, value)):
+        if judged is not None:
             return judged
     rows = json_rows(path, value)
     if rows is None:
         raise BadInput(f"{path}: {described(value)}; {_EXPECTED}")
-    return _of_rows(path, rows)
+    return _of_rows(rows)
 
 
-def _of_rows(path: Path, rows: Rows) -> RatedFile:
+def _of_rows(rows: Rows) -> RatedFile:
     names = rows.columns
-    by_id = usual.part_of(names, QUERY_ID, "query's id")
-    query = by_id or usual.part_of(names, usual.QUERY_TEXT, "query")
-    document = usual.part_of(names, DOCUMENT_ID, "document's id")
     grade = usual.part_of(names, GRADE, "grade")
     if grade is None and not usual.has_column(names, usual.RANK):
         grade = usual.part_of(names, SCORE, "grade")
-    if query is None or document is None or grade is None:
-        is_run = usual.has_column(names, usual.RANK, SCORE)
-        hint = "; a run?" if is_run and query and document else ""
-        have = f"{rows.form} with the columns {usual.in_words(names)}"
-        raise BadInput(f"{path}: {have}; expected those of qrels, as query_id, doc_id, grade{hint}")
-    triple = (query, document, grade)
-    ratings = (Rating(number, *cells) for number, cells in rows.cells(path, triple))
+    hint = "; a run?" if usual.has_column(names, usual.RANK, SCORE) else ""
+    parts = rows.pair_parts(grade, "qrels, as query_id, doc_id, grade", hint)
+    ratings = (Rating(number, *cells) for number, cells in rows.cells(parts))
+    query, _, grade = parts
     is_rating = usual.has_column([grade.column], usual.RATING)
-    kind = rows.kind("qrels", (part.column for part in triple))
-    return RatedFile(kind, ratings, by_text=by_id is None, is_rating=is_rating)
+    kind = rows.kind("qrels", (part.column for part in parts))
+    return RatedFile(kind, ratings, query.names is usual.QUERY_TEXT, is_rating)
 
 
 def _trec_ratings(path: Path) -> RatedFile:
@@ -292,7 +286,7 @@ def _write(path: Path, judged: RatedFile, meaning: Meaning, warn: Note, copy: Pa
             where = f"{path}:{rating.line}"
             counts["rows"] += 1
             query, document = _ids_of(path, where, rating, judged.by_text, ids)
-            if _is_empty(rating.value):
+            if stripped(rating.value) in (None, ""):
                 counts["empty"] += 1
                 continue
             grade = grades.grade(where, rating.value)
@@ -316,22 +310,13 @@ def _ids_of(
     path: Path, where: str, rating: Rating, by_text: bool, ids: QueryIds | None
 ) -> tuple[str | None, str]:
     """The ids of a row; of a query that is named by its text `None` where it is none of `ids`."""
-    query, document = _stripped(rating.query), _stripped(rating.document)
-    is_text = by_text and isinstance(query, str) and (ids is not None or len(query.split()) > 1)
-    if not is_text:
-        return ids_of(where, query, document)
+    query = stripped(rating.query)
+    if not (by_text and isinstance(query, str) and (ids is not None or len(query.split()) > 1)):
+        return rating.pair(where)
     if ids is None:
         raise NamedByText(path, where, query)
-    _, document = ids_of(where, "q", document)
+    _, document = rating._replace(query="q").pair(where)
     return ids.id_of(query, may_be_id=True), document
-
-
-def _stripped(value: Any) -> Any:
-    return value.strip() if isinstance(value, str) else value
-
-
-def _is_empty(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and not value.strip())
 
 
 def _write_labels(path: Path, judged: RatedFile, copy: Path) -> None:

@@ -7,14 +7,20 @@ import html
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from labeler.data import Query
 from labeler.errors import BadInput
 from labeler.exchange import tables as usual
-from labeler.exchange.any_table import rows_of_json, structured_rows, with_all_columns
+from labeler.exchange.any_table import (
+    rows_of_json,
+    stripped_id,
+    structured_rows,
+    with_all_columns,
+    with_metadata,
+)
 from labeler.exchange.fields import Picked, has_field, value_at
 from labeler.exchange.opensearch import workbench_judgements, workbench_queries
 from labeler.exchange.quepid import book_judgements
@@ -33,7 +39,7 @@ from labeler.exchange.tables import (
 )
 from labeler.files.boundary import reading
 from labeler.files.csv import read_cells
-from labeler.files.jsonl import identifier, text_of
+from labeler.files.jsonl import text_of
 from labeler.files.read import decoded, numbered_lines, read_bytes, rereadable
 from labeler.messages import tell
 from labeler.trec.values import DOCUMENT_ID, QUERY_ID, key_of
@@ -112,19 +118,6 @@ _LARGEST = 1 << 29
 _LOOKED_AT = 50
 
 
-@dataclass(frozen=True)
-class QueryRows:
-    """The rows of a file of queries, and what it was taken for.
-
-    `repeats` says that a query may stand in several rows, as in a list of judgements.
-    """
-
-    form: str
-    columns: Sequence[str]
-    rows: Iterable[Row]
-    repeats: bool = False
-
-
 def read_query_list(
     path: Path | str, *, query_field: str = "", id_field: str = ""
 ) -> dict[str, Query]:
@@ -145,13 +138,12 @@ def read_query_list(
     path = Path(path)
     with rereadable(), reading(path):
         read = _rows(path, query_field)
-        picked = _picked(path, read, query_field, id_field)
+        picked = _picked(read, query_field, id_field)
         parts = _parts(picked, query_field=query_field, id_field=id_field)
-        read = replace(read, rows=usual.checked(path, read.rows, parts))
-        queries = _numbered(path, read, picked)
+        queries = _numbered(replace(read, rows=read.checked(parts)), picked)
     if not queries:
         raise BadInput(f"{path}: no query in it; expected one a line, a table, JSON or TREC topics")
-    tell(path, _kind(read, picked))
+    tell(path, read.kind("queries", picked if read.columns else ()))
     return queries
 
 
@@ -164,60 +156,54 @@ def texts_by_id(queries: str | os.PathLike[str] | Mapping[str, str]) -> Mapping[
     return {id_: query.text for id_, query in read_query_list(path).items()}
 
 
-def _kind(read: QueryRows, picked: Picked) -> str:
-    if not read.columns:
-        return f"queries from {read.form}"
-    return f"queries from {read.form} (columns {', '.join(filter(None, picked))})"
-
-
-def _rows(path: Path, query_field: str) -> QueryRows:
+def _rows(path: Path, query_field: str) -> Rows:
     head = head_of(path)
     shape = shape_of(path, head)
     if shape == XML:
         text = decoded(path, read_bytes(path, _LARGEST))
-        return QueryRows("TREC topics", (), topics(path, text))
-    rows = _of_json(path, json_value(path)) if shape == JSON else structured_rows(path)
-    if rows is None:
-        return _of_text(path, head, query_field)
-    return rows if isinstance(rows, QueryRows) else _of_rows(rows)
+        return Rows(path, "TREC topics", (), topics(path, text))
+    if shape == JSON:
+        return _of_json(path, json_value(path))
+    rows = structured_rows(path)
+    return _of_text(path, head, query_field) if rows is None else _of_rows(rows)
 
 
-def _of_rows(rows: Rows) -> QueryRows:
+def _of_rows(rows: Rows) -> Rows:
     """The rows of a table; of a list of judgements, a query stands in several."""
     rows = with_all_columns(rows)
-    repeats = usual.has_column(rows.columns, DOCUMENT_ID)
-    return QueryRows(rows.form, rows.columns, rows.rows, repeats)
+    return replace(rows, repeats=usual.has_column(rows.columns, DOCUMENT_ID))
 
 
-def _of_json(path: Path, value: Any) -> QueryRows | Rows:
+def _of_json(path: Path, value: Any) -> Rows:
     for kind in (workbench_judgements, book_judgements):
         judged = kind(value)
         if judged is not None:
             rated = ((rating.line, {"text": rating.query}) for rating in judged.ratings)
-            return QueryRows(judged.kind, (), rated, repeats=True)
+            return Rows(path, judged.kind, (), rated, repeats=True)
     texts, form = workbench_queries(value), "a query set of OpenSearch's Search Relevance Workbench"
     inner = value.get("queries", value) if isinstance(value, dict) else value
     is_row = isinstance(inner, dict) and usual.has_column(inner, _LINE_TEXTS, _LINE_IDS)
     if texts is None and inner and isinstance(inner, list) and _are_texts(inner):
         texts, form = inner, "a JSON array of texts"
     if texts is not None:
-        return QueryRows(form, (), ((n, {"text": text}) for n, text in enumerate(texts, start=1)))
+        rows_of_texts = ((n, {"text": text}) for n, text in enumerate(texts, start=1))
+        return Rows(path, form, (), rows_of_texts)
     if isinstance(inner, dict) and inner and _are_texts(inner.values()) and not is_row:
         pairs = enumerate(inner.items(), start=1)
         by_id = ((number, {"_id": id_, "text": text}) for number, (id_, text) in pairs)
-        return QueryRows("JSON ({id: text})", (), by_id)
+        return Rows(path, "JSON ({id: text})", (), by_id)
     rows = rows_of_array(path, [inner]) if is_row else rows_of_json(path, inner)
     if rows is None:
         problem = f"{described(value)}; expected queries, as {{id: text}} or [{{…}}]"
         raise BadInput(f"{path}: {problem}")
-    return rows
+    return _of_rows(rows)
 
 
 def _are_texts(values: Iterable[Any]) -> bool:
     return all(isinstance(text, str) for text in values)
 
 
-def _of_text(path: Path, head: bytes, query_field: str) -> QueryRows:
+def _of_text(path: Path, head: bytes, query_field: str) -> Rows:
     """A table where the first row names columns, or the lines look like one; else plain lines.
 
     Raises `BadInput` where the lines look like a table of other columns.
@@ -231,13 +217,13 @@ def _of_text(path: Path, head: bytes, query_field: str) -> QueryRows:
         if delimiter != " " and is_header:
             return _of_rows(rows_of_text(path, delimiter))
     if key_of(line) in _LINE_TEXTS and len(line.split()) <= 2 and head.count(b"\n") > 1:
-        return QueryRows("one column", (line.strip(),), _one_column(path))
+        return Rows(path, "one column", (line.strip(),), _one_column(path))
     _refuse_columns(path, head)
     for delimiter in DELIMITERS:
         if _are_pairs(path, head, delimiter):
             form = f"{DELIMITERS[delimiter]} (ids and texts, no header)"
-            return QueryRows(form, (), rows_of_text(path, delimiter, ("_id", "text")).rows)
-    return QueryRows("lines, a query each", (), _lines(path))
+            return Rows(path, form, (), rows_of_text(path, delimiter, ("_id", "text")).rows)
+    return Rows(path, "lines, a query each", (), _lines(path))
 
 
 def _refuse_columns(path: Path, head: bytes) -> None:
@@ -313,7 +299,7 @@ def _lines(path: Path) -> Iterator[Row]:
         yield number, {"text": line}
 
 
-def _picked(path: Path, read: QueryRows, query_field: str, id_field: str) -> Picked:
+def _picked(read: Rows, query_field: str, id_field: str) -> Picked:
     """Which columns hold the id and the text; `BadInput` says what was seen where none does."""
     names = read.columns or ("_id", "text")
     text = query_field if read.columns else "text"
@@ -321,11 +307,10 @@ def _picked(path: Path, read: QueryRows, query_field: str, id_field: str) -> Pic
     if not text or (text == query_field and not has_field(names, query_field)):
         have = f"{read.form} with the columns {usual.in_words(names)}"
         say = "which holds the query's text?" if not query_field else f"none is {query_field!r}"
-        raise BadInput(f"{path}: {have}; {say}", parameter="query_field")
+        raise BadInput(f"{read.path}: {have}; {say}", parameter="query_field")
     rest = [name for name in names if name != text]
-    if id_field and has_field(rest, id_field):
-        return Picked(id_field, text)
-    return Picked(usual.column_of(rest, _LINE_IDS) or "", text)
+    is_named = id_field and has_field(rest, id_field)
+    return Picked(id_field if is_named else usual.column_of(rest, _LINE_IDS) or "", text)
 
 
 def _parts(picked: Picked, *, query_field: str, id_field: str) -> list[usual.RowPart]:
@@ -337,23 +322,16 @@ def _parts(picked: Picked, *, query_field: str, id_field: str) -> list[usual.Row
     ]
 
 
-def _numbered(path: Path, read: QueryRows, picked: Picked) -> dict[str, Query]:
+def _numbered(read: Rows, picked: Picked) -> dict[str, Query]:
     queries: dict[str, Query] = {}
     texts: dict[str, str] = {}
-    with reading(path) as position:
+    with reading(read.path) as position:
         for number, row in position.follow(read.rows):
-            query = _query(path, number, row, picked, f"q{len(queries) + 1}")
-            if read.repeats:  # what else such a row holds is of one pair
-                query = Query(query.id, query.text, _ORIGIN)
+            query = _query(read, number, row, picked, f"q{len(queries) + 1}")
             first = texts.get(query.text)
-            same_id = query.id in queries
-            if (
-                read.repeats
-                and first is not None
-                and (first == query.id or not _has_id(row, picked))
-            ):
+            if read.repeats and first and (first == query.id or not _has_id(row, picked)):
                 continue
-            if same_id:
+            if query.id in queries:
                 raise position.error(f"the id {query.id!r} stands in an earlier line too")
             if first is not None:
                 problem = f"the same query as {first!r}: {query.text[:60]!r}"
@@ -366,20 +344,16 @@ def _has_id(row: Mapping[str, Any], picked: Picked) -> bool:
     return bool(picked.id) and (picked.id in row or value_at(row, picked.id) is not None)
 
 
-def _query(path: Path, number: int, row: dict[str, Any], picked: Picked, fallback: str) -> Query:
-    text_key, id_key = picked.text, picked.id
+def _query(read: Rows, number: int, row: dict[str, Any], picked: Picked, fallback: str) -> Query:
+    path, text_key = read.path, picked.text
     if text_key not in row and value_at(row, text_key) is None:
         text_key = usual.column_of(row, _LINE_TEXTS) or text_key
-    cells = {**row, text_key: value_at(row, text_key), id_key: value_at(row, id_key)}
+    cells = {**row, text_key: value_at(row, text_key), picked.id: value_at(row, picked.id)}
     text = " ".join(text_of(path, number, cells, text_key, None).split())
     if not text:
         raise BadInput.at(path, number, "a query without text")
-    query_id = fallback
-    if _has_id(row, picked):
-        cells[id_key] = cells[id_key].strip() if isinstance(cells[id_key], str) else cells[id_key]
-        query_id = identifier(path, number, cells, id_key)
-    rest = {k: v for k, v in row.items() if k not in (id_key, text_key, "metadata")}
-    inner = row.get("metadata") or {}
-    if not isinstance(inner, dict):
-        raise BadInput.at(path, number, f"expected 'metadata' to be an object, found {inner!r:.80}")
-    return Query(query_id, text, {**_ORIGIN, **rest, **inner})
+    has_id = _has_id(row, picked)
+    query_id = stripped_id(path, number, cells, picked.id) if has_id else fallback
+    rest = with_metadata(path, number, row, picked.id, text_key)
+    # what else a row of a list of judgements holds is of one pair
+    return Query(query_id, text, {**_ORIGIN, **({} if read.repeats else rest)})

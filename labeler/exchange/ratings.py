@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from labeler.errors import BadInput, Misuse, SaysTooLittle
 from labeler.files.boundary import reading
 from labeler.trec.rows import LARGEST_GRADE
-from labeler.trec.values import is_number
+from labeler.trec.values import ids_of, is_number, shown
 
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?", re.ASCII)
 LARGEST_OF_A_SCALE = 10
@@ -151,12 +151,9 @@ def _listed(ratings: Sequence[float]) -> str:
     return ", ".join(f"{r:g}" for r in ratings[:_LISTED]) + (", …" if ratings[_LISTED:] else "")
 
 
-def shown(value: Any) -> str:
-    """What stands in the place of a number; an integer may have more digits than Python prints."""
-    try:
-        return f"{value!r:.40}"
-    except ValueError:
-        return "a number of too many digits"
+def stripped(value: Any) -> Any:
+    """A text without white space around it; any other value as it is."""
+    return value.strip() if isinstance(value, str) else value
 
 
 # What readers of qrels hand over: rows of a query, a document and what somebody said of them.
@@ -169,6 +166,10 @@ class Rating(NamedTuple):
     query: Any
     document: Any
     value: Any
+
+    def pair(self, where: str) -> tuple[str, str]:
+        """The ids of the query and of the document."""
+        return ids_of(where, stripped(self.query), stripped(self.document))
 
 
 @dataclass(frozen=True)

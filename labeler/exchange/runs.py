@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from labeler.errors import BadInput
-from labeler.exchange.ratings import number_of, shown, write_lines
+from labeler.exchange.ratings import RatedFile, Rating, number_of, write_lines
 from labeler.exchange.shapes import JSON, TREC, head_of, shape_of
 from labeler.exchange.tables import (
-    QUERY_TEXT,
     RANK,
     Rows,
     first_line,
     has_column,
-    in_words,
+    json_rows,
     json_value,
     part_of,
     rows_of_pairs,
@@ -27,22 +27,9 @@ from labeler.messages import tell
 from labeler.trec import runs as trec_runs
 from labeler.trec.index import RUN, Index, indexed
 from labeler.trec.pairs import PairColumns
-from labeler.trec.values import DOCUMENT_ID, GRADE, QUERY_ID, SCORE, ids_of, score_of
+from labeler.trec.values import GRADE, SCORE, score_of, shown
 
 _SHAPE = "expected an object of query: {document: score}"
-
-
-def read_json_run(path: Path) -> Iterator[tuple[str, str, float]]:
-    """The query, document and score of each row of `{query: {document: score}}`."""
-    value = json_value(path)
-    if not isinstance(value, dict):
-        raise BadInput(f"{path}: {_SHAPE}")
-    for query_id, scores in value.items():
-        where = f"{path}: query {query_id!r:.80}"
-        if not isinstance(scores, dict):
-            raise BadInput(f"{where}: {_SHAPE}")
-        for doc_id, score in scores.items():
-            yield *ids_of(where, query_id, doc_id), score_of(where, score)
 
 
 @contextmanager
@@ -84,76 +71,65 @@ def hold_run(path: Path) -> None:
         read_instead(path, lambda copy: _write(path, scored, copy))
 
 
-class Scored(NamedTuple):
-    """The rows of a run: line or number, query, document, score; and what it was taken for."""
-
-    kind: str
-    rows: Iterable[tuple[int, Any, Any, Any]]
-
-
-def scored_in(path: Path) -> Scored | None:
-    """The rows of a run that is not in TREC's columns; `None` of one that may be."""
+def scored_in(path: Path) -> RatedFile | None:
+    """The scores of a run that is not in TREC's columns; `None` of one that may be."""
     head = head_of(path)
     shape = shape_of(path, head)
     if shape == TREC:
         return None
+    if shape == JSON:
+        value = json_value(path)
+        rows = json_rows(path, value)
+        nested = "a run from JSON ({query: {document: score}})"
+        return _of_rows(rows) if rows else RatedFile(nested, _nested(path, value))
     rows = rows_of_pairs(path, shape, head, "query_id,doc_id,score")
     if rows is not None:
-        return _of_rows(path, rows)
-    if shape == JSON:
-        numbered = ((number, *row) for number, row in enumerate(read_json_run(path), start=1))
-        return Scored("a run from JSON ({query: {document: score}})", numbered)
+        return _of_rows(rows)
     cells = first_line(head).split()
     if len(cells) == len(_MS_MARCO) and cells[2].isascii() and cells[2].isdigit():
-        return Scored("a run in MS MARCO's columns (query, document, rank)", _ms_marco(path))
+        return RatedFile("a run in MS MARCO's columns (query, document, rank)", _ms_marco(path))
     return None
+
+
+def _nested(path: Path, value: Any) -> Iterator[Rating]:
+    """The rows of `{query: {document: score}}`."""
+    if not isinstance(value, dict):
+        raise BadInput(f"{path}: {_SHAPE}")
+    numbers = count(1)
+    for query_id, scores in value.items():
+        if not isinstance(scores, dict):
+            raise BadInput(f"{path}: query {query_id!r:.80}: {_SHAPE}")
+        yield from (Rating(next(numbers), query_id, *scored) for scored in scores.items())
 
 
 _MS_MARCO = ("query", "document", "rank")
 
 
-def _ms_marco(path: Path) -> Iterator[tuple[int, Any, Any, Any]]:
+def _ms_marco(path: Path) -> Iterator[Rating]:
     """MS MARCO's three columns: the score falls with the rank."""
     for number, line in numbered_lines(path):
         cells = line.split()
-        if not cells:
-            continue
-        if len(cells) != len(_MS_MARCO):
+        if len(cells) not in (0, len(_MS_MARCO)):
             problem = f"expected 3 columns ({' '.join(_MS_MARCO)}), found {len(cells)}"
             raise BadInput.at(path, number, problem)
-        yield number, cells[0], cells[1], _of_rank(f"{path}:{number}", cells[2])
+        if cells:
+            yield Rating(number, cells[0], cells[1], _of_rank(f"{path}:{number}", cells[2]))
 
 
-def _of_rows(path: Path, rows: Rows) -> Scored:
-    names = rows.columns
-    query = part_of(names, QUERY_ID, "query's id") or part_of(names, QUERY_TEXT, "query")
-    document = part_of(names, DOCUMENT_ID, "document's id")
-    score = part_of(names, SCORE, "score")
-    rank = None if score else part_of(names, RANK, "rank")
-    value = score or rank
-    if query is None or document is None or value is None:
-        hint = "; are these qrels?" if query and document and has_column(names, GRADE) else ""
-        have = f"{rows.form} with the columns {in_words(names)}"
-        raise BadInput(f"{path}: {have}; expected those of a run, as query_id, doc_id, score{hint}")
-    triple = (query, document, value)
-    kind = rows.kind("a run", (part.column for part in triple))
-    return Scored(kind, _values(path, rows.cells(path, triple), by_rank=not score))
+def _of_rows(rows: Rows) -> RatedFile:
+    score = part_of(rows.columns, SCORE, "score")
+    hint = "; are these qrels?" if has_column(rows.columns, GRADE) else ""
+    value = score or part_of(rows.columns, RANK, "rank")
+    parts = rows.pair_parts(value, "a run, as query_id, doc_id, score", hint)
 
+    def ratings() -> Iterator[Rating]:
+        for number, (query, document, cell) in rows.cells(parts):
+            read = number_of(cell) if isinstance(cell, str) else None
+            scored = cell if read is None else read
+            value = scored if score else _of_rank(f"{rows.path}:{number}", cell)
+            yield Rating(number, query, document, value)
 
-def _values(
-    path: Path, cells: Iterable[tuple[int, tuple[Any, ...]]], *, by_rank: bool
-) -> Iterator[tuple[int, Any, Any, Any]]:
-    for number, (query, document, value) in cells:
-        where = f"{path}:{number}"
-        yield number, query, document, _of_rank(where, value) if by_rank else _number(value)
-
-
-def _number(value: Any) -> Any:
-    """A text as the number that it holds; as it stands where it holds none."""
-    if not isinstance(value, str):
-        return value
-    number = number_of(value)
-    return value if number is None else number
+    return RatedFile(rows.kind("a run", (part.column for part in parts)), ratings())
 
 
 def _of_rank(where: str, value: Any) -> float:
@@ -163,13 +139,11 @@ def _of_rank(where: str, value: Any) -> float:
     return 1 / (rank + 1)  # ranks count from 0 or from 1
 
 
-def _write(path: Path, scored: Scored, copy: Path) -> None:
-    def lines() -> Iterator[tuple[int, str]]:
-        for number, query, document, score in scored.rows:
-            where = f"{path}:{number}"
-            ids = (x.strip() if isinstance(x, str) else x for x in (query, document))
-            query_id, doc_id = ids_of(where, *ids)
-            yield number, f"{query_id} Q0 {doc_id} 1 {score_of(where, score)!r} -\n"
+def _write(path: Path, scored: RatedFile, copy: Path) -> None:
+    def line(row: Rating) -> str:
+        where = f"{path}:{row.line}"
+        query, document = row.pair(where)
+        return f"{query} Q0 {document} 1 {score_of(where, row.value)!r} -\n"
 
-    if not write_lines(path, copy, lines()):
+    if not write_lines(path, copy, ((row.line, line(row)) for row in scored.ratings)):
         raise BadInput(f"{path}: no query with a document in it")

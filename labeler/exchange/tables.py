@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from labeler.errors import BadInput, Misconfigured, TooLarge
-from labeler.exchange.shapes import JSON_LINES, PARQUET, TEXT, XML
+from labeler.exchange.shapes import JSON_LINES, PARQUET, XML
 from labeler.files.atomic import replacing_bytes
 from labeler.files.boundary import problem_of, reading
 from labeler.files.csv import read_cells, table_lines
@@ -62,11 +62,14 @@ class RowPart:
             )
         )
 
-    def ambiguity(self, columns: Iterable[str], other: str) -> str:
-        """What is wrong where two columns hold different values, and what would work."""
-        first, second = sorted((self.column, other), key=list(columns).index)
+    def check(self, where: str, row: Mapping[str, Any], other: str) -> None:
+        """`BadInput` where another column of the same meaning holds something, and another."""
+        if row[other] in (row[self.column], None, ""):
+            return
+        first, second = sorted((self.column, other), key=list(row).index)
         remedy = "rename or remove one" + (", or say which" if self.parameter else "")
-        return f"{first!r} and {second!r} could each be the {self.what}; {remedy}"
+        problem = f"{first!r} and {second!r} could each be the {self.what}; {remedy}"
+        raise BadInput(f"{where}: {problem}", parameter=self.parameter)
 
 
 def part_of(
@@ -85,28 +88,6 @@ def column_of(columns: Iterable[str], names: Sequence[str]) -> str | None:
     return next((by_key[name] for name in names if name in by_key), None)
 
 
-def checked(
-    path: Path, rows: Iterable[tuple[int, dict[str, Any]]], parts: Sequence[RowPart]
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows; `BadInput` at one where two columns of one meaning hold different values."""
-    alike: dict[tuple[str, ...], list[tuple[RowPart, str]]] = {}
-    for number, row in rows:
-        columns = tuple(row)
-        if columns not in alike:
-            pairs = ((part, other) for part in parts for other in part.alike(columns))
-            alike[columns] = [(part, other) for part, other in pairs if part.column in row]
-        for part, other in alike[columns]:
-            if _differ(row, part.column, other):
-                problem = part.ambiguity(columns, other)
-                raise BadInput.at(path, number, problem, parameter=part.parameter)
-        yield number, row
-
-
-def _differ(row: Mapping[str, Any], column: str, other: str) -> bool:
-    """Whether the other column holds something, and something else."""
-    return row[other] not in (row[column], None, "")
-
-
 def has_column(columns: Iterable[str], *names: Sequence[str]) -> bool:
     """Whether one of the columns has one of these names."""
     return any(key_of(column) in alike for column in columns for alike in names)
@@ -115,11 +96,6 @@ def has_column(columns: Iterable[str], *names: Sequence[str]) -> bool:
 def names_a_pair(cells: Sequence[str]) -> bool:
     """Whether these are the names of columns, among them those of a query and a document."""
     return has_column(cells, QUERY_ID, QUERY_TEXT) and has_column(cells, DOCUMENT_ID)
-
-
-def is_of_a_pair(name: str) -> bool:
-    """Whether a name is usual for the query or the document of a pair."""
-    return has_column([name], QUERY_ID, QUERY_TEXT, DOCUMENT_ID)
 
 
 def in_words(columns: Iterable[str]) -> str:
@@ -137,26 +113,56 @@ _NO_NAME = re.compile(r"-?\d+(\.\d+)?|\w+://.*")
 class Rows:
     """The rows of a file, each with its line or its number, and what holds them.
 
-    `columns` are the names of all columns, or of the first row's.
+    `columns` are the names of all columns, or of the first row's. `repeats` says that a query may
+    stand in several rows, as in a list of judgements.
     """
 
+    path: Path
     form: str
-    columns: tuple[str, ...]
+    columns: Sequence[str]
     rows: Iterable[Row]
+    repeats: bool = False
 
-    def cells(self, path: Path, parts: Sequence[RowPart]) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    def checked(self, parts: Iterable[RowPart]) -> Iterator[Row]:
+        """The rows; `BadInput` at one where two columns of one meaning hold different values."""
+        alike: dict[tuple[str, ...], list[tuple[RowPart, str]]] = {}
+        for number, row in self.rows:
+            columns = tuple(row)
+            if columns not in alike:
+                named = [part for part in parts if part.column in row]
+                alike[columns] = [(part, other) for part in named for other in part.alike(columns)]
+            for part, other in alike[columns]:
+                part.check(f"{self.path}:{number}", row, other)
+            yield number, row
+
+    def pair_parts(self, value: RowPart | None, expected: str, hint: str) -> list[RowPart]:
+        """The parts of a row that hold a query, a document and a value of the two.
+
+        `BadInput` where columns lack one; `hint` ends the message where these are a pair's.
+        """
+        by_id = part_of(self.columns, QUERY_ID, "query's id")
+        query = by_id or part_of(self.columns, QUERY_TEXT, "query")
+        document = part_of(self.columns, DOCUMENT_ID, "document's id")
+        if query and document and value:
+            return [query, document, value]
+        have = f"{self.form} with the columns {in_words(self.columns)}"
+        why = hint if query and document else ""
+        raise BadInput(f"{self.path}: {have}; expected those of {expected}{why}")
+
+    def cells(self, parts: Sequence[RowPart]) -> Iterator[tuple[int, tuple[Any, ...]]]:
         """The cells of the columns of some parts, row by row; None where a row lacks one.
 
         `BadInput` at a row where another column that means the same holds another value.
         """
         columns = [part.column for part in parts]
         is_doubtful = any(part.alike(self.columns) for part in parts)
-        rows = checked(path, self.rows, parts) if is_doubtful else self.rows
+        rows = self.checked(parts) if is_doubtful else self.rows
         return ((number, tuple(map(row.get, columns))) for number, row in rows)
 
     def kind(self, what: str, columns: Iterable[str | None]) -> str:
         """What the file was taken for: `qrels from CSV (columns query_id, doc_id, grade)`."""
-        return f"{what} from {self.form} (columns {', '.join(filter(None, columns))})"
+        listed = ", ".join(filter(None, columns))
+        return f"{what} from {self.form}" + (f" (columns {listed})" if listed else "")
 
 
 def rows_of_text(
@@ -172,7 +178,7 @@ def rows_of_text(
         _check_names(path, header)
     if delimiter == "\t":
         cells = ((number, list(map(_unquoted, row))) for number, row in cells)
-    return Rows(DELIMITERS.get(delimiter, "columns"), header, _by_name(path, header, cells))
+    return Rows(path, DELIMITERS.get(delimiter, "columns"), header, _by_name(path, header, cells))
 
 
 def delimiter_of(line: str) -> str:
@@ -215,15 +221,16 @@ def _by_name(
 
 def rows_of_json_lines(path: Path) -> Rows:
     """The objects of a file of JSON Lines."""
-    return _with_columns("JSON Lines", iter(read_rows(path)))
+    return _with_columns(path, "JSON Lines", read_rows(path))
 
 
 def rows_of_array(path: Path, array: Sequence[Any]) -> Rows:
     """The objects of a JSON array, numbered from 1."""
-    return _with_columns("a JSON array", _objects(path, array))
+    return _with_columns(path, "a JSON array", numbered_objects(path, array))
 
 
-def _objects(path: Path, array: Sequence[Any]) -> Iterator[Row]:
+def numbered_objects(path: Path, array: Sequence[Any]) -> Iterator[Row]:
+    """The members of an array, numbered from 1; `BadInput` of one that is no object."""
     for number, row in enumerate(array, start=1):
         if not isinstance(row, dict):
             problem = f"row {number}: expected an object, found {row!r:.40}"
@@ -231,11 +238,10 @@ def _objects(path: Path, array: Sequence[Any]) -> Iterator[Row]:
         yield number, row
 
 
-def _with_columns(form: str, rows: Iterator[Row]) -> Rows:
-    first = next(rows, None)
-    if first is None:
-        return Rows(form, (), ())
-    return Rows(form, tuple(first[1]), chain([first], rows))
+def _with_columns(path: Path, form: str, rows: Iterator[Row]) -> Rows:
+    first = [*islice(rows, 1)]
+    columns = tuple(first[0][1]) if first else ()
+    return Rows(path, form, columns, chain(first, rows))
 
 
 def first_cells(line: str) -> dict[str, list[str]]:
@@ -293,13 +299,12 @@ _ROWS, _NESTED_ROWS = 1 << 16, 1 << 8
 def rows_of_parquet(path: Path) -> Rows:
     """The rows of a parquet file, numbered from 1, of which a batch is held."""
     _, parquet = _pyarrow()
-    with file_problems(path), _problems(path), parquet.ParquetFile(file_of(path)) as file:
-        names = tuple(file.schema_arrow.names)
+    with file_problems(path), _problems(path):
+        names = parquet.read_schema(file_of(path)).names
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise BadInput(f"{path}: two columns are called {twice}")
-
-    return Rows("Parquet", names, _parquet_rows(path, names))
+    return Rows(path, "Parquet", names, _parquet_rows(path, names))
 
 
 def _parquet_rows(path: Path, names: Sequence[str]) -> Iterator[Row]:
@@ -324,17 +329,13 @@ def batches_of_parquet(path: Path, names: Sequence[str]) -> Iterator[Any]:
         file = parquet.ParquetFile(file_of(path), read_dictionary=texts)
     with file_problems(path), _problems(path), file:
         size = 0
-        _check_size(path, sum(group.total_byte_size for group in _groups(file)))
+        groups = map(file.metadata.row_group, range(file.num_row_groups))
+        _check_size(path, sum(group.total_byte_size for group in groups))
         is_nested = any(map(arrow.types.is_nested, schema.types))
         for batch in file.iter_batches(_NESTED_ROWS if is_nested else _ROWS, columns=list(names)):
             size += sum(_size(batch.column(name)) for name in names)
             _check_size(path, size)
             yield batch
-
-
-def _groups(file: Any) -> Iterator[Any]:
-    """What a parquet file says of each of its groups of rows."""
-    return map(file.metadata.row_group, range(file.num_row_groups))
 
 
 def _check_size(path: Path, size: int) -> None:
@@ -347,8 +348,7 @@ def _check_size(path: Path, size: int) -> None:
 def _values(column: Any) -> list[Any]:
     """The values of a column; rows that share one share its memory."""
     if not hasattr(column, "dictionary"):
-        values: list[Any] = column.to_pylist()
-        return values
+        return list(column.to_pylist())
     shared = column.dictionary.to_pylist()
     return [None if index is None else shared[index] for index in column.indices.to_pylist()]
 
@@ -398,11 +398,9 @@ def _pyarrow() -> tuple[Any, Any]:
 
 # Tables of queries and documents in pairs, whatever holds them.
 
-_FIRST_KEY = re.compile(rb'\s*\{\s*"([^"\\]{1,40})"')
-
 
 def rows_of_pairs(path: Path, shape: str, head: bytes, example: str) -> Rows | None:
-    """The rows of a table; `None` of TREC's columns, and of JSON that is no table.
+    """The rows of a table that is no JSON value; `None` of TREC's columns.
 
     `example` are the names of columns that a message proposes.
     """
@@ -412,15 +410,7 @@ def rows_of_pairs(path: Path, shape: str, head: bytes, example: str) -> Rows | N
         return rows_of_parquet(path)
     if shape == JSON_LINES:
         return rows_of_json_lines(path)
-    if shape == TEXT:
-        return _of_text(path, first_line(head), example)
-    first = _FIRST_KEY.match(head)
-    if first is not None and not is_of_a_pair(first[1].decode("utf-8", "replace")):
-        return None
-    return json_rows(path, json_value(path))
-
-
-def _of_text(path: Path, line: str, example: str) -> Rows | None:
+    line = first_line(head)
     for delimiter, cells in first_cells(line).items():
         if names_a_pair(cells):
             return rows_of_text(path, delimiter)
@@ -430,9 +420,14 @@ def _of_text(path: Path, line: str, example: str) -> Rows | None:
     return None
 
 
+def is_nested(value: Any) -> bool:
+    """Whether a JSON value is an object of objects, as `{query: {document: grade}}`."""
+    return isinstance(value, dict) and all(isinstance(inner, dict) for inner in value.values())
+
+
 def json_rows(path: Path, value: Any) -> Rows | None:
     """The rows of an array of objects, or of one object of a pair."""
-    if isinstance(value, dict) and names_a_pair(list(value)):
+    if isinstance(value, dict) and not is_nested(value) and names_a_pair(list(value)):
         return rows_of_array(path, [value])
     if value == []:
         raise BadInput(f"{path}: an empty array; expected a query and a document in each row")

@@ -39,7 +39,7 @@ def ids_of(where: str, query: Any, document: Any) -> tuple[str, str]:
 def _id(where: str, what: str, value: Any) -> str:
     text = value if type(value) is str or not _is_integer(value) else _digits(value)
     if not isinstance(text, str) or text.split() != [text] or "\0" in text:
-        raise BadInput(f"{where}: expected a {what} id without white space, found {_shown(value)}")
+        raise BadInput(f"{where}: expected a {what} id without white space, found {shown(value)}")
     try:
         length = len(text.encode())
     except UnicodeEncodeError as error:
@@ -60,7 +60,7 @@ def _digits(value: Any) -> str | None:
 def grade_of(where: str, value: Any) -> int:
     """A grade: an integer, or a number that is one, as columns with gaps have it."""
     if not _is_finite(value) or abs(value) > LARGEST_GRADE or int(value) != value:
-        raise BadInput(f"{where}: expected an integer grade, found {_shown(value)}")
+        raise BadInput(f"{where}: expected an integer grade, found {shown(value)}")
     return int(value)
 
 
@@ -69,7 +69,7 @@ def score_of(where: str, value: Any) -> float:
     if type(value) is float and math.isfinite(value):
         return value
     if not _is_finite(value):
-        raise BadInput(f"{where}: expected a finite number as score, found {_shown(value)}")
+        raise BadInput(f"{where}: expected a finite number as score, found {shown(value)}")
     return float(value)
 
 
@@ -81,8 +81,8 @@ def _is_finite(value: Any) -> bool:
         return False
 
 
-def _shown(value: Any) -> str:
-    """The begin of what stands there; an integer may have more digits than Python prints."""
+def shown(value: Any) -> str:
+    """The beginning of what stands there; an integer may have more digits than Python prints."""
     try:
         return f"{value!r:.40}"
     except ValueError:
