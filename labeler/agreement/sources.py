@@ -261,7 +261,7 @@ def people_of_file(path: Path, warn: Note) -> Qrels:
 
 def made_from(collection: Collection) -> dict[str, tuple[str, ...]]:
     """From whose grades each consensus was made, as the card of a fetched collection says."""
-    card = card_section(card_section(read_card(collection), "fetch"), "consensus")
+    card = card_section(read_card(collection), "fetch", "consensus")
     return {
         name: tuple(map(str, raters)) for name, raters in card.items() if isinstance(raters, list)
     }

@@ -109,7 +109,7 @@ class _SampleFacts(NamedTuple):
 
     @classmethod
     def of(cls, collection: Collection, name: str) -> _SampleFacts:
-        entry = card_section(card_section(read_card(collection), "samples"), name)
+        entry = card_section(read_card(collection), "samples", name)
         return cls(len(read_sample(sample_path(collection.folder, name))), entry.get("rater"))
 
 

@@ -11,12 +11,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from labeler.report.neutral import flat, printable
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 def say(text: str = "") -> None:
@@ -107,6 +104,7 @@ def progress(label: str, stays: bool = True) -> Iterator[Advance]:
     if not sys.stderr.isatty():
         yield plain_progress(label)
         return
+    from rich.console import Console
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -121,7 +119,8 @@ def progress(label: str, stays: bool = True) -> Iterator[Advance]:
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=_stderr(), transient=not stays) as bar:
+    console = Console(stderr=True, markup=False, highlight=False)
+    with Progress(*columns, console=console, transient=not stays) as bar:
         task = bar.add_task(label, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
@@ -164,9 +163,3 @@ def how_long(seconds: float) -> str:
     """A time in minutes, hours or days."""
     days = seconds / DAY
     return f"{days:,.1f} days" if days >= LONG else duration(round(seconds))
-
-
-def _stderr() -> Console:
-    from rich.console import Console
-
-    return Console(stderr=True, markup=False, highlight=False)

@@ -31,11 +31,14 @@ def read_card(collection: Collection) -> dict[str, Any]:
     return card
 
 
-def card_section(card: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """A section of a card, or of a section; empty where none is, or where somebody put something
-    else.
+def card_section(card: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """A section of a card, or one in it, by the names on the way there.
+
+    Empty where none is, or where somebody put something else.
     """
-    section = card.get(name)
+    section: Any = card
+    for name in names:
+        section = section.get(name) if isinstance(section, dict) else None
     return section if isinstance(section, dict) else {}
 
 
@@ -197,7 +200,7 @@ class Parent:
         """What the set `name` is a part of; empty where it is the whole."""
         if not self.is_part:
             return ""
-        whole = f"the {count_of(self.of_pairs, 'pair', 'pairs')} of {self.name}"
+        whole = f"the {count_of(self.of_pairs, 'pair')} of {self.name}"
         return f"{name} holds {self.pairs:,} of {whole}: {self.which()}"
 
     def as_json(self) -> dict[str, Any]:
@@ -229,7 +232,7 @@ def parent_of(collection: Collection, name: str) -> Parent | None:
 
 
 def _parent_in(judged: Mapping[str, Any], name: str, generations: int) -> Parent | None:
-    parent = _read(card_section(card_section(judged, name), "parent"))
+    parent = _read(card_section(judged, name, "parent"))
     if parent is None or not generations:
         return parent
     earlier = _parent_in(judged, parent.name, generations - 1)

@@ -6,7 +6,7 @@ import hashlib
 import weakref
 from array import array
 from collections import deque
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -54,16 +54,12 @@ def distinct_documents(path: Path) -> Iterator[Document]:
 
 @dataclass(frozen=True, slots=True)
 class CorpusTexts:
-    """The texts of a `corpus.jsonl`, which is read each time that they are gone through.
-
-    `shown` is what counts as the text of a document.
-    """
+    """The texts of a `corpus.jsonl`, which is read each time that they are gone through."""
 
     path: Path
-    shown: Callable[[Document], str] = text_to_search
 
     def __iter__(self) -> Iterator[str]:
-        return map(self.shown, distinct_documents(self.path))
+        return map(text_to_search, distinct_documents(self.path))
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ class Dropped:
                 " dropped.jsonl keeps what was known of them, until the ids are there again"
             )
         for name, count in self.kept_grades.items():
-            grades = count_of(count, "grade", "grades")
+            grades = count_of(count, "grade")
             yield (
                 f"judgements/{name}.jsonl keeps {grades} of such pairs; the next judge as {name}"
                 " leaves them out of its qrels"

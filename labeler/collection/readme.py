@@ -131,7 +131,7 @@ def _limits(card: Card, origins: Counter[str]) -> Iterator[str]:
         written = count_of(generated, "query was", "queries were")
         yield f"{written} written by a model for a passage of this corpus: people ask otherwise"
     if unread := _listed(card_section(card, "ingest"), "unread"):
-        yield f"{count_of(len(unread), 'file', 'files')} could not be read, and are missing"
+        yield f"{count_of(len(unread), 'file')} could not be read, and are missing"
     if "pool" in card:
         yield "only pooled pairs were judged: a system that finds others is not credited for them"
     judged = card_section(card, "judge")

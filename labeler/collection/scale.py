@@ -26,7 +26,7 @@ def grade_names(
     recipe that the collection was fetched by.
     """
     card = read_card(collection)
-    judged = card_section(card_section(card, "judge"), name)
+    judged = card_section(card, "judge", name)
     return (
         _of_sheets(collection, card, name)
         or names_of_prompts(prompts)
@@ -74,7 +74,7 @@ def card_top_grade(folder: Path, name: str | None = None) -> int | None:
     card = read_card(collection)
     judged = _grades_by_name(collection, card, "judge")
     sampled = _grades_by_name(collection, card, "samples")
-    fetched = card_section(card_section(card, "fetch"), "grades")
+    fetched = card_section(card, "fetch", "grades")
     scales = (
         judged.get(name or "", []),
         _grades(collection, "fetch", fetched.values()),
@@ -106,7 +106,7 @@ def _grades_by_name(
 ) -> dict[str, list[int]]:
     """The grades of the scale that each entry of a section names."""
     entries = card_section(card, section)
-    scales = {name: card_section(card_section(entries, name), "scale") for name in entries}
+    scales = {name: card_section(entries, name, "scale") for name in entries}
     return {name: _grades(collection, section, scale) for name, scale in scales.items()}
 
 

@@ -44,11 +44,11 @@ class MadeBy:
 def made_by(collection: Collection, name: str) -> MadeBy:
     """What the card says of the collection's qrels of this name, else what its judgements say."""
     card = read_card(collection)
-    entry = card_section(card_section(card, "judge"), name)
+    entry = card_section(card, "judge", name)
     served = entry.get("served")
     models = [entry.get("model"), *(served if isinstance(served, list) else [])]
     named = tuple(dict.fromkeys(m for m in models if isinstance(m, str) and m))
-    pooled = card_section(card_section(card, "pool"), "runs")
+    pooled = card_section(card, "pool", "runs")
     runs = dict.fromkeys((*pooled, *card_section(card, "retrieve")))
     tags = {run: " ".join(_called(card, run, pooled.get(run))) for run in runs}
     writer = card_section(card, "generate").get("model", "")
@@ -57,7 +57,7 @@ def made_by(collection: Collection, name: str) -> MadeBy:
 
 def models_behind(card: Mapping[str, Any], run: str) -> list[str]:
     """The models that made a run of a collection, as its card tells: encoders and re-rankers."""
-    entry = card_section(card_section(card, "retrieve"), run)
+    entry = card_section(card, "retrieve", run)
     models = entry.get("models")
     names = [entry.get("encoder"), *(models if isinstance(models, list) else [])]
     if run in ("dense", "hybrid"):
@@ -97,7 +97,7 @@ def is_of_people(collection: Collection, name: str) -> bool:
     if name == HUMAN or people_path(collection.folder, name).exists():
         return True
     card = read_card(collection)
-    fetched = card_section(card_section(card, "fetch"), "qrels")
+    fetched = card_section(card, "fetch", "qrels")
     return name in card_section(card, "imported") or name in fetched
 
 

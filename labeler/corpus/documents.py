@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import unicodedata
 import weakref
@@ -28,6 +27,7 @@ from labeler.corpus.read import (
 from labeler.data import Document, Query
 from labeler.errors import BadInput, FileProblem, Misconfigured
 from labeler.exchange.fields import FieldNames
+from labeler.files.cache import sha256_of
 from labeler.files.jsonl import RowIndex
 from labeler.files.read import file_problems
 from labeler.messages import Advance
@@ -329,15 +329,11 @@ def _add_documents(result: Ingested, file: _InputFile, how: Reading, within: Wit
             document = Document(source.id, source.text, source.title, source.metadata)
             result.documents.add(document)  # a row with an id of its own stays as it is
             continue
-        digest = digest or _sha256(file.path)
+        with file_problems(file.path):
+            digest = digest or sha256_of(file.path)
         for document in passages_of(source, file.shown_path, digest, lengths):
             _add(document, file.shown_path, result)
     return has_text
-
-
-def _sha256(path: Path) -> str:
-    with file_problems(path), path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _add(document: Document, shown_path: str, result: Ingested) -> None:

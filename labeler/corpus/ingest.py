@@ -170,15 +170,9 @@ def _refuse_to_orphan(collection: Collection, result: Ingested) -> None:
         return
     missing = set(read_pool(collection.pool).pairs.documents) - result.documents.keys()
     if missing:
-        raise Misuse(
-            f"{collection.pool} names {_edited_or_gone(len(missing))}, as "
-            f"{min(missing)}; `update` takes edits in and keeps the grades"
-        )
-
-
-def _edited_or_gone(documents: int) -> str:
-    is_or_are = "is" if documents == 1 else "are"
-    return f"{count_of(documents, 'document', 'documents')} that {is_or_are} edited or gone"
+        states = ("document that is edited or gone", "documents that are edited or gone")
+        problem = f"names {count_of(len(missing), *states)}, as {min(missing)}"
+        raise Misuse(f"{collection.pool} {problem}; `update` takes edits in and keeps the grades")
 
 
 def refuse_to_write_into(inputs: Sequence[str], collection: Collection) -> None:

@@ -28,11 +28,6 @@ urllib.parse urllib.request uuid warnings wave weakref zipfile zoneinfo
 _MIN_CHARACTERS = 200
 
 
-def python_documents() -> dict[str, str]:
-    """Return this Python's own documentation as reStructuredText by file names."""
-    return {**dict(_topics()), **dict(_modules())}
-
-
 def _topics() -> Iterator[tuple[str, str]]:
     """Yield the reference topics, without those that are part of a longer one."""
     try:
@@ -77,7 +72,7 @@ def write_python_documents(folder: Path, *, force: bool = False) -> Path:
 
     A file that holds something else is replaced with `force` alone.
     """
-    documents = python_documents()
+    documents = dict([*_topics(), *_modules()])
     for name, text in documents.items():
         path = folder / name
         if not force and path.exists() and path.read_bytes() != text.encode():

@@ -7,8 +7,11 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from operator import attrgetter, eq
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from labeler.collection.card import card_section, making, note_changed, read_card, update_card
 from labeler.collection.corpus import corpus_on_demand, write_corpus
@@ -38,6 +41,7 @@ from labeler.files.jsonl import read_rows, write_rows
 from labeler.models.session import Control
 from labeler.report.result import Hidden, Merged, Result
 from labeler.report.table import Column, Table, shown
+from labeler.trec.pairs import PairColumns
 from labeler.trec.qrels import read_qrels
 from labeler.trec.write import write_qrels, write_sorted_qrels
 
@@ -79,11 +83,12 @@ def _counted(states: Iterable[str]) -> Counts:
 
 
 class _Carried(NamedTuple):
-    """A graded pair in its new place: the old pairs behind it, and the one whose grade it has."""
+    """A graded pair in its new place: the pair whose grade it has, and the documents behind it."""
 
     old: Pair
     state: str
     sources: tuple[str, ...]
+    grade: int
 
 
 @dataclass(eq=False)
@@ -150,53 +155,50 @@ class Carrying:
         return read_queries(self.old.queries) if self.old.queries.exists() else {}
 
     def graded(
-        self, grades: Iterable[tuple[str, str, int]], stale: Container[Pair] = ()
-    ) -> dict[Pair, tuple[_Carried, int]]:
+        self, grades: Iterable[tuple[Pair, int]], stale: Container[Pair] = ()
+    ) -> dict[Pair, _Carried]:
         """The pairs with grades that hold in the new corpus; of several in one, the highest.
 
         A passage that holds a part of one that was judged and is split is judged anew.
         """
-        carried: dict[Pair, tuple[_Carried, int]] = {}
+        carried: dict[Pair, _Carried] = {}
         divided: set[Pair] = set()
-        for query_id, old_id, grade in grades:
-            if (query_id, old_id) in stale:
+        for old, grade in grades:
+            match = self.match(old.doc_id)
+            places = [Pair(old.query_id, new_id) for new_id in match.new_ids]
+            if old in stale:
                 continue
-            new_id = self.new_id(old_id)
-            if new_id is None:
-                divided.update(Pair(query_id, part) for part in self.match(old_id).new_ids)
+            if match.state not in CARRIED:
+                divided.update(places)
                 continue
-            pair, state = Pair(query_id, new_id), self.match(old_id).state
-            earlier = carried.get(pair)
-            sources = (*(earlier[0].sources if earlier else ()), old_id)
-            if earlier and earlier[1] >= grade:
-                carried[pair] = (earlier[0]._replace(sources=sources), earlier[1])
-            else:
-                carried[pair] = (_Carried(Pair(query_id, old_id), state, sources), grade)
+            best = _Carried(old, match.state, (old.doc_id,), grade)
+            if earlier := carried.get(places[0]):
+                sources = (*earlier.sources, old.doc_id)
+                best = max(earlier, best, key=attrgetter("grade"))._replace(sources=sources)
+            carried[places[0]] = best
         return {pair: entry for pair, entry in carried.items() if pair not in divided}
 
     def judgement_rows(self, path: Path) -> Iterator[dict[str, Any]]:
         """The rows of a set of judgements whose grades hold, with where each came from."""
-        carried = self.graded(grades_of(path), self.stale[path.stem])
+        grades = ((Pair(query, document), grade) for query, document, grade in grades_of(path))
+        carried = self.graded(grades, self.stale[path.stem])
         shown = dict(shown_in(path))
-        new_pairs = {each.old: (pair, each) for pair, (each, _) in carried.items()}
+        new_pairs = {each.old: (pair, each) for pair, each in carried.items()}
         for (_, row), read in zip(read_rows(path), read_judgements(path), strict=True):
             outcome = read.judged.outcome
             if isinstance(outcome, Judgement) and outcome.pair in new_pairs:
                 pair, each = new_pairs[outcome.pair]
-                origin = {"state": each.state, "from": list(each.sources)}
                 is_same = each.state == UNCHANGED and each.sources == (pair.doc_id,)
+                origin = {"state": each.state, "from": list(each.sources)}
                 more: dict[str, Any] = {} if is_same else {"carried": origin}
                 if outcome.pair in shown:
                     more["shown"] = self._shown_now(outcome.pair, shown[outcome.pair])
                 yield {**row, "doc_id": pair.doc_id, **more}
 
-    def qrels(self, qrels: Qrels) -> Qrels:
-        """The grades of qrels that hold."""
-        rows = ((q, d, grade) for q, grades in qrels.items() for d, grade in grades.items())
-        result: dict[str, dict[str, int]] = {}
-        for pair, (_, grade) in self.graded(rows).items():
-            result.setdefault(pair.query_id, {})[pair.doc_id] = grade
-        return result
+    def qrels(self, path: Path) -> Qrels:
+        """The grades of a file of qrels that hold."""
+        carried = self.graded(read_qrels(path).by_pair())
+        return PairColumns.of_pairs({pair: each.grade for pair, each in carried.items()}, np.int64)
 
     def queries(self, path: Path) -> list[Query]:
         """The queries of a file; the passages that they were written for have their new names."""
@@ -224,9 +226,8 @@ class Carrying:
         by_set, judged = {}, set[Pair]()
         for name in self.old.qrels_names():
             qrels = read_qrels(self.old.qrels(name))
-            rows = [(q, d, grade) for q, grades in qrels.items() for d, grade in grades.items()]
-            by_set[name] = _counted(self.match(doc_id).state for _, doc_id, _ in rows)
-            judged |= self.graded(rows, self.stale.get(name, ())).keys()
+            by_set[name] = _counted(self.match(pair.doc_id).state for pair in qrels.pairs())
+            judged |= self.graded(qrels.by_pair(), self.stale.get(name, ())).keys()
         pool = self.pool(self.old.pool)
         unjudged = sum(pair not in judged for pair in pool.pairs)
         states = _counted(match.state for match in self.matches.values())
@@ -268,7 +269,7 @@ def write_carried(collection: Collection, carrying: Carrying) -> None:
         rows_with_grades = (row for row in grades_of(path) if Pair(*row[:2]) not in absent)
         write_sorted_qrels(collection.qrels(name), rows_with_grades)
     for name in set(old.qrels_names()) - set(old.judgement_names()):
-        qrels = carrying.qrels(read_qrels(old.qrels(name)))
+        qrels = carrying.qrels(old.qrels(name))
         if qrels:
             write_qrels(collection.qrels(name), qrels)
         else:  # what holds no grade is no file of qrels
@@ -445,5 +446,4 @@ def _state_before(collection: Collection) -> Collection:
 
 def _is_same(old: Mapping[str, Document], new: Mapping[str, Document]) -> bool:
     """Whether nothing changed, in metadata either."""
-    pairs = zip(old.values(), new.values(), strict=False)
-    return len(old) == len(new) and all(before == now for before, now in pairs)
+    return len(old) == len(new) and all(map(eq, old.values(), new.values()))

@@ -297,7 +297,7 @@ def _write(path: Path, judged: RatedFile, meaning: Meaning, warn: Note, copy: Pa
     grades.check()
     problems = ids.problems() if ids else []
     if not written:
-        rows = f"no grade in {count_of(counts['rows'], 'row', 'rows')}"
+        rows = f"no grade in {count_of(counts['rows'], 'row')}"
         rows = rows if counts["rows"] else "no pair in it"
         raise BadInput(f"{path}: {'; '.join(problems) or rows}")
     if counts["empty"]:

@@ -143,11 +143,6 @@ def write_qrels_as(path: Path, parts: Iterable[GradedPart], form: str = "") -> i
     return QRELS_FORMATS[form or qrels_format_of(path)](path, parts)
 
 
-def run_format_of(path: Path) -> str:
-    """The format of runs that a file's name says; `Misuse` where that is none of ours."""
-    return _format_of(path, "runs", _OF_RUNS)
-
-
 def write_run_as(path: Path, parts: Iterable[RankedPart], tag: str, form: str = "") -> int:
     """Write a run in the format that its name says, or in `form`; how many documents it has."""
-    return RUN_FORMATS[form or run_format_of(path)](path, parts, tag)
+    return RUN_FORMATS[form or _format_of(path, "runs", _OF_RUNS)](path, parts, tag)

@@ -55,18 +55,9 @@ class ArraysWriter:
 
     def add_texts(self, name: str, texts: Iterable[str]) -> None:
         """Write texts, to be read as a `StoredTexts`."""
-        ends: list[Array] = []
-
-        def blobs() -> Iterator[Array]:
-            end = 0
-            for some in _in_lists(texts):
-                encoded = [text.encode() for text in some]
-                ends.append(end + np.cumsum([*map(len, encoded)], dtype=np.int64))
-                end = int(ends[-1][-1])
-                yield np.frombuffer(b"".join(encoded), dtype=np.uint8)
-
-        self.add(name, blobs())
-        self.add(f"{name} end", ends or [np.zeros(0, dtype=np.int64)])
+        encoded = [text.encode() for text in texts]
+        self.add(name, [np.frombuffer(b"".join(encoded), dtype=np.uint8)])
+        self.add(f"{name} end", [np.cumsum([*map(len, encoded)], dtype=np.int64)])
 
     def close(self) -> None:
         """Write the table of contents."""
@@ -78,17 +69,6 @@ class ArraysWriter:
         self.out.write(data)
         self._size += len(data)
         self._checksum = zlib.crc32(data, self._checksum)
-
-
-def _in_lists(texts: Iterable[str]) -> Iterator[list[str]]:
-    some: list[str] = []
-    for text in texts:
-        some.append(text)
-        if len(some) == 1 << 14:
-            yield some
-            some = []
-    if some:
-        yield some
 
 
 @contextmanager

@@ -148,7 +148,9 @@ def rereadable() -> Iterator[None]:
 def file_of(path: Path) -> Path:
     """The file that holds a path's bytes: itself, or the copy of what can be read only once."""
     copies = _COPIES.get()
-    if copies is None or (path not in copies.files and not _reads_once(path)):
+    if copies is None:
+        return path
+    if path not in copies.files and path != STANDARD and not _is_special(path):
         return path
     if path not in copies.files:
         copy = copies.stack.enter_context(scratch_file())
@@ -173,15 +175,12 @@ def check_regular(path: Path) -> None:
     Whoever opens one may wait for ever. What a person names may be one; a collection's files not.
     """
     with suppress(OSError):
-        mode = path.stat().st_mode
-        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        if _is_special(path):
             raise FileProblem(f"{path}: expected a file, found a pipe, a device or a socket")
 
 
-def _reads_once(path: Path) -> bool:
-    """Whether a path can be read only once, as standard input and pipes can."""
-    if path == STANDARD:
-        return True
+def _is_special(path: Path) -> bool:
+    """Whether a path leads to a pipe, a device or a socket, which can be read only once."""
     mode = path.stat().st_mode
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 

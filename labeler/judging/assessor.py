@@ -349,7 +349,7 @@ def examples_for(
 
 def _noted(collection: Collection, name: str, prompt: Prompt, texts: Texts) -> list[GradedExample]:
     """The examples that the card names for a set; none where one of their texts is gone."""
-    entry = card_section(card_section(read_card(collection), "judge"), name)
+    entry = card_section(read_card(collection), "judge", name)
     rows = entry.get("examples")
     if not isinstance(rows, list) or entry.get("prompt") != prompt.id:
         return []

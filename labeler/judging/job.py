@@ -357,7 +357,7 @@ def cached_before(collection: Collection, name: str) -> int:
 
     They were counted at the calls: a reply from the store says nothing of them.
     """
-    entry = card_section(card_section(read_card(collection), "judge"), name)
+    entry = card_section(read_card(collection), "judge", name)
     return max(0, count(entry.get("cached_tokens")) or 0)
 
 

@@ -178,7 +178,7 @@ def write_made(
             failures = made.write(out)
         judged = failures.pop(JUDGED, 0)
         judge = card_section(read_card(collection), "judge")
-        scales = [card_section(card_section(judge, each), "scale") for each in made.scale_of]
+        scales = [card_section(judge, each, "scale") for each in made.scale_of]
         named = [scale for scale in scales if scale]
         entry = {
             "labeler": __version__,

@@ -268,7 +268,7 @@ def _unchanged(prompt: str) -> Prompt | None:
 
 def meanings_of(collection: Collection, sample: str, scale: Mapping[int, str]) -> dict[int, str]:
     """What the prompt behind a sample's grades says of each; empty where it says it of none."""
-    entry = card_section(card_section(read_card(collection), "samples"), sample)
+    entry = card_section(read_card(collection), "samples", sample)
     source = entry.get("source")
     path = collection.judgements(source) if isinstance(source, str) and is_name(source) else None
     made_by = origin_of(path) if path is not None else None

@@ -235,7 +235,7 @@ class _Growth:
         return self.is_own(number) and is_wide and (grade is None or grade <= self.expansion.rel)
 
     def _settings(self, number: int) -> dict[str, Any]:
-        rounds = card_section(card_section(read_card(self.collection), "pool"), "rounds")
+        rounds = card_section(read_card(self.collection), "pool", "rounds")
         return card_section(rounds, str(number))
 
     def grow(self, encoding: Encoding, control: Control) -> int:

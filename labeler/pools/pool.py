@@ -77,7 +77,7 @@ def standing_runs(
     stand there and were never pooled it is said that they are not.
     """
     card = read_card(collection)
-    made, pooled = card_section(card, "retrieve"), card_section(card_section(card, "pool"), "runs")
+    made, pooled = card_section(card, "retrieve"), card_section(card, "pool", "runs")
     runs: dict[str, Run] = {}
     others: list[str] = []
     for name, path in collection.run_files().items():
@@ -512,7 +512,7 @@ def _retrieved(
 
 def _note_other_encoder(collection: Collection, encoder: Encoder | None, control: Control) -> None:
     """Say so where the dense run that stands there is another encoder's, and is replaced."""
-    pooled = card_section(card_section(read_card(collection), "pool"), "runs").get("dense")
+    pooled = card_section(read_card(collection), "pool", "runs").get("dense")
     is_there = collection.run("dense").exists() and isinstance(pooled, str)
     if is_there and (can_encode() or encoder) and pooled != tag_of("dense", encoder):
         control.note(

@@ -84,9 +84,7 @@ class PromptCheck(Result):
     def summary(self) -> str:
         """How many errors and warnings there are."""
         warnings = len(self.problems) - self.errors
-        return f"{count_of(self.errors, 'error', 'errors')}, " + count_of(
-            warnings, "warning", "warnings"
-        )
+        return f"{count_of(self.errors, 'error')}, " + count_of(warnings, "warning", "warnings")
 
     def facts(self) -> list[str]:
         """What the prompt is, a line each; nothing where it could not be read."""
@@ -131,7 +129,7 @@ def _calls(prompt: Prompt) -> str:
     """How many calls what takes."""
     if prompt.front.kind != "grade":
         return "a call"
-    calls, batch = count_of(calls_of(prompt), "call", "calls"), prompt.front.batch
+    calls, batch = count_of(calls_of(prompt), "call"), prompt.front.batch
     return f"{calls} a document" if batch == 1 else f"{calls} for up to {batch} documents"
 
 

@@ -41,12 +41,6 @@ Listed = dict[int, int]
 """The grades that one list of a template gives, with their lines."""
 
 
-def scale_problems(source: Source, grades: Sequence[int]) -> Iterator[PromptProblem]:
-    """Every list and every range of grades in the template that is not the scale."""
-    yield from _of_lists(source, grades)
-    yield from _of_ranges(source, grades)
-
-
 def _of_lists(source: Source, grades: Sequence[int]) -> Iterator[PromptProblem]:
     lists = [listed for listed in _lists(source) if len(listed.keys() & set(grades)) > 1]
     if not lists or any(set(listed) == set(grades) for listed in lists):
@@ -148,7 +142,7 @@ def reply_problems(source: Source, front: FrontMatter) -> list[PromptProblem]:
     problems = [*_of_keys(source, front, is_several), *_of_length(source, front, is_several)]
     grades = front.part_grades
     if grades:
-        problems += scale_problems(source, grades)
+        problems += [*_of_lists(source, grades), *_of_ranges(source, grades)]
         problems += [] if is_several else _of_examples(source, front, grades)
     return problems
 

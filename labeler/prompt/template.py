@@ -396,7 +396,7 @@ class Prompt:
     @cached_property
     def placeholders(self) -> frozenset[str]:
         """The names in braces that the template holds."""
-        return placeholders_in(self.turns)
+        return frozenset(n for turn in self.turns for n in PLACEHOLDER.findall(turn.content))
 
     @cached_property
     def is_marked(self) -> bool:
@@ -436,19 +436,20 @@ class Prompt:
 
         A line that asks for one of `OPTIONAL` is left out where its value is empty.
         """
-        empty = frozenset(name for name in self._optional if not values.get(name))
+        empty = frozenset(name for name in self.placeholders & OPTIONAL if not values.get(name))
         if empty not in self._splits:
-            self._splits[empty] = _split(_without_lines(self.turns, empty))
+            turns = self.turns
+            if empty:
+                turns = tuple(Message(role, _without(text, empty)) for role, text in turns)
+            self._splits[empty] = tuple(
+                (turn, tuple(PLACEHOLDER.split(turn.content))) for turn in turns
+            )
         return tuple(
             [
                 turn if len(parts) == 1 else Message(turn.role, _filled(parts, values))
                 for turn, parts in self._splits[empty]
             ]
         )
-
-    @cached_property
-    def _optional(self) -> frozenset[str]:
-        return self.placeholders & OPTIONAL
 
     @cached_property
     def _splits(self) -> dict[frozenset[str], Split]:
@@ -460,25 +461,9 @@ Split = tuple[tuple[Message, tuple[str, ...]], ...]
 """Every turn with its content cut at the placeholders: text, a name, text, a name, …"""
 
 
-def _split(turns: Sequence[Message]) -> Split:
-    return tuple((turn, tuple(PLACEHOLDER.split(turn.content))) for turn in turns)
-
-
-def _without_lines(turns: Sequence[Message], empty: frozenset[str]) -> Sequence[Message]:
-    """The turns without the lines that ask for something that is empty."""
-    if not empty:
-        return turns
-    return [Message(role, _without(content, empty)) for role, content in turns]
-
-
 def _without(content: str, empty: frozenset[str]) -> str:
     lines = content.split("\n")
     return "\n".join(line for line in lines if not empty.intersection(PLACEHOLDER.findall(line)))
-
-
-def placeholders_in(turns: Iterable[Message]) -> frozenset[str]:
-    """The names in braces that a template holds."""
-    return frozenset(name for turn in turns for name in PLACEHOLDER.findall(turn.content))
 
 
 def _filled(parts: Sequence[str], values: Mapping[str, str]) -> str:

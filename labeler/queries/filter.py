@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import cache, partial
 
 from labeler.options import COUNT, Options, option
@@ -141,15 +142,7 @@ def _no_query(text: str, min_letters: int, max_words: int) -> str | None:
 
 def longest_copy(query: Sequence[str], passage: Sequence[str]) -> int:
     """The length of the longest run of words that stands in both, in words."""
-    best = 0
-    row = [0] * (len(passage) + 1)
-    for word in query:
-        row = [
-            0,
-            *(row[i] + 1 if word == passage_word else 0 for i, passage_word in enumerate(passage)),
-        ]
-        best = max(best, *row)
-    return best
+    return SequenceMatcher(None, query, passage, autojunk=False).find_longest_match().size
 
 
 def overlap(first: Iterable[str], second: Iterable[str]) -> float:

@@ -291,7 +291,9 @@ async def _generate(
         choice, session, writer = prepared.choice, prepared.session, prepared.writer
         async with locked_in_loop(opened, control.stop, control.note):
             already = tuple(generated_before(opened, writer))
-            stack.enter_context(claimed(_queries_made(opened, writer)))
+            advice = "wait for it, or use a new directory"
+            made = MadeFile(opened, opened.queries, writer.origin, advice)
+            stack.enter_context(claimed(made))  # which another writer must not mix with its own
         writer = replace(writer, already=already)
         with control.progress("writing queries") as advance:
             generated = await generate_queries(
@@ -324,12 +326,6 @@ def _by_kind(queries: Sequence[Query]) -> Mapping[str, int]:
     return dict(Counter(str(q.metadata.get("kind") or "unknown") for q in queries).most_common())
 
 
-def _queries_made(collection: Collection, writer: Writer) -> MadeFile:
-    """The queries as this writer makes them, which another one must not mix with its own."""
-    advice = "wait for it, or use a new directory"
-    return MadeFile(collection, collection.queries, writer.origin, advice)
-
-
 class _Prepared(NamedTuple):
     """Which passages to ask about, and the session in which the model of a writer can be asked."""
 
@@ -351,6 +347,7 @@ async def _prepared(
     own = find_prompt(options.prompt, "generate") if options.prompt else None
     shares = {} if own else options.asking.shares(style)
     documents = CorpusDocuments(collection.corpus)
+    queries = _queries_in(collection.queries)
     search = CorpusSearch.of(collection, control.progress)
     if any(KINDS[kind].passages > 1 for kind in shares):
         search.prepare()
@@ -371,7 +368,7 @@ async def _prepared(
             search=search,
             rules=options.filters,
             topic=find_prompt("topic", "topic") if options.asking.topics else None,
-            real=(*style.like, *real_queries(collection)),
+            real=(*style.like, *(q.text for q in queries if not _is_generated(q))),
         )
         among = considered(documents, options.seed)
         if len(among) < len(search.documents):
@@ -402,11 +399,6 @@ def generated_before(collection: Collection, writer: Writer) -> list[Query]:
                 difference = f"({earlier}, not {new}); use a new directory"
                 raise Misuse(f"{collection.queries} holds {problem} {difference}", parameter=what)
     return generated
-
-
-def real_queries(collection: Collection) -> tuple[str, ...]:
-    """The texts of the collection's queries that nobody generated."""
-    return tuple(q.text for q in _queries_in(collection.queries) if not _is_generated(q))
 
 
 def _is_generated(query: Query) -> bool:

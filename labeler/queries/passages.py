@@ -7,7 +7,8 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from heapq import heappush, heapreplace
+from heapq import nsmallest
+from operator import itemgetter
 from pathlib import PurePosixPath
 from typing import Annotated, Any, NamedTuple
 
@@ -34,14 +35,9 @@ def considered(
     >>> [document.id for document in considered(documents, seed=0, most=3)]
     ['d554', 'd779', 'd789']
     """
-    heap: list[tuple[int, int, Document]] = []
-    for row, document in enumerate(documents):
-        entry = -number_of(seed, document.id), row, document
-        if len(heap) < most:
-            heappush(heap, entry)
-        elif entry > heap[0]:
-            heapreplace(heap, entry)
-    return [document for _, _, document in sorted(heap, key=lambda entry: entry[1])]
+    numbered = ((number_of(seed, d.id), row, d) for row, d in enumerate(documents))
+    drawn = nsmallest(most, numbered, key=itemgetter(0))
+    return [document for _, _, document in sorted(drawn, key=itemgetter(1))]
 
 
 def number_of(*parts: object) -> int:
@@ -80,17 +76,14 @@ def choose_passages(
     """
     why = set_aside(documents, rules)
     usable = [document for document in documents if document.id not in why]
-    return PassageChoice(_balanced(_by_turns(_hashed(usable, seed), seed)), why)
+    # more documents leave the order of the others as it is
+    in_order = sorted(usable, key=lambda document: number_of(seed, document.id))
+    return PassageChoice(_balanced(_by_turns(in_order, seed)), why)
 
 
 def folder_of(document: Document) -> str:
     """The folder of the file that a passage was cut from."""
     return str(PurePosixPath(file_of(document)).parent)
-
-
-def _hashed(documents: Iterable[Document], seed: int) -> list[Document]:
-    """Documents in the seed's order; more documents leave the order of the others as it is."""
-    return sorted(documents, key=lambda d: number_of(seed, d.id))
 
 
 def _by_turns(documents: Sequence[Document], seed: int) -> list[Document]:

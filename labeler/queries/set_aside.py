@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePosixPath
@@ -57,22 +57,9 @@ class _Passage:
 
     document: Document
     path: PurePosixPath
-    prose: tuple[str, ...]
-    code: tuple[str, ...]
-
-
-Rule = Callable[[_Passage, int], bool]
-
-RULES: dict[str, Rule] = {}
-"""The rules that look at one passage alone, by the reason that they give."""
-
-
-def _rule(reason: str) -> Callable[[Rule], Rule]:
-    def register(function: Rule) -> Rule:
-        RULES[reason] = function
-        return function
-
-    return register
+    is_short: bool
+    prose: Sequence[str]
+    code: Sequence[str]
 
 
 def reasons() -> tuple[str, ...]:
@@ -95,10 +82,8 @@ def set_aside(documents: Sequence[Document], rules: PassageRules | None = None) 
     active = {reason: rule for reason, rule in RULES.items() if reason not in rules.ask_about}
     why: dict[str, str] = {}
     for document in documents:
-        passage = _parts_of(document)
-        reason = next(
-            (reason for reason, rule in active.items() if rule(passage, rules.min_words)), None
-        )
+        passage = _parts_of(document, rules.min_words)
+        reason = next((reason for reason, rule in active.items() if rule(passage)), "")
         if reason:
             why[document.id] = reason
     if BOILERPLATE not in rules.ask_about:
@@ -117,7 +102,7 @@ def file_of(document: Document) -> str:
     return str(document.metadata.get("source") or "")
 
 
-def _parts_of(document: Document) -> _Passage:
+def _parts_of(document: Document, min_words: int) -> _Passage:
     prose, code = list[str](), list[str]()
     is_code = False
     for line in document.text.splitlines():
@@ -125,12 +110,8 @@ def _parts_of(document: Document) -> _Passage:
             is_code = not is_code
         elif line.strip():
             (code if is_code else prose).append(line)
-    return _Passage(document, PurePosixPath(file_of(document)), tuple(prose), tuple(code))
-
-
-@_rule(SHORT)
-def _is_short(passage: _Passage, min_words: int) -> bool:
-    return len(words(passage.document.text)) < min_words
+    is_short = len(words(document.text)) < min_words
+    return _Passage(document, PurePosixPath(file_of(document)), is_short, prose, code)
 
 
 _CHANGELOG_NAME = re.compile(
@@ -145,8 +126,7 @@ _ISSUE = re.compile(r"#\d+|:(?:issue|pr|gh):|\b(?:GH|PR|BUG)-?\d+", re.I)
 _ENTRY_MARK = re.compile(r"^[ \t]{0,20}(?:[-*•+]|\d{1,9}[.)])[ \t]+(?=\S)")
 
 
-@_rule("changelog")
-def _is_changelog(passage: _Passage, _min_words: int) -> bool:
+def _is_changelog(passage: _Passage) -> bool:
     """What changed between versions is looked up by version, and outlives no release."""
     if _CHANGELOG_NAME.fullmatch(passage.path.stem):
         return True
@@ -169,14 +149,12 @@ _LICENCE_TEXT = re.compile(
 )
 
 
-@_rule("licence")
-def _is_licence(passage: _Passage, _min_words: int) -> bool:
+def _is_licence(passage: _Passage) -> bool:
     named = _LICENCE_NAME.fullmatch(passage.path.stem)
     return bool(named or _LICENCE_TEXT.search(passage.document.text))
 
 
-@_rule("code")
-def _is_code(passage: _Passage, _min_words: int) -> bool:
+def _is_code(passage: _Passage) -> bool:
     code, prose = _count(passage.code), _count(passage.prose)
     return code > 0 and code >= _CODE_SHARE * (code + prose)
 
@@ -190,8 +168,7 @@ _LONGEST_ENTRY = 8
 _FEWEST_ENTRIES = 5
 
 
-@_rule("contents")
-def _is_contents(passage: _Passage, _min_words: int) -> bool:
+def _is_contents(passage: _Passage) -> bool:
     """A list of headings or links leads to answers, and holds none."""
     if _LIST_NAME.fullmatch(passage.path.stem):
         return True
@@ -204,6 +181,16 @@ def _is_entry(line: str) -> bool:
     """Whether a line is the name of something, and says nothing of it."""
     text = _ENTRY_MARK.sub("", line, count=1).strip()
     return len(words(text)) <= _LONGEST_ENTRY and not re.search(r"[.!?:;=|][\"'”’)`]*$|: ", text)
+
+
+RULES: Mapping[str, Callable[[_Passage], bool]] = {
+    SHORT: lambda passage: passage.is_short,
+    "changelog": _is_changelog,
+    "licence": _is_licence,
+    "code": _is_code,
+    "contents": _is_contents,
+}
+"""The rules that look at one passage alone, by the reason that they give."""
 
 
 def _boilerplate(documents: Sequence[Document]) -> Iterator[str]:

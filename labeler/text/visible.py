@@ -99,14 +99,11 @@ def _spells(match: re.Match[str]) -> bool:
     if unseen == "\u200d":
         return bool(_PICTURE.match(before) and _PICTURE.match(after))
     if unseen in _DIRECTIONS:
-        return not (_is_one_of(before + after, _DIRECTIONS) or _runs_on(before, after))
+        is_beside_one = not {before, after}.isdisjoint(_DIRECTIONS)
+        return not (is_beside_one or _runs_on(before, after))
     if unseen == _SOFT_HYPHEN:
         return before.isalpha() and after.isalpha()
     return bool(_WITH_VARIANT.match(before + unseen))
-
-
-def _is_one_of(characters: str, others: str) -> bool:
-    return any(character in others for character in characters)
 
 
 def _runs_on(before: str, after: str) -> bool:

@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from labeler.files.arrays import open_arrays, writing_arrays
-from labeler.text.bm25 import Bm25, Bm25Part, PostingsBuilder, write_part
+from labeler.text.bm25 import Bm25, Bm25Part, write_part
 from labeler.text.terms import K1, B, terms
 
 RNG = random.Random(7)
@@ -48,24 +48,6 @@ def test_scores_are_those_of_bm25s_to_the_last_bit(peer: bm25s.BM25) -> None:
     index = Bm25.of([Bm25Part.of(TEXTS)], QUERIES)
     for query in QUERIES:
         assert_allclose(scores(index, query), peers_scores(query, peer), rtol=ROUNDED)
-
-
-@pytest.mark.parametrize(
-    ("tokens", "postings", "texts"), [(1, 1, TEXTS[:15]), (97, 31, TEXTS[:150]), (5000, 400, TEXTS)]
-)
-def test_an_index_is_the_same_however_it_was_put_together(
-    tmp_path: Path, tokens: int, postings: int, texts: list[str]
-) -> None:
-    sizes = {"tokens_of_a_block": tokens, "postings_of_a_part": postings}
-    scratch = tmp_path / "scratch"
-    scratch.touch()
-    small, usual = PostingsBuilder(scratch, **sizes), Bm25Part.of(texts)
-    for text in texts:
-        small.add(text)
-    parts = [*small.parts()]
-    assert_array_equal(np.concatenate([part[0] for part in parts]), usual.text)
-    assert_array_equal(np.concatenate([part[1] for part in parts]), usual.count)
-    assert_array_equal(small.ends(), usual.end)
 
 
 def test_an_index_in_a_file_gives_the_same_scores(tmp_path: Path) -> None:

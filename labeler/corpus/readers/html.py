@@ -380,14 +380,11 @@ def _language(node: LexborNode) -> str:
     inner, around = node.css_first("samp"), node.parent
     nodes = [node, inner, around, around.parent if around is not None else None]
     for each in nodes:
-        match = _LANGUAGE.search(_class_of(each)) if each is not None else None
+        named = each.attributes.get("class") if each is not None else None
+        match = _LANGUAGE.search(named or "")
         if match and match[1] not in _UNLIT:
             return match[1]
     return ""
-
-
-def _class_of(node: LexborNode) -> str:
-    return node.attributes.get("class") or ""
 
 
 def _is_of_data(node: LexborNode) -> bool:

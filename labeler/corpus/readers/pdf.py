@@ -103,7 +103,7 @@ def _has_image(page: PageObject) -> bool:
 
 def _refuse_scans(path: Path, pages: Sequence[Sequence[str]], scans: int) -> None:
     if scans and scans == len(pages):
-        held = count_of(scans, "page", "pages")
+        held = count_of(scans, "page")
         problem = f"only images ({held}); recognize its text first (ocrmypdf does)"
         raise BadInput(f"{path}: {problem}")
     if not any(pages):
