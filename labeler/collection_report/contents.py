@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +14,6 @@ from labeler.collection.annotations import (
     journal_path,
     read_journal,
 )
-from labeler.collection.batches import WRITTEN, read_batches
 from labeler.collection.card import card_section, read_card
 from labeler.collection.corpus import distinct_documents
 from labeler.collection.layout import HUMAN, Collection
@@ -93,19 +91,6 @@ class NextStep(NamedTuple):
 
     lacks: str
     command: str
-
-
-def uncollected(collection: Collection, folder: str) -> Iterator[NextStep]:
-    """Of each set of judgements with open batches, the command that takes in their answers."""
-    asked: Counter[tuple[str, bool]] = Counter()
-    for batch in read_batches(collection):
-        if batch.is_open:
-            asked[batch.name, batch.status == WRITTEN] += batch.requests
-    for (name, is_file), number in asked.items():
-        requests = count_of(number, "request")
-        text = f"{name}: the answers to {requests} in batches are not taken in yet."
-        how = "batch read" if is_file else "batch collect"
-        yield NextStep(text, f"labeler judge {folder} ({how})")
 
 
 def waiting_grades(collection: Collection) -> dict[str, int]:
@@ -197,7 +182,6 @@ class CollectionContents:
             yield NextStep(text, f"labeler pool {folder}")
         elif not self.pool and not self.qrels:
             yield NextStep("There is no pool of pairs to judge.", f"labeler pool {folder}")
-        yield from uncollected(self.collection, folder)
         if not self.qrels and not self.waiting:
             yield NextStep("No pair has a grade.", f"labeler judge {folder}")
         elif not judged_by_people and not self.waiting:

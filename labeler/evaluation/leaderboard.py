@@ -35,7 +35,6 @@ from labeler.evaluation.two_sided import (
     System,
     TwoQrels,
     TwoScores,
-    decisions_as_json,
     judged_name,
     pair_findings,
     score_twice,
@@ -205,21 +204,13 @@ class Leaderboard(Result):
         return self.picked(
             *("qrels", "measure", "swaps"),
             queries=len(self.queries),
-            pairs=self.pairs_as_json(),
+            pairs=self.pairs,
             runs=self.systems,
             statistics={name: correlation_as_json(each) for name, each in correlations},
             noise_ceiling=self.ceiling,
-            significance=self.decisions_as_json(),
+            significance=self.decisions,
             warnings=self.findings,
         )
-
-    def decisions_as_json(self) -> dict[str, Any]:
-        """The counts of pairs that either tells apart, by how pairs were tested."""
-        return {name: decisions_as_json(of) for name, of in self.decisions.items()}
-
-    def pairs_as_json(self) -> dict[str, Any]:
-        """How many pairs the two judged, and whether scores are on those that both judged."""
-        return {**vars(self.pairs), "on_shared_pairs": not self.pairs.same}
 
     def __repr__(self) -> str:
         tau = self.statistics["tau_b"].value
@@ -234,7 +225,7 @@ class Leaderboard(Result):
     @property
     def order(self) -> list[int]:
         """The systems' places in `systems`, from the first qrels' best to their worst."""
-        ranks = [system.first_rank for system in self.systems]
+        ranks = [system.rank_first for system in self.systems]
         return sorted(range(len(ranks)), key=ranks.__getitem__)
 
     @property
@@ -315,12 +306,9 @@ def _systems(
         ends = difference_interval(measure, change, seed)
         low, high = (None if np.isnan(end) else end for end in ends)
         means = float(first[i]), float(second[i])
-        judged = float(scored.judged[0, i]), float(scored.judged[1, i])
-        systems.append(
-            System(
-                run, *means, first_ranks[i], second_ranks[i], means[1] - means[0], low, high, judged
-            )
-        )
+        ranks = first_ranks[i], second_ranks[i]
+        judged = scored.judged[:, i].tolist()
+        systems.append(System(run, *means, *ranks, means[1] - means[0], low, high, *judged))
     return tuple(systems)
 
 
@@ -412,15 +400,15 @@ def _swaps_text(swaps: Sequence[Swap], pairs: int, first: str, second: str) -> s
 def significance_sentence(of: Decisions, first: str, second: str) -> str:
     """Which of the second's significant differences are the first's too."""
     counts = (
-        f"{first}'s grades tell {of.first:,} of the {of.pairs:,} pairs apart, "
-        f"{second}'s {of.second:,} ({ALONE})"
+        f"{first}'s grades tell {of.significant_first:,} of the {of.pairs:,} pairs apart, "
+        f"{second}'s {of.significant_second:,} ({ALONE})"
     )
-    if not of.second:
+    if not of.significant_second:
         return f"{counts}."
     if not of.unconfirmed:
         return f"{counts}; the latter are all among the former."
-    share = f"{100 * of.unconfirmed / of.second:.0f} %"
-    turned = of.active_disagreements
+    share = f"{100 * (of.unconfirmed_share or 0):.0f} %"
+    turned = of.AD
     other_way = f", {turned:,} of them the other way round" if turned else ""
     are = "is" if of.unconfirmed == 1 else "are"
     return (

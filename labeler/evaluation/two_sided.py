@@ -9,7 +9,6 @@ were they left in, both sides would give them 0, and look more alike for it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -23,7 +22,7 @@ from labeler.metrics import Measure, Rankings, parse, score
 from labeler.metrics.judged import Facts, JudgedPairs
 from labeler.metrics.rankings import top_grade
 from labeler.report.finding import Finding
-from labeler.report.table import Cell, Column, Row, Table, shown
+from labeler.report.table import Column, Row, Table, shown
 from labeler.stats.correlation import Correlation
 from labeler.stats.significance import Decisions
 from labeler.stats.student import SIGNIFICANT
@@ -48,6 +47,11 @@ class PairCounts:
     def same(self) -> bool:
         """Whether the two judged the same pairs."""
         return not self.first_only and not self.second_only
+
+    @shown
+    def on_shared_pairs(self) -> bool:
+        """Whether scores are on the pairs that both judged."""
+        return not self.same
 
     @property
     def nearly_same(self) -> bool:
@@ -232,34 +236,20 @@ def pair_findings(counts: PairCounts, names: tuple[str, str]) -> Iterator[Findin
 class System:
     """A run's mean score and rank by two qrels, and the second's mean minus the first's.
 
-    `low` and `high` are of that difference, over queries; `None` for fewer than two. `judged` is
-    the share of its first documents that each of the two judged.
+    `low` and `high` are of that difference, over queries; `None` for fewer than two.
+    `judged_first` and `judged_second` are the shares of its first documents that each judged.
     """
 
     run: str
     first: float
     second: float
-    first_rank: int
-    second_rank: int
+    rank_first: int
+    rank_second: int
     difference: float
     low: float | None
     high: float | None
-    judged: tuple[float, float] = (math.nan, math.nan)
-
-    def as_json(self) -> dict[str, object]:
-        """The means, ranks, their difference, and shares judged by either."""
-        return {
-            "run": self.run,
-            "first": self.first,
-            "second": self.second,
-            "rank_first": self.first_rank,
-            "rank_second": self.second_rank,
-            "difference": self.difference,
-            "low": self.low,
-            "high": self.high,
-            "judged_first": self.judged[0],
-            "judged_second": self.judged[1],
-        }
+    judged_first: float
+    judged_second: float
 
 
 @dataclass(frozen=True)
@@ -307,15 +297,13 @@ def system_table(
         columns += [Column(f"{measure} by {name}"), Column(f"rank by {name}")]
     columns += [Column("moves", only="programs"), Column("moves", only="people")]
     columns += [Column(f"{judged} by {name}", format=".2f") for name in names if judged]
-    ordered = sorted(systems, key=lambda system: (system.first_rank, system.run))
-    rows = [[*_system_row(system), *(system.judged if judged else ())] for system in ordered]
+    rows: list[Row] = []
+    for s in sorted(systems, key=lambda system: (system.rank_first, system.run)):
+        up = s.rank_first - s.rank_second
+        moves = up, f"{up:+d}" if up else "="
+        shares = (s.judged_first, s.judged_second) if judged else ()
+        rows.append((s.run, s.first, s.rank_first, s.second, s.rank_second, *moves, *shares))
     return Table("runs", columns, rows)
-
-
-def _system_row(system: System) -> Iterator[Cell]:
-    up = system.first_rank - system.second_rank
-    yield from (system.run, system.first, system.first_rank, system.second, system.second_rank)
-    yield from (up, f"{up:+d}" if up else "=")
 
 
 def statistic_table(
@@ -385,7 +373,7 @@ def significance_table(decisions: Mapping[str, Decisions], names: tuple[str, str
         Column("share", format=".0%"),
     ]
     rows = [
-        [name, TESTS[name], *_counts(of), of.first, of.second, of.unconfirmed, of.unconfirmed_share]
+        [name, TESTS[name], *vars(of).values(), of.unconfirmed, of.unconfirmed_share]
         for name, of in decisions.items()
     ]
     key = (
@@ -393,22 +381,3 @@ def significance_table(decisions: Mapping[str, Decisions], names: tuple[str, str
         "second: the same system is first (A), or not (D)"
     )
     return Table("significance", columns, rows, note=key)
-
-
-def _counts(of: Decisions) -> Iterator[int]:
-    yield from (of.active_agreements, of.active_disagreements)
-    yield from (of.mixed_agreements, of.mixed_disagreements)
-    yield from (of.passive_agreements, of.passive_disagreements)
-
-
-def decisions_as_json(of: Decisions) -> dict[str, float | None]:
-    """The counts under the names that the field gives them."""
-    names = ("AA", "AD", "MA", "MD", "PA", "PD")
-    return {
-        **dict(zip(names, _counts(of), strict=True)),
-        "significant_first": of.first,
-        "significant_second": of.second,
-        "unconfirmed": of.unconfirmed,
-        "unconfirmed_share": of.unconfirmed_share,
-        "missed": of.missed,
-    }

@@ -10,6 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from labeler.arrays import Flags, Floats
+from labeler.report.table import shown
 from labeler.stats.intervals import in_blocks
 from labeler.stats.student import SIGNIFICANT
 
@@ -125,43 +126,41 @@ def pairwise_p(scores: Floats, seed: int) -> Floats:
 
 @dataclass(frozen=True)
 class Decisions:
-    """How far two sets of tests agree on pairs of systems; `active`: both tell the pair apart.
+    """How far two sets of tests agree on pairs of systems, under the names that the field has.
 
-    `mixed`: one of the two does, `passive`: neither. They agree where both put the same system
-    first; where one of them ties a pair, they agree. `first` and `second` count the pairs that each
-    tells apart.
+    The first letter: both tell a pair apart (A, active), one of them does (M, mixed), neither does
+    (P, passive). The second: both put the same system first or one ties the pair (A), or not (D).
+    `significant_first` and `significant_second` count the pairs that each tells apart.
     """
 
-    active_agreements: int
-    active_disagreements: int
-    mixed_agreements: int
-    mixed_disagreements: int
-    passive_agreements: int
-    passive_disagreements: int
-    first: int
-    second: int
+    AA: int
+    AD: int
+    MA: int
+    MD: int
+    PA: int
+    PD: int
+    significant_first: int
+    significant_second: int
 
     @property
     def pairs(self) -> int:
         """How many pairs there are."""
-        active = self.active_agreements + self.active_disagreements
-        mixed = self.mixed_agreements + self.mixed_disagreements
-        return active + mixed + self.passive_agreements + self.passive_disagreements
+        return self.AA + self.AD + self.MA + self.MD + self.PA + self.PD
 
-    @property
+    @shown
     def unconfirmed(self) -> int:
         """How many pairs the second tells apart and the first does not, or not that way round."""
-        return self.second - self.active_agreements
+        return self.significant_second - self.AA
 
-    @property
+    @shown
     def unconfirmed_share(self) -> float | None:
         """Their share of all that the second tells apart; `None` where it tells none apart."""
-        return self.unconfirmed / self.second if self.second else None
+        return self.unconfirmed / self.significant_second if self.significant_second else None
 
-    @property
+    @shown
     def missed(self) -> int:
         """How many pairs the first tells apart and the second does not, or not that way round."""
-        return self.first - self.active_agreements
+        return self.significant_first - self.AA
 
 
 def decisions(means: Floats, p: Sequence[Floats], level: float = SIGNIFICANT) -> Decisions:
@@ -171,17 +170,9 @@ def decisions(means: Floats, p: Sequence[Floats], level: float = SIGNIFICANT) ->
     alike: Flags = signs[0] * signs[1] >= 0
     by_first, by_second = (side[upper] < level for side in p)
     active, mixed = by_first & by_second, by_first ^ by_second
-    passive: Flags = ~(active | mixed)
-    return Decisions(
-        int((active & alike).sum()),
-        int((active & ~alike).sum()),
-        int((mixed & alike).sum()),
-        int((mixed & ~alike).sum()),
-        int((passive & alike).sum()),
-        int((passive & ~alike).sum()),
-        int(by_first.sum()),
-        int(by_second.sum()),
-    )
+    kinds = active, mixed, ~(active | mixed)
+    masks = [kind & way for kind in kinds for way in (alike, ~alike)]
+    return Decisions(*(int(mask.sum()) for mask in (*masks, by_first, by_second)))
 
 
 # All pairs of systems at once: the randomised Tukey HSD test, and how many pairs it tells apart.

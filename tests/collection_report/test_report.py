@@ -14,7 +14,6 @@ from labeler.annotate.annotate import AnnotateOptions, rating_sessions
 from labeler.annotate.export import export_answers
 from labeler.annotate.session import RaterAnswer
 from labeler.cli import execute
-from labeler.collection.batches import COLLECTED, BatchRecord, write_batch
 from labeler.collection.layout import Collection
 from labeler.collection_report.contents import ReportOptions, choose_sets, contents_of
 from labeler.collection_report.figures import fields_with_groups
@@ -264,19 +263,6 @@ def test_grades_that_stand_on_the_page_alone_are_said_with_the_command_that_take
     assert "no person has judged" not in made.text("html").casefold()
     export_answers(collection, "anna")
     assert not report_of(collection).contents.waiting
-
-
-def test_batches_whose_answers_are_not_there_yet_are_said(
-    collection: Collection, tmp_path: Path
-) -> None:
-    held = Collection(shutil.copytree(collection.folder, tmp_path / "shop"))
-    (held.folder / "batches").mkdir()
-    for number, word in enumerate(("in_progress", "validating", COLLECTED), start=1):
-        record = BatchRecord(number, "t", "third", "p@0", "m", "m", "s", 40, "2026", status=word)
-        write_batch(held, record)
-    (step,) = report_of(held).missing
-    assert step.lacks == "third: the answers to 80 requests in batches are not taken in yet."
-    assert step.command == "labeler judge shop/ (batch collect)"
 
 
 def test_warnings_of_the_agreement_name_what_they_are_about_and_groups_come_last(

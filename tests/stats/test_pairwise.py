@@ -45,13 +45,13 @@ def test_every_pair_is_counted_once_and_every_call_is_confirmed_or_not(
     p = [np.maximum(side, side.T) for side in rng.random((2, systems, systems)) * 0.2]
     found = decisions(means, p)
     assert found.pairs == systems * (systems - 1) // 2
-    assert found.active_agreements + found.unconfirmed == found.second
-    assert found.active_agreements + found.missed == found.first
-    active = found.active_agreements + found.active_disagreements
-    mixed = found.mixed_agreements + found.mixed_disagreements
-    assert found.first + found.second == 2 * active + mixed
+    assert found.AA + found.unconfirmed == found.significant_second
+    assert found.AA + found.missed == found.significant_first
+    active, mixed = found.AA + found.AD, found.MA + found.MD
+    assert found.significant_first + found.significant_second == 2 * active + mixed
     turned = decisions(means[::-1], p[::-1])
-    assert (turned.first, turned.unconfirmed) == (found.second, found.missed)
+    assert turned.significant_first == found.significant_second
+    assert turned.unconfirmed == found.missed
 
 
 def test_an_assessor_agrees_with_itself_and_a_reversed_one_says_the_opposite() -> None:
@@ -63,7 +63,7 @@ def test_an_assessor_agrees_with_itself_and_a_reversed_one_says_the_opposite() -
     assert same.unconfirmed == same.missed == 0
     assert same.unconfirmed_share == 0
     turned = decisions(np.array([means, -means]), [p, p])
-    assert turned.active_disagreements == turned.first == turned.unconfirmed > 40
+    assert turned.AD == turned.significant_first == turned.unconfirmed > 40
     assert turned.unconfirmed_share == 1
     assert decisions(np.array([means, means]), [p, np.ones_like(p)]).unconfirmed_share is None
 
