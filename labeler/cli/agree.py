@@ -20,13 +20,12 @@ from labeler.agreement.shown import (
     statistics_of_all,
 )
 from labeler.agreement.sources import Sources, open_sources
-from labeler.cli.options import OutputFlags
+from labeler.cli.options import OutputFlags, Target
 from labeler.cli.output import name_unread_runs, said_to, show, show_json, warn
 from labeler.cli.scoring import GATES
 from labeler.cli.screen import note, say
 from labeler.options import OUTPUT, option
 from labeler.report.finding import Finding
-from labeler.report.table import FormName
 
 MAPS = {"map_human": "--map human:", "map_assessor": "--map assessor:"}
 """How a map of one side's grades is given here."""
@@ -76,19 +75,19 @@ def command(
     opened = open_sources(sources, more_humans, runs, stale=options.stale)
     name_unread_runs(sources[0], *runs)
     inputs = (*map(Path, (*sources, *more_humans)), *runs)
-    to = output.written_to(output.output, *inputs) if output.output else None
+    to = output.to_file(*inputs)
     reports = agree_all(opened, options)
-    if output.format == "json":
+    if to.form == "json":
         show_json(reports_as_json(reports, details=details), to, indent=2)
-    elif output.format in ("csv", "jsonl"):
-        show([statistics_of_all(reports, statistics)], output.format, to)
+    elif to.form in ("csv", "jsonl"):
+        show([statistics_of_all(reports, statistics)], to)
         warn(findings_of_all(reports), MAPS)
     else:
         with said_to(to):
             if len(reports) > 1 and not details:
-                _show_overview(reports, statistics, output.format)
+                _show_overview(reports, statistics, Target(to.form))
             else:
-                _show(reports, opened, options, output.format, details=details)
+                _show(reports, opened, options, Target(to.form), details=details)
     check_agreement(reports, gates)
 
 
@@ -96,7 +95,7 @@ def _show(
     reports: Sequence[AssessorReport],
     sources: Sources,
     options: AgreeOptions,
-    form: FormName,
+    to: Target,
     *,
     details: bool,
 ) -> None:
@@ -105,23 +104,23 @@ def _show(
     warned: set[Finding] = set()
     for report, source in zip(reports, sources.assessors, strict=True):
         names = scale_names(sources, source, options)
-        show(report_parts(report, names, texts, details=details), form)
+        show(report_parts(report, names, texts, details=details), to)
         say()
         warn((w for w in report.findings if w not in warned), MAPS)
         warned |= set(report.findings)
     joint = list(joint_parts(reports))
     if joint:
         say()
-        show(joint, form)
+        show(joint, to)
 
 
 def _show_overview(
     reports: Sequence[AssessorReport],
     statistics: Sequence[str] | None,
-    form: FormName,
+    to: Target,
 ) -> None:
     """Print a row for each assessor, then every warning once, and how to see more of one."""
-    show(overview_parts(reports, statistics), form)
+    show(overview_parts(reports, statistics), to)
     say()
     warn(findings_of_all(reports), MAPS)
     note("one assessor named alone is shown in full, as is each of several with --details")

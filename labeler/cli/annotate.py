@@ -29,14 +29,14 @@ def status(
     output: OutputFlags,
 ) -> None:
     """Say how far raters are and how they agree."""
-    to, form = output.made_from(folder), output.format
+    to = output.made_from(folder)
     result = status_of_raters(folder)
-    if form == "json":
+    if to.form == "json":
         show_json(result.as_json(), to)
         return
-    sentences = ["\n".join(result.sentences)] if form == "table" else []
-    show([*sentences, *result.tables()], form, to)
-    if form == "table":
+    sentences = ["\n".join(result.sentences)] if to.form == "table" else []
+    show([*sentences, *result.tables()], to)
+    if to.form == "table":
         warn(result.findings)
 
 

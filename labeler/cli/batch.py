@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from labeler.cli.model_options import ModelFlags, ServerFlags, ShownFlags
-from labeler.cli.options import Folder, OutputFlags
+from labeler.cli.options import Folder, OutputFlags, Target
 from labeler.cli.output import show
 from labeler.cli.process import run_until_stopped
 from labeler.cli.reporting import (
@@ -24,7 +24,6 @@ from labeler.cli.reporting import (
 )
 from labeler.cli.screen import note, say
 from labeler.collection.layout import Collection, open_collection
-from labeler.collection.user_files import Output
 from labeler.errors import Incomplete, Misuse
 from labeler.judging.judge import JudgeOptions, ajudge
 from labeler.messages import dollars
@@ -80,10 +79,10 @@ def _hand_over(
     """Hand requests over, and say which; of a dry run, what they would take."""
     to = output.made_from(collection.folder)
     if flags.dry_run:
-        _plan(collection, asked, flags, output)
+        _plan(collection, asked, flags, to)
         return
     submitted = watched(flags, act)
-    show_outcome(submitted, _show_submitted, output, to)
+    show_outcome(submitted, _show_submitted, to)
     if submitted.stopped:
         raise submitted.stopped
 
@@ -100,10 +99,10 @@ def wait(
     collection, asked = open_collection(folder), who.asking(options)
     to = output.made_from(collection.folder)
     if flags.dry_run:
-        _plan(collection, asked, flags, output)
+        _plan(collection, asked, flags, to)
         return
     collected = watched(flags, partial(await_batches, collection, asked))
-    _show_and_check(collected, output, to)
+    _show_and_check(collected, to)
 
 
 def status(folder: Folder, *, server: ServerFlags, output: OutputFlags) -> None:
@@ -129,7 +128,7 @@ def collect(
     collection = open_collection(folder)
     to = output.made_from(collection.folder)
     collected = watched(flags, partial(acollect, collection, server.base_url, limits))
-    _show_and_check(collected, output, to)
+    _show_and_check(collected, to)
 
 
 def read(
@@ -146,16 +145,14 @@ def read(
     collection, address = open_collection(folder), server.base_url
     to = output.made_from(collection.folder, file)
     collected = watched(flags, partial(aread_answers, collection, file, address, limits))
-    _show_and_check(collected, output, to)
+    _show_and_check(collected, to)
 
 
-def _plan(
-    collection: Collection, asked: JudgeOptions, flags: ShownFlags, output: OutputFlags
-) -> None:
+def _plan(collection: Collection, asked: JudgeOptions, flags: ShownFlags, to: Target) -> None:
     """Show what all that waits for no batch would take."""
     deferred = replace(asked, deferral=Deferral(is_live=False))
     plan = planned(flags, partial(ajudge, collection, deferred))
-    show_outcome(plan, show_judging_plan, output, output.made_from(collection.folder))
+    show_outcome(plan, show_judging_plan, to)
 
 
 def _check_asks(flags: ShownFlags) -> None:
@@ -170,7 +167,7 @@ def _look(act: Look, folder: Path, server: ServerFlags, output: OutputFlags) -> 
     collection = open_collection(folder)
     to = output.made_from(collection.folder)
     batches = run_until_stopped(lambda _stop: act(collection, server.base_url))
-    show_outcome(batches, _show_batches, output, to)
+    show_outcome(batches, _show_batches, to)
 
 
 def _show_submitted(submitted: Submitted) -> None:
@@ -189,8 +186,8 @@ def _show_batches(batches: Batches) -> None:
         say("no batches")
 
 
-def _show_and_check(collected: CollectedBatches, output: OutputFlags, to: Output | None) -> None:
-    show_outcome(collected, _show_collected, output, to)
+def _show_and_check(collected: CollectedBatches, to: Target) -> None:
+    show_outcome(collected, _show_collected, to)
     _check_collected(collected)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.options import FORCE, OUT_FOLDER, Folder, FormFlags, OutputFlags, Shown
+from labeler.cli.options import FORCE, OUT_FOLDER, Folder, FormFlags, OutputFlags, Shown, Target
 from labeler.cli.output import show
 from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import note, progress, say
@@ -21,7 +21,6 @@ from labeler.models.session import Control
 from labeler.options import REQUIRED, WORDS, Option, option
 
 if TYPE_CHECKING:
-    from labeler.collection.user_files import Output
     from labeler.corpus.update import UpdateResult
 
 _USUAL = ("words", "include", "exclude", "code", "text_field", "title_field", "id_field")
@@ -59,7 +58,7 @@ def ingest(
     whole = replace(options, force=force)
     result = ingest_documents(inputs, collection, queries_file, whole, control=control)
     note_left_out(result)
-    show_outcome(result, lambda ingested: _show(collection, ingested), shown)
+    show_outcome(result, lambda ingested: _show(collection, ingested), shown.target)
 
 
 def _show(collection: Collection, result: Ingested) -> None:
@@ -140,13 +139,13 @@ def update(
     to = output.made_from(folder)
     control = Control(note=note, progress=progress)
     result = update(inputs, folder, words=words, dry_run=dry_run, control=control)
-    show_update(result, folder, output, to)
+    show_update(result, folder, to)
 
 
-def show_update(result: UpdateResult, folder: Path, flags: OutputFlags, to: Output | None) -> None:
+def show_update(result: UpdateResult, folder: Path, to: Target) -> None:
     """Show what became of passages and judgements, and what comes next."""
     note_left_out(result.ingested)
-    show_outcome(result, lambda outcome: _say_update(outcome, folder), flags, to)
+    show_outcome(result, lambda outcome: _say_update(outcome, folder), to)
 
 
 def _say_update(result: UpdateResult, folder: Path) -> None:
@@ -184,4 +183,4 @@ def rechunk(
     to = output.made_from(folder)
     control = Control(note=note, progress=progress)
     result = rechunk(folder, words, inputs=inputs, dry_run=dry_run, control=control)
-    show_update(result, folder, output, to)
+    show_update(result, folder, to)

@@ -38,7 +38,7 @@ def command(
     name_unread_runs(*paths)
     corrections = corrections_of(*files_of_correction(paths, human, assessor), options)
     warn(corrections.findings)
-    if output.format == "json":
+    if to.form == "json":
         show_json(corrections.as_json(), to)
     else:
-        show([" ".join(corrections.sentences), *corrections.tables()], output.format, to)
+        show([" ".join(corrections.sentences), *corrections.tables()], to)

@@ -53,7 +53,7 @@ def command(
     """
     if (number := _state_of(sources)) is not None:
         moved = shift(sources[1], qrels, measure=options.measure, state=number)
-        show_result(moved, output.format, output.made_from())
+        show_result(moved, output.made_from())
         warn(moved.findings)
         return
     if qrels:
@@ -64,15 +64,15 @@ def command(
     to = output.made_from(*(path for path in inputs if path.exists()))
     name_unread_runs(sources[0], *run)
     changes = diff(*sources, people=people, runs=run, options=options)
-    if output.format == "json":
+    if to.form == "json":
         show_json(changes.as_json(), to)
-    elif output.format == "table":
+    elif to.form == "table":
         with said_to(to):
-            show_diff(changes, limit, result_width() if to is None else None)
+            show_diff(changes, limit, result_width() if to.file is None else None)
             say()
             warn(changes.findings)
     else:
-        show([changes.moved_table(), *changes.tables()], output.format, to)
+        show([changes.moved_table(), *changes.tables()], to)
     if Path(sources[0]).is_dir():
         note_next(open_collection(sources[0]), changes)
 
@@ -90,7 +90,7 @@ def show_diff(changes: Diff, limit: int = LISTED, width: int | None = None) -> N
     """Write the sentences, the tables and the first moved pairs; `relabel` ends with it too."""
     before, after = changes.names
     moved = changes.transitions.changed
-    show(["\n".join(changes.sentences), *(t for t in changes.tables() if t.rows)], "table")
+    show(["\n".join(changes.sentences), *(t for t in changes.tables() if t.rows)])
     if listed := changes.transitions.listing(before, after, limit, width):
         more = f"… and {moved - limit:,} more (--limit {moved})"
         say(f"\n{before} -> {after}\n{listed}" + (f"\n{more}" if moved > limit else ""))

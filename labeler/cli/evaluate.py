@@ -73,7 +73,7 @@ class FairnessFlags:
         else:
             with about("measures", "measure"):
                 result = reuse(folder, name, measure)
-        show_result(result, output.format, to)
+        show_result(result, to)
         warn(result.findings)
 
 
@@ -213,7 +213,7 @@ def command(
     if tables.scenarios and weights:
         problem = "of weighted means it is not known what unjudged documents leave open"
         raise Misuse(problem, parameter="scenarios")
-    tables.check_one(by, output.format)
+    tables.check_one(by, to.form)
     from labeler.evaluation.evaluate import report_of  # takes long to load
 
     held = gates.read()
@@ -236,11 +236,11 @@ def command(
     _check_several(report, no_worse_than=gates.no_worse_than, **asked)
     if held:
         held.check_names(report)
-    if output.format == "json":
+    if to.form == "json":
         show_json(report.as_json(per_query=tables.per_query), to)
     else:
-        shown = _shown(report, tables, output.format, by=by)
-        show([" ".join(report.sentences), *shown], output.format, to)
+        shown = _shown(report, tables, to.form, by=by)
+        show([" ".join(report.sentences), *shown], to)
     warn(report.findings)
     if drawing is not None:
         from labeler.evaluation.plot import score_drawings  # few calls draw

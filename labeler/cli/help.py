@@ -42,14 +42,14 @@ def command(
     others = [] if exact or not words or words[0] in GROUPS else _tables_with(words)
     if not commands and not others:
         raise Misuse(f"nothing here says {' '.join(words)!r:.80}; see labeler --help")
-    if output.format == "json":
+    if to.form == "json":
         show_json([described(each) for each in commands], to)
     elif exact:
         parser_of(exact)(["--help"], prog_name=f"labeler {exact.name}", standalone_mode=False)
     elif words and words[0] not in GROUPS:
         rows = [[c.name, c.summary] for c in commands]
         tables = [_table("command", "what it does", rows), *others]
-        show([table for table in tables if table.rows], output.format, to)
+        show([table for table in tables if table.rows], to)
     else:
         with said_to(to):
             say(overview_of(words[0]) if words else overview())

@@ -31,7 +31,7 @@ def command(
     """
     collection, how = open_collection(folder), who.asking(options)
     to = output.made_from(collection.folder)
-    result = asked(flags, partial(ajudge, collection, how), show_judging_plan, output, to)
+    result = asked(flags, partial(ajudge, collection, how), show_judging_plan, to)
     if result is not None:
-        show_outcome(result, show_judging, output, to)
+        show_outcome(result, show_judging, to)
         check_complete(result)

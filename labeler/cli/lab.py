@@ -66,9 +66,9 @@ def control(
     collection, judging = open_collection(folder), who.asking(options.judging)
     to = output.made_from(collection.folder)
     act = partial(adrift, collection, options=replace(options, judging=judging))
-    check = asked(flags, act, show_judging_plan, output, to)
+    check = asked(flags, act, show_judging_plan, to)
     if check is not None:
-        show_result(check, output.format, to)
+        show_result(check, to)
         check_steady(check)
 
 
@@ -112,11 +112,11 @@ def repeat(
     collection = open_collection(folder)
     to = output.made_from(collection.folder)
     act = partial(ajudge, collection, who.asking(options), repeat=times)
-    result = asked(flags, act, show_judging_plan, output, to)
+    result = asked(flags, act, show_judging_plan, to)
     if result is None:
         return
     again = None if result.stopped else retest_of(collection, result.name)
-    show_outcome(_Repeated(result, again), _show_repeated, output, to)
+    show_outcome(_Repeated(result, again), _show_repeated, to)
     check_complete(result)
 
 
@@ -188,10 +188,10 @@ def panel(
         named = members_named(members, who.asking(options))
         members_of = open_collection(sources[0])
         act = partial(ajudge_panel, members_of, named, name=options.name, options=rules)
-        judged = asked(flags, act, _show_panel_plan, shown)
+        judged = asked(flags, act, _show_panel_plan, shown.target)
         if judged is None:
             return
-        show_result(judged, shown.format)
+        show_result(judged, shown.target)
         if judged.stopped:
             raise judged.stopped
         if judged.panel is not None:
@@ -209,7 +209,7 @@ def panel(
     people, name = compared.people, options.name
     opened = open_collection(collection)
     result = panel_of_sets(opened, *names, people=people, name=name, output=to, options=report)
-    show_result(result, shown.format)
+    show_result(result, shown.target)
     warn(result.findings)
     if name is not None:
         note(f"kept as {name}: labeler agree {collection} human {name}")
@@ -291,11 +291,11 @@ def tune(
         halving=not everybody,
         rules=Rules(cut=cut),
     )
-    result = asked(flags, partial(atune, collection, tuned), _show_tuning_plan, output, to)
+    result = asked(flags, partial(atune, collection, tuned), _show_tuning_plan, to)
     if result is None:
         return
-    show_result(result, output.format, to)
-    if output.format != "json":
+    show_result(result, to)
+    if to.form != "json":
         warn(result.findings)
     if result.stopped:
         raise result.stopped
@@ -319,7 +319,7 @@ def _listed(texts: Sequence[str], parameter: str) -> tuple[str, ...]:
 def _show_tuning_plan(plan: TunePlan) -> None:
     rounds = ", ".join(map(str, plan.queries_by_round))
     say(f"queries of each round: {rounds}; of each the better half goes on")
-    show(plan.tables(), "table")
+    show(plan.tables())
     note("at most: as if every one were asked about all pairs, with re-asks")
 
 
@@ -358,9 +358,9 @@ def probe(
     check_gates(options, [name for name, _ in lows])
     check_gates(options, [name for name, _ in highs], "require_high")
     act = partial(aprobe, collection, replace(options, judging=judging))
-    result = asked(flags, act, show_judging_plan, output, to)
+    result = asked(flags, act, show_judging_plan, to)
     if result is not None:
-        show_result(result, output.format, to)
+        show_result(result, to)
         warn(result.findings)
         result.check(lows)
         result.check(highs, high_end=True)

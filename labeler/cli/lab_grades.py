@@ -59,7 +59,7 @@ def calibrate(
     to = output.made_from(*inputs)
     rows_to = None if probabilities is None else output.written_to(probabilities, *inputs)
     result = fit_probabilities(*sources, options=options)
-    show_result(result, output.format, to)
+    show_result(result, to)
     warn(result.findings)
     if rows_to is not None:
         write_probabilities(rows_to, result)
@@ -88,15 +88,15 @@ def route(
     to = output.made_from(*inputs)
     to_sheet = None if sheet is None else output.written_to(sheet, *inputs)
     result = route_pairs(*sources, options=options)
-    if output.format == "table":
+    if to.form == "table":
         (pairs,) = result.tables()
         left = len(pairs.rows) - PAIRS_SHOWN
         few = replace(
             pairs, rows=pairs.rows[:PAIRS_SHOWN], note=f"… and {left:,} more" if left > 0 else ""
         )
-        show(["\n".join(result.sentences), few], "table", to)
+        show(["\n".join(result.sentences), few], to)
     else:
-        show_result(result, output.format, to)
+        show_result(result, to)
     warn(result.findings)
     if to_sheet is not None:
         _write_sheet(result, to_sheet, sources[0])
@@ -137,10 +137,10 @@ def cascade(
     strong = who.asking(replace(judging, name=None))
     how = replace(options, name=judging.name, judging=strong)
     act = partial(acascade, folder, *cheap, options=how)
-    result = asked(flags, act, _show_cascade_plan, output, to)
+    result = asked(flags, act, _show_cascade_plan, to)
     if result is None:
         return
-    show_result(result, output.format, to)
+    show_result(result, to)
     warn(result.findings)
     if result.failures:
         problem = f"{len(result.failures):,} of {result.pairs:,} pairs have no grade"
@@ -177,11 +177,11 @@ def leaderboard(
     to = output.made_from(*qrels, *runs)
     name_unread_runs(*sources)
     board = rank_twice(qrels[0], qrels[1], runs, measure, seed=seed)
-    if output.format == "json":
+    if to.form == "json":
         show_json(board.as_json(), to)
     else:
         every = board.tables(None if table else RUNS_SHOWN)
         tables = [each for each in every if table == each.name or (not table and each.rows)]
         sentences = [] if table else ["\n".join(board.sentences)]
-        show([*sentences, *tables], output.format, to)
+        show([*sentences, *tables], to)
     warn(board.findings)

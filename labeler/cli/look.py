@@ -36,19 +36,19 @@ def status(folder: Folder, *, output: OutputFlags) -> None:
     from labeler.collection.layout import open_collection
     from labeler.judging.status import pool_size, status, status_table, store_status
 
-    to, form = output.made_from(open_collection(folder).folder), output.format
+    to = output.made_from(open_collection(folder).folder)
     collection = open_collection(folder)
     sets = list(status(collection))
-    if form == "json":
+    if to.form == "json":
         store = store_status(collection)
         judgements = [judged.as_json() for judged in sets]
         whole = {"pool": pool_size(collection), "judgements": judgements}
         show_json({**whole, "store": store.as_json() if store else None}, to)
-    elif form == "table":
+    elif to.form == "table":
         with said_to(to):
             _show_all(collection, sets)
     else:
-        show([status_table(sets)], form, to)
+        show([status_table(sets)], to)
 
 
 def _show_all(collection: Collection, sets: Sequence[SetStatus]) -> None:
@@ -142,14 +142,14 @@ def explain(
         if is_judged(collection, Pair(doc_id, query_id)):
             others += f"; did you mean {doc_id} {query_id}?"
         raise Misuse(f"no judgements of {query_id} {doc_id}; {others}")
-    if output.format == "json":
+    if to.form == "json":
         show_json([explanation.as_json() for explanation in explanations], to)
-    elif output.format == "table":
+    elif to.form == "table":
         with said_to(to):
             for explanation in explanations:
                 show_explanation(explanation)
     else:
-        show_records([e.as_record() for e in explanations], output.format, to)
+        show_records([e.as_record() for e in explanations], to)
 
 
 async def _explanations(
@@ -261,13 +261,13 @@ def validate(
 
     to = output.made_from(folder)
     result = validate(folder, control=Control(note=note, progress=progress))
-    if output.format == "json":
+    if to.form == "json":
         show_json(result.as_json(), to)
-    elif output.format == "table":
+    elif to.form == "table":
         with said_to(to):
             _show(result)
     else:
-        show([result.table()], output.format, to)
+        show([result.table()], to)
     if not result.is_valid(strict=strict):
         raise BadInput(f"{folder}: {_counts(result)}")
 
@@ -309,9 +309,9 @@ def doctor(
     def tried() -> TrialCall | None:
         return asyncio.run(try_call(choice, min(limits.timeout, LONGEST_TRIAL), note))
 
-    if output.format != "table":
+    if to.form != "table":
         whole = {"has_key": has_key(), "settings": str(settings) if settings else None}
-        show_records([whole | _record_of(choice, tried(), pairs)], output.format, to)
+        show_records([whole | _record_of(choice, tried(), pairs)], to)
         return
     key = "set" if has_key() else "not set"
     file = str(settings or "no labeler.toml here")

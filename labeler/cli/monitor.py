@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from labeler.cli.model_options import NamedModel
-from labeler.cli.options import Folder, OutputFlags
+from labeler.cli.options import Folder, OutputFlags, Target
 from labeler.cli.output import deliver, said_to, show, show_json, warn
 from labeler.cli.process import run_until_stopped
 from labeler.cli.screen import caution, note, progress, say
@@ -32,7 +32,6 @@ from labeler.monitoring.monitor import (
 )
 from labeler.options import COUNT_OR_NONE, OUTPUT, option
 from labeler.report.finding import Finding
-from labeler.report.table import FormName
 
 
 def _proposal_to(
@@ -123,7 +122,7 @@ def command(
         run = monitor(
             collection, documents, log, options=options, left_out=left_out, control=control
         )
-    _show(run, output.format, to, quiet=quiet)
+    _show(run, to, quiet=quiet)
     if proposal is not None:
         _propose(run, proposal, quiet=quiet)
     _end(run, gates, failed)
@@ -142,21 +141,22 @@ def _only(names: Sequence[str]) -> str | None:
     return next(iter(names), None)
 
 
-def _show(run: Monitoring, form: FormName, to: Output | None, *, quiet: bool) -> None:
+def _show(run: Monitoring, to: Target, *, quiet: bool) -> None:
     """Write the page, and print what there is to say: alarms to stderr, one line each."""
-    is_page = to is not None and to.path.suffix.casefold() in PAGES
+    file = to.file
+    is_page = file is not None and file.path.suffix.casefold() in PAGES
     if is_page:
-        deliver(run.page().html(), to)
-    if not quiet or (to is not None and not is_page):
-        _print(run, form, None if is_page else to)
+        deliver(run.page().html(), file)
+    if not quiet or (file is not None and not is_page):
+        _print(run, to._replace(file=None) if is_page else to)
     for alarm in run.alarms:
         caution(alarm)
     if quiet:
         return
-    findings = run.findings if to is None else [f for f in run.findings if _is_urgent(f, run)]
+    findings = run.findings if file is None else [f for f in run.findings if _is_urgent(f, run)]
     warn(findings, column_options())
-    if to is not None:
-        note(f"wrote {to.path}")
+    if file is not None:
+        note(f"wrote {file.path}")
 
 
 def _propose(run: Monitoring, to: Output, *, quiet: bool) -> None:
@@ -176,18 +176,18 @@ def _is_urgent(finding: Finding, run: Monitoring) -> bool:
     return finding.level == "warning" or finding in run.left_out
 
 
-def _print(run: Monitoring, form: FormName, to: Output | None) -> None:
+def _print(run: Monitoring, to: Target) -> None:
     """The figures for programs; for people sentences, or the page as Markdown."""
-    if form == "json":
+    if to.form == "json":
         show_json(run.as_json(), to)
-    elif form == "markdown":
-        deliver(run.page().markdown(), to)
-    elif form == "table":
+    elif to.form == "markdown":
+        deliver(run.page().markdown(), to.file)
+    elif to.form == "table":
         with said_to(to):
             for sentence in run.sentences:
                 say(sentence)
     else:
-        show(run.tables(), form, to)
+        show(run.tables(), to)
 
 
 def _end(run: Monitoring, gates: frozenset[str], failed: Sequence[LabelerError]) -> None:

@@ -68,7 +68,7 @@ def take_qrels(
     to = output.made_from(qrels, open_collection(folder).folder)
     meaning = {"grade_map": grade_map, "scale": scale}
     imported = import_qrels(qrels, folder, name=name, warn=caution, force=output.force, **meaning)
-    show_outcome(imported, _show, output, to)
+    show_outcome(imported, _show, to)
     note(f"the pool has {count_of(imported.pool, 'pair')}, {imported.new:,} of them new")
     note(f"next: labeler judge {folder} --as llm, then labeler agree {folder} {name} llm")
 
@@ -97,7 +97,7 @@ def write_export(
     from labeler.collection.user_files import Output
 
     exported = export(folder, Output(output, force), to, options, caution)
-    show_outcome(exported, _show_write_export, shown)
+    show_outcome(exported, _show_write_export, shown.target)
 
 
 def _show_write_export(exported: Exported) -> None:
@@ -169,7 +169,7 @@ def _list(output: OutputFlags) -> None:
         Column("queries", undefined=""),
         Column("judged pairs", undefined=""),
     ]
-    show([Table("recipes", columns, rows)], output.format, output.made_from())
+    show([Table("recipes", columns, rows)], output.made_from())
 
 
 def _fetch(name: str, out: Path | None, force: bool) -> None:

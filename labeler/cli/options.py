@@ -59,6 +59,13 @@ OUT_FOLDER = Option("The collection's directory.", flags="--output -o", panel=OU
 Folder = Annotated[Path, typer.Argument(metavar="COLL", help="The collection's directory.")]
 
 
+class Target(NamedTuple):
+    """In which form a result is written, and the file that it goes to; None is standard output."""
+
+    form: FormName = "table"
+    file: Output | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class FormFlags:
     """In which form results are shown, where the output is a folder that a command makes."""
@@ -67,9 +74,9 @@ class FormFlags:
     as_json: bool = option(False, AS_JSON)
 
     @property
-    def format(self) -> FormName:
-        """The form that was asked for."""
-        return "json" if self.as_json else self.form or "table"
+    def target(self) -> Target:
+        """Standard output, in the form that was asked for."""
+        return Target("json" if self.as_json else self.form or "table")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,22 +86,20 @@ class OutputFlags(FormFlags):
     output: Path | None = option(None, TO_FILE)
     force: bool = option(False, FORCE)
 
-    @property
-    def format(self) -> FormName:
-        """The form that was asked for; else the one that the output's name says."""
-        if self.as_json:
-            return "json"
-        return self.form or form_of(self.output)
-
-    def made_from(self, *inputs: Path) -> Output | None:
-        """The file to write, found not to destroy anything; None is standard output.
+    def made_from(self, *inputs: Path) -> Target:
+        """The file to write, found not to destroy anything; its name may say the form.
 
         Raises `FileProblem` where an input does not exist, before anything else is said of it.
         """
         from labeler.files.paths import check_existing
 
         check_existing(inputs)
-        return None if self.output is None else self.written_to(self.output, *inputs)
+        return self.to_file(*inputs)
+
+    def to_file(self, *inputs: Path) -> Target:
+        """The same, whether or not the inputs exist."""
+        form: FormName = "json" if self.as_json else self.form or form_of(self.output)
+        return Target(form, self.written_to(self.output, *inputs) if self.output else None)
 
     def written_to(self, path: Path, *inputs: Path) -> Output:
         """A file to write, found not to destroy anything."""

@@ -9,7 +9,7 @@ from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from labeler.cli.options import OPTIONS
+from labeler.cli.options import OPTIONS, Target
 from labeler.cli.screen import caution, has_colors, note, result_width, say
 from labeler.errors import LabelerError
 from labeler.messages import Note
@@ -19,10 +19,12 @@ if TYPE_CHECKING:  # every command imports this module, and most print no table
     from labeler.report.charts import Drawing
     from labeler.report.finding import Finding, Setting
     from labeler.report.result import Result
-    from labeler.report.table import FormName, Table
+    from labeler.report.table import Table
 
 
 Shown = TypeVar("Shown", bound="Result")
+
+ON_SCREEN = Target()
 
 
 def name_unread_runs(*sources: Path | str) -> None:
@@ -39,47 +41,40 @@ def name_unread_runs(*sources: Path | str) -> None:
 _NAMED = 3
 
 
-def show(
-    parts: Iterable[Table | str], form: FormName = "table", output: Output | None = None
-) -> None:
-    """Write tables and sentences in a form; programs get the first table alone.
+def show(parts: Iterable[Table | str], to: Target = ON_SCREEN) -> None:
+    """Write tables and sentences; programs get the first table alone.
 
     On a terminal the text form is as wide as that.
     """
     from labeler.report.render import FORMS, rendered_all
     from labeler.report.table import Table
 
-    if not FORMS[form].for_people:
+    if not FORMS[to.form].for_people:
         parts = [next(part for part in parts if isinstance(part, Table))]
-    width = result_width() if output is None else None
-    color = output is None and has_colors()
-    deliver(rendered_all(parts, form, width, color=color), output)
+    width = result_width() if to.file is None else None
+    color = to.file is None and has_colors()
+    deliver(rendered_all(parts, to.form, width, color=color), to.file)
 
 
-def show_result(
-    result: Shown,
-    form: FormName,
-    output: Output | None = None,
-    in_words: Callable[[Shown], None] | None = None,
-) -> None:
+def show_result(result: Shown, to: Target, in_words: Callable[[Shown], None] | None = None) -> None:
     """Write what a library function returned: its figures, or for people sentences and tables.
 
     With `in_words` people get what that says.
     """
-    if form == "json":
-        show_json(result.as_json(), output)
-    elif in_words and form == "table":
-        with said_to(output):
+    if to.form == "json":
+        show_json(result.as_json(), to)
+    elif in_words and to.form == "table":
+        with said_to(to):
             in_words(result)
     else:
-        show(["\n".join(result.sentences), *result.tables()], form, output)
+        show(["\n".join(result.sentences), *result.tables()], to)
 
 
-def show_json(value: object, output: Output | None = None, indent: int = 1) -> None:
+def show_json(value: object, to: Target, indent: int = 1) -> None:
     """Write a value as JSON."""
     from labeler.report.neutral import json_text
 
-    deliver(json_text(value, indent) + "\n", output)
+    deliver(json_text(value, indent) + "\n", to.file)
 
 
 def draw(picture: Output, drawings: Sequence[Drawing]) -> None:
@@ -88,12 +83,10 @@ def draw(picture: Output, drawings: Sequence[Drawing]) -> None:
     note(f"drawn: {picture.path}")
 
 
-def show_records(
-    records: Sequence[Mapping[str, Any]], form: FormName, output: Output | None = None
-) -> None:
+def show_records(records: Sequence[Mapping[str, Any]], to: Target) -> None:
     """Write records: JSON, without a list of one; or a table, with what is no scalar as JSON."""
-    if form == "json":
-        show_json(records[0] if len(records) == 1 else records, output)
+    if to.form == "json":
+        show_json(records[0] if len(records) == 1 else records, to)
         return
     from labeler.report.neutral import json_text
     from labeler.report.table import Column, Table
@@ -103,41 +96,40 @@ def show_records(
         [v if isinstance(v, str | int | float | None) else json_text(v) for v in record.values()]
         for record in records
     ]
-    show([Table("records", columns, rows)], form, output)
+    show([Table("records", columns, rows)], to)
 
 
 @contextmanager
-def said_to(output: Output | None) -> Iterator[None]:
+def said_to(to: Target) -> Iterator[None]:
     """Let what the block says go to a file, where there is one; nothing where it raises."""
-    if output is None:
+    if to.file is None:
         yield
         return
     with redirect_stdout(io.StringIO()) as text:
         yield
-    deliver(text.getvalue(), output)
+    deliver(text.getvalue(), to.file)
 
 
 def show_counts(
     counts: Iterable[Mapping[str, Any]],
     as_table: Callable[[Sequence[Mapping[str, Any]]], Table],
-    form: FormName,
-    output: Output | None,
+    to: Target,
     in_words: Callable[[Mapping[str, Any]], str] | None = None,
 ) -> None:
     """Write what was counted of some files: JSON, without a list of one file, or a table.
 
     With `in_words` people get a line for each file in place of the table, as soon as it is read.
     """
-    if in_words and form == "table":
-        with said_to(output):
+    if in_words and to.form == "table":
+        with said_to(to):
             for row in counts:
                 say(in_words(row))
         return
     held = list(counts)
-    if form == "json":
-        show_json(held[0] if len(held) == 1 else held, output)
+    if to.form == "json":
+        show_records(held, to)
     else:
-        show([as_table(held)], form, output)
+        show([as_table(held)], to)
 
 
 def deliver(text: str, output: Output | None) -> None:

@@ -46,8 +46,8 @@ def make(
     to = output.made_from(collection.folder)
     job = watched(flags, partial(awrite_partitions, collection, parts, asked, rows))
     made = {"name": job.name, "partitions": len(job.partitions), "pairs": job.pairs}
-    if output.format != "table":
-        show_records([made], output.format, to)
+    if to.form != "table":
+        show_records([made], to)
     else:
         pairs = count_of(job.pairs, "pair")
         say(f"{job.name}: {pairs} in {count_of(len(job.partitions), 'partition')}")
@@ -82,7 +82,7 @@ def work(
         return await ajudge_partitions(parts, share, partition, wait=wait, control=control)
 
     done = watched(flags, judged)
-    show_records([each.as_json() for each in done], output.format, to)
+    show_records([each.as_json() for each in done], to)
     if missing := sum(each.pairs - each.judged for each in done):
         raise Incomplete(f"{missing:,} of {sum(each.pairs for each in done):,} pairs have no grade")
 
@@ -96,7 +96,7 @@ def collect(folder: Folder, parts: Parts, *, output: OutputFlags) -> None:
     collection = open_collection(folder)
     to = output.made_from(collection.folder)
     collected = watched(None, partial(acollect, collection, parts))
-    show_outcome(collected, _show_collected, output, to)
+    show_outcome(collected, _show_collected, to)
     collected.check_all()
     check_complete(collected.result, asked=False)
 

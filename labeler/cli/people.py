@@ -95,7 +95,7 @@ def take_in(
     collection = open_collection(folder)
     to = output.made_from(sheet, folder)
     counts = import_sheet(collection, sheet, ImportOptions(name, assessor, now, replace), caution)
-    show_outcome(counts, lambda counted: _show(name, counted), output, to)
+    show_outcome(counts, lambda counted: _show(name, counted), to)
     if counts.missing:
         missing = f"{_count(counts.missing, 'row')} of the sample"
         caution(f"{missing} {'is' if counts.missing == 1 else 'are'} no longer in {sheet}")

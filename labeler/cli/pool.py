@@ -91,18 +91,18 @@ def command(
         asked = who.asking(judging)
         if flags.dry_run:
             plan = planned(flags, partial(ajudge, folder, asked))
-            show_outcome(plan, show_judging_plan, output, to)
+            show_outcome(plan, show_judging_plan, to)
             note("that is the pool as it is; what rounds add to it is not known before")
             return
         act = partial(aexpand_until, folder, asked, expansion, encoding=options.encoding)
         grown = watched(flags, act)
-        show_outcome(grown, _show_rounds, output, to)
+        show_outcome(grown, _show_rounds, to)
         check_complete(grown.judging)
     elif flags.dry_run:
-        show_encoding_plan(plan_pool(folder, options.encoding), output, to)
+        show_encoding_plan(plan_pool(folder, options.encoding), to)
     else:
         result = pool(folder, replace(options, force=output.force), control=control_of(flags))
-        show_outcome(result, _show, output, to)
+        show_outcome(result, _show, to)
 
 
 def _show_rounds(grown: ExpandedJudging) -> None:
@@ -157,14 +157,14 @@ def retrieve(
             raise Misuse(problem, parameter="engine")
         built_in = BuiltIn(engine, encoding)
         if dry_run:
-            show_encoding_plan(plan_built_in(folder, built_in), output, to)
+            show_encoding_plan(plan_built_in(folder, built_in), to)
             return
         result = built_in_run(folder, built_in, name, options, control_of())
     else:
         if dry_run:
             raise Misuse("only what a built-in engine would take can be told", parameter="dry_run")
         result = retrieve_run(folder, _described(server, program), name, options, control_of())
-    show_outcome(result, lambda done: _show_retrieved(done, folder), output, to)
+    show_outcome(result, lambda done: _show_retrieved(done, folder), to)
     if result.failures:
         raise Incomplete(_failed(result))
 

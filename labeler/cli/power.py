@@ -37,9 +37,9 @@ def command(
     name_unread_runs(*sources)
     plan = planned(qrels, runs, measure, options)
     warn(plan.findings)
-    if output.format == "json":
+    if to.form == "json":
         show_json(plan.as_json(), to)
         return
     tables = [shown for shown in plan.tables() if table in (None, shown.name)]
     sentences = [] if table else ["\n".join(plan.sentences)]
-    show([*sentences, *tables], output.format, to)
+    show([*sentences, *tables], to)

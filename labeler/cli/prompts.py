@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.options import FORCE, TO_FILE, OutputFlags
+from labeler.cli.options import FORCE, TO_FILE, OutputFlags, Target
 from labeler.cli.output import deliver, said_to, show_result
 from labeler.cli.output import show as show_tables
 from labeler.cli.screen import note, say
@@ -16,7 +16,6 @@ from labeler.errors import BadInput, Misuse
 from labeler.options import option
 from labeler.prompt import find_prompt
 from labeler.report.render import FORMS
-from labeler.report.table import FormName
 
 if TYPE_CHECKING:
     from labeler.model import Message
@@ -36,18 +35,18 @@ def show(
     """
     to = output.made_from()
     if name is None:
-        _list(output.format, to)
+        _list(to)
         return
     with said_to(to):
         say(find_prompt(name, kind=None).text.rstrip("\n"))
 
 
-def _list(form: FormName, to: Output | None) -> None:
+def _list(to: Target) -> None:
     from labeler.prompt.listing import prompt_table, prompt_tables, shipped_prompts
 
     prompts = shipped_prompts()
-    for_people = FORMS[form].for_people
-    show_tables(prompt_tables(prompts) if for_people else [prompt_table(prompts)], form, to)
+    for_people = FORMS[to.form].for_people
+    show_tables(prompt_tables(prompts) if for_people else [prompt_table(prompts)], to)
 
 
 def new(
@@ -98,7 +97,7 @@ def check(
         raise Misuse("a query and a document are those of a collection", parameter="collection")
     else:
         checked = check_prompt(path)
-    show_result(checked, output.format, to, _show_check)
+    show_result(checked, to, _show_check)
     if checked.errors:
         raise BadInput(f"{path}: {checked.summary()}")
 

@@ -41,7 +41,7 @@ def stats(paths: Files, *, output: OutputFlags) -> None:
 
     to = output.made_from(*paths)
     counts = [_without_warnings(qrels_stats(path)) for path in paths]
-    show_counts(counts, stats_table, output.format, to)
+    show_counts(counts, stats_table, to)
 
 
 def validate(
@@ -62,7 +62,7 @@ def validate(
         raise Misuse(problem, parameter="scale") from error
     to = output.made_from(*paths)
     counts = (_without_warnings(validate_qrels(path, grades)) for path in paths)
-    show_counts(counts, stats_table, output.format, to, _sound)
+    show_counts(counts, stats_table, to, _sound)
 
 
 def _sound(counts: Mapping[str, Any]) -> str:
@@ -192,13 +192,13 @@ def compare(first: File, second: File, *, output: OutputFlags) -> None:
     from labeler.qrels.stats import compare_qrels, comparison_table
     from labeler.report.render import FORMS
 
-    to, form = output.made_from(first, second), output.format
+    to = output.made_from(first, second)
     comparison = compare_qrels(first, second, caution)
-    if form == "json":
+    if to.form == "json":
         show_json(comparison, to)
         return
     counts = [f"{key.replace('_', ' ')}: {n:,}" for key, n in comparison.items() if key != "grades"]
     heading = f"{first} (rows) and {second} (columns)\n{', '.join(counts)}"
     table = comparison_table(comparison)
-    has_table = bool(table.rows) or not FORMS[form].of_prose
-    show([heading, table] if has_table else [heading], form, to)
+    has_table = bool(table.rows) or not FORMS[to.form].of_prose
+    show([heading, table] if has_table else [heading], to)

@@ -12,7 +12,7 @@ import typer
 
 from labeler.cli.model_options import ModelFlags, ShownFlags
 from labeler.cli.options import Folder, OutputFlags
-from labeler.cli.output import deliver, show_json, show_result
+from labeler.cli.output import ON_SCREEN, deliver, show_json, show_result
 from labeler.cli.reporting import asked, note_generated, show_generation_plan, show_outcome
 from labeler.cli.screen import note, say
 from labeler.collection.layout import open_collection
@@ -34,7 +34,7 @@ def passages(
 ) -> None:
     """List the passages that queries are written from, and why others are not."""
     to = output.made_from(open_collection(folder).folder)
-    show_result(list_passages(folder, seed=seed, rules=rules), output.format, to)
+    show_result(list_passages(folder, seed=seed, rules=rules), to)
 
 
 def from_log(
@@ -46,11 +46,11 @@ def from_log(
     """Sample real queries from a log by frequency, without personal data."""
     to = output.made_from(log)
     drawn = sample(log, options)
-    if output.as_json and to is None:
-        show_json(drawn.as_json())
+    if output.as_json and to.file is None:
+        show_json(drawn.as_json(), to)
     else:
         rows = ({"_id": q.id, "text": q.text, "metadata": q.metadata} for q in drawn.queries)
-        deliver("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows), to)
+        deliver("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows), to.file)
     for line in drawn.sentences:
         note(line)
 
@@ -72,13 +72,13 @@ def generate(
     to = output.made_from(collection.folder)
     how = who.asking(options, force=output.force)
     act = partial(agenerate, collection, how)
-    result = asked(flags, act, show_generation_plan, output, to)
+    result = asked(flags, act, show_generation_plan, to)
     if result is None:
         return
     like = how.asking.like
     beside = realism(collection, like) if like is not None and result.total else None
     written = _Written(result, how.queries, beside)
-    show_outcome(written, _show_written, output, to)
+    show_outcome(written, _show_written, to)
     result.check()
 
 
@@ -99,4 +99,4 @@ def _show_written(written: _Written) -> None:
     note_generated(written.result, written.asked)
     say(f"queries: {written.result.queries}")
     if written.realism is not None:
-        show_result(written.realism, "table")
+        show_result(written.realism, ON_SCREEN)

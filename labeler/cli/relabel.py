@@ -52,13 +52,13 @@ def command(
         new = _checked(how.name, bool(how.model or how.base_url), part.only)
         prompt = how.prompt or None
         result = run_until_stopped(lambda _stop: areparse(collection, source, new, prompt))
-        show_outcome(_Shown(result, source), _show, output, to)
+        show_outcome(_Shown(result, source), _show, to)
         check_complete(result.judging, asked=False)
         return
     act = partial(arelabel, collection, source, how, only=part)
-    new_set = asked(flags, act, show_judging_plan, output, to)
+    new_set = asked(flags, act, show_judging_plan, to)
     if new_set is not None:
-        show_outcome(_Shown(new_set, source), _show, output, to)
+        show_outcome(_Shown(new_set, source), _show, to)
         check_complete(new_set.judging)
 
 

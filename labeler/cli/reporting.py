@@ -30,8 +30,7 @@ from labeler.report.neutral import one_line
 
 if TYPE_CHECKING:
     from labeler.cli.model_options import ShownFlags
-    from labeler.cli.options import FormFlags, OutputFlags
-    from labeler.collection.user_files import Output
+    from labeler.cli.options import Target
     from labeler.data import Judged
     from labeler.judging.job import JudgeResult, Tally
     from labeler.judging.judge import JudgingPlan
@@ -55,12 +54,11 @@ Shown = TypeVar("Shown", bound=Outcome)
 def show_outcome(
     outcome: Shown,
     in_words: Callable[[Shown], None],
-    flags: OutputFlags | FormFlags,
-    to: Output | None = None,
+    to: Target,
 ) -> None:
     """Write what was done, or would be, in words; or its figures, in a form for programs."""
-    if flags.format != "table":
-        show_records([outcome.as_json()], flags.format, to)
+    if to.form != "table":
+        show_records([outcome.as_json()], to)
         return
     with said_to(to):
         in_words(outcome)
@@ -126,14 +124,12 @@ def _time(needed: Duration, limits: RateLimits) -> str:
     return f"about {how_long(needed.seconds)}, {why[needed.bound]}"
 
 
-def show_encoding_plan(
-    plan: EncodingPlan | None, flags: OutputFlags, to: Output | None = None
-) -> None:
+def show_encoding_plan(plan: EncodingPlan | None, to: Target) -> None:
     """Print what a server would be asked for vectors."""
     if plan is None:
         note("nothing is asked: the encoder is on this machine")
         return
-    show_outcome(plan, lambda shown: say(str(shown)), flags, to)
+    show_outcome(plan, lambda shown: say(str(shown)), to)
 
 
 def note_generated(result: GenerateResult, queries: int) -> None:
@@ -284,13 +280,12 @@ def asked(
     flags: ShownFlags,
     act: Callable[..., Act[Result, Any]],
     plan_in_words: Callable[[Any], None],
-    output: OutputFlags | FormFlags,
-    to: Output | None = None,
+    to: Target,
 ) -> Result | None:
     """What an act that asks a model gives; None of a dry run, once its plan is shown."""
     if not flags.dry_run:
         return watched(flags, act)
-    show_outcome(planned(flags, act), plan_in_words, output, to)
+    show_outcome(planned(flags, act), plan_in_words, to)
     return None
 
 

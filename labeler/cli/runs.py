@@ -44,7 +44,7 @@ def stats(paths: Files, *, output: OutputFlags) -> None:
     from labeler.runs.stats import run_stats, stats_table
 
     to = output.made_from(*paths)
-    show_counts([run_stats(path) for path in run_paths(paths)], stats_table, output.format, to)
+    show_counts([run_stats(path) for path in run_paths(paths)], stats_table, to)
 
 
 def validate(
@@ -59,7 +59,7 @@ def validate(
 
     to = output.made_from(*paths)
     counts = (_warned(run_stats(path)) for path in run_paths(paths))
-    show_counts(counts, stats_table, output.format, to, _sound)
+    show_counts(counts, stats_table, to, _sound)
 
 
 def _sound(counts: Mapping[str, Any]) -> str:
@@ -162,9 +162,9 @@ def rerank(
     to = output.made_from(collection.folder)
     how = who.asking(options, force=output.force)
     act = partial(arerank, collection, run, name, how)
-    result = asked(flags, act, show_calls, output, to)
+    result = asked(flags, act, show_calls, to)
     if result is not None:
-        show_outcome(result, _show, output, to)
+        show_outcome(result, _show, to)
 
 
 def _show(result: RerankResult) -> None:

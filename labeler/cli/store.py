@@ -52,7 +52,7 @@ def verify(folder: Folder, *, output: OutputFlags) -> None:
         wrong, _ = asyncio.run(unproven(opened, name, stale_pairs(opened, name)))
         named = (f"{opened.judgements(name)}: {each}" for each in wrong)
         result = result._replace(problems=(*result.problems, *named))
-    show_outcome(result, _show_checked, output, to)
+    show_outcome(result, _show_checked, to)
     if result.problems:
         problems = f"{len(result.problems):,} problems; bring back a copy of it"
         raise BadInput(f"{store.database.address}: {problems}")
@@ -75,7 +75,7 @@ def stats(folder: Folder, *, output: OutputFlags) -> None:
         counts = maintain.statistics(store)
         size = store.database.size()
     table = maintain.statistics_table(counts, f"{store.database.address}: {size / 1e6:,.1f} MB")
-    show([table], output.format, to)
+    show([table], to)
 
 
 def prune(
