@@ -20,7 +20,7 @@ from labeler.agreement.shown import (
     statistics_of_all,
 )
 from labeler.agreement.sources import Sources, open_sources
-from labeler.cli.options import OutputFlags, Target
+from labeler.cli.options import Destination, OutputFlags
 from labeler.cli.output import name_unread_runs, said_to, show, show_json, warn
 from labeler.cli.scoring import GATES
 from labeler.cli.screen import note, say
@@ -85,9 +85,9 @@ def command(
     else:
         with said_to(to):
             if len(reports) > 1 and not details:
-                _show_overview(reports, statistics, Target(to.form))
+                _show_overview(reports, statistics, Destination(to.form))
             else:
-                _show(reports, opened, options, Target(to.form), details=details)
+                _show(reports, opened, options, Destination(to.form), details=details)
     check_agreement(reports, gates)
 
 
@@ -95,7 +95,7 @@ def _show(
     reports: Sequence[AssessorReport],
     sources: Sources,
     options: AgreeOptions,
-    to: Target,
+    to: Destination,
     *,
     details: bool,
 ) -> None:
@@ -117,7 +117,7 @@ def _show(
 def _show_overview(
     reports: Sequence[AssessorReport],
     statistics: Sequence[str] | None,
-    to: Target,
+    to: Destination,
 ) -> None:
     """Print a row for each assessor, then every warning once, and how to see more of one."""
     show(overview_parts(reports, statistics), to)

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from labeler.cli.model_options import ModelFlags, ServerFlags, ShownFlags
-from labeler.cli.options import Folder, OutputFlags, Target
+from labeler.cli.options import Destination, Folder, OutputFlags
 from labeler.cli.output import show
 from labeler.cli.process import run_until_stopped
 from labeler.cli.reporting import (
@@ -148,7 +148,7 @@ def read(
     _show_and_check(collected, to)
 
 
-def _plan(collection: Collection, asked: JudgeOptions, flags: ShownFlags, to: Target) -> None:
+def _plan(collection: Collection, asked: JudgeOptions, flags: ShownFlags, to: Destination) -> None:
     """Show what all that waits for no batch would take."""
     deferred = replace(asked, deferral=Deferral(is_live=False))
     plan = planned(flags, partial(ajudge, collection, deferred))
@@ -186,7 +186,7 @@ def _show_batches(batches: Batches) -> None:
         say("no batches")
 
 
-def _show_and_check(collected: CollectedBatches, to: Target) -> None:
+def _show_and_check(collected: CollectedBatches, to: Destination) -> None:
     show_outcome(collected, _show_collected, to)
     _check_collected(collected)
 

@@ -65,11 +65,11 @@ def command(
     )
     if flags.dry_run:
         plan = plan_build(asked, control, run_until_stopped, lambda step: _tell(step, asked, True))
-        show_outcome(plan, _show_plan, shown.target)
+        show_outcome(plan, _show_plan, shown.on_screen)
         return
     steps = Build(Collection(out), asked, control)
     built = taken(steps, run_until_stopped, lambda step: _tell(step, asked))
-    show_outcome(built, _show, shown.target)
+    show_outcome(built, _show, shown.on_screen)
     check_complete(built.judging)
     if built.generated:
         built.generated.check()

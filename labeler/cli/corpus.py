@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.options import FORCE, OUT_FOLDER, Folder, FormFlags, OutputFlags, Shown, Target
+from labeler.cli.options import (
+    FORCE,
+    OUT_FOLDER,
+    Destination,
+    Folder,
+    FormFlags,
+    OutputFlags,
+    Shown,
+)
 from labeler.cli.output import show
 from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import note, progress, say
@@ -58,7 +66,7 @@ def ingest(
     whole = replace(options, force=force)
     result = ingest_documents(inputs, collection, queries_file, whole, control=control)
     note_left_out(result)
-    show_outcome(result, lambda ingested: _show(collection, ingested), shown.target)
+    show_outcome(result, lambda ingested: _show(collection, ingested), shown.on_screen)
 
 
 def _show(collection: Collection, result: Ingested) -> None:
@@ -142,7 +150,7 @@ def update(
     show_update(result, folder, to)
 
 
-def show_update(result: UpdateResult, folder: Path, to: Target) -> None:
+def show_update(result: UpdateResult, folder: Path, to: Destination) -> None:
     """Show what became of passages and judgements, and what comes next."""
     note_left_out(result.ingested)
     show_outcome(result, lambda outcome: _say_update(outcome, folder), to)

@@ -188,10 +188,10 @@ def panel(
         named = members_named(members, who.asking(options))
         members_of = open_collection(sources[0])
         act = partial(ajudge_panel, members_of, named, name=options.name, options=rules)
-        judged = asked(flags, act, _show_panel_plan, shown.target)
+        judged = asked(flags, act, _show_panel_plan, shown.on_screen)
         if judged is None:
             return
-        show_result(judged, shown.target)
+        show_result(judged, shown.on_screen)
         if judged.stopped:
             raise judged.stopped
         if judged.panel is not None:
@@ -209,7 +209,7 @@ def panel(
     people, name = compared.people, options.name
     opened = open_collection(collection)
     result = panel_of_sets(opened, *names, people=people, name=name, output=to, options=report)
-    show_result(result, shown.target)
+    show_result(result, shown.on_screen)
     warn(result.findings)
     if name is not None:
         note(f"kept as {name}: labeler agree {collection} human {name}")

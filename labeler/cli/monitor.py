@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from labeler.cli.model_options import NamedModel
-from labeler.cli.options import Folder, OutputFlags, Target
+from labeler.cli.options import Destination, Folder, OutputFlags
 from labeler.cli.output import deliver, said_to, show, show_json, warn
 from labeler.cli.process import run_until_stopped
 from labeler.cli.screen import caution, note, progress, say
@@ -141,7 +141,7 @@ def _only(names: Sequence[str]) -> str | None:
     return next(iter(names), None)
 
 
-def _show(run: Monitoring, to: Target, *, quiet: bool) -> None:
+def _show(run: Monitoring, to: Destination, *, quiet: bool) -> None:
     """Write the page, and print what there is to say: alarms to stderr, one line each."""
     file = to.file
     is_page = file is not None and file.path.suffix.casefold() in PAGES
@@ -176,7 +176,7 @@ def _is_urgent(finding: Finding, run: Monitoring) -> bool:
     return finding.level == "warning" or finding in run.left_out
 
 
-def _print(run: Monitoring, to: Target) -> None:
+def _print(run: Monitoring, to: Destination) -> None:
     """The figures for programs; for people sentences, or the page as Markdown."""
     if to.form == "json":
         show_json(run.as_json(), to)

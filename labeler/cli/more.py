@@ -97,7 +97,7 @@ def write_export(
     from labeler.collection.user_files import Output
 
     exported = export(folder, Output(output, force), to, options, caution)
-    show_outcome(exported, _show_write_export, shown.target)
+    show_outcome(exported, _show_write_export, shown.on_screen)
 
 
 def _show_write_export(exported: Exported) -> None:

@@ -59,7 +59,7 @@ OUT_FOLDER = Option("The collection's directory.", flags="--output -o", panel=OU
 Folder = Annotated[Path, typer.Argument(metavar="COLL", help="The collection's directory.")]
 
 
-class Target(NamedTuple):
+class Destination(NamedTuple):
     """In which form a result is written, and the file that it goes to; None is standard output."""
 
     form: FormName = "table"
@@ -74,9 +74,9 @@ class FormFlags:
     as_json: bool = option(False, AS_JSON)
 
     @property
-    def target(self) -> Target:
+    def on_screen(self) -> Destination:
         """Standard output, in the form that was asked for."""
-        return Target("json" if self.as_json else self.form or "table")
+        return Destination("json" if self.as_json else self.form or "table")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class OutputFlags(FormFlags):
     output: Path | None = option(None, TO_FILE)
     force: bool = option(False, FORCE)
 
-    def made_from(self, *inputs: Path) -> Target:
+    def made_from(self, *inputs: Path) -> Destination:
         """The file to write, found not to destroy anything; its name may say the form.
 
         Raises `FileProblem` where an input does not exist, before anything else is said of it.
@@ -96,10 +96,10 @@ class OutputFlags(FormFlags):
         check_existing(inputs)
         return self.to_file(*inputs)
 
-    def to_file(self, *inputs: Path) -> Target:
+    def to_file(self, *inputs: Path) -> Destination:
         """The same, whether or not the inputs exist."""
         form: FormName = "json" if self.as_json else self.form or form_of(self.output)
-        return Target(form, self.written_to(self.output, *inputs) if self.output else None)
+        return Destination(form, self.written_to(self.output, *inputs) if self.output else None)
 
     def written_to(self, path: Path, *inputs: Path) -> Output:
         """A file to write, found not to destroy anything."""

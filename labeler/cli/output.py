@@ -9,7 +9,7 @@ from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from labeler.cli.options import OPTIONS, Target
+from labeler.cli.options import OPTIONS, Destination
 from labeler.cli.screen import caution, has_colors, note, result_width, say
 from labeler.errors import LabelerError
 from labeler.messages import Note
@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # every command imports this module, and most print no table
 
 Shown = TypeVar("Shown", bound="Result")
 
-ON_SCREEN = Target()
+ON_SCREEN = Destination()
 
 
 def name_unread_runs(*sources: Path | str) -> None:
@@ -41,7 +41,7 @@ def name_unread_runs(*sources: Path | str) -> None:
 _NAMED = 3
 
 
-def show(parts: Iterable[Table | str], to: Target = ON_SCREEN) -> None:
+def show(parts: Iterable[Table | str], to: Destination = ON_SCREEN) -> None:
     """Write tables and sentences; programs get the first table alone.
 
     On a terminal the text form is as wide as that.
@@ -56,7 +56,9 @@ def show(parts: Iterable[Table | str], to: Target = ON_SCREEN) -> None:
     deliver(rendered_all(parts, to.form, width, color=color), to.file)
 
 
-def show_result(result: Shown, to: Target, in_words: Callable[[Shown], None] | None = None) -> None:
+def show_result(
+    result: Shown, to: Destination, in_words: Callable[[Shown], None] | None = None
+) -> None:
     """Write what a library function returned: its figures, or for people sentences and tables.
 
     With `in_words` people get what that says.
@@ -70,7 +72,7 @@ def show_result(result: Shown, to: Target, in_words: Callable[[Shown], None] | N
         show(["\n".join(result.sentences), *result.tables()], to)
 
 
-def show_json(value: object, to: Target, indent: int = 1) -> None:
+def show_json(value: object, to: Destination, indent: int = 1) -> None:
     """Write a value as JSON."""
     from labeler.report.neutral import json_text
 
@@ -83,7 +85,7 @@ def draw(picture: Output, drawings: Sequence[Drawing]) -> None:
     note(f"drawn: {picture.path}")
 
 
-def show_records(records: Sequence[Mapping[str, Any]], to: Target) -> None:
+def show_records(records: Sequence[Mapping[str, Any]], to: Destination) -> None:
     """Write records: JSON, without a list of one; or a table, with what is no scalar as JSON."""
     if to.form == "json":
         show_json(records[0] if len(records) == 1 else records, to)
@@ -100,7 +102,7 @@ def show_records(records: Sequence[Mapping[str, Any]], to: Target) -> None:
 
 
 @contextmanager
-def said_to(to: Target) -> Iterator[None]:
+def said_to(to: Destination) -> Iterator[None]:
     """Let what the block says go to a file, where there is one; nothing where it raises."""
     if to.file is None:
         yield
@@ -113,7 +115,7 @@ def said_to(to: Target) -> Iterator[None]:
 def show_counts(
     counts: Iterable[Mapping[str, Any]],
     as_table: Callable[[Sequence[Mapping[str, Any]]], Table],
-    to: Target,
+    to: Destination,
     in_words: Callable[[Mapping[str, Any]], str] | None = None,
 ) -> None:
     """Write what was counted of some files: JSON, without a list of one file, or a table.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.options import FORCE, TO_FILE, OutputFlags, Target
+from labeler.cli.options import FORCE, TO_FILE, Destination, OutputFlags
 from labeler.cli.output import deliver, said_to, show_result
 from labeler.cli.output import show as show_tables
 from labeler.cli.screen import note, say
@@ -41,7 +41,7 @@ def show(
         say(find_prompt(name, kind=None).text.rstrip("\n"))
 
 
-def _list(to: Target) -> None:
+def _list(to: Destination) -> None:
     from labeler.prompt.listing import prompt_table, prompt_tables, shipped_prompts
 
     prompts = shipped_prompts()

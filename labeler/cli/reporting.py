@@ -30,7 +30,7 @@ from labeler.report.neutral import one_line
 
 if TYPE_CHECKING:
     from labeler.cli.model_options import ShownFlags
-    from labeler.cli.options import Target
+    from labeler.cli.options import Destination
     from labeler.data import Judged
     from labeler.judging.job import JudgeResult, Tally
     from labeler.judging.judge import JudgingPlan
@@ -54,7 +54,7 @@ Shown = TypeVar("Shown", bound=Outcome)
 def show_outcome(
     outcome: Shown,
     in_words: Callable[[Shown], None],
-    to: Target,
+    to: Destination,
 ) -> None:
     """Write what was done, or would be, in words; or its figures, in a form for programs."""
     if to.form != "table":
@@ -124,7 +124,7 @@ def _time(needed: Duration, limits: RateLimits) -> str:
     return f"about {how_long(needed.seconds)}, {why[needed.bound]}"
 
 
-def show_encoding_plan(plan: EncodingPlan | None, to: Target) -> None:
+def show_encoding_plan(plan: EncodingPlan | None, to: Destination) -> None:
     """Print what a server would be asked for vectors."""
     if plan is None:
         note("nothing is asked: the encoder is on this machine")
@@ -280,7 +280,7 @@ def asked(
     flags: ShownFlags,
     act: Callable[..., Act[Result, Any]],
     plan_in_words: Callable[[Any], None],
-    to: Target,
+    to: Destination,
 ) -> Result | None:
     """What an act that asks a model gives; None of a dry run, once its plan is shown."""
     if not flags.dry_run:

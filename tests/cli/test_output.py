@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from labeler.cli.options import Target, unfolded
+from labeler.cli.options import Destination, unfolded
 from labeler.cli.output import show, warn
 from labeler.collection.user_files import Output
 from labeler.options import option
@@ -34,9 +34,9 @@ def test_a_finding_names_the_options_of_the_command_that_prints_it(
 def test_a_result_for_programs_is_one_table_and_nothing_else(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    show(["a sentence", TABLE, TABLE], Target("csv"))
+    show(["a sentence", TABLE, TABLE], Destination("csv"))
     assert capsys.readouterr().out.count("n,words") == 1
-    show(["a sentence", TABLE], Target("table", Output(tmp_path / "out.txt")))
+    show(["a sentence", TABLE], Destination("table", Output(tmp_path / "out.txt")))
     written = (tmp_path / "out.txt").read_text()
     assert written.startswith("a sentence\n\nn  words\n1  many")
     assert len(written.splitlines()[-1]) > 200
