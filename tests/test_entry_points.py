@@ -74,10 +74,34 @@ def labeler(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+EACH = """
+import io, json, sys
+from contextlib import redirect_stdout
+sys.path.insert(0, sys.argv[1])
+from labeler.cli import execute
+shown = []
+for words in json.loads(sys.argv[2]):
+    with redirect_stdout(io.StringIO()) as out:
+        assert execute(words) == 0, words
+    shown.append(out.getvalue())
+print(json.dumps(shown))
+"""
+
+
+def shown_by(folder: Path, *lines: list[str]) -> list[str]:
+    """What command lines that end well show, one after the other in such a process."""
+    command = [sys.executable, "-c", EACH, str(folder), json.dumps(lines)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    shown: list[str] = json.loads(done.stdout)
+    return shown
+
+
 def test_a_command_is_listed_found_and_run(installed: Path) -> None:
-    assert "greet" in labeler(installed, "--help").stdout
-    assert labeler(installed, "greet", "--name", "anna").stdout == "hello, anna\n"
-    assert labeler(installed, "greet").returncode == 0
+    lines = ["--help"], ["greet", "--name", "anna"], ["greet"]
+    listed, named, nameless = shown_by(installed, *lines)
+    assert "greet" in listed
+    assert (named, nameless) == ("hello, anna\n", "hello, you\n")
 
 
 def test_what_cannot_be_loaded_is_a_line_that_names_its_package(installed: Path) -> None:
@@ -91,24 +115,20 @@ def test_what_cannot_be_loaded_is_a_line_that_names_its_package(installed: Path)
 def test_a_reader_a_retriever_and_a_statistic_are_used_by_their_names(installed: Path) -> None:
     (installed / "docs").mkdir()
     (installed / "docs" / "a.shout").write_text("Cats sleep! They dream of mice! " * 9)
-    made = labeler(
-        installed,
-        "corpus",
-        "ingest",
-        str(installed / "docs"),
-        "-o",
-        str(installed / "made"),
-        "--json",
-    )
-    assert json.loads(made.stdout)["documents"] == 1, made.stderr
+    docs, made = str(installed / "docs"), str(installed / "made")
     coll = str(small_collection(installed / "coll").folder)
-    run = labeler(installed, "retrieve", coll, "--as", "cats", "--engine", "all-cats", "--json")
-    assert json.loads(run.stdout)["documents"] == 2, run.stderr
     for name in ("a", "b"):
         (installed / f"{name}.qrels").write_text("q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 0\n")
     files = [str(installed / f"{name}.qrels") for name in ("a", "b")]
-    agreed = labeler(installed, "agree", *files, "-s", "always-half", "--json")
-    assert json.loads(agreed.stdout)["statistics"]["always-half"]["value"] == 0.5, agreed.stderr
+    shown = shown_by(
+        installed,
+        ["corpus", "ingest", docs, "-o", made, "--json"],
+        ["retrieve", coll, "--as", "cats", "--engine", "all-cats", "--json"],
+        ["agree", *files, "-s", "always-half", "--json"],
+    )
+    read, run, agreed = map(json.loads, shown)
+    assert (read["documents"], run["documents"]) == (1, 2)
+    assert agreed["statistics"]["always-half"]["value"] == 0.5
 
 
 SIDE_ROOMS = {"annotate", "collection_report", "lab", "monitoring", "scale"}
