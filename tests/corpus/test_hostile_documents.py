@@ -109,7 +109,7 @@ def test_no_shape_of_text_makes_much_more_work_than_it_is_long(kind: str) -> Non
     assert not {name: problem for name, problem in problems.items() if problem}
 
 
-@every_row("kind", ["md", "mdx"])
+@pytest.mark.parametrize("kind", ["md", pytest.param("mdx", marks=pytest.mark.sweep)])
 @every_row("unit", OPENED)
 def test_no_mark_that_stays_open_does(kind: str, unit: str) -> None:
     assert not grows(kind, lambda n: unit * (n // len(unit)), 1_500, 4, noise=0.08)

@@ -70,6 +70,7 @@ def test_equal_to_ranx(qrels: Qrels, run: Run) -> None:
     check(qrels, run)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("qrels", "run"), BIG)
 def test_equal_to_ranx_on_long_rankings(qrels: Qrels, run: Run) -> None:
     check(qrels, run)

@@ -81,6 +81,7 @@ def test_the_geometric_mean_and_recall_levels_go_by_the_names_of_trec_eval() -> 
     assert str(parse("iprec_at_recall_0.10")) == "IPrec@0.1"
 
 
+@pytest.mark.sweep  # ranx loads most of scientific Python
 def test_names_of_ranx_give_its_numbers() -> None:
     ordered: Run = {
         q: {d: -float(place) for place, d in enumerate(ranking(scores))}

@@ -61,7 +61,7 @@ def table(drawn: Qrels, weights: dict[Pair, float] | None) -> np.ndarray:
     ).sum(axis=0)
 
 
-@pytest.mark.parametrize("queries", [None, 12])
+@pytest.mark.parametrize("queries", [None, pytest.param(12, marks=pytest.mark.sweep)])
 def test_weighted_figures_are_unbiased_over_many_draws(queries: int | None) -> None:
     whole, draws = table(PEOPLE, None), 150
     kappa = find_statistic("kappa", range(4)).compute
@@ -439,7 +439,7 @@ def other_judge(seed: int) -> Qrels:
     }
 
 
-@pytest.mark.parametrize("draws", [60, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("draws", [30, pytest.param(500, marks=pytest.mark.slow)])
 def test_alpha_ceiling_and_differences_of_a_sample_are_unbiased(draws: int) -> None:
     raters = {"anna": PEOPLE, "ben": other_judge(1), "llm": OTHER}
     second, grades = other_judge(2), (0, 1, 2, 3)
