@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
 from numbers import Real
 from pathlib import Path
 from typing import Any, TypeAlias, cast
@@ -153,8 +152,7 @@ def _with_those_of_folders(runs: Iterable[Any]) -> Iterator[Any]:
 def _is_run(runs: Mapping[Any, Any]) -> bool:
     """Whether a dict is a run, `{query: {document: score}}`, and not one of names to runs."""
     return all(
-        isinstance(scores, Mapping)
-        and not any(isinstance(score, Mapping) for score in islice(scores.values(), 1))
+        isinstance(scores, Mapping) and not isinstance(next(iter(scores.values()), 0), Mapping)
         for scores in runs.values()
     )
 
