@@ -30,6 +30,7 @@ from labeler.pools.expand import EXPANDING, ExpandedJudging, Expansion, aexpand_
 from labeler.pools.pool import PoolOptions, PoolResult, plan_pool, pool
 from labeler.runs.engines.answers import SYSTEM
 from labeler.runs.engines.http_search import HttpEngine
+from labeler.runs.engines.in_python import PythonEngine
 from labeler.runs.engines.program import ProgramEngine
 from labeler.runs.retrieve_run import (
     BuiltIn,
@@ -137,6 +138,7 @@ def retrieve(
     name: str = option(REQUIRED, "The run's name.", flags="--as", panel=OUTPUT),
     server: HttpEngine,
     program: ProgramEngine,
+    own: PythonEngine,
     options: RetrieveOptions,
     engine: str = option(
         "", "In place of a system of yours: bm25 or dense.", metavar="NAME", panel=SYSTEM
@@ -152,8 +154,8 @@ def retrieve(
     to = output.made_from(open_collection(folder).folder)
     options = replace(options, force=output.force)
     if engine:
-        if server.url_template or program.command:
-            problem = "two systems are described; leave this out, or --url-template, --command"
+        if server.url_template or program.command or own.python:
+            problem = "two systems are described; leave this out, or what describes yours"
             raise Misuse(problem, parameter="engine")
         built_in = BuiltIn(engine, encoding)
         if dry_run:
@@ -163,17 +165,22 @@ def retrieve(
     else:
         if dry_run:
             raise Misuse("only what a built-in engine would take can be told", parameter="dry_run")
-        result = retrieve_run(folder, _described(server, program), name, options, control_of())
+        system = _described(server, program, own)
+        result = retrieve_run(folder, system, name, options, control_of())
     show_outcome(result, lambda done: _show_retrieved(done, folder), to)
     if result.failures:
         raise Incomplete(_failed(result))
 
 
-def _described(server: HttpEngine, program: ProgramEngine) -> HttpEngine | ProgramEngine:
+def _described(
+    server: HttpEngine, program: ProgramEngine, own: PythonEngine
+) -> HttpEngine | ProgramEngine | PythonEngine:
     """The system that was described."""
-    if bool(server.url_template) == bool(program.command):
-        problem = "name one system: --url-template for an endpoint, or --command for a program"
-        raise Misuse(problem)
+    if sum(map(bool, (server.url_template, program.command, own.python))) != 1:
+        problem = "name one system: --url-template for an endpoint, --command for a program"
+        raise Misuse(f"{problem}, or --python for a function or a retriever")
+    if own.python:
+        return own
     return program if program.command else server
 
 

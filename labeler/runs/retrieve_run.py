@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -36,7 +36,8 @@ from labeler.runs.asking import (
     SearchEngine,
     ask_all,
 )
-from labeler.runs.engines.answers import ANSWER, Hit
+from labeler.runs.engines.answers import ANSWER, TEXT, Hit, text_key
+from labeler.runs.engines.in_python import PythonEngine
 from labeler.runs.retrieve import BUILT_IN, ENGINES, Engine, engines_with, tag_of
 from labeler.text.terms import DENSE_EXTRA, Encoder
 from labeler.trec.write import write_run
@@ -95,27 +96,28 @@ class RetrieveResult(Result):
 
 def retrieve_run(
     collection: AnyCollection,
-    engine: SearchEngine,
+    engine: SearchEngine | Any,
     name: str,
     options: RetrieveOptions | None = None,
     control: Control | None = None,
 ) -> RetrieveResult:
     """Ask a search system for every query of a collection, and write its run as `runs/NAME.trec`.
 
-    Queries that failed are counted and named, and the run lacks them. Raises `BadInput` where the
-    system returns a document that the corpus lacks, or finds nothing for any query.
+    The system may be a function of yours, or a retriever of LangChain, LlamaIndex or Haystack, as
+    `PythonEngine` takes it. Queries that failed are counted and named, and the run lacks them.
+    Raises `BadInput` where the system returns a document that the corpus lacks, or finds nothing
+    for any query.
 
-    >>> import json, shlex, sys
-    >>> from labeler.runs.engines.program import ProgramEngine
     >>> from labeler.testing import small_collection
-    >>> hits = json.dumps([{"id": "cats", "score": 2.5}])
-    >>> words = [sys.executable, "-c", f"print({hits!r})", "{query}"]
-    >>> engine = ProgramEngine(shlex.join(words))
-    >>> retrieve_run(small_collection(), engine, "mine").answered
+    >>> retrieve_run(small_collection(), lambda query: [("cats", 2.5)], "mine").answered
     2
     """
     opened, how, watch = open_collection(collection), options or RetrieveOptions(), control
     watch = watch or Control()
+    if not hasattr(engine, "open"):
+        engine = PythonEngine(retriever=engine)
+    if isinstance(engine, PythonEngine) and engine.id_from == TEXT:
+        how = replace(how, match_id=TEXT)
     check_run_name(name)
     engine.check()
     queries = read_queries(opened.queries)
@@ -337,6 +339,8 @@ class DocumentIds:
 def _field(document: Document, name: str) -> str | None:
     if name == OWN_ID:
         return document.id
+    if name == TEXT:
+        return text_key(document.text)
     bare = name.removeprefix("metadata.")
     value: Any = document.title if name == "title" else document.metadata.get(bare)
     is_id = isinstance(value, str | int) and not isinstance(value, bool) and value != ""

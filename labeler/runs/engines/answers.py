@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import re
@@ -22,6 +23,19 @@ HITS = Option(
 )
 HIT_ID = Option("Where a hit has its id.", metavar="PATH", panel=ANSWER, rare=True)
 HIT_SCORE = Option("Where a hit has its score.", metavar="PATH", panel=ANSWER, rare=True)
+
+TEXT = "text"
+"""By which a document is found that the system knows by another id, or by none."""
+
+_BEGIN = 60
+
+
+def text_key(text: str) -> str:
+    """What a text is found by, however its white space is: its begin and a hash of it."""
+    words = " ".join(text.split())
+    digest = hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{words[:_BEGIN]} #{digest[:16]}"
+
 
 LARGEST_OUTPUT = 32 * 1024 * 1024
 """Bytes of one query's answer; a thousand hits with their ids alone take some ten thousand."""
