@@ -29,6 +29,7 @@ from labeler.files.read import numbered_bytes
 from labeler.report.neutral import flat
 from labeler.report.result import Result
 from labeler.report.table import Column, Row, Table
+from labeler.trec.columns import Small
 from labeler.trec.pairs import NONE, Joined, PairColumns, joined_pairs, taken
 from labeler.trec.qrels import read_qrels
 
@@ -502,11 +503,11 @@ def _numbered_set(rows: Iterable[JudgementRow], more: Sequence[str]) -> tuple[Ju
     every = Pairs.of(pairs())
     row = _last_rows(every)
     edges = np.searchsorted(every.query[row], np.arange(len(every.queries) + 1))
-    code, document = np.array(codes, dtype=np.int32)[row], every.document[row]
+    code, document = np.asarray(codes, dtype=np.int32)[row], every.document[row]
     judged_set = JudgedSet(
         PairColumns(every.queries, edges, every.documents, document, code, tuple(states)),
-        _narrow(np.array(took, dtype=np.int64)).reshape(-1, 3)[row],
-        np.array(cost, dtype=np.float64)[row],
+        _narrow(np.asarray(took, dtype=np.int64)).reshape(-1, 3)[row],
+        np.asarray(cost, dtype=np.float64)[row],
         more={name: [column[at] for at in row.tolist()] for name, column in columns.items()},
         asked=frozenset(asked - {""}),
         served=frozenset(served - {""}),
@@ -521,13 +522,13 @@ def _narrow(values: Integers) -> Places:
     return values.astype(np.int32) if values.max(initial=0) < 2**31 else values
 
 
-def _last_rows(every: Pairs) -> Integers:
+def _last_rows(every: Pairs) -> Small:
     """The last row of each pair, by query, both in the order in which they first appear."""
     order = np.argsort(every.codes, kind="stable")
     codes = every.codes[order]
     is_last = np.append(codes[1:] != codes[:-1], True)[: len(codes)]
     first, last = order[np.roll(is_last, 1)], order[is_last]
-    return np.asarray(last[np.lexsort((first, every.query[first]))])
+    return np.asarray(last[np.lexsort((first, every.query[first]))], dtype=np.int32)
 
 
 def state_of(outcome: Outcome) -> State:

@@ -100,13 +100,10 @@ class Irregular(Exception):
     """A field that the fast path does not read; the slow reader knows what to say."""
 
 
-def fields(path: Path, names: str, size: int, copy: Path | None = None) -> Iterator[Fields]:
-    """The lines of a file as blocks of about `size` bytes; `rows` judges unusual ones.
-
-    `copy` holds the lines of `path`, where another file does.
-    """
+def fields(path: Path, names: str, size: int) -> Iterator[Fields]:
+    """The lines of a file as blocks of about `size` bytes; `rows` judges unusual ones."""
     number, count = 1, 0
-    for block in byte_blocks(copy or path, size):
+    for block in byte_blocks(path, size):
         plain = split(block.replace(b"\r\n", b"\n") if b"\r" in block else block, names, number)
         part = plain if plain is not None else slowly(path, block, names, number)
         number += block.count(b"\n") if plain is None else len(plain.starts)

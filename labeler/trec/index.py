@@ -21,7 +21,7 @@ import numpy as np
 from labeler.arrays import Floats, Integers
 from labeler.errors import BadInput
 from labeler.files.boundary import reading
-from labeler.files.read import file_of, file_problems, numbered_bytes, rereadable
+from labeler.files.read import file_problems, rereadable
 from labeler.messages import no_query_in_common
 from labeler.trec.columns import (
     Fields,
@@ -81,11 +81,10 @@ class Index:
     """Where the lines of each query stand: stretches of them, those of one query in a row.
 
     `query` numbers the queries in the order of their first lines, `ids` are theirs. `source` holds
-    the lines with single white space between the columns; `copy` is a readable twin of `path`.
+    the lines with single white space between the columns.
     """
 
     path: Path
-    copy: Path
     kind: Kind
     source: IO[bytes]
     start: Integers
@@ -96,7 +95,7 @@ class Index:
 
     def numbered(self) -> Iterator[tuple[int, list[bytes]]]:
         """All lines, with the numbers that they have in the file."""
-        return rows(self.path, self.kind.columns, numbered_bytes(self.copy))
+        return rows(self.path, self.kind.columns)
 
     def names(self) -> list[bytes]:
         """The queries' ids, in the order of their first lines."""
@@ -117,34 +116,28 @@ class Index:
 
 
 @contextmanager
-def indexed(
-    path: Path, kind: Kind, block: int = BLOCK, copy: Path | None = None
-) -> Iterator[Index]:
+def indexed(path: Path, kind: Kind, block: int = BLOCK) -> Iterator[Index]:
     """The index of a file, plain or gzip, or of standard input for `-`.
 
-    `copy` holds its lines, where it holds them another way. Raises `BadInput` at the first line
-    that is not what the format says.
+    Raises `BadInput` at the first line that is not what the format says.
     """
     with rereadable(), tempfile.TemporaryFile(prefix="labeler-") as spool:
         with file_problems(path), reading(path):
-            bytes_of = copy or file_of(path)
-            plain = _spooled(path, bytes_of, kind, block, spool)
-            stretches = _together(list(_stretches(path, bytes_of, plain, kind)))
+            plain = _spooled(path, kind, block, spool)
+            stretches = _together(list(_stretches(path, plain, kind)))
             spool.flush()
-        yield Index(path, bytes_of, kind, spool, *stretches)
+        yield Index(path, kind, spool, *stretches)
 
 
-def _spooled(
-    path: Path, copy: Path, kind: Kind, block: int, spool: IO[bytes]
-) -> Iterator[tuple[Fields, int]]:
+def _spooled(path: Path, kind: Kind, block: int, spool: IO[bytes]) -> Iterator[tuple[Fields, int]]:
     """A file's lines, which go to the spool as plain ones, and where each block starts there."""
     try:
-        for part in fields(path, kind.columns, block, copy):
+        for part in fields(path, kind.columns, block):
             offset = spool.tell()
             spool.write(part.text[: int(part.ends[-1, -1]) + 1].tobytes())
             yield part, offset
     except BadInput:  # where a gzip file breaks off, the slow reader knows the line
-        _refuse_first_wrong(path, copy, kind)
+        _refuse_first_wrong(path, kind)
         raise
 
 
@@ -158,11 +151,9 @@ class _Located(NamedTuple):
     ids: Words
 
 
-def _stretches(
-    path: Path, copy: Path, parts: Iterator[tuple[Fields, int]], kind: Kind
-) -> Iterator[_Located]:
+def _stretches(path: Path, parts: Iterator[tuple[Fields, int]], kind: Kind) -> Iterator[_Located]:
     for part, offset in parts:
-        _check(path, copy, part, kind)
+        _check(path, part, kind)
         words = words_of(part, 0)
         new = np.append(True, (words[1:] != words[:-1]).any(axis=1))
         first = np.flatnonzero(new)
@@ -174,7 +165,7 @@ def _stretches(
         yield _Located(start + offset, size, lines, query.astype(np.int32), ids)
 
 
-def _check(path: Path, copy: Path, part: Fields, kind: Kind) -> None:
+def _check(path: Path, part: Fields, kind: Kind) -> None:
     """`BadInput` at the file's first line that is wrong, where this part has a wrong one."""
     try:
         kind.values(part)
@@ -182,12 +173,12 @@ def _check(path: Path, copy: Path, part: Fields, kind: Kind) -> None:
     except BadInput:
         is_wrong = True
     if is_wrong:
-        _refuse_first_wrong(path, copy, kind)
+        _refuse_first_wrong(path, kind)
 
 
-def _refuse_first_wrong(path: Path, copy: Path, kind: Kind) -> None:
+def _refuse_first_wrong(path: Path, kind: Kind) -> None:
     """Read by line, which raises what is wrong with the first line that is."""
-    for number, columns in rows(path, kind.columns, numbered_bytes(copy)):
+    for number, columns in rows(path, kind.columns):
         texts(path, number, columns[0], columns[2])
         kind.parse(path, number, columns[kind.number])
 
