@@ -6,7 +6,7 @@ import os
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -34,10 +34,6 @@ from labeler.options import COUNT, REQUIRED, option
 from labeler.pipeline.build import Build, BuildOptions, BuildPlan, BuildResult, plan_build, taken
 from labeler.pools.pool import PoolResult
 from labeler.queries.generate import GenerateResult
-
-if TYPE_CHECKING:
-    from labeler.collection.layout import Collection
-    from labeler.pipeline.build import Build
 
 
 def command(
@@ -172,11 +168,9 @@ def demo(
 
     Its documents are Python's own documentation.
     """
-    from labeler.collection.layout import Collection
     from labeler.corpus.ingest import IngestOptions
     from labeler.corpus.python_docs import write_python_documents
     from labeler.judging.judge import JudgeOptions
-    from labeler.pipeline.build import Build, BuildOptions
     from labeler.text.terms import DENSE_EXTRA, can_encode
 
     if model not in {None, "local"}:

@@ -14,6 +14,7 @@ from labeler.cli.output import said_to, show, show_json, show_records
 from labeler.cli.reporting import show_failures, suspicious_pairs
 from labeler.cli.screen import how_long, note, progress, say
 from labeler.cli.settings import project_path
+from labeler.collection.layout import Collection, open_collection
 from labeler.data import Failure, Judgement, Pair
 from labeler.errors import BadInput, Misuse
 from labeler.messages import count_of, dollars, moment
@@ -22,7 +23,6 @@ from labeler.options import COUNT, option
 from labeler.report.neutral import flat, one_line
 
 if TYPE_CHECKING:
-    from labeler.collection.layout import Collection
     from labeler.judging.explain import AttemptHistory, Explanation
     from labeler.judging.status import SetStatus
     from labeler.judging.validate import Validation
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 def status(folder: Folder, *, output: OutputFlags) -> None:
     """Show what is judged, what failed, what it cost, how to go on."""
-    from labeler.collection.layout import open_collection
     from labeler.judging.status import pool_size, status, status_table, store_status
 
     to = output.made_from(open_collection(folder).folder)
@@ -125,7 +124,6 @@ def explain(
     """Show how a pair came by its grade: prompt, reply, attempts, cost."""
     import asyncio
 
-    from labeler.collection.layout import open_collection
     from labeler.judging.explain import is_judged
     from labeler.models.choose import find_assessor, project_file
 

@@ -22,6 +22,8 @@ from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import caution, note, progress, say
 from labeler.cli.settings import template
 from labeler.collection.export import Exported, ExportOptions, export
+from labeler.collection.layout import Collection, open_collection
+from labeler.collection.user_files import Output
 from labeler.errors import Misuse
 from labeler.exchange.export.content import FormatName
 from labeler.files.settings import NAME
@@ -30,7 +32,6 @@ from labeler.options import OUTPUT, REQUIRED, option
 from labeler.report.table import FormName
 
 if TYPE_CHECKING:
-    from labeler.collection.layout import Collection
     from labeler.pools.import_qrels import ImportedQrels
 
 
@@ -40,7 +41,6 @@ def init(force: bool = option(False, FORCE)) -> None:
     An option beats the environment, and the environment beats the file. Every init that uses a
     setting says so. LABELER_CONFIG names another file; set to nothing, no file is read.
     """
-    from labeler.collection.user_files import Output
     from labeler.files.atomic import replacing
 
     path = Path(NAME)
@@ -62,7 +62,6 @@ def take_qrels(
     output: OutputFlags,
 ) -> None:
     """Keep people's judgements as qrels of a collection, and pool their pairs."""
-    from labeler.collection.layout import open_collection
     from labeler.pools.import_qrels import import_qrels
 
     to = output.made_from(qrels, open_collection(folder).folder)
@@ -94,7 +93,6 @@ def write_export(
     force: bool = option(False, FORCE),
 ) -> None:
     """Write a collection as files that another tool reads."""
-    from labeler.collection.user_files import Output
 
     exported = export(folder, Output(output, force), to, options, caution)
     show_outcome(exported, _show_write_export, shown.on_screen)
@@ -218,7 +216,6 @@ def _fetch_dataset(name: str, out: Path | None, force: bool) -> None:
 
 def _fetched_into(out: Path | None, name: str, folder: str) -> Collection:
     """The collection to write; `Misuse` where nobody said where."""
-    from labeler.collection.layout import Collection
 
     if out is None:
         raise Misuse(f"-o says where to: labeler fetch {name} -o {folder}/")

@@ -11,6 +11,7 @@ import typer
 from labeler.cli.options import FORCE, Folder, OutputFlags
 from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import caution, note, say
+from labeler.errors import Misuse
 from labeler.messages import count_of
 from labeler.options import COUNT, OUTPUT, REQUIRED, SEED, option
 
@@ -52,7 +53,6 @@ def sample(
     from labeler.agreement.align import parse_scale, parse_share
     from labeler.collection.layout import open_collection
     from labeler.collection.user_files import Output
-    from labeler.errors import Misuse
     from labeler.people.sample import SampleDesign, draw_sheets, free_names
 
     if all_pairs and pairs is not None:
@@ -85,7 +85,6 @@ def take_in(
 ) -> None:
     """Check a graded sheet, and keep its grades as qrels of the collection."""
     from labeler.collection.layout import open_collection
-    from labeler.errors import Misuse
     from labeler.people.import_labels import ImportOptions, import_sheet
 
     if sheet.is_dir():

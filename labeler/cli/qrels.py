@@ -9,8 +9,11 @@ from typing import Annotated, Any, Literal
 import typer
 
 from labeler.cli.options import FORCE, GRADE_MAP, SCALE, OutputFlags
+from labeler.cli.output import lines_to, show, show_counts, show_json
 from labeler.cli.screen import caution, note
 from labeler.collection.user_files import Output
+from labeler.errors import Misuse
+from labeler.messages import count_of
 from labeler.options import OUTPUT, REQUIRED, Option, option
 
 QrelsFormat = Literal["trec", "beir", "json", "csv", "parquet"]
@@ -29,14 +32,12 @@ QUERIES_OF_TEXTS = Option("A collection or file of queries: whose ids stand for 
 
 
 def _wrote(output: Path, lines: int) -> None:
-    from labeler.messages import count_of
 
     note(f"wrote {output}: {count_of(lines, 'pair')}")
 
 
 def stats(paths: Files, *, output: OutputFlags) -> None:
     """Count queries, pairs and grades."""
-    from labeler.cli.output import show_counts
     from labeler.qrels.stats import qrels_stats, stats_table
 
     to = output.made_from(*paths)
@@ -51,8 +52,6 @@ def validate(
     output: OutputFlags,
 ) -> None:
     """Read files strictly, and check their grades."""
-    from labeler.cli.output import show_counts
-    from labeler.errors import Misuse
     from labeler.qrels.stats import stats_table, validate_qrels
 
     try:
@@ -66,7 +65,6 @@ def validate(
 
 
 def _sound(counts: Mapping[str, Any]) -> str:
-    from labeler.messages import count_of
 
     pairs = count_of(counts["pairs"], "pair")
     queries = count_of(counts["queries"], "query", "queries")
@@ -99,10 +97,7 @@ def merge(
 
     People's grades and a model's are put together with --prefer alone.
     """
-    from labeler.cli.output import lines_to
-    from labeler.errors import Misuse
     from labeler.files.paths import true_path
-    from labeler.messages import count_of
     from labeler.qrels.edit import LISTED, MergeRules, merge_qrels
 
     listed = Output(conflicts, force, (*paths, output)) if conflicts else None
@@ -134,7 +129,6 @@ def map_grades(
     force: bool = option(False, FORCE),
 ) -> None:
     """Turn ratings of any kind into grades, and queries' texts into ids."""
-    from labeler.errors import Misuse
     from labeler.exchange.qrels import Meaning
     from labeler.qrels.edit import convert_qrels
 
@@ -188,7 +182,6 @@ def subset(
 
 def compare(first: File, second: File, *, output: OutputFlags) -> None:
     """Count the pairs of two qrels, and cross-tabulate the grades of common ones."""
-    from labeler.cli.output import show, show_json
     from labeler.qrels.stats import compare_qrels, comparison_table
     from labeler.report.render import FORMS
 

@@ -11,9 +11,11 @@ import typer
 
 from labeler.cli.model_options import ModelFlags, ShownFlags
 from labeler.cli.options import FORCE, Folder, OutputFlags
+from labeler.cli.output import show_counts
 from labeler.cli.reporting import asked, show_calls, show_outcome
 from labeler.cli.screen import caution, note, say
-from labeler.collection.layout import open_collection
+from labeler.collection.layout import open_collection, safe_name
+from labeler.collection.user_files import Output, run_name, run_paths
 from labeler.messages import cost_of, count_of
 from labeler.options import COUNT, OUTPUT, REQUIRED, SIZE, Option, option
 from labeler.runs.rerank import RerankOptions, RerankResult, arerank
@@ -39,8 +41,6 @@ TAG = Option("The run's last column; its name where not given.", panel=OUTPUT)
 
 def stats(paths: Files, *, output: OutputFlags) -> None:
     """Count queries, documents, ties, and ranks that contradict their scores."""
-    from labeler.cli.output import show_counts
-    from labeler.collection.user_files import run_paths
     from labeler.runs.stats import run_stats, stats_table
 
     to = output.made_from(*paths)
@@ -53,8 +53,6 @@ def validate(
     output: OutputFlags,
 ) -> None:
     """Read runs strictly; warn of ties and ranks that contradict scores."""
-    from labeler.cli.output import show_counts
-    from labeler.collection.user_files import run_paths
     from labeler.runs.stats import run_stats, stats_table
 
     to = output.made_from(*paths)
@@ -126,15 +124,12 @@ def convert(
 
 
 def _tag(path: Path, tag: str) -> str:
-    from labeler.collection.layout import safe_name
-    from labeler.collection.user_files import run_name
 
     name = run_name(path).removesuffix(".json").removesuffix(".parquet")
     return tag or (safe_name(name) if path.is_file() else "run")
 
 
 def _rewrite(path: Path, output: Path, force: bool, change: Change) -> None:
-    from labeler.collection.user_files import Output
     from labeler.runs.rewrite import rewrite_run
 
     lines = rewrite_run(path, Output(output, force), change)
@@ -212,7 +207,6 @@ def fuse(
     force: bool = option(False, FORCE),
 ) -> None:
     """Fuse runs, by rank (RRF) or by score."""
-    from labeler.collection.user_files import Output, run_paths
     from labeler.runs.fuse import Fusion, fuse_files, weights_of
 
     runs = run_paths(runs)

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labeler.cli.options import Folder, OutputFlags
+from labeler.cli.output import show
 from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import say
+from labeler.collection.layout import open_collection
 from labeler.errors import BadInput, FileProblem, Misuse
 from labeler.options import REQUIRED, option
 
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
 @contextmanager
 def _store_of(folder: Folder, *, reading: bool = False) -> Iterator[ReplyStore]:
     """The store that the collection's replies are in: a file, or the database of LABELER_STORE."""
-    from labeler.collection.layout import open_collection
     from labeler.store import open_store
 
     where = open_collection(folder).store
@@ -40,7 +41,6 @@ def verify(folder: Folder, *, output: OutputFlags) -> None:
 
     Where all are sound, the grades of the collection are held against them, too.
     """
-    from labeler.collection.layout import open_collection
     from labeler.collection.stale import stale_pairs
     from labeler.judging.relabel import unproven
     from labeler.store import maintain
@@ -67,7 +67,6 @@ def _show_checked(result: Verified) -> None:
 
 def stats(folder: Folder, *, output: OutputFlags) -> None:
     """Count replies, tokens and cost by model."""
-    from labeler.cli.output import show
     from labeler.store import maintain
 
     to = output.made_from(folder)
@@ -112,7 +111,6 @@ def copy(
     to: str = option(REQUIRED, "A database, as postgresql://user@host/database.", metavar="URL"),
 ) -> None:
     """Send a collection's replies into a database that machines share."""
-    from labeler.collection.layout import open_collection
     from labeler.store import open_store
     from labeler.store.address import DatabaseAddress
 
