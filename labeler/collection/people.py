@@ -92,16 +92,8 @@ def write_people(path: Path, rows: Iterable[HumanAnswer]) -> None:
     """Write people's answers; they read back as the same."""
     check_locked(path.parent.parent)
     written = (
-        {
-            **r.pair._asdict(),
-            "grade": r.grade,
-            "assessor": r.assessor,
-            "time": r.time,
-            "comment": r.comment,
-            "probability": r.probability,
-            "sample": r.sample,
-        }
-        for r in rows
+        {**row.pair._asdict(), **{name: v for name, v in vars(row).items() if name != "pair"}}
+        for row in rows
     )
     write_rows(path, written, check=read_people)
 
