@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 LOADED = (
-    *("aiohttp", "bm25s", "httpx2", "mdit_py_plugins", "openai", "safetensors", "Stemmer"),
+    *("aiohttp", "mdit_py_plugins", "safetensors", "Stemmer"),
     *("tokenizers", "labeler.catalog.fetch", "labeler.corpus.ingest", "labeler.judging.judge"),
     *("labeler.corpus.readers.markdown", "labeler.judging.relabel", "labeler.models.choose"),
     *("labeler.people.import_labels", "labeler.people.sample", "labeler.pools.import_qrels"),
