@@ -26,7 +26,7 @@ from labeler.options import DRAWS, SEED, option
 from labeler.report.finding import Finding
 from labeler.report.table import Interval
 from labeler.stats.intervals import (
-    Ends,
+    Compute,
     Replicates,
     Sample,
     between,
@@ -71,23 +71,24 @@ class StatisticOptions:
 UNDEFINED = Interval(None, None, None)
 
 
-def estimate(statistic: Statistic, sample: Sample, grades: Floats) -> Interval:
+def estimate(statistic: Statistic, sample: Sample) -> Interval:
     """One statistic's value and interval; nothing but `None` where it is undefined."""
-    value = value_of(statistic, sample.total, grades)
+    value = defined(statistic(sample.total))
     if value is None:
         return UNDEFINED
-
-    def compute(tables: Floats) -> Floats:
-        return statistic.compute(tables, grades)
-
-    of = Replicates(sample, compute, statistic.bounded)
+    of = Replicates(sample, statistic, statistic.bounded)
     ends = of_tables(of) if sample.queries > 1 else None
-    return Interval(value, *_within(ends or (None, None), _limits(statistic, grades)))
+    if ends is None:
+        return Interval(value, None, None)
+    return Interval(value, *np.clip(ends, *_limits(statistic)).tolist())
 
 
-def value_of(statistic: Statistic, table: Floats, grades: Floats) -> float | None:
-    """The statistic of a table, `None` where it is undefined."""
-    return defined(statistic.compute(table, grades))
+def interval_of(sample: Sample, compute: Compute, *, bounded: bool = False) -> Interval:
+    """A function of sums over queries with its interval; `None` alone where it is undefined."""
+    value = defined(compute(sample.total))
+    if value is None:
+        return UNDEFINED
+    return Interval(value, *between(sample, compute, bounded=bounded))
 
 
 def defined(value: float | Floats) -> float | None:
@@ -96,20 +97,13 @@ def defined(value: float | Floats) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _limits(statistic: Statistic, grades: Floats) -> Ends:
-    """Between what the statistic's values lie, on this scale."""
-    if statistic.name not in IN_GRADES:
-        return statistic.low, statistic.high
-    width = float(grades[-1] - grades[0])
-    return -width if statistic.low is None else statistic.low, width
-
-
-def _within(ends: Ends, limits: Ends) -> Ends:
-    low, high = ends
-    if low is None or high is None:
-        return None, None
-    low = low if limits[0] is None else max(low, limits[0])
-    return low, high if limits[1] is None else min(high, limits[1])
+def _limits(statistic: Statistic) -> tuple[float, float]:
+    """Between what the statistic's values lie, on its scale."""
+    most = math.inf
+    if statistic.name in IN_GRADES:
+        most = float(statistic.grades[-1] - statistic.grades[0])
+    low, high = statistic.low, statistic.high
+    return -most if low is None else low, most if high is None else high
 
 
 # What to say beside statistics: too few queries, undefined values, intervals that are not there.
@@ -271,21 +265,21 @@ def agreement_of(
     both = align(human, assessor, rules, weights)
     paired, left_out = both.pairs, both.left_out
     scale, pairs = paired.grades, len(paired)
-    grades = np.array(scale, dtype=np.float64)
     sample = Sample(query_tables(paired), options.draws, options.seed)
     statistics = selected_statistics(options, scale)
-    headline = [find_statistic(name, scale) for name in HEADLINE]
-    estimates = {s.name: estimate(s, sample, grades) for s in statistics}
-    also = {s.name: estimate(s, sample, grades) for s in headline}
+    estimates = {s.name: estimate(s, sample) for s in statistics}
+    also = {name: estimate(find_statistic(name, scale), sample) for name in HEADLINE}
     against = _reversed_correlation(also["spearman"], pairs)
     unused = unused_cuts(statistics, sample.total, scale)
-    warnings = [
-        *_of_sample(sample.total, pairs, assessor.human, is_weighted=weights is not None),
-        *_mismatch(human, assessor, is_met=both.columns.meets),
-        *suspicions(both.columns, assessor.human, rules, scale, against),
-        *map(Finding, cautions(statistics, sample, unused, estimates)),
-    ]
-    missing = left_out.missing
+    people, warnings = assessor.human, list[Finding]()
+    if weights is not None:
+        whole = f"weighted to stand for about {sample.total.sum():,.0f}"
+        warnings.append(Finding(f"{people} graded a sample: {pairs:,} pairs, {whole}"))
+    if not both.columns.meets:
+        apart = no_pair_in_common(people, human, assessor.name, assessor.labels)
+        warnings.append(Finding(apart))
+    warnings += suspicions(both.columns, people, rules, scale, against)
+    warnings += map(Finding, cautions(statistics, sample, unused, estimates))
     return Agreement(
         pairs,
         paired.queries,
@@ -295,17 +289,10 @@ def agreement_of(
         left_out,
         estimates,
         also,
-        {s.name: _scenario(s, sample.total, missing, grades) for s in statistics},
+        _scenarios(statistics, sample.total, left_out.missing, scale),
         tuple(warnings),
         frozenset(unused),
     )
-
-
-def _mismatch(human: Qrels, assessor: AssessorLabels, *, is_met: bool) -> list[Finding]:
-    """A finding that no pair has both a human grade and a label."""
-    if is_met:
-        return []
-    return [Finding(no_pair_in_common(assessor.human, human, assessor.name, assessor.labels))]
 
 
 def selected_statistics(options: StatisticOptions, grades: tuple[int, ...]) -> list[Statistic]:
@@ -320,18 +307,17 @@ def selected_statistics(options: StatisticOptions, grades: tuple[int, ...]) -> l
 def estimated(statistic: Statistic, agreement: Agreement) -> Interval:
     """The estimate of a statistic that the agreement need not hold yet."""
     held = agreement.statistics.get(statistic.name)
-    grades = np.array(agreement.scale, dtype=np.float64)
-    return held or estimate(statistic, agreement.sample, grades)
+    return held or estimate(statistic, agreement.sample)
 
 
-def _scenario(statistic: Statistic, table: Floats, missing: Floats, grades: Floats) -> Scenario:
-    """The statistic with the missing pairs filled in: none differ, or each as far as it can."""
-    agree, differ = table.copy(), table.copy()
-    for index, count in enumerate(missing):
-        farthest = int(np.argmax(np.abs(grades - grades[index])))
-        agree[index, index] += count
-        differ[index, farthest] += count
-    return Scenario(value_of(statistic, agree, grades), value_of(statistic, differ, grades))
+def _scenarios(
+    statistics: Sequence[Statistic], table: Floats, missing: Floats, scale: tuple[int, ...]
+) -> dict[str, Scenario]:
+    """The statistics with the missing pairs filled in: none differ, or each as far as it can."""
+    agree, differ = table + np.diag(missing), table.copy()
+    farthest = np.abs(np.subtract.outer(scale, scale)).argmax(axis=1)
+    differ[np.arange(len(scale)), farthest] += missing
+    return {s.name: Scenario(defined(s(agree)), defined(s(differ))) for s in statistics}
 
 
 def _reversed_correlation(e: Interval, pairs: int) -> float | None:
@@ -340,13 +326,6 @@ def _reversed_correlation(e: Interval, pairs: int) -> float | None:
         return None
     far = e.value <= FAR_BELOW and e.value * math.sqrt(pairs) < -2
     return e.value if far or (e.high is not None and e.high < 0) else None
-
-
-def _of_sample(table: Floats, pairs: int, human: str, *, is_weighted: bool) -> Iterator[Finding]:
-    """A finding that the pairs are a sample, where they are one."""
-    if is_weighted:
-        whole = f"weighted to stand for about {table.sum():,.0f}"
-        yield Finding(f"{human} graded a sample: {pairs:,} pairs, {whole}")
 
 
 # A share of pairs, as a ratio of sums over queries, with its interval of 95 % over these.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from labeler.agreement.statistics import GradedPairs, Statistic, query_tables, r
 from labeler.arrays import Floats
 from labeler.report.result import Hidden
 from labeler.report.table import Interval, shown
-from labeler.stats.intervals import Compute, Replicates, Sample, cluster_bootstrap, degrees
+from labeler.stats.intervals import Replicates, Sample, cluster_bootstrap, degrees
 from labeler.stats.student import LEVEL, NORMAL_QUANTILE, t_quantile
 
 
@@ -52,10 +53,10 @@ class Difference:
             return "cannot tell apart"
         if not self.statistic.better:
             return "first is higher" if self.low > 0 else "second is higher"
-        return "first is closer" if (self.low > 0) == (self.statistic.better > 0) else _SECOND
+        is_first = (self.low > 0) == (self.statistic.better > 0)
+        return "first is closer" if is_first else "second is closer"
 
 
-_SECOND = "second is closer"
 TINY = 1e-12
 
 
@@ -78,40 +79,32 @@ def differences(
     sides = [query_tables(restricted(pairs, common)) for pairs in (first, second)]
     # (queries, 2, k, k), so that the same draws serve both
     sample = Sample(np.stack(sides, axis=1), options.draws, options.seed)
-    grades = np.array(first.grades, dtype=np.float64)
-    of = [Replicates(sample, _less(statistic, grades)) for statistic in statistics]
-    values = [statistic.compute(sample.total, grades) for statistic in statistics]
+    of = [Replicates(sample, partial(_less, statistic)) for statistic in statistics]
     rows = [
-        _difference(statistic, both, replicates, len(common))
-        for statistic, both, replicates in zip(statistics, values, of, strict=True)
+        _difference(statistic, replicates, len(common))
+        for statistic, replicates in zip(statistics, of, strict=True)
     ]
     wider = _wider(rows, of, others)
     return [replace(row, told_apart=_told_apart(row, wider)) for row in rows]
 
 
-def _less(statistic: Statistic, grades: Floats) -> Compute:
-    def compute(tables: Floats) -> Floats:
-        both = statistic.compute(tables, grades)
-        return both[..., 0] - both[..., 1]
-
-    return compute
+def _less(statistic: Statistic, tables: Floats) -> Floats:
+    """The first's value less the second's, of `(..., 2, k, k)` tables."""
+    both = statistic(tables)
+    return np.asarray(both[..., 0] - both[..., 1], dtype=np.float64)
 
 
-def _difference(statistic: Statistic, values: Floats, of: Replicates, pairs: int) -> Difference:
-    first, second = map(defined, values)
-    value = None if first is None or second is None else first - second
-    has_interval = value is not None and of.sample.queries > 1
-    ends = cluster_bootstrap(of) if has_interval else None
-    low, high = _within(statistic, ends) if ends else (None, None)
-    return Difference(statistic, pairs, first, second, value, low, high)
-
-
-def _within(statistic: Statistic, ends: tuple[float, float]) -> tuple[float, float]:
-    """The ends no farther apart from 0 than two values of the statistic can be."""
-    if statistic.low is None or statistic.high is None:
-        return ends
-    most = statistic.high - statistic.low
-    return max(ends[0], -most), min(ends[1], most)
+def _difference(statistic: Statistic, of: Replicates, pairs: int) -> Difference:
+    first, second = map(defined, statistic(of.sample.total))
+    if first is None or second is None:
+        return Difference(statistic, pairs, first, second, None, None, None)
+    ends = cluster_bootstrap(of) if of.sample.queries > 1 else None
+    low, high = ends or (None, None)
+    if ends and statistic.low is not None and statistic.high is not None:
+        # no farther from 0 than two values of the statistic can be
+        most = statistic.high - statistic.low
+        low, high = max(ends[0], -most), min(ends[1], most)
+    return Difference(statistic, pairs, first, second, first - second, low, high)
 
 
 def _told_apart(row: Difference, wider: float) -> bool:

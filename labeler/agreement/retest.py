@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from labeler.agreement.compare import UNDEFINED, StatisticOptions, share_of
+from labeler.agreement.compare import UNDEFINED, StatisticOptions, interval_of, share_of
 from labeler.agreement.statistics import find_statistic, tables_of
 from labeler.arrays import Floats, Integers
 from labeler.collection.judgements import repeats_of
@@ -20,7 +20,7 @@ from labeler.judging.changes import judged_in, read_set
 from labeler.messages import count_of
 from labeler.report.result import Hidden, Result
 from labeler.report.table import Interval, Table, figure_table, interval_text
-from labeler.stats.intervals import Sample, between
+from labeler.stats.intervals import Sample
 from labeler.trec.pairs import NONE, PairColumns, joined_pairs, taken
 
 
@@ -145,15 +145,11 @@ def retest(
 
 def kappa_of(tables: Floats, scale: tuple[int, ...], options: StatisticOptions) -> Interval:
     """Cohen's kappa of `(queries, k, k)` tables, with its interval over queries."""
-    kappa, grades = find_statistic("kappa", scale), np.array(scale, dtype=np.float64)
     sample = Sample(tables, options.draws, options.seed)
-    value = float(kappa.compute(sample.total, grades))
-    if not np.isfinite(value):
-        return UNDEFINED
-    low, high = between(sample, lambda t: kappa.compute(t, grades), bounded=True)
-    if low is None or high is None:
-        return Interval(value, None, None)
-    return Interval(value, max(low, -1.0), min(high, 1.0))
+    of = interval_of(sample, find_statistic("kappa", scale), bounded=True)
+    if of.low is None or of.high is None:
+        return of
+    return Interval(of.value, max(of.low, -1.0), min(of.high, 1.0))
 
 
 def scale_of(grades: Iterable[int]) -> tuple[int, ...]:

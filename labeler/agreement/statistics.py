@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -184,7 +185,8 @@ class Statistic:
 
     `low` and `high` bound its values (`None`: nothing simple does), so that no interval leaves
     them. `better` is 1 where more means closer to people, -1 where less does, 0 where neither.
-    `cut` is the grade at which the scale is cut first.
+    `cut` is the grade at which the scale is cut first; `grades` are those of the scale for which
+    `find_statistic` gave it.
     """
 
     name: str
@@ -195,6 +197,12 @@ class Statistic:
     high: float | None = 1.0
     better: int = 1
     cut: int | None = None
+    grades: tuple[int, ...] = ()
+
+    def __call__(self, tables: Floats) -> Floats:
+        """The values of `(..., k, k)` tables of its grades, `nan` where undefined."""
+        grades = np.array(self.grades, dtype=np.float64)
+        return np.asarray(self.compute(tables, grades), dtype=np.float64)
 
     @property
     def bounded(self) -> bool:
@@ -232,13 +240,22 @@ def statistic(
 def find_statistic(name: str, grades: Sequence[int]) -> Statistic:
     """The statistic called `name`; `kappa>=2` is kappa after cutting the scale at grade 2."""
     inner, grade = parse_name(name)
+    whole = replace(STATISTICS[inner], grades=tuple(grades))
     if grade is None:
-        return STATISTICS[inner]
+        return whole
     name = f"{inner.removesuffix('-nominal')}>={grade}"
     if grade not in grades[1:]:
         cuts = ", ".join(map(str, grades[1:])) or "none"
         raise Misuse(f"cannot cut at {grade} in {name!r}; this scale's cuts: {cuts}")
-    return _cut_statistic(name, STATISTICS[inner], grade)
+
+    def compute(tables: Floats, grades: Floats) -> Floats:
+        position = int(grades.tolist().index(grade))
+        return whole.compute(cut(tables, position), np.array([0.0, 1.0]))
+
+    about = f"{whole.about}, after cutting the scale at {grade}"
+    undefined = f"{whole.undefined} (cut at {grade})"
+    described = replace(whole, about=about, undefined=undefined)
+    return replace(described, name=name, compute=compute, cut=grade)
 
 
 def parse_name(name: str) -> tuple[str, int | None]:
@@ -267,19 +284,6 @@ def _registered(name: str) -> str:
     plain = re.sub(r"[\s_-]+", "-", name.strip().lower())
     plain = plain.removesuffix("-score")
     return ALIASES.get(_POSSESSIVE.sub("", plain), plain)
-
-
-def _cut_statistic(name: str, inner: Statistic, grade: int) -> Statistic:
-    def compute(tables: Floats, grades: Floats) -> Floats:
-        position = int(grades.tolist().index(grade))
-        import numpy as np
-
-        return inner.compute(cut(tables, position), np.array([0.0, 1.0]))
-
-    about = f"{inner.about}, after cutting the scale at {grade}"
-    undefined = f"{inner.undefined} (cut at {grade})"
-    described = replace(inner, about=about, undefined=undefined)
-    return replace(described, name=name, compute=compute, cut=grade)
 
 
 def all_names() -> list[str]:
@@ -373,26 +377,18 @@ def both_ways(tables: Floats) -> Floats:
     return tables + np.swapaxes(tables, -1, -2)
 
 
-@statistic(
-    "alpha-nominal", "Krippendorff's alpha, every disagreement alike", SINGLE_GRADE, (None, 1.0)
-)
-def alpha_nominal(tables: Floats, grades: Floats) -> Floats:
-    """Krippendorff's alpha of two assessors, nominal."""
-    return nominal_alpha(both_ways(tables), grades)
+def _of_two(alpha: Compute, tables: Floats, grades: Floats) -> Floats:
+    """An alpha of any number of assessors, of the tables of two."""
+    return alpha(both_ways(tables), grades)
 
 
-@statistic("alpha-ordinal", "Krippendorff's alpha by ranks", SINGLE_GRADE, (None, 1.0))
-def alpha_ordinal(tables: Floats, grades: Floats) -> Floats:
-    """Krippendorff's alpha of two assessors, ordinal."""
-    return ordinal_alpha(both_ways(tables), grades)
-
-
-@statistic(
-    "alpha-interval", "Krippendorff's alpha by squared differences", SINGLE_GRADE, (None, 1.0)
-)
-def alpha_interval(tables: Floats, grades: Floats) -> Floats:
-    """Krippendorff's alpha of two assessors, interval."""
-    return interval_alpha(both_ways(tables), grades)
+for _name, _alpha, _how in (
+    ("alpha-nominal", nominal_alpha, ", every disagreement alike"),
+    ("alpha-ordinal", ordinal_alpha, " by ranks"),
+    ("alpha-interval", interval_alpha, " by squared differences"),
+):
+    _about = f"Krippendorff's alpha{_how}"
+    statistic(_name, _about, SINGLE_GRADE, (None, 1.0))(partial(_of_two, _alpha))
 
 
 # Agreement corrected for chance, as two assessors' own habits make it: kappa, pi, AC1, AC2.
@@ -407,12 +403,13 @@ def _expected(rows: Floats, apart: Floats, columns: Floats) -> Floats:
     return np.asarray(np.einsum("...j,...j->...", rows @ apart, columns), dtype=np.float64)
 
 
-def cohen(tables: Floats, apart: Floats) -> Floats:
-    """Cohen's kappa with disagreements counted as `apart` says.
+def cohen(exponent: int, tables: Floats, grades: Floats) -> Floats:
+    """Cohen's kappa with disagreements counted by a power of how far two grades lie apart.
 
-    Cohen (1968), Psychological Bulletin 70(4): one minus observed over expected disagreement.
+    With 0 that of Cohen (1960), Educational and Psychological Measurement 20(1); with weights that
+    of Cohen (1968), Psychological Bulletin 70(4): one minus observed over expected disagreement.
     """
-    p = shares(tables)
+    p, apart = shares(tables), distances(grades.tolist(), exponent)
     expected = _expected(row_totals(p), apart, column_totals(p))
     return 1.0 - ratio(inner(p, apart), expected)
 
@@ -423,24 +420,14 @@ def agreement(tables: Floats, _grades: Floats) -> Floats:
     return np.asarray(np.trace(shares(tables), axis1=-2, axis2=-1), dtype=np.float64)
 
 
-@statistic("kappa", "Cohen's kappa, every disagreement alike", SINGLE_GRADE)
-def kappa(tables: Floats, grades: Floats) -> Floats:
-    """Cohen (1960), Educational and Psychological Measurement 20(1)."""
-    return cohen(tables, distances(grades.tolist(), 0))
-
-
-@statistic("kappa-linear", "Cohen's kappa, disagreements by their distance", SINGLE_GRADE)
-def kappa_linear(tables: Floats, grades: Floats) -> Floats:
-    """Cohen's kappa with linear weights."""
-    return cohen(tables, distances(grades.tolist(), 1))
-
-
-@statistic(
-    "kappa-quadratic", "Cohen's kappa, disagreements by their squared distance", SINGLE_GRADE
-)
-def kappa_quadratic(tables: Floats, grades: Floats) -> Floats:
-    """Cohen's kappa with quadratic weights ("QWK")."""
-    return cohen(tables, distances(grades.tolist(), 2))
+for _exponent, (_name, _how) in enumerate(
+    [
+        ("kappa", "every disagreement alike"),
+        ("kappa-linear", "disagreements by their distance"),
+        ("kappa-quadratic", "disagreements by their squared distance"),
+    ]
+):
+    statistic(_name, f"Cohen's kappa, {_how}", SINGLE_GRADE)(partial(cohen, _exponent))
 
 
 @statistic("pi", "Scott's pi: chance as both assessors' pooled grades make it", SINGLE_GRADE)

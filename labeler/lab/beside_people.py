@@ -12,8 +12,8 @@ import numpy as np
 from labeler.agreement.align import AssessorLabels, Rules, align
 from labeler.agreement.compare import (
     StatisticOptions,
-    defined,
     estimate,
+    interval_of,
     selected_statistics,
 )
 from labeler.agreement.differences import Difference, differences
@@ -24,7 +24,7 @@ from labeler.lab.members import PanelSet
 from labeler.lab.panel_rules import UNGRADED, Votes
 from labeler.report.result import Result
 from labeler.report.table import Interval, shown
-from labeler.stats.intervals import Sample, between, draws_of
+from labeler.stats.intervals import Sample, draws_of
 from labeler.trec.pairs import NONE, PairColumns
 
 
@@ -108,9 +108,7 @@ def _paired(human: Qrels, grades: Qrels, votes: Votes) -> GradedPairs:
 
 
 def _estimate(paired: GradedPairs, statistic: Statistic, options: StatisticOptions) -> Interval:
-    sample = Sample(query_tables(paired), options.draws, options.seed)
-    grades = np.array(paired.grades, dtype=np.float64)
-    return estimate(statistic, sample, grades)
+    return estimate(statistic, Sample(query_tables(paired), options.draws, options.seed))
 
 
 # How many independent assessors a panel is worth, by how its members' errors go together.
@@ -180,16 +178,12 @@ def independence(
     # of many members the sums of each query are many
     usual = min(draws_of(max(len(sums), 1)), MOST_CELLS // features)
     sample = Sample(sums, options.draws or max(FEWEST_DRAWS, usual), options.seed)
-    value = defined(_mean_correlation(sample.total)) if len(sums) else None
-    ends: tuple[float | None, float | None] = (None, None)
-    if value is not None:
-        ends = between(sample, _mean_correlation, bounded=True)
     names = votes.members
     matrix = np.eye(len(names))
     links = combinations(range(len(names)), 2)
     for each, (a, b) in zip(_correlations(sample.total).tolist(), links, strict=True):
         matrix[a, b] = matrix[b, a] = each
-    correlation = Interval(value, *ends)
+    correlation = interval_of(sample, _mean_correlation, bounded=True)
     by_people = human is not None
     return Independence(names, by_people, votes.pairs.size, len(sums), correlation, matrix)
 

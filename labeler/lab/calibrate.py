@@ -34,8 +34,7 @@ from labeler.messages import count_of, no_pair_in_common
 from labeler.options import SEED, Options, option
 from labeler.report.finding import Finding
 from labeler.report.result import Result
-from labeler.report.table import Column, Row, Table, figure_table, frame_of, interval_text
-from labeler.stats.estimates import Mean
+from labeler.report.table import Column, Interval, Row, Table, figure_table, frame_of, interval_text
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -72,8 +71,8 @@ class CalibrateResult(Result):
     shares: GradeShares
     probabilities: Floats
     counts: tuple[int, int]
-    log_loss: Mapping[str, Mean]
-    gain: Mean
+    log_loss: Mapping[str, Interval]
+    gain: Interval
     cuts: tuple[CutReliability, ...]
     findings: tuple[Finding, ...] = ()
 
@@ -266,7 +265,7 @@ def _at_cuts(pairs: CalibrationSet, grades: tuple[int, ...], matrix: Floats) -> 
     return [at_cut(rows, cut) for cut in pairs.scale[1:]]
 
 
-def _few(pairs: CalibrationSet, gain: Mean) -> Iterator[Finding]:
+def _few(pairs: CalibrationSet, gain: Interval) -> Iterator[Finding]:
     """That the fit is of few queries, or that it foretells no better than people's shares."""
     if len(pairs.queries) < FEW_QUERIES:
         text = f"people graded pairs of {len(pairs.queries)} queries; a fit to fewer than "

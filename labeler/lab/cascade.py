@@ -51,8 +51,7 @@ from labeler.models.session import Act, Control, sync
 from labeler.options import SEED, SHARE, Options, given, option
 from labeler.report.finding import Finding
 from labeler.report.result import Result
-from labeler.report.table import Table, figure_table, interval_text
-from labeler.stats.estimates import Mean
+from labeler.report.table import Interval, Table, figure_table, interval_text
 from labeler.trec.pairs import taken
 
 # What `cascade` returns: who decided how many pairs, what that saved and lost, tables, JSON.
@@ -172,13 +171,12 @@ def _amount(value: float, unit: str) -> str:
     return dollars(value) if unit == "dollars" else f"{value:,.0f} {unit}"
 
 
-def _saved(mean: Mean) -> str:
+def _saved(of: Interval) -> str:
     """What is saved, or how much more it takes, of what the strong assessor alone takes."""
-    if mean.value >= 0:
-        return f"It saves {interval_text(mean, '.0%')} of what the strong assessor alone takes in"
-    ends = (None, None) if mean.low is None or mean.high is None else (-mean.high, -mean.low)
-    more = interval_text(Mean(-mean.value, *ends), ".0%")
-    return f"It takes {more} more than the strong assessor alone in"
+    if of.value is None or of.value >= 0:
+        return f"It saves {interval_text(of, '.0%')} of what the strong assessor alone takes in"
+    more = Interval(*(None if end is None else -end for end in (of.value, of.high, of.low)))
+    return f"It takes {interval_text(more, '.0%')} more than the strong assessor alone in"
 
 
 RULE = "cascade"

@@ -8,13 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from labeler.agreement.compare import interval_of
 from labeler.agreement.shares import GradeShares
 from labeler.arrays import Flags, Floats, Integers
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput
 from labeler.messages import count_of
-from labeler.stats.estimates import Mean
-from labeler.stats.intervals import Sample, between
+from labeler.report.table import Interval
+from labeler.stats.intervals import Sample
 from labeler.stats.regression import cumulative_logistic, logistic_function
 from labeler.trec.pairs import PairColumns
 
@@ -166,15 +167,8 @@ def log_losses(probabilities: Floats, outcome: Integers) -> Floats:
     return np.asarray(-np.log((1 - grades * FLOOR) * of_outcome + FLOOR), dtype=np.float64)
 
 
-def mean_by_query(pairs: CalibrationSet, values: Floats) -> Mean:
+def mean_by_query(pairs: CalibrationSet, values: Floats) -> Interval:
     """The weighted mean over pairs, with an interval over queries."""
     columns = [pairs.weight * values, pairs.weight]
-    queries = len(pairs.queries)
-    by_query = [np.bincount(pairs.query, column, queries) for column in columns]
-    sums = np.stack(by_query, axis=1).astype(np.float64)
-
-    def compute(totals: Floats) -> Floats:
-        return np.asarray(totals[..., 0] / totals[..., 1], dtype=np.float64)
-
-    ends = between(Sample(sums), compute)
-    return Mean(float(compute(sums.sum(axis=0))), *ends)
+    by_query = [np.bincount(pairs.query, column, len(pairs.queries)) for column in columns]
+    return interval_of(Sample(np.stack(by_query, axis=1)), lambda sums: sums[..., 0] / sums[..., 1])

@@ -9,10 +9,8 @@ from functools import cached_property
 from random import Random
 from typing import Any, NamedTuple, TypeVar
 
-import numpy as np
-
 from labeler.agreement.align import AssessorLabels, Rules, align
-from labeler.agreement.compare import Agreement, StatisticOptions, agreement_of, value_of
+from labeler.agreement.compare import Agreement, StatisticOptions, agreement_of, defined
 from labeler.agreement.differences import Difference, differences
 from labeler.agreement.shown import closer
 from labeler.agreement.statistics import Statistic, find_statistic, query_tables
@@ -167,8 +165,7 @@ class Yardstick:
         """Its value of the statistic, more of which is better; an undefined one is the least."""
         pairs = align(self.human, answers.labels, self.rules, self.weights).pairs
         statistic = self.statistic(pairs.grades)
-        table = query_tables(pairs).sum(axis=0)
-        value = value_of(statistic, table, np.array(pairs.grades, dtype=np.float64))
+        value = defined(statistic(query_tables(pairs).sum(axis=0)))
         return -math.inf if value is None else statistic.better * value
 
     def statistic(self, scale: tuple[int, ...]) -> Statistic:

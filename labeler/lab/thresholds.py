@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from labeler.agreement.compare import interval_of
 from labeler.agreement.shares import GradeShares, RoutingSources
 from labeler.agreement.statistics import Statistic
 from labeler.arrays import Flags, Floats, Integers, Places
@@ -18,8 +19,8 @@ from labeler.judging.changes import JudgedSet, judged_in
 from labeler.lab.members import Member
 from labeler.lab.recalibration import CalibrationSet
 from labeler.lab.route import Criterion, needs
-from labeler.stats.estimates import Mean
-from labeler.stats.intervals import Sample, between
+from labeler.report.table import Interval
+from labeler.stats.intervals import Sample
 from labeler.stats.regression import isotonic
 from labeler.trec.pairs import NONE, PairColumns, taken
 
@@ -79,12 +80,12 @@ class CascadeCheck:
     the chosen threshold.
     """
 
-    cheap: Mean
-    strong: Mean
-    cascade: Mean
-    loss: Mean
-    saving: Mean
-    sent: Mean
+    cheap: Interval
+    strong: Interval
+    cascade: Interval
+    loss: Interval
+    saving: Interval
+    sent: Interval
 
 
 Agreement = Callable[[Floats], Floats]
@@ -167,21 +168,15 @@ class CascadePairs:
         # (queries, 3, k, k): cheap where it has a grade, strong, cascade
         sides = [self.tables(each) for each in (none, everything, held_out | failed)]
         tables, agreement = np.stack(sides, axis=1), self.agreement
-        loss = _over_queries(
-            tables, lambda t: agreement(t[..., 1, :, :]) - agreement(t[..., 2, :, :])
+        loss = interval_of(
+            Sample(tables), lambda t: agreement(t[..., 1, :, :]) - agreement(t[..., 2, :, :])
         )
         sent = sent | failed
-        saved = _over_queries(
-            self.costs(sent), lambda c: 1 - c[..., 0] / np.maximum(c[..., 1], 1e-300)
-        )
-        share = _over_queries(self.sums(sent, 1), lambda m: m[..., 0] / m[..., 1])
-        cheap, strong, cascade = (_over_queries(side, agreement) for side in sides)
+        costs, counts = Sample(self.costs(sent)), Sample(self.sums(sent, 1))
+        saved = interval_of(costs, lambda c: 1 - c[..., 0] / np.maximum(c[..., 1], 1e-300))
+        share = interval_of(counts, lambda m: m[..., 0] / m[..., 1])
+        cheap, strong, cascade = (interval_of(Sample(side), agreement) for side in sides)
         return CascadeCheck(cheap, strong, cascade, loss, saved, share)
-
-
-def _over_queries(sums: Floats, compute: Callable[[Floats], Floats]) -> Mean:
-    value = float(compute(sums.sum(axis=0)))
-    return Mean(value, *between(Sample(sums), compute))
 
 
 # How unsure the cheap assessor is of each pair, and the pairs on which a threshold is chosen.

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from labeler.agreement.compare import StatisticOptions, defined
+from labeler.agreement.compare import StatisticOptions, interval_of
 from labeler.agreement.several.joint import UNGRADED, GradeMatrix
 from labeler.arrays import Flags, Floats
 from labeler.errors import Misuse
@@ -130,9 +130,7 @@ def alternative_test(
     # (queries, people, 2): what is added up of each person's pairs, the assessor's and their number
     by_query = np.stack([_by_query(of, len(matrix.queries))[:, [0, 2]] for of in sums], axis=1)
     sample = Sample(by_query, options.draws, options.seed)
-    value = defined(_mean_share(sample.total))
-    ends = between(sample, _mean_share) if value is not None else (None, None)
-    advantage = Interval(value, *ends)
+    advantage = interval_of(sample, _mean_share)
     return AlternativeTest(epsilon, tuple(_with_wins(rows)), advantage)
 
 

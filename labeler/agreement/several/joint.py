@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations, product
 
 import numpy as np
 
-from labeler.agreement.compare import UNDEFINED, StatisticOptions, defined
+from labeler.agreement.compare import StatisticOptions, defined, interval_of
 from labeler.agreement.statistics import (
     Statistic,
     fleiss_kappa,
@@ -182,17 +182,10 @@ def together(
     sample = Sample(query_coincidences(part), options.draws, options.seed)
     grades = np.array(part.grades, dtype=np.float64)
     statistics = {
-        name: _estimate(sample, partial(compute, grades=grades)) for name, compute in JOINT.items()
+        name: interval_of(sample, partial(compute, grades=grades), bounded=True)
+        for name, compute in JOINT.items()
     }
     return Together(tuple(names), statistics)
-
-
-def _estimate(sample: Sample, compute: Callable[[Floats], Floats]) -> Interval:
-    value = float(compute(sample.total))
-    if not np.isfinite(value):
-        return UNDEFINED
-    low, high = between(sample, compute, bounded=True)
-    return Interval(value, low, high)
 
 
 # The ceiling: each person against the others, beside the assessor against the same others.
@@ -256,36 +249,22 @@ def ceiling(
     # (queries, links, k, k)
     tables = np.stack([tables_of_two(whole, a, b) for a, b in links], axis=1)
     sample = Sample(tables, options.draws, options.seed)
-    grades = np.array(whole.grades, dtype=np.float64)
 
     # a statistic of links is a mean over those whose share is not 0
     def beside(name: str, left_out: list[int]) -> BesideHuman:
-        mine, its = (
-            np.array([_share(link, left_out, column, of_assessor=of) for link in links])
-            for of in (False, True)
-        )
+        # of each link, how many of those left out are in it
+        inside = np.array([len({*link} & {*left_out}) for link in links], dtype=np.float64)
+        is_its = np.array([column in link for link in links])
+        mine, its = np.where(is_its, 0.0, inside), np.where(is_its, len(left_out) - inside, 0.0)
         mine, its = mine / mine.sum(), its / its.sum()
-
-        def compute(at: Floats) -> Floats:
-            return _mean(statistic.compute(at, grades), its - mine)
-
-        values = statistic.compute(sample.total, grades)
-        ends = between(sample, compute)
+        values = statistic(sample.total)
         of = [defined(_mean(values, shares)) for shares in (mine, its, its - mine)]
+        ends = between(sample, lambda at: _mean(statistic(at), its - mine))
         return BesideHuman(name, of[0], of[1], of[2], *ends)
 
     rows = tuple(beside(whole.assessors[person], [person]) for person in people)
     overall = beside("everyone", people)
     return Ceiling(statistic.name, len(whole.query), len(whole.queries), rows, overall)
-
-
-def _share(link: tuple[int, int], left_out: list[int], column: int, *, of_assessor: bool) -> float:
-    """How often a link of two assessors stands in the mean when each of `left_out` is left out."""
-    if of_assessor != (column in link):
-        return 0.0
-    if of_assessor:
-        return float(sum(person not in link for person in left_out))
-    return float(sum(person in link for person in left_out))
 
 
 def _mean(values: Floats, shares: Floats) -> Floats:
