@@ -22,12 +22,13 @@ import numpy as np
 
 from labeler.agreement.align import Rules, grades_of_assessor
 from labeler.agreement.compare import StatisticOptions
+from labeler.agreement.several.joint import GradeMatrix
 from labeler.agreement.sources import assessor_of
 from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Floats, Integers
 from labeler.judging.changes import JudgedSet
 from labeler.lab.beside_people import independence
-from labeler.lab.panel_rules import PANEL_RULES, Votes, combine, votes_of
+from labeler.lab.panel_rules import PANEL_RULES, combine, votes_of
 from labeler.stats.intervals import degrees, jackknife_error
 from labeler.stats.student import t_quantile
 from labeler.trec.qrels import read_qrels
@@ -45,7 +46,7 @@ class Study:
     def __init__(self, folder: Path) -> None:
         human = read_qrels(folder / "human.qrels")
         files = sorted((folder / "labels").glob("*.txt"))
-        self.votes: Votes = votes_of({file.stem: set_in(file) for file in files}, SCALE)
+        self.votes: GradeMatrix = votes_of({file.stem: set_in(file) for file in files}, SCALE)
         self.human = human
         self.true = self.votes.pairs.beside(human, -1)
         self.queries, self.query = self.votes.pairs.by_query_id()
@@ -65,7 +66,7 @@ class Study:
         key = rule, *sorted(members)
         if key not in self._panels:
             values = combine(some_members(self.votes, members), rule) if len(members) > 1 else None
-            column = self.votes.members.index(members[0])
+            column = self.votes.assessors.index(members[0])
             self._panels[key] = self.singles[column] if values is None else self.tables(values)
         return self._panels[key]
 
@@ -82,10 +83,10 @@ def set_in(path: Path) -> JudgedSet:
     return JudgedSet.of_grades(grades_of_assessor(labels, SCALE, Rules(scale=SCALE, clip=True)))
 
 
-def some_members(votes: Votes, members: Sequence[str]) -> Votes:
+def some_members(votes: GradeMatrix, members: Sequence[str]) -> GradeMatrix:
     """The votes of some members, in this order."""
-    columns = [votes.members.index(member) for member in members]
-    return replace(votes, members=tuple(members), values=votes.values[:, columns])
+    columns = [votes.assessors.index(member) for member in members]
+    return replace(votes, assessors=tuple(members), values=votes.values[:, columns])
 
 
 def kappa(tables: Floats) -> Floats:
@@ -95,7 +96,7 @@ def kappa(tables: Floats) -> Floats:
 def strongest(number: int, rule: str = "median") -> Choice:
     def choose(study: Study, kappas: Floats) -> tuple[str, ...]:
         best = np.argsort(-kappas, kind="stable")[:number]
-        return rule, *(study.votes.members[index] for index in best)
+        return rule, *(study.votes.assessors[index] for index in best)
 
     return choose
 
@@ -106,7 +107,7 @@ def strongest_of_teams(number: int) -> Choice:
     def choose(study: Study, kappas: Floats) -> tuple[str, ...]:
         best: dict[str, str] = {}
         for index in np.argsort(-kappas, kind="stable"):
-            name = study.votes.members[index]
+            name = study.votes.assessors[index]
             best.setdefault(name.partition("-")[0], name)
         return "median", *list(best.values())[:number]
 
@@ -123,7 +124,7 @@ def best_triple(study: Study, queries: Integers) -> tuple[str, ...]:
 
 
 def everybody(rule: str) -> Choice:
-    return lambda study, _kappas: (rule, *study.votes.members)
+    return lambda study, _kappas: (rule, *study.votes.assessors)
 
 
 CHOICES: dict[str, Choice] = {

@@ -19,6 +19,8 @@ import numpy as np
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.several.alternative import AlternativeTest, alternative_test
 from labeler.agreement.several.joint import GradeMatrix
+from labeler.data import Pair
+from labeler.trec.pairs import PairColumns
 
 PAIRS = 24
 SPREADS = (0.0, 0.5, 1.0)
@@ -38,8 +40,9 @@ def world(queries: int, spread: float, rng: np.random.Generator) -> GradeMatrix:
     off = rng.random((n, 4)) >= rate
     step = rng.choice([-1, 1], (n, 4))
     grades = true[:, None] + off * step
-    names = tuple(f"q{number}" for number in range(queries))
-    return GradeMatrix(("a", "b", "c", "llm"), names, tuple(range(5)), query, grades)
+    pairs = {Pair(f"q{at}", f"d{number}"): 0 for number, at in enumerate(query.tolist())}
+    rows = PairColumns.of_pairs(pairs, np.int64)
+    return GradeMatrix(("a", "b", "c", "llm"), tuple(range(5)), rows, grades)
 
 
 def true_difference(spread: float) -> float:

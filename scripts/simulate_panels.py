@@ -16,9 +16,9 @@ import sys
 import numpy as np
 
 from labeler.agreement.compare import StatisticOptions
+from labeler.agreement.several.joint import GradeMatrix
 from labeler.data import Pair
 from labeler.lab.beside_people import effective_number, independence
-from labeler.lab.panel_rules import Votes
 from labeler.trec.pairs import PairColumns
 
 PAIRS, SPREAD = 20, 0.2
@@ -29,7 +29,7 @@ QUERIES = (10, 25, 50)
 
 def world(
     correlation: float, members: int, queries: int, rng: np.random.Generator
-) -> tuple[Votes, PairColumns[int]]:
+) -> tuple[GradeMatrix, PairColumns[int]]:
     """Grades of the members, and the true ones."""
     n = queries * PAIRS
     query = np.repeat(np.arange(queries), PAIRS)
@@ -41,7 +41,7 @@ def world(
     pairs = tuple(Pair(f"q{q}", f"d{i}") for i, q in enumerate(query.tolist()))
     names = tuple(f"m{number}" for number in range(members))
     human = PairColumns.of_pairs(dict(zip(pairs, true.tolist(), strict=True)), np.int64)
-    return Votes(names, tuple(range(5)), human, grades), human
+    return GradeMatrix(names, tuple(range(5)), human, grades), human
 
 
 def main(repeats: int = 200) -> None:

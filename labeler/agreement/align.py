@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from math import ceil, floor
 from typing import Any, NamedTuple
@@ -207,12 +207,20 @@ def scale_of_grades(grades: Iterable[int], rules: Rules) -> tuple[int, ...]:
     used = {rules.map_human.get(grade, grade) for grade in grades if grade >= 0}
     if not used:
         raise BadInput("the human qrels hold no grade of 0 or more, so there is nothing to compare")
+    return usual_scale(used, "maps")
+
+
+def usual_scale(used: Set[int], parameter: str) -> tuple[int, ...]:
+    """0 to 3 where these grades lie within it, else from the lowest of them to the highest.
+
+    `parameter` is what would help where that are too many.
+    """
     low, high = min(used), max(used)
     if USUAL[0] <= low and high <= USUAL[-1]:
         return USUAL
     if high - low >= MOST_GRADES:
-        many = f"the human qrels' grades run from {low} to {high}"
-        raise Misuse(f"{many}, more than {MOST_GRADES}; map them to fewer", parameter="maps")
+        many = f"grades run from {low} to {high}, which are more than {MOST_GRADES}"
+        raise Misuse(f"{many}; map them to fewer, or name the scale", parameter=parameter)
     return tuple(range(low, high + 1))
 
 

@@ -89,16 +89,15 @@ def status_of_raters(collection: AnyCollection, *, seed: int = 0) -> RatersStatu
     ['1 rater: 1 pair graded, 3 left.']
     """
     opened = open_collection(collection)
-    journals = read_journals(opened)
-    given = {rater: answers_in(rows) for rater, rows in journals.items()}
+    given = {rater: answers_in(rows) for rater, rows in read_journals(opened).items()}
     matrix = _matrix_of({rater: of.standing for rater, of in given.items()})
+    audits = [name for name, purpose in purposes(opened).items() if purpose == "audit"]
+    samples = {name: _SampleFacts.of(opened, name) for name in audits}
+    statuses = [_status(rater, of, samples) for rater, of in given.items()]
     options = StatisticOptions(seed=seed)
-    samples = {name: _SampleFacts.of(opened, name) for name in purposes(opened)}
-    samples = {name: of for name, of in samples.items() if purposes(opened)[name] == "audit"}
-    statuses = []
-    for rater in journals:
-        statuses.append(_status(rater, given[rater], samples))
-    return RatersStatus(tuple(statuses), None if matrix is None else _alpha_of(matrix, options))
+    people = None if matrix is None else together(matrix, matrix.assessors, options)
+    alpha = None if people is None else people.statistics["alpha-ordinal"]
+    return RatersStatus(tuple(statuses), alpha)
 
 
 class _SampleFacts(NamedTuple):
@@ -144,12 +143,3 @@ def _matrix_of(rows_by_rater: Mapping[str, Sequence[JournalRow]]) -> GradeMatrix
     if len(grades) == 1:
         grades |= {max(grades) + 1}  # a scale has two grades
     return grade_matrix(graded, tuple(sorted(grades))) if graded else None
-
-
-def _alpha_of(matrix: GradeMatrix, options: StatisticOptions) -> Interval | None:
-    """Krippendorff's alpha of all raters; None of one alone."""
-    people = together(matrix, matrix.assessors, options)
-    if people is None:
-        return None
-    of = people.statistics["alpha-ordinal"]
-    return Interval(of.value, of.low, of.high)

@@ -10,8 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from labeler.agreement.align import Rules, parse_scale
-from labeler.agreement.compare import StatisticOptions
+from labeler.agreement.align import Rules
 from labeler.agreement.retest import Retest, retest_of
 from labeler.cli.model_options import ModelFlags, ServerFlags, ShownFlags
 from labeler.cli.options import FORCE, Folder, FormFlags, OutputFlags
@@ -36,7 +35,6 @@ from labeler.lab.members import PANEL, PanelOptions
 from labeler.lab.panel import (
     JudgedPanel,
     PanelPlan,
-    PanelReportOptions,
     ajudge_panel,
     members_named,
 )
@@ -131,23 +129,6 @@ def _show_repeated(repeated: _Repeated) -> None:
     say(render(repeated.again.tables()[0]).rstrip())
 
 
-@dataclass(frozen=True, slots=True)
-class PanelFlags:
-    """What a panel is compared with, and where it is kept beside its collection."""
-
-    people: str | None = option(
-        None, "The collection's human qrels: how far do panel and members agree?", metavar="NAME"
-    )
-    statistic: str = option("kappa", "By which statistic.", flags="-s --statistic")
-    scale: tuple[int, ...] | None = option(
-        None,
-        "The grades, as LOW:HIGH; else 0:3, or those that occur.",
-        metavar="LOW:HIGH",
-        rare=True,
-        read=parse_scale,
-    )
-
-
 def panel(
     sources: Annotated[
         list[str],
@@ -165,7 +146,9 @@ def panel(
         panel=PANEL,
     ),
     rules: PanelOptions,
-    compared: PanelFlags,
+    people: str | None = option(
+        None, "The collection's human qrels: how far do panel and members agree?", metavar="NAME"
+    ),
     options: JudgeOptions,
     who: ModelFlags,
     flags: ShownFlags,
@@ -204,11 +187,8 @@ def panel(
     if output is not None:
         to = Output(output, force, (Path(collection),))
         to.check()
-    statistics = StatisticOptions((compared.statistic,), seed=rules.seed)
-    report = PanelReportOptions(replace(rules, scale=compared.scale), statistics)
-    people, name = compared.people, options.name
-    opened = open_collection(collection)
-    result = panel_of_sets(opened, *names, people=people, name=name, output=to, options=report)
+    opened, name = open_collection(collection), options.name
+    result = panel_of_sets(opened, *names, people=people, name=name, output=to, options=rules)
     show_result(result, shown.on_screen)
     warn(result.findings)
     if name is not None:

@@ -17,15 +17,15 @@ from labeler.agreement.compare import (
     selected_statistics,
 )
 from labeler.agreement.differences import Difference, differences
+from labeler.agreement.several.joint import UNGRADED, GradeMatrix
 from labeler.agreement.statistics import GradedPairs, Statistic, query_tables
 from labeler.arrays import Floats, Integers
 from labeler.data import Qrels
 from labeler.lab.members import PanelSet
-from labeler.lab.panel_rules import UNGRADED, Votes
 from labeler.report.result import Result
 from labeler.report.table import Interval, shown
 from labeler.stats.intervals import Sample, draws_of
-from labeler.trec.pairs import NONE, PairColumns
+from labeler.trec.pairs import PairColumns
 
 
 @dataclass(frozen=True)
@@ -82,9 +82,9 @@ def beside_people(
         return None
     (statistic,) = selected_statistics(options, votes.grades)
     members = {}
-    for column, name in enumerate(votes.members):
+    for column, name in enumerate(votes.assessors):
         own = _paired(human, _grades_of(votes, column), votes)
-        (less,) = differences(whole, own, [statistic], options, len(votes.members))
+        (less,) = differences(whole, own, [statistic], options, len(votes.assessors))
         members[name] = MemberBesidePeople(name, _estimate(own, statistic, options), less)
     return PanelBesidePeople(
         human_name,
@@ -97,13 +97,13 @@ def beside_people(
     )
 
 
-def _grades_of(votes: Votes, member: int) -> PairColumns[int]:
+def _grades_of(votes: GradeMatrix, member: int) -> PairColumns[int]:
     """A member's grades."""
     values = votes.values[:, member]
     return votes.pairs.holding(np.array(votes.grades)[values]).keep(values != UNGRADED)
 
 
-def _paired(human: Qrels, grades: Qrels, votes: Votes) -> GradedPairs:
+def _paired(human: Qrels, grades: Qrels, votes: GradeMatrix) -> GradedPairs:
     return align(human, AssessorLabels(grades), Rules(scale=votes.grades)).pairs
 
 
@@ -158,7 +158,7 @@ def effective_number(members: int, correlation: float) -> float:
 
 
 def independence(
-    votes: Votes,
+    votes: GradeMatrix,
     human: Qrels | None = None,
     options: StatisticOptions | None = None,
 ) -> Independence:
@@ -170,15 +170,15 @@ def independence(
     options = options or StatisticOptions()
     groups = np.zeros(votes.pairs.size, dtype=np.int64)
     if human is not None:
-        at = votes.pairs.rows_in(people := PairColumns.of(human, np.int64))
-        votes = votes.of(at != NONE)
-        groups = np.unique(people.value[at[at != NONE]], return_inverse=True)[1]
+        people = PairColumns.of(human, np.int64)
+        votes = votes.among(people)
+        groups = np.unique(votes.pairs.beside(people, 0), return_inverse=True)[1]
     sums = _moments(votes, groups)
     features = max(int(np.prod(sums.shape[1:])), 1)
     # of many members the sums of each query are many
     usual = min(draws_of(max(len(sums), 1)), MOST_CELLS // features)
     sample = Sample(sums, options.draws or max(FEWEST_DRAWS, usual), options.seed)
-    names = votes.members
+    names = votes.assessors
     matrix = np.eye(len(names))
     links = combinations(range(len(names)), 2)
     for each, (a, b) in zip(_correlations(sample.total).tolist(), links, strict=True):
@@ -188,14 +188,14 @@ def independence(
     return Independence(names, by_people, votes.pairs.size, len(sums), correlation, matrix)
 
 
-def _moments(votes: Votes, group: Integers) -> Floats:
+def _moments(votes: GradeMatrix, group: Integers) -> Floats:
     """`(queries, links, groups, 6)`: of every two members n, x, y, xx, yy, xy over their pairs.
 
     A group holds the pairs of one human grade; without people there is one.
     """
     query, queries = votes.pairs.query, len(votes.pairs.queries)
     groups = int(group.max(initial=0)) + 1
-    links = list(combinations(range(len(votes.members)), 2))
+    links = list(combinations(range(len(votes.assessors)), 2))
     sums = np.zeros((queries, len(links), groups, 6))
     numbers = np.nan_to_num(votes.numbers)
     for number, (a, b) in enumerate(links):

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple, TextIO
 import numpy as np
 
 from labeler import __version__
+from labeler.agreement.align import parse_scale
+from labeler.agreement.several.joint import GradeMatrix
 from labeler.arrays import Floats, Integers, Places
 from labeler.collection.card import card_section, read_card, update_card_entry
 from labeler.collection.judgements import (
@@ -32,7 +34,6 @@ from labeler.files.atomic import replacing
 from labeler.judging.changes import JudgedSet, judged_in, state_of
 from labeler.lab.panel_rules import (
     PANEL_RULES,
-    Votes,
     check_rule,
     combine,
     disagreement,
@@ -54,6 +55,7 @@ class PanelOptions(Options):
 
     Without `fewest` these are more than half of the members. `seed` decides ties that nothing else
     does. `scale` holds the grades; without one it is 0 to 3, or the range of the members' grades.
+    `statistic` compares panel and people, with intervals of so many `draws`.
     """
 
     rule: str = option(
@@ -69,7 +71,15 @@ class PanelOptions(Options):
         panel=PANEL,
     )
     seed: int = option(0, "Of ties, and of the intervals.", SEED)
-    scale: tuple[int, ...] | None = None
+    scale: tuple[int, ...] | None = option(
+        None,
+        "The grades, as LOW:HIGH; else 0:3, or those that occur.",
+        metavar="LOW:HIGH",
+        rare=True,
+        read=parse_scale,
+    )
+    statistic: str = option("kappa", "By which statistic.", flags="-s --statistic")
+    draws: int | None = None
 
     def needed(self, members: int) -> int:
         """How many members must have a grade of a pair; `Misuse` of a panel that cannot be."""
@@ -214,7 +224,7 @@ class PanelSet:
     fewest: int
     pairs: PairColumns[Any]
     rows: Places
-    votes: Votes
+    votes: GradeMatrix
     values: Integers
     left_out: int
 

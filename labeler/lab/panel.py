@@ -8,7 +8,7 @@ compared or put into another panel.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -195,21 +195,13 @@ def _closer(less: Difference) -> str:
     return texts.get(less.verdict, "cannot tell")
 
 
-@dataclass(frozen=True)
-class PanelReportOptions:
-    """How grades are put together, and by which one statistic panel and people are compared."""
-
-    panel: PanelOptions = field(default_factory=PanelOptions)
-    statistics: StatisticOptions = field(default_factory=lambda: StatisticOptions(("kappa",)))
-
-
 def panel(
     collection: AnyCollection,
     *names: str,
     people: str | None = None,
     name: str | None = None,
     output: Output | Path | str | None = None,
-    options: PanelReportOptions | None = None,
+    options: PanelOptions | None = None,
 ) -> PanelResult:
     """Put several assessors' grades of the same pairs together into one grade each.
 
@@ -225,24 +217,21 @@ def panel(
     >>> panel(collection, "lax", "strict")
     PanelResult('median of lax, strict', judged=4 of 4)
     """
-    options = options or PanelReportOptions()
-    if options.statistics.names is None or len(options.statistics.names) != 1:
-        raise Misuse("a panel is compared by one statistic", parameter="statistics")
+    options = options or PanelOptions()
     with about("statistic"):
-        parse_name(options.statistics.names[0])
+        parse_name(options.statistic)
     opened = open_collection(collection)
     read = _sources(opened, names, people)
     if name is not None:
-        check_made_name(opened, name, options.panel.rule, names)
-    rules = options.panel
-    if rules.scale is None and read.human:
-        rules = replace(rules, scale=_common_scale(read))
-    judged = panel_of(read.members, rules)
+        check_made_name(opened, name, options.rule, names)
+    if options.scale is None and read.human:
+        options = replace(options, scale=_common_scale(read))
+    judged = panel_of(read.members, options)
     if name is not None:
         write_made(opened, name, judged.made)
     if output is not None:
         save_panel(judged, output if isinstance(output, Output) else Path(output))
-    return _result(judged, read, name, options.statistics)
+    return _result(judged, read, name)
 
 
 def _common_scale(read: PanelSources) -> tuple[int, ...]:
@@ -252,9 +241,9 @@ def _common_scale(read: PanelSources) -> tuple[int, ...]:
     return tuple(range(min(every), max(every) + 1))
 
 
-def _result(
-    judged: PanelSet, read: PanelSources, name: str | None, options: StatisticOptions
-) -> PanelResult:
+def _result(judged: PanelSet, read: PanelSources, name: str | None) -> PanelResult:
+    how = judged.options
+    options = StatisticOptions((how.statistic,), how.draws, how.seed)
     human = PairColumns.of(read.human, np.int64)
     human = human.keep(human.value >= 0)
     findings = [Finding(note) for note in read.notes]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -11,12 +11,11 @@ from typing import Annotated, Any, NamedTuple
 from labeler.collection.corpus import corpus_on_demand
 from labeler.collection.layout import AnyCollection, open_collection
 from labeler.collection.queries import read_queries
-from labeler.collection.search import Searched, bm25_run
 from labeler.collection.user_files import collection_qrels
 from labeler.corpus.documents import read_documents
 from labeler.corpus.ingest import settings_of
 from labeler.corpus.matching import CARRIED, STATES, match_passages
-from labeler.data import Document, Qrels, Query
+from labeler.data import Qrels, Query
 from labeler.messages import count_of
 from labeler.models.session import Control
 from labeler.options import SHARE, TOP_GRADE, option
@@ -27,9 +26,6 @@ from labeler.trec.qrels import read_qrels
 
 NAMED = 3
 """So many ids are named in a sentence; of more their number is said."""
-DEPTH = 10
-"""How far down a ranking by BM25 new passages are looked for."""
-
 
 ALARMS = "Alarms"
 
@@ -39,8 +35,7 @@ class CorpusWatch:
     """When changed documents raise an alarm, and which grades count.
 
     `stale` is the share of judged pairs above which stale judgements are an alarm. `rel` is the
-    lowest grade of a relevant document. `fresh` is the share of the first places of rankings by
-    BM25 above which new passages there are an alarm.
+    lowest grade of a relevant document.
     """
 
     qrels: str | None = option(None, "Qrels that documents are held against.", metavar="NAME")
@@ -54,14 +49,6 @@ class CorpusWatch:
     )
     rel: int = option(
         1, "The lowest grade that counts as relevant.", TOP_GRADE, panel=ALARMS, rare=True
-    )
-    fresh: float = option(
-        0.1,
-        "The share of first places that new documents may take.",
-        SHARE,
-        metavar="SHARE",
-        panel=ALARMS,
-        rare=True,
     )
 
 
@@ -83,25 +70,14 @@ class TouchedQuery(NamedTuple):
     lost: Annotated[int, Column("not as judged")]
 
 
-class FreshPassages(NamedTuple):
-    """Passages that are new or edited: how many, and where they stand in the rankings.
-
-    `near` are those that are among the first of any query, and `share` is the share of all first
-    places that they have.
-    """
-
-    passages: int = 0
-    near: int = 0
-    share: float = 0.0
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class CorpusDrift(Result):
     """Documents as they are now, held against those that were judged.
 
     `passages` counts the passages of before by what became of them, `stale` lists the judged pairs
     whose grade holds no more, of `judged` in all, and `touched` the queries that lost relevant
-    passages. `mended_by` are the commands that carry grades over and judge what has none.
+    passages. `new_passages` are new or edited. `mended_by` are the commands that carry grades over
+    and judge what has none.
     """
 
     qrels: str
@@ -109,7 +85,7 @@ class CorpusDrift(Result):
     judged: int
     stale: tuple[StalePair, ...]
     touched: tuple[TouchedQuery, ...]
-    fresh: FreshPassages
+    new_passages: int
     watch: CorpusWatch
     mended_by: str
 
@@ -139,10 +115,6 @@ class CorpusDrift(Result):
             ids = ", ".join(self.lost_queries[:NAMED]) + (f" and {more:,} more" if more > 0 else "")
             text = f"{queries} no relevant document left that is as it was judged: {ids}"
             yield text, "lost-queries"
-        if self.fresh.share > self.watch.fresh:
-            share = f"{self.fresh.share:.0%} of the first {DEPTH} documents by BM25"
-            text = f"{share} are new or edited, and nobody judged them; next: {self.mended_by}"
-            yield text, "new-documents"
 
     @property
     def findings(self) -> list[Finding]:
@@ -152,11 +124,9 @@ class CorpusDrift(Result):
         texts = [f"{grades} for the documents as they are now"]
         if self.stale:
             texts.append(f"what mends the stale ones: {self.mended_by}")
-        if self.fresh.passages:
-            passages = count_of(self.fresh.passages, "passage is", "passages are")
-            far = self.fresh.passages - self.fresh.near
-            where = f"the first {DEPTH} documents of any query, by BM25"
-            texts.append(f"{passages} new or edited; {far:,} are not among {where}")
+        if self.new_passages:
+            passages = count_of(self.new_passages, "passage is", "passages are")
+            texts.append(f"{passages} new or edited")
         return [Finding(text, level="note") for text in texts]
 
     def tables(self) -> list[Table]:
@@ -182,14 +152,12 @@ class CorpusDrift(Result):
     def as_json(self) -> dict[str, Any]:
         """The counts, the alarms, and the pairs and queries by their ids."""
         return self.picked(
-            *("qrels", "alarms", "judged", "lost_queries"),
+            *("qrels", "alarms", "judged", "lost_queries", "new_passages"),
             findings=self.findings,
             passages={state: self.passages[state] for state in STATES},
             stale=len(self.stale),
             stale_share=self.share,
             touched_queries=len(self.touched),
-            new_passages=self.fresh.passages,
-            new_near_the_top=self.fresh.share,
             stale_pairs=self.stale,
         )
 
@@ -216,7 +184,7 @@ def corpus_drift(
     >>> _ = labeler.judge(made, model=fake_model('{"grade": 2}'), name="llm")
     >>> _ = page.write_text("# Dogs\\n\\nA dog sleeps on a mat.\\n")
     >>> [alarm.about for alarm in corpus_drift(page, made).alarms]
-    ['stale-judgements', 'lost-queries', 'new-documents']
+    ['stale-judgements', 'lost-queries']
     >>> folder.cleanup()
     """
     options, control = options or CorpusWatch(), control or Control()
@@ -230,23 +198,22 @@ def corpus_drift(
         matches = match_passages(old, new, advance)
     path = collection_qrels(opened.folder, options.qrels)
     qrels, queries = read_qrels(path), read_queries(opened.queries)
-    fresh = set(new) - {each for match in matches.values() for each in match.new_ids}
-    held = {doc_id for doc_id, match in matches.items() if match.state in CARRIED}
     update = f"labeler corpus update {' '.join(names)} {opened.folder}"
+    states = {doc_id: match.state for doc_id, match in matches.items()}
+    held = {doc_id for doc_id, state in states.items() if state in CARRIED}
+    stale = (
+        StalePair(query_id, doc_id, grade, states.get(doc_id, "gone"))
+        for query_id, grades in qrels.items()
+        for doc_id, grade in grades.items()
+        if grade >= 0 and doc_id not in held
+    )
     return CorpusDrift(
         path.stem,
-        Counter(match.state for match in matches.values()),
+        Counter(states.values()),
         sum(grade >= 0 for grades in qrels.values() for grade in grades.values()),
-        tuple(
-            StalePair(
-                query_id, doc_id, grade, matches[doc_id].state if doc_id in matches else "gone"
-            )
-            for query_id, grades in qrels.items()
-            for doc_id, grade in grades.items()
-            if grade >= 0 and doc_id not in held
-        ),
+        tuple(stale),
         tuple(_touched(qrels, held, queries, options.rel)),
-        _fresh(new, fresh, list(queries.values()), control),
+        len(set(new) - {each for match in matches.values() for each in match.new_ids}),
         options,
         f"{update}, then labeler judge {opened.folder}",
     )
@@ -261,15 +228,3 @@ def _touched(
         lost = sum(doc_id not in held for doc_id in relevant)
         if lost and query_id in queries:
             yield TouchedQuery(query_id, queries[query_id].text, len(relevant), lost)
-
-
-def _fresh(
-    documents: Mapping[str, Document], fresh: Set[str], queries: Sequence[Query], control: Control
-) -> FreshPassages:
-    """Where new passages stand in the rankings by BM25 of the documents as they are now."""
-    if not fresh or not queries:
-        return FreshPassages(len(fresh))
-    run = bm25_run(Searched.within(documents), queries, DEPTH, control.progress)
-    places = [doc_id for scores in run.values() for doc_id in scores]
-    near = [doc_id for doc_id in places if doc_id in fresh]
-    return FreshPassages(len(fresh), len(set(near)), len(near) / len(places) if places else 0.0)

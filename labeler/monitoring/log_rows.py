@@ -21,6 +21,7 @@ from labeler.exchange.logs import COUNT, EVENT_PARTS
 from labeler.exchange.shapes import JSON, JSON_LINES, PARQUET, XML, head_of, shape_of
 from labeler.exchange.tables import (
     DELIMITERS,
+    delimiter_of,
     first_cells,
     first_line,
     in_words,
@@ -57,38 +58,21 @@ _AnyRow = tuple[int, dict[str, Any] | str]
 """The number of a row, and the row, or what is wrong with it."""
 
 
-@dataclass(frozen=True, eq=False)
-class CodedColumn:
-    """A column: its different values, and for each row which of them it holds."""
-
-    values: Sequence[Any]
-    codes: Integers
-
-    @classmethod
-    def of(cls, cells: Sequence[Any]) -> CodedColumn:
-        """The column of these cells; values stand in the order in which they come."""
-        import pandas as pd
-
-        column = np.fromiter(cells, dtype=object, count=len(cells))
-        codes, values = pd.factorize(column, use_na_sentinel=False)
-        return cls(list(values), codes)
-
-
 class RawBlock(NamedTuple):
-    """Some rows of a log: their lines, their columns by part, and the lines that are no rows."""
+    """Some rows of a log: their lines, the cells of each part, and the lines that are no rows."""
 
-    lines: Integers
-    columns: Mapping[str, CodedColumn]
+    lines: Sequence[int]
+    cells: Mapping[str, Sequence[Any]]
     bad: Sequence[tuple[int, str]]
 
     def mapped(
         self, part: str, value_of: Callable[[Any], Any], dtype: Any, missing: Any = 0
     ) -> Any:
         """What a function makes of each row's part, called once a value; `missing` without it."""
-        column = self.columns.get(part)
-        if column is None:
+        if part not in self.cells:
             return np.full(len(self.lines), missing, dtype=dtype)
-        return np.array([value_of(value) for value in column.values], dtype=dtype)[column.codes]
+        values = {cell: value_of(cell) for cell in dict.fromkeys(self.cells[part])}
+        return np.array([values[cell] for cell in self.cells[part]], dtype=dtype)
 
 
 class LogSource(NamedTuple):
@@ -114,7 +98,7 @@ def source_of(path: Path, fields: EventFields) -> LogSource:
     if shape == JSON:
         return _source_of_rows(path, JSON, _json_array(path), fields)
     line = first_line(head)
-    delimiter = max(DELIMITERS, key=line.count)
+    delimiter = delimiter_of(line)
     if shape == XML or delimiter not in line:
         usual = "time, session, query, and for clicks doc_id, rank and clicked"
         raise BadInput(f"{path}: expected a log whose first row names its columns: {usual}")
@@ -123,8 +107,8 @@ def source_of(path: Path, fields: EventFields) -> LogSource:
     if twice is not None:
         raise BadInput.at(path, 1, f"two columns have the name {twice!r:.60}")
     columns, others = columns_of(path, names, fields)
-    table = TextTable(path, delimiter, len(names), {p: names.index(n) for p, n in columns.items()})
-    return LogSource(DELIMITERS[delimiter], columns, others, table.blocks())
+    blocks = _blocks_of_text(path, delimiter, names, columns)
+    return LogSource(DELIMITERS[delimiter], columns, others, blocks)
 
 
 def _source_of_rows(
@@ -169,12 +153,14 @@ def columns_of(
 def _block(rows: Sequence[_AnyRow], columns: Mapping[str, str]) -> RawBlock:
     good = [(number, row) for number, row in rows if isinstance(row, dict)]
     bad = [(number, row) for number, row in rows if isinstance(row, str)]
-    coded = {}
-    for part, name in columns.items():
-        cells = [value_at(row, name) for _, row in good]
-        # lists and objects are no values
-        coded[part] = CodedColumn.of([None if isinstance(c, list | dict) else c for c in cells])
-    return RawBlock(np.array([number for number, _ in good], dtype=np.int64), coded, bad)
+    cells = {part: [_value(row, name) for _, row in good] for part, name in columns.items()}
+    return RawBlock([number for number, _ in good], cells, bad)
+
+
+def _value(row: Mapping[str, Any], name: str) -> Any:
+    """The value of a column; lists and objects are none."""
+    value = value_at(row, name)
+    return None if isinstance(value, list | dict) else value
 
 
 def _json_lines(path: Path) -> Iterator[_AnyRow]:
@@ -199,40 +185,29 @@ def _json_array(path: Path) -> Iterator[_AnyRow]:
         yield number, row if isinstance(row, dict) else "not a JSON object"
 
 
-class TextTable(NamedTuple):
-    """A table of text: its delimiter, its number of columns, and the number of each part's column.
+def _blocks_of_text(
+    path: Path, delimiter: str, names: Sequence[str], columns: Mapping[str, str]
+) -> Iterator[RawBlock]:
+    """The rows of a table of text below its header.
 
     A line is a row, so that one that is none is one bad line, and no others with it.
     """
-
-    path: Path
-    delimiter: str
-    width: int
-    columns: Mapping[str, int]
-
-    def blocks(self) -> Iterator[RawBlock]:
-        """The rows below the header."""
-        lines = numbered_bytes(self.path)
-        next(raw for _, raw in lines if raw.strip(b"\xef\xbb\xbf \t\r\n"))
-        return map(self._block, iter(lambda: list(islice(lines, BLOCK)), []))
-
-    def _block(self, lines: Sequence[tuple[int, bytes]]) -> RawBlock:
+    lines, width = numbered_bytes(path), len(names)
+    next(raw for _, raw in lines if raw.strip(b"\xef\xbb\xbf \t\r\n"))
+    for block in iter(lambda: list(islice(lines, BLOCK)), []):
         # all cells in one list: a list for each row would take twice the time
         cells, good, bad = list[str](), list[int](), list[tuple[int, str]]()
-        for number, raw in lines:
-            own = _cells(raw, self.delimiter)
+        for number, raw in block:
+            own = _cells(raw, delimiter)
             if isinstance(own, str):
                 bad.append((number, own))
-            elif len(own) == self.width:
+            elif len(own) == width:
                 cells += own
                 good.append(number)
             elif raw.strip():
                 bad.append((number, WRONG))
-        coded = {
-            part: CodedColumn.of(cells[column :: self.width])
-            for part, column in self.columns.items()
-        }
-        return RawBlock(np.array(good, dtype=np.int64), coded, bad)
+        of_part = {part: cells[names.index(name) :: width] for part, name in columns.items()}
+        yield RawBlock(good, of_part, bad)
 
 
 def _cells(raw: bytes, delimiter: str) -> list[str] | str:
@@ -321,7 +296,7 @@ class RowReader:
     def read(self, block: RawBlock, file: int) -> Rows:
         """The rows of a block that can be read."""
         rows = np.zeros(len(block.lines), dtype=ROW)
-        rows["place"] = (file << 32) + block.lines
+        rows["place"] = (file << 32) + np.array(block.lines, dtype=np.int64)
         self.total += len(rows) + len(block.bad)
         for line, reason in block.bad:
             self.tally.add(reason, np.array([(file << 32) + line]))
@@ -330,14 +305,14 @@ class RowReader:
             self.tally.add(reason, rows["place"][keep & flags])
             keep &= ~flags
         self.dated += int(np.isfinite(rows["time"]).sum())
-        if "rank" in block.columns:
+        if "rank" in block.cells:
             self.ranks.update(rows["rank"][keep & (rows["document"] != 0)].tolist())
         return rows[keep]
 
     def _filled_in(self, block: RawBlock, rows: Rows) -> Iterator[tuple[str, Any]]:
         """Fill in what rows say; by reason, which cannot be read."""
         rows["time"] = block.mapped("time", self.clock, np.float64, np.nan)
-        if "time" in block.columns:
+        if "time" in block.cells:
             yield NO_DATE, np.isinf(rows["time"])
             yield "no date", np.isnan(rows["time"])
         rows["document"] = block.mapped("document", identity, np.int64)
@@ -357,10 +332,9 @@ class RowReader:
         plain = np.where(rows["document"] != 0, SHOWN, SEARCHED)
         rows["kind"] = np.where(kinds > 0, kinds, plain)
         if (kinds < 0).any():
-            column = block.columns["action"]
-            for number, value in enumerate(column.values):
-                if kind_of_action(value) < 0:
-                    yield f"another action ({name_of(value)[:40]})", column.codes == number
+            names = block.mapped("action", name_of, object)
+            for name in dict.fromkeys(names[kinds < 0]):
+                yield f"another action ({name[:40]})", (kinds < 0) & (names == name)
 
     def _names(self, block: RawBlock, rows: Rows) -> None:
         """Fill in users, sessions, searches, variants, bots, and where rows are spread."""

@@ -52,7 +52,6 @@ KINDS: dict[str, str] = {
     "judge-failures": "more replies without a grade than before",
     "stale-judgements": "more judged pairs are stale than `stale` allows",
     "lost-queries": "queries without a relevant document that is as it was judged",
-    "new-documents": "new or edited documents take more of the first places than `fresh` allows",
 }
 """What each kind of alarm says, by the names with which a caller chooses among them."""
 

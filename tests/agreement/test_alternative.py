@@ -11,10 +11,12 @@ from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.several.alternative import alternative_test
 from labeler.agreement.several.joint import GradeMatrix, grade_matrix
 from labeler.agreement.shown import alternative_table
-from labeler.data import Qrels
+from labeler.arrays import Integers
+from labeler.data import Pair, Qrels
 from labeler.errors import Misuse
 from labeler.report.render import render
 from labeler.stats.significance import benjamini_yekutieli
+from labeler.trec.pairs import PairColumns
 
 
 def qrels(*grades: int | None) -> Qrels:
@@ -32,6 +34,13 @@ PEOPLE = {
     "cy": qrels(0, 2, 3, 3, 0, 3),
 }
 LLM = qrels(0, 1, 2, 3, 3, 0)
+
+
+def matrix_of(query: Integers, grades: tuple[int, ...], values: Integers) -> GradeMatrix:
+    """Grades of three people and an assessor; `query` is the place of each pair's query."""
+    pairs = {Pair(f"q{at}", f"d{number}"): 0 for number, at in enumerate(query.tolist())}
+    rows = PairColumns.of_pairs(pairs, np.int64)
+    return GradeMatrix(("a", "b", "c", "llm"), grades, rows, values)
 
 
 def test_shares_of_advantage_are_those_counted_by_hand() -> None:
@@ -63,9 +72,7 @@ def test_the_test_over_queries_is_a_t_test_of_a_ratio_over_queries() -> None:
     rng = np.random.default_rng(0)
     grades = rng.integers(0, 4, (400, 4))
     query = np.repeat(np.arange(40), 10)
-    matrix = GradeMatrix(
-        ("a", "b", "c", "llm"), tuple(map(str, range(40))), (0, 1, 2, 3), query, grades
-    )
+    matrix = matrix_of(query, (0, 1, 2, 3), grades)
     row = alternative_test(matrix, "llm", 0.1).people[0]
     numbers = grades.astype(float)
     others = ((numbers[:, [1, 2]] - numbers[:, [3]]) ** 2).mean(axis=1)
@@ -87,10 +94,7 @@ def test_an_assessor_that_takes_the_middle_of_all_people_wins_against_each() -> 
     people = true[:, None] + rng.choice([-1, 0, 1], (600, 3))
     best = np.column_stack([people, np.rint(np.median(people, axis=1)).astype(int)])
     query = np.repeat(np.arange(30), 20)
-    names = tuple(map(str, range(30)))
-    test = alternative_test(
-        GradeMatrix(("a", "b", "c", "llm"), names, tuple(range(5)), query, best), "llm"
-    )
+    test = alternative_test(matrix_of(query, tuple(range(5)), best), "llm")
     assert (test.winning_rate, test.passes) == (1, True)
     assert "may stand in for a person: it wins against 3 of 3" in test.verdict
     assert all(0 < (row.p or 0) < 0.0005 for row in test.people)
@@ -106,7 +110,7 @@ def test_pairs_of_a_query_that_go_together_do_not_pass_an_assessor() -> None:
     llm = np.where(query < 3, true, true + 3)
     grades = np.column_stack([people, llm])
     test = alternative_test(
-        GradeMatrix(("a", "b", "c", "llm"), tuple("wxyz"), tuple(range(8)), query, grades),
+        matrix_of(query, tuple(range(8)), grades),
         "llm",
         0.2,
     )
@@ -120,8 +124,7 @@ def test_a_few_queries_that_are_all_alike_prove_nothing() -> None:
     for queries, passes in ((3, False), (12, True)):
         grades = np.tile(np.arange(4), 5 * queries)[:, None].repeat(4, axis=1)
         query = np.repeat(np.arange(queries), 20)
-        names = tuple(map(str, range(queries)))
-        matrix = GradeMatrix(("a", "b", "c", "llm"), names, (0, 1, 2, 3), query, grades)
+        matrix = matrix_of(query, (0, 1, 2, 3), grades)
         assert alternative_test(matrix, "llm").passes is passes
 
 

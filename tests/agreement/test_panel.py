@@ -9,6 +9,7 @@ from made import make_collection
 
 import labeler
 from labeler.agreement.compare import StatisticOptions
+from labeler.agreement.several.joint import GradeMatrix
 from labeler.cli import execute
 from labeler.collection.card import read_card, update_card
 from labeler.collection.judgements import read_judgements
@@ -17,8 +18,6 @@ from labeler.data import Pair, Qrels
 from labeler.errors import Misuse
 from labeler.lab.beside_people import effective_number, independence
 from labeler.lab.members import PanelOptions
-from labeler.lab.panel import PanelReportOptions
-from labeler.lab.panel_rules import Votes
 from labeler.testing import fake_model
 from labeler.trec.pairs import PairColumns
 from labeler.trec.write import write_qrels
@@ -26,7 +25,7 @@ from labeler.trec.write import write_qrels
 
 def made_votes(
     rho: float, members: int, queries: int, pairs: int, seed: int
-) -> tuple[Votes, PairColumns]:
+) -> tuple[GradeMatrix, PairColumns]:
     """Members whose errors correlate by `rho`: each takes the common error with chance sqrt(rho).
 
     Truth lies within the scale by a grade, so that no error is cut off at an end.
@@ -39,7 +38,9 @@ def made_votes(
     grades = true[:, None] + np.where(is_common, common, own)
     names = tuple(Pair(f"q{i // pairs}", f"d{i}") for i in range(n))
     human = PairColumns.of_pairs(dict(zip(names, true.tolist(), strict=True)), np.int64)
-    return Votes(tuple(f"m{i}" for i in range(members)), tuple(range(5)), human, grades), human
+    return GradeMatrix(
+        tuple(f"m{i}" for i in range(members)), tuple(range(5)), human, grades
+    ), human
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.25, 0.64])
@@ -75,7 +76,7 @@ def test_without_people_the_number_is_a_lower_bound() -> None:
 
 def test_copies_of_one_assessor_are_one_assessor() -> None:
     votes, human = made_votes(0.0, 1, 20, 50, seed=1)
-    copies = Votes(("a", "b", "c"), votes.grades, votes.pairs, votes.values.repeat(3, axis=1))
+    copies = GradeMatrix(("a", "b", "c"), votes.grades, votes.pairs, votes.values.repeat(3, axis=1))
     assert independence(copies, human).effective_number.value == pytest.approx(1)
 
 
@@ -128,13 +129,13 @@ def test_a_panel_of_a_collection_is_a_set_like_any_other(tmp_path: Path) -> None
     assert taken not in map(str, (*result.findings, *labeler.diff(collection, "a", "b").findings))
 
 
-def _quick() -> PanelReportOptions:
-    return PanelReportOptions(statistics=StatisticOptions(("kappa",), draws=50))
+def _quick() -> PanelOptions:
+    return PanelOptions(draws=50)
 
 
 def test_a_pair_that_too_few_members_graded_stands_in_no_qrels(tmp_path: Path) -> None:
     collection = collection_of_sets(tmp_path / "coll")
-    options = PanelReportOptions(PanelOptions(fewest=3), _quick().statistics)
+    options = PanelOptions(fewest=3, draws=50)
     result = labeler.panel(collection, "a", "b", "c", name="strict", options=options)
     assert (result.panel.judged, result.panel.failed) == (9, 3)
     assert "d3" not in collection.qrels("strict").read_text()
@@ -218,7 +219,7 @@ def test_the_closest_member_is_the_one_of_the_least_error(tmp_path: Path) -> Non
     near = {q: {d: min(g + (q == "q1"), 3) for d, g in row.items()} for q, row in human.items()}
     made = {"human": human, "far": far, "near": near, "farther": far}
     collection = made_of(tmp_path / "coll", made)
-    options = PanelReportOptions(statistics=StatisticOptions(("mae",), draws=50))
+    options = PanelOptions(statistic="mae", draws=50)
     beside = labeler.panel(collection, "far", "near", "farther", options=options).people
     assert beside is not None
     assert beside.best is not None
@@ -226,6 +227,6 @@ def test_the_closest_member_is_the_one_of_the_least_error(tmp_path: Path) -> Non
 
 
 def test_a_statistic_that_is_none_is_refused_before_anything_is_read() -> None:
-    options = PanelReportOptions(statistics=StatisticOptions(("capa",)))
+    options = PanelOptions(statistic="capa")
     with pytest.raises(Misuse, match="no statistic 'capa'; did you mean 'kappa'"):
         labeler.panel("nowhere", "a", "b", options=options)

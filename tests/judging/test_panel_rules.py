@@ -5,13 +5,13 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
+from labeler.agreement.several.joint import GradeMatrix
 from labeler.data import Failure, Judgement, Pair
 from labeler.errors import BadInput, Misuse
 from labeler.judging.changes import JudgedSet, State, judged
 from labeler.lab.members import Member, PanelOptions, panel_of
 from labeler.lab.panel_rules import (
     PANEL_RULES,
-    Votes,
     combine,
     disagreement,
     votes_of,
@@ -21,7 +21,7 @@ from labeler.trec.pairs import PairColumns
 SCALE = (0, 1, 2, 3)
 
 
-def votes(*rows: list[int | None], scale: tuple[int, ...] = SCALE) -> Votes:
+def votes(*rows: list[int | None], scale: tuple[int, ...] = SCALE) -> GradeMatrix:
     """Votes of pairs p0, p1 ...; a row holds the members' grades, None where there is none."""
     members = {
         f"m{column}": set_of(
@@ -48,7 +48,7 @@ def set_of(
     return JudgedSet(PairColumns.of_pairs(states), more=more)
 
 
-def drawn_votes(pairs: int = 400, members: int = 4, seed: int = 0) -> Votes:
+def drawn_votes(pairs: int = 400, members: int = 4, seed: int = 0) -> GradeMatrix:
     rng = np.random.default_rng(seed)
     true = rng.integers(0, 4, pairs)
     noise = rng.choice([-1, 0, 0, 0, 1], (pairs, members))
@@ -86,7 +86,7 @@ def test_a_reversed_scale_gives_the_reversed_grades(rule: str) -> None:
     """So no rule leans to one side, but for coins, which fall either way."""
     of = drawn_votes()
     numbers = np.where(of.graded, 3 - of.values, -1)
-    turned = Votes(of.members, of.grades, of.pairs, numbers)
+    turned = GradeMatrix(of.assessors, of.grades, of.pairs, numbers)
     grades, others = (combine(side, rule) for side in (of, turned))
     means = np.nanmean(of.numbers, axis=1)
     differ = grades != 3 - others

@@ -73,8 +73,8 @@ def add_dogs(place: Path) -> None:
         (lambda _: None, []),
         (retitle_fish, []),
         (cut_fish, ["stale-judgements", "lost-queries"]),
-        (edit_fish, ["stale-judgements", "lost-queries", "new-documents"]),
-        (add_dogs, ["new-documents"]),
+        (edit_fish, ["stale-judgements", "lost-queries"]),
+        (add_dogs, []),
     ],
 )
 def test_each_change_raises_the_alarms_that_it_should(
@@ -101,8 +101,8 @@ def test_a_query_that_lost_its_only_relevant_document_is_named_and_what_mends_it
 def test_alarms_keep_to_the_shares_that_were_set(place: Path) -> None:
     edit_fish(place)
     add_dogs(place)
-    assert kinds(drift(place, stale=1.0, fresh=1.0)) == ["lost-queries"]
-    assert kinds(drift(place, stale=1.0, fresh=1.0, rel=3)) == []
+    assert kinds(drift(place, stale=1.0)) == ["lost-queries"]
+    assert kinds(drift(place, stale=1.0, rel=3)) == []
 
 
 def test_watching_writes_nothing_and_asks_nothing(place: Path) -> None:

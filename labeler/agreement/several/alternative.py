@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from labeler.agreement.compare import StatisticOptions, interval_of
-from labeler.agreement.several.joint import UNGRADED, GradeMatrix
-from labeler.arrays import Flags, Floats
+from labeler.agreement.several.joint import GradeMatrix
+from labeler.arrays import Flags, Floats, Integers
 from labeler.errors import Misuse
 from labeler.report.table import Interval, shown
 from labeler.stats.intervals import Sample, between, degrees, jackknife_error
@@ -128,7 +128,8 @@ def alternative_test(
         for person, of in zip(people, sums, strict=True)
     ]
     # (queries, people, 2): what is added up of each person's pairs, the assessor's and their number
-    by_query = np.stack([_by_query(of, len(matrix.queries))[:, [0, 2]] for of in sums], axis=1)
+    queries = len(matrix.pairs.queries)
+    by_query = np.stack([_by_query(of, queries)[:, [0, 2]] for of in sums], axis=1)
     sample = Sample(by_query, options.draws, options.seed)
     advantage = interval_of(sample, _mean_share)
     return AlternativeTest(epsilon, tuple(_with_wins(rows)), advantage)
@@ -138,7 +139,7 @@ def alternative_test(
 class _Advantages:
     """Whether the assessor, and whether the person, is as close or closer, for each pair."""
 
-    query: Floats
+    query: Integers
     weight: Floats
     assessors: Flags
     persons: Flags
@@ -146,11 +147,10 @@ class _Advantages:
 
 
 def _advantages(matrix: GradeMatrix, column: int, person: int) -> _Advantages:
-    grades = np.asarray(matrix.grades, dtype=np.float64)
     others = [i for i in range(len(matrix.assessors)) if i not in (column, person)]
-    graded = matrix.values != UNGRADED
+    graded = matrix.graded
     rows = graded[:, column] & graded[:, person] & graded[:, others].any(axis=1)
-    numbers = np.where(graded, grades[matrix.values], np.nan)[rows]
+    numbers = matrix.numbers[rows]
 
     def apart(index: int) -> Floats:
         squares = (numbers[:, [index]] - numbers[:, others]) ** 2
@@ -159,15 +159,14 @@ def _advantages(matrix: GradeMatrix, column: int, person: int) -> _Advantages:
     its, theirs = apart(column), apart(person)
     weight = matrix.weights[rows]
     is_weighted = matrix.weight is not None
-    query = matrix.query[rows].astype(np.float64)
+    query = matrix.pairs.query[rows].astype(np.int64)
     return _Advantages(query, weight, its <= theirs, theirs <= its, is_weighted)
 
 
 def _by_query(of: _Advantages, queries: int) -> Floats:
     """`(queries, 3)`: the weights of the assessor's pairs, of the person's, and of all."""
-    query = of.query.astype(np.int64)
     columns = [of.assessors * of.weight, of.persons * of.weight, of.weight]
-    counted = [np.bincount(query, weights=column, minlength=queries) for column in columns]
+    counted = [np.bincount(of.query, column, queries) for column in columns]
     return np.stack(counted, axis=1)
 
 
@@ -178,7 +177,7 @@ def _tested(
     pairs, queries = len(of.query), len(used)
     if not pairs:
         return BesideLeftOut(person, 0, 0, None, None, None, None, None, None)
-    sums = _by_query(replace(of, query=query.astype(np.float64)), queries)
+    sums = _by_query(replace(of, query=query), queries)
     sample = Sample(sums, options.draws, options.seed)
     low, high = between(sample, _difference)
     assessors, persons, weight = sample.total.tolist()

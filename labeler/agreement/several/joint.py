@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 
@@ -18,40 +19,67 @@ from labeler.agreement.statistics import (
     ordinal_alpha,
     tables_of,
 )
-from labeler.arrays import Flags, Floats, Integers
+from labeler.arrays import Flags, Floats, Places
 from labeler.data import Pair, Qrels
 from labeler.errors import Misuse
 from labeler.report.result import Hidden
 from labeler.report.table import Interval, shown
 from labeler.stats.intervals import Sample, between
-from labeler.trec.pairs import PairColumns, joined_pairs
+from labeler.trec.pairs import NONE, PairColumns, joined_pairs
 
 UNGRADED = -1
+AT_ONCE = 1 << 16
+"""Pairs that are put together at a time."""
 
 
 @dataclass(frozen=True, eq=False)
 class GradeMatrix:
     """`values[i, a]` is the place in `grades` of assessor `a`'s grade of pair `i`, or `UNGRADED`.
 
-    `query` holds the pairs' places in `queries`; `weight` is one over the pair's inclusion
-    probability, `None` where every pair of the pool was graded.
+    `weight` is one over the pair's inclusion probability, `None` where every pair of the pool was
+    graded. `shares` hold, `(pairs, assessors, grades)`, how probable each assessor holds each
+    grade: its own distribution where it gave one, else all of it on its grade, and zeros where it
+    has none. `None` stands for assessors that gave none.
     """
 
     assessors: tuple[str, ...]
-    queries: tuple[str, ...]
     grades: tuple[int, ...]
-    query: Integers
-    values: Integers
+    pairs: PairColumns[Any]
+    values: Places
     weight: Floats | None = None
+    shares: Floats | None = None
 
     @property
     def weights(self) -> Floats:
         """Each pair's weight, 1 where none is known."""
-        return np.ones(len(self.query)) if self.weight is None else self.weight
+        return np.ones(len(self.values)) if self.weight is None else self.weight
 
-    def complete(self) -> GradeMatrix:
-        """The pairs that every assessor graded, and their queries."""
-        return self.graded_by(len(self.assessors))
+    @property
+    def graded(self) -> Flags:
+        """Which assessors have a grade of which pairs, `(pairs, assessors)`."""
+        return np.asarray(self.values != UNGRADED)
+
+    @property
+    def scale(self) -> Floats:
+        """The grades as numbers, `(grades,)`."""
+        return np.array(self.grades, dtype=np.float64)
+
+    @property
+    def numbers(self) -> Floats:
+        """The assessors' grades as numbers, `(pairs, assessors)`; `nan` where there is none."""
+        return np.where(self.graded, self.scale[self.values], np.nan)
+
+    @property
+    def counts(self) -> Floats:
+        """How many assessors gave each grade to a pair, `(pairs, grades)`."""
+        each = [(self.values == at).sum(axis=1) for at in range(len(self.grades))]
+        return np.stack(each, axis=1).astype(np.float64)
+
+    @property
+    def mean_shares(self) -> Floats:
+        """The mean of the distributions of the assessors that graded a pair, `(pairs, grades)`."""
+        whole = self.counts if self.shares is None else self.shares.sum(axis=1)
+        return np.asarray(whole / np.maximum(self.graded.sum(axis=1, keepdims=True), 1))
 
     def of(self, *names: str) -> GradeMatrix:
         """The columns of some assessors, on the pairs that at least two of them graded."""
@@ -61,18 +89,25 @@ class GradeMatrix:
 
     def graded_by(self, assessors: int) -> GradeMatrix:
         """The pairs that at least `assessors` assessors graded, and their queries."""
-        return self.rows((self.values != UNGRADED).sum(axis=1) >= assessors)
+        rows = self.graded.sum(axis=1) >= assessors
+        return replace(self._of_rows(rows), pairs=self.pairs.keep(rows))
 
-    def rows(self, rows: Flags) -> GradeMatrix:
-        """Some of the pairs, and their queries."""
-        used, query = np.unique(self.query[rows], return_inverse=True)
-        queries = tuple(self.queries[index] for index in used)
+    def among(self, pairs: PairColumns[Any]) -> GradeMatrix:
+        """The same of some pairs alone."""
+        rows = self.pairs.rows_in(pairs) != NONE
+        return replace(self._of_rows(rows), pairs=self.pairs.keep(rows))
+
+    def blocks(self) -> Iterator[GradeMatrix]:
+        """Some thousand pairs at a time, `pairs` being all of them."""
+        for first in range(0, len(self.values), AT_ONCE):
+            yield self._of_rows(slice(first, first + AT_ONCE))
+
+    def _of_rows(self, rows: Flags | slice) -> GradeMatrix:
         return replace(
             self,
-            queries=queries,
-            query=query.astype(np.int64),
             values=self.values[rows],
             weight=None if self.weight is None else self.weight[rows],
+            shares=None if self.shares is None else self.shares[rows],
         )
 
 
@@ -80,49 +115,49 @@ def grade_matrix(
     assessors: Mapping[str, Qrels],
     grades: Sequence[int],
     weights: Mapping[Pair, float] | None = None,
+    *,
+    fewest: int = 1,
+    by_id: bool = False,
 ) -> GradeMatrix:
-    """The grades of several assessors on every pair that at least one of them graded in the scale.
+    """The grades of several assessors on every pair that `fewest` of them graded in the scale.
 
+    The pairs are in the order of the first assessors' or, where it is asked for, of their ids.
     With `weights` of a sample, the pairs of the sample alone, which stand for the pool.
     """
     sets = [PairColumns.of(qrels, np.int64) for qrels in assessors.values()]
     drawn = PairColumns.of_pairs(weights or {}, np.float64)
     joined = joined_pairs([*sets, drawn])
-    values = [
-        joined.values(column, _places(own, grades), UNGRADED) for column, own in enumerate(sets)
-    ]
-    whole = GradeMatrix(
-        tuple(assessors),
-        joined.queries,
-        tuple(grades),
-        joined.query.astype(np.int64),
-        np.stack(values, axis=1),
-        None if weights is None else joined.values(len(sets), drawn.value, np.nan),
-    )
-    rows = (whole.values != UNGRADED).any(axis=1)
-    return whole.rows(rows if weights is None else rows & ~np.isnan(whole.weights))
+    each = [joined.values(at, _places(own, grades), UNGRADED) for at, own in enumerate(sets)]
+    values = np.stack(each, axis=1)
+    mask, weight = (values != UNGRADED).sum(axis=1) >= fewest, None
+    if weights is not None:
+        weight = joined.values(len(sets), drawn.value, np.nan)
+        mask &= ~np.isnan(weight)
+    rows = joined.by_id(mask) if by_id else np.flatnonzero(mask)
+    weight = None if weight is None else weight[rows]
+    return GradeMatrix(tuple(assessors), tuple(grades), joined.columns(rows), values[rows], weight)
 
 
-def _places(own: PairColumns[int], grades: Sequence[int]) -> Integers:
+def _places(own: PairColumns[int], grades: Sequence[int]) -> Places:
     """The place of each pair's grade among `grades`, `UNGRADED` of another one."""
     distinct, code = own.coded
     places = [grades.index(grade) if grade in grades else UNGRADED for grade in distinct]
-    return np.array(places, dtype=np.int64)[code]
+    return np.array(places, dtype=np.int8)[code]
 
 
 def query_coincidences(matrix: GradeMatrix) -> Floats:
     """One `(k, k)` coincidence matrix a query; a pair that one assessor graded adds nothing."""
-    k, queries = len(matrix.grades), len(matrix.queries)
+    k, queries = len(matrix.grades), len(matrix.pairs.queries)
     # of each grade, `(pairs,)`: how many assessors gave it
-    counts = [(matrix.values == grade).sum(axis=1).astype(np.float64) for grade in range(k)]
-    assessors = np.sum(counts, axis=0)
+    counts = matrix.counts.T
+    assessors = counts.sum(axis=0)
     # 1 / (m - 1) for each ordered pair of the m grades of one pair
     share = np.where(assessors > 1, matrix.weights / np.maximum(assessors - 1, 1), 0.0)
     matrices = np.zeros((queries, k, k))
     for i, j in product(range(k), repeat=2):
         # ordered pairs of these two grades, a grade with itself left out
         within = counts[i] * counts[j] - (counts[i] if i == j else 0.0)
-        matrices[:, i, j] = np.bincount(matrix.query, within * share, queries)
+        matrices[:, i, j] = np.bincount(matrix.pairs.query, within * share, queries)
     return matrices
 
 
@@ -130,8 +165,8 @@ def tables_of_two(matrix: GradeMatrix, first: int, second: int) -> Floats:
     """One `(k, k)` contingency table a query of two of the assessors, the first one's in rows."""
     a, b = matrix.values[:, first], matrix.values[:, second]
     both = (a != UNGRADED) & (b != UNGRADED)
-    size = len(matrix.queries), len(matrix.grades)
-    return tables_of(matrix.query[both], a[both], b[both], size, matrix.weights[both])
+    size = len(matrix.pairs.queries), len(matrix.grades)
+    return tables_of(matrix.pairs.query[both], a[both], b[both], size, matrix.weights[both])
 
 
 JOINT = {
@@ -180,9 +215,8 @@ def together(
         return None
     part = matrix.of(*names)
     sample = Sample(query_coincidences(part), options.draws, options.seed)
-    grades = np.array(part.grades, dtype=np.float64)
     statistics = {
-        name: interval_of(sample, partial(compute, grades=grades), bounded=True)
+        name: interval_of(sample, partial(compute, grades=part.scale), bounded=True)
         for name, compute in JOINT.items()
     }
     return Together(tuple(names), statistics)
@@ -239,7 +273,7 @@ def ceiling(
     matrix: GradeMatrix, assessor: str, statistic: Statistic, options: StatisticOptions
 ) -> Ceiling:
     """Leave each person out in turn; all columns but that of `assessor` are people's."""
-    whole = matrix.complete()
+    whole = matrix.graded_by(len(matrix.assessors))
     column = whole.assessors.index(assessor)
     people = [index for index in range(len(whole.assessors)) if index != column]
     if len(people) < 2:
@@ -264,7 +298,7 @@ def ceiling(
 
     rows = tuple(beside(whole.assessors[person], [person]) for person in people)
     overall = beside("everyone", people)
-    return Ceiling(statistic.name, len(whole.query), len(whole.queries), rows, overall)
+    return Ceiling(statistic.name, whole.pairs.size, len(whole.pairs.queries), rows, overall)
 
 
 def _mean(values: Floats, shares: Floats) -> Floats:
