@@ -320,9 +320,8 @@ def _indices_of_grades(
         mapped = rules.map_human.get(grade, grade)
         indices[grade] = scale.index(mapped) if mapped in scale else None
         if indices[grade] is None and mapped >= 0:
-            scale_ends = f"{scale[0]}:{scale[-1]}"
             raise BadInput(
-                f"the human qrels hold the grade {grade}, outside the scale {scale_ends}"
+                f"the human qrels hold the grade {grade}, outside the scale {scale[0]}:{scale[-1]}"
             )
     return indices
 
@@ -450,8 +449,7 @@ def _of_constant_grades(ours: set[int], numbers: Counter[float], people: str) ->
     for side, grades in ((people, ours), ("the other", set(numbers))):
         if len(grades) == 1 and (len(ours) > 1 or len(numbers) > 1):
             verb = _give(side)
-            only = f"{next(iter(grades)):g}"
-            every = f"{side} {verb} the grade {only} to every pair"
+            every = f"{side} {verb} the grade {next(iter(grades)):g} to every pair"
             yield Finding(f"{every}: kappa is then 0 or undefined")
 
 
@@ -490,8 +488,9 @@ def _another_scale(
         text = f"{used}: the same scale moved by {shift:+g}? {mend} would mend that"
         yield Finding(text, settings=(mend,))
     elif not whole and outside > total / 2:
-        fractions = f"{used}, mostly fractions: scores, it seems"
-        yield Finding(f"{fractions}, which have to be cut into grades first")
+        yield Finding(
+            f"{used}, mostly fractions: scores, it seems, which have to be cut into grades first"
+        )
     elif outside >= SHARE_OUTSIDE * total:
         wider = range(floor(min(low, scale[0])), ceil(max(high, scale[-1])) + 1)
         widen, clip = Setting("scale", wider), Setting("clip", True)

@@ -77,11 +77,10 @@ class Retest(Result):
         if not self.pairs:
             return [f"No pair of {self.name} had a grade every time it was asked about."]
         pairs = count_of(self.pairs, "pair", "pairs")
-        asked = f"{self.name}: {pairs} asked about {self.times} times"
         moved = f"{interval_text(self.moved, '.0%')} get another grade when they are asked again"
         kappa = f"test-retest kappa {interval_text(self.kappa, '.2f')}"
         floor = "Two sets that differ in no more pairs than this show no change."
-        return [f"{asked}: {moved}; {kappa}.", floor]
+        return [f"{self.name}: {pairs} asked about {self.times} times: {moved}; {kappa}.", floor]
 
     def tables(self) -> list[Table]:
         """The two figures, with intervals over queries."""

@@ -96,8 +96,9 @@ def _how_often(assessor: str, human: str, agreement: Agreement) -> str:
     count, whole = (partial(_of, agreement.pairs), agreement.pairs) if counted else (hundred, 100)
     estimated = "an estimated " if few and weighted else ""
     pairs = "pair" if whole == 1 else "pairs"
-    agreed = f"{estimated}{count(same)} of {whole} {pairs}"
-    sentence = f"{assessor} gives the same grade as {human} to {agreed}"
+    sentence = (
+        f"{assessor} gives the same grade as {human} to {estimated}{count(same)} of {whole} {pairs}"
+    )
     if len(agreement.scale) > 2 and near > 0:
         sentence += f", and is one grade off in {count(near)} more"
     kappa = agreement.headline["kappa"]

@@ -311,8 +311,9 @@ def _labels(source: Mapping[Any, Any], name: str) -> Labels:
     """A dict's labels as they stand: what is no grade is left out later, and counted."""
     for query_id, row in source.items():
         if not isinstance(row, Mapping):
-            where = f"{name}, query {query_id!r:.40}"
-            raise Misuse(f"{where}: expected {{document: grade}}, found {row!r:.40}")
+            raise Misuse(
+                f"{name}, query {query_id!r:.40}: expected {{document: grade}}, found {row!r:.40}"
+            )
     return {
         str(query_id): {
             str(doc_id): label if isinstance(label, int) else str(label)

@@ -253,8 +253,7 @@ def find_statistic(name: str, grades: Sequence[int]) -> Statistic:
         return whole.compute(cut(tables, position), np.array([0.0, 1.0]))
 
     about = f"{whole.about}, after cutting the scale at {grade}"
-    undefined = f"{whole.undefined} (cut at {grade})"
-    described = replace(whole, about=about, undefined=undefined)
+    described = replace(whole, about=about, undefined=f"{whole.undefined} (cut at {grade})")
     return replace(described, name=name, compute=compute, cut=grade)
 
 

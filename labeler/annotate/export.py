@@ -188,5 +188,6 @@ def _check_scale(
     for pair, answer in answers.items():
         if answer.grade is not None and answer.grade not in scale:
             listed = ", ".join(map(str, sorted(scale)))
-            problem = f"the grade {answer.grade} of {' '.join(pair)} is none of {listed}"
-            raise BadInput(f"{journal}: {problem}")
+            raise BadInput(
+                f"{journal}: the grade {answer.grade} of {' '.join(pair)} is none of {listed}"
+            )

@@ -93,10 +93,10 @@ class CalibrateResult(Result):
         name = short(self.assessor)
         given = count_of(self.shares.pairs.size, "pair", "pairs")
         pairs, queries = self.counts
-        graded = f"{count_of(pairs, 'pair', 'pairs')} of {count_of(queries, 'query', 'queries')}"
         loss = self.log_loss["calibrated"]
         tells = (
-            f"{name}: fitted to {graded} that {short(self.people)} graded, "
+            f"{name}: fitted to {count_of(pairs, 'pair', 'pairs')} of "
+            f"{count_of(queries, 'query', 'queries')} that {short(self.people)} graded, "
             f"probabilities for {given}."
         )
         gained = (

@@ -296,15 +296,13 @@ class DriftCheck(Result):
                 yield f"the {what} is not the same: {old or 'unknown'} then, {new} now"
         then, now = self.judged_as, self.run.names
         if then and now and then != now:
-            names = f"{', '.join(then)} then, {', '.join(now)} now"
-            yield f"the server calls its model {names}"
+            yield f"the server calls its model {', '.join(then)} then, {', '.join(now)} now"
 
     def _power(self) -> str:
         """The least shift, or share of changed grades, that as many pairs show as a rule."""
         if not np.ptp(self.grades, axis=1).any():
             compared = "" if self.compared == len(self.run.pairs) else " that compare"
-            share = f"{1 - (self.same.low or 0.0):.0%}"
-            most = f"at most {share} of all pairs have another grade now"
+            most = f"at most {1 - (self.same.low or 0.0):.0%} of all pairs have another grade now"
             return f"all grades{compared} are as before; {most}"
         moved = self.moved
         deviation = float(np.std(moved, ddof=1))

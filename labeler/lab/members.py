@@ -355,8 +355,7 @@ def _failure(pair: Pair, answers: Mapping[str, int | str | None], fewest: int) -
     graded = sum(isinstance(grade, int) for grade in answers.values())
     have = count_of(graded, "member has", "members have")
     failed = ", ".join(f"{name} {each}" for name, each in answers.items() if isinstance(each, str))
-    detail = f"{have} a grade, and {fewest} are needed: {failed}"
-    return Failure(pair, _status(answers), detail)
+    return Failure(pair, _status(answers), f"{have} a grade, and {fewest} are needed: {failed}")
 
 
 def _status(answers: Mapping[str, int | str | None]) -> str:

@@ -264,9 +264,8 @@ def _parts(read: PanelSources) -> Iterator[Finding]:
     """That the human grades were made from members' grades."""
     raters = made_from(read.collection).get(read.human_name, ())
     if names := [member.name for member in read.members if member.name in raters]:
-        what = f"{read.human_name} was made from the grades of {', '.join(names)}"
         why = "panel and members agree with what they are part of, and errors are none of people's"
-        yield Finding(f"{what}: {why}")
+        yield Finding(f"{read.human_name} was made from the grades of {', '.join(names)}: {why}")
 
 
 # The members of a panel, and people's grades beside them.

@@ -206,8 +206,7 @@ def _attacks_to_try(options: ProbeOptions) -> Mapping[str, Attack]:
     attacks = {**ATTACKS, **(_attacks_in(Path(options.attacks)) if options.attacks else {})}
     for name in options.only:
         if name not in attacks:
-            problem = f"no attack {name!r}; known: {', '.join(attacks)}"
-            raise Misuse(problem, parameter="only")
+            raise Misuse(f"no attack {name!r}; known: {', '.join(attacks)}", parameter="only")
     return {name: attacks[name] for name in options.only or attacks}
 
 

@@ -140,8 +140,9 @@ def read_attacks(path: Path) -> dict[str, Attack]:
             listed = [texts] if isinstance(texts, str) else texts
             is_text = isinstance(listed, list) and all(isinstance(t, str) for t in listed)
             if not is_text or not all(map(str.strip, listed)):
-                problem = f"expected {kind!r:.60} to be a list of texts, as {_EXAMPLE}"
-                raise BadInput(f"{path}: {problem}")
+                raise BadInput(
+                    f"{path}: expected {kind!r:.60} to be a list of texts, as {_EXAMPLE}"
+                )
             if listed:
                 attacks[kind] = Attack(listed)
         return attacks

@@ -191,9 +191,8 @@ def tells_disagreement(sources: RoutingSources) -> bool:
 def check_tells_disagreement(sources: RoutingSources) -> None:
     """`Misuse` where neither distributions nor other assessors tell which grades are in doubt."""
     if not tells_disagreement(sources):
-        problem = "one assessor's plain grades do not say which of them are in doubt"
         ways = "name more assessors, or human qrels, by which doubt can be learned"
-        raise Misuse(f"{problem}; {ways}")
+        raise Misuse(f"one assessor's plain grades do not say which of them are in doubt; {ways}")
 
 
 def judged_by_people(sources: RoutingSources) -> CalibrationSet:

@@ -407,6 +407,7 @@ class TuneResult(Result):
         if not self.held_out:
             return "TuneResult(stopped)"
         best = self.held_out[0]
-        value = f"{self.statistic} {interval_text(best.value.value)}"
-        held_out = f"{value} on {best.queries} queries held out"
-        return f"TuneResult({best.name!r} of {len(self.standings)}, {held_out})"
+        return (
+            f"TuneResult({best.name!r} of {len(self.standings)}, {self.statistic} "
+            f"{interval_text(best.value.value)} on {best.queries} queries held out)"
+        )

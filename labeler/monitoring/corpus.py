@@ -198,7 +198,6 @@ def corpus_drift(
         matches = match_passages(old, new, advance)
     path = collection_qrels(opened.folder, options.qrels)
     qrels, queries = read_qrels(path), read_queries(opened.queries)
-    update = f"labeler corpus update {' '.join(names)} {opened.folder}"
     states = {doc_id: match.state for doc_id, match in matches.items()}
     held = {doc_id for doc_id, state in states.items() if state in CARRIED}
     stale = (
@@ -215,7 +214,8 @@ def corpus_drift(
         tuple(_touched(qrels, held, queries, options.rel)),
         len(set(new) - {each for match in matches.values() for each in match.new_ids}),
         options,
-        f"{update}, then labeler judge {opened.folder}",
+        f"labeler corpus update {' '.join(names)} {opened.folder}, then labeler judge "
+        f"{opened.folder}",
     )
 
 

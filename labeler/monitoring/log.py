@@ -273,9 +273,8 @@ def _remarks(
                 yield Finding(f"{column}; {setting} names another", settings=(setting,))
     ranks = rows.ranks
     if ranks[0]:
-        counts = f"{ranks[0]:,} rows have rank 0, {ranks[1]:,} rank 1"
         taken = "ranks are taken to count from 0" if _is_from_0(rows) else "0 to mean no rank"
-        yield Finding(f"{counts}: {taken}")
+        yield Finding(f"{ranks[0]:,} rows have rank 0, {ranks[1]:,} rank 1: {taken}")
     if ranks[-1]:
         text = f"{ranks[-1]:,} rows of documents have no usable rank: in no figure by rank"
         yield Finding(text)

@@ -168,8 +168,7 @@ class Noise:
             if of is not None
         ]
         rows.append([" to ".join(self.names), self.moved, self.kappa])
-        title = f"what asking twice gives, of {self.pairs:,} pairs"
-        return Table("retest", columns, rows, title)
+        return Table("retest", columns, rows, f"what asking twice gives, of {self.pairs:,} pairs")
 
     def as_json(self) -> dict[str, Any]:
         """The retests of both sets, the share that moves by chance, and the p of a change."""
@@ -356,16 +355,15 @@ def how_much(
     before, after = sides.names
     pairs = sum(query.pairs for query in queries)
     if not pairs:
-        nothing = f"No pair has a grade in both {before} and {after}."
-        return f"{nothing}{_beside(changes)}{sides.of_part}"
+        return f"No pair has a grade in both {before} and {after}.{_beside(changes)}{sides.of_part}"
     count = sum(query.moved for query in queries)
-    both = f"{count_of(pairs, 'pair', 'pairs')} that both graded"
     up, down = (f"{hundred(s.value or 0.0)}{_hundreds(s)}" for s in shares)
     weighted = " (weighted as people's sample is)" if sides.weights is not None else ""
     return (
-        f"{after} gives another grade than {before} to {count:,} of the {both}: "
-        f"of 100{weighted}, {up} are higher and {down} lower."
-        f"{sides.of_scales}{_beside(changes)}{sides.of_part}{_by_chance(noise, pairs, count)}"
+        f"{after} gives another grade than {before} to {count:,} of the "
+        f"{count_of(pairs, 'pair', 'pairs')} that both graded: of 100{weighted}, {up} are higher "
+        f"and {down} "
+        f"lower.{sides.of_scales}{_beside(changes)}{sides.of_part}{_by_chance(noise, pairs, count)}"
     )
 
 
