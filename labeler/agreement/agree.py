@@ -17,9 +17,7 @@ from labeler.agreement.align import (
     grades_of_assessor,
     grades_of_human,
     parse_maps,
-    rules_with,
     scale_of,
-    share_a_pair,
 )
 from labeler.agreement.calibration import Calibration, calibration, renamed
 from labeler.agreement.compare import (
@@ -106,7 +104,12 @@ class AgreeOptions:
     @property
     def reading(self) -> Rules:
         """How grades are read, with the maps of both sides."""
-        return rules_with(self.maps, self.rules)
+        rules, maps = self.rules, self.maps
+        return replace(
+            rules,
+            map_human={**rules.map_human, **maps[HUMAN]},
+            map_assessor={**rules.map_assessor, **maps[ASSESSOR]},
+        )
 
 
 def agree(
@@ -154,7 +157,11 @@ def agree_all(
         parse(options.measure)
     if len(sources.runs) == 1:
         raise Misuse("an order takes two runs or more, and there is one", parameter="runs")
-    _check_gates(sources, options)
+    rules = options.reading
+    scale = (0, 1) if rules.cut is not None else scale_of(sources.human, rules)
+    with about("require"):
+        for name in options.gated:
+            find_statistic(name, scale)
     reports = [_report(sources, source, options) for source in sources.assessors]
     if jointly and (len(reports) > 1 or sources.more_humans):
         reports = _beside_everybody(sources, reports, options)
@@ -243,16 +250,8 @@ def _meet(sources: Sources, source: AssessorSource) -> bool:
     """Whether the assessor has a label or a failure of any pair with a human grade."""
     human = sources.human
     failed = any(q in human and d in human[q] for q, d in source.judged.failures)
-    return failed or share_a_pair(human, source.judged.labels)
-
-
-def _check_gates(sources: Sources, options: AgreeOptions) -> None:
-    """`Misuse` of a gate that this scale does not have."""
-    rules = options.reading
-    scale = (0, 1) if rules.cut is not None else scale_of(sources.human, rules)
-    with about("require"):
-        for name in options.gated:
-            find_statistic(name, scale)
+    labels = source.judged.labels
+    return failed or any(row.keys() & human.get(q, {}).keys() for q, row in labels.items())
 
 
 def _report(sources: Sources, source: AssessorSource, options: AgreeOptions) -> AssessorReport:

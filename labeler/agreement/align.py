@@ -357,11 +357,6 @@ def _cut(aligned: Aligned, grade: int | None) -> Aligned:
     return replace(aligned, pairs=binary, left_out=replace(left_out, missing=missing))
 
 
-def share_a_pair(human: Qrels, labels: Labels) -> bool:
-    """Whether any pair stands on both sides, whatever its labels."""
-    return any(row.keys() & human.get(q, {}).keys() for q, row in labels.items())
-
-
 # What a user writes of scales and maps, as data.
 
 _PAIR = re.compile(r"(-?[0-9]{1,9})=(-?[0-9]{1,9})")
@@ -381,15 +376,6 @@ def parse_maps(texts: Iterable[str]) -> dict[str, dict[int, int]]:
         own = maps[side or ASSESSOR]
         own.update((int(pair[1]), int(pair[2])) for pair in matches if pair)
     return maps
-
-
-def rules_with(maps: Mapping[str, Mapping[int, int]], rest: Rules) -> Rules:
-    """`rest` with the maps of both sides."""
-    return replace(
-        rest,
-        map_human={**rest.map_human, **maps[HUMAN]},
-        map_assessor={**rest.map_assessor, **maps[ASSESSOR]},
-    )
 
 
 def parse_share(text: str) -> float:
@@ -423,8 +409,17 @@ def suspicions(
     if not labels.meets:
         return []
     ours = {rules.map_human.get(grade, grade) for grade in labels.grades if grade >= 0}
-    numbers = _numbers_on_shared_pairs(labels, rules)
-    findings = list(_of_constant_grades(ours, numbers, people))
+    # the other's numbers on people's pairs, mapped, with how often each stands there
+    numbers: Counter[float] = Counter()
+    for label, count in labels.label_counts().items():
+        value = number(label)
+        if value is not None:
+            numbers[rules.map_assessor.get(int(value), value) if value % 1 == 0 else value] += count
+    findings = []
+    for side, grades in ((people, ours), ("the other", set(numbers))):
+        if len(grades) == 1 and (len(ours) > 1 or len(numbers) > 1):
+            gives = f"{'give' if side == PEOPLE else 'gives'} the grade {next(iter(grades)):g}"
+            findings.append(Finding(f"{side} {gives} to every pair: kappa is then 0 or undefined"))
     if numbers and rules.cut is None:
         findings += [] if rules.clip else _another_scale(ours, numbers, scale, rules, people)
         if not any(finding.settings for finding in findings):
@@ -432,29 +427,6 @@ def suspicions(
     if order is not None and numbers:
         findings.append(_reversed(order, ours, numbers, scale, rules))
     return findings
-
-
-def _numbers_on_shared_pairs(labels: LabelColumns, rules: Rules) -> Counter[float]:
-    """The other's numbers on people's pairs, mapped, with how often each stands there."""
-    numbers: Counter[float] = Counter()
-    for label, count in labels.label_counts().items():
-        value = number(label)
-        if value is not None:
-            numbers[rules.map_assessor.get(int(value), value) if value % 1 == 0 else value] += count
-    return numbers
-
-
-def _of_constant_grades(ours: set[int], numbers: Counter[float], people: str) -> Iterator[Finding]:
-    """A finding for each side that gives every pair the same grade."""
-    for side, grades in ((people, ours), ("the other", set(numbers))):
-        if len(grades) == 1 and (len(ours) > 1 or len(numbers) > 1):
-            verb = _give(side)
-            every = f"{side} {verb} the grade {next(iter(grades)):g} to every pair"
-            yield Finding(f"{every}: kappa is then 0 or undefined")
-
-
-def _give(side: str) -> str:
-    return "give" if side == PEOPLE else "gives"
 
 
 def _ranges(ours: set[int], usual: set[float], people: str) -> str:

@@ -104,9 +104,14 @@ def _how_often(assessor: str, human: str, agreement: Agreement) -> str:
     kappa = agreement.headline["kappa"]
     if kappa.value is None:
         return f"{sentence}."
+    sure = ""
+    if kappa.low is not None and kappa.high is not None and kappa.high - kappa.low >= 0.005:
+        # not of what the next few queries would show, which varies more
+        ends = f"{plain(kappa.low, 2)} to {plain(kappa.high, 2)}"
+        sure = f"; over all queries like these {ends}, at 95 %"
     return (
         f"{sentence}. Beyond what chance would do, that is a kappa of {plain(kappa.value, 2)} "
-        f"(0 is chance, 1 is perfect{_sure(kappa)})."
+        f"(0 is chance, 1 is perfect{sure})."
     )
 
 
@@ -158,19 +163,6 @@ def _why_low(agreement: Agreement) -> str:
         f"{agreement.scale[int(agreed.argmax())]}: agreeing on it is what chance would do too. "
         f"AC1, which expects guesses at hard pairs only, is {ac1:.2f}."
     )
-
-
-def _sure(e: Interval) -> str:
-    if e.low is None or e.high is None:
-        return ""
-    if e.high - e.low < 0.005:
-        return ""
-    return f"; {over_all(plain(e.low, 2), plain(e.high, 2))}"
-
-
-def over_all(low: str, high: str) -> str:
-    """What an interval is of: not of what the next few queries would show, which varies more."""
-    return f"over all queries like these {low} to {high}, at 95 %"
 
 
 def _who_is_stricter(agreement: Agreement, human: str) -> str:
@@ -255,7 +247,7 @@ def in_order(reports: Sequence[AssessorReport], statistic: str) -> list[Assessor
     """The assessors by a statistic, the closest to people first; undefined values last."""
 
     def key(report: AssessorReport) -> tuple[bool, float]:
-        estimate = _estimate_of(report, statistic)
+        estimate = report.agreement.statistics.get(statistic)
         if estimate is None or estimate.value is None:
             return True, 0.0
         better = find_statistic(statistic, report.agreement.scale).better
@@ -271,14 +263,10 @@ def overview(reports: Sequence[AssessorReport], asked: Sequence[str] | None) -> 
     return _sentence(ordered, names[0]), _table(ordered, names)
 
 
-def _estimate_of(report: AssessorReport, statistic: str) -> Interval | None:
-    return report.agreement.statistics.get(statistic)
-
-
 def _sentence(ordered: Sequence[AssessorReport], statistic: str) -> str:
     best, last = ordered[0], ordered[-1]
     human = short(best.human)
-    highest, lowest = (_estimate_of(report, statistic) for report in (best, last))
+    highest, lowest = (of.agreement.statistics.get(statistic) for of in (best, last))
     if highest is None or highest.value is None:
         return f"None of the {len(ordered)} assessors has a {statistic} with {human}."
     sentence = f"Of {len(ordered)} assessors {short(best.assessor)} is closest to {human}"
@@ -302,7 +290,7 @@ def _table(ordered: Sequence[AssessorReport], names: Sequence[str]) -> Table:
     rows: list[Row] = [
         [
             short(report.assessor),
-            *(_estimate_of(report, name) for name in names),
+            *map(report.agreement.statistics.get, names),
             report.agreement.pairs,
             *([float(report.agreement.left_out.missing.sum())] if missing else []),
             *([report.board.statistics["tau_b"] if report.board else None] if has_board else []),
@@ -404,14 +392,13 @@ def queries_table(
         Column("bias", format="+.2f"),
     ]
     cells: list[Row] = [
-        [q.query_id, _id_and_text(q.query_id, texts), q.pairs, q.agreement, q.mae, q.bias]
+        [
+            *(q.query_id, " ".join([q.query_id, *texts.get(q.query_id, "").split()])),
+            *(q.pairs, q.agreement, q.mae, q.bias),
+        ]
         for q in rows
     ]
     return Table("queries", columns, cells)
-
-
-def _id_and_text(query_id: str, texts: Mapping[str, str]) -> str:
-    return " ".join([query_id, *texts.get(query_id, "").split()])
 
 
 def detail_tables(details: Details, texts: Mapping[str, str]) -> Iterator[Table]:

@@ -21,7 +21,6 @@ from labeler.collection.whose import (
     made_by,
     not_of_people,
     routed_of_file,
-    routed_pairs,
 )
 from labeler.data import Pair, Qrels, Run
 from labeler.errors import Misuse
@@ -93,17 +92,6 @@ MoreHumans = Mapping[str, Source] | Sequence[str]
 """The grades of more people by name; or files, or names in the collection."""
 
 
-def open_sources(
-    arguments: Sequence[str],
-    more_humans: Sequence[str] = (),
-    runs: Sequence[Path] = (),
-    *,
-    stale: str = "drop",
-) -> Sources:
-    """Files `HUMAN OTHER...`, or a collection's directory and names in it."""
-    return sources_of(arguments[0], arguments[1:], runs, more_humans, stale)
-
-
 def sources_of(
     human: Source,
     assessors: Sequence[Source],
@@ -134,10 +122,18 @@ def sources_of(
         raise Misuse("expected human qrels and at least one other file, or a collection")
     else:
         opened = _of_sources(human, assessors, more_humans, notes)
-    refuse_same_names(opened)
-    if changed:
-        opened = replace(_without_stale(opened, changed, stale), stale=len(changed))
-    opened = replace(opened, notes=tuple(notes))
+    named = [opened.human_name, *(each.name for each in opened.assessors), *opened.more_humans]
+    if len(named) > 2 and len(set(named)) < len(named):
+        twice = next(name for name in named if named.count(name) > 1)
+        raise Misuse(f"{twice} is named twice; each assessor once, please")
+    opened = replace(opened, notes=tuple(notes), stale=len(changed))
+    if changed and stale == "drop":
+        judged = (
+            replace(each, judged=replace(each.judged, labels=without(each.judged.labels, changed)))
+            for each in opened.assessors
+        )
+        human = without(opened.human, changed)
+        opened = replace(opened, human=human, assessors=tuple(judged))
     if isinstance(runs, Mapping):
         return replace(opened, runs={name: as_run(run, name=name) for name, run in runs.items()})
     return _with_runs(opened, paths_of(runs))
@@ -155,26 +151,6 @@ def _of_sources(
         tuple(map(assessor_of, assessors, names)),
         {name: _people(qrels, notes, name) for name, qrels in more.items()},
     )
-
-
-def _without_stale(opened: Sources, changed: set[Pair], stale: str) -> Sources:
-    """Sources without the pairs of which the texts have changed since any of them graded them."""
-    if stale == "keep":
-        return opened
-    assessors = (
-        replace(each, judged=replace(each.judged, labels=without(each.judged.labels, changed)))
-        for each in opened.assessors
-    )
-    return replace(opened, human=without(opened.human, changed), assessors=tuple(assessors))
-
-
-def refuse_same_names(sources: Sources) -> None:
-    """`Misuse` where two of several assessors have one name."""
-    assessors = [source.name for source in sources.assessors]
-    names = [sources.human_name, *assessors, *sources.more_humans]
-    if len(names) > 2 and len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise Misuse(f"{twice} is named twice; each assessor once, please")
 
 
 def _with_runs(opened: Sources, run_sources: Sequence[Path]) -> Sources:
@@ -245,10 +221,7 @@ def human_grades(
 
 def people_of_collection(collection: Collection, name: str, warn: Note) -> Qrels:
     """People's grades of a collection, without those of pairs that were routed to them."""
-    path = collection.qrels(name)
-    for finding in mixed_findings(path):
-        warn(str(finding))
-    return drawn_by_chance(read_qrels(path, warn), routed_pairs(collection, name), path, warn)
+    return people_of_file(collection.qrels(name), warn)
 
 
 def people_of_file(path: Path, warn: Note) -> Qrels:

@@ -19,7 +19,7 @@ from labeler.agreement.shown import (
     report_parts,
     statistics_of_all,
 )
-from labeler.agreement.sources import Sources, open_sources
+from labeler.agreement.sources import Sources, sources_of
 from labeler.cli.options import Destination, OutputFlags
 from labeler.cli.output import name_unread_runs, said_to, show, show_json, warn
 from labeler.cli.scoring import GATES
@@ -72,7 +72,7 @@ def command(
     gates = [*agreement_gates(require), *agreement_gates(require_low, low_end=True)]
     statistics = options.statistics.names
     options = replace(options, gated=tuple(gate.name for gate in gates))
-    opened = open_sources(sources, more_humans, runs, stale=options.stale)
+    opened = sources_of(sources[0], sources[1:], runs, more_humans, options.stale)
     name_unread_runs(sources[0], *runs)
     inputs = (*map(Path, (*sources, *more_humans)), *runs)
     to = output.to_file(*inputs)

@@ -123,10 +123,10 @@ def say_agreement(collection: Collection) -> None:
     from labeler.agreement.agree import AgreeOptions, agree_all
     from labeler.agreement.compare import StatisticOptions
     from labeler.agreement.shown import confusion_table, statistics_table
-    from labeler.agreement.sources import open_sources
+    from labeler.agreement.sources import sources_of
     from labeler.models.embedded import MEASURED, NOT_FOR_DECISIONS
 
-    sources = open_sources([str(collection.folder), SIMILARITY, LLM])
+    sources = sources_of(str(collection.folder), [SIMILARITY, LLM])
     (report,) = agree_all(sources, AgreeOptions(statistics=StatisticOptions(DEMO_STATISTICS)))
     agreement = report.agreement
     pairs = f"{agreement.pairs} pairs drawn from the pool"

@@ -13,7 +13,7 @@ from pathlib import Path
 from labeler.agreement.agree import AgreeOptions, agree_all, scale_names
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.report import AssessorReport
-from labeler.agreement.sources import AssessorSource, Sources, open_sources
+from labeler.agreement.sources import AssessorSource, Sources, sources_of
 from labeler.collection.corpus import distinct_documents
 from labeler.collection.judgements import read_judgements
 from labeler.collection_report.contents import ChosenSets, CollectionContents, ReportOptions
@@ -115,7 +115,7 @@ def agreement_with_people(
     if sets.human is None or not sets.assessors:
         return AgreementWithPeople()
     names = [os.fspath(contents.collection.folder), sets.human, *sets.assessors]
-    sources = open_sources(names, sets.more_humans, stale=options.stale)
+    sources = sources_of(names[0], names[1:], more_humans=sets.more_humans, stale=options.stale)
     runs = {name: sources.runs[name] for name in options.runs or sources.runs}
     sources = replace(sources, runs=runs if len(runs) > 1 else {})  # one run has no order
     how = AgreeOptions(

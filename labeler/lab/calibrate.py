@@ -14,7 +14,7 @@ from labeler.agreement.shares import GradeShares, combined, shares_of
 from labeler.agreement.shown import short
 from labeler.agreement.sources import (
     Sources,
-    open_sources,
+    sources_of,
 )
 from labeler.arrays import Floats
 from labeler.collection.user_files import Output
@@ -226,11 +226,11 @@ def _opened(sources: Sequence[str], people: str) -> Sources:
     if Path(first).is_dir():
         if not rest:
             raise Misuse(f"expected a name after {first}: whose judgements?")
-        return open_sources([first, people, *rest])
+        return sources_of(first, [people, *rest])
     if not Path(people).exists():
         problem = "no such file; beside a file of judgements, people's grades are one, too"
         raise Misuse(f"{people}: {problem}", parameter="people")
-    return open_sources([people, *sources])
+    return sources_of(people, sources)
 
 
 def _judged(opened: Sources, shares: GradeShares, name: str) -> CalibrationSet:
