@@ -269,7 +269,13 @@ def agreement_of(
     statistics = selected_statistics(options, scale)
     estimates = {s.name: estimate(s, sample) for s in statistics}
     also = {name: estimate(find_statistic(name, scale), sample) for name in HEADLINE}
-    against = _reversed_correlation(also["spearman"], pairs)
+    # the rank correlation, where it is surely below 0, or far below in more than a few pairs
+    order, _, most = also["spearman"]
+    against = None
+    if order is not None and most is not None and most < 0:
+        against = order
+    if order is not None and order <= FAR_BELOW and order * math.sqrt(pairs) < -2:
+        against = order
     unused = unused_cuts(statistics, sample.total, scale)
     people, warnings = assessor.human, list[Finding]()
     if weights is not None:
@@ -318,14 +324,6 @@ def _scenarios(
     farthest = np.abs(np.subtract.outer(scale, scale)).argmax(axis=1)
     differ[np.arange(len(scale)), farthest] += missing
     return {s.name: Scenario(defined(s(agree)), defined(s(differ))) for s in statistics}
-
-
-def _reversed_correlation(e: Interval, pairs: int) -> float | None:
-    """The rank correlation, where it is surely below 0, or far below in more than a few pairs."""
-    if e.value is None:
-        return None
-    far = e.value <= FAR_BELOW and e.value * math.sqrt(pairs) < -2
-    return e.value if far or (e.high is not None and e.high < 0) else None
 
 
 # A share of pairs, as a ratio of sums over queries, with its interval of 95 % over these.

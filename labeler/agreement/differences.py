@@ -84,8 +84,14 @@ def differences(
         _difference(statistic, replicates, len(common))
         for statistic, replicates in zip(statistics, of, strict=True)
     ]
-    wider = _wider(rows, of, others)
-    return [replace(row, told_apart=_told_apart(row, wider)) for row in rows]
+    wider, told = _wider(rows, of, others), []
+    for row in rows:
+        told_apart = False
+        if row.value and row.low is not None and row.high is not None:
+            toward_0 = row.value - row.low if row.value > 0 else row.high - row.value
+            told_apart = abs(row.value) > wider * toward_0
+        told.append(replace(row, told_apart=told_apart))
+    return told
 
 
 def _less(statistic: Statistic, tables: Floats) -> Floats:
@@ -105,14 +111,6 @@ def _difference(statistic: Statistic, of: Replicates, pairs: int) -> Difference:
         most = statistic.high - statistic.low
         low, high = max(ends[0], -most), min(ends[1], most)
     return Difference(statistic, pairs, first, second, first - second, low, high)
-
-
-def _told_apart(row: Difference, wider: float) -> bool:
-    """Whether the interval would leave 0 out if it were `wider` times as wide."""
-    if row.value is None or row.low is None or row.high is None or row.value == 0:
-        return False
-    toward_0 = row.value - row.low if row.value > 0 else row.high - row.value
-    return abs(row.value) > wider * toward_0
 
 
 def _wider(rows: Sequence[Difference], of: Sequence[Replicates], others: int) -> float:

@@ -55,13 +55,13 @@ class PanelBesidePeople(Result):
     @property
     def best(self) -> MemberBesidePeople | None:
         """The member that agrees most with people; found on the same grades, which flatters it."""
-        defined = [m for m in self.members.values() if m.agreement.value is not None]
-        return max(defined, key=self._closeness, default=None)
 
-    def _closeness(self, member: MemberBesidePeople) -> float:
-        """The statistic, turned so that more is closer to people."""
-        value = member.agreement.value or 0.0
-        return self.better * value if self.better else -abs(value)
+        def closeness(member: MemberBesidePeople) -> float:
+            value = member.agreement.value or 0.0
+            return self.better * value if self.better else -abs(value)
+
+        defined = [m for m in self.members.values() if m.agreement.value is not None]
+        return max(defined, key=closeness, default=None)
 
     def as_json(self) -> dict[str, Any]:
         """The figures by name."""
@@ -83,7 +83,9 @@ def beside_people(
     (statistic,) = selected_statistics(options, votes.grades)
     members = {}
     for column, name in enumerate(votes.assessors):
-        own = _paired(human, _grades_of(votes, column), votes)
+        values = votes.values[:, column]
+        grades = votes.pairs.holding(np.array(votes.grades)[values]).keep(values != UNGRADED)
+        own = _paired(human, grades, votes)
         (less,) = differences(whole, own, [statistic], options, len(votes.assessors))
         members[name] = MemberBesidePeople(name, _estimate(own, statistic, options), less)
     return PanelBesidePeople(
@@ -95,12 +97,6 @@ def beside_people(
         members,
         statistic.better,
     )
-
-
-def _grades_of(votes: GradeMatrix, member: int) -> PairColumns[int]:
-    """A member's grades."""
-    values = votes.values[:, member]
-    return votes.pairs.holding(np.array(votes.grades)[values]).keep(values != UNGRADED)
 
 
 def _paired(human: Qrels, grades: Qrels, votes: GradeMatrix) -> GradedPairs:

@@ -202,8 +202,12 @@ def calibrate(*sources: str | Path, options: CalibrateOptions | None = None) -> 
         "shares alone": log_losses(held.shares_alone, pairs.outcome),
     }
     if takes_logits(pairs.shares, pairs.scale):
-        losses["as it came"] = log_losses(_own_probabilities(pairs), pairs.outcome)
+        own = np.zeros((len(pairs), len(pairs.scale)))
+        own[:, [pairs.scale.index(grade) for grade in pairs.shares.grades]] = pairs.shares.matrix
+        losses["as it came"] = log_losses(own, pairs.outcome)
     gain = mean_by_query(pairs, losses["shares alone"] - losses["calibrated"])
+    before = _at_cuts(pairs, pairs.shares.grades, pairs.shares.matrix)
+    after = _at_cuts(pairs, pairs.scale, held.calibrated)
     return CalibrateResult(
         name,
         opened.human_name,
@@ -213,7 +217,7 @@ def calibrate(*sources: str | Path, options: CalibrateOptions | None = None) -> 
         (len(pairs), len(pairs.queries)),
         {name: mean_by_query(pairs, loss) for name, loss in losses.items()},
         gain,
-        tuple(_reliability_at_cuts(pairs, held.calibrated)),
+        tuple(map(CutReliability, before, after)),
         (*_few(pairs, gain), *_left_out(opened, shares, name)),
     )
 
@@ -242,21 +246,6 @@ def _judged(opened: Sources, shares: GradeShares, name: str) -> CalibrationSet:
         grade = f"{opened.human_name} has the grade {pairs.scale[0]} throughout"
         raise BadInput(f"{grade}; there is nothing to foretell")
     return pairs
-
-
-def _own_probabilities(pairs: CalibrationSet) -> Floats:
-    """The assessor's own probabilities of people's grades."""
-    own = np.zeros((len(pairs), len(pairs.scale)))
-    for column, grade in enumerate(pairs.shares.grades):
-        own[:, pairs.scale.index(grade)] = pairs.shares.matrix[:, column]
-    return own
-
-
-def _reliability_at_cuts(pairs: CalibrationSet, calibrated: Floats) -> Iterator[CutReliability]:
-    """At each cut, how far probabilities lie from what people said, before and after."""
-    before = _at_cuts(pairs, pairs.shares.grades, pairs.shares.matrix)
-    after = _at_cuts(pairs, pairs.scale, calibrated)
-    return (CutReliability(*both) for both in zip(before, after, strict=True))
 
 
 def _at_cuts(pairs: CalibrationSet, grades: tuple[int, ...], matrix: Floats) -> list[Calibration]:

@@ -128,12 +128,13 @@ async def _control(
         for number, row in enumerate(prepared.rows)
         if isinstance(row.judged.outcome, Judgement)
     )
+    made_by = origin_of(collection.judgements(name))
     check = DriftCheck(
         name,
         ControlRun(
             prepared.number,
             now(),
-            made_before(collection, name),
+            PromptAndModel(made_by.prompt, made_by.model) if made_by else PromptAndModel(),
             PromptAndModel(assessor.prompt.id, assessor.model.id),
             again,
         ),
@@ -234,12 +235,6 @@ def _name_of(collection: Collection, options: JudgeOptions) -> str:
         name = check_name(name if name is not None else names[0])
         collection.existing_judgements(name)
     return name
-
-
-def made_before(collection: Collection, name: str) -> PromptAndModel:
-    """The prompt and the model that made a set of judgements."""
-    made_by = origin_of(collection.judgements(name))
-    return PromptAndModel(made_by.prompt, made_by.model) if made_by else PromptAndModel()
 
 
 # Which pairs a control asks about again: drawn anew by chance, or the same as the last time.

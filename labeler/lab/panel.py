@@ -225,20 +225,16 @@ def panel(
     if name is not None:
         check_made_name(opened, name, options.rule, names)
     if options.scale is None and read.human:
-        options = replace(options, scale=_common_scale(read))
+        # from the lowest to the highest grade of the members and of people
+        used = {grade for member in read.members for grade in member.judged.grades.used()}
+        every = used.union(scale_of(read.human, Rules()))
+        options = replace(options, scale=tuple(range(min(every), max(every) + 1)))
     judged = panel_of(read.members, options)
     if name is not None:
         write_made(opened, name, judged.made)
     if output is not None:
         save_panel(judged, output if isinstance(output, Output) else Path(output))
     return _result(judged, read, name)
-
-
-def _common_scale(read: PanelSources) -> tuple[int, ...]:
-    """From the lowest to the highest grade of the members and of people."""
-    used = {grade for member in read.members for grade in member.judged.grades.used()}
-    every = used.union(scale_of(read.human, Rules()))
-    return tuple(range(min(every), max(every) + 1))
 
 
 def _result(judged: PanelSet, read: PanelSources, name: str | None) -> PanelResult:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -151,20 +151,6 @@ class _Prepared(NamedTuple):
     session: Session
 
 
-def _by_assessor(cases: Sequence[Case], assessor: Assessor) -> Iterator[_CasesOf]:
-    """The cases of the assessor, and of the same asked once more."""
-    for is_again, of in ((False, assessor), (True, replace(assessor, repeat=AGAIN))):
-        own = [case for case in cases if (case.kind == "again") is is_again]
-        yield _CasesOf(own, AskedRound(of, *as_texts(own)))
-
-
-class _CasesOf(NamedTuple):
-    """Cases, and the round in which they are asked about."""
-
-    cases: list[Case]
-    round: AskedRound
-
-
 @asynccontextmanager
 async def _prepared(
     opened: Collection,
@@ -187,9 +173,13 @@ async def _prepared(
     async with open_session(selection, texts.documents.values(), opened.store, control) as session:
         assessor = Assessor.asked_in(session, prompt)
         assessor = replace(assessor, examples=examples_for(opened, "", prompt, texts))
-        parts = list(_by_assessor(cases, assessor))
-        ordered = [case for part in parts for case in part.cases]
-        yield _Prepared(ordered, [part.round for part in parts], source, session)
+        once = [case for case in cases if case.kind != "again"]
+        again = [case for case in cases if case.kind == "again"]
+        rounds = [
+            AskedRound(assessor, *as_texts(once)),
+            AskedRound(replace(assessor, repeat=AGAIN), *as_texts(again)),
+        ]
+        yield _Prepared([*once, *again], rounds, source, session)
 
 
 def check_gates(options: ProbeOptions, names: Iterable[str], parameter: str = "require") -> None:
@@ -203,20 +193,17 @@ def check_gates(options: ProbeOptions, names: Iterable[str], parameter: str = "r
 
 def _attacks_to_try(options: ProbeOptions) -> Mapping[str, Attack]:
     """The shipped attacks and those of the file, or those of some names among them."""
-    attacks = {**ATTACKS, **(_attacks_in(Path(options.attacks)) if options.attacks else {})}
+    attacks = dict(ATTACKS)
+    if options.attacks:
+        own = read_attacks(Path(options.attacks))
+        if taken := {*ATTACKS, *CHANGES, *OTHER_SHARES}.intersection(own):
+            problem = f"{min(taken)!r} has another meaning in a certificate"
+            raise BadInput(f"{options.attacks}: {problem}; give this kind another name")
+        attacks |= own
     for name in options.only:
         if name not in attacks:
             raise Misuse(f"no attack {name!r}; known: {', '.join(attacks)}", parameter="only")
     return {name: attacks[name] for name in options.only or attacks}
-
-
-def _attacks_in(path: Path) -> Mapping[str, Attack]:
-    """The attacks of a file, which may have no name that a certificate has already."""
-    attacks = read_attacks(path)
-    if taken := {*ATTACKS, *CHANGES, *OTHER_SHARES}.intersection(attacks):
-        problem = f"{min(taken)!r} has another meaning in a certificate"
-        raise BadInput(f"{path}: {problem}; give this kind another name")
-    return attacks
 
 
 def _source(collection: Collection, name: str | None) -> str:

@@ -383,17 +383,14 @@ def _relevant_text(pair: Pair, texts: Texts, qrels: Qrels) -> str:
 
 def change_cases(drawn: Drawn, texts: Texts, model: str) -> Iterator[Case]:
     """The pairs of any grade with each change by rule that applies to them."""
+    ids = sorted(texts.queries)
     for pair in drawn.any_grade:
         query, document = texts.of(pair)
-        material = Material(query, document, _other_query(query, texts.queries), model)
+        other = texts.queries[ids[(ids.index(query.id) + 1) % len(ids)]]
+        material = Material(query, document, other, model)
         for name, change in CHANGES.items():
             if changed := change(material):
                 yield Case("change", name, "", pair, *changed)
-
-
-def _other_query(query: Query, queries: Mapping[str, Query]) -> Query:
-    ids = sorted(queries)
-    return queries[ids[(ids.index(query.id) + 1) % len(ids)]]
 
 
 def as_texts(cases: Sequence[Case]) -> tuple[list[Pair], Texts]:

@@ -242,7 +242,10 @@ def _diff(sides: Sides, people: Source | None, runs: RunSources, options: DiffOp
     if not changes.pairs:
         raise BadInput(f"{sides.names[0]} and {sides.names[1]} have no pair")
     if people is None and sides.collection is not None:
-        people = _people_beside(sides)
+        # the collection's own human qrels, where they and either set share a pair
+        name = human_beside(sides.collection, *sides.names)
+        human = PairColumns.of({}) if name is None else read_set(sides.collection, name).states
+        people = name if any(len(s.among(human)) for s in (sides.before, sides.after)) else None
     beside = _beside_people(sides, people, runs, options)
     board = _board(sides, _runs(sides, runs) if not beside.runs else beside.runs, options)
     findings = [*_findings(sides), *beside.findings, *([] if board is None else board.findings)]
@@ -261,15 +264,6 @@ def _diff(sides: Sides, people: Source | None, runs: RunSources, options: DiffOp
     )
 
 
-def _people_beside(sides: Sides) -> str | None:
-    """The human qrels of the collection, where they and either set share a pair."""
-    if sides.collection is None or (name := human_beside(sides.collection, *sides.names)) is None:
-        return None
-    human = read_set(sides.collection, name).states
-    shares = (len(side.among(human)) for side in (sides.before, sides.after))
-    return name if any(shares) else None
-
-
 def _beside_people(
     sides: Sides, people: Source | None, runs: RunSources, options: DiffOptions
 ) -> Beside:
@@ -280,36 +274,23 @@ def _beside_people(
     if people is not None:
         compared = _sources(sides, people, runs, options.stale)
         agreeing = _agreeing(compared, options)
-        if line := _not_of_people(sides, people):
-            agreeing = replace(agreeing, findings=(Finding(line), *agreeing.findings))
+        if isinstance(people, str | os.PathLike):
+            named = os.fspath(people)
+            path = Path(named) if sides.collection is None else sides.collection.qrels(named)
+            if line := not_of_people(path):
+                agreeing = replace(agreeing, findings=(Finding(line), *agreeing.findings))
         return Beside(agreeing, runs=compared.runs)
-    if (human := _human_side(sides)) is None:
+    if sides.collection is None:
         return Beside()
-    other = sides.names[1 - sides.names.index(human)]
-    if sides.collection is None or not sides.collection.qrels(other).exists():
+    humans = [name for name in sides.names if is_of_people(sides.collection, name)]
+    others = [name for name in sides.names if name not in humans]
+    if len(humans) != 1 or not sides.collection.qrels(others[0]).exists():
         return Beside()
     folder = os.fspath(sides.collection.folder)
-    sources = sources_of(folder, [human, other], runs, stale=options.stale)
+    sources = sources_of(folder, [*humans, *others], runs, stale=options.stale)
     sources = replace(sources, assessors=_restricted(sources.assessors[:1], sides))
     (report,) = agree_all(sources, _asked(options))
     return Beside(own=report, runs=sources.runs, more=tuple(report.findings))
-
-
-def _not_of_people(sides: Sides, people: Source) -> str:
-    """That what is taken for people's grades is a model's, where it is."""
-    if not isinstance(people, str | os.PathLike):
-        return ""
-    name = os.fspath(people)
-    path = Path(name) if sides.collection is None else sides.collection.qrels(name)
-    return not_of_people(path)
-
-
-def _human_side(sides: Sides) -> str | None:
-    """Which of the two is people's, where one is."""
-    if sides.collection is None:
-        return None
-    names = [name for name in sides.names if is_of_people(sides.collection, name)]
-    return names[0] if len(names) == 1 else None
 
 
 def _sources(sides: Sides, people: Source, runs: RunSources, stale: str) -> Sources:
@@ -329,17 +310,18 @@ def _restricted(assessors: tuple[AssessorSource, ...], sides: Sides) -> tuple[As
     if not sides.is_part:
         return assessors
     pairs = sides.before.among(sides.after.states).states
-    return tuple(replace(side, judged=_of_pairs(side.judged, pairs)) for side in assessors)
 
+    def compared(columns: PairColumns[Any]) -> PairColumns[Any]:
+        return columns.keep(columns.rows_in(pairs) != NONE)
 
-def _of_pairs(judged: AssessorLabels, pairs: PairColumns[Any]) -> AssessorLabels:
-    labels = PairColumns.of(judged.labels)
-    failed = PairColumns.of_pairs(judged.failures)
-    return replace(
-        judged,
-        labels=labels.keep(labels.rows_in(pairs) != NONE),
-        failures=dict(failed.keep(failed.rows_in(pairs) != NONE).by_pair()),
+    judged = (
+        AssessorLabels(
+            compared(PairColumns.of(side.judged.labels)),
+            dict(compared(PairColumns.of_pairs(side.judged.failures)).by_pair()),
+        )
+        for side in assessors
     )
+    return tuple(replace(side, judged=own) for side, own in zip(assessors, judged, strict=True))
 
 
 def _asked(options: DiffOptions) -> AgreeOptions:

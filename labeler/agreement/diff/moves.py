@@ -113,12 +113,6 @@ class CommonGrades:
         )
         return share_of(up, whole, options), share_of(down, whole, options)
 
-    def as_asked(self) -> AskedAgain:
-        """The pairs with both grades."""
-        return AskedAgain.of_pairs(
-            self.pairs.pairs(self.rows), np.stack([self.before, self.after], axis=1)
-        )
-
     @property
     def _moved(self) -> tuple[Flags, Flags]:
         return self.after > self.before, self.after < self.before
@@ -195,7 +189,8 @@ def noise_of(sides: Sides, common: CommonGrades, options: StatisticOptions) -> N
     again = [asked_again(sides.collection, name)[0] for name in sides.names]
     if not any(map(len, again)):
         return None
-    once = common.as_asked()
+    grades = np.stack([common.before, common.after], axis=1)
+    once = AskedAgain.of_pairs(common.pairs.pairs(common.rows), grades)
     again = [of.among(once.pairs) for of in again]
     asked = [of for of in again if len(of)]
     if not asked:
@@ -401,21 +396,18 @@ def how_close(beside: Beside, names: tuple[str, str]) -> str:
     """Which of the two is closer to people, or why that is not told."""
     if beside.withheld:
         return f"Which of the two is closer to people {beside.withheld}."
-    if beside.own is not None:
-        return _own(beside.own)
+    if (report := beside.own) is not None:
+        human, assessor = short(report.human), short(report.assessor)
+        kappa = report.agreement.statistics.get("kappa")
+        how_far = f"how far {assessor} agrees with them is not defined"
+        if kappa is not None and kappa.value is not None:
+            pairs = count_of(report.agreement.pairs, "pair")
+            agrees = f"{assessor} agrees with them by a kappa of {interval_text(kappa, '.2f')}"
+            return f"{human} are people's grades: {agrees}, over {pairs}."
+        return f"{human} are people's grades; {how_far}."
     if beside.agreeing is None:
         return "Which of the two is closer to people is not known: no human qrels were named."
     return _closer(beside.agreeing, names)
-
-
-def _own(report: AssessorReport) -> str:
-    human, assessor = short(report.human), short(report.assessor)
-    statistic = report.agreement.statistics.get("kappa")
-    if statistic is None or statistic.value is None:
-        return f"{human} are people's grades; how far {assessor} agrees with them is not defined."
-    pairs = count_of(report.agreement.pairs, "pair")
-    agrees = f"{assessor} agrees with them by a kappa of {interval_text(statistic, '.2f')}"
-    return f"{human} are people's grades: {agrees}, over {pairs}."
 
 
 def _closer(agreeing: Agreeing, names: tuple[str, str]) -> str:

@@ -282,10 +282,6 @@ class CostChange:
 def spending_of(sides: Sides) -> CostChange:
     """What both sets took of the pairs that both hold."""
     both = sides.before.among(sides.after.states), sides.after.among(sides.before.states)
-    first, second = (_failures(side) for side in both)
+    first, second = (Counter(side.failures.values()) for side in both)
     spent = both[0].spent(), both[1].spent()
     return CostChange(sides.names, len(both[0]), spent, (first, second))
-
-
-def _failures(side: JudgedSet) -> Counter[str]:
-    return Counter(side.failures.values())

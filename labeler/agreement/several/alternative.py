@@ -131,8 +131,15 @@ def alternative_test(
     queries = len(matrix.pairs.queries)
     by_query = np.stack([_by_query(of, queries)[:, [0, 2]] for of in sums], axis=1)
     sample = Sample(by_query, options.draws, options.seed)
-    advantage = interval_of(sample, _mean_share)
-    return AlternativeTest(epsilon, tuple(_with_wins(rows)), advantage)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        advantage = interval_of(sample, lambda sums: (sums[..., 0] / sums[..., 1]).mean(axis=-1))
+    wins = _is_discovery([row.p for row in rows])
+    over_pairs = _is_discovery([row.p_pairs for row in rows])
+    told = (
+        replace(row, wins=first, wins_pairs=second)
+        for row, first, second in zip(rows, wins, over_pairs, strict=True)
+    )
+    return AlternativeTest(epsilon, tuple(told), advantage)
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,22 +221,7 @@ def _difference(sums: Floats) -> Floats:
         return np.asarray((sums[..., 1] - sums[..., 0]) / sums[..., 2], dtype=np.float64)
 
 
-def _mean_share(sums: Floats) -> Floats:
-    """`(..., people, 2)` sums to the mean of the assessor's shares over people."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray((sums[..., 0] / sums[..., 1]).mean(axis=-1), dtype=np.float64)
-
-
-def _with_wins(rows: list[BesideLeftOut]) -> list[BesideLeftOut]:
-    """The rows with what is told from chance, at a rate of false discoveries of 5 %."""
-    wins = _is_discovery([row.p for row in rows])
-    over_pairs = _is_discovery([row.p_pairs for row in rows])
-    return [
-        replace(row, wins=first, wins_pairs=second)
-        for row, first, second in zip(rows, wins, over_pairs, strict=True)
-    ]
-
-
 def _is_discovery(p: list[float | None]) -> list[bool]:
+    """Which are told from chance, at a rate of false discoveries of 5 %."""
     values = np.array([1.0 if value is None else value for value in p])
     return [bool(value < SIGNIFICANT) for value in benjamini_yekutieli(values)]
