@@ -44,6 +44,7 @@ def grading(collection: Collection, texts: PageTexts, sample: str, purpose: Purp
     """The pairs of a sample as a task, in an order whose beginning is a random part of them."""
     rows = read_sample(sample_path(collection.folder, sample))
     scale = sample_scale(collection, sample)
+    meanings = meanings_of(collection, sample, scale)
     present = [row for row in rows if _is_present(row, texts)]
     if purpose == "audit":
         draw, query_ids = draw_of(collection, sample), {row.pair.query_id for row in present}
@@ -67,7 +68,10 @@ def grading(collection: Collection, texts: PageTexts, sample: str, purpose: Purp
         of_scale(scale),
         lambda item: texts.identity(item.query_id, item.doc_id),
         session={
-            "scale": _scale_shown(collection, sample, scale),
+            "scale": [
+                {"grade": grade, "name": name, "description": meanings.get(grade, "")}
+                for grade, name in sorted(scale.items())
+            ],
             "instructions": GRADE_INSTRUCTIONS,
         },
         notes=_gone(rows, texts),
@@ -106,16 +110,6 @@ def of_scale(scale: Mapping[int, str]) -> Check:
     return check
 
 
-def _scale_shown(
-    collection: Collection, sample: str, scale: Mapping[int, str]
-) -> list[dict[str, Any]]:
-    meanings = meanings_of(collection, sample, scale)
-    return [
-        {"grade": grade, "name": name, "description": meanings.get(grade, "")}
-        for grade, name in sorted(scale.items())
-    ]
-
-
 @dataclass(frozen=True)
 class AnnotateOptions:
     """Who grades, and what."""
@@ -147,7 +141,8 @@ def rating_sessions(
     opened = open_collection(collection)
     raters = raters_of(options)
     samples = samples_of(opened, raters, options.choice, note)
-    tasks = _tasks(opened, samples, options)
+    texts, by_id = PageTexts(opened), purposes(opened)
+    tasks = {own: grading(opened, texts, own, by_id[own]) for own in dict.fromkeys(samples)}
     for line in dict.fromkeys(line for task in tasks.values() for line in task.notes):
         note(line)
     sessions = [
@@ -174,12 +169,3 @@ def login_name() -> str:
         return safe_name(getpass.getuser()).lstrip(".") or "rater"
     except (OSError, KeyError):  # the system knows no name
         return "rater"
-
-
-def _tasks(
-    collection: Collection, samples: list[str], options: AnnotateOptions
-) -> Mapping[str, RatingTask]:
-    """The task of each sample; they share the collection's texts."""
-    texts, by_id = PageTexts(collection), purposes(collection)
-    own = dict.fromkeys(samples)
-    return {sample: grading(collection, texts, sample, by_id[sample]) for sample in own}

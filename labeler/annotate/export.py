@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,7 +83,8 @@ def export_answers(
     rows = read_journal(journal)
     if not rows:
         others = [name for name in journal_names(opened) if name != rater]
-        raise Misuse(f"{rater} has graded nothing{_answers_of(others)}")
+        there_are = f"; there are answers of {', '.join(others)}" if others else ""
+        raise Misuse(f"{rater} has graded nothing{there_are or ', nor has anybody else'}")
     own = which.sample or _only_sample(opened, which, rows)
     sampled = {str(row.number): row for row in read_sample(sample_path(opened.folder, own))}
     texts = PageTexts(opened)
@@ -127,10 +128,6 @@ def default_name(collection: Collection, rater: str, sample: str) -> str:
         draws = {draw_of(collection, row.sample) for row in read_people(path)}
         return name if draws <= {draw_of(collection, sample)} else f"{name}-{sample}"
     return f"{name}-{sample}" if collection.qrels(name).exists() else name
-
-
-def _answers_of(raters: Sequence[str]) -> str:
-    return f"; there are answers of {', '.join(raters)}" if raters else ", nor has anybody else"
 
 
 def _only_sample(collection: Collection, which: GradedBy, rows: list[JournalRow]) -> str:

@@ -60,10 +60,19 @@ class SampleChoice:
 
 
 def purposes(collection: Collection) -> dict[str, Purpose]:
-    """What each sample of a collection is for: statistics, or the correction of routed pairs."""
-    entries = _entries(collection)
-    paths = sorted((collection.folder / "samples").glob("[!.]*.jsonl"))
-    return {path.stem: _purpose(collection, path.stem, entries) for path in paths}
+    """What each sample of a collection is for: statistics, or the correction of routed pairs.
+
+    By the card, else by the rows: a pair that was routed has no chance of being drawn.
+    """
+    entries, by_id = _entries(collection), dict[str, Purpose]()
+    for path in sorted((collection.folder / "samples").glob("[!.]*.jsonl")):
+        if path.stem in entries:
+            is_routed = card_section(entries, path.stem).get("routed") is True
+        else:
+            rows = read_sample(sample_path(collection.folder, path.stem))
+            is_routed = any(row.probability is None for row in rows)
+        by_id[path.stem] = "fix" if is_routed else "audit"
+    return by_id
 
 
 def draw_of(collection: Collection, sample: str) -> str:
@@ -73,14 +82,6 @@ def draw_of(collection: Collection, sample: str) -> str:
 
 def _entries(collection: Collection) -> dict[str, Any]:
     return card_section(read_card(collection), "samples")
-
-
-def _purpose(collection: Collection, sample: str, entries: Mapping[str, Any]) -> Purpose:
-    """By the card, else by the rows: a pair that was routed has no chance of being drawn."""
-    if sample in entries:
-        return "fix" if card_section(entries, sample).get("routed") is True else "audit"
-    rows = read_sample(sample_path(collection.folder, sample))
-    return "fix" if any(row.probability is None for row in rows) else "audit"
 
 
 def samples_of(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -15,7 +15,6 @@ from labeler.collection.user_files import collection_qrels
 from labeler.corpus.documents import read_documents
 from labeler.corpus.ingest import settings_of
 from labeler.corpus.matching import CARRIED, STATES, match_passages
-from labeler.data import Qrels, Query
 from labeler.messages import count_of
 from labeler.models.session import Control
 from labeler.options import SHARE, TOP_GRADE, option
@@ -206,25 +205,21 @@ def corpus_drift(
         for doc_id, grade in grades.items()
         if grade >= 0 and doc_id not in held
     )
+    touched = []
+    for query_id, grades in qrels.items():
+        relevant = [doc_id for doc_id, grade in grades.items() if grade >= options.rel]
+        lost = sum(doc_id not in held for doc_id in relevant)
+        if lost and query_id in queries:
+            text = queries[query_id].text
+            touched.append(TouchedQuery(query_id, text, len(relevant), lost))
     return CorpusDrift(
         path.stem,
         Counter(states.values()),
         sum(grade >= 0 for grades in qrels.values() for grade in grades.values()),
         tuple(stale),
-        tuple(_touched(qrels, held, queries, options.rel)),
+        tuple(touched),
         len(set(new) - {each for match in matches.values() for each in match.new_ids}),
         options,
         f"labeler corpus update {' '.join(names)} {opened.folder}, then labeler judge "
         f"{opened.folder}",
     )
-
-
-def _touched(
-    qrels: Qrels, held: Set[str], queries: Mapping[str, Query], rel: int
-) -> Iterator[TouchedQuery]:
-    """The queries some of whose relevant documents are not what was judged any more."""
-    for query_id, grades in qrels.items():
-        relevant = [doc_id for doc_id, grade in grades.items() if grade >= rel]
-        lost = sum(doc_id not in held for doc_id in relevant)
-        if lost and query_id in queries:
-            yield TouchedQuery(query_id, queries[query_id].text, len(relevant), lost)

@@ -90,31 +90,30 @@ class LogReading(Result):
     @property
     def findings(self) -> list[Finding]:
         """What a reader of figures from this log should know."""
-        return [*self._about_rows(), *self.remarks, *self._about_clicks()]
-
-    def _about_rows(self) -> Iterator[Finding]:
+        findings = list[Finding]()
         for reason, rows, first in self.left_out:
             count = count_of(rows, "row", "rows")
             text = f"{count} of {self.rows:,} left out: {reason}; the first is {first}"
-            yield Finding(text, level="warning" if rows > MUCH * self.rows else "note")
-
-    def _about_clicks(self) -> Iterator[Finding]:
+            findings.append(Finding(text, level="warning" if rows > MUCH * self.rows else "note"))
+        findings += self.remarks
         if self.unseen_clicks:
-            yield Finding(
-                f"{self.unseen_clicks:,} of {self.clicks:,} clicks are on documents that"
-                " the log does not say were shown: they count as clicks of their searches, and in"
-                " no figure by rank",
-                level="warning" if self.unseen_clicks > MUCH * self.clicks else "note",
+            text = (
+                f"{self.unseen_clicks:,} of {self.clicks:,} clicks are on documents that the log "
+                "does not say were shown: they count as clicks of their searches, and in no figure "
+                "by rank"
             )
+            is_much = self.unseen_clicks > MUCH * self.clicks
+            findings.append(Finding(text, level="warning" if is_much else "note"))
         if not self.searches:
-            yield Finding("no search of the log is left")
+            findings.append(Finding("no search of the log is left"))
         elif not self.clients:
-            yield Finding(
-                "the log names neither users nor sessions: searches are taken as independent but"
-                " for their queries, rows without a search id as one each, and bots and repeated"
-                " rows cannot be told",
-                level="note",
+            text = (
+                "the log names neither users nor sessions: searches are taken as independent but "
+                "for their queries, rows without a search id as one each, and bots and repeated "
+                "rows cannot be told"
             )
+            findings.append(Finding(text, level="note"))
+        return findings
 
     def tables(self) -> list[Table]:
         """What was left out, a reason a row."""
@@ -174,7 +173,12 @@ def open_log(
                         scratch.add(rows.read(block, number))
                         if progress:
                             progress(rows.total)
-            _check_readable(rows, files)
+            if not rows.total:
+                raise BadInput(f"{files[0]}: no row in it")
+            undated = [each for each in rows.tally.left_out(files) if each.reason == NO_DATE]
+            if undated and not rows.dated:
+                problem = "no date can be read; name the column of dates, or say their format"
+                raise BadInput(f"{undated[0].first}: {problem}", parameter="time_format")
             remarks = tuple(_remarks(rows, sources, options))
             with parts.open("wb") as out:
                 sums = PartSums(out)
@@ -190,15 +194,6 @@ def open_log(
             remarks=remarks,
         )
         yield EventLog(options, log, list(rows.texts), tuple(rows.variants), parts)
-
-
-def _check_readable(rows: RowReader, files: Sequence[Path]) -> None:
-    if not rows.total:
-        raise BadInput(f"{files[0]}: no row in it")
-    undated = [each for each in rows.tally.left_out(files) if each.reason == NO_DATE]
-    if undated and not rows.dated:
-        problem = "no date can be read; name the column of dates, or say their format"
-        raise BadInput(f"{undated[0].first}: {problem}", parameter="time_format")
 
 
 @dataclass(frozen=True, eq=False)

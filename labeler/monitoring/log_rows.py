@@ -120,8 +120,15 @@ def _source_of_rows(
     if not names:
         raise BadInput(f"{path}: no row in it")
     columns, others = columns_of(path, names, fields)
-    blocks = chain([first], iter(lambda: list(islice(rows, BLOCK)), []))
-    return LogSource(kind, columns, others, (_block(block, columns) for block in blocks))
+
+    def blocks() -> Iterator[RawBlock]:
+        for some in chain([first], iter(lambda: list(islice(rows, BLOCK)), [])):
+            good = [(number, row) for number, row in some if isinstance(row, dict)]
+            bad = [(number, row) for number, row in some if isinstance(row, str)]
+            cells = {part: [_value(row, name) for _, row in good] for part, name in columns.items()}
+            yield RawBlock([number for number, _ in good], cells, bad)
+
+    return LogSource(kind, columns, others, blocks())
 
 
 def columns_of(
@@ -148,13 +155,6 @@ def columns_of(
         problem = f"{counted.column!r} counts searches; expected a row for each search or event"
         raise BadInput(f"{path}: {problem}")
     return columns, others
-
-
-def _block(rows: Sequence[_AnyRow], columns: Mapping[str, str]) -> RawBlock:
-    good = [(number, row) for number, row in rows if isinstance(row, dict)]
-    bad = [(number, row) for number, row in rows if isinstance(row, str)]
-    cells = {part: [_value(row, name) for _, row in good] for part, name in columns.items()}
-    return RawBlock([number for number, _ in good], cells, bad)
 
 
 def _value(row: Mapping[str, Any], name: str) -> Any:
@@ -393,9 +393,9 @@ class Scratch:
             together += segments
             is_enough = sum(count for _, count in together) >= AT_ONCE or number == PARTS
             if together and is_enough:
-                yield np.concatenate([self._segment(*segment) for segment in together])
+                parts = []
+                for start, count in together:
+                    self._file.seek(start * ROW.itemsize)
+                    parts.append(np.frombuffer(self._file.read(count * ROW.itemsize), dtype=ROW))
+                yield np.concatenate(parts)
                 together = []
-
-    def _segment(self, start: int, count: int) -> Rows:
-        self._file.seek(start * ROW.itemsize)
-        return np.frombuffer(self._file.read(count * ROW.itemsize), dtype=ROW)

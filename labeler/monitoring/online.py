@@ -221,10 +221,7 @@ class BehaviorSums:
         np.add.at(self.searches, (group, own["variant"].to_numpy()), values[[*SUMS]].to_numpy())
         places = group[shown["search"]], shown["rank"].to_numpy() - 1
         np.add.at(self.ranks, places, shown[["shown", "clicks"]].to_numpy())
-        self._count_users(own)
-
-    def _count_users(self, own: DataFrame) -> None:
-        """Count the users of each variant; where none are named, the searches."""
+        # the users of each variant; where none are named, the searches
         who = own["client"].where(own["client"] >= 0, -1 - own.index)
         pairs = own.assign(who=who)[own["variant"] > 0][["who", "variant"]].drop_duplicates()
         self.users += np.bincount(pairs["variant"], minlength=len(self.users))

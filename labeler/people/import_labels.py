@@ -162,7 +162,9 @@ def _merge(
     new = {p: row for p, row in answered.items() if row.grade is not None or p not in before}
     merged = {**before, **new}
     rows = [*merged.values(), *answered.values()]
-    _refuse_mixture(rows, f"{where}: {name}")
+    if len({row.probability is None for row in rows}) > 1:
+        problem = "would hold pairs drawn by chance and pairs routed to people"
+        raise BadInput(f"{where}: {name} {problem}; use another name", parameter="name")
     samples = {row.sample for row in rows if row.probability is not None}
     if len(samples) > 1:
         merged = _pooled(collection, samples, merged, f"{where}: {name}")
@@ -174,13 +176,6 @@ def _merge(
         raise BadInput(f"{where}: no row has a grade")
     write_people(path, [merged[pair] for pair in sorted(merged)])
     write_qrels(collection.qrels(name), qrels)
-
-
-def _refuse_mixture(rows: Sequence[HumanAnswer], where: str) -> None:
-    """`BadInput` where pairs drawn by chance would stand beside others under one name."""
-    if len({row.probability is None for row in rows}) > 1:
-        problem = "would hold pairs drawn by chance and pairs routed to people"
-        raise BadInput(f"{where} {problem}; use another name", parameter="name")
 
 
 def _refuse_changed_grades(

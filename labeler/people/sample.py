@@ -299,13 +299,10 @@ def _strata(collection: Collection, source: str | None) -> tuple[Strata, Mapping
             qrels = read_qrels(path)
             strata |= {Pair(q, d): grade for q, row in qrels.items() for d, grade in row.items()}
     names = grade_names(collection, source or "", prompts)
-    return (strata, names, min(prompts, default="")) if names else (strata, *_of_default_prompt())
-
-
-def _of_default_prompt() -> tuple[Mapping[int, str], str]:
-    """The scale of the default judging prompt, and that prompt's id."""
+    if names:
+        return strata, names, min(prompts, default="")
     prompt = find_prompt(JUDGING_PROMPT)
-    return {int(grade): name for grade, name in prompt.front.scale.items()}, prompt.id
+    return strata, {int(grade): name for grade, name in prompt.front.scale.items()}, prompt.id
 
 
 def _only(collection: Collection) -> str | None:
@@ -331,7 +328,12 @@ def _sheet_rows(
     seed: int,
 ) -> list[SheetRow]:
     """The rows of a sheet by query, with the documents of each query in random order."""
-    ordered = sorted(pairs, key=lambda pair: (pair.query_id, _shuffle_key(pair, seed)))
+
+    def by_chance(pair: Pair) -> tuple[str, str]:
+        text = f"{seed}\0{pair.query_id}\0{pair.doc_id}"
+        return pair.query_id, hashlib.sha256(text.encode()).hexdigest()
+
+    ordered = sorted(pairs, key=by_chance)
     rows = []
     for number, pair in enumerate(ordered, start=1):
         query, document = queries.get(pair.query_id), corpus.get(pair.doc_id)
@@ -350,10 +352,6 @@ def _sheet_rows(
             )
         )
     return rows
-
-
-def _shuffle_key(pair: Pair, seed: int) -> str:
-    return hashlib.sha256(f"{seed}\0{pair.query_id}\0{pair.doc_id}".encode()).hexdigest()
 
 
 def _keep(
