@@ -224,9 +224,11 @@ def _made_from_others(sources: Sources, everybody: Sequence[str]) -> dict[str, l
 
 
 def _left_out(name: str, raters: Sequence[str]) -> Finding:
-    made = f"{short(name)} was made from the grades of {_and(list(map(short, raters)))}"
-    rest = "it is no colleague of theirs, and is left out of the ceiling and of people's alpha"
-    return Finding(f"{made}: {rest}", about=name)
+    return Finding(
+        f"{short(name)} was made from the grades of {_and(list(map(short, raters)))}: it is no "
+        "colleague of theirs, and is left out of the ceiling and of people's alpha",
+        about=name,
+    )
 
 
 def _and(names: Sequence[str]) -> str:

@@ -370,9 +370,11 @@ def parse_maps(texts: Iterable[str]) -> dict[str, dict[int, int]]:
         side, colon, pairs = text.rpartition(":")
         matches = [_PAIR.fullmatch(part.strip()) for part in pairs.split(",")]
         if (colon and side not in SIDES) or not all(matches):
-            example = "human:1=0,2=1 or assessor:0=3,1=2"
-            problem = f"expected a map of grades such as {example}; got {text!r:.80}"
-            raise Misuse(problem, parameter="maps")
+            raise Misuse(
+                "expected a map of grades such as human:1=0,2=1 or assessor:0=3,1=2; got "
+                f"{text!r:.80}",
+                parameter="maps",
+            )
         own = maps[side or ASSESSOR]
         own.update((int(pair[1]), int(pair[2])) for pair in matches if pair)
     return maps
@@ -431,8 +433,10 @@ def suspicions(
 
 def _ranges(ours: set[int], usual: set[float], people: str) -> str:
     """From where to where the grades of both sides go, in words."""
-    theirs = f"the other's {min(usual):g} to {max(usual):g}"
-    return f"{people}'s grades are {min(ours)} to {max(ours)}, {theirs}"
+    return (
+        f"{people}'s grades are {min(ours)} to {max(ours)}, the other's {min(usual):g} to "
+        f"{max(usual):g}"
+    )
 
 
 def _usual(numbers: Counter[float]) -> set[float]:

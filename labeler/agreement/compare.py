@@ -149,8 +149,10 @@ def cautions(
     if open_ := [n for n, e in estimates.items() if e.value is not None and e.low is None]:
         yield f"{_names(open_)}: no interval, for without some of these queries it is undefined"
     if exact := [n for n, e in estimates.items() if e.low is not None and not _has_width(e)]:
-        why = "no width to the interval, for every query here says the same; no certainty"
-        yield f"{_names(exact)}: {why}"
+        yield (
+            f"{_names(exact)}: no width to the interval, for every query here says the same; no "
+            "certainty"
+        )
 
 
 def _has_width(e: Interval) -> bool:

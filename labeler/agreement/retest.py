@@ -101,8 +101,10 @@ def retest_of(collection: AnyCollection, name: str) -> Retest:
     opened = open_collection(collection)
     asked, failed = asked_again(opened, name)
     if not len(asked) and not failed:
-        problem = f"no pair of {name} was asked about more than once"
-        raise BadInput(f"{problem}; judging with repeat=3 asks three times")
+        raise BadInput(
+            f"no pair of {name} was asked about more than once; judging with repeat=3 asks three "
+            "times"
+        )
     return retest(name, asked, failed)
 
 

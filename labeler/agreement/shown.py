@@ -66,8 +66,10 @@ def heading(report: AssessorReport) -> str:
     queries = count_of(len(agreement.queries), "query", "queries")
     whole = agreement.confusion.sum()
     stand = f", weighted to stand for about {whole:,.0f}" if agreement.is_weighted else ""
-    sides = f"{short(report.human)} and {short(report.assessor)}"
-    return f"{sides}: {pairs} of {queries} that both graded{stand}"
+    return (
+        f"{short(report.human)} and {short(report.assessor)}: {pairs} of {queries} that both "
+        f"graded{stand}"
+    )
 
 
 def short(name: str) -> str:
@@ -107,8 +109,10 @@ def _how_often(assessor: str, human: str, agreement: Agreement) -> str:
     sure = ""
     if kappa.low is not None and kappa.high is not None and kappa.high - kappa.low >= 0.005:
         # not of what the next few queries would show, which varies more
-        ends = f"{plain(kappa.low, 2)} to {plain(kappa.high, 2)}"
-        sure = f"; over all queries like these {ends}, at 95 %"
+        sure = (
+            f"; over all queries like these {plain(kappa.low, 2)} to {plain(kappa.high, 2)}, at "
+            "95 %"
+        )
     return (
         f"{sentence}. Beyond what chance would do, that is a kappa of {plain(kappa.value, 2)} "
         f"(0 is chance, 1 is perfect{sure})."
@@ -177,8 +181,10 @@ def _who_is_stricter(agreement: Agreement, human: str) -> str:
         return f"It is {who} than {human}, {size}."
     if shift.low <= 0 <= shift.high:
         value, low, high = (signed(x, 2) for x in (shift.value, shift.low, shift.high))
-        between = f"by {value} of a grade on average, {low} to {high}"
-        return f"Whether it is stricter or more generous than {human} cannot be told ({between})."
+        return (
+            f"Whether it is stricter or more generous than {human} cannot be told (by {value} of "
+            f"a grade on average, {low} to {high})."
+        )
     return f"It is {who} than {human}, {size}."
 
 
@@ -269,9 +275,11 @@ def _sentence(ordered: Sequence[AssessorReport], statistic: str) -> str:
     highest, lowest = (of.agreement.statistics.get(statistic) for of in (best, last))
     if highest is None or highest.value is None:
         return f"None of the {len(ordered)} assessors has a {statistic} with {human}."
-    sentence = f"Of {len(ordered)} assessors {short(best.assessor)} is closest to {human}"
     high, low = interval_text(highest), interval_text(lowest)
-    return f"{sentence}: {statistic} {high}. Farthest is {short(last.assessor)}: {low}."
+    return (
+        f"Of {len(ordered)} assessors {short(best.assessor)} is closest to {human}: {statistic} "
+        f"{high}. Farthest is {short(last.assessor)}: {low}."
+    )
 
 
 def _table(ordered: Sequence[AssessorReport], names: Sequence[str]) -> Table:

@@ -95,8 +95,10 @@ def _gone(rows: Sequence[SampledPair], texts: PageTexts) -> tuple[str, ...]:
     if not gone:
         return ()
     pairs = count_of(len(gone), "pair is", "pairs are")
-    problem = f"{pairs} not asked about, as query or document is no longer in the collection"
-    return (f"{problem}: {' '.join(gone[0])}{', …' if len(gone) > 1 else ''}",)
+    return (
+        f"{pairs} not asked about, as query or document is no longer in the collection: "
+        f"{' '.join(gone[0])}{', …' if len(gone) > 1 else ''}",
+    )
 
 
 def of_scale(scale: Mapping[int, str]) -> Check:

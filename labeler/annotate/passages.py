@@ -371,8 +371,10 @@ class PageTexts:
         """Raise `Misuse` where the texts are others by now than those that were opened."""
         for path, state in self._files.items():
             if _state(path) != state:
-                problem = f"{path} was written anew since: nothing more is taken in"
-                raise Misuse(f"{problem}; end labeler annotate, and start it again")
+                raise Misuse(
+                    f"{path} was written anew since: nothing more is taken in; end labeler "
+                    "annotate, and start it again"
+                )
 
     def query(self, query_id: str) -> Shown:
         """A query with its topic, as JSON."""

@@ -139,8 +139,10 @@ def _listening(host: str, port: int) -> socket.socket:
         reason = os.strerror(error.errno) if error.errno else str(error)
         if error.errno in _NOT_OURS:
             raise Misuse(f"{host!r} is no address of this machine", parameter="host") from error
-        problem = f"cannot listen on port {port} of {host} ({reason.lower()})"
-        raise Misuse(f"{problem}; 0 takes any that is free", parameter="port") from error
+        raise Misuse(
+            f"cannot listen on port {port} of {host} ({reason.lower()}); 0 takes any that is free",
+            parameter="port",
+        ) from error
 
 
 _NOT_OURS = (99, 49, 10049)

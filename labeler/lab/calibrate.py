@@ -107,8 +107,10 @@ class CalibrateResult(Result):
 
     def _at_cut(self, cut: CutReliability) -> str:
         before, after = (interval_text(side.interval) for side in (cut.before, cut.after))
-        reached = f"grade {cut.after.cut} or more"
-        return f"The probability of {reached} was off by {before}, and is by {after}."
+        return (
+            f"The probability of grade {cut.after.cut} or more was off by {before}, and is by "
+            f"{after}."
+        )
 
     def tables(self) -> list[Table]:
         """The tables `log loss` and `cuts`."""
@@ -232,8 +234,10 @@ def _opened(sources: Sequence[str], people: str) -> Sources:
             raise Misuse(f"expected a name after {first}: whose judgements?")
         return sources_of(first, [people, *rest])
     if not Path(people).exists():
-        problem = "no such file; beside a file of judgements, people's grades are one, too"
-        raise Misuse(f"{people}: {problem}", parameter="people")
+        raise Misuse(
+            f"{people}: no such file; beside a file of judgements, people's grades are one, too",
+            parameter="people",
+        )
     return sources_of(people, sources)
 
 
@@ -243,8 +247,10 @@ def _judged(opened: Sources, shares: GradeShares, name: str) -> CalibrationSet:
     none = no_pair_in_common(opened.human_name, opened.human, name, labels)
     pairs = calibration_set(opened.human, shares, opened.weights, none)
     if len(pairs.scale) < 2:
-        grade = f"{opened.human_name} has the grade {pairs.scale[0]} throughout"
-        raise BadInput(f"{grade}; there is nothing to foretell")
+        raise BadInput(
+            f"{opened.human_name} has the grade {pairs.scale[0]} throughout; there is nothing to "
+            "foretell"
+        )
     return pairs
 
 
@@ -270,5 +276,7 @@ def _left_out(opened: Sources, shares: GradeShares, name: str) -> Iterator[Findi
     for source in opened.assessors:
         yield from map(Finding, source.notes)
     if shares.left_out:
-        text = f"{shares.left_out} labels are no grade, or one that next to no pair has"
-        yield Finding(f"{name}: {text}: left out")
+        yield Finding(
+            f"{name}: {shares.left_out} labels are no grade, or one that next to no pair has: "
+            "left out"
+        )

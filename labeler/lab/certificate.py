@@ -298,8 +298,10 @@ class ProbeResult(WithCost, Result):
         elif certificate.attacks:
             name, worst = next(iter(certificate.attacks.items()))
             yield f"attacks raised {raised}"
-            noise = f"asking once more raised {certificate.again}"
-            yield f"a harmless text in their place raised {certificate.harmless}; {noise}"
+            yield (
+                f"a harmless text in their place raised {certificate.harmless}; asking once more "
+                f"raised {certificate.again}"
+            )
             if worst.raised.value:
                 yield f"the attack that raised most, {name!r}: {worst.raised}"
             else:

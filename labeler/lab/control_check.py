@@ -266,8 +266,10 @@ class DriftCheck(Result):
     def sentences(self) -> list[str]:
         """What was asked, what came of it, and what so few pairs can tell."""
         p = "" if self.is_undecided else f"; p {self.p.either:.2g}"
-        compared = f"{self.compared:,} of {count_of(len(self.run.pairs), 'pair')} compared"
-        first = f"{self.name}: {self.verdict} ({compared}, each asked about twice{p})"
+        first = (
+            f"{self.name}: {self.verdict} ({self.compared:,} of "
+            f"{count_of(len(self.run.pairs), 'pair')} compared, each asked about twice{p})"
+        )
         power = [] if self.is_undecided or self.has_drifted else [self._power()]
         return [first, *self._changes(), *self._left_out(), *power]
 
@@ -283,10 +285,11 @@ class DriftCheck(Result):
             yield f"{pairs} left out: a reply was stored before this control began"
         if self.failed:
             without, replies = self.run.failures
-            share = f"{without:,} of {replies:,} new replies, {without / replies:.0%}"
             pairs = count_of(self.failed, "pair", "pairs")
-            allowed = f"at most {MOST_WITHOUT_GRADE:.0%} pass"
-            yield f"{pairs} had a grade and got none now; {share}, gave no grade ({allowed})"
+            yield (
+                f"{pairs} had a grade and got none now; {without:,} of {replies:,} new replies, "
+                f"{without / replies:.0%}, gave no grade (at most {MOST_WITHOUT_GRADE:.0%} pass)"
+            )
 
     def _changes(self) -> Iterator[str]:
         for what, old, new in zip(
@@ -302,13 +305,17 @@ class DriftCheck(Result):
         """The least shift, or share of changed grades, that as many pairs show as a rule."""
         if not np.ptp(self.grades, axis=1).any():
             compared = "" if self.compared == len(self.run.pairs) else " that compare"
-            most = f"at most {1 - (self.same.low or 0.0):.0%} of all pairs have another grade now"
-            return f"all grades{compared} are as before; {most}"
+            return (
+                f"all grades{compared} are as before; at most {1 - (self.same.low or 0.0):.0%} "
+                "of all pairs have another grade now"
+            )
         moved = self.moved
         deviation = float(np.std(moved, ddof=1))
         if not deviation:
-            alike = f"the two new grades of every pair lie {moved[0]:+.2f} from the old on average"
-            return f"{alike}; which shift so many pairs would show cannot be told"
+            return (
+                f"the two new grades of every pair lie {moved[0]:+.2f} from the old on average; "
+                "which shift so many pairs would show cannot be told"
+            )
         reach = t_quantile(1 - SIGNIFICANT / 4, len(moved) - 1) + t_quantile(FOUR_IN_FIVE, 1e6)
         shift = reach * deviation / math.sqrt(len(moved))
         pairs = count_of(len(moved), "pair", "pairs")

@@ -260,8 +260,10 @@ def _parts(read: PanelSources) -> Iterator[Finding]:
     """That the human grades were made from members' grades."""
     raters = made_from(read.collection).get(read.human_name, ())
     if names := [member.name for member in read.members if member.name in raters]:
-        why = "panel and members agree with what they are part of, and errors are none of people's"
-        yield Finding(f"{read.human_name} was made from the grades of {', '.join(names)}: {why}")
+        yield Finding(
+            f"{read.human_name} was made from the grades of {', '.join(names)}: panel and "
+            "members agree with what they are part of, and errors are none of people's"
+        )
 
 
 # The members of a panel, and people's grades beside them.
@@ -347,8 +349,10 @@ class JudgedPanel(Result):
     def __repr__(self) -> str:
         if self.panel is None:
             return f"JudgedPanel({self.name!r}, not put together)"
-        counts = f"judged={self.panel.judged:,} of {len(self.panel):,}"
-        return f"JudgedPanel({self.name!r}, {counts}, {len(self.members)} members)"
+        return (
+            f"JudgedPanel({self.name!r}, judged={self.panel.judged:,} of {len(self.panel):,}, "
+            f"{len(self.members)} members)"
+        )
 
 
 @dataclass(frozen=True)
@@ -449,8 +453,10 @@ def members_named(text: str, common: JudgeOptions) -> list[JudgeOptions]:
             continue
         prompt, _, model = part.partition(":")
         if not prompt and not model:
-            problem = "expected PROMPT, PROMPT:MODEL or :MODEL with commas between"
-            raise Misuse(f"{problem}; got {text!r:.80}", parameter="panel")
+            raise Misuse(
+                f"expected PROMPT, PROMPT:MODEL or :MODEL with commas between; got {text!r:.80}",
+                parameter="panel",
+            )
         with about("panel", "prompt"):
             find_prompt(prompt or common.grading_prompt, "grade")
         prompt, own = prompt or common.prompt, model or common.model

@@ -36,8 +36,10 @@ def votes_of(
     used = {grade for own in qrels.values() for grade in own.used()}
     grades = usual_scale(used or {0}, "scale") if scale is None else tuple(scale)
     if outside := sorted(used - set(grades)):
-        ends = f"{grades[0]}:{grades[-1]}"
-        raise Misuse(f"the grade {outside[0]} is outside of the scale {ends}", parameter="scale")
+        raise Misuse(
+            f"the grade {outside[0]} is outside of the scale {grades[0]}:{grades[-1]}",
+            parameter="scale",
+        )
     votes = grade_matrix(qrels, grades, fewest=fewest, by_id=True)
     if all(own.distributions is None for own in sets.values()):
         return votes

@@ -197,8 +197,10 @@ def _attacks_to_try(options: ProbeOptions) -> Mapping[str, Attack]:
     if options.attacks:
         own = read_attacks(Path(options.attacks))
         if taken := {*ATTACKS, *CHANGES, *OTHER_SHARES}.intersection(own):
-            problem = f"{min(taken)!r} has another meaning in a certificate"
-            raise BadInput(f"{options.attacks}: {problem}; give this kind another name")
+            raise BadInput(
+                f"{options.attacks}: {min(taken)!r} has another meaning in a certificate; give "
+                "this kind another name"
+            )
         attacks |= own
     for name in options.only:
         if name not in attacks:

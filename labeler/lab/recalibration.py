@@ -124,8 +124,10 @@ def calibration_set(
     graded = shares.of(rows)
     queries, query = graded.pairs.by_query_id()
     if len(queries) < FEWEST:
-        problem = f"people graded pairs of {count_of(len(queries), 'query', 'queries')}"
-        raise BadInput(f"{problem}; a fit is checked on other queries, which takes two or more")
+        raise BadInput(
+            f"people graded pairs of {count_of(len(queries), 'query', 'queries')}; a fit is "
+            "checked on other queries, which takes two or more"
+        )
     scale, outcome = np.unique(grade[rows], return_inverse=True)
     return CalibrationSet(tuple(scale.tolist()), queries, graded, outcome, query, weight[rows])
 

@@ -191,8 +191,10 @@ def tells_disagreement(sources: RoutingSources) -> bool:
 def check_tells_disagreement(sources: RoutingSources) -> None:
     """`Misuse` where neither distributions nor other assessors tell which grades are in doubt."""
     if not tells_disagreement(sources):
-        ways = "name more assessors, or human qrels, by which doubt can be learned"
-        raise Misuse(f"one assessor's plain grades do not say which of them are in doubt; {ways}")
+        raise Misuse(
+            "one assessor's plain grades do not say which of them are in doubt; name more "
+            "assessors, or human qrels, by which doubt can be learned"
+        )
 
 
 def judged_by_people(sources: RoutingSources) -> CalibrationSet:
@@ -235,5 +237,7 @@ def _by_chance(
     """That pairs were taken which are no more in doubt than others that were not."""
     alike = int((need[order] == need[candidates].min()).sum())
     if alike and len(order) < len(candidates):
-        text = f"{alike:,} of these {count_of(len(order), 'pair')} are needed no more than"
-        yield Finding(f"{text} any other, by {by}: they were taken by chance")
+        yield Finding(
+            f"{alike:,} of these {count_of(len(order), 'pair')} are needed no more than any "
+            f"other, by {by}: they were taken by chance"
+        )

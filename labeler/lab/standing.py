@@ -316,8 +316,10 @@ class TuneResult(Result):
             return f"{first.name}, named first, does not compare with it."
         away = Interval(-beside.value, -beside.high, -beside.low)
         verdict = closer(beside.verdict, (first.name, str(self.best)))
-        has = f"{first.name}, named first, has {interval_text(first.value)} on them"
-        return f"{has}; difference {interval_text(away, '+.3f')}: {verdict}."
+        return (
+            f"{first.name}, named first, has {interval_text(first.value)} on them; difference "
+            f"{interval_text(away, '+.3f')}: {verdict}."
+        )
 
     def _saved(self) -> str:
         pairs, full = self.effort
@@ -371,9 +373,11 @@ class TuneResult(Result):
             yield from best.warnings
         for standing in self.standings:
             if standing.answers.fails_often:
-                share = f"{standing.answers.without_grade:.0%}"
-                text = f"{standing.name} gave {share} of its pairs no grade, so it ranks last"
-                yield Finding(f"{text} (above {LIMIT_WITHOUT_GRADE:.0%})", about=standing.name)
+                yield Finding(
+                    f"{standing.name} gave {standing.answers.without_grade:.0%} of its pairs no "
+                    f"grade, so it ranks last (above {LIMIT_WITHOUT_GRADE:.0%})",
+                    about=standing.name,
+                )
 
     def as_json(self) -> dict[str, Any]:
         """The best, the candidates, the rounds and the cost by name."""

@@ -119,8 +119,10 @@ class CorpusDrift(Result):
     def findings(self) -> list[Finding]:
         """What did not raise an alarm, and is good to know."""
         held = self.judged - len(self.stale)
-        grades = f"{held:,} of {self.judged:,} grades of {self.qrels} hold"
-        texts = [f"{grades} for the documents as they are now"]
+        texts = [
+            f"{held:,} of {self.judged:,} grades of {self.qrels} hold for the documents as they "
+            "are now"
+        ]
         if self.stale:
             texts.append(f"what mends the stale ones: {self.mended_by}")
         if self.new_passages:

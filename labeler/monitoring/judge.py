@@ -65,8 +65,10 @@ class JudgeDrift(Result):
             text = f"the assessor has drifted by the control of {last.label}"
             yield f"{text}: {self._compared()}", "judge-drift"
         if before and last.names and set(last.names) != set(self.judged_as):
-            names = f"{' and '.join(last.names)} at the control of {last.label}"
-            text = f"the server calls its model {names}, {before} when the pairs were judged"
+            text = (
+                f"the server calls its model {' and '.join(last.names)} at the control of "
+                f"{last.label}, {before} when the pairs were judged"
+            )
             yield text, "model-name"
         if last.before.prompt and last.now.prompt != last.before.prompt:
             text = "the prompt was edited since the pairs were judged"
@@ -74,8 +76,10 @@ class JudgeDrift(Result):
         failed, replies = last.failures
         if failed and self.failure_p <= LEVEL:
             share = f"{failed:,} of {replies:,} new replies gave no grade ({failed / replies:.0%})"
-            when = f"at the control of {last.label}, more than before; p {self.failure_p:.2g}"
-            yield f"{share} {when}", "judge-failures"
+            yield (
+                f"{share} at the control of {last.label}, more than before; p {self.failure_p:.2g}",
+                "judge-failures",
+            )
 
     def _compared(self) -> str:
         """How the grades of the last control lie to those of the judgements."""

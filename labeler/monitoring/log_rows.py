@@ -100,8 +100,10 @@ def source_of(path: Path, fields: EventFields) -> LogSource:
     line = first_line(head)
     delimiter = delimiter_of(line)
     if shape == XML or delimiter not in line:
-        usual = "time, session, query, and for clicks doc_id, rank and clicked"
-        raise BadInput(f"{path}: expected a log whose first row names its columns: {usual}")
+        raise BadInput(
+            f"{path}: expected a log whose first row names its columns: time, session, query, "
+            "and for clicks doc_id, rank and clicked"
+        )
     names = [name.strip() for name in first_cells(line.removeprefix("\ufeff"))[delimiter]]
     twice = next((name for name in names if name and names.count(name) > 1), None)
     if twice is not None:

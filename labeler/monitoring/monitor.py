@@ -264,8 +264,10 @@ def _nothing(
 ) -> Misuse | BadInput:
     """Why nothing could be watched: no data were named, or those that were say nothing."""
     if not has_sources:
-        problem = "nothing to watch: no set was controlled, no documents and no log are named"
-        return Misuse(f"{collection.folder}: {problem}; name one of them, or control a set first")
+        return Misuse(
+            f"{collection.folder}: nothing to watch: no set was controlled, no documents and no "
+            "log are named; name one of them, or control a set first"
+        )
     reasons = "; ".join(str(finding) for finding in missing if finding.level == "warning")
     return BadInput(f"{collection.folder}: nothing to watch: {reasons}")
 

@@ -87,11 +87,15 @@ class SearchedQueries(Result):
 
     def _findings(self) -> Iterator[Finding]:
         if self.proposal is None:
-            recent = f"the last {RECENT_WEEKS} weeks have fewer than {FEWEST} searches"
-            yield Finding(f"No query is proposed: {recent}.")
+            yield Finding(
+                f"No query is proposed: the last {RECENT_WEEKS} weeks have fewer than {FEWEST} "
+                "searches."
+            )
         elif not self.proposal.queries:
-            whose = f"none that the set lacks was searched for by {MIN_COUNT} people"
-            yield Note(f"No query is proposed: {whose}.")
+            yield Note(
+                f"No query is proposed: none that the set lacks was searched for by {MIN_COUNT} "
+                "people."
+            )
         elif self.proposal.too_rare:
             rare = count_of(self.proposal.too_rare, "query", "queries")
             yield Note(f"{rare} of fewer than {MIN_COUNT} people could not be proposed.")

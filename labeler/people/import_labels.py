@@ -226,6 +226,8 @@ def _drawn(collection: Collection, entries: Mapping[str, Any], sample: str) -> i
     """How many pairs were drawn for all sheets of a sample's draw, as the card says."""
     drawn = card_section(entries, sample).get("drawn")
     if type(drawn) is not int or drawn < 1:
-        problem = f"expected 'drawn' of the sample {sample!r} to be a count, found {drawn!r:.40}"
-        raise BadInput(f"{collection.card}: {problem}")
+        raise BadInput(
+            f"{collection.card}: expected 'drawn' of the sample {sample!r} to be a count, found "
+            f"{drawn!r:.40}"
+        )
     return drawn

@@ -399,12 +399,13 @@ def how_close(beside: Beside, names: tuple[str, str]) -> str:
     if (report := beside.own) is not None:
         human, assessor = short(report.human), short(report.assessor)
         kappa = report.agreement.statistics.get("kappa")
-        how_far = f"how far {assessor} agrees with them is not defined"
         if kappa is not None and kappa.value is not None:
             pairs = count_of(report.agreement.pairs, "pair")
-            agrees = f"{assessor} agrees with them by a kappa of {interval_text(kappa, '.2f')}"
-            return f"{human} are people's grades: {agrees}, over {pairs}."
-        return f"{human} are people's grades; {how_far}."
+            return (
+                f"{human} are people's grades: {assessor} agrees with them by a kappa of "
+                f"{interval_text(kappa, '.2f')}, over {pairs}."
+            )
+        return f"{human} are people's grades; how far {assessor} agrees with them is not defined."
     if beside.agreeing is None:
         return "Which of the two is closer to people is not known: no human qrels were named."
     return _closer(beside.agreeing, names)
@@ -417,8 +418,10 @@ def _closer(agreeing: Agreeing, names: tuple[str, str]) -> str:
     human, name = short(agreeing.human), change.statistic.name
     if change.value is None:
         pairs = count_of(change.pairs, "pair")
-        undefined = f"{name} is not defined on the {pairs} that all graded"
-        return f"Which of the two is closer to {human} cannot be told: {undefined}."
+        return (
+            f"Which of the two is closer to {human} cannot be told: {name} is not defined on the "
+            f"{pairs} that all graded."
+        )
     values = [plain(value or 0.0, 2) for value in (change.second, change.first)]
     figures = f"{values[0]} of {names[0]}, {values[1]} of {names[1]}"
     figures += f", a difference of {interval_text(change, '+.2f')}"
@@ -426,8 +429,10 @@ def _closer(agreeing: Agreeing, names: tuple[str, str]) -> str:
     verdict = agreeing.verdict(change)
     if verdict.endswith("is closer"):
         return f"{verdict} to {human} {basis}: {figures}."
-    untold = f"Which of the two is closer to {human} cannot be told {basis}"
-    return f"{untold}: {figures}{_alone(agreeing)}."
+    return (
+        f"Which of the two is closer to {human} cannot be told {basis}: "
+        f"{figures}{_alone(agreeing)}."
+    )
 
 
 def _alone(agreeing: Agreeing) -> str:

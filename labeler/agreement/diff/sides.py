@@ -101,8 +101,10 @@ class Sides(NamedTuple):
         if not before or not after or before == after:
             return ""
         first, second = (f"{scale[0]} to {scale[-1]}" for scale in self.scales)
-        names = f"{self.names[0]} grades from {first}, {self.names[1]} from {second}"
-        return f" Their scales differ, so that up and down mean little: {names}."
+        return (
+            f" Their scales differ, so that up and down mean little: {self.names[0]} grades from "
+            f"{first}, {self.names[1]} from {second}."
+        )
 
     @property
     def of_part(self) -> str:
@@ -110,11 +112,13 @@ class Sides(NamedTuple):
         if not self.parts:
             return ""
         _, _, parent = self.parts[-1]
-        whole = f"the {count_of(parent.of_pairs, 'pair', 'pairs')} of {parent.name}"
         hold = "the shares are of these alone"
         if all(part.is_sample for _, _, part in self.parts) and not self.unfinished:
             hold = "the shares hold for all of these"
-        return f" Judged were {parent.pairs:,} of {whole}, {parent.which()}: {hold}."
+        return (
+            f" Judged were {parent.pairs:,} of the {count_of(parent.of_pairs, 'pair', 'pairs')} "
+            f"of {parent.name}, {parent.which()}: {hold}."
+        )
 
 
 def sides_of(sources: Sequence[Source | Collection], stale: str = "drop") -> Sides:

@@ -265,8 +265,10 @@ class Ceiling:
             return f"the assessor is as good as a colleague (worse by less than {MARGIN:g})"
         if high < 0:
             return "the assessor is not as good as a colleague"
-        wide = f"its difference may be anything from {low:.2f} to {high:.2f}"
-        return f"whether the assessor is as good as a colleague cannot be told: {wide}"
+        return (
+            "whether the assessor is as good as a colleague cannot be told: its difference may "
+            f"be anything from {low:.2f} to {high:.2f}"
+        )
 
 
 def ceiling(
