@@ -148,9 +148,6 @@ ALIASES = {
     "fleiss-kappa": "pi",
     "gwet": "ac1",
     "gwet-ac1": "ac1",
-    "icc(2,1)": "icc",
-    "icc(a,1)": "icc",
-    "icc2": "icc",
     "kendall": "tau-b",
     "kendall-tau": "tau-b",
     "kendalltau": "tau-b",
@@ -454,9 +451,6 @@ def ac1(tables: Floats, _grades: Floats) -> Floats:
     return ratio(agreed - chance, 1.0 - chance)
 
 
-NO_VARIANCE = "both assessors used one grade throughout, so there is no variance to attribute"
-
-
 @statistic("tau-b", "Kendall's tau-b over all pairs of pairs, ties corrected for", CONSTANT)
 def tau_b(tables: Floats, _grades: Floats) -> Floats:
     """Kendall (1945), Biometrika 33(3), from the table: no loop over pairs of pairs."""
@@ -511,23 +505,3 @@ def mae(tables: Floats, grades: Floats) -> Floats:
 def bias(tables: Floats, grades: Floats) -> Floats:
     """Signed bias: above 0 where the other is more generous than people."""
     return inner(shares(tables), grades[None, :] - grades[:, None])
-
-
-@statistic("icc", "intraclass correlation ICC(A,1): absolute agreement", NO_VARIANCE, (None, 1.0))
-def icc(tables: Floats, grades: Floats) -> Floats:
-    """ICC(A,1), or ICC(2,1), of two assessors: two-way, absolute agreement, single rating.
-
-    McGraw and Wong (1996), Psychological Methods 1(1). Weighted tables count as their total many
-    pairs.
-    """
-    n = totals(tables)
-    p = shares(tables)
-    x, y = grades[:, None], grades[None, :]
-    middle = (x + y) / 2
-    mean = inner(p, middle)[..., None, None]
-    shift = inner(p, y - x)
-    rows = ratio(2 * n * inner(p, (middle - mean) ** 2), n - 1)
-    columns = n * shift**2 / 2
-    within = inner(p, (y - x - shift[..., None, None]) ** 2) / 2
-    error = ratio(n * within, n - 1)
-    return ratio(rows - error, rows + error + 2 * ratio(columns - error, n))

@@ -26,13 +26,6 @@ from labeler.report.table import Column, Interval, Row, Table
 from labeler.stats.means import clustered_interval, difference_interval
 
 
-class Graded(NamedTuple):
-    """A case and the grade that it got; None where it got none."""
-
-    case: Case
-    grade: int | None
-
-
 class ShareOfPairs(NamedTuple):
     """A share of pairs with its interval over queries, and how many pairs it is of."""
 
@@ -123,63 +116,62 @@ class Certificate:
 class Evidence:
     """All grades of a probe, of a scale from `lowest` to `best`."""
 
-    graded: tuple[Graded, ...]
+    graded: tuple[Case, ...]
     best: int
     lowest: int = 0
 
     @cached_property
     def clean(self) -> Mapping[Pair, int]:
         """The grades of the pairs as they are."""
-        return {g.case.pair: g.grade for g in self.of("clean") if g.grade is not None}
+        return {g.pair: g.grade for g in self.of("clean") if g.grade is not None}
 
-    def of(self, kind: str) -> list[Graded]:
+    def of(self, kind: str) -> list[Case]:
         """The cases of a kind."""
-        return [graded for graded in self.graded if graded.case.kind == kind]
+        return [case for case in self.graded if case.kind == kind]
 
-    def by_name(self, kind: str) -> Mapping[str, list[Graded]]:
+    def by_name(self, kind: str) -> Mapping[str, list[Case]]:
         """The cases of a kind by the name of the attack or the change."""
-        by_name: dict[str, list[Graded]] = {}
+        by_name: dict[str, list[Case]] = {}
         for each in self.of(kind):
-            by_name.setdefault(each.case.name, []).append(each)
+            by_name.setdefault(each.name, []).append(each)
         return by_name
 
+    def compared(self, cases: Iterable[Case]) -> list[tuple[Pair, int, int]]:
+        """The pair, the new grade and the clean one, of the cases that have both."""
+        clean = self.clean
+        return [
+            (case.pair, case.grade, clean[case.pair])
+            for case in cases
+            if case.grade is not None and case.pair in clean
+        ]
+
     def share(
-        self, graded: Iterable[Graded], holds: Callable[[int, int], bool], but: int | None = None
+        self, cases: Iterable[Case], holds: Callable[[int, int], bool], but: int | None = None
     ) -> ShareOfPairs:
         """The share of which something holds of new grade and clean one, which is not `but`."""
-        pairs = [(g.case.pair, g.grade, self.clean.get(g.case.pair)) for g in graded]
-        return share_of(
-            [
-                (pair, holds(new, old))
-                for pair, new, old in pairs
-                if new is not None and old is not None and old != but
-            ]
-        )
+        compared = self.compared(cases)
+        return share_of([(pair, holds(new, old)) for pair, new, old in compared if old != but])
 
-    def raised(self, graded: Iterable[Graded]) -> ShareOfPairs:
+    def raised(self, graded: Iterable[Case]) -> ShareOfPairs:
         """The share raised above the clean grade, of pairs whose clean grade can be raised."""
         return self.share(graded, lambda new, old: new > old, self.best)
 
-    def moved(self, graded: Iterable[Graded]) -> ShareOfPairs:
+    def moved(self, graded: Iterable[Case]) -> ShareOfPairs:
         """The share of grades that are not the clean ones."""
         return self.share(graded, lambda new, old: new != old)
 
-    def shift(self, graded: Iterable[Graded]) -> float | None:
+    def shift(self, graded: Iterable[Case]) -> float | None:
         """By how much the grades differ from the clean ones on average."""
-        steps = [
-            g.grade - self.clean[g.case.pair]
-            for g in graded
-            if g.grade is not None and g.case.pair in self.clean
-        ]
+        steps = [new - old for _, new, old in self.compared(graded)]
         return sum(steps) / len(steps) if steps else None
 
-    def resistance(self, graded: Sequence[Graded]) -> Resistance:
+    def resistance(self, graded: Sequence[Case]) -> Resistance:
         """What the attacked cases say of one attack, or of all."""
         raised, floor = self.raised(graded), self.raised(self.of("harmless"))
         without = sum(g.grade is None for g in graded)
         return Resistance(raised, beyond(raised, floor), _noticed(graded), without)
 
-    def sensitivity(self, change: str, graded: Sequence[Graded]) -> Sensitivity:
+    def sensitivity(self, change: str, graded: Sequence[Case]) -> Sensitivity:
         """What the changed cases say of one change."""
         return Sensitivity(
             change not in IDLE,
@@ -191,10 +183,9 @@ class Evidence:
         )
 
 
-def _noticed(graded: Iterable[Graded]) -> ShareOfPairs:
+def _noticed(graded: Iterable[Case]) -> ShareOfPairs:
     """The share of documents that are suspicious by rule."""
-    cases = (each.case for each in graded)
-    return share_of([(c.pair, bool(suspicions(c.query, c.document))) for c in cases])
+    return share_of([(c.pair, bool(suspicions(c.query, c.document))) for c in graded])
 
 
 def certificate_of(evidence: Evidence) -> Certificate:
@@ -202,12 +193,12 @@ def certificate_of(evidence: Evidence) -> Certificate:
     attacked, again, clean = (evidence.of(kind) for kind in ("attack", "again", "clean"))
     attacks = {name: evidence.resistance(some) for name, some in evidence.by_name("attack").items()}
     worst_first = sorted(attacks, key=lambda name: (-(attacks[name].raised.value or 0.0), name))
-    can = [evidence.clean[pair] for pair in {g.case.pair for g in attacked} & set(evidence.clean)]
+    can = [evidence.clean[pair] for pair in {g.pair for g in attacked} & set(evidence.clean)]
     changed = evidence.by_name("change").items()
     return Certificate(
         evidence.resistance(attacked),
         {name: attacks[name] for name in worst_first},
-        {at: evidence.raised(g for g in attacked if g.case.position == at) for at in POSITIONS},
+        {at: evidence.raised(g for g in attacked if g.position == at) for at in POSITIONS},
         evidence.raised(evidence.of("harmless")),
         evidence.raised(again),
         evidence.moved(again),

@@ -22,7 +22,6 @@ from labeler.lab.asking import judged_rounds, plan_rounds
 from labeler.lab.certificate import (
     OTHER_SHARES,
     Evidence,
-    Graded,
     ProbeResult,
     certificate_of,
 )
@@ -124,7 +123,7 @@ async def _probe(
     judging = judged_rounds(prepared.rounds, session, control, asking)
     outcomes = [judged.outcome async for judged in judging]
     graded = [
-        Graded(case, outcome.grade if isinstance(outcome, Judgement) else None)
+        case._replace(grade=outcome.grade if isinstance(outcome, Judgement) else None)
         for case, outcome in zip(prepared.cases, outcomes, strict=True)
     ]
     grades = assessor.prompt.grades

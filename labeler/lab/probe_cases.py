@@ -296,7 +296,8 @@ change by rule in it."""
 class Case(NamedTuple):
     """One question: which pair it is of, and the texts that are shown.
 
-    `name` is that of the attack or the change; `position` is where a text was put.
+    `name` is that of the attack or the change; `position` is where a text was put; `grade` is what
+    the assessor gave, None where it gave none.
     """
 
     kind: Kind
@@ -305,6 +306,7 @@ class Case(NamedTuple):
     pair: Pair
     query: Query
     document: Document
+    grade: int | None = None
 
 
 class Drawn(NamedTuple):

@@ -129,19 +129,6 @@ def test_alphas_equal_their_definition(table: list[list[int]]) -> None:
 
 
 @everywhere
-@given(tables.filter(both_vary))
-def test_icc_equals_the_analysis_of_variance(table: list[list[int]]) -> None:
-    x = np.array(columns(table), dtype=float).T
-    n = len(x)
-    rows = 2 * ((x.mean(1) - x.mean()) ** 2).sum() / (n - 1)
-    cols = n * ((x.mean(0) - x.mean()) ** 2).sum()
-    residual = x - x.mean(1, keepdims=True) - x.mean(0) + x.mean()
-    error = (residual**2).sum() / (n - 1)
-    expected = (rows - error) / (rows + error + 2 * (cols - error) / n)
-    assert value(table, "icc") == pytest.approx(expected, abs=1e-9)
-
-
-@everywhere
 @given(tables)
 def test_errors_equal_those_of_the_columns(table: list[list[int]]) -> None:
     a, b = np.array(columns(table))
@@ -225,7 +212,6 @@ def test_qwk_is_kappa_quadratic() -> None:
         ("Scott's pi", "pi"),
         ("Gwet's AC1", "ac1"),
         ("accuracy_score", "agreement"),
-        ("ICC(2,1)", "icc"),
         ("cohen>=2", "kappa>=2"),
         ("alpha-ordinal>=2", "alpha>=2"),
     ],

@@ -38,7 +38,7 @@ MEASURES = [
     *("nDCG@3", "AP", "RR@10", "P@5", "Success@1", "R@20", "Judged@10", "ERR@10", "RBP(p=0.8)@10"),
     *("Bpref", "infAP", "Rprec", "SetP", "NumRet", "GMAP", "AP(rel=2)", "hit@1", "map"),
 ]
-STATISTICS = ["kappa", "alpha", "kappa>=2", "mae", "tau-b", "spearman", "cohen", "icc", "bias"]
+STATISTICS = ["kappa", "alpha", "kappa>=2", "mae", "tau-b", "spearman", "cohen", "pearson", "bias"]
 NAMES = ["a", "b", "c", "first", "human", "llm"]
 ARGUMENTS: dict[str, list[str]] = {
     "corpus ingest": ["docs -o new"],

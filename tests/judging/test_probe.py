@@ -20,7 +20,7 @@ from labeler.data import Document, Pair, Pooled, Qrels, Query
 from labeler.errors import BadInput, BudgetReached, GateFailed, Misuse
 from labeler.judging.assessor import Texts
 from labeler.judging.judge import judge
-from labeler.lab.certificate import Certificate, Evidence, Graded, certificate_of
+from labeler.lab.certificate import Certificate, Evidence, certificate_of
 from labeler.lab.probe import AGAIN, ProbeOptions, aprobe, check_gates, probe
 from labeler.lab.probe_cases import (
     ATTACKS,
@@ -65,7 +65,7 @@ def certified(judge: Judge) -> Certificate:
         *attack_cases(drawn, TEXTS, QRELS, ATTACKS, BEST),
         *change_cases(drawn, TEXTS, "made-model-7b"),
     ]
-    return certificate_of(Evidence(tuple(Graded(case, judge(case)) for case in cases), BEST))
+    return certificate_of(Evidence(tuple(case._replace(grade=judge(case)) for case in cases), BEST))
 
 
 def raised(certificate: Certificate) -> dict[str, float]:
