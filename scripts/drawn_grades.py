@@ -82,7 +82,7 @@ class GradeDraws:
             minlength=len(self.pairs.queries),
         )[self.pairs.query]
         drawn = replace(self.pairs, weight=self.pairs.weight * counts)
-        given = drawn.fitted_to(counts > 0)(self.shares)
+        given = drawn.fit(counts > 0).probabilities(self.shares)
         above = given[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]
         return np.clip(above, SURE, 1 - SURE)
 

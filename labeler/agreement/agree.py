@@ -12,6 +12,7 @@ from labeler.agreement.align import (
     ASSESSOR,
     GRADES,
     HUMAN,
+    AssessorLabels,
     LeftOut,
     Rules,
     grades_of_assessor,
@@ -42,7 +43,7 @@ from labeler.agreement.several.joint import (
     joint_agreement,
 )
 from labeler.agreement.shown import short, whom
-from labeler.agreement.sources import AssessorSource, MoreHumans, RunSources, Sources, sources_of
+from labeler.agreement.sources import MoreHumans, RunSources, Sources, sources_of
 from labeler.agreement.statistics import find_statistic
 from labeler.data import Pair
 from labeler.errors import BadInput, Misuse, about
@@ -151,7 +152,7 @@ def agree_all(
     apart = [source for source in sources.assessors if not _meet(sources, source)]
     if len(apart) == len(sources.assessors):
         names = sources.human_name, apart[0].name
-        labels = apart[0].judged.labels
+        labels = apart[0].labels
         raise BadInput(no_pair_in_common(names[0], sources.human, names[1], labels))
     with about("measure"):
         parse(options.measure)
@@ -209,7 +210,7 @@ def _everybody(sources: Sources, options: AgreeOptions) -> GradeMatrix:
     rules, scale = options.reading, scale_of(sources.human, options.reading)
     columns = {sources.human_name: grades_of_human(sources.human, scale, rules)}
     for source in sources.assessors:
-        columns[source.name] = grades_of_assessor(source.judged.labels, scale, rules)
+        columns[source.name] = grades_of_assessor(source.labels, scale, rules)
     for name, qrels in sources.more_humans.items():
         columns[name] = grades_of_human(qrels, scale, rules)
     return grade_matrix(columns, scale if rules.cut is None else (0, 1), _weights(sources, options))
@@ -237,7 +238,7 @@ def _and(names: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def _part_of(sources: Sources, source: AssessorSource) -> list[Finding]:
+def _part_of(sources: Sources, source: AssessorLabels) -> list[Finding]:
     """A finding that one of the two sides' grades were made from the other's, among others."""
     name, human = source.name, sources.human_name
     for whole, part in ((human, name), (name, human)):
@@ -248,17 +249,17 @@ def _part_of(sources: Sources, source: AssessorSource) -> list[Finding]:
     return []
 
 
-def _meet(sources: Sources, source: AssessorSource) -> bool:
+def _meet(sources: Sources, source: AssessorLabels) -> bool:
     """Whether the assessor has a label or a failure of any pair with a human grade."""
     human = sources.human
-    failed = any(q in human and d in human[q] for q, d in source.judged.failures)
-    labels = source.judged.labels
+    failed = any(q in human and d in human[q] for q, d in source.failures)
+    labels = source.labels
     return failed or any(row.keys() & human.get(q, {}).keys() for q, row in labels.items())
 
 
-def _report(sources: Sources, source: AssessorSource, options: AgreeOptions) -> AssessorReport:
+def _report(sources: Sources, source: AssessorLabels, options: AgreeOptions) -> AssessorReport:
     rules = options.reading
-    judged = replace(source.judged, name=source.name, human=whom(sources.human_name))
+    judged = replace(source, human=whom(sources.human_name))
     weights = _weights(sources, options)
     agreement = agreement_of(sources.human, judged, rules, options.statistics, weights)
     left_out = _of_sample(agreement.left_out, sources, source)
@@ -284,7 +285,7 @@ def _report(sources: Sources, source: AssessorSource, options: AgreeOptions) -> 
 
 
 def _leaderboard(
-    sources: Sources, source: AssessorSource, rules: Rules, options: AgreeOptions
+    sources: Sources, source: AssessorLabels, rules: Rules, options: AgreeOptions
 ) -> Leaderboard | None:
     """The systems by both; `None` without runs, or where a sample of pairs was graded."""
     if sources.weights is not None or not sources.runs:
@@ -299,20 +300,20 @@ def _leaderboard(
     kin = kin_of(list(sources.runs), sources.tags, named)
     scale = scale_of(sources.human, rules)
     human = grades_of_human(sources.human, scale, rules)
-    assessor = grades_of_assessor(source.judged.labels, scale, rules)
+    assessor = grades_of_assessor(source.labels, scale, rules)
     two = two_qrels(human, assessor)
     measure, seed = parse(options.measure), options.statistics.seed
     board = leaderboard_of(two, sources.runs, measure, seed, kin)
     return board and replace(board, qrels=(sources.human_name, source.name))
 
 
-def _of_sample(out: LeftOut, sources: Sources, source: AssessorSource) -> LeftOut:
+def _of_sample(out: LeftOut, sources: Sources, source: AssessorLabels) -> LeftOut:
     """The counts of pairs without a human grade, split into never drawn and skipped."""
     if sources.weights is None:
         return out
     drawn = PairColumns.of_pairs(sources.weights, np.float64)
     human = PairColumns.of(sources.human, np.int64)
-    labels = PairColumns.of(source.judged.labels)
+    labels = PairColumns.of(source.labels)
     alone, skipped = labels.rows_in(human) == NONE, drawn.rows_in(human) == NONE
     return replace(
         out,
@@ -323,7 +324,7 @@ def _of_sample(out: LeftOut, sources: Sources, source: AssessorSource) -> LeftOu
 
 
 def _calibration(
-    sources: Sources, source: AssessorSource, rules: Rules, options: AgreeOptions
+    sources: Sources, source: AssessorLabels, rules: Rules, options: AgreeOptions
 ) -> list[Calibration]:
     """At each cut of the uncut scale, or at the one cut; none without a mapped human grade at it.
 
@@ -367,7 +368,7 @@ def _against(
 
 
 def scale_names(
-    sources: Sources, source: AssessorSource, options: AgreeOptions
+    sources: Sources, source: AssessorLabels, options: AgreeOptions
 ) -> Mapping[int, str]:
     """What the compared grades mean: human names, else the assessor's; of mapped grades neither."""
     cut, maps = options.rules.cut, options.maps

@@ -15,6 +15,7 @@ from labeler.agreement.statistics import GradedPairs
 from labeler.arrays import Flags, Floats, Integers
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput, Misuse
+from labeler.judging.changes import Distributions
 from labeler.options import GRADE, option
 from labeler.report.finding import Finding, Setting
 from labeler.report.result import Hidden
@@ -36,13 +37,19 @@ Labels = Mapping[str, Mapping[str, Label]]
 class AssessorLabels:
     """An assessor's labels, a status for each pair on which it has none, and what to call it.
 
-    `human` is what those are called whose grades stand beside.
+    `human` is what those are called whose grades stand beside. Where they are known, its `model`,
+    how sure it was, and what its grades mean stand there, too; `notes` say what its files held
+    beside labels, as lines that stand there twice.
     """
 
     labels: Labels
     failures: Mapping[Pair, str] = field(default_factory=dict)
     name: str = "the other"
     human: str = PEOPLE
+    model: str = ""
+    distributions: Distributions | None = None
+    scale_names: Mapping[int, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 # The labels beside each human grade, in columns.

@@ -84,14 +84,14 @@ def differences(
         _difference(statistic, replicates, len(common))
         for statistic, replicates in zip(statistics, of, strict=True)
     ]
-    wider, told = _wider(rows, of, others), []
+    wider, differing = _wider(rows, of, others), []
     for row in rows:
         told_apart = False
         if row.value and row.low is not None and row.high is not None:
             toward_0 = row.value - row.low if row.value > 0 else row.high - row.value
             told_apart = abs(row.value) > wider * toward_0
-        told.append(replace(row, told_apart=told_apart))
-    return told
+        differing.append(replace(row, told_apart=told_apart))
+    return differing
 
 
 def _less(statistic: Statistic, tables: Floats) -> Floats:

@@ -255,14 +255,11 @@ def shortfall(gate: AgreementGate, statistic: Statistic, estimate: Interval) -> 
     low, high = (estimate.low, estimate.high) if gate.low_end else (estimate.value, estimate.value)
     if low is None or high is None:
         return f"{gate.name} has no {'interval' if gate.low_end else 'value'} to hold against it"
-    ends = "may be as {} as" if gate.low_end else "is"
-    if statistic.better > 0:
-        worst, holds, side = low, low >= gate.limit, "low"
-    elif statistic.better < 0:
-        worst, holds, side = high, high <= gate.limit, "high"
-    else:
-        worst = low if abs(low) > abs(high) else high
-        holds, side = abs(worst) <= gate.limit, "far off"
+    sides = {1: ("low", low), -1: ("high", high)}
+    side, worst = sides.get(statistic.better, ("far off", max(high, low, key=abs)))
+    reached = worst if statistic.better else abs(worst)
+    if reached >= gate.limit if statistic.better > 0 else reached <= gate.limit:
+        return None
+    ends = f"may be as {side} as" if gate.low_end else "is"
     least = "at least" if statistic.better > 0 else "at most"
-    problem = f"{gate.name} {ends.format(side)} {worst:.4f}; wanted {least} {gate.limit:g}"
-    return None if holds else problem
+    return f"{gate.name} {ends} {worst:.4f}; wanted {least} {gate.limit:g}"

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from labeler.agreement.align import RARE
+from labeler.agreement.align import RARE, AssessorLabels
 from labeler.agreement.sources import (
-    AssessorSource,
     people_of_collection,
     people_of_file,
     source_of_collection,
@@ -58,9 +57,9 @@ class GradeShares:
         return GradeShares(self.grades, pairs, self.matrix[rows], self.distributed[rows])
 
 
-def shares_of(source: AssessorSource) -> GradeShares:
+def shares_of(source: AssessorLabels) -> GradeShares:
     """The probabilities of an assessor's grades; `BadInput` where it graded nothing."""
-    labels = PairColumns.of(source.judged.labels)
+    labels = PairColumns.of(source.labels)
     graded = labels.replaced({label: _whole(label) for label in labels.coded[0]})
     if not graded.size:
         raise BadInput(f"{source.name}: no pair has a grade")
@@ -139,6 +138,11 @@ class RoutingSources:
     looked_at: tuple[Qrels, ...] = ()
     collection: Collection | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def tells_disagreement(self) -> bool:
+        """Whether there are distributions, or several assessors."""
+        return self.shares.has_distributions or len(self.names) > 1
 
 
 def open_routing(sources: Sequence[str], people: str | None) -> RoutingSources:

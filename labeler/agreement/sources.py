@@ -28,28 +28,13 @@ from labeler.evaluation.inputs import caveats, mixed_findings, part_findings
 from labeler.exchange.qrels import hold_labels, read_qrels
 from labeler.exchange.runs import hold_run
 from labeler.files.read import rereadable
-from labeler.judging.changes import Distributions, judged_in
+from labeler.judging.changes import judged_in
 from labeler.messages import Note, count_of
 from labeler.trec.labels import read_labels
 from labeler.trec.memory import Source, as_qrels, as_run
 from labeler.trec.runs import read_run, read_tag
 
 JUDGEMENTS = (".jsonl", ".jsonl.gz")
-
-
-@dataclass(frozen=True)
-class AssessorSource:
-    """An assessor: a name, its labels, its model, how sure it was, what its grades mean.
-
-    `notes` say what its files held beside labels, as lines that stand there twice.
-    """
-
-    name: str
-    judged: AssessorLabels
-    model: str = ""
-    distributions: Distributions | None = None
-    scale_names: Mapping[int, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -66,7 +51,7 @@ class Sources:
 
     human_name: str
     human: Qrels
-    assessors: tuple[AssessorSource, ...]
+    assessors: tuple[AssessorLabels, ...]
     more_humans: Mapping[str, Qrels] = field(default_factory=dict)
     runs: Mapping[str, Run] = field(default_factory=dict)
     tags: Mapping[str, str] = field(default_factory=dict)
@@ -128,12 +113,9 @@ def sources_of(
         raise Misuse(f"{twice} is named twice; each assessor once, please")
     opened = replace(opened, notes=tuple(notes), stale=len(changed))
     if changed and stale == "drop":
-        judged = (
-            replace(each, judged=replace(each.judged, labels=without(each.judged.labels, changed)))
-            for each in opened.assessors
-        )
+        left = (replace(each, labels=without(each.labels, changed)) for each in opened.assessors)
         human = without(opened.human, changed)
-        opened = replace(opened, human=human, assessors=tuple(judged))
+        opened = replace(opened, human=human, assessors=tuple(left))
     if isinstance(runs, Mapping):
         return replace(opened, runs={name: as_run(run, name=name) for name, run in runs.items()})
     return _with_runs(opened, paths_of(runs))
@@ -168,15 +150,19 @@ def _with_runs(opened: Sources, run_sources: Sequence[Path]) -> Sources:
     return replace(opened, runs=runs, tags=tags)
 
 
-def source_of_file(path: Path, name: str) -> AssessorSource:
+def source_of_file(path: Path, name: str) -> AssessorLabels:
     """An assessor's file of judgements or of labels, under a name."""
     if path.name.endswith(JUDGEMENTS):
         rows = judged_in(path, "distribution")
-        judged = AssessorLabels(rows.grades, rows.failures)
         answered = sorted(rows.asked | rows.served)
         notes = tuple(map(str, caveats(answered)))
         model = ", ".join(answered) or path.stem
-        return AssessorSource(name, judged, model, rows.distributions, notes=notes)
+        return AssessorLabels(
+            *(rows.grades, rows.failures, name),
+            model=model,
+            distributions=rows.distributions,
+            notes=notes,
+        )
     with rereadable():
         hold_labels(path)
         read = read_labels(path)
@@ -185,8 +171,8 @@ def source_of_file(path: Path, name: str) -> AssessorSource:
     findings = [*caveats(models), *(part_findings(*where) if where else ()), *mixed_findings(path)]
     again = count_of(read.repeated, "line says the same", "lines say the same")
     repeated = [f"{path}: {again} of a pair a second time"] if read.repeated else []
-    judged, model = AssessorLabels(read.labels, read.failures), ", ".join(models) or path.stem
-    return AssessorSource(name, judged, model, notes=(*repeated, *map(str, findings)))
+    model, notes = ", ".join(models) or path.stem, (*repeated, *map(str, findings))
+    return AssessorLabels(read.labels, read.failures, name, model=model, notes=notes)
 
 
 def _of_collection(
@@ -249,7 +235,7 @@ def weights_of_people(collection: Collection, name: str) -> dict[Pair, float] | 
     return {row.pair: 1 / row.probability for row in rows if row.probability is not None}
 
 
-def source_of_collection(collection: Collection, name: str) -> AssessorSource:
+def source_of_collection(collection: Collection, name: str) -> AssessorLabels:
     """The grades of the qrels; of the judgements, where they are there, all else; or of the card.
 
     Judgements name the models that answered; the card also knows them where no judgements are.
@@ -260,24 +246,27 @@ def source_of_collection(collection: Collection, name: str) -> AssessorSource:
         scale_names = grade_names(collection, name)
         return replace(source_of_file(path, name), model=model, scale_names=scale_names)
     rows = judged_in(judgements, "distribution")
-    source = AssessorSource(name, AssessorLabels({}))
+    source = AssessorLabels({}, name=name)
     if path.stat().st_size:
         source = source_of_file(path, name)
-    judged = AssessorLabels(source.judged.labels, {**source.judged.failures, **rows.failures})
-    scale_names = grade_names(collection, name, rows.prompts)
-    model = ", ".join(sorted(rows.asked | rows.served)) or model
-    return AssessorSource(name, judged, model, rows.distributions, scale_names, source.notes)
+    return replace(
+        source,
+        failures={**source.failures, **rows.failures},
+        model=", ".join(sorted(rows.asked | rows.served)) or model,
+        distributions=rows.distributions,
+        scale_names=grade_names(collection, name, rows.prompts),
+    )
 
 
-def assessor_of(source: Source, name: str) -> AssessorSource:
+def assessor_of(source: Source, name: str) -> AssessorLabels:
     """The labels of any source; what is no file is called `name`."""
     if _is_path(source):
         return source_of_file(Path(source), os.fspath(source))
     if isinstance(source, Mapping):
-        return AssessorSource(name, AssessorLabels(_labels(source, name)))
+        return AssessorLabels(_labels(source, name), name=name)
     notes: list[str] = []
-    judged = AssessorLabels(as_qrels(source, notes.append, name=name))
-    return AssessorSource(name, judged, notes=tuple(notes))
+    labels = as_qrels(source, notes.append, name=name)
+    return AssessorLabels(labels, name=name, notes=tuple(notes))
 
 
 def _labels(source: Mapping[Any, Any], name: str) -> Labels:

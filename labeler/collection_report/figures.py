@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from labeler.agreement.agree import AgreeOptions, agree_all, scale_names
+from labeler.agreement.align import AssessorLabels
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.report import AssessorReport
-from labeler.agreement.sources import AssessorSource, Sources, sources_of
+from labeler.agreement.sources import Sources, sources_of
 from labeler.collection.corpus import distinct_documents
 from labeler.collection.judgements import read_judgements
 from labeler.collection_report.contents import ChosenSets, CollectionContents, ReportOptions
@@ -141,12 +142,12 @@ def agreement_with_people(
     )
 
 
-def _apart(sources: Sources, main: AssessorSource) -> tuple[FarPair, ...]:
+def _apart(sources: Sources, main: AssessorLabels) -> tuple[FarPair, ...]:
     """The pairs with unequal grades, the farthest first; of equally far ones a query's first ones
     come before any query's second ones, so that the first few are of many queries.
     """
     pairs = []
-    for query_id, row in sorted(main.judged.labels.items()):
+    for query_id, row in sorted(main.labels.items()):
         for doc_id, label in sorted(row.items()):
             human, value = sources.human.get(query_id, {}).get(doc_id, -1), number(label)
             if human >= 0 and value is not None and value % 1 == 0 and int(value) != human:

@@ -243,7 +243,7 @@ def _opened(sources: Sequence[str], people: str) -> Sources:
 
 def _judged(opened: Sources, shares: GradeShares, name: str) -> CalibrationSet:
     """The pairs that people graded, too; `BadInput` where they gave one grade throughout."""
-    labels = opened.assessors[0].judged.labels
+    labels = opened.assessors[0].labels
     none = no_pair_in_common(opened.human_name, opened.human, name, labels)
     pairs = calibration_set(opened.human, shares, opened.weights, none)
     if len(pairs.scale) < 2:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -96,16 +96,6 @@ class CalibrationSet:
         numbers = (tuple(side.tolist()) for side in fitted)
         return Recalibration(self.scale, shares.grades, *numbers)
 
-    def fitted_to(self, rows: Flags | slice) -> Callable[[GradeShares], Floats]:
-        """The probabilities that a fit to some rows gives to any others."""
-        return self.fit(rows).probabilities
-
-    def outcome_shares(self, rows: Flags) -> Floats:
-        """How often people gave each grade in some rows, with half a pair more of each grade."""
-        weight = self.weight[rows] / self.weight[rows].mean()
-        counts = np.bincount(self.outcome[rows], weight, len(self.scale)) + 0.5
-        return np.asarray(counts / counts.sum())
-
 
 def calibration_set(
     human: Qrels,
@@ -147,8 +137,11 @@ def held_out(pairs: CalibrationSet, seed: int = 0) -> HeldOut:
     calibrated = np.zeros((len(pairs), len(pairs.scale)))
     alone = np.zeros_like(calibrated)
     for rows in folds_of(pairs, seed):
-        calibrated[rows] = pairs.fitted_to(~rows)(pairs.shares.of(rows))
-        alone[rows] = pairs.outcome_shares(~rows)
+        calibrated[rows] = pairs.fit(~rows).probabilities(pairs.shares.of(rows))
+        # how often people gave each grade elsewhere, with half a pair more of each grade
+        weight = pairs.weight[~rows] / pairs.weight[~rows].mean()
+        counts = np.bincount(pairs.outcome[~rows], weight, len(pairs.scale)) + 0.5
+        alone[rows] = counts / counts.sum()
     return HeldOut(calibrated, alone)
 
 

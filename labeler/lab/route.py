@@ -175,22 +175,15 @@ def write_routed(
 
 def default_criterion(sources: RoutingSources) -> Criterion:
     """Disagreement, where anything tells of it; else doubt by people's grades."""
-    if tells_disagreement(sources):
-        return "disagreement"
     if sources.human is None:
         with about("people"):
             check_tells_disagreement(sources)
-    return "doubt"
-
-
-def tells_disagreement(sources: RoutingSources) -> bool:
-    """Whether there are distributions, or several assessors."""
-    return bool(sources.shares.distributed.any()) or len(sources.names) > 1
+    return "disagreement" if sources.tells_disagreement else "doubt"
 
 
 def check_tells_disagreement(sources: RoutingSources) -> None:
     """`Misuse` where neither distributions nor other assessors tell which grades are in doubt."""
-    if not tells_disagreement(sources):
+    if not sources.tells_disagreement:
         raise Misuse(
             "one assessor's plain grades do not say which of them are in doubt; name more "
             "assessors, or human qrels, by which doubt can be learned"
@@ -220,7 +213,7 @@ def needs(
     """
     if by == "disagreement" or judged is None:
         return spread(sources.shares)
-    given = judged.fitted_to(rows)(sources.shares)
+    given = judged.fit(rows).probabilities(sources.shares)
     is_grade = sources.grades[:, None] == np.array(judged.scale)
     return np.asarray(1.0 - np.where(is_grade, given, 0.0).max(axis=1))
 

@@ -30,7 +30,7 @@ from labeler.agreement.diff.sides import (
     sides_of_sets,
     spending_of,
 )
-from labeler.agreement.sources import AssessorSource, RunSources, Sources, paths_of, sources_of
+from labeler.agreement.sources import RunSources, Sources, paths_of, sources_of
 from labeler.arrays import Floats
 from labeler.collection.layout import Collection
 from labeler.collection.whose import is_of_people, not_of_people
@@ -305,7 +305,7 @@ def _sources(sides: Sides, people: Source, runs: RunSources, stale: str) -> Sour
     return replace(sources, assessors=_restricted(assessors, sides))
 
 
-def _restricted(assessors: tuple[AssessorSource, ...], sides: Sides) -> tuple[AssessorSource, ...]:
+def _restricted(assessors: tuple[AssessorLabels, ...], sides: Sides) -> tuple[AssessorLabels, ...]:
     """The assessors with the labels of the pairs compared, where one set is a part alone."""
     if not sides.is_part:
         return assessors
@@ -314,14 +314,14 @@ def _restricted(assessors: tuple[AssessorSource, ...], sides: Sides) -> tuple[As
     def compared(columns: PairColumns[Any]) -> PairColumns[Any]:
         return columns.keep(columns.rows_in(pairs) != NONE)
 
-    judged = (
-        AssessorLabels(
-            compared(PairColumns.of(side.judged.labels)),
-            dict(compared(PairColumns.of_pairs(side.judged.failures)).by_pair()),
+    return tuple(
+        replace(
+            side,
+            labels=compared(PairColumns.of(side.labels)),
+            failures=dict(compared(PairColumns.of_pairs(side.failures)).by_pair()),
         )
         for side in assessors
     )
-    return tuple(replace(side, judged=own) for side, own in zip(assessors, judged, strict=True))
 
 
 def _asked(options: DiffOptions) -> AgreeOptions:

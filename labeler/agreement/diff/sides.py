@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
+from labeler.agreement.align import AssessorLabels
 from labeler.agreement.sources import (
     JUDGEMENTS,
-    AssessorSource,
     assessor_of,
     weights_of_people,
 )
@@ -211,12 +211,12 @@ def _named(source: Any, name: str) -> tuple[str, JudgedSet]:
     return name, _judged_set(assessor_of(source, name))
 
 
-def _judged_set(source: AssessorSource) -> JudgedSet:
+def _judged_set(source: AssessorLabels) -> JudgedSet:
     """The states of a source's labels: those that are no whole number are outside the scale."""
-    given = PairColumns.of(source.judged.labels)
+    given = PairColumns.of(source.labels)
     labels, code = given.coded
     states: PairColumns[State] = given.holding(code, tuple(map(_state, labels)))
-    failures = source.judged.failures
+    failures = source.failures
     if not failures:
         return JudgedSet(states)
     by_pair = {pair: State(None, status) for pair, status in failures.items()}

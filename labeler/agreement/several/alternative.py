@@ -135,11 +135,11 @@ def alternative_test(
         advantage = interval_of(sample, lambda sums: (sums[..., 0] / sums[..., 1]).mean(axis=-1))
     wins = _is_discovery([row.p for row in rows])
     over_pairs = _is_discovery([row.p_pairs for row in rows])
-    told = (
+    beside = (
         replace(row, wins=first, wins_pairs=second)
         for row, first, second in zip(rows, wins, over_pairs, strict=True)
     )
-    return AlternativeTest(epsilon, tuple(told), advantage)
+    return AlternativeTest(epsilon, tuple(beside), advantage)
 
 
 @dataclass(frozen=True, eq=False)
