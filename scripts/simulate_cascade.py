@@ -22,7 +22,7 @@ from labeler.lab.thresholds import CascadeEvidence, CascadePairs, agreement_of
 from labeler.people.sample import draw
 from labeler.trec.pairs import NONE, PairColumns
 
-AGREEMENT = agreement_of(find_statistic("kappa", SCALE), SCALE)
+AGREEMENT = agreement_of(find_statistic("kappa", SCALE))
 PRICES = (1.0, 10.0)
 TOLERANCE = 0.01
 

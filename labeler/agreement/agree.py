@@ -262,8 +262,7 @@ def _report(sources: Sources, source: AssessorLabels, options: AgreeOptions) -> 
     judged = replace(source, human=whom(sources.human_name))
     weights = _weights(sources, options)
     agreement = agreement_of(sources.human, judged, rules, options.statistics, weights)
-    left_out = _of_sample(agreement.left_out, sources, source)
-    agreement = replace(agreement, left_out=left_out)
+    agreement = replace(agreement, left_out=_of_sample(agreement.left_out, sources, source))
     board = _leaderboard(sources, source, rules, options) if agreement.pairs else None
     return AssessorReport(
         sources.human_name,

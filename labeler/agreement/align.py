@@ -382,8 +382,7 @@ def parse_maps(texts: Iterable[str]) -> dict[str, dict[int, int]]:
                 f"{text!r:.80}",
                 parameter="maps",
             )
-        own = maps[side or ASSESSOR]
-        own.update((int(pair[1]), int(pair[2])) for pair in matches if pair)
+        maps[side or ASSESSOR].update((int(pair[1]), int(pair[2])) for pair in matches if pair)
     return maps
 
 

@@ -123,8 +123,7 @@ def at_cut(rows: CalibrationRows, cut: int) -> Calibration:
     brier = float(np.average((probability - true) ** 2, weights=rows.weight))
     residuals = _residuals(rows.query, bin_index, rows.weight * (true - probability), BINS)
     plain = float(np.abs(residuals.sum(axis=0)).sum() / rows.weight.sum())
-    each = _residuals(rows.query, 0 * bin_index, rows.weight, 1)[:, 0]
-    error, ends = debiased(residuals, each)
+    error, ends = debiased(residuals, _residuals(rows.query, 0 * bin_index, rows.weight, 1)[:, 0])
     return Calibration(cut, len(rows.human), tuple(table), error, *ends, plain, brier)
 
 

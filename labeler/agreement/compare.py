@@ -284,8 +284,7 @@ def agreement_of(
         whole = f"weighted to stand for about {sample.total.sum():,.0f}"
         warnings.append(Finding(f"{people} graded a sample: {pairs:,} pairs, {whole}"))
     if not both.columns.meets:
-        apart = no_pair_in_common(people, human, assessor.name, assessor.labels)
-        warnings.append(Finding(apart))
+        warnings.append(Finding(no_pair_in_common(people, human, assessor.name, assessor.labels)))
     warnings += suspicions(both.columns, people, rules, scale, against)
     warnings += map(Finding, cautions(statistics, sample, unused, estimates))
     return Agreement(
@@ -314,8 +313,7 @@ def selected_statistics(options: StatisticOptions, grades: tuple[int, ...]) -> l
 
 def estimated(statistic: Statistic, agreement: Agreement) -> Interval:
     """The estimate of a statistic that the agreement need not hold yet."""
-    held = agreement.statistics.get(statistic.name)
-    return held or estimate(statistic, agreement.sample)
+    return agreement.statistics.get(statistic.name) or estimate(statistic, agreement.sample)
 
 
 def _scenarios(
@@ -323,8 +321,7 @@ def _scenarios(
 ) -> dict[str, Scenario]:
     """The statistics with the missing pairs filled in: none differ, or each as far as it can."""
     agree, differ = table + np.diag(missing), table.copy()
-    farthest = np.abs(np.subtract.outer(scale, scale)).argmax(axis=1)
-    differ[np.arange(len(scale)), farthest] += missing
+    differ[np.arange(len(scale)), np.abs(np.subtract.outer(scale, scale)).argmax(axis=1)] += missing
     return {s.name: Scenario(defined(s(agree)), defined(s(differ))) for s in statistics}
 
 

@@ -98,8 +98,7 @@ def retest_of(collection: AnyCollection, name: str) -> Retest:
     >>> retest_of(collection, "first").moved.value
     0.0
     """
-    opened = open_collection(collection)
-    asked, failed = asked_again(opened, name)
+    asked, failed = asked_again(open_collection(collection), name)
     if not len(asked) and not failed:
         raise BadInput(
             f"no pair of {name} was asked about more than once; judging with repeat=3 asks three "
@@ -178,5 +177,4 @@ def self_tables(asked: AskedAgain) -> tuple[Floats, tuple[int, ...]]:
 def share_off_diagonal(tables: Floats, options: StatisticOptions) -> Interval:
     """The share of pairs whose two grades differ, of `(queries, k, k)` tables, over queries."""
     whole = tables.sum(axis=(1, 2))
-    moved = whole - np.trace(tables, axis1=1, axis2=2)
-    return share_of(np.clip(moved, 0.0, None), whole, options)
+    return share_of(np.clip(whole - np.trace(tables, axis1=1, axis2=2), 0.0, None), whole, options)

@@ -170,14 +170,13 @@ def _of_collection(
         collection.existing_qrels(human_name)
         human = people_of_collection(collection, human_name, notes.append)
         weights = weights_of_people(collection, human_name)
-    looked_at = _looked_at(collection, {human_name} - {""})
     return RoutingSources(
         tuple(names),
         *_as_one(each),
         human_name,
         human,
         weights,
-        looked_at,
+        _looked_at(collection, {human_name} - {""}),
         collection=collection,
         notes=tuple(notes),
     )

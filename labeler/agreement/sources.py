@@ -265,8 +265,7 @@ def assessor_of(source: Source, name: str) -> AssessorLabels:
     if isinstance(source, Mapping):
         return AssessorLabels(_labels(source, name), name=name)
     notes: list[str] = []
-    labels = as_qrels(source, notes.append, name=name)
-    return AssessorLabels(labels, name=name, notes=tuple(notes))
+    return AssessorLabels(as_qrels(source, notes.append, name=name), name=name, notes=tuple(notes))
 
 
 def _labels(source: Mapping[Any, Any], name: str) -> Labels:

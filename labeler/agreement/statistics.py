@@ -246,8 +246,7 @@ def find_statistic(name: str, grades: Sequence[int]) -> Statistic:
         raise Misuse(f"cannot cut at {grade} in {name!r}; this scale's cuts: {cuts}")
 
     def compute(tables: Floats, grades: Floats) -> Floats:
-        position = int(grades.tolist().index(grade))
-        return whole.compute(cut(tables, position), np.array([0.0, 1.0]))
+        return whole.compute(cut(tables, int(grades.tolist().index(grade))), np.array([0.0, 1.0]))
 
     about = f"{whole.about}, after cutting the scale at {grade}"
     described = replace(whole, about=about, undefined=f"{whole.undefined} (cut at {grade})")

@@ -11,7 +11,7 @@ from typing import Any
 from labeler.annotate.journal import RatingJournal
 from labeler.annotate.passages import PageTexts
 from labeler.annotate.samples import SampleChoice, draw_of, purposes, samples_of
-from labeler.annotate.session import Check, RaterAnswer, RatingItem, RatingSession, RatingTask
+from labeler.annotate.session import RatingItem, RatingSession, RatingTask
 from labeler.collection.annotations import Purpose, journal_path
 from labeler.collection.layout import (
     AnyCollection,
@@ -65,7 +65,7 @@ def grading(collection: Collection, texts: PageTexts, sample: str, purpose: Purp
         sample,
         [RatingItem(str(row.number), *row.pair, row.probability) for row in present],
         show,
-        of_scale(scale),
+        scale,
         lambda item: texts.identity(item.query_id, item.doc_id),
         session={
             "scale": [
@@ -99,17 +99,6 @@ def _gone(rows: Sequence[SampledPair], texts: PageTexts) -> tuple[str, ...]:
         f"{pairs} not asked about, as query or document is no longer in the collection: "
         f"{' '.join(gone[0])}{', …' if len(gone) > 1 else ''}",
     )
-
-
-def of_scale(scale: Mapping[int, str]) -> Check:
-    """A check that a grade is one of the scale's."""
-    grades = ", ".join(map(str, sorted(scale)))
-
-    def check(_item: RatingItem, answer: RaterAnswer) -> None:
-        if not answer.cannot_judge and answer.grade not in scale:
-            raise Misuse(f"expected one of the grades {grades}")
-
-    return check
 
 
 @dataclass(frozen=True)

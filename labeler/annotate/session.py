@@ -63,16 +63,12 @@ class RaterAnswer:
     seconds: Annotated[float | None, BeforeValidator(_seconds)] = None
 
 
-Check = Callable[[RatingItem, RaterAnswer], None]
-"""Raises `Misuse` of an answer that an item does not take."""
-
-
 @dataclass(frozen=True)
 class RatingTask:
     """A kind of work: its items in the rater's order, and what the session asks of it.
 
     `show` gives an item's JSON without its id, for which texts are read when they are asked for.
-    `check` is not asked about an item that is skipped. `texts` identifies what `show` shows.
+    `scale` holds the grades that it takes. `texts` identifies what `show` shows.
     `session` is JSON that holds for all items: the scale and the instructions. `notes` are lines
     for whoever starts the work.
     """
@@ -82,7 +78,7 @@ class RatingTask:
     sample: str
     items: Sequence[RatingItem]
     show: Callable[[RatingItem], Shown]
-    check: Check
+    scale: Mapping[int, str]
     texts: Callable[[RatingItem], str] = lambda _item: ""
     session: Shown = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -206,7 +202,9 @@ class RatingSession:
         if answer.skip:
             is_new = item.id not in self._given.answered
             return self._row_of(item, skip=True, note=answer.note) if is_new else None
-        self.task.check(item, answer)
+        if not answer.cannot_judge and answer.grade not in self.task.scale:
+            grades = ", ".join(map(str, sorted(self.task.scale)))
+            raise Misuse(f"expected one of the grades {grades}")
         return self._row_of(
             item,
             grade=answer.grade,

@@ -180,8 +180,7 @@ def independence(
     for each, (a, b) in zip(_correlations(sample.total).tolist(), links, strict=True):
         matrix[a, b] = matrix[b, a] = each
     correlation = interval_of(sample, _mean_correlation, bounded=True)
-    by_people = human is not None
-    return Independence(names, by_people, votes.pairs.size, len(sums), correlation, matrix)
+    return Independence(names, human is not None, votes.pairs.size, len(sums), correlation, matrix)
 
 
 def _moments(votes: GradeMatrix, group: Integers) -> Floats:

@@ -193,8 +193,7 @@ def calibrate(*sources: str | Path, options: CalibrateOptions | None = None) -> 
     >>> folder.cleanup()
     """
     options = options or CalibrateOptions()
-    names = [str(source) for source in sources]
-    opened = _opened(names, options.people)
+    opened = _opened([str(source) for source in sources], options.people)
     each = [shares_of(source) for source in opened.assessors]
     shares, name = combined(each), ", ".join(source.name for source in opened.assessors)
     pairs = _judged(opened, shares, name)
@@ -209,7 +208,6 @@ def calibrate(*sources: str | Path, options: CalibrateOptions | None = None) -> 
         losses["as it came"] = log_losses(own, pairs.outcome)
     gain = mean_by_query(pairs, losses["shares alone"] - losses["calibrated"])
     before = _at_cuts(pairs, pairs.shares.grades, pairs.shares.matrix)
-    after = _at_cuts(pairs, pairs.scale, held.calibrated)
     return CalibrateResult(
         name,
         opened.human_name,
@@ -219,7 +217,7 @@ def calibrate(*sources: str | Path, options: CalibrateOptions | None = None) -> 
         (len(pairs), len(pairs.queries)),
         {name: mean_by_query(pairs, loss) for name, loss in losses.items()},
         gain,
-        tuple(map(CutReliability, before, after)),
+        tuple(map(CutReliability, before, _at_cuts(pairs, pairs.scale, held.calibrated))),
         (*_few(pairs, gain), *_left_out(opened, shares, name)),
     )
 
@@ -243,8 +241,7 @@ def _opened(sources: Sequence[str], people: str) -> Sources:
 
 def _judged(opened: Sources, shares: GradeShares, name: str) -> CalibrationSet:
     """The pairs that people graded, too; `BadInput` where they gave one grade throughout."""
-    labels = opened.assessors[0].labels
-    none = no_pair_in_common(opened.human_name, opened.human, name, labels)
+    none = no_pair_in_common(opened.human_name, opened.human, name, opened.assessors[0].labels)
     pairs = calibration_set(opened.human, shares, opened.weights, none)
     if len(pairs.scale) < 2:
         raise BadInput(

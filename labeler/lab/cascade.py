@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -281,8 +280,7 @@ async def _cascade(
     others = [member_of(opened, n) for n in cheap[1:] if opened.judgements(n).exists()]
     ties, evidence = None if options.share is None else options.seed, None
     if asked:
-        members, statistic = (first, *others, strong), partial(find_statistic, options.statistic)
-        evidence = evidence_of(sources, members, by, statistic, ties)
+        evidence = evidence_of(sources, (first, *others, strong), by, options.statistic, ties)
         of_pool = evidence.doubts().of_pool
         threshold, checked = _threshold_of(evidence, options)
     else:
@@ -293,8 +291,7 @@ async def _cascade(
     left = list(states.keep(is_sent | graded).pairs())
     strong, more = await _judged(opened, strong_name, judging, left)
     sent = frozenset(states.keep(is_sent).pairs())
-    settings = _settings(options, sources, by, threshold)
-    made = _made(opened, (first, strong), sent, settings)
+    made = _made(opened, (first, strong), sent, _settings(options, sources, by, threshold))
     write_made(opened, name, made, note, sent=len(sent))
     return CascadeResult(
         name,

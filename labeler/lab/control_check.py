@@ -137,13 +137,11 @@ def _run(path: Path, number: int, made: Mapping[str, Any]) -> ControlRun:
         time = dated.replace(tzinfo=dated.tzinfo or UTC).astimezone(UTC)
     except ValueError:
         pass  # that of the file stays
-    before, now = (_made_by(made.get(part)) for part in ("before", "now"))
+    by = (card_section(made, part) for part in ("before", "now"))
+    before, now = (
+        PromptAndModel(*(str(own.get(part) or "") for part in PromptAndModel._fields)) for own in by
+    )
     return ControlRun(number, time, before, now, pairs)
-
-
-def _made_by(value: object) -> PromptAndModel:
-    made = value if isinstance(value, dict) else {}
-    return PromptAndModel(*(str(made.get(part) or "") for part in PromptAndModel._fields))
 
 
 def read_control(path: Path) -> Iterator[PairAgain]:
@@ -221,7 +219,10 @@ class DriftCheck(Result):
     def verdict(self) -> str:
         """In words."""
         if self.is_undecided:
-            return f"undecided: {self._too_few()}"
+            too_few = "one pair alone" if self.compared else "no pair"
+            if self.remembered == len(self.run.pairs):
+                return "undecided: all replies were stored before"
+            return f"undecided: {too_few} has a grade again"
         if self.has_drifted:
             return "drifted"
         return "too many replies without a grade" if self.fails_often else "no drift shown"
@@ -241,11 +242,6 @@ class DriftCheck(Result):
     def has_passed(self) -> bool:
         """Whether a gate may pass: enough pairs compare, few failed, and no drift is shown."""
         return not (self.is_undecided or self.has_drifted or self.fails_often)
-
-    def _too_few(self) -> str:
-        if self.remembered == len(self.run.pairs):
-            return "all replies were stored before"
-        return "one pair alone has a grade again" if self.compared else "no pair has a grade again"
 
     @property
     def compared(self) -> int:

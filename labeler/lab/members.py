@@ -297,8 +297,7 @@ class PanelSet:
                 outcome = self._judgement(pair, vote, answers, mean_shares[vote])
                 far = float(self.disagreement[vote])
             says = {"members": answers, "disagreement": None if math.isnan(far) else far}
-            made = Judged(outcome, cost=0.0, model=models, shown=self._shown(row))
-            yield MadeRow(made, says)
+            yield MadeRow(Judged(outcome, cost=0.0, model=models, shown=self._shown(row)), says)
 
     def _answers(self, row: int) -> dict[str, int | str | None]:
         """A grade or the status of a failure by each member, None where it lacks the pair."""

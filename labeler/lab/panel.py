@@ -154,9 +154,8 @@ class PanelResult(Result):
         title = self.panel.options.rule
         if self.people is not None:
             beside = self.people.members
-            statistic = self.people.statistic
             columns += [
-                Column(statistic, format=".3f", ends=".3f", undefined="undefined"),
+                Column(self.people.statistic, format=".3f", ends=".3f", undefined="undefined"),
                 Column("panel less it", format="+.3f", ends="+.3f"),
                 Column("verdict", "closer", align="left"),
             ]

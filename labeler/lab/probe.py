@@ -127,9 +127,8 @@ async def _probe(
         for case, outcome in zip(prepared.cases, outcomes, strict=True)
     ]
     grades = assessor.prompt.grades
-    evidence = Evidence(tuple(graded), max(grades), min(grades))
     return ProbeResult(
-        certificate_of(evidence),
+        certificate_of(Evidence(tuple(graded), max(grades), min(grades))),
         assessor.prompt.id,
         assessor.model.id,
         assessor.asked_with,

@@ -11,7 +11,7 @@ import numpy as np
 
 from labeler.agreement.compare import interval_of
 from labeler.agreement.shares import GradeShares, RoutingSources
-from labeler.agreement.statistics import Statistic
+from labeler.agreement.statistics import Statistic, find_statistic
 from labeler.arrays import Flags, Floats, Integers, Places
 from labeler.collection.layout import Collection
 from labeler.errors import BadInput
@@ -60,8 +60,7 @@ def unit_of(*members: Member) -> str:
     costs = [each.judged.cost for each in members if each.judged.cost is not None]
     if not any(np.isnan(cost).any() for cost in costs) and costs[-1].any():
         return "dollars"
-    tokens = all((took(each.judged, "tokens") > 0).all() for each in members)
-    return "tokens" if tokens else "calls"
+    return "tokens" if all((took(each.judged, "tokens") > 0).all() for each in members) else "calls"
 
 
 class Doubts(NamedTuple):
@@ -91,11 +90,10 @@ class CascadeCheck:
 Agreement = Callable[[Floats], Floats]
 
 
-def agreement_of(statistic: Statistic, scale: Sequence[int]) -> Agreement:
+def agreement_of(statistic: Statistic) -> Agreement:
     """The statistic of tables, as higher for closer."""
-    grades = np.array(scale, dtype=np.float64)
     sign = statistic.better or 1
-    return lambda tables: np.asarray(sign * statistic.compute(tables, grades), dtype=np.float64)
+    return lambda tables: sign * statistic(tables)
 
 
 def candidates(of_pool: Floats) -> Floats:
@@ -228,15 +226,14 @@ def graded_by_people(sources: RoutingSources, cheap: Member) -> Flags:
     graded = states.beside(PairColumns.of(sources.human or {}, np.int64), -1) >= 0
     if weights is None:
         return np.asarray(graded)
-    drawn = PairColumns.of_pairs(weights, np.float64)
-    return np.asarray(graded & (states.rows_in(drawn) != NONE))
+    return np.asarray(graded & (states.rows_in(PairColumns.of_pairs(weights, np.float64)) != NONE))
 
 
 def evidence_of(
     sources: RoutingSources,
     members: Sequence[Member],
     by: Criterion,
-    statistic: Callable[[tuple[int, ...]], Statistic],
+    statistic: str,
     ties: int | None = None,
 ) -> CascadeEvidence:
     """What people and the strong assessor say of the same pairs.
@@ -278,7 +275,7 @@ def evidence_of(
         np.where(in_pool == NONE, FAILED, np.searchsorted(scale, of_cheap)),
         np.searchsorted(scale, of_strong),
         np.stack(cost, axis=1),
-        agreement_of(statistic(grades), grades),
+        agreement_of(find_statistic(statistic, grades)),
     )
     by_people, outcome = np.unique(of_people, return_inverse=True)
     own = tuple(by_people.tolist())

@@ -321,8 +321,7 @@ async def _tune(tuning: Tuning) -> TuneResult:
         await _run_rounds(tuning, candidates, rounds)
         reported = list(dict.fromkeys([rounds[-1].ranking[0], candidates[0].name]))
         on_held_out = tuning.by.on(tuning.split.held_out)
-        named = [each for each in candidates if each.name in reported]
-        await tuning.ask(named, on_held_out.pairs)
+        await tuning.ask([each for each in candidates if each.name in reported], on_held_out.pairs)
         held_out = standings(reported, tuning.answers, on_held_out)
     except BudgetReached as reached:
         stopped = reached

@@ -212,8 +212,7 @@ def corpus_drift(
         relevant = [doc_id for doc_id, grade in grades.items() if grade >= options.rel]
         lost = sum(doc_id not in held for doc_id in relevant)
         if lost and query_id in queries:
-            text = queries[query_id].text
-            touched.append(TouchedQuery(query_id, text, len(relevant), lost))
+            touched.append(TouchedQuery(query_id, queries[query_id].text, len(relevant), lost))
     return CorpusDrift(
         path.stem,
         Counter(states.values()),

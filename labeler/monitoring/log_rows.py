@@ -331,8 +331,7 @@ class RowReader:
     def _actions(self, block: RawBlock, rows: Rows) -> Iterator[tuple[str, Any]]:
         """Fill in what happened; rows of actions that are not read."""
         kinds = block.mapped("action", kind_of_action, np.int64)
-        plain = np.where(rows["document"] != 0, SHOWN, SEARCHED)
-        rows["kind"] = np.where(kinds > 0, kinds, plain)
+        rows["kind"] = np.where(kinds > 0, kinds, np.where(rows["document"] != 0, SHOWN, SEARCHED))
         if (kinds < 0).any():
             names = block.mapped("action", name_of, object)
             for name in dict.fromkeys(names[kinds < 0]):

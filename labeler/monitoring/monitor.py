@@ -251,8 +251,7 @@ def monitor(  # noqa: PLR0913  what is watched, and how
     watches = [*run.judges(), *run.corpus(documents), *run.logs(logs)]
     if not watches:
         raise _nothing(opened, run.missing, has_sources=bool(logs))
-    time = now().astimezone(UTC)
-    return Monitoring(opened.folder, time, tuple(watches), tuple(run.missing))
+    return Monitoring(opened.folder, now().astimezone(UTC), tuple(watches), tuple(run.missing))
 
 
 def _several(paths: Paths) -> list[str | Path]:

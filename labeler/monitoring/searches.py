@@ -55,8 +55,7 @@ def searches_of(log: EventLog) -> Iterator[Search]:
         for text, time, client in zip(*columns, strict=True):
             if math.isfinite(time):
                 user = f"{number}/{client}" if client >= 0 else ""
-                day = datetime.fromtimestamp(time, zone).date()
-                yield Search(day, texts[text], user)
+                yield Search(datetime.fromtimestamp(time, zone).date(), texts[text], user)
 
 
 class Week(NamedTuple):

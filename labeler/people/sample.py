@@ -116,8 +116,7 @@ def share_out(
     """
     if assessors == 1:
         return [list(drawn)]
-    rng = np.random.default_rng(seed)
-    order = rng.permutation(len(drawn))
+    order = np.random.default_rng(seed).permutation(len(drawn))
     shared = round(overlap * len(drawn))
     dealt = []
     for number in range(assessors):
@@ -234,8 +233,7 @@ def route_sheet(
     """
     sheet = Output.of(output, [collection.folder])
     sheet.check()
-    source = str(made["source"])
-    _, scale, prompt = _strata(collection, source)
+    _, scale, prompt = _strata(collection, str(made["source"]))
     settings = _Sheet({**made, "routed": True}, scale, instructions(scale, prompt), 0)
     (sample,) = _write_sheets(collection, [dict.fromkeys(pairs)], [sheet], settings, note)
     return sample

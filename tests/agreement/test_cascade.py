@@ -285,7 +285,7 @@ def test_a_name_that_holds_something_else_is_refused_before_any_call(
     assert not asked.counts
 
 
-AGREEMENT = agreement_of(find_statistic("agreement", (0, 1)), (0, 1))
+AGREEMENT = agreement_of(find_statistic("agreement", (0, 1)))
 
 
 def made_pairs(queries: int = 40, seed: int = 0) -> tuple[CascadePairs, np.ndarray]:

@@ -64,9 +64,7 @@ def grading_of(items: Sequence[Shown], **more: Any) -> RatingTask:
         "instructions": "Read it all.\n\n# In doubt\n\n- Take the lower.",
     }
     show: Callable[[RatingItem], Shown] = lambda item: items[int(item.id)]  # noqa: E731
-    return RatingTask(
-        "grade", "audit", "s", rows, show, lambda _i, _a: None, session=session, **more
-    )
+    return RatingTask("grade", "audit", "s", rows, show, scale, session=session, **more)
 
 
 @dataclass

@@ -187,8 +187,6 @@ def noise_of(sides: Sides, common: CommonGrades, options: StatisticOptions) -> N
     if sides.collection is None:
         return None
     again = [asked_again(sides.collection, name)[0] for name in sides.names]
-    if not any(map(len, again)):
-        return None
     grades = np.stack([common.before, common.after], axis=1)
     once = AskedAgain.of_pairs(common.pairs.pairs(common.rows), grades)
     again = [of.among(once.pairs) for of in again]

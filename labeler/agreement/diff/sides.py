@@ -194,8 +194,7 @@ def _parent_of_file(source: Any) -> Parent | None:
     path = Path(source)
     true = true_path(path)
     if true.parent.name == "judgements":
-        name = true.name.removesuffix(".jsonl")
-        return parent_of(Collection(true.parent.parent), name)
+        return parent_of(Collection(true.parent.parent), true.name.removesuffix(".jsonl"))
     where = collection_of_qrels(path)
     return parent_of(*where) if where else None
 
@@ -287,5 +286,6 @@ def spending_of(sides: Sides) -> CostChange:
     """What both sets took of the pairs that both hold."""
     both = sides.before.among(sides.after.states), sides.after.among(sides.before.states)
     first, second = (Counter(side.failures.values()) for side in both)
-    spent = both[0].spent(), both[1].spent()
-    return CostChange(sides.names, len(both[0]), spent, (first, second))
+    return CostChange(
+        sides.names, len(both[0]), (both[0].spent(), both[1].spent()), (first, second)
+    )

@@ -184,8 +184,7 @@ def _tested(
     pairs, queries = len(of.query), len(used)
     if not pairs:
         return BesideLeftOut(person, 0, 0, None, None, None, None, None, None)
-    sums = _by_query(replace(of, query=query), queries)
-    sample = Sample(sums, options.draws, options.seed)
+    sample = Sample(_by_query(replace(of, query=query), queries), options.draws, options.seed)
     low, high = between(sample, _difference)
     assessors, persons, weight = sample.total.tolist()
     p = None
