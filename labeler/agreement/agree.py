@@ -23,7 +23,6 @@ from labeler.agreement.align import (
 from labeler.agreement.calibration import Calibration, calibration, renamed
 from labeler.agreement.compare import (
     INTERVALS_OF,
-    Agreement,
     StatisticOptions,
     agreement_of,
     selected_statistics,
@@ -38,9 +37,10 @@ from labeler.agreement.several.alternative import (
 )
 from labeler.agreement.several.joint import (
     GradeMatrix,
+    JointAgreement,
     ceiling,
     grade_matrix,
-    joint_agreement,
+    together,
 )
 from labeler.agreement.shown import short, whom
 from labeler.agreement.sources import MoreHumans, RunSources, Sources, sources_of
@@ -182,14 +182,15 @@ def _beside_everybody(
     assessors = [source.name for source in sources.assessors]
     consensus = _made_from_others(sources, matrix.assessors)
     people = [name for name in matrix.assessors if name not in (*assessors, *consensus)]
-    together = joint_agreement(matrix, people, assessors, how)
+    groups = (together(matrix, names, how) for names in (people, assessors))
+    jointly = JointAgreement(matrix.assessors, *groups)
     notes = tuple(_left_out(name, raters) for name, raters in consensus.items())
     beside = {name: matrix.of(*people, name) for name in assessors}
     statistics = [find_statistic(name, matrix.grades) for name in CEILING_STATISTICS]
     return [
         replace(
             report,
-            joint=together,
+            joint=jointly,
             ceilings=tuple(
                 ceiling(beside[report.assessor], report.assessor, statistic, how)
                 for statistic in (statistics if len(people) > 1 else ())
@@ -264,6 +265,11 @@ def _report(sources: Sources, source: AssessorLabels, options: AgreeOptions) -> 
     agreement = agreement_of(sources.human, judged, rules, options.statistics, weights)
     agreement = replace(agreement, left_out=_of_sample(agreement.left_out, sources, source))
     board = _leaderboard(sources, source, rules, options) if agreement.pairs else None
+    plans: list[SampleSizePlan | None] = []
+    if options.width is not None and agreement.pairs:
+        named = replace(options.statistics, names=options.statistics.names or PLANNED)
+        statistics = selected_statistics(named, agreement.scale)
+        plans = [plan(agreement, statistic, options.width) for statistic in statistics]
     return AssessorReport(
         sources.human_name,
         source.name,
@@ -275,7 +281,7 @@ def _report(sources: Sources, source: AssessorLabels, options: AgreeOptions) -> 
         ),
         board,
         stale=sources.stale,
-        plans=_plans(agreement, options),
+        plans=tuple(sample_size for sample_size in plans if sample_size is not None),
         notes=(
             *as_findings([*sources.notes, *source.notes]),
             *_part_of(sources, source),
@@ -338,16 +344,6 @@ def _calibration(
     cuts = cuts if rules.cut is None else [rules.cut]
     shares = renamed(source.distributions, rules.map_assessor)
     return calibration(human, shares, cuts, _weights(sources, options))
-
-
-def _plans(agreement: Agreement, options: AgreeOptions) -> tuple[SampleSizePlan, ...]:
-    """Sample sizes for the statistics that the options name, else for the two kappas."""
-    if options.width is None or not agreement.pairs:
-        return ()
-    names = options.statistics.names or PLANNED
-    statistics = selected_statistics(replace(options.statistics, names=names), agreement.scale)
-    plans = (plan(agreement, s, options.width) for s in statistics)
-    return tuple(sample_size for sample_size in plans if sample_size is not None)
 
 
 def _weights(sources: Sources, options: AgreeOptions) -> Mapping[Pair, float] | None:

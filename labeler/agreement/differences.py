@@ -133,11 +133,8 @@ def _wider(rows: Sequence[Difference], of: Sequence[Replicates], others: int) ->
     alone = np.quantile(np.stack(scores), LEVEL)
     together = np.quantile(largest, 1 - (1 - LEVEL) / others)
     freedom = degrees(of[0].sample.queries)
-    return max(1.0, float(together / alone)) * _longer_tail(float(together), freedom)
-
-
-def _longer_tail(normal: float, freedom: float) -> float:
-    """How much farther t reaches than a normal for so small a chance, beside doing so for 5 %."""
-    chance = max(math.erfc(normal / math.sqrt(2)), 1e-12)
-    reached = t_quantile(1 - chance / 2, freedom) / normal
-    return max(1.0, reached / (t_quantile((1 + LEVEL) / 2, freedom) / NORMAL_QUANTILE))
+    # how much farther t reaches than a normal for so small a chance, beside doing so for 5 %
+    chance = max(math.erfc(float(together) / math.sqrt(2)), 1e-12)
+    reached = t_quantile(1 - chance / 2, freedom) / float(together)
+    longer = reached / (t_quantile((1 + LEVEL) / 2, freedom) / NORMAL_QUANTILE)
+    return max(1.0, float(together / alone)) * max(1.0, longer)

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from labeler.arrays import Floats, Integers, Places
 from labeler.entry_points import fill
@@ -100,14 +99,6 @@ def cut(tables: Floats, position: int) -> Floats:
     """The `(..., 2, 2)` tables of "below" and "at or above" the grade at `position`."""
     below = np.add.reduceat(tables, [0, position], axis=-1)
     return np.asarray(np.add.reduceat(below, [0, position], axis=-2), dtype=np.float64)
-
-
-def within_use(tables: Floats) -> NDArray[np.bool_]:
-    """`(..., k)`: whether a grade lies between the lowest and the highest that a table uses."""
-    used = (row_totals(tables) + column_totals(tables)) > 0
-    from_lowest = np.maximum.accumulate(used, axis=-1)
-    to_highest = np.maximum.accumulate(used[..., ::-1], axis=-1)[..., ::-1]
-    return np.asarray(from_lowest & to_highest)
 
 
 def distances(grades: Sequence[float], exponent: int) -> Floats:
@@ -442,7 +433,11 @@ def ac1(tables: Floats, _grades: Floats) -> Floats:
     have but two, however long the scale. Gwet (2008), British Journal of Mathematical and
     Statistical Psychology 61(1).
     """
-    p, k = shares(tables), within_use(tables).sum(axis=-1)
+    p = shares(tables)
+    used = (row_totals(tables) + column_totals(tables)) > 0
+    from_lowest = np.maximum.accumulate(used, axis=-1)
+    to_highest = np.maximum.accumulate(used[..., ::-1], axis=-1)[..., ::-1]
+    k = (from_lowest & to_highest).sum(axis=-1)
     agreed = inner(p, np.eye(p.shape[-1]))
     # chance: sum of pi (1 - pi) / (k - 1), pi the pooled shares
     pooled = (row_totals(p) + column_totals(p)) / 2

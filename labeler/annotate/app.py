@@ -162,22 +162,18 @@ _KINDS = {
 OnBug = Callable[[Exception], None]
 
 
-def static_files() -> dict[str, tuple[bytes, str]]:
-    """The files of the page by name, with the kind of each: no path of a request is ever opened."""
-    return {
-        file.name: (file.read_bytes(), _KINDS[kind])
-        for file in files("labeler.annotate").joinpath("static").iterdir()
-        if (kind := file.name.rpartition(".")[2]) in _KINDS
-    }
-
-
 class RaterPage:
     """The addresses below a rater's token."""
 
     def __init__(self, session: RatingSession, on_bug: OnBug = lambda _error: None) -> None:
         self._session, self._on_bug = session, on_bug
         self._csrf = secrets.token_urlsafe(32)
-        self._files = static_files()
+        # by name, with the kind of each: no path of a request is ever opened
+        self._files = {
+            file.name: (file.read_bytes(), _KINDS[kind])
+            for file in files("labeler.annotate").joinpath("static").iterdir()
+            if (kind := file.name.rpartition(".")[2]) in _KINDS
+        }
 
     def application(self) -> Starlette:
         """The application, to be served behind a `PageGuard`."""

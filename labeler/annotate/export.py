@@ -11,7 +11,7 @@ from labeler.annotate.journal import AnswersGiven, read_journal
 from labeler.annotate.passages import PageTexts
 from labeler.annotate.samples import draw_of, purposes
 from labeler.collection.annotations import JournalRow, Purpose, journal_names, journal_path
-from labeler.collection.layout import AnyCollection, Collection, locked, open_collection
+from labeler.collection.layout import AnyCollection, Collection, check_name, locked, open_collection
 from labeler.collection.people import (
     HumanAnswer,
     SampledPair,
@@ -24,7 +24,7 @@ from labeler.collection.scale import sample_grades
 from labeler.data import Pair
 from labeler.errors import BadInput, Misuse
 from labeler.messages import Note
-from labeler.people.import_labels import ImportOptions, take_in_answers
+from labeler.people.import_labels import ImportOptions, merge_answers
 
 
 @dataclass(frozen=True)
@@ -95,12 +95,12 @@ def export_answers(
     outdated = len(given.answered - given_now.answered)
     answers = _answers(given_now, sampled, rater)
     _check_scale(opened, own, answers, journal)
-    name = name or default_name(opened, rater, own)
+    name = check_name(name or default_name(opened, rater, own))
     times = {row.time for row in rows if row.sample == own}
     times |= {answer.time for answer in answers.values()}
     with locked(opened, warn):
         options = ImportOptions(name, rater, "", replace=None)
-        take_in_answers(opened, answers, options, str(journal), lambda a: _is_of(a, rater, times))
+        merge_answers(opened, options, answers, str(journal), lambda a: _is_of(a, rater, times))
     graded = sum(answer.grade is not None for answer in answers.values())
     return AnswersExported(
         name,

@@ -16,7 +16,7 @@ import threading
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -31,7 +31,7 @@ from labeler.collection.rows import check_exists
 from labeler.data import Document, Query
 from labeler.errors import Misuse
 from labeler.files.read import file_problems
-from labeler.report.result import as_plain
+from labeler.report.result import Hidden, as_plain
 from labeler.text.languages import common_words, count_words, language_of, short_stretches
 from labeler.text.visible import visible
 
@@ -91,7 +91,8 @@ class QueryTerms:
         """
         code = language or language_of(text[:_TEXT_TO_TELL]) or language_of(query)
         stem = _stemmer(_STEMMERS.get(code, "english"))
-        telling = [word for word in _words(query) if not _is_common(word, code)]
+        common = common_words(code or "en") | (_ASKING if code in ("", "en") else frozenset())
+        telling = [word for word in _words(query) if word not in common]
         terms = (stem(part) for word in telling or _words(query) for part in _parts(word))
         return cls(frozenset(terms), stem)
 
@@ -145,10 +146,6 @@ def _parts(word: str) -> list[str]:
     return [word[at : at + 2] for at in range(len(word) - 1)] or [word]
 
 
-def _is_common(word: str, language: str) -> bool:
-    return word in common_words(language or "en") or (language in ("", "en") and word in _ASKING)
-
-
 @cache
 def _stemmer(language: str) -> Callable[[str], str]:
     import Stemmer
@@ -177,27 +174,20 @@ FOLDING = Folding()
 class ShownParagraph:
     """A paragraph: its text in runs, each marked or not, its words, and how it is shown.
 
-    A `preformatted` one is a table, code or verse, whose blanks and line ends matter.
+    A `preformatted` one is a table, code or verse, whose blanks and line ends matter. `terms`
+    counts those of the query that stand in it.
     """
 
     runs: tuple[Run, ...]
     words: int
     folded: bool = False
     preformatted: bool = False
+    terms: Hidden[Counter[str]] = field(default_factory=Counter, compare=False)
 
     @property
     def text(self) -> str:
         """The whole text of the paragraph."""
         return "".join(text for text, _marked in self.runs)
-
-
-@dataclass(frozen=True)
-class _Paragraph:
-    text: str
-    words: int
-    preformatted: bool
-    spans: tuple[Span, ...]
-    terms: Counter[str]
 
 
 def shown(
@@ -212,12 +202,7 @@ def shown(
     paragraphs = [_read(*own, terms) for own in _paragraphs(inert, folding.paragraph)]
     first, last = _unfolded(paragraphs, folding)
     return tuple(
-        ShownParagraph(
-            runs_of(paragraph.text, paragraph.spans),
-            paragraph.words,
-            folded=not first <= number < last,
-            preformatted=paragraph.preformatted,
-        )
+        replace(paragraph, folded=not first <= number < last)
         for number, paragraph in enumerate(paragraphs)
     )
 
@@ -307,13 +292,14 @@ def _lines(paragraph: str) -> Iterator[tuple[int, int]]:
         start += len(line) + 1
 
 
-def _read(text: str, preformatted: bool, terms: QueryTerms) -> _Paragraph:
+def _read(text: str, preformatted: bool, terms: QueryTerms) -> ShownParagraph:
     spans = tuple(terms.spans(text))
     counts = Counter(term for _first, _last, term in spans)
-    return _Paragraph(text, count_words(text), preformatted, spans, counts)
+    runs = runs_of(text, spans)
+    return ShownParagraph(runs, count_words(text), preformatted=preformatted, terms=counts)
 
 
-def _unfolded(paragraphs: Sequence[_Paragraph], folding: Folding) -> tuple[int, int]:
+def _unfolded(paragraphs: Sequence[ShownParagraph], folding: Folding) -> tuple[int, int]:
     """The first paragraph that is shown, and the one behind the last."""
     if sum(paragraph.words for paragraph in paragraphs) <= folding.whole:
         return 0, len(paragraphs)
@@ -325,7 +311,7 @@ def _unfolded(paragraphs: Sequence[_Paragraph], folding: Folding) -> tuple[int, 
     return first, last
 
 
-def _best(paragraphs: Sequence[_Paragraph]) -> int:
+def _best(paragraphs: Sequence[ShownParagraph]) -> int:
     """The paragraph that holds most of the query's terms, of equal ones the first."""
     holding = Counter(term for paragraph in paragraphs for term in paragraph.terms)
     weights = {term: math.log1p(len(paragraphs) / count) for term, count in holding.items()}
@@ -336,7 +322,7 @@ def _best(paragraphs: Sequence[_Paragraph]) -> int:
     return values.index(max(values))
 
 
-def _with_context(paragraphs: Sequence[_Paragraph], best: int, most: int) -> tuple[int, int]:
+def _with_context(paragraphs: Sequence[ShownParagraph], best: int, most: int) -> tuple[int, int]:
     """The paragraph with others behind and before it in turn, while there is room for them."""
     first, last, room = best, best + 1, most - paragraphs[best].words
     size = 0

@@ -83,11 +83,12 @@ class _Shown:
     @cached_property
     def diff(self) -> Diff:
         """What moved from the old judgements to the new ones, and what that brought."""
-        from labeler.agreement.diff.diff import diff_of_sets
+        from labeler.agreement.diff.diff import diff_of
+        from labeler.agreement.diff.sides import sides_of_sets
 
         judging = self.result.judging
         names = self.source, judging.name
-        return diff_of_sets(judging.job.collection, names, self.result.sets)
+        return diff_of(sides_of_sets(judging.job.collection, names, self.result.sets))
 
     def as_json(self) -> dict[str, Any]:
         """The counts and changes, and the diff, whose moves are those of the changes."""

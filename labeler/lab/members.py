@@ -289,12 +289,17 @@ class PanelSet:
     def made_rows(self) -> Iterator[MadeRow]:
         """The row of each pair, made one by one."""
         models, mean_shares = ", ".join(self._models), self.votes.mean_shares
+        grades = self.votes.grades
         at = zip(self.pairs.pairs(), self._judged_rows.tolist(), strict=True)
         for row, (pair, vote) in enumerate(at):
             answers, far = self._answers(row), math.nan
             outcome: Outcome = _failure(pair, answers, self.fewest)
             if vote != NONE:
-                outcome = self._judgement(pair, vote, answers, mean_shares[vote])
+                given = (f"{name} {each}" for name, each in answers.items() if each is not None)
+                reason = f"{self.options.rule} of {', '.join(given)}"
+                each = zip(grades, mean_shares[vote].tolist(), strict=True)
+                shares = {grade: round(share, 6) for grade, share in each}
+                outcome = Judgement(pair, grades[int(self.values[vote])], reason, shares)
                 far = float(self.disagreement[vote])
             says = {"members": answers, "disagreement": None if math.isnan(far) else far}
             yield MadeRow(Judged(outcome, cost=0.0, model=models, shown=self._shown(row)), says)
@@ -309,17 +314,6 @@ class PanelSet:
         at = zip(self.members, self.rows[row].tolist(), strict=True)
         shown = (member.judged.text("shown", of) for member, of in at)
         return next(filter(None, shown), "")
-
-    def _judgement(
-        self, pair: Pair, vote: int, answers: Mapping[str, int | str | None], shares: Floats
-    ) -> Judgement:
-        """The panel's grade of a pair, and from which grades it comes."""
-        grades = self.votes.grades
-        given = ", ".join(f"{name} {each}" for name, each in answers.items() if each is not None)
-        each = zip(grades, shares.tolist(), strict=True)
-        distribution = {grade: round(share, 6) for grade, share in each}
-        grade = grades[int(self.values[vote])]
-        return Judgement(pair, grade, f"{self.options.rule} of {given}", distribution)
 
 
 def panel_of(members: Sequence[Member], options: PanelOptions | None = None) -> PanelSet:

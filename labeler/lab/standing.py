@@ -237,11 +237,6 @@ class Effort(NamedTuple):
     without_halving: int
 
 
-def ranking_of(rounds: Sequence[TuneRound]) -> list[str]:
-    """All candidates: those of the last round by its ranking, before them who left it earlier."""
-    return list(dict.fromkeys(name for r in reversed(rounds) for name in r.ranking))
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class TuneResult(Result):
     """The candidates by their agreement with people, the best first.

@@ -37,7 +37,6 @@ from labeler.lab.standing import (
     better_half,
     queries_by_round,
     ranked,
-    ranking_of,
     split_queries,
     standings,
 )
@@ -325,7 +324,9 @@ async def _tune(tuning: Tuning) -> TuneResult:
         held_out = standings(reported, tuning.answers, on_held_out)
     except BudgetReached as reached:
         stopped = reached
-    order, by_chosen = ranking_of(rounds), tuning.by.on(tuning.split.chosen_by)
+    # those of the last round by its ranking, before them who left it earlier
+    order = list(dict.fromkeys(name for r in reversed(rounds) for name in r.ranking))
+    by_chosen = tuning.by.on(tuning.split.chosen_by)
     answered = sum(answers.pairs for answers in tuning.answers.values())
     without_halving = len(candidates) * len(by_chosen.pairs)
     without_halving += max(len(held_out), 1) * len(tuning.by.on(tuning.split.held_out).pairs)

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from labeler.collection.judgements import read_judgements
-from labeler.collection.layout import AnyCollection, Collection, open_collection
+from labeler.collection.layout import AnyCollection, open_collection
 from labeler.data import Judgement, Pair
 from labeler.lab.control_check import ControlRun, DriftCheck, read_controls
 from labeler.messages import count_of
@@ -177,8 +177,3 @@ def _comparable(
         if count
     )
     return usable, [Finding(text, level="note") for text in texts]
-
-
-def controlled_sets(collection: Collection) -> list[str]:
-    """The sets of judgements that have been controlled, sorted."""
-    return [name for name in collection.judgement_names() if read_controls(collection, name)]

@@ -318,7 +318,12 @@ class RowReader:
             yield NO_DATE, np.isinf(rows["time"])
             yield "no date", np.isnan(rows["time"])
         rows["document"] = block.mapped("document", identity, np.int64)
-        yield from self._actions(block, rows)
+        kinds = block.mapped("action", kind_of_action, np.int64)
+        rows["kind"] = np.where(kinds > 0, kinds, np.where(rows["document"] != 0, SHOWN, SEARCHED))
+        if (kinds < 0).any():
+            names = block.mapped("action", name_of, object)
+            for name in dict.fromkeys(names[kinds < 0]):
+                yield f"another action ({name[:40]})", (kinds < 0) & (names == name)
         clicks = block.mapped("clicks", whole_number, np.float64)
         yield "clicks that are no whole number", np.isnan(clicks)
         rows["kind"] |= np.where(clicks > 0, CLICKED, 0).astype(np.uint8)
@@ -327,15 +332,6 @@ class RowReader:
         rows["rank"] = block.mapped("rank", rank_of, np.int32, -1)
         rows["text"] = block.mapped("query", self._text, np.int32, -1)
         yield "no query", (rows["text"] < 0) & (rows["search"] == 0)
-
-    def _actions(self, block: RawBlock, rows: Rows) -> Iterator[tuple[str, Any]]:
-        """Fill in what happened; rows of actions that are not read."""
-        kinds = block.mapped("action", kind_of_action, np.int64)
-        rows["kind"] = np.where(kinds > 0, kinds, np.where(rows["document"] != 0, SHOWN, SEARCHED))
-        if (kinds < 0).any():
-            names = block.mapped("action", name_of, object)
-            for name in dict.fromkeys(names[kinds < 0]):
-                yield f"another action ({name[:40]})", (kinds < 0) & (names == name)
 
     def _names(self, block: RawBlock, rows: Rows) -> None:
         """Fill in users, sessions, searches, variants, bots, and where rows are spread."""

@@ -14,11 +14,12 @@ from labeler import __version__
 from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.errors import BadInput, Misconfigured, Misuse
 from labeler.files.paths import true_path
+from labeler.lab.control_check import read_controls
 from labeler.messages import count_of
 from labeler.models.encoders import Encoding
 from labeler.models.session import Control
 from labeler.monitoring.corpus import CorpusWatch, corpus_drift
-from labeler.monitoring.judge import controlled_sets, judge_drift
+from labeler.monitoring.judge import judge_drift
 from labeler.monitoring.log import LogReading, open_log
 from labeler.monitoring.log_values import LogOptions
 from labeler.monitoring.online import online
@@ -170,8 +171,14 @@ class Monitoring(Result):
             "time of this run": self.time.strftime("%Y-%m-%d %H:%M:%S UTC"),
             "labeler": __version__,
         }
+        raised = "Nothing alarming."
+        if self.alarms:
+            alarms = count_of(len(self.alarms), "alarm was raised", "alarms were raised")
+            raised = f"{alarms}: {', '.join(self.kinds)}."
         blocks: list[PageBlock] = [
-            *self._first_screen(),
+            Paragraph(raised, lead=True),
+            *([FindingList(self.alarms)] if self.alarms else []),
+            Paragraph(f"Looked at: {'; '.join(self.looked_at)}."),
             *(each.section() for each in self.watches),
         ]
         if self.left_out:
@@ -179,16 +186,6 @@ class Monitoring(Result):
         blocks.append(PageSection("Where this comes from", [FactList(list(facts.items()))]))
         when = self.time.strftime("%Y-%m-%d %H:%M UTC")
         return Page(f"Watch over {true_path(self.folder).name}", blocks, subtitle=when)
-
-    def _first_screen(self) -> Iterator[PageBlock]:
-        """What is wrong, or that nothing is, and what was looked at."""
-        if self.alarms:
-            raised = count_of(len(self.alarms), "alarm was raised", "alarms were raised")
-            yield Paragraph(f"{raised}: {', '.join(self.kinds)}.", lead=True)
-            yield FindingList(self.alarms)
-        else:
-            yield Paragraph("Nothing alarming.", lead=True)
-        yield Paragraph(f"Looked at: {'; '.join(self.looked_at)}.")
 
     def __repr__(self) -> str:
         watches = count_of(len(self.watches), "watch", "watches")
@@ -285,7 +282,8 @@ class _Run:
 
     def judges(self) -> Iterator[Watched]:
         """The watch over each assessor."""
-        names = self.options.names or controlled_sets(self.collection)
+        coll = self.collection
+        names = self.options.names or [n for n in coll.judgement_names() if read_controls(coll, n)]
         if not names:
             setting = Setting("control", 50)
             text = f"judge drift: no set of judgements was ever controlled; {setting} does so"

@@ -153,7 +153,15 @@ def online(log: EventLog, seed: int = 0) -> OnlineMeasures:
     sums = BehaviorSums(len(log.variants))
     for part in log.parts():
         sums.add(part, log.texts)
-    measures = list(_measurable(log, sums))
+    # what the log's columns allow for
+    reading, totals = log.reading, sums.searches.sum(axis=(0, 1))
+    has_clicks, columns = reading.clicks > 0, reading.columns.keys()
+    says = {
+        "CTR": has_clicks,
+        "clicked": has_clicks and bool({"session", "user", "search"} & columns),
+        "no results": reading.impressions > 0 and "action" in columns,
+    }
+    measures = [m for m in MEASURES if totals[AT[m.whole]] > 0 and says.get(m.name, True)]
     of_all = GroupedSums(sums.searches.sum(axis=1), seed)
     by_rank = GroupedSums(sums.ranks, seed)
     ranks = (
@@ -167,20 +175,6 @@ def online(log: EventLog, seed: int = 0) -> OnlineMeasures:
         {each.name: of_all.share((AT[each.part],), (AT[each.whole],)) for each in measures},
         tuple(_variants(sums, log.variants, measures, seed)),
     )
-
-
-def _measurable(log: EventLog, sums: BehaviorSums) -> Iterator[OnlineMeasure]:
-    """The measures that the log's columns allow for."""
-    totals = sums.searches.sum(axis=(0, 1))
-    says = {
-        "CTR": log.reading.clicks > 0,
-        "clicked": log.reading.clicks > 0
-        and bool({"session", "user", "search"} & {*log.reading.columns}),
-        "no results": log.reading.impressions > 0 and "action" in log.reading.columns,
-    }
-    for measure in MEASURES:
-        if totals[AT[measure.whole]] > 0 and says.get(measure.name, True):
-            yield measure
 
 
 # Sums over groups of users, which are what is resampled.

@@ -93,7 +93,7 @@ def _take_in(
             row.probability,
             sample,
         )
-    _merge(collection, options, answered, str(sheet))
+    merge_answers(collection, options, answered, str(sheet))
     graded = sum(answer.grade is not None for answer in answered.values())
     return ImportCounts(graded, len(answered) - graded, len(sampled) - len(answered))
 
@@ -123,24 +123,7 @@ def _same_number(cell: str, drawn: str) -> bool:
         return False
 
 
-def take_in_answers(
-    collection: Collection,
-    answered: Mapping[Pair, HumanAnswer],
-    options: ImportOptions,
-    where: str,
-    own: Callable[[HumanAnswer], bool],
-) -> None:
-    """Write answers that were not given on a sheet, by the same rules; `where` names their source.
-
-    `own` tells which answers that the name has already came from that source: they are replaced,
-    so that one that was taken back is gone.
-    """
-    check_name(options.name)
-    with locked(collection):
-        _merge(collection, options, answered, where, own)
-
-
-def _merge(
+def merge_answers(
     collection: Collection,
     options: ImportOptions,
     answered: Mapping[Pair, HumanAnswer],
@@ -149,7 +132,9 @@ def _merge(
 ) -> None:
     """Write the answers beside those that the name has already, and all of them as qrels.
 
-    Of what is its `own` already nothing stays.
+    The collection is locked; `where` names the source of the answers. `own` tells which that the
+    name has already came from that source: they are replaced, so that one that was taken back is
+    gone.
     """
     name, path = options.name, people_path(collection.folder, options.name)
     if not path.exists() and collection.qrels(name).exists():

@@ -27,7 +27,6 @@ from labeler.agreement.diff.sides import (
     CostChange,
     Sides,
     sides_of,
-    sides_of_sets,
     spending_of,
 )
 from labeler.agreement.sources import RunSources, Sources, paths_of, sources_of
@@ -38,7 +37,7 @@ from labeler.errors import BadInput
 from labeler.evaluation.evaluate import mean_measure
 from labeler.evaluation.options import STALE_GRADES, Stale
 from labeler.files.paths import check_existing
-from labeler.judging.changes import JudgedSet, Move, Transitions, changes_of, human_beside, read_set
+from labeler.judging.changes import Move, Transitions, changes_of, human_beside, read_set
 from labeler.messages import count_of
 from labeler.options import option
 from labeler.report.finding import Finding
@@ -154,6 +153,11 @@ class Diff(Result):
     def as_json(self) -> dict[str, Any]:
         """The JSON of the command `diff`; `a` is the earlier set, `b` the later one."""
         whole = self.transitions.as_json()
+        # how alike the order by either set is to that by people's grades
+        to_human = {}
+        if self.agreeing is not None:
+            reports = zip(SIDES, (self.agreeing.before, self.agreeing.after), strict=True)
+            to_human = {side: of.board.statistics for side, of in reports if of.board}
         return self.picked(
             *("pairs", "grades", "up", "down", "findings"),
             names=dict(zip(SIDES, self.names, strict=True)),
@@ -164,20 +168,16 @@ class Diff(Result):
             states=whole["states"],
             table=whole["table"],
             agreement=self.agreeing,
-            leaderboard=self.board and {**self.board.as_json(), "to_human": self._to_human()},
-            cost=self.spending.cost_as_json(),
+            leaderboard=self.board and {**self.board.as_json(), "to_human": to_human or None},
+            cost={
+                "pairs": self.spending.pairs,
+                **dict(zip(SIDES, self.spending.spent, strict=True)),
+                "difference": self.spending.change,
+            },
             failures=dict(zip(SIDES, self.spending.failures, strict=True)),
             queries=[q._asdict() for q in self.by_query if q.moved],
             moves=whole["moved"],
         )
-
-    def _to_human(self) -> dict[str, Any] | None:
-        """How alike the order by either set is to that by people's grades."""
-        if self.agreeing is None:
-            return None
-        reports = zip(SIDES, (self.agreeing.before, self.agreeing.after), strict=True)
-        alike = {side: report.board.statistics for side, report in reports if report.board}
-        return alike or None
 
     def __repr__(self) -> str:
         moved = sum(query.moved for query in self.by_query)
@@ -226,17 +226,17 @@ def diff(
     (0.25, 0.25)
     """
     options = options or DiffOptions()
-    return _diff(sides_of(sources, options.stale), people, runs, options)
+    return diff_of(sides_of(sources, options.stale), people, runs, options)
 
 
-def diff_of_sets(
-    collection: Collection, names: tuple[str, str], sets: tuple[JudgedSet, JudgedSet]
+def diff_of(
+    sides: Sides,
+    people: Source | None = None,
+    runs: RunSources = (),
+    options: DiffOptions | None = None,
 ) -> Diff:
-    """The same of two sets of a collection's judgements that were read already."""
-    return _diff(sides_of_sets(collection, names, sets), None, (), DiffOptions())
-
-
-def _diff(sides: Sides, people: Source | None, runs: RunSources, options: DiffOptions) -> Diff:
+    """The same of two sets that were read already."""
+    options = options or DiffOptions()
     changes = changes_of(sides.before, sides.after, sides.queries)
     mean_measure(options.measure)
     if not changes.pairs:
@@ -247,7 +247,13 @@ def _diff(sides: Sides, people: Source | None, runs: RunSources, options: DiffOp
         human = PairColumns.of({}) if name is None else read_set(sides.collection, name).states
         people = name if any(len(s.among(human)) for s in (sides.before, sides.after)) else None
     beside = _beside_people(sides, people, runs, options)
-    board = _board(sides, _runs(sides, runs) if not beside.runs else beside.runs, options)
+    # the systems by both sets, unless a part of the pairs was judged
+    ranked, board = beside.runs or _runs(sides, runs), None
+    if len(ranked) > 1 and not sides.thins_rankings and has_common_queries(sides):
+        from labeler.evaluation.leaderboard import leaderboard
+
+        board = leaderboard(sides.before.grades, sides.after.grades, ranked, options.measure)
+        board = replace(board, qrels=sides.names)
     findings = [*_findings(sides), *beside.findings, *([] if board is None else board.findings)]
     common = CommonGrades.of(changes, sides.weights)
     up, down = common.shares_moved(options.statistics)
@@ -346,16 +352,6 @@ def _runs(sides: Sides, runs: RunSources) -> Mapping[str, Any]:
     paths = run_paths(paths_of(runs))
     check_existing(paths)
     return runs_by_name(paths)
-
-
-def _board(sides: Sides, runs: Mapping[str, Any], options: DiffOptions) -> Leaderboard | None:
-    """The systems by both sets; `None` of fewer than two, or where a part of pairs was judged."""
-    from labeler.evaluation.leaderboard import leaderboard
-
-    if len(runs) < 2 or sides.thins_rankings or not has_common_queries(sides):
-        return None
-    board = leaderboard(sides.before.grades, sides.after.grades, runs, options.measure)
-    return replace(board, qrels=sides.names)
 
 
 def _findings(sides: Sides) -> list[Finding]:

@@ -220,7 +220,10 @@ def _noise(
 ) -> Noise:
     picking = [name in sides.picking for name in sides.names]
     old, new = (side[:, 0] for side in times)
-    tables, scale = tables_of_pairs(query, old, new)
+    # of each query a table `(k, k)` of both sets' grades, the earlier in rows
+    scale = scale_of([*old.tolist(), *new.tolist()])
+    places = np.searchsorted(scale, old), np.searchsorted(scale, new)
+    tables = tables_of(query, *places, (int(query.max()) + 1, len(scale)))
     apart = [
         _moved(query, side, is_picking)
         for side, is_picking in zip(times, picking, strict=True)
@@ -245,13 +248,6 @@ def _moved(query: Places, times: Integers, is_picking: bool) -> Floats:
     two = two if is_picking else list(combinations(range(times.shape[1]), 2))
     moved = np.mean([times[:, i] != times[:, j] for i, j in two], axis=0)
     return np.bincount(query, moved).astype(np.float64)
-
-
-def tables_of_pairs(query: Places, old: Integers, new: Integers) -> tuple[Floats, tuple[int, ...]]:
-    """Of each query a table `(k, k)` of two sets' grades, the earlier in rows; and the scale."""
-    scale = scale_of([*old.tolist(), *new.tolist()])
-    places = np.searchsorted(scale, old), np.searchsorted(scale, new)
-    return tables_of(query, *places, (int(query.max()) + 1, len(scale))), scale
 
 
 # How far each of two sets of grades agrees with people, and which of them is closer.

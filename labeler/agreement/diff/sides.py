@@ -276,11 +276,6 @@ class CostChange:
         ]
         return Table("cost", columns, rows, f"of the {self.pairs:,} pairs that both hold")
 
-    def cost_as_json(self) -> dict[str, Any]:
-        """What each set took, and the change."""
-        a, b = self.spent
-        return {"pairs": self.pairs, "a": a, "b": b, "difference": self.change}
-
 
 def spending_of(sides: Sides) -> CostChange:
     """What both sets took of the pairs that both hold."""

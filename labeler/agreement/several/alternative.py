@@ -192,19 +192,14 @@ def _tested(
         error = jackknife_error(_difference(sample.without_one))
         p = _p(float(_difference(sample.total)) - epsilon, error, degrees(queries))
         p = max(p, 0.5**queries)  # few queries that are alike show nothing of others
-    p_pairs = None if of.is_weighted else _p_of_pairs(of, epsilon)
+    p_pairs, apart = None, of.persons.astype(np.float64) - of.assessors
+    if not of.is_weighted and pairs > 1:
+        # the one-sided paired t-test of the paper, as if all pairs were independent
+        error = float(apart.std(ddof=1)) / math.sqrt(pairs)
+        p_pairs = _p(float(apart.mean()) - epsilon, error, pairs - 1.0)
     return BesideLeftOut(
         person, pairs, queries, assessors / weight, persons / weight, low, high, p, p_pairs
     )
-
-
-def _p_of_pairs(of: _Advantages, epsilon: float) -> float | None:
-    """The one-sided paired t-test of the paper, as if all pairs were independent."""
-    apart = of.persons.astype(np.float64) - of.assessors
-    if len(apart) < 2:
-        return None
-    error = float(apart.std(ddof=1)) / math.sqrt(len(apart))
-    return _p(float(apart.mean()) - epsilon, error, len(apart) - 1.0)
 
 
 def _p(below: float, error: float, freedom: float) -> float:

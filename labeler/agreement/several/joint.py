@@ -199,14 +199,6 @@ class JointAgreement:
     others: Together | None
 
 
-def joint_agreement(
-    matrix: GradeMatrix, people: Sequence[str], others: Sequence[str], options: StatisticOptions
-) -> JointAgreement:
-    """The statistics of people and of the other assessors."""
-    groups = [together(matrix, names, options) for names in (people, others)]
-    return JointAgreement(matrix.assessors, groups[0], groups[1])
-
-
 def together(
     matrix: GradeMatrix, names: Sequence[str], options: StatisticOptions
 ) -> Together | None:
