@@ -48,7 +48,7 @@ def once(world: World, seed: int, people: int, by: Criterion) -> tuple[list[floa
     shares = sources.shares.of(is_drawn)
     names_of_queries = tuple(map(str, queries))
     judged = CalibrationSet(SCALE, names_of_queries, shares, grades[0], query, weight)
-    evidence = CascadeEvidence(sources, by, pairs, judged)
+    evidence = CascadeEvidence(sources, by, pairs, judged, rows)
     everywhere = evidence.doubts()
     threshold = pairs.threshold_for(np.ones(len(rows), dtype=bool), everywhere, TOLERANCE)
     sent = np.zeros(len(rows), dtype=bool)

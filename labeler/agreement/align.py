@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from math import ceil, floor
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -130,6 +130,13 @@ def label_columns(
     )
 
 
+def drawn_weights(pairs: PairColumns[Any], weights: Mapping[Pair, float] | None) -> Floats:
+    """One over the chance of each pair to be drawn: 1 where none was, `nan` of one not drawn."""
+    if weights is None:
+        return np.ones(pairs.size)
+    return np.asarray(pairs.beside(PairColumns.of_pairs(weights, np.float64), np.nan))
+
+
 GRADES = "Reading grades"
 _SCALE = re.compile(r"(-?[0-9]{1,9}):(-?[0-9]{1,9})")
 
@@ -231,13 +238,6 @@ def usual_scale(used: Set[int], parameter: str) -> tuple[int, ...]:
     return tuple(range(low, high + 1))
 
 
-class _Position(NamedTuple):
-    """Where a label stands in the scale, `None` outside it, and whether it was clipped to there."""
-
-    at: int | None
-    clipped: bool
-
-
 def align(
     human: Qrels,
     assessor: AssessorLabels,
@@ -252,8 +252,8 @@ def align(
     # of each row: the grades' places in the scale, -1 where there is none
     human_at = _places([grades[grade] for grade in columns.grades])[columns.grade]
     label = np.maximum(columns.label, NO_LABEL)
-    assessor_at = _places([position.at for position in positions])[label]
-    clipped = np.array([position.clipped for position in positions] + [False])[label]
+    assessor_at = _places([at for at, _ in positions])[label]
+    clipped = np.array([*(is_clipped for _, is_clipped in positions), False])[label]
     judged, has_grade = human_at >= 0, assessor_at >= 0
     graded, ungraded = judged & has_grade, judged & ~has_grade
     mass = None if columns.weight is None else columns.weight[ungraded]
@@ -304,7 +304,7 @@ def grades_of_human(human: Qrels, scale: tuple[int, ...], rules: Rules) -> PairC
 def grades_of_assessor(labels: Labels, scale: tuple[int, ...], rules: Rules) -> PairColumns[int]:
     """The assessor's usable grades as the rules read them."""
     given = PairColumns.of(labels)
-    places = {label: _position(label, scale, rules).at for label in given.coded[0]}
+    places = {label: _position(label, scale, rules)[0] for label in given.coded[0]}
     return given.replaced(_as_read(places, scale, rules))
 
 
@@ -333,16 +333,17 @@ def _indices_of_grades(
     return indices
 
 
-def _position(label: int | str, scale: tuple[int, ...], rules: Rules) -> _Position:
+def _position(label: Label, scale: tuple[int, ...], rules: Rules) -> tuple[int | None, bool]:
+    """Where a label stands in the scale, `None` outside it, and whether it was clipped to there."""
     value = number(label)
     if value is None:
-        return _Position(None, False)
+        return None, False
     if value.is_integer():
         value = float(rules.map_assessor.get(int(value), int(value)))
     inside = float(min(max(value, scale[0]), scale[-1])) if rules.clip else value
     if not inside.is_integer() or int(inside) not in scale:
-        return _Position(None, False)
-    return _Position(scale.index(int(inside)), inside != value)
+        return None, False
+    return scale.index(int(inside)), inside != value
 
 
 def _cut(aligned: Aligned, grade: int | None) -> Aligned:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from labeler.agreement.align import drawn_weights
 from labeler.arrays import Floats, Integers
 from labeler.data import Pair, Qrels
 from labeler.judging.changes import Distributions
@@ -83,9 +84,7 @@ def calibration(
     `weights` are one over the inclusion probabilities of sampled pairs.
     """
     pairs, people = distributions.pairs, PairColumns.of(human, np.int64)
-    at, weight = pairs.rows_in(people), np.ones(pairs.size)
-    if weights is not None:
-        weight = pairs.beside(PairColumns.of_pairs(weights, np.float64), np.nan)
+    at, weight = pairs.rows_in(people), drawn_weights(pairs, weights)
     rows = (at != NONE) & (distributions.shares.sum(axis=1) > 0) & ~np.isnan(weight)
     if not rows.any():
         return []

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from labeler.agreement.align import drawn_weights
 from labeler.agreement.compare import interval_of
 from labeler.agreement.shares import GradeShares
 from labeler.arrays import Flags, Floats, Integers
@@ -105,9 +106,7 @@ def calibration_set(
 ) -> CalibrationSet:
     """The pairs with a human grade from 0 and probabilities; `BadInput` where too few are."""
     people = PairColumns.of(human, np.int64)
-    grade, weight = shares.pairs.beside(people, -1), np.ones(shares.pairs.size)
-    if weights is not None:
-        weight = shares.pairs.beside(PairColumns.of_pairs(weights, np.float64), np.nan)
+    grade, weight = shares.pairs.beside(people, -1), drawn_weights(shares.pairs, weights)
     rows = (grade >= 0) & ~np.isnan(weight)
     if not rows.any():
         raise BadInput(no_common)

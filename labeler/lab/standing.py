@@ -272,11 +272,10 @@ class TuneResult(Result):
         The cost is in dollars where every price is known, else in tokens. A candidate is as good as
         its difference from the best says, on the pairs that both graded.
         """
-        answers = {standing.name: standing.answers for standing in self.standings}
-        has_costs = all(each.spent.cost is not None for each in answers.values())
+        has_costs = all(each.answers.spent.cost is not None for each in self.standings)
         points = []
         for standing in self.standings:
-            own, away = answers[standing.name], standing.beside.value if standing.beside else 0.0
+            own, away = standing.answers, standing.beside.value if standing.beside else 0.0
             if away is not None and standing.value.value is not None and not own.fails_often:
                 cost = own.cost_a_thousand if has_costs else own.tokens_a_pair
                 points.append((standing.name, cost or 0.0, self.better * away))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from labeler.agreement.align import drawn_weights
 from labeler.agreement.compare import interval_of
 from labeler.agreement.shares import GradeShares, RoutingSources
 from labeler.agreement.statistics import Statistic, find_statistic
@@ -185,7 +185,8 @@ class CascadeEvidence:
     """The pairs that people and the strong assessor graded, and how doubts of them are had.
 
     `judged` holds the same rows as `pairs`; a pair that the cheap assessor failed on has equal
-    shares of all grades there, and is sent whatever the threshold is. `without` counts pairs that
+    shares of all grades there, and is sent whatever the threshold is. `in_pool` is the row of each
+    pair in the pool, -1 where the cheap assessor failed. `without` counts pairs that
     the strong assessor did not grade. `ties` is the seed by which equal doubts are told apart; None
     leaves them equal.
     """
@@ -194,14 +195,9 @@ class CascadeEvidence:
     by: Criterion
     pairs: CascadePairs
     judged: CalibrationSet
+    in_pool: Places
     without: int = 0
     ties: int | None = None
-
-    @cached_property
-    def in_pool(self) -> Places:
-        """The row of each pair in the pool, -1 where the cheap assessor failed."""
-        failed = self.pairs.cheap == FAILED
-        return np.where(failed, NONE, self.judged.shares.pairs.rows_in(self.sources.shares.pairs))
 
     def doubts(self, held_out: Flags | None = None) -> Doubts:
         """How unsure the cheap assessor is, learned without the rows `held_out` where it is."""
@@ -222,11 +218,9 @@ def untied(doubts: Floats, seed: int | None) -> Floats:
 
 def graded_by_people(sources: RoutingSources, cheap: Member) -> Flags:
     """Which pairs of the cheap set people graded, drawn by chance."""
-    states, weights = cheap.judged.states, sources.weights
+    states = cheap.judged.states
     graded = states.beside(PairColumns.of(sources.human or {}, np.int64), -1) >= 0
-    if weights is None:
-        return np.asarray(graded)
-    return np.asarray(graded & (states.rows_in(PairColumns.of_pairs(weights, np.float64)) != NONE))
+    return np.asarray(graded & ~np.isnan(drawn_weights(states, sources.weights)))
 
 
 def evidence_of(
@@ -260,9 +254,7 @@ def evidence_of(
     of_cheap = taken(sources.grades, in_pool, 0)
     every = [of_people, of_strong, of_cheap[in_pool != NONE]]
     scale = np.unique(np.concatenate(every))
-    weight = np.ones(pairs.size)
-    if sources.weights is not None:
-        weight = pairs.beside(PairColumns.of_pairs(sources.weights, np.float64), 1.0)
+    weight = drawn_weights(pairs, sources.weights)
     unit = unit_of(*members)
     cost = [took_by(some, pairs, unit) for some in (members[:-1], members[-1:])]
     grades = tuple(scale.tolist())
@@ -281,7 +273,8 @@ def evidence_of(
     own = tuple(by_people.tolist())
     shares = _shares(sources.shares, pairs, in_pool)
     judged = CalibrationSet(own, queries, shares, outcome, query, weight)
-    return CascadeEvidence(sources, by, cascade, judged, int(graded.sum()) - pairs.size, ties)
+    without = int(graded.sum()) - pairs.size
+    return CascadeEvidence(sources, by, cascade, judged, in_pool, without, ties)
 
 
 def _shares(shares: GradeShares, pairs: PairColumns[Any], in_pool: Places) -> GradeShares:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from labeler.arrays import Floats, Integers
+from labeler.arrays import Floats
 from labeler.collection.layout import AnyCollection, open_collection
 from labeler.collection.queries import read_queries
 from labeler.data import Query
@@ -24,6 +24,7 @@ from labeler.queries.traffic import STRATA, normalized
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Column, Table, table_of
+from labeler.text.terms import Encoder
 
 RECENT_WEEKS = 4
 """Queries are proposed from so many last weeks."""
@@ -113,14 +114,13 @@ class SearchedQueries(Result):
         return self.picked("weeks", "queries", "dropped", "proposal", findings=self.findings)
 
 
-def searched_queries(  # noqa: PLR0913  what is compared, and how
+def searched_queries(
     collection: AnyCollection,
     searches: Iterable[Search],
     encoding: Encoding | None = None,
     control: Control | None = None,
     *,
     add: int = 40,
-    seed: int = 0,
 ) -> SearchedQueries:
     """What users searched for, and which of it a collection lacks.
 
@@ -138,7 +138,7 @@ def searched_queries(  # noqa: PLR0913  what is compared, and how
     queries = read_queries(opened.queries)
     if not queries:
         raise BadInput(f"{opened.queries}: no query in it to compare users' queries with")
-    log = by_week(searches, seed=seed)
+    log = by_week(searches)
     if not log.weeks:
         reasons = ", ".join(f"{n:,} {reason}" for reason, n in log.dropped.items())
         why = reasons or "it is empty, or no search has a time"
@@ -148,11 +148,9 @@ def searched_queries(  # noqa: PLR0913  what is compared, and how
         encoding, watch = encoding or Encoding(), control or Control()
         texts = [*log.texts, *(query.text for query in queries.values())]
         encoder = encoding.ready(opened.vectors, EncoderTexts(queries=texts), control=watch)
-        own = encoder.queries([query.text for query in queries.values()])
-        vectors = encoder.queries(log.texts)
         asked = np.concatenate([week.query for week in recent])
         times = np.bincount(asked, minlength=len(log.texts)).astype(np.float64)
-        proposal = propose(queries, log, times, Neighbors(own, vectors), add)
+        proposal = propose(queries, log, times, encoder, add)
     weeks = (WeekSearches(w.monday.isoformat(), w.searches, len(w.query)) for w in log.weeks)
     return SearchedQueries(tuple(weeks), len(queries), log.dropped, proposal)
 
@@ -168,15 +166,8 @@ def searched_queries(  # noqa: PLR0913  what is compared, and how
 Points = NDArray[np.float32]
 
 
-class Neighbors(NamedTuple):
-    """The vectors of the set's queries, and of the log's texts."""
-
-    own: Points
-    log: Points
-
-
 def propose(
-    queries: Mapping[str, Query], log: SearchLog, times: Floats, near: Neighbors, add: int
+    queries: Mapping[str, Query], log: SearchLog, times: Floats, encoder: Encoder, add: int
 ) -> Proposal:
     """Queries to add to a set, from how often each text was searched for of late.
 
@@ -186,27 +177,21 @@ def propose(
     is_new = np.array([text.casefold() not in folded for text in log.texts]) & (times > 0)
     may = np.flatnonzero(is_new & (log.people >= MIN_COUNT))
     may = may[np.argsort(-times[may], kind="stable")[:MOST_CANDIDATES]]
-    taken = greedy(near, times, may, add)
-    too_rare = int((is_new & (log.people < MIN_COUNT)).sum())
-    return Proposal(tuple(_as_queries(queries, log, times, taken)), len(may), too_rare)
-
-
-def greedy(near: Neighbors, times: Floats, candidates: Integers, add: int) -> list[int]:
-    """The candidates to add, in order: each brings searches nearest to the set as it then is."""
-    searched = np.flatnonzero(times)
+    own, vectors = encoder.queries([q.text for q in queries.values()]), encoder.queries(log.texts)
+    searched, taken = np.flatnonzero(times), list[int]()
     counts = times[searched].astype(np.float32)
-    nearest = _distances(near.log[searched], near.own).min(axis=1)
-    away = _distances(near.log[candidates], near.log[searched])
-    taken: list[int] = []
-    for _ in range(min(add, len(candidates))):
+    nearest = _distances(vectors[searched], own).min(axis=1)
+    away = _distances(vectors[may], vectors[searched])
+    for _ in range(min(add, len(may))):
         # a row at a time, as all at once would double the memory
         gains = np.array([np.maximum(nearest - row, 0.0) @ counts for row in away])
         best = int(np.argmax(gains))
         if gains[best] <= 0:
             break  # every search that may be shown is a query of the set already
-        taken.append(int(candidates[best]))
+        taken.append(int(may[best]))
         nearest = np.minimum(nearest, away[best])
-    return taken
+    too_rare = int((is_new & (log.people < MIN_COUNT)).sum())
+    return Proposal(tuple(_as_queries(queries, log, times, taken)), len(may), too_rare)
 
 
 _AT_ONCE = 512

@@ -196,8 +196,7 @@ def draw_for_raters(
         for rater, chance in zip(raters, chances, strict=True):
             rows = _sheet_rows(chance, corpus, queries, sheet.seed)
             own = sheet if is_shared else sheet._replace(made={**sheet.made, "rater": rater})
-            sample = _keep(collection, rows, chance, own)
-            samples.append(SheetSample(sample, len(rows), len({row.query_id for row in rows})))
+            samples.append(_keep(collection, rows, chance, own))
     return samples
 
 
@@ -263,11 +262,11 @@ def _write_sheets(
         with locked(collection, note):
             sample = _keep(collection, rows, chance, sheet)
         with output.writing():
-            write_sheet(output.path, sample, rows, sheet.scale)
+            write_sheet(output.path, sample.id, rows, sheet.scale)
         path, is_ours = write_instructions(output, sheet.page)
         if not is_ours:
             note(f"{path} is there already, and stays")
-        samples.append(SheetSample(sample, len(rows), len({row.query_id for row in rows})))
+        samples.append(sample)
     return samples
 
 
@@ -357,8 +356,8 @@ def _keep(
     rows: Sequence[SheetRow],
     chance: Mapping[Pair, float | None],
     sheet: _Sheet,
-) -> str:
-    """Write the sample's file and its entry in the card; returns its id."""
+) -> SheetSample:
+    """Write the sample's file and its entry in the card."""
     sampled = [
         SampledPair(row.number, pair, chance[pair], row.texts)
         for row in rows
@@ -369,7 +368,7 @@ def _keep(
     scale = {str(grade): name for grade, name in sheet.scale.items()}
     entry = {**sheet.made, "pairs": len(sampled), "scale": scale}
     update_card_entry(collection, "samples", sample, entry)
-    return sample
+    return SheetSample(sample, len(rows), len({row.query_id for row in rows}))
 
 
 def _id(rows: Iterable[DrawnPair | SampledPair]) -> str:
