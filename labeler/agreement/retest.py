@@ -76,7 +76,7 @@ class Retest(Result):
         """How many pairs get another grade, and below which share no difference means anything."""
         if not self.pairs:
             return [f"No pair of {self.name} had a grade every time it was asked about."]
-        pairs = count_of(self.pairs, "pair", "pairs")
+        pairs = count_of(self.pairs, "pair")
         moved = f"{interval_text(self.moved, '.0%')} get another grade when they are asked again"
         kappa = f"test-retest kappa {interval_text(self.kappa, '.2f')}"
         floor = "Two sets that differ in no more pairs than this show no change."

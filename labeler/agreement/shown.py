@@ -62,7 +62,7 @@ def summary(report: AssessorReport) -> list[str]:
 def heading(report: AssessorReport) -> str:
     """Who is compared, on how many pairs of how many queries."""
     agreement = report.agreement
-    pairs = count_of(agreement.pairs, "pair", "pairs")
+    pairs = count_of(agreement.pairs, "pair")
     queries = count_of(len(agreement.queries), "query", "queries")
     whole = agreement.confusion.sum()
     stand = f", weighted to stand for about {whole:,.0f}" if agreement.is_weighted else ""

@@ -55,8 +55,8 @@ class RatersStatus(Result):
         """How much is graded and how far raters agree, in sentences."""
         graded = sum(rater.graded for rater in self.raters)
         left = sum(rater.left for rater in self.raters)
-        raters = count_of(len(self.raters), "rater", "raters")
-        text = f"{raters}: {count_of(graded, 'pair', 'pairs')} graded, {left:,} left."
+        raters = count_of(len(self.raters), "rater")
+        text = f"{raters}: {count_of(graded, 'pair')} graded, {left:,} left."
         if self.alpha is None or self.alpha.value is None:
             return [text]
         alpha = interval_text(self.alpha, ".2f")

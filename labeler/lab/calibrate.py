@@ -91,11 +91,11 @@ class CalibrateResult(Result):
     def sentences(self) -> list[str]:
         """What the probabilities tell, and how far they lie from people's grades."""
         name = short(self.assessor)
-        given = count_of(self.shares.pairs.size, "pair", "pairs")
+        given = count_of(self.shares.pairs.size, "pair")
         pairs, queries = self.counts
         loss = self.log_loss["calibrated"]
         tells = (
-            f"{name}: fitted to {count_of(pairs, 'pair', 'pairs')} of "
+            f"{name}: fitted to {count_of(pairs, 'pair')} of "
             f"{count_of(queries, 'query', 'queries')} that {short(self.people)} graded, "
             f"probabilities for {given}."
         )

@@ -113,7 +113,7 @@ class CascadeResult(Result):
         failed = len(cheap.judged.failures.keys() & self.sent)
         why = f", of which {failed:,} had no grade" if failed else ""
         decided = (
-            f"{strong.name} decides {len(self.sent):,} of {count_of(self.pairs, 'pair', 'pairs')}"
+            f"{strong.name} decides {len(self.sent):,} of {count_of(self.pairs, 'pair')}"
             f"{why}, by {self.by}."
         )
         if self.check is None:

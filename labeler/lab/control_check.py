@@ -275,13 +275,13 @@ class DriftCheck(Result):
             why = "to the texts as they are now no reply is stored"
             if self.fixed:
                 why = "edited since the fixed pairs were drawn, or without a grade now"
-            yield f"{count_of(self.changed, 'pair', 'pairs')} passed over: {why}"
+            yield f"{count_of(self.changed, 'pair')} passed over: {why}"
         if self.remembered:
-            pairs = count_of(self.remembered, "pair", "pairs")
+            pairs = count_of(self.remembered, "pair")
             yield f"{pairs} left out: a reply was stored before this control began"
         if self.failed:
             without, replies = self.run.failures
-            pairs = count_of(self.failed, "pair", "pairs")
+            pairs = count_of(self.failed, "pair")
             yield (
                 f"{pairs} had a grade and got none now; {without:,} of {replies:,} new replies, "
                 f"{without / replies:.0%}, gave no grade (at most {MOST_WITHOUT_GRADE:.0%} pass)"
@@ -314,7 +314,7 @@ class DriftCheck(Result):
             )
         reach = t_quantile(1 - SIGNIFICANT / 4, len(moved) - 1) + t_quantile(FOUR_IN_FIVE, 1e6)
         shift = reach * deviation / math.sqrt(len(moved))
-        pairs = count_of(len(moved), "pair", "pairs")
+        pairs = count_of(len(moved), "pair")
         return f"{pairs} would show a shift of {shift:.2f} grades in four of five controls"
 
     def tables(self) -> list[Table]:

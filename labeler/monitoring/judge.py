@@ -172,7 +172,7 @@ def _comparable(
         "brought fewer than two grades": len(current) - len(usable),
     }
     texts = (
-        f"{name}: left out: {count_of(count, 'control', 'controls')} that {why}"
+        f"{name}: left out: {count_of(count, 'control')} that {why}"
         for why, count in reasons.items()
         if count
     )

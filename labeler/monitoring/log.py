@@ -92,7 +92,7 @@ class LogReading(Result):
         """What a reader of figures from this log should know."""
         findings = list[Finding]()
         for reason, rows, first in self.left_out:
-            count = count_of(rows, "row", "rows")
+            count = count_of(rows, "row")
             text = f"{count} of {self.rows:,} left out: {reason}; the first is {first}"
             findings.append(Finding(text, level="warning" if rows > MUCH * self.rows else "note"))
         findings += self.remarks
@@ -117,7 +117,7 @@ class LogReading(Result):
 
     def tables(self) -> list[Table]:
         """What was left out, a reason a row."""
-        title = f"Of {count_of(self.rows, 'row', 'rows')}, {self.retained:,} were kept"
+        title = f"Of {count_of(self.rows, 'row')}, {self.retained:,} were kept"
         reason, first = Column("reason", align="left"), Column("first", "the first", align="left")
         return [Table("left_out", (reason, Column("rows"), first), self.left_out, title)]
 

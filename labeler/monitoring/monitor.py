@@ -131,7 +131,7 @@ class Monitoring(Result):
     @property
     def sentences(self) -> list[str]:
         """What is wrong, or that nothing is; and what was looked at."""
-        alarms = f"{count_of(len(self.alarms), 'alarm', 'alarms')}: {', '.join(self.kinds)}"
+        alarms = f"{count_of(len(self.alarms), 'alarm')}: {', '.join(self.kinds)}"
         looked = [f"looked at: {sight}" for sight in self.looked_at]
         return [alarms if self.alarms else "nothing alarming", *looked]
 
@@ -189,7 +189,7 @@ class Monitoring(Result):
 
     def __repr__(self) -> str:
         watches = count_of(len(self.watches), "watch", "watches")
-        alarms = count_of(len(self.alarms), "alarm", "alarms") if self.alarms else "no alarm"
+        alarms = count_of(len(self.alarms), "alarm") if self.alarms else "no alarm"
         return f"Monitoring({watches}, {alarms})"
 
 
@@ -295,7 +295,7 @@ class _Run:
                 self._miss(f"judge drift of {name}: no control of it is comparable")
                 continue
             days = dict.fromkeys(run.label for run in (drift.controls[0], drift.controls[-1]))
-            controls = count_of(len(drift.controls), "control", "controls")
+            controls = count_of(len(drift.controls), "control")
             looked_at = f"{controls} of {name}, {' to '.join(days)}"
             yield Watched(f"judge {name}", f"Judge drift: {name}", looked_at, drift)
 
@@ -305,7 +305,7 @@ class _Run:
             self._miss("corpus drift: no documents are named", Setting("documents"))
             return
         drift = corpus_drift(documents, self.collection, self.options.corpus, self.control)
-        passages = count_of(sum(drift.passages.values()), "passage", "passages")
+        passages = count_of(sum(drift.passages.values()), "passage")
         looked_at = f"{passages} and {drift.judged:,} judged pairs of {drift.qrels}"
         yield Watched("corpus", "Corpus drift", looked_at, drift)
 

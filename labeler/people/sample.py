@@ -79,7 +79,7 @@ def draw(
     if not 0 < pairs <= len(pool):
         these = "this query has" if len(sampled) == 1 else f"these {len(sampled):,} queries have"
         raise Misuse(
-            f"cannot draw {count_of(pairs, 'pair', 'pairs')}; {these} {len(pool):,}",
+            f"cannot draw {count_of(pairs, 'pair')}; {these} {len(pool):,}",
             parameter="pairs",
         )
     probability = inclusions(_shares(pool, strata), pairs)

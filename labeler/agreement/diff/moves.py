@@ -350,7 +350,7 @@ def how_much(
     weighted = " (weighted as people's sample is)" if sides.weights is not None else ""
     return (
         f"{after} gives another grade than {before} to {count:,} of the "
-        f"{count_of(pairs, 'pair', 'pairs')} that both graded: of 100{weighted}, {up} are higher "
+        f"{count_of(pairs, 'pair')} that both graded: of 100{weighted}, {up} are higher "
         f"and {down} "
         f"lower.{sides.of_scales}{_beside(changes)}{sides.of_part}{_by_chance(noise, pairs, count)}"
     )
@@ -419,7 +419,7 @@ def _closer(agreeing: Agreeing, names: tuple[str, str]) -> str:
     values = [plain(value or 0.0, 2) for value in (change.second, change.first)]
     figures = f"{values[0]} of {names[0]}, {values[1]} of {names[1]}"
     figures += f", a difference of {interval_text(change, '+.2f')}"
-    basis = f"by {name} over {count_of(change.pairs, 'pair', 'pairs')}"
+    basis = f"by {name} over {count_of(change.pairs, 'pair')}"
     verdict = agreeing.verdict(change)
     if verdict.endswith("is closer"):
         return f"{verdict} to {human} {basis}: {figures}."

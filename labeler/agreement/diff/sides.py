@@ -116,7 +116,7 @@ class Sides(NamedTuple):
         if all(part.is_sample for _, _, part in self.parts) and not self.unfinished:
             hold = "the shares hold for all of these"
         return (
-            f" Judged were {parent.pairs:,} of the {count_of(parent.of_pairs, 'pair', 'pairs')} "
+            f" Judged were {parent.pairs:,} of the {count_of(parent.of_pairs, 'pair')} "
             f"of {parent.name}, {parent.which()}: {hold}."
         )
 
