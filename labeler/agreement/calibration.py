@@ -166,4 +166,4 @@ def _signs(rng: np.random.Generator, rows: int, queries: int) -> Floats:
 def _by_others(residuals: Floats) -> Floats:
     """The sums over `(..., queries, bins)` of each query's part, signed by the other queries."""
     others = residuals.sum(axis=-2, keepdims=True) - residuals
-    return np.asarray((residuals * np.sign(others)).sum(axis=(-2, -1)), dtype=np.float64)
+    return np.asarray((residuals * np.sign(others)).sum(axis=(-2, -1)))

@@ -241,7 +241,7 @@ class Agreement:
     @property
     def confusion(self) -> Floats:
         """The contingency table of all queries together."""
-        return np.asarray(self.tables.sum(axis=0), dtype=np.float64)
+        return np.asarray(self.tables.sum(axis=0))
 
 
 def compare_qrels(
@@ -363,4 +363,4 @@ def _on_log_odds(sample: Sample, value: float) -> tuple[float, float] | None:
 
 def _ratio(sums: Floats) -> Floats:
     """`(..., 2)` sums of a part and of the whole to `(...)` shares."""
-    return np.asarray(sums[..., 0] / sums[..., 1], dtype=np.float64)
+    return np.asarray(sums[..., 0] / sums[..., 1])

@@ -97,7 +97,7 @@ def differences(
 def _less(statistic: Statistic, tables: Floats) -> Floats:
     """The first's value less the second's, of `(..., 2, k, k)` tables."""
     both = statistic(tables)
-    return np.asarray(both[..., 0] - both[..., 1], dtype=np.float64)
+    return np.asarray(both[..., 0] - both[..., 1])
 
 
 def _difference(statistic: Statistic, of: Replicates, pairs: int) -> Difference:

@@ -113,7 +113,7 @@ def spread(shares: GradeShares) -> Floats:
     grades = np.array(shares.grades, dtype=np.float64)
     variance = shares.matrix @ grades**2 - (shares.matrix @ grades) ** 2
     # those that are equal but for the order of their sums are equal
-    return np.asarray(np.round(np.sqrt(np.maximum(variance, 0.0)), 9), dtype=np.float64)
+    return np.asarray(np.round(np.sqrt(np.maximum(variance, 0.0)), 9))
 
 
 # What routing reads: assessors' grades of a pool, and people's grades of some of its pairs.

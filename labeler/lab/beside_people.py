@@ -218,4 +218,4 @@ def _mean_correlation(sums: Floats) -> Floats:
     counted = np.isfinite(values)
     total = np.where(counted, values, 0.0).sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(total / counted.sum(axis=-1), dtype=np.float64)
+        return np.asarray(total / counted.sum(axis=-1))

@@ -202,7 +202,7 @@ class DriftCheck(Result):
     @property
     def moved(self) -> Floats:
         """By how much the mean of each pair's new grades differs from the old, `(pairs,)`."""
-        return np.asarray(self.grades[:, 1:].mean(axis=1) - self.grades[:, 0], dtype=np.float64)
+        return np.asarray(self.grades[:, 1:].mean(axis=1) - self.grades[:, 0])
 
     @cached_property
     def shift(self) -> Interval:

@@ -158,7 +158,7 @@ def log_losses(probabilities: Floats, outcome: Integers) -> Floats:
     """The negative log of the probability of what people said, of each pair, in nats."""
     grades = probabilities.shape[1]
     of_outcome = probabilities[np.arange(len(outcome)), outcome]
-    return np.asarray(-np.log((1 - grades * FLOOR) * of_outcome + FLOOR), dtype=np.float64)
+    return np.asarray(-np.log((1 - grades * FLOOR) * of_outcome + FLOOR))
 
 
 def mean_by_query(pairs: CalibrationSet, values: Floats) -> Interval:

@@ -263,7 +263,7 @@ class GroupedSums:
     @cached_property
     def total(self) -> Floats:
         """The sums over all groups."""
-        return np.asarray(self.sums.sum(axis=0), dtype=np.float64)
+        return np.asarray(self.sums.sum(axis=0))
 
     def estimate(self, compute: Compute) -> Interval:
         """A value that is a function of the sums, with its interval of 95 %."""
@@ -303,7 +303,7 @@ def share_of(part: Cell, whole: Cell) -> Compute:
 
 def _at(sums: Floats, cell: Cell) -> Floats:
     places: Any = (Ellipsis, *cell)
-    return np.asarray(sums[places], dtype=np.float64)
+    return np.asarray(sums[places])
 
 
 def _variants(

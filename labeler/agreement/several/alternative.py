@@ -161,7 +161,7 @@ def _advantages(matrix: GradeMatrix, column: int, person: int) -> _Advantages:
 
     def apart(index: int) -> Floats:
         squares = (numbers[:, [index]] - numbers[:, others]) ** 2
-        return np.asarray(np.nanmean(squares, axis=1), dtype=np.float64)
+        return np.asarray(np.nanmean(squares, axis=1))
 
     its, theirs = apart(column), apart(person)
     weight = matrix.weights[rows]
@@ -212,7 +212,7 @@ def _p(below: float, error: float, freedom: float) -> float:
 def _difference(sums: Floats) -> Floats:
     """`(..., 3)` sums to the person's share less the assessor's."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray((sums[..., 1] - sums[..., 0]) / sums[..., 2], dtype=np.float64)
+        return np.asarray((sums[..., 1] - sums[..., 0]) / sums[..., 2])
 
 
 def _is_discovery(p: list[float | None]) -> list[bool]:

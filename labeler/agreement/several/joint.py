@@ -298,4 +298,4 @@ def ceiling(
 def _mean(values: Floats, shares: Floats) -> Floats:
     """The weighted sum over the last axis, of the values that have any weight."""
     used = shares != 0
-    return np.asarray(values[..., used] @ shares[used], dtype=np.float64)
+    return np.asarray(values[..., used] @ shares[used])
