@@ -93,7 +93,7 @@ class AgreeOptions:
         flags="--how-many",
         panel=INTERVALS_OF,
     )
-    gated: tuple[str, ...] = ()
+    gated: Sequence[str] = ()
     epsilon: float = option(
         EPSILON,
         "Of three people or more: how much less often than a person may it be as close?",

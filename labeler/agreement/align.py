@@ -49,7 +49,7 @@ class AssessorLabels:
     model: str = ""
     distributions: Distributions | None = None
     scale_names: Mapping[int, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    notes: Sequence[str] = ()
 
 
 # The labels beside each human grade, in columns.
@@ -68,10 +68,10 @@ class LabelColumns:
     inclusion probability, if it was drawn.
     """
 
-    queries: tuple[str, ...]
-    grades: tuple[int, ...]
-    labels: tuple[Label, ...]
-    statuses: tuple[str, ...]
+    queries: Sequence[str]
+    grades: Sequence[int]
+    labels: Sequence[Label]
+    statuses: Sequence[str]
     query: Integers
     grade: Integers
     label: Integers
@@ -141,7 +141,7 @@ GRADES = "Reading grades"
 _SCALE = re.compile(r"(-?[0-9]{1,9}):(-?[0-9]{1,9})")
 
 
-def parse_scale(text: str | None) -> tuple[int, ...] | None:
+def parse_scale(text: str | None) -> Sequence[int] | None:
     """`0:3` as `(0, 1, 2, 3)`."""
     if text is None:
         return None
@@ -205,7 +205,7 @@ class Aligned:
     columns: LabelColumns
 
 
-def scale_of(human: Qrels, rules: Rules) -> tuple[int, ...]:
+def scale_of(human: Qrels, rules: Rules) -> Sequence[int]:
     """The rules' scale; else 0 to 3 where people's grades lie within it, else people's range.
 
     People who happen to use no 3 do not make an assessor's 3 any less of a grade.
@@ -214,7 +214,7 @@ def scale_of(human: Qrels, rules: Rules) -> tuple[int, ...]:
     return scale_of_grades(PairColumns.of(human, np.int64).coded[0], rules)
 
 
-def scale_of_grades(grades: Iterable[int], rules: Rules) -> tuple[int, ...]:
+def scale_of_grades(grades: Iterable[int], rules: Rules) -> Sequence[int]:
     """The same from the human grades that are used."""
     if rules.scale is not None:
         return tuple(rules.scale)
@@ -224,7 +224,7 @@ def scale_of_grades(grades: Iterable[int], rules: Rules) -> tuple[int, ...]:
     return usual_scale(used, "maps")
 
 
-def usual_scale(used: Set[int], parameter: str) -> tuple[int, ...]:
+def usual_scale(used: Set[int], parameter: str) -> Sequence[int]:
     """0 to 3 where these grades lie within it, else from the lowest of them to the highest.
 
     `parameter` is what would help where that are too many.
@@ -293,7 +293,7 @@ def _by_text(counts: Mapping[Label, int]) -> dict[str, int]:
     return dict(texts.most_common())
 
 
-def grades_of_human(human: Qrels, scale: tuple[int, ...], rules: Rules) -> PairColumns[int]:
+def grades_of_human(human: Qrels, scale: Sequence[int], rules: Rules) -> PairColumns[int]:
     """The human grades as the rules read them; those left unjudged are left out."""
     people = PairColumns.of(human, np.int64)
     return people.replaced(
@@ -301,7 +301,7 @@ def grades_of_human(human: Qrels, scale: tuple[int, ...], rules: Rules) -> PairC
     )
 
 
-def grades_of_assessor(labels: Labels, scale: tuple[int, ...], rules: Rules) -> PairColumns[int]:
+def grades_of_assessor(labels: Labels, scale: Sequence[int], rules: Rules) -> PairColumns[int]:
     """The assessor's usable grades as the rules read them."""
     given = PairColumns.of(labels)
     places = {label: _position(label, scale, rules)[0] for label in given.coded[0]}
@@ -309,7 +309,7 @@ def grades_of_assessor(labels: Labels, scale: tuple[int, ...], rules: Rules) -> 
 
 
 def _as_read(
-    places: Mapping[Any, int | None], scale: tuple[int, ...], rules: Rules
+    places: Mapping[Any, int | None], scale: Sequence[int], rules: Rules
 ) -> dict[Any, int | None]:
     """The grade of each label, of which the places in the scale are known; after a cut 0 or 1."""
     cut = rules.cut
@@ -320,7 +320,7 @@ def _as_read(
 
 
 def _indices_of_grades(
-    grades: Iterable[int], scale: tuple[int, ...], rules: Rules
+    grades: Iterable[int], scale: Sequence[int], rules: Rules
 ) -> dict[int, int | None]:
     indices: dict[int, int | None] = {}
     for grade in set(grades):
@@ -333,7 +333,7 @@ def _indices_of_grades(
     return indices
 
 
-def _position(label: Label, scale: tuple[int, ...], rules: Rules) -> tuple[int | None, bool]:
+def _position(label: Label, scale: Sequence[int], rules: Rules) -> tuple[int | None, bool]:
     """Where a label stands in the scale, `None` outside it, and whether it was clipped to there."""
     value = number(label)
     if value is None:
@@ -408,7 +408,7 @@ RARE = 0.005
 
 
 def suspicions(
-    labels: LabelColumns, people: str, rules: Rules, scale: tuple[int, ...], order: float | None
+    labels: LabelColumns, people: str, rules: Rules, scale: Sequence[int], order: float | None
 ) -> list[Finding]:
     """What looks wrong, each with the setting that would mend it; nothing is mended here.
 
@@ -451,14 +451,14 @@ def _usual(numbers: Counter[float]) -> set[float]:
     return {value for value, n in numbers.items() if n >= RARE * numbers.total()} or set(numbers)
 
 
-def _used(ours: set[int], numbers: Counter[float], scale: tuple[int, ...]) -> tuple[int, ...]:
+def _used(ours: set[int], numbers: Counter[float], scale: Sequence[int]) -> Sequence[int]:
     """The grades of the scale from the lowest to the highest that either side uses."""
     both = ours | {int(value) for value in _usual(numbers) if value in scale}
     return tuple(range(min(both), max(both) + 1))
 
 
 def _another_scale(
-    ours: set[int], numbers: Counter[float], scale: tuple[int, ...], rules: Rules, people: str
+    ours: set[int], numbers: Counter[float], scale: Sequence[int], rules: Rules, people: str
 ) -> Iterator[Finding]:
     total = numbers.total()
     outside = sum(n for value, n in numbers.items() if value not in scale)
@@ -499,7 +499,7 @@ def _binary_human(ours: set[int], usual: set[float], people: str) -> Iterator[Fi
 
 
 def _reversed(
-    order: float, ours: set[int], numbers: Counter[float], scale: tuple[int, ...], rules: Rules
+    order: float, ours: set[int], numbers: Counter[float], scale: Sequence[int], rules: Rules
 ) -> Finding:
     """The other's grades run against people's: each would have to be counted from the other end.
 

@@ -47,7 +47,7 @@ class Calibration:
 
     cut: int
     pairs: int
-    bins: tuple[Bin, ...]
+    bins: Sequence[Bin]
     error: float
     low: float | None
     high: float | None
@@ -69,7 +69,7 @@ class CalibrationRows(NamedTuple):
     query: Integers
     human: Integers
     weight: Floats
-    grades: tuple[int, ...]
+    grades: Sequence[int]
     shares: Floats
 
 

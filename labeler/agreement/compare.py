@@ -174,7 +174,7 @@ def _too_few(queries: int, with_width: Sequence[Statistic]) -> Iterator[str]:
 
 
 def unused_cuts(
-    statistics: Sequence[Statistic], table: Floats, scale: tuple[int, ...]
+    statistics: Sequence[Statistic], table: Floats, scale: Sequence[int]
 ) -> dict[str, str]:
     """Statistics at a cut that no pair lies beyond, and why they say nothing."""
     used = [g for g, n in zip(scale, table.sum(axis=0) + table.sum(axis=1), strict=True) if n]
@@ -217,15 +217,15 @@ class Agreement:
     """
 
     pairs: int
-    queries: tuple[str, ...]
-    scale: tuple[int, ...]
+    queries: Sequence[str]
+    scale: Sequence[int]
     paired: GradedPairs
     sample: Sample
     left_out: LeftOut
     statistics: dict[str, Interval]
     headline: dict[str, Interval]
     scenarios: dict[str, Scenario]
-    warnings: tuple[Finding, ...]
+    warnings: Sequence[Finding]
     unused: frozenset[str] = frozenset()
 
     @property
@@ -302,7 +302,7 @@ def agreement_of(
     )
 
 
-def selected_statistics(options: StatisticOptions, grades: tuple[int, ...]) -> list[Statistic]:
+def selected_statistics(options: StatisticOptions, grades: Sequence[int]) -> list[Statistic]:
     """The statistics that the options name; `Misuse` for one that is unknown."""
     names = default_names(grades) if options.names is None else list(options.names)
     everything = [*default_names(grades), *STATISTICS]
@@ -317,7 +317,7 @@ def estimated(statistic: Statistic, agreement: Agreement) -> Interval:
 
 
 def _scenarios(
-    statistics: Sequence[Statistic], table: Floats, missing: Floats, scale: tuple[int, ...]
+    statistics: Sequence[Statistic], table: Floats, missing: Floats, scale: Sequence[int]
 ) -> dict[str, Scenario]:
     """The statistics with the missing pairs filled in: none differ, or each as far as it can."""
     agree, differ = table + np.diag(missing), table.copy()

@@ -50,7 +50,7 @@ class QueryFigures(NamedTuple):
     bias: float
 
 
-def by_class(table: Floats, scale: tuple[int, ...]) -> list[ClassFigures]:
+def by_class(table: Floats, scale: Sequence[int]) -> list[ClassFigures]:
     """Precision, recall and F1 of each grade, people's being the truth."""
     rows = []
     for index, grade in enumerate(scale):
@@ -117,16 +117,16 @@ class AssessorReport(Result):
     details: Details
     board: Leaderboard | None = None
     against: str | None = None
-    differences: tuple[Difference, ...] = ()
-    ceilings: tuple[Ceiling, ...] = ()
+    differences: Sequence[Difference] = ()
+    ceilings: Sequence[Ceiling] = ()
     alternative: AlternativeTest | None = None
     joint: JointAgreement | None = None
-    plans: tuple[SampleSizePlan, ...] = ()
-    notes: tuple[Finding, ...] = ()
+    plans: Sequence[SampleSizePlan] = ()
+    notes: Sequence[Finding] = ()
     stale: int = 0
 
     @property
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> Sequence[Finding]:
         """How options were taken, the agreement's warnings and those of the leaderboard."""
         of_board = () if self.board is None else self.board.own_findings
         return (*self.notes, *self.agreement.warnings, *of_board)
@@ -178,7 +178,7 @@ def as_json(reports: Sequence[AssessorReport], *, details: bool = False) -> Any:
 class AgreementResult(Result):
     """The reports of all assessors, and by assessor what the compared grades are called."""
 
-    assessors: tuple[AssessorReport, ...]
+    assessors: Sequence[AssessorReport]
     scale_names: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -143,7 +143,7 @@ def retest(
     )
 
 
-def kappa_of(tables: Floats, scale: tuple[int, ...], options: StatisticOptions) -> Interval:
+def kappa_of(tables: Floats, scale: Sequence[int], options: StatisticOptions) -> Interval:
     """Cohen's kappa of `(queries, k, k)` tables, with its interval over queries."""
     sample = Sample(tables, options.draws, options.seed)
     of = interval_of(sample, find_statistic("kappa", scale), bounded=True)
@@ -152,13 +152,13 @@ def kappa_of(tables: Floats, scale: tuple[int, ...], options: StatisticOptions) 
     return Interval(of.value, max(of.low, -1.0), min(of.high, 1.0))
 
 
-def scale_of(grades: Iterable[int]) -> tuple[int, ...]:
+def scale_of(grades: Iterable[int]) -> Sequence[int]:
     """The grades that occur, two at the least."""
     scale = tuple(sorted(set(grades)))
     return scale if len(scale) > 1 else (scale[0], scale[0] + 1)
 
 
-def self_tables(asked: AskedAgain) -> tuple[Floats, tuple[int, ...]]:
+def self_tables(asked: AskedAgain) -> tuple[Floats, Sequence[int]]:
     """Of each query a table `(k, k)` of any two times of its pairs, the same both ways; the scale.
 
     Each pair counts once, whatever the number of times.

@@ -35,7 +35,7 @@ class GradeShares:
     `left_out` counts labels that are no grade, and grades that next to no pair has.
     """
 
-    grades: tuple[int, ...]
+    grades: Sequence[int]
     pairs: PairColumns[Any]
     matrix: Floats
     distributed: Floats
@@ -129,15 +129,15 @@ class RoutingSources:
     sample was drawn.
     """
 
-    names: tuple[str, ...]
+    names: Sequence[str]
     shares: GradeShares
     grades: Integers
     human_name: str = ""
     human: Qrels | None = None
     weights: Mapping[Pair, float] | None = None
-    looked_at: tuple[Qrels, ...] = ()
+    looked_at: Sequence[Qrels] = ()
     collection: Collection | None = None
-    notes: tuple[str, ...] = ()
+    notes: Sequence[str] = ()
 
     @property
     def tells_disagreement(self) -> bool:
@@ -199,7 +199,7 @@ def _as_one(each: Sequence[GradeShares]) -> tuple[GradeShares, Integers]:
     return shares, np.array(first.grades)[first.matrix[rows].argmax(axis=1)]
 
 
-def _looked_at(collection: Collection, names: set[str]) -> tuple[Qrels, ...]:
+def _looked_at(collection: Collection, names: set[str]) -> Sequence[Qrels]:
     """All qrels of people that the collection holds."""
     folder = collection.folder
     by_people = [n for n in collection.qrels_names() if people_path(folder, n).is_file()]

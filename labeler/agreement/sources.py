@@ -51,7 +51,7 @@ class Sources:
 
     human_name: str
     human: Qrels
-    assessors: tuple[AssessorLabels, ...]
+    assessors: Sequence[AssessorLabels]
     more_humans: Mapping[str, Qrels] = field(default_factory=dict)
     runs: Mapping[str, Run] = field(default_factory=dict)
     tags: Mapping[str, str] = field(default_factory=dict)
@@ -59,8 +59,8 @@ class Sources:
     weights: Mapping[Pair, float] | None = None
     collection: Collection | None = None
     scale_names: Mapping[int, str] = field(default_factory=dict)
-    made_from: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    made_from: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    notes: Sequence[str] = ()
     stale: int = 0
 
     def query_texts(self) -> dict[str, str]:
@@ -218,7 +218,7 @@ def people_of_file(path: Path, warn: Note) -> Qrels:
     return grades
 
 
-def made_from(collection: Collection) -> dict[str, tuple[str, ...]]:
+def made_from(collection: Collection) -> dict[str, Sequence[str]]:
     """From whose grades each consensus was made, as the card of a fetched collection says."""
     card = card_section(read_card(collection), "fetch", "consensus")
     return {

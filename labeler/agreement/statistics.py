@@ -27,8 +27,8 @@ class GradedPairs:
     the pool was graded.
     """
 
-    queries: tuple[str, ...]
-    grades: tuple[int, ...]
+    queries: Sequence[str]
+    grades: Sequence[int]
     query: Integers
     human: Integers
     assessor: Integers
@@ -185,7 +185,7 @@ class Statistic:
     high: float | None = 1.0
     better: int = 1
     cut: int | None = None
-    grades: tuple[int, ...] = ()
+    grades: Sequence[int] = ()
 
     def __call__(self, tables: Floats) -> Floats:
         """The values of `(..., k, k)` tables of its grades, `nan` where undefined."""

@@ -90,7 +90,7 @@ def _shuffled(draw: str, query_id: str) -> str:
     return hashlib.sha256(f"{draw}\0{query_id}".encode()).hexdigest()
 
 
-def _gone(rows: Sequence[SampledPair], texts: PageTexts) -> tuple[str, ...]:
+def _gone(rows: Sequence[SampledPair], texts: PageTexts) -> Sequence[str]:
     gone = [row.pair for row in rows if not _is_present(row, texts)]
     if not gone:
         return ()

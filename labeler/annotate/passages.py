@@ -119,7 +119,7 @@ class QueryTerms:
                 yield start + at, start + at + size, term
 
 
-def runs_of(text: str, spans: Sequence[Span]) -> tuple[Run, ...]:
+def runs_of(text: str, spans: Sequence[Span]) -> Sequence[Run]:
     """The text in stretches, one after the other, those of the spans marked."""
     runs, end = list[Run](), 0
     for first, last, _term in spans:
@@ -178,7 +178,7 @@ class ShownParagraph:
     counts those of the query that stand in it.
     """
 
-    runs: tuple[Run, ...]
+    runs: Sequence[Run]
     words: int
     folded: bool = False
     preformatted: bool = False
@@ -192,7 +192,7 @@ class ShownParagraph:
 
 def shown(
     text: str, query: str, language: str = "", folding: Folding = FOLDING
-) -> tuple[ShownParagraph, ...]:
+) -> Sequence[ShownParagraph]:
     """The paragraphs of a document's text, the words of `query` marked, folded as the module says.
 
     `language` is the code of the text's language; it is told from the text where not given.
@@ -212,7 +212,7 @@ def shown_line(text: str) -> str:
     return " ".join(_inert(text).split())
 
 
-def marked_line(text: str, query: str, language: str = "") -> tuple[Run, ...]:
+def marked_line(text: str, query: str, language: str = "") -> Sequence[Run]:
     """A title on one line in runs, the words of `query` marked as they are in a text."""
     line = shown_line(text)
     return runs_of(line, tuple(QueryTerms.of(_inert(query), line, language).spans(line)))
@@ -394,7 +394,7 @@ class PageTexts:
         return texts_identity(self.queries[query_id], *documents)
 
 
-def _state(path: Path) -> tuple[int, ...]:
+def _state(path: Path) -> Sequence[int]:
     """What is another one once a file was written."""
     with file_problems(path):
         state = path.stat()

@@ -41,7 +41,7 @@ class ServeOptions:
 class PageServer:
     """A server that runs: the address of each session's page, in their order."""
 
-    addresses: tuple[str, ...]
+    addresses: Sequence[str]
     _ended: threading.Event
 
     def wait(self) -> None:

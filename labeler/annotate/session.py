@@ -81,7 +81,7 @@ class RatingTask:
     scale: Mapping[int, str]
     texts: Callable[[RatingItem], str] = lambda _item: ""
     session: Shown = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    notes: Sequence[str] = ()
 
 
 _ANSWER = TypeAdapter(RaterAnswer)

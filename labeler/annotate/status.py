@@ -47,7 +47,7 @@ ALWAYS = ("rater", "graded", "left")
 class RatersStatus(Result):
     """The work of all raters of a collection, and `alpha`, the agreement of them all."""
 
-    raters: tuple[RaterStatus, ...]
+    raters: Sequence[RaterStatus]
     alpha: Interval | None
 
     @shown

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -128,7 +128,7 @@ class Independence(Result):
     `matrix` holds the correlation of every two members, `nan` where it is undefined.
     """
 
-    members: tuple[str, ...]
+    members: Sequence[str]
     by_people: bool
     pairs: int
     queries: int

@@ -73,11 +73,11 @@ class CalibrateResult(Result):
     counts: tuple[int, int]
     log_loss: Mapping[str, Interval]
     gain: Interval
-    cuts: tuple[CutReliability, ...]
-    findings: tuple[Finding, ...] = ()
+    cuts: Sequence[CutReliability]
+    findings: Sequence[Finding] = ()
 
     @property
-    def scale(self) -> tuple[int, ...]:
+    def scale(self) -> Sequence[int]:
         """People's grades."""
         return self.fit.scale
 
@@ -251,7 +251,7 @@ def _judged(opened: Sources, shares: GradeShares, name: str) -> CalibrationSet:
     return pairs
 
 
-def _at_cuts(pairs: CalibrationSet, grades: tuple[int, ...], matrix: Floats) -> list[Calibration]:
+def _at_cuts(pairs: CalibrationSet, grades: Sequence[int], matrix: Floats) -> list[Calibration]:
     human = np.array(pairs.scale)[pairs.outcome]
     rows = CalibrationRows(pairs.query, human, pairs.weight, grades, matrix)
     return [at_cut(rows, cut) for cut in pairs.scale[1:]]

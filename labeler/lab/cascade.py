@@ -73,8 +73,8 @@ class CascadeResult(Result):
     statistic: str
     check: CascadeCheck | None = None
     calls: int = 0
-    findings: tuple[Finding, ...] = ()
-    others: tuple[Member, ...] = ()
+    findings: Sequence[Finding] = ()
+    others: Sequence[Member] = ()
 
     @property
     def pairs(self) -> int:

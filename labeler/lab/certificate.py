@@ -116,7 +116,7 @@ class Certificate:
 class Evidence:
     """All grades of a probe, of a scale from `lowest` to `best`."""
 
-    graded: tuple[Case, ...]
+    graded: Sequence[Case]
     best: int
     lowest: int = 0
 

@@ -54,8 +54,8 @@ class PairAgain(NamedTuple):
 
     pair: Pair
     old: int
-    new: tuple[int | str, ...]
-    served: tuple[str, ...] = ()
+    new: Sequence[int | str]
+    served: Sequence[str] = ()
     remembered: bool = False
 
     @classmethod
@@ -68,7 +68,7 @@ class PairAgain(NamedTuple):
         return cls(old.pair, old.grade, new, served, remembered)
 
     @property
-    def grades(self) -> tuple[int, ...] | None:
+    def grades(self) -> Sequence[int] | None:
         """The old grade and the new ones; None where a new reply gave none, or is not new."""
         new = tuple(grade for grade in self.new if isinstance(grade, int))
         return None if self.remembered or len(new) < len(self.new) else (self.old, *new)
@@ -85,7 +85,7 @@ class ControlRun:
     time: datetime
     before: PromptAndModel
     now: PromptAndModel
-    pairs: tuple[PairAgain, ...]
+    pairs: Sequence[PairAgain]
 
     @property
     def label(self) -> str:
@@ -99,7 +99,7 @@ class ControlRun:
         return not any(self.before) or (old, self.before.model) == (new, self.now.model)
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def names(self) -> Sequence[str]:
         """What the server called its model."""
         return tuple(sorted({name for pair in self.pairs for name in pair.served}))
 
@@ -173,7 +173,7 @@ class DriftCheck(Result):
 
     name: str
     run: ControlRun
-    judged_as: tuple[str, ...] = ()
+    judged_as: Sequence[str] = ()
     changed: int = 0
     fixed: bool = False
 

@@ -219,7 +219,7 @@ class PanelSet:
     a grade; `left_out` counts those that too few members were asked about.
     """
 
-    members: tuple[Member, ...]
+    members: Sequence[Member]
     options: PanelOptions
     fewest: int
     pairs: PairColumns[Any]

@@ -72,7 +72,7 @@ class PanelResult(Result):
     name: str | None
     people: PanelBesidePeople | None
     independence: Independence | None
-    findings: tuple[Finding, ...] = ()
+    findings: Sequence[Finding] = ()
 
     @property
     def qrels(self) -> Qrels:
@@ -275,10 +275,10 @@ class PanelSources(NamedTuple):
     """
 
     collection: Collection
-    members: tuple[Member, ...]
+    members: Sequence[Member]
     human_name: str
     human: Qrels
-    notes: tuple[str, ...] = ()
+    notes: Sequence[str] = ()
 
 
 def _sources(collection: Collection, names: Sequence[str], people: str | None) -> PanelSources:
@@ -308,7 +308,7 @@ class JudgedPanel(Result):
     """
 
     name: str
-    members: tuple[JudgeResult, ...]
+    members: Sequence[JudgeResult]
     panel: PanelSet | None
 
     @property
@@ -358,7 +358,7 @@ class JudgedPanel(Result):
 class PanelPlan(Result):
     """What each member's judging would take."""
 
-    members: tuple[JudgingPlan, ...]
+    members: Sequence[JudgingPlan]
 
     @shown
     def calls(self) -> int:

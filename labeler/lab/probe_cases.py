@@ -311,8 +311,8 @@ class Case(NamedTuple):
 class Drawn(NamedTuple):
     """The pairs of a probe: not relevant ones, which are attacked, and ones of any grade."""
 
-    irrelevant: tuple[Pair, ...]
-    any_grade: tuple[Pair, ...]
+    irrelevant: Sequence[Pair]
+    any_grade: Sequence[Pair]
 
 
 def draw(qrels: Qrels, texts: Texts, pairs: int, seed: int, source: str) -> Drawn:

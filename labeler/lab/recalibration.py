@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -38,10 +38,10 @@ class Recalibration:
     `k` or more.
     """
 
-    scale: tuple[int, ...]
-    grades: tuple[int, ...]
-    intercepts: tuple[float, ...]
-    slopes: tuple[float, ...]
+    scale: Sequence[int]
+    grades: Sequence[int]
+    intercepts: Sequence[float]
+    slopes: Sequence[float]
 
     def probabilities(self, shares: GradeShares) -> Floats:
         """A probability for each grade of `scale`, `(pairs, grades)`."""
@@ -52,7 +52,7 @@ class Recalibration:
         return -np.diff(np.concatenate([ends[0], falling, ends[1]], axis=1), axis=1)
 
 
-def columns_of(shares: GradeShares, scale: tuple[int, ...], *, logits: bool) -> Floats:
+def columns_of(shares: GradeShares, scale: Sequence[int], *, logits: bool) -> Floats:
     """What foretells each cut, `(pairs, cuts, features)`: the expected grade, and a logit."""
     middle = (shares.grades[0] + shares.grades[-1]) / 2
     expected = np.repeat((shares.expected - middle)[:, None], len(scale) - 1, axis=1)
@@ -64,7 +64,7 @@ def columns_of(shares: GradeShares, scale: tuple[int, ...], *, logits: bool) -> 
     return np.stack([expected, np.log(own / (1 - own))], axis=2)
 
 
-def takes_logits(shares: GradeShares, scale: tuple[int, ...]) -> bool:
+def takes_logits(shares: GradeShares, scale: Sequence[int]) -> bool:
     """Whether the assessor has probabilities of people's own grades."""
     return shares.has_distributions and set(shares.grades) <= set(scale)
 
@@ -77,8 +77,8 @@ class CalibrationSet:
     one over the chance of a pair to be drawn.
     """
 
-    scale: tuple[int, ...]
-    queries: tuple[str, ...]
+    scale: Sequence[int]
+    queries: Sequence[str]
     shares: GradeShares
     outcome: Integers
     query: Integers

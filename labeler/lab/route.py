@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -46,13 +46,13 @@ class RouteResult(Result):
     `candidates` counts the pairs that nobody has looked at.
     """
 
-    assessors: tuple[str, ...]
+    assessors: Sequence[str]
     by: Criterion
-    pairs: tuple[RoutedPair, ...]
+    pairs: Sequence[RoutedPair]
     candidates: int
     people: str | None = None
     collection: Hidden[Collection | None] = None
-    findings: tuple[Finding, ...] = ()
+    findings: Sequence[Finding] = ()
 
     @property
     def sentences(self) -> list[str]:

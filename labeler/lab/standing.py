@@ -89,8 +89,8 @@ Named = TypeVar("Named")
 class QuerySplit(NamedTuple):
     """The queries by which the best is chosen, in their order by chance, and those held out."""
 
-    chosen_by: tuple[str, ...]
-    held_out: tuple[str, ...]
+    chosen_by: Sequence[str]
+    held_out: Sequence[str]
 
 
 def split_queries(texts: Mapping[str, str], held_out: float, seed: int) -> QuerySplit:
@@ -116,7 +116,7 @@ def split_queries(texts: Mapping[str, str], held_out: float, seed: int) -> Query
     return QuerySplit(tuple(chosen_by), tuple(held))
 
 
-def queries_by_round(assessors: int, queries: int, *, halving: bool = True) -> tuple[int, ...]:
+def queries_by_round(assessors: int, queries: int, *, halving: bool = True) -> Sequence[int]:
     """How many queries each round has judged when it ends: twice those of the one before.
 
     The last round has all of them. There are as many rounds as it takes to halve the assessors
@@ -168,7 +168,7 @@ class Yardstick:
         value = defined(statistic(query_tables(pairs).sum(axis=0)))
         return -math.inf if value is None else statistic.better * value
 
-    def statistic(self, scale: tuple[int, ...]) -> Statistic:
+    def statistic(self, scale: Sequence[int]) -> Statistic:
         """The statistic; `Misuse` of one that does not say who is closer to people."""
         with about("statistic"):
             statistic = find_statistic((self.options.names or ("kappa",))[0], scale)
@@ -191,7 +191,7 @@ class Standing:
     queries: int
     value: Interval
     beside: Difference | None = None
-    warnings: tuple[Finding, ...] = ()
+    warnings: Sequence[Finding] = ()
 
 
 def ranked(
@@ -204,7 +204,7 @@ def ranked(
 
 def standings(
     names: Sequence[str], answers: Mapping[str, CandidateAnswers], by: Yardstick
-) -> tuple[Standing, ...]:
+) -> Sequence[Standing]:
     """Each candidate on its own queries, and beside the first named on those of both."""
     each = {name: by.agreement(name, answers[name]) for name in names}
     best = each[names[0]]
@@ -227,7 +227,7 @@ class TuneRound(NamedTuple):
     """How many queries were judged when a round ended, and how its candidates ranked by them."""
 
     queries: int
-    ranking: tuple[str, ...]
+    ranking: Sequence[str]
 
 
 class Effort(NamedTuple):
@@ -250,15 +250,15 @@ class TuneResult(Result):
     human: str
     statistic: str
     split: QuerySplit
-    rounds: tuple[TuneRound, ...]
-    standings: tuple[Standing, ...]
-    held_out: tuple[Standing, ...]
+    rounds: Sequence[TuneRound]
+    standings: Sequence[Standing]
+    held_out: Sequence[Standing]
     effort: Effort
     spent: Spending
     is_priced: bool
     better: int = 1
     stopped: BudgetReached | None = None
-    notes: tuple[str, ...] = ()
+    notes: Sequence[str] = ()
 
     @property
     def best(self) -> str | None:

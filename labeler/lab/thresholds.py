@@ -112,7 +112,7 @@ class CascadePairs:
     of the two took, `(pairs, 2)`; `weight` is one over the chance of a pair to be drawn.
     """
 
-    scale: tuple[int, ...]
+    scale: Sequence[int]
     queries: int
     query: Integers
     weight: Floats

@@ -202,7 +202,7 @@ class Tuning:
         statistic = by.statistic(scale_of(graded, options.rules))
         return cls(collection, texts, options, control, split, by, statistic, tuple(notes))
 
-    def sizes(self, candidates: Sequence[Candidate]) -> tuple[int, ...]:
+    def sizes(self, candidates: Sequence[Candidate]) -> Sequence[int]:
         """How many queries each round has judged when it ends."""
         queries = len(self.split.chosen_by)
         return queries_by_round(len(candidates), queries, halving=self.options.halving)
@@ -257,7 +257,7 @@ class CandidatePlan(NamedTuple):
 class TunePlan(Result):
     """What tuning would take: the queries of each round, and each candidate by its name."""
 
-    queries_by_round: tuple[int, ...]
+    queries_by_round: Sequence[int]
     assessors: Mapping[str, CandidatePlan]
 
     def tables(self) -> list[Table]:
@@ -315,7 +315,8 @@ async def _tune(tuning: Tuning) -> TuneResult:
     earlier = replace(control.spent)
     candidates = await candidates_of(options, control)
     tuning.control = replace(control, note=lambda _line: None)
-    rounds, held_out, stopped = list[TuneRound](), tuple[Standing, ...](), None
+    rounds, stopped = list[TuneRound](), None
+    held_out: Sequence[Standing] = ()
     try:
         await _run_rounds(tuning, candidates, rounds)
         reported = list(dict.fromkeys([rounds[-1].ranking[0], candidates[0].name]))

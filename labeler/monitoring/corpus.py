@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -82,8 +82,8 @@ class CorpusDrift(Result):
     qrels: str
     passages: Counter[str]
     judged: int
-    stale: tuple[StalePair, ...]
-    touched: tuple[TouchedQuery, ...]
+    stale: Sequence[StalePair]
+    touched: Sequence[TouchedQuery]
     new_passages: int
     watch: CorpusWatch
     mended_by: str

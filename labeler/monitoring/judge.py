@@ -31,13 +31,13 @@ class JudgeDrift(Result):
     """
 
     name: str
-    controls: tuple[ControlRun, ...] = ()
-    judged_as: tuple[str, ...] = ()
+    controls: Sequence[ControlRun] = ()
+    judged_as: Sequence[str] = ()
     failed: tuple[int, int] = (0, 0)
-    left_out: tuple[Finding, ...] = ()
+    left_out: Sequence[Finding] = ()
 
     @cached_property
-    def checks(self) -> tuple[DriftCheck, ...]:
+    def checks(self) -> Sequence[DriftCheck]:
         """What each control says by itself: its new grades against those of the judgements."""
         return tuple(DriftCheck(self.name, run, self.judged_as) for run in self.controls)
 

@@ -68,11 +68,11 @@ class LogReading(Result):
     first and the last search, None in a log without dates. `remarks` are what had to be decided.
     """
 
-    files: tuple[str, ...]
+    files: Sequence[str]
     kind: str
     columns: Mapping[str, str]
     rows: int
-    left_out: tuple[LeftOutRows, ...] = ()
+    left_out: Sequence[LeftOutRows] = ()
     searches: int = 0
     clients: int = 0
     impressions: int = 0
@@ -80,7 +80,7 @@ class LogReading(Result):
     unseen_clicks: int = 0
     first: float | None = None
     last: float | None = None
-    remarks: tuple[Finding, ...] = ()
+    remarks: Sequence[Finding] = ()
 
     @property
     def retained(self) -> int:
@@ -207,7 +207,7 @@ class EventLog:
     options: LogOptions
     reading: LogReading
     texts: Sequence[str]
-    variants: tuple[str, ...]
+    variants: Sequence[str]
     file: Path
 
     def parts(self) -> Iterator[LogPart]:

@@ -105,8 +105,8 @@ class Monitoring(Result):
 
     folder: Path
     time: datetime
-    watches: tuple[Watched, ...]
-    left_out: tuple[Finding, ...] = ()
+    watches: Sequence[Watched]
+    left_out: Sequence[Finding] = ()
 
     @property
     def alarms(self) -> list[Finding]:

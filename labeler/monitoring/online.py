@@ -84,9 +84,9 @@ class OnlineMeasures(Result):
     """
 
     reading: Hidden[LogReading]
-    ranks: tuple[RankFigures, ...]
+    ranks: Sequence[RankFigures]
     measures: Mapping[str, Interval]
-    variants: tuple[VariantDifference, ...] = ()
+    variants: Sequence[VariantDifference] = ()
 
     @property
     def findings(self) -> list[Finding]:
@@ -179,7 +179,7 @@ def online(log: EventLog, seed: int = 0) -> OnlineMeasures:
 
 # Sums over groups of users, which are what is resampled.
 
-Cell = tuple[int, ...]
+Cell = Sequence[int]
 """Which of the sums of a group."""
 Compute = Callable[[Floats], Floats]
 

@@ -53,7 +53,7 @@ class Proposal(NamedTuple):
     searched for.
     """
 
-    queries: tuple[Query, ...]
+    queries: Sequence[Query]
     candidates: int
     too_rare: int
 
@@ -76,7 +76,7 @@ class SearchedQueries(Result):
     `dropped` counts the searches that were left out, by reason.
     """
 
-    weeks: tuple[WeekSearches, ...]
+    weeks: Sequence[WeekSearches]
     queries: int
     dropped: Mapping[str, int]
     proposal: Proposal | None

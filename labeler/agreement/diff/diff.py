@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -75,7 +75,7 @@ class Diff(Result):
     beside: Beside
     board: Leaderboard | None = None
     noise: Noise | None = None
-    findings: tuple[Finding, ...] = ()
+    findings: Sequence[Finding] = ()
 
     @property
     def names(self) -> tuple[str, str]:
@@ -88,7 +88,7 @@ class Diff(Result):
         return self.beside.agreeing
 
     @property
-    def moved(self) -> tuple[Move, ...]:
+    def moved(self) -> Sequence[Move]:
         """The pairs that moved, the farthest first."""
         return self.transitions.moved
 
@@ -311,7 +311,7 @@ def _sources(sides: Sides, people: Source, runs: RunSources, stale: str) -> Sour
     return replace(sources, assessors=_restricted(assessors, sides))
 
 
-def _restricted(assessors: tuple[AssessorLabels, ...], sides: Sides) -> tuple[AssessorLabels, ...]:
+def _restricted(assessors: Sequence[AssessorLabels], sides: Sides) -> Sequence[AssessorLabels]:
     """The assessors with the labels of the pairs compared, where one set is a part alone."""
     if not sides.is_part:
         return assessors

@@ -265,10 +265,10 @@ class Beside:
     own: AssessorReport | None = None
     withheld: str = ""
     runs: Mapping[str, Any] = field(default_factory=dict)
-    more: tuple[Finding, ...] = ()
+    more: Sequence[Finding] = ()
 
     @property
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> Sequence[Finding]:
         """What a reader of the agreement should know."""
         return self.more if self.agreeing is None else self.agreeing.findings
 
@@ -280,7 +280,7 @@ class Agreeing:
     human: str
     before: AssessorReport
     after: AssessorReport
-    findings: tuple[Finding, ...] = ()
+    findings: Sequence[Finding] = ()
 
     @property
     def pairs(self) -> int:

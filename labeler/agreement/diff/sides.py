@@ -59,9 +59,9 @@ class Sides(NamedTuple):
     queries: Mapping[str, str] = {}
     parents: Parents = (None, None)
     weights: Mapping[Pair, float] | None = None
-    scales: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+    scales: tuple[Sequence[int], Sequence[int]] = ((), ())
     stale: int = 0
-    notes: tuple[str, ...] = ()
+    notes: Sequence[str] = ()
 
     @property
     def parts(self) -> list[tuple[str, JudgedSet, Parent]]:
@@ -174,7 +174,7 @@ def sides_of_sets(
     return Sides(names, first, second, names, collection, texts, parents, weights, scales)
 
 
-def _scale(collection: Collection, name: str) -> tuple[int, ...]:
+def _scale(collection: Collection, name: str) -> Sequence[int]:
     """The grades that a set's prompt allows, as the card says; empty of what is no model's."""
     if not collection.judgements(name).exists():
         return ()

@@ -14,6 +14,7 @@ assessors too often: the tests here are over queries, and those over pairs stand
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -72,7 +73,7 @@ class AlternativeTest:
     """
 
     epsilon: float
-    people: tuple[BesideLeftOut, ...]
+    people: Sequence[BesideLeftOut]
     advantage: Interval
 
     @shown

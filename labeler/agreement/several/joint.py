@@ -42,8 +42,8 @@ class GradeMatrix:
     has none. `None` stands for assessors that gave none.
     """
 
-    assessors: tuple[str, ...]
-    grades: tuple[int, ...]
+    assessors: Sequence[str]
+    grades: Sequence[int]
     pairs: PairColumns[Any]
     values: Places
     weight: Floats | None = None
@@ -182,7 +182,7 @@ JOINT = {
 class Together:
     """Several people, or several assessors, and the statistics of all of them together."""
 
-    raters: tuple[str, ...]
+    raters: Sequence[str]
     statistics: Mapping[str, Interval]
 
 
@@ -194,7 +194,7 @@ class JointAgreement:
     a figure that is read as agreement with people. `None` stands for fewer than two.
     """
 
-    raters: tuple[str, ...]
+    raters: Sequence[str]
     people: Together | None
     others: Together | None
 
@@ -242,7 +242,7 @@ class Ceiling:
     statistic: Hidden[str]
     pairs: int
     queries: int
-    people: tuple[BesideHuman, ...]
+    people: Sequence[BesideHuman]
     overall: BesideHuman
 
     @shown
