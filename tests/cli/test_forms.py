@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shutil
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -129,18 +130,26 @@ def is_group(command: Any) -> bool:
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(judged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a judged collection, where the commands run."""
+    shutil.copytree(judged, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    collection = small_collection(tmp_path / "coll")
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that is copied for each test."""
+    folder = tmp_path_factory.mktemp("judged")
+    collection = small_collection(folder / "coll")
     judge(collection, model=fake_model('{"reason": "so", "grade": 2}'), prompt="basic", name="a")
-    pool = (tmp_path / "coll" / "pool.jsonl").read_text()
+    pool = (folder / "coll" / "pool.jsonl").read_text()
     pairs = list(map(json.loads, pool.splitlines()))
     graded = [f"{row['query_id']} 0 {row['doc_id']} {n % 3}" for n, row in enumerate(pairs)]
-    (tmp_path / "human.qrels").write_text("\n".join(graded) + "\n")
+    (folder / "human.qrels").write_text("\n".join(graded) + "\n")
     ranked = [f"{row['query_id']} Q0 {row['doc_id']} 1 {n}.5 a" for n, row in enumerate(pairs)]
-    (tmp_path / "a.trec").write_text("\n".join(ranked) + "\n")
-    return tmp_path
+    (folder / "a.trec").write_text("\n".join(ranked) + "\n")
+    return folder
 
 
 PAIR = {"query_id", "doc_id", "grade", "status", "reason", "attempts", "tokens_in", "cost"}
