@@ -248,7 +248,8 @@ def _placed(
     facts.matched += len(hits)
     order = in_order(lines.query, lines.score, lines.documents)  # by query and rank
     facts.tied_pairs += tied_pairs(lines.query[order], lines.score[order])
-    facts.contradictions += contradictions(lines.query, lines.declared, lines.score)
+    if lines.part is not None:  # only lines of a file have a rank column
+        facts.contradictions += contradictions(lines.query, lines.declared, lines.score)
     # `position` is the inverse of `order`: where each line stands among all of the batch
     position = np.empty_like(order)
     position[order] = np.arange(len(order))
