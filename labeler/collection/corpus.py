@@ -179,12 +179,30 @@ class DocumentsOnDemand(Mapping[str, Document]):
         return BadInput(f"{self._path}: it was changed meanwhile; run the command again")
 
 
-# The parts of a `corpus.jsonl`: so many lines each, known by the hash of what is in them.
+# The parts of a `corpus.jsonl`: so many lines or bytes each, known by the hash of what is in them.
 #
 # What is derived of a part, as an index, holds for as long as the part is what it was: documents
 # that are added behind it change nothing.
 
 LINES_OF_A_PART = 1 << 16
+BYTES_OF_A_PART = 1 << 27
+"""A part ends with the line that makes it as large, so that long documents make shorter parts."""
+
+
+def _in_parts(
+    path: Path, most_lines: int, most_bytes: int
+) -> Iterator[tuple[int, Iterator[tuple[int, bytes]]]]:
+    """The numbered lines of a corpus, part by part."""
+    part = lines = size = 0
+
+    def part_of(line: tuple[int, bytes]) -> int:
+        nonlocal part, lines, size
+        if lines == most_lines or size >= most_bytes:
+            part, lines, size = part + 1, 0, 0
+        lines, size = lines + 1, size + len(line[1])
+        return part
+
+    return groupby(numbered_bytes(path), part_of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +214,7 @@ class CorpusParts:
     parts: tuple[str, ...]
     lines: int
     lines_of_a_part: int = LINES_OF_A_PART
+    bytes_of_a_part: int = BYTES_OF_A_PART
 
     @classmethod
     def of(
@@ -203,11 +222,12 @@ class CorpusParts:
         path: Path,
         lines_of_a_part: int = LINES_OF_A_PART,
         advance: Advance = lambda _done, _total: None,
+        bytes_of_a_part: int = BYTES_OF_A_PART,
     ) -> CorpusParts:
         """Read a corpus; `advance` counts its bytes."""
         whole, parts, lines = hashlib.sha256(), list[str](), 0
         done, size = 0, path.stat().st_size
-        for _, part in groupby(numbered_bytes(path), lambda line: (line[0] - 1) // lines_of_a_part):
+        for _, part in _in_parts(path, lines_of_a_part, bytes_of_a_part):
             content = hashlib.sha256()
             for _number, raw in part:
                 content.update(raw)
@@ -216,28 +236,32 @@ class CorpusParts:
                 done += len(raw)
             parts.append(content.hexdigest())
             advance(min(done, size), size)
-        return cls(path, whole.hexdigest(), tuple(parts), lines, lines_of_a_part)
+        return cls(path, whole.hexdigest(), tuple(parts), lines, lines_of_a_part, bytes_of_a_part)
 
-    def documents(self, parts: Container[int]) -> Iterator[tuple[int, Iterator[Document]]]:
-        """The documents of some parts, part by part in their order; others are not parsed.
+    def documents(
+        self, parts: Container[int]
+    ) -> Iterator[tuple[int, Iterator[tuple[int, Document]]]]:
+        """The documents of some parts with their lines, in their order; others are not parsed.
 
         `BadInput` says so at the end of a part that is not what it was, or not there any more.
         """
-        size, passed = self.lines_of_a_part, 0
-        for part, lines in groupby(numbered_bytes(self.path), lambda line: (line[0] - 1) // size):
+        passed = 0
+        for part, lines in _in_parts(self.path, self.lines_of_a_part, self.bytes_of_a_part):
             passed = part + 1
             if part in parts:
                 yield part, self._documents_in(part, lines)
         if passed < len(self.parts):
             raise self._changed()
 
-    def _documents_in(self, part: int, lines: Iterable[tuple[int, bytes]]) -> Iterator[Document]:
+    def _documents_in(
+        self, part: int, lines: Iterable[tuple[int, bytes]]
+    ) -> Iterator[tuple[int, Document]]:
         content = hashlib.sha256()
         for number, raw in lines:
             content.update(raw)
             row = row_of_line(self.path, number, raw)
             if row is not None:
-                yield document_in(Row(self.path, number, row))
+                yield number, document_in(Row(self.path, number, row))
         if self.parts[part : part + 1] != (content.hexdigest(),):
             raise self._changed()
 

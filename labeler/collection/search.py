@@ -63,9 +63,8 @@ class IndexFolder:
         by_part = [open_arrays(*file) for file in files]
         missing = {number for number, part in enumerate(by_part) if part is None}
         for number, documents in self.corpus.documents(missing) if missing else ():
-            done = number * self.corpus.lines_of_a_part
             with writing_arrays(*files[number]) as out:
-                write(out, _counted(documents, done, self.corpus.lines, advance))
+                write(out, _counted(documents, self.corpus.lines, advance))
             by_part[number] = open_arrays(*files[number])
         whole = [arrays for arrays in by_part if arrays is not None]
         if len(whole) < len(by_part):  # another process removed one, which reads another corpus
@@ -145,9 +144,9 @@ def searched_corpus(
 
 
 def _counted(
-    documents: Iterable[Document], done: int, total: int, advance: Advance
+    documents: Iterable[tuple[int, Document]], total: int, advance: Advance
 ) -> Iterator[Document]:
-    for number, document in enumerate(documents, start=done + 1):
+    for number, document in documents:
         yield document
         advance(number, total)
 

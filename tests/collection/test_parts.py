@@ -1,4 +1,4 @@
-"""A corpus is cut by lines into parts, each known by the hash of what is in it."""
+"""A corpus is cut into parts of so many lines or bytes, known by the hash of what is in them."""
 
 import gzip
 import hashlib
@@ -42,10 +42,22 @@ def test_the_documents_of_parts_are_those_of_the_corpus(tmp_path: Path, pack: ob
     documents = [*distinct_documents(path)]
     parts = CorpusParts.of(path, 10)
     several = {part: [*some] for part, some in parts.documents(range(99))}
-    assert [each for some in several.values() for each in some] == documents
+    assert [each for some in several.values() for _, each in some] == documents
+    assert several[1][0][0] == 11  # every other line is blank
     assert {part: [*some] for part, some in parts.documents({2, 4})} == {
         part: several[part] for part in (2, 4)
     }
+
+
+def test_long_documents_make_shorter_parts(tmp_path: Path) -> None:
+    path, longest = tmp_path / "corpus.jsonl", max(map(len, LINES)) + 1
+    path.write_text("\n".join(LINES))
+    parts = CorpusParts.of(path, 500, bytes_of_a_part=50_000)
+    lines = [[number for number, _ in some] for _, some in parts.documents(range(999))]
+    sizes = [sum(len(LINES[number - 1]) + 1 for number in part) for part in lines]
+    assert [number for part in lines for number in part] == [*range(1, 2001)]
+    assert all(50_000 <= size < 50_000 + longest for size in sizes[:-1])
+    assert len(parts.parts) == len(sizes)
 
 
 def test_an_empty_corpus_has_no_part(tmp_path: Path) -> None:
