@@ -231,11 +231,6 @@ def _cut(label: str) -> str:
     return label if len(label) <= LONGEST else label[: LONGEST - 1] + "…"
 
 
-def grade_name(grade: int, names: Mapping[int, str]) -> str:
-    """`2` or, where the scale has names, `2 highly relevant`."""
-    return f"{grade} {names[grade]}" if grade in names else str(grade)
-
-
 SHOWN = ("kappa", "kappa-quadratic", "agreement", "bias")
 """Of the default statistics, those of which each assessor's row has a column, in their order."""
 MOST_COLUMNS = 5
@@ -371,7 +366,7 @@ def confusion_table(
     rows: list[Row] = []
     for grade, counts in zip(agreement.scale, agreement.confusion.tolist(), strict=True):
         total = sum(counts)
-        cells: list[Cell] = [grade, grade_name(grade, names)]
+        cells: list[Cell] = [grade, f"{grade} {names[grade]}" if grade in names else str(grade)]
         for count in counts:
             share = f"{count:,.0f} ({count / total:4.0%})" if total else "0"
             cells += [_whole(count), share]

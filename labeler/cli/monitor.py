@@ -106,7 +106,7 @@ def command(
     left_out: list[Finding] = []
     if again:
         name = _only(options.names)
-        asked = who.asking(JudgeOptions(name=name, limits=options.logs.encoding.limits))
+        asked = who.asking(JudgeOptions(name=name, limits=options.encoding.limits))
         drawn = DriftOptions(again, fixed=True, judging=asked)
         try:
             run_until_stopped(

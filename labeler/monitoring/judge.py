@@ -75,9 +75,9 @@ class JudgeDrift(Result):
             yield f"{text}: {last.before.prompt} then, {last.now.prompt} now", "prompt-edited"
         failed, replies = last.failures
         if failed and self.failure_p <= LEVEL:
-            share = f"{failed:,} of {replies:,} new replies gave no grade ({failed / replies:.0%})"
             yield (
-                f"{share} at the control of {last.label}, more than before; p {self.failure_p:.2g}",
+                f"{failed:,} of {replies:,} new replies gave no grade ({failed / replies:.0%}) "
+                f"at the control of {last.label}, more than before; p {self.failure_p:.2g}",
                 "judge-failures",
             )
 

@@ -194,18 +194,11 @@ class Monitoring(Result):
 
 
 @dataclass(frozen=True)
-class LogWatch:
-    """How logs are read, and what makes vectors of their queries."""
-
-    reading: LogOptions = field(default_factory=LogOptions)
-    encoding: Encoding = field(default_factory=Encoding)
-
-
-@dataclass(frozen=True)
 class MonitorOptions:
     """What is watched, and from where on it alarms.
 
     `names` are the sets of judgements whose controls count; without any, all that were controlled.
+    `reading` says how logs are read, `encoding` what makes vectors of their queries.
     """
 
     names: tuple[str, ...] = option(
@@ -215,7 +208,8 @@ class MonitorOptions:
         metavar="NAME",
     )
     corpus: CorpusWatch = field(default_factory=CorpusWatch)
-    logs: LogWatch = field(default_factory=LogWatch)
+    reading: LogOptions = field(default_factory=LogOptions)
+    encoding: Encoding = field(default_factory=Encoding)
 
 
 def monitor(  # noqa: PLR0913  what is watched, and how
@@ -315,8 +309,7 @@ class _Run:
             setting = Setting("log")
             self._miss(f"users' queries and online measures: no {setting} is named", setting)
             return
-        how = self.options.logs
-        with open_log(log_files(names), how.reading) as log:
+        with open_log(log_files(names), self.options.reading) as log:
             looked_at = _looked_at(log.reading)
             watches = []
             if log.reading.clicks or log.reading.impressions or log.variants:
@@ -328,7 +321,9 @@ class _Run:
                 self._miss(text)
             try:
                 searches = searches_of(log)
-                queries = searched_queries(self.collection, searches, how.encoding, self.control)
+                queries = searched_queries(
+                    self.collection, searches, self.options.encoding, self.control
+                )
                 watches.append(Watched("queries", "Users' queries", looked_at, queries))
             except (BadInput, Misconfigured) as error:
                 self.missing.append(Finding(f"users' queries: {error}"))

@@ -15,7 +15,6 @@ from labeler.judging.validate import validate
 from labeler.monitoring.log_values import LogOptions
 from labeler.monitoring.monitor import (
     KINDS,
-    LogWatch,
     Monitoring,
     MonitorOptions,
     log_files,
@@ -115,7 +114,7 @@ def test_a_log_whose_queries_change_proposes_what_the_set_lacks(
     with (collection.folder / "queries.jsonl").open("a") as queries:
         queries.write(proposal.read_text())
     assert not [each for each in validate(collection).problems if each.level == "error"]
-    last = monitor(collection, logs=log, options=MonitorOptions(logs=LogWatch(OF_WHEN)))
+    last = monitor(collection, logs=log, options=MonitorOptions(reading=OF_WHEN))
     assert set(last.kinds) <= KINDS.keys()
     weeks = last.as_json()["watches"]["queries"]["weeks"]
     assert [week["searches"] for week in weeks] == [40] * 6

@@ -161,14 +161,6 @@ def query_coincidences(matrix: GradeMatrix) -> Floats:
     return matrices
 
 
-def tables_of_two(matrix: GradeMatrix, first: int, second: int) -> Floats:
-    """One `(k, k)` contingency table a query of two of the assessors, the first one's in rows."""
-    a, b = matrix.values[:, first], matrix.values[:, second]
-    both = (a != UNGRADED) & (b != UNGRADED)
-    size = len(matrix.pairs.queries), len(matrix.grades)
-    return tables_of(matrix.pairs.query[both], a[both], b[both], size, matrix.weights[both])
-
-
 JOINT = {
     "alpha-nominal": nominal_alpha,
     "alpha-ordinal": ordinal_alpha,
@@ -275,7 +267,12 @@ def ceiling(
     # every two people, and every person with the assessor
     links = [*combinations(people, 2), *((person, column) for person in people)]
     # (queries, links, k, k)
-    tables = np.stack([tables_of_two(whole, a, b) for a, b in links], axis=1)
+    query, size = whole.pairs.query, (len(whole.pairs.queries), len(whole.grades))
+    each = [
+        tables_of(query, whole.values[:, a], whole.values[:, b], size, whole.weights)
+        for a, b in links
+    ]
+    tables = np.stack(each, axis=1)
     sample = Sample(tables, options.draws, options.seed)
 
     # a statistic of links is a mean over those whose share is not 0
