@@ -277,6 +277,6 @@ def test_a_pause_does_not_end_the_use_of_connections() -> None:
         clock.now += 0.001 if number % 32 else 0.2  # all calls wait for what is written
         keeping.answered(0.01)
         assert (keeping.rest is not None) == (number >= 31), number
-    clock.now += 3
+    clock.now += 30
     keeping.answered(0.01)
     assert keeping.rest is None
