@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from io import BytesIO, StringIO
+from io import BytesIO
 from itertools import chain
 from pathlib import Path
 from xml.etree import ElementTree
@@ -285,12 +285,15 @@ def quoted(text: str) -> str:
 
 # Plain text: paragraphs between blank lines, as they are.
 
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+
 
 def read_plaintext(text: str) -> tuple[str, list[Block]]:
     """An empty title and the text's paragraphs."""
     blocks: list[Block] = []
     paragraph: list[str] = []
-    for number, ended in enumerate(chain(StringIO(text), [""]), start=1):
+    lines = (match[0] for match in _LINE.finditer(text))  # of which one at a time is held
+    for number, ended in enumerate(chain(lines, [""]), start=1):
         line = ended.removesuffix("\n").removesuffix("\r")
         if line.strip():
             paragraph.append(line.rstrip())
