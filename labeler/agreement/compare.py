@@ -273,11 +273,8 @@ def agreement_of(
     also = {name: estimate(find_statistic(name, scale), sample) for name in HEADLINE}
     # the rank correlation, where it is surely below 0, or far below in more than a few pairs
     order, _, most = also["spearman"]
-    against = None
-    if order is not None and most is not None and most < 0:
-        against = order
-    if order is not None and order <= FAR_BELOW and order * math.sqrt(pairs) < -2:
-        against = order
+    is_far = order is not None and order <= FAR_BELOW and order * math.sqrt(pairs) < -2
+    against = order if is_far or (most is not None and most < 0) else None
     unused = unused_cuts(statistics, sample.total, scale)
     people, warnings = assessor.human, list[Finding]()
     if weights is not None:

@@ -244,10 +244,8 @@ def evidence_of(
     pairs = states.keep(rows)
     queries, query = pairs.by_query_id()
     if len(queries) < 2:
-        raise BadInput(
-            f"{members[-1].name}: the strong assessor graded people's pairs of fewer than two "
-            "queries, on which no threshold can be chosen"
-        )
+        problem = "the strong assessor graded people's pairs of fewer than two queries"
+        raise BadInput(f"{members[-1].name}: {problem}, on which no threshold can be chosen")
     in_pool = np.where(failed[rows], NONE, pairs.rows_in(pool))
     of_people = pairs.beside(PairColumns.of(sources.human or {}, np.int64), 0)
     of_strong = pairs.beside(strong.grades, 0)

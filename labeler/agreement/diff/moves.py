@@ -350,9 +350,9 @@ def how_much(
     weighted = " (weighted as people's sample is)" if sides.weights is not None else ""
     return (
         f"{after} gives another grade than {before} to {count:,} of the "
-        f"{count_of(pairs, 'pair')} that both graded: of 100{weighted}, {up} are higher "
-        f"and {down} "
-        f"lower.{sides.of_scales}{_beside(changes)}{sides.of_part}{_by_chance(noise, pairs, count)}"
+        f"{count_of(pairs, 'pair')} that both graded: of 100{weighted}, {up} are higher and "
+        f"{down} lower."
+        f"{sides.of_scales}{_beside(changes)}{sides.of_part}{_by_chance(noise, pairs, count)}"
     )
 
 
