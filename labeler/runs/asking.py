@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from labeler.errors import BadInput, CallFailed, LabelerError, ProviderError, Retryable
 from labeler.messages import Advance
@@ -20,6 +20,7 @@ HOPELESS = 10
 """So many queries failing in a row end the work: the system is down, not slow."""
 
 
+@runtime_checkable
 class SearchEngine(Protocol):
     """A search system that can be opened, and then asked."""
 

@@ -114,7 +114,7 @@ def retrieve_run(
     """
     opened, how, watch = open_collection(collection), options or RetrieveOptions(), control
     watch = watch or Control()
-    if not hasattr(engine, "open"):
+    if not isinstance(engine, SearchEngine):
         engine = PythonEngine(retriever=engine)
     if isinstance(engine, PythonEngine) and engine.id_from == TEXT:
         how = replace(how, match_id=TEXT)

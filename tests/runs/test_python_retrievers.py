@@ -130,6 +130,7 @@ def test_a_mapping_ranks_by_its_scores(collection: Collection) -> None:
         ([OF_LANGCHAIN], "a returned document has no id"),
         ([("cats", float("nan"))], "expected a number"),
         ([("cats", 1.0, 2.0)], "a returned document has no id"),
+        ({"error": "no index"}, "expected a number"),
     ],
 )
 def test_what_is_no_ranking_is_said(returned: Any, problem: str, collection: Collection) -> None:

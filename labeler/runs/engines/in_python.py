@@ -75,12 +75,14 @@ class PythonEngine:
     async def open(self, seconds: float) -> AsyncIterator[Search]:
         """A function that asks it, as long as the block runs."""
         asking, where = self._asking(), self.shown()
-        thread = ThreadPoolExecutor(1, "labeler-retriever")
+        takes_depth, thread = _takes_two(asking), ThreadPoolExecutor(1, "labeler-retriever")
 
         async def search(query: str, depth: int) -> list[Hit]:
             try:
                 async with asyncio.timeout(seconds):
-                    returned = await _answer(asking, query, depth, thread)
+                    returned = await _answer(
+                        asking, (query, depth) if takes_depth else (query,), thread
+                    )
             except TimeoutError:
                 raise NoAnswer(f"{where}: no answer in {seconds:g} s") from None
             except Exception as error:  # whatever a function of somebody's raises
@@ -106,12 +108,14 @@ class PythonEngine:
         """What was returned, as hits in its order."""
         if isinstance(returned, Mapping) and "documents" in returned:  # Haystack's
             returned = returned["documents"]
-        if isinstance(returned, Mapping):
-            returned = sorted(returned.items(), key=lambda item: -item[1])
+        is_mapping = isinstance(returned, Mapping)
+        if is_mapping:
+            returned = list(returned.items())
         if isinstance(returned, str) or not isinstance(returned, Sequence):
             problem = f"expected a list of documents, found {returned!r:.60}"
             raise BadInput(f"{where}: {problem}", parameter="python")
-        return hits_in([self._hit(item, where) for item in returned], HitPaths(), where)
+        hits = hits_in([self._hit(item, where) for item in returned], HitPaths(), where)
+        return sorted(hits, key=lambda hit: -(hit.score or 0.0)) if is_mapping else hits
 
     def _hit(self, item: Any, where: str) -> Any:
         """A returned document as an object with an id and a score."""
@@ -138,9 +142,9 @@ class PythonEngine:
 
 
 async def _answer(
-    asking: Callable[..., Any], query: str, depth: int, thread: ThreadPoolExecutor
+    asking: Callable[..., Any], arguments: Sequence[Any], thread: ThreadPoolExecutor
 ) -> Any:
-    call = partial(asking, query, depth) if _takes_two(asking) else partial(asking, query)
+    call = partial(asking, *arguments)
     if inspect.iscoroutinefunction(asking):
         return await call()
     returned = await asyncio.get_running_loop().run_in_executor(thread, call)
