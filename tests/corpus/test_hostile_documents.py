@@ -11,12 +11,13 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from every_row import every_row
 from made_documents import EPUB_PARTS, epub, pdf, word_document, zipped
 
 from labeler.corpus.cut import passages
-from labeler.corpus.read import EXTRACTED, TEXT_READERS, documents_in
+from labeler.corpus.read import TEXT_READERS, documents_in, kinds_read
 from labeler.corpus.readers import markdown_tokens
 from labeler.corpus.readers.markdown import read_markdown
 from labeler.corpus.readers.outline import read_plaintext
@@ -220,8 +221,31 @@ FILES: dict[str, Callable[[int], bytes]] = {
         word_document(), f"<w:p><w:r><w:t>{words(50)}</w:t></w:r></w:p>" * (n // 60)
     ),
     **{f"a text{kind}": lambda n: words(n).encode() for kind in TEXT_READERS},
+    "rows.csv": lambda n: b"id,text\n" + b"1,some words\n" * (n // 13),
+    "a cell.csv": lambda n: b'text\n"' + b'a ""b"" ' * (n // 8) + b'"\n',
+    "a cell that stays open.csv": lambda n: b'text\n"' + b"a,b\n" * (n // 4),
+    "columns.tsv": lambda n: "\n".join(
+        "\t".join(f"{word}{i}" for i in range(n // 15)) for word in ("c", "a b")
+    ).encode(),
+    "rows.jsonl": lambda n: "".join(
+        json.dumps({"text": f"{words(50)} {i}"}) + "\n" for i in range(n // 80)
+    ).encode(),
+    "keys.ndjson": lambda n: json.dumps(
+        {"text": "a b", **{f"k{i}": "v" for i in range(n // 13)}}
+    ).encode(),
+    "lists in one another.jsonl": lambda n: b'{"text": "a b", "x": ' + b"[" * n,
+    "objects in one another.json": lambda n: b'{"a": ' * (n // 6),
+    "a number.json": lambda n: b'[{"text": "a b", "x": ' + b"9" * n + b"}]",
+    "a line.json": lambda n: json.dumps([{"text": words(n)}]).encode(),
+    "rows.parquet": lambda n: in_parquet([f"{words(50)} {i}" for i in range(n // 55)]),
 }
 """A file of about so many bytes, or that holds as many, by the ending of its reader."""
+
+
+def in_parquet(texts: list[str]) -> bytes:
+    out = io.BytesIO()
+    pd.DataFrame({"text": texts}).to_parquet(out)
+    return out.getvalue()
 
 
 def repacked(whole: bytes, paragraphs: str) -> bytes:
@@ -269,15 +293,30 @@ def test_no_reader_takes_longer_than_in_proportion_to_a_file(name: str, tmp_path
     check_growth(name, tmp_path, 10_000)
 
 
+@pytest.mark.sweep
+@pytest.mark.parametrize("name", FILES)
+def test_twice_the_file_takes_little_more_than_twice_as_long(name: str, tmp_path: Path) -> None:
+    paths = [tmp_path / f"{size} {name}" for size in (100_000, 200_000)]
+    for path, size in zip(paths, (100_000, 200_000), strict=True):
+        path.write_bytes(FILES[name](size))
+    reading_time(paths[0])  # loads what is read with
+    ratios = (times_as_long(*paths) for _ in range(4))  # another process may slow one of them
+    assert any(ratio < 3 for ratio in ratios)
+
+
+def times_as_long(once: Path, twice: Path) -> float:
+    return reading_time(twice) / max(reading_time(once), 0.05)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_nor_does_it_from_100_kilobytes_to_a_megabyte(name: str, tmp_path: Path) -> None:
     check_growth(name, tmp_path, 100_000)
 
 
-def test_every_ending_that_is_one_document_is_measured() -> None:
+def test_every_ending_that_is_read_is_measured() -> None:
     measured = {Path(name).suffix for name in FILES}
-    assert measured >= {*TEXT_READERS, *EXTRACTED} - {".htm", ".xhtml"}  # read as .html is
+    assert measured == {*kinds_read()} - {".htm", ".xhtml"}  # read as .html is
 
 
 def test_an_archive_that_holds_far_more_than_any_text_packs_is_named(tmp_path: Path) -> None:
