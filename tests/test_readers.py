@@ -64,10 +64,25 @@ class Reader(NamedTuple):
     plain: Callable[[bytes], Any] | None = None
 
 
-def lines_of(data: bytes) -> list[bytes]:
+def utf_8(data: bytes) -> bytes:
+    """Unpacked, and as UTF-8 where nearly all bytes on one side of each letter are NUL."""
     if data.startswith(b"\x1f\x8b"):
         data = gzip.decompress(data)
-    return data.split(b"\n")
+    head = data[:4096]
+    for mark, encoding, zeros, letters in (
+        (b"\xff\xfe", "utf-16-le", head[1::2], head[::2]),
+        (b"\xfe\xff", "utf-16-be", head[::2], head[1::2]),
+    ):
+        is_plain = len(head[1::2]) > 1 and 0 not in letters and zeros.count(0) > 0.9 * len(zeros)
+        is_marked = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+        is_utf_32 = data.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff"))
+        if not is_utf_32 and (data.startswith(mark) or (is_plain and not is_marked)):
+            return data.decode(encoding).removeprefix("\ufeff").encode()
+    return data
+
+
+def lines_of(data: bytes) -> list[bytes]:
+    return utf_8(data).split(b"\n")
 
 
 def plain_columns(data: bytes, width: int) -> Any:
@@ -75,9 +90,7 @@ def plain_columns(data: bytes, width: int) -> Any:
     rows = []
     try:
         lines = lines_of(data)
-    except (OSError, EOFError, zlib.error):
-        return REFUSED
-    if lines[0].startswith((b"\xff\xfe", b"\xfe\xff")):
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError):
         return REFUSED
     lines[0] = lines[0].removeprefix(b"\xef\xbb\xbf")
     for line in lines:
@@ -126,9 +139,7 @@ def plain_qrels(data: bytes) -> Any:
 
 def plain_json_run(data: bytes) -> Any:
     """BEIR's JSON by the standard library, on whatever our reader took."""
-    if data.startswith(b"\x1f\x8b"):
-        data = gzip.decompress(data)
-    run = json.loads(data.decode("utf-8-sig"))
+    run = json.loads(utf_8(data).decode("utf-8-sig"))
     return {q: {d: float(s) for d, s in scores.items()} for q, scores in run.items() if scores}
 
 

@@ -255,11 +255,12 @@ def _are_pairs(path: Path, head: bytes, delimiter: str) -> bool:
         raise BadInput.at(path, number, f"expected 2 columns (id, text), found {width}")
     if len(widths) != 1 or widths == {1}:
         return False
-    has_ids = is_tab or _are_ids([cells[0].strip() for cells in rows])
+    ids = [cells[0].strip() for cells in rows]
+    has_ids = _are_ids(ids) or (is_tab and all(len(id_.split()) == 1 for id_ in ids))
     is_prose = any(cell.startswith(" ") for cells in rows for cell in cells[1:])
     if has_ids and widths == {2}:
         return True
-    if has_ids or (len(rows) > 1 and not is_prose):
+    if has_ids or is_tab or (len(rows) > 1 and not is_prose):
         problem = f"a table with the first row {usual.in_words(rows[0])}"
         problem = f"{problem}; which column holds the query's text?"
         raise BadInput(f"{path}: {problem}", parameter="query_field")

@@ -14,10 +14,7 @@ HEAD = 1 << 16
 _QRELS_COLUMNS, _RUN_COLUMNS = 4, 6
 _MARK = b"\xef\xbb\xbf"
 _PACKED = {
-    b"\x04\x22\x4d\x18": "packed with LZ4; unpack it first: lz4 -d '{name}'",
     b"\x28\xb5\x2f\xfd": "packed with Zstandard; unpack it first: zstd -d '{name}'",
-    b"BZh": "packed with bzip2; unpack it first: bunzip2 '{name}'",
-    b"\xfd7zXZ\0": "packed with xz; unpack it first: unxz '{name}'",
     b"PK\x03\x04": "a ZIP file or a workbook (.xlsx); unpack it, or save the sheet as CSV",
     b"\xd0\xcf\x11\xe0": "a workbook (.xls); save the sheet as CSV",
     b"ARROW1": "an Arrow (Feather) file; save it as Parquet",
@@ -43,9 +40,7 @@ def shape_of(path: Path, head: bytes) -> str:
             raise BadInput(f"{path}: {words.format(name=path.name)}")
     if head.startswith(b"PAR1"):
         return PARQUET
-    for mark in (b"\xff\xfe", b"\xfe\xff"):
-        if head.startswith(mark):
-            refuse_other_encodings(path, head)
+    refuse_other_encodings(path, head)
     text = head.lstrip()
     if text[:1] == b"<":
         return XML

@@ -270,7 +270,7 @@ LARGEST = 1 << 29
 
 def json_value(path: Path) -> Any:
     """The value of a file; `BadInput` where it is none, or names a key twice."""
-    text = decoded(path, read_bytes(path, LARGEST))
+    text = decoded(path, read_bytes(path, LARGEST), windows=False)
     try:
         return STRICT.decode(text)
     except json.JSONDecodeError as error:

@@ -17,6 +17,7 @@ from typing import Any
 from labeler.errors import Misuse
 from labeler.exchange.tables import parquet_writer
 from labeler.files.atomic import replacing
+from labeler.files.jsonl import plain_id
 from labeler.trec.write import GradedPart, RankedPart, write_graded, write_ranked
 
 BEIR_HEADER = ("query-id", "corpus-id", "score")
@@ -47,8 +48,9 @@ def _write_nested(path: Path, queries: Iterable[tuple[str, Mapping[str, float]]]
     with replacing(path) as out:
         opening = "{"
         for query_id, values in queries:
-            inner = json.dumps(values, ensure_ascii=False)
-            out.write(f"{opening}{json.dumps(query_id, ensure_ascii=False)}: {inner}")
+            plain = {plain_id(doc_id): value for doc_id, value in values.items()}
+            inner = json.dumps(plain, ensure_ascii=False)
+            out.write(f"{opening}{json.dumps(plain_id(query_id), ensure_ascii=False)}: {inner}")
             opening = ",\n "
             count += len(values)
         out.write("{}\n" if opening == "{" else "}\n")
@@ -65,8 +67,9 @@ def _write_parquet(
     with parquet_writer(path, types) as write:
         for part in parts:
             count += len(part.query)
-            queries = [part.names[query].decode() for query in part.query.tolist()]
-            write([queries, [doc_id.decode() for doc_id in part.documents], values(part)])
+            queries = [plain_id(part.names[query].decode()) for query in part.query.tolist()]
+            documents = [plain_id(doc_id.decode()) for doc_id in part.documents]
+            write([queries, documents, values(part)])
     return count
 
 
@@ -92,11 +95,22 @@ def _ranked(parts: Iterable[RankedPart]) -> Iterator[tuple[str, str, int, float]
                 yield query_id, doc_id, rank, score
 
 
+def _plain(rows: Iterable[Sequence[Any]]) -> Iterator[Sequence[Any]]:
+    """Rows whose first two cells are ids, these as their own system has them."""
+    return ((plain_id(row[0]), plain_id(row[1]), *row[2:]) for row in rows)
+
+
+def _in_tsv(rows: Iterable[Triple]) -> Iterator[Sequence[Any]]:
+    """The same for TSV, in which ids with a tab or the end of a line stay escaped."""
+    for row, plain in ((row, (plain_id(row[0]), plain_id(row[1]), row[2])) for row in rows):
+        yield row if {"\t", "\n", "\r"} & {*plain[0], *plain[1]} else plain
+
+
 QRELS_FORMATS: dict[str, Callable[[Path, Iterable[GradedPart]], int]] = {
     "trec": write_graded,
-    "beir": lambda path, parts: write_table(path, BEIR_HEADER, _graded(parts), "\t"),
+    "beir": lambda path, parts: write_table(path, BEIR_HEADER, _in_tsv(_graded(parts)), "\t"),
     "json": lambda path, parts: _write_nested(path, _grades_by_query(parts)),
-    "csv": lambda path, parts: write_table(path, _QRELS_COLUMNS, _graded(parts)),
+    "csv": lambda path, parts: write_table(path, _QRELS_COLUMNS, _plain(_graded(parts))),
     "parquet": lambda path, parts: _write_parquet(path, parts, _QRELS_COLUMNS, attrgetter("grade")),
 }
 """How qrels of a format are written."""
@@ -110,7 +124,7 @@ RUN_FORMATS: dict[str, Callable[[Path, Iterable[RankedPart], str], int]] = {
         path, parts, _RUN_COLUMNS, attrgetter("score")
     ),
     "csv": lambda path, parts, _tag: write_table(
-        path, ("query_id", "doc_id", "rank", "score"), _ranked(parts)
+        path, ("query_id", "doc_id", "rank", "score"), _plain(_ranked(parts))
     ),
 }
 """How runs of a format are written; parts come in with a tag."""

@@ -28,7 +28,7 @@ def table_lines(path: Path) -> Iterator[str]:
     for number, raw in numbered_bytes(path):
         if b"\0" in raw:
             refuse_other_encodings(path, raw)
-        line = decoded_line(path, number, raw)
+        line = decoded_line(path, number, raw, windows=True)
         blank = blank and not line.strip()
         yield line
     if blank:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,6 +14,7 @@ from labeler.errors import BadInput, refuse
 from labeler.files.atomic import replacing
 from labeler.files.boundary import problem_of
 from labeler.files.read import numbered_bytes, refuse_other_encodings, text_of_line
+from labeler.messages import tell
 
 
 def read_rows(
@@ -129,18 +131,55 @@ def write_rows(
 def identifier(path: Path, number: int, row: Mapping[str, Any], key: str) -> str:
     """The id under `key`, as a string; an integer is taken as its digits.
 
-    Raises `BadInput` where it is missing, empty, of another type, or holds white space, which
-    would break the columns of a TREC file.
+    White space in it is escaped. Raises `BadInput` where it is missing, empty or of another type.
     """
     value = row.get(key)
     if type(value) is int:
         return str(value)
     if not isinstance(value, str) or not value:
         raise BadInput.at(path, number, f"expected {key!r} to be a string, found {value!r:.80}")
-    if value.split() != [value] or "\0" in value:
-        problem = f"the id {value!r:.80} holds white space, which TREC files cannot keep"
+    if not value.strip() or "\0" in value:
+        problem = f"the id {value!r:.80} is nothing but white space, or holds a NUL"
         raise BadInput.at(path, number, problem)
-    return value
+    return kept_id(value, path)
+
+
+# Ids with white space, at which a column of a TREC file ends.
+
+_SPACES = re.compile(r"[\s\x01-\x20]")
+_PICTURES = re.compile("\u241b(?:([0-9a-f]+)\u241b|(#))|([\u2400-\u2420])")
+_ESCAPED = "white space in ids is kept as \u2420, since a column of a TREC file ends there"
+
+
+def kept_id(text: str, source: Path | str) -> str:
+    """An id as it is kept everywhere: each white space as the picture of it, `SKU\u242012`.
+
+    It is told of the source. What is escaped already stays as it is; `plain_id` takes it back.
+    """
+    if _SPACES.search(text) is None:
+        return text
+    tell(source, _ESCAPED)
+    return _SPACES.sub(_picture, text)
+
+
+def _picture(space: re.Match[str]) -> str:
+    code = ord(space[0])
+    return chr(0x2400 + code) if code <= 0x20 else f"\u241b{code:x}\u241b"
+
+
+def plain_id(text: str) -> str:
+    """An id as its own system has it.
+
+    >>> plain_id(kept_id("SKU 12", "a.csv"))
+    'SKU 12'
+    """
+    return _PICTURES.sub(_plain, text)
+
+
+def _plain(picture: re.Match[str]) -> str:
+    if picture[1]:
+        return chr(int(picture[1], 16))
+    return picture[2] or chr(ord(picture[3]) - 0x2400)
 
 
 def text_of(path: Path, number: int, row: Mapping[str, Any], key: str, default: str | None) -> str:

@@ -6,7 +6,10 @@ as it is read, and one that unpacks to far more than texts do is refused.
 
 from __future__ import annotations
 
+import bz2
+import codecs
 import gzip
+import lzma
 import os
 import shutil
 import stat
@@ -20,36 +23,78 @@ from dataclasses import dataclass, field
 from functools import partial
 from io import BufferedReader, RawIOBase
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, cast
 
-from labeler.errors import BadInput, FileProblem, TooLarge
+from labeler.errors import BadInput, FileProblem, Misconfigured, TooLarge
 from labeler.files.paths import worded
+from labeler.messages import tell
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 # Decode text, or say in one line why that is impossible and what would help.
 
+_MARKS_OF_UTF_32 = (b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")
+_MARKS_OF_UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 _OTHER_UNICODE = {
-    b"\xff\xfe\x00\x00": "UTF-32",
-    b"\x00\x00\xfe\xff": "UTF-32",
-    b"\xff\xfe": "UTF-16",
-    b"\xfe\xff": "UTF-16",
+    **dict.fromkeys(_MARKS_OF_UTF_32, "UTF-32"),
+    **dict.fromkeys(_MARKS_OF_UTF_16, "UTF-16"),
 }
+_TOLD_BY = 1 << 12
+"""So many bytes tell the encoding of a file without a mark."""
 
 
-def decoded(path: Path, raw: bytes) -> str:
-    """Decode a file's bytes, without a byte-order mark; `BadInput` where they are not UTF-8."""
+def decoded(path: Path, raw: bytes, *, windows: bool = True) -> str:
+    """Decode a file's bytes, without a byte-order mark, as UTF-8, UTF-16 or Windows-1252.
+
+    `BadInput` where they are neither, or not UTF-8 without `windows`. Of another encoding it is
+    told.
+    """
+    encoding = utf_16_of(raw)
+    if encoding:
+        tell(path, "UTF-16, read as such")
+        raw = raw.decode(encoding, "replace").encode()
     refuse_other_encodings(path, raw)
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        byte = f"byte 0x{raw[error.start]:02x}"
-        hint = f"where it is Latin-1, {_convert('latin1', path)}"
-        raise BadInput.at(path, line, f"not UTF-8 ({byte}); {hint}") from error
+        problem = f"not UTF-8 (byte 0x{raw[error.start]:02x})"
+        if not windows:
+            raise BadInput.at(path, line, f"{problem}; save the file as UTF-8") from error
+        text = _of_windows(path, line, raw, problem)
     if not text.strip():
         raise BadInput(f"{path}: empty")
+    return text
+
+
+def utf_16_of(head: bytes) -> str:
+    """The encoding of a text in UTF-16, with a mark or without one; empty of other bytes.
+
+    Without a mark, plain letters have a NUL byte on one and the same side: nine in ten are enough.
+    """
+    if head.startswith(_MARKS_OF_UTF_32):
+        return ""
+    marked = next((name for mark, name in _MARKS_OF_UTF_16.items() if head.startswith(mark)), "")
+    even, odd = head[:_TOLD_BY:2], head[1:_TOLD_BY:2]
+    if marked or len(odd) < 2:
+        return marked
+    for zeros, letters, name in ((odd, even, "utf-16-le"), (even, odd, "utf-16-be")):
+        if zeros.count(0) > 0.9 * len(zeros) and not letters.count(0):
+            return name
+    return ""
+
+
+def _of_windows(path: Path, line: int, raw: bytes, problem: str) -> str:
+    """The text of bytes that are no UTF-8: in Windows-1252, where nothing in them is in UTF-8."""
+    try:
+        text = raw.decode("cp1252")
+    except UnicodeDecodeError:
+        text = ""
+    is_mixed = len(raw.decode("utf-8", "ignore")) > sum(byte < 0x80 for byte in raw)
+    if is_mixed or not text:
+        raise BadInput.at(path, line, f"{problem}; save the file as UTF-8")
+    tell(path, f"line {line}: not UTF-8, read as Windows-1252")
     return text
 
 
@@ -117,13 +162,23 @@ class _Copies:
 _COPIES: ContextVar[_Copies | None] = ContextVar("copies", default=None)
 
 
+DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError)
+"""What unpacking a damaged file raises."""
+
+
+def _damaged(error: Exception) -> str:
+    """What is wrong with a packed file."""
+    form = "xz" if isinstance(error, lzma.LZMAError) else "gzip"
+    return f"damaged {form} file ({error})"
+
+
 @contextmanager
 def file_problems(path: Path) -> Iterator[None]:
     """Turn errors of the system, or of a damaged gzip, into one line that names the file."""
     try:
         yield
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise BadInput(f"{path}: damaged gzip file ({error})") from error
+    except DAMAGED as error:
+        raise BadInput(f"{path}: {_damaged(error)}") from error
     except OSError as error:
         raise FileProblem(worded(error, path)) from error
 
@@ -198,8 +253,8 @@ def numbered_bytes(path: Path) -> Iterator[tuple[int, bytes]]:
                 if len(line) > LONGEST_LINE:
                     raise _too_long(path, number)
                 yield number, line
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise BadInput.at(path, number + 1, f"damaged gzip file ({error})") from error
+        except DAMAGED as error:
+            raise BadInput.at(path, number + 1, _damaged(error)) from error
 
 
 def _too_long(path: Path, number: int) -> TooLarge:
@@ -252,14 +307,14 @@ def byte_chunks(path: Path, size: int) -> Iterator[bytes]:
             yield chunk
 
 
-def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a UTF-8 file, plain or gzip, numbered from 1, without their line ends.
+def numbered_lines(path: Path, *, windows: bool = False) -> Iterator[tuple[int, str]]:
+    """The lines of a text, plain or packed, numbered from 1, without their line ends.
 
     Only newlines end a line (a carriage return before one goes with it): texts hold U+0085 and
     U+2028, at which `str.splitlines` would break a row. A byte-order mark at the start is dropped.
     """
     for number, raw in numbered_bytes(path):
-        yield number, text_of_line(path, number, raw)
+        yield number, decoded_line(path, number, raw, windows=windows).removesuffix("\r")
 
 
 def text_of_line(path: Path, number: int, raw: bytes) -> str:
@@ -267,25 +322,90 @@ def text_of_line(path: Path, number: int, raw: bytes) -> str:
     return decoded_line(path, number, raw).removesuffix("\r")
 
 
-def decoded_line(path: Path, number: int, raw: bytes) -> str:
-    """One line of a UTF-8 file without its newline, and the first without a byte-order mark."""
+def decoded_line(path: Path, number: int, raw: bytes, *, windows: bool = False) -> str:
+    """One line of a UTF-8 file without its newline, and the first without a byte-order mark.
+
+    With `windows` a line that is no UTF-8 may be in Windows-1252, which is told.
+    """
     try:
         line = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         if number == 1:
             refuse_other_encodings(path, raw)
-        problem = f"not UTF-8 (byte {error.start + 1}); save the file as UTF-8"
-        raise BadInput.at(path, number, problem) from error
+        problem = f"not UTF-8 (byte {error.start + 1})"
+        if not windows:
+            raise BadInput.at(path, number, f"{problem}; save the file as UTF-8") from error
+        line = _of_windows(path, number, raw, problem)
     line = line.removesuffix("\n")
     return line.removeprefix("\ufeff") if number == 1 else line
 
 
 def _open_for_reading(path: Path) -> BufferedReader:
-    """The file's bytes, unpacked where they begin as gzip's do, whatever its name."""
+    """The file's bytes, unpacked where they begin as packed ones do, and UTF-8 of UTF-16."""
     plain = _stream(file_of(path))
-    if plain.peek(2)[:2] == b"\x1f\x8b":
-        return BufferedReader(_Unpacked(path, plain), _BUFFER)
-    return plain
+    head = plain.peek(4)
+    opener = next((own for magic, own in _UNPACKERS.items() if head.startswith(magic)), None)
+    if opener is not None:
+        plain = BufferedReader(_Unpacked(path, plain, opener), _BUFFER)
+    encoding = utf_16_of(plain.peek(_TOLD_BY))
+    if not encoding:
+        return plain
+    tell(path, "UTF-16, read as such")
+    return BufferedReader(_Recoded(path, plain, encoding), _BUFFER)
+
+
+def _lz4(packed: BufferedReader) -> IO[bytes]:
+    try:
+        import lz4.frame
+    except ImportError as error:
+        problem = "files packed with LZ4 need a package: pip install lz4; or unpack it: lz4 -d"
+        raise Misconfigured(problem) from error
+    return cast("IO[bytes]", lz4.frame.LZ4FrameFile(packed))
+
+
+_UNPACKERS: dict[bytes, Callable[[BufferedReader], IO[bytes]]] = {
+    b"\x1f\x8b": lambda packed: cast("IO[bytes]", gzip.GzipFile(fileobj=packed, mode="rb")),
+    b"BZh": lambda packed: cast("IO[bytes]", bz2.BZ2File(packed)),
+    b"\xfd7zXZ\0": lambda packed: cast("IO[bytes]", lzma.LZMAFile(packed)),  # noqa: SIM115  _Unpacked closes it
+    b"\x04\x22\x4d\x18": _lz4,
+}
+"""What unpacks a file, by the bytes that it begins with."""
+
+
+class _Recoded(RawIOBase):
+    """A text in UTF-16 as the bytes of UTF-8, without a byte-order mark."""
+
+    def __init__(self, path: Path, source: BufferedReader, encoding: str) -> None:
+        self.path, self.source = path, source
+        self.decoder = codecs.getincrementaldecoder(encoding)()
+        self.rest, self.is_first = b"", True
+
+    def readable(self) -> bool:
+        """True: it is for reading."""
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        """Fill the buffer as far as one read of the file goes."""
+        while not self.rest:
+            raw = self.source.read(_BUFFER)
+            try:
+                text = self.decoder.decode(raw, final=not raw)
+            except UnicodeDecodeError as error:
+                raise BadInput(f"{self.path}: not UTF-16 ({error.reason})") from error
+            if self.is_first:
+                text, self.is_first = text.removeprefix("\ufeff"), False
+            self.rest = text.encode("utf-8")
+            if not raw and not self.rest:
+                return 0
+        view = memoryview(buffer).cast("B")
+        count = min(len(view), len(self.rest))
+        view[:count], self.rest = self.rest[:count], self.rest[count:]
+        return count
+
+    def close(self) -> None:
+        """Close the file, too."""
+        super().close()
+        self.source.close()
 
 
 def _stream(path: Path) -> BufferedReader:
@@ -293,11 +413,13 @@ def _stream(path: Path) -> BufferedReader:
 
 
 class _Unpacked(RawIOBase):
-    """The content of a gzip file, as long as that is not too much for the file's size."""
+    """The content of a packed file, as long as that is not too much for the file's size."""
 
-    def __init__(self, path: Path, packed: BufferedReader) -> None:
+    def __init__(
+        self, path: Path, packed: BufferedReader, opener: Callable[[BufferedReader], IO[bytes]]
+    ) -> None:
         self.path, self.packed, self.size = path, packed, 0
-        self.content = gzip.GzipFile(fileobj=packed, mode="rb")
+        self.content = opener(packed)
 
     def readable(self) -> bool:
         """True: it is for reading."""
@@ -305,7 +427,10 @@ class _Unpacked(RawIOBase):
 
     def readinto(self, buffer: WriteableBuffer) -> int:
         """Fill the buffer as far as one read of the packed file goes."""
-        count = self.content.readinto(buffer)
+        try:
+            count = int(self.content.readinto(buffer))  # type: ignore[attr-defined]  # each has it
+        except RuntimeError as error:  # of LZ4
+            raise BadInput(f"{self.path}: damaged LZ4 file ({error})") from error
         self.size += count
         if self.size > _UNPACKED_AT_LEAST and self.size > most_unpacked(self._packed_size()):
             problem = f"unpacks to more than {TIMES} times its size; unpack it first if it should"

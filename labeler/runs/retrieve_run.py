@@ -24,6 +24,7 @@ from labeler.collection.search import searched_corpus
 from labeler.data import Document, Query, Run
 from labeler.entry_points import fill
 from labeler.errors import BadInput, LabelerError, Misconfigured, Misuse, ProviderError
+from labeler.files.jsonl import plain_id
 from labeler.messages import SHOWN, count_of, guess
 from labeler.models.encoders import EncoderTexts, Encoding, EncodingPlan
 from labeler.models.session import Control, run_to_end
@@ -338,7 +339,7 @@ class DocumentIds:
 
 def _field(document: Document, name: str) -> str | None:
     if name == OWN_ID:
-        return document.id
+        return plain_id(document.id)
     if name == TEXT:
         return text_key(document.text)
     bare = name.removeprefix("metadata.")

@@ -19,10 +19,6 @@ LONGEST_ID = 4096
 _GRADE = re.compile(rb"([+-]?[0-9]{1,10})(?:\.0{0,10})?")
 _SCORE = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_BYTE_ORDER_MARKS = {
-    b"\xff\xfe": "a byte-order mark of UTF-16",
-    b"\xfe\xff": "a byte-order mark of UTF-16",
-}
 
 
 def grade_of(path: Path, number: int, text: bytes) -> int:
@@ -60,13 +56,12 @@ def rows(
     width = len(names.split())
     number = count = 0
     for number, line in numbered_bytes(path) if lines is None else lines:
-        if number == 1:
-            refuse_byte_order_mark(path, line)
         columns = (line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line).split()
         if not columns or columns[0].startswith(b"#"):
             continue
         if b"\0" in line:
-            raise BadInput.at(path, number, _why_nul(line) + _hint(path, names, columns))
+            problem = "a NUL byte; is this a binary file?"
+            raise BadInput.at(path, number, problem + _hint(path, names, columns))
         if len(columns) != width and not (more and len(columns) > width):
             problem = f"expected {width} columns ({names}), found {len(columns)}"
             raise BadInput.at(path, number, problem + _hint(path, names, columns))
@@ -82,20 +77,6 @@ def _hint(path: Path, names: str, columns: list[bytes]) -> str:
         return "; these are BEIR's three, with a header"
     kinds = {len(QRELS_COLUMNS.split()): "are these qrels?", len(RUN_COLUMNS.split()): "a run?"}
     return f"; {kinds[len(columns)]}" if len(columns) in kinds else ""
-
-
-def _why_nul(line: bytes) -> str:
-    """What a line with NUL bytes probably is: in UTF-16, every other byte of plain text is one."""
-    if 3 * line.count(b"\0") > len(line):
-        return "a NUL byte beside each letter, as in UTF-16; save the file as UTF-8"
-    return "a NUL byte; is this a binary file?"
-
-
-def refuse_byte_order_mark(path: Path, line: bytes) -> None:
-    """Stop at a file that begins with that of UTF-16, of which no byte can be read as UTF-8."""
-    for mark, name in _BYTE_ORDER_MARKS.items():
-        if line.startswith(mark):
-            raise BadInput.at(path, 1, f"{name}; save the file as UTF-8")
 
 
 def texts(path: Path, number: int, *columns: bytes) -> list[str]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from numbers import Integral, Real
 from typing import Any
 
 from labeler.errors import BadInput
+from labeler.files.jsonl import kept_id
 from labeler.trec.rows import LARGEST_GRADE, LONGEST_ID, too_long
 
 # What columns of qrels and runs are usually called, in files and in DataFrames.
@@ -21,6 +23,10 @@ SCORE = ("score", "similarity", "sim", "retrievalscore")
 """Names as `key_of` spells them, the usual ones first."""
 
 
+_PLACE = re.compile(r"(?::\d+|, row [\d,]+)$")
+"""The line or row at the end of what says where something stands."""
+
+
 def key_of(name: str) -> str:
     """A column's name in one spelling: `Query Text`, `query-text` and `queryText` are one."""
     plain = "".join(c if c.isalnum() else "_" for c in name.strip().lstrip("_"))
@@ -28,18 +34,20 @@ def key_of(name: str) -> str:
 
 
 def ids_of(where: str, query: Any, document: Any) -> tuple[str, str]:
-    """The ids of a pair as a TREC file can keep them; integers are taken as their digits."""
+    """The ids of a pair as a TREC file can keep them; integers are taken as their digits.
+
+    White space is escaped, and so is a # at the start of a query's, where comments have it.
+    """
     query_id = _id(where, "query", query)
-    if query_id.startswith("#"):
-        problem = f"the query id {query_id!r:.40} begins with #, as comments do in TREC files"
-        raise BadInput(f"{where}: {problem}")
+    query_id = f"\u241b{query_id}" if query_id.startswith("#") else query_id
     return query_id, _id(where, "document", document)
 
 
 def _id(where: str, what: str, value: Any) -> str:
     text = value if type(value) is str or not _is_integer(value) else _digits(value)
-    if not isinstance(text, str) or text.split() != [text] or "\0" in text:
-        raise BadInput(f"{where}: expected a {what} id without white space, found {shown(value)}")
+    if not isinstance(text, str) or not text.strip() or "\0" in text:
+        raise BadInput(f"{where}: expected a {what} id, found {shown(value)}")
+    text = kept_id(text, _PLACE.sub("", where))
     try:
         length = len(text.encode())
     except UnicodeEncodeError as error:

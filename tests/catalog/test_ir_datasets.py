@@ -158,7 +158,7 @@ def test_a_pair_of_two_grades_is_in_no_qrels_and_counted(name: str, tmp_path: Pa
 @pytest.mark.parametrize(
     ("document", "kind", "problem"),
     [
-        (Page("a b", "", "", "x"), BadInput, "white space"),
+        (Page(" ", "", "", "x"), BadInput, "white space"),
         (ConnectionError("no route to it"), FileProblem, "no route to it"),
         (ValueError("odd bytes"), BadInput, "odd bytes"),
         (RuntimeError("checksum differs"), BadInput, "checksum differs"),

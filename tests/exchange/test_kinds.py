@@ -1,9 +1,14 @@
 """Qrels and runs of other tools are told by their content, and mean what their tools mean."""
 
+import bz2
+import csv
 import gzip
 import json
+import lzma
 from pathlib import Path
+from typing import Any
 
+import lz4.frame
 import pytest
 from fuzzing import mutants, refused
 
@@ -13,6 +18,7 @@ from labeler.exchange.qrels import NamedByText, indexed_qrels, read_qrels
 from labeler.exchange.ratings import UnmappedRatings
 from labeler.exchange.runs import read_run
 from labeler.messages import told_what_files_are
+from labeler.trec.memory import as_qrels
 
 QRELS = {"q1": {"d1": 2, "007": 0}, "1e5": {"d1": 1}}
 ROWS = [(q, d, grade) for q, grades in QRELS.items() for d, grade in grades.items()]
@@ -76,6 +82,44 @@ def test_qrels_of_every_kind_are_the_same_qrels(tmp_path: Path, kind: str, packe
     assert read_qrels(path) == QRELS
     with indexed_qrels(path) as index:
         assert sorted(index.names()) == [b"1e5", b"q1"]
+
+
+@pytest.mark.parametrize("kind", ["TREC", "BEIR", "CSV with semicolons", "JSON Lines", "ranx"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_qrels_in_utf_16_are_read_with_a_mark_and_without(
+    tmp_path: Path, kind: str, encoding: str
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(QRELS_FILES[kind].encode(encoding))
+    lines = list[str]()
+    with told_what_files_are(lines.append):
+        assert read_qrels(path) == QRELS
+    assert f"{path}: UTF-16, read as such" in lines
+
+
+@pytest.mark.parametrize("pack", [bz2.compress, lzma.compress, lz4.frame.compress])
+def test_qrels_are_unpacked_whatever_packed_them(tmp_path: Path, pack: Any) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(pack(QRELS_FILES["BEIR"].encode()))
+    assert read_qrels(path) == QRELS
+
+
+def test_ids_with_white_space_are_one_id_in_every_kind_and_come_back(tmp_path: Path) -> None:
+    pairs = {"red shoes": {"SKU 12": 2, "a\tb\u00a0c": 0}, "#1": {"d": 1}}
+    path, table = tmp_path / "a.json", tmp_path / "a.csv"
+    path.write_text(json.dumps(pairs))
+    with table.open("w", newline="") as out:
+        rows = [(q, d, g) for q, grades in pairs.items() for d, g in grades.items()]
+        csv.writer(out).writerows([("query_id", "doc_id", "grade"), *rows])
+    lines = list[str]()
+    with told_what_files_are(lines.append):
+        assert read_qrels(path) == read_qrels(table) == as_qrels(pairs)
+    assert any("white space in ids is kept as ␠" in line for line in lines)
+    for name in ("a.qrels", "b.json", "c.qrels", "d.parquet", "e.tsv", "f.json"):
+        assert execute(["qrels", "convert", str(path), "-o", str(tmp_path / name)]) == 0
+        path = tmp_path / name
+    assert json.loads(path.read_text()) == pairs
+    assert "red␠shoes 0 SKU␠12 2\n" in (tmp_path / "a.qrels").read_text()
 
 
 @pytest.mark.parametrize("kind", RUN_FILES)
@@ -178,12 +222,12 @@ WRONG = {
     "other JSON": '{"a": [1, 2]}',
     "JSON of texts": '{"q1": {"d1": "good"}}',
     "HTML": "<html></html>",
-    "UTF-16": "q1 0 d1 2\n".encode("utf-16"),
+    "UTF-32": "q1 0 d1 2\n".encode("utf-32"),
     "a ZIP": b"PK\x03\x04....",
     "LZ4": b"\x04\x22\x4d\x18....",
     "fractions": "query_id,doc_id,grade\nq,d,0.5\n",
     "hundreds": "query_id,doc_id,rating\nq,d,100\n",
-    "an id with a space": "query_id,doc_id,grade\nq,a b,1\n",
+    "an id of nothing but a space": "query_id,doc_id,grade\nq, ,1\n",
     "a query's text": "query,doc_id,grade\ntwo words,d,1\n",
     "nothing": "query_id,doc_id,grade\n",
 }

@@ -42,7 +42,7 @@ def test_what_else_a_row_says_is_kept(tmp_path: Path) -> None:
         ("q.txt", "1\tone\ntwo\n", "q.txt:2: expected 2 columns"),
         ("q.txt", "same\nsame\n", "q.txt:2: the same query as 'q1'"),
         ("q.tsv", "1\ta\n1\tb\n", "q.tsv:2: the id '1' stands in an earlier line too"),
-        ("q.tsv", "a b\tc\n", "holds white space"),
+        ("q.tsv", "a b\tc\n", "which column holds the query's text?"),
         ("q.jsonl", '{"text": " "}', "a query without text"),
         ("q.jsonl", '{"_id": "1"}', "which holds the query's text"),
     ],

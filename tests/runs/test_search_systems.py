@@ -94,6 +94,30 @@ def test_a_server_of_a_known_kind_needs_its_address_alone(
     assert "where do cats sleep" in unquote(sent)
 
 
+def test_to_solr_a_query_is_words_and_no_operators(collection: Collection) -> None:
+    odd = 'hub: 4K NOT hdmi, tv 55" (2024) -refurbished? a&&b [x TO *]'
+    row = {"_id": "q1", "text": odd, "metadata": {}}
+    collection.queries.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    with FakeServer(lambda _call: Answer(RECORDED["solr"])) as server:
+        retrieve_run(collection, HttpEngine(address(server, "/x"), "solr"), "live", ONCE)
+        (call,) = server.calls
+    sent = unquote(call.path)
+    assert "defType=edismax&" in sent
+    plain = r"hub\: 4K not hdmi, tv 55\" \(2024\) \-refurbished\? a\&&b \[x TO \*\]"
+    assert f"q={plain}&" in sent
+
+
+def test_to_vespa_a_query_is_words_and_no_operators(collection: Collection) -> None:
+    odd = 'usb-c hub: 4K NOT hdmi, tv 55" (2024) -refurbished?'
+    row = {"_id": "q1", "text": odd, "metadata": {}}
+    collection.queries.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    with FakeServer(lambda _call: Answer(RECORDED["vespa"])) as server:
+        retrieve_run(collection, HttpEngine(address(server, "/x"), "vespa"), "live", ONCE)
+        (call,) = server.calls
+    assert call.body["text"] == "usb-c hub 4K NOT hdmi, tv 55 2024 refurbished"
+    assert "userInput(@text)" in call.body["yql"]
+
+
 BROKEN = {
     "opensearch": {"_shards": {"failed": 1}, "hits": {"hits": []}},
     "elasticsearch": {"timed_out": True, "hits": {"hits": []}},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -42,6 +43,7 @@ class Preset:
     `parameters` are added to an address without any. `problem_of` says what makes an answer with
     the status 200 unfit all the same, as where shards failed. `is_empty` is true of an answer that
     has no list because there are no hits. `short_id` is the document's id in the server's.
+    `text_of` makes plain text of what a query's letters would mean in the server's language.
     """
 
     paths: HitPaths
@@ -51,6 +53,7 @@ class Preset:
     problem_of: Callable[[Any], str] = lambda _answer: ""
     is_empty: Callable[[Any], bool] = lambda _answer: False
     short_id: Callable[[str], str] = str
+    text_of: Callable[[str], str] = str
 
 
 def _at(answer: Any, path: str) -> Any:
@@ -72,11 +75,28 @@ def _solr_problem(answer: Any) -> str:
     return "its results are partial" if partial else ""
 
 
+_OPERATORS = re.compile(r"""[-+!(){}\[\]^"~*?:\\/]|&&|\|\|""")
+_WORDS = re.compile(r"\b(?:AND|OR|NOT)\b")
+
+
+def _solr_text(query: str) -> str:
+    """A query as words: operators stand behind a backslash, and words of them in small letters."""
+    return _WORDS.sub(lambda word: word[0].casefold(), _OPERATORS.sub(r"\\\g<0>", query))
+
+
 def _vespa_problem(answer: Any) -> str:
     errors = _at(answer, "root.errors")
     if errors:
         return f"it reports an error: {_at(answer, 'root.errors.0.message')!r:.100}"
     return "its coverage is degraded" if _at(answer, "root.coverage.degraded") else ""
+
+
+_SIMPLE_LANGUAGE = re.compile(r"""(?<!\w)[-+]|[()":*!?{}\[\]^~<>=\\|&]""")
+
+
+def _vespa_text(query: str) -> str:
+    """A query without the operators of Vespa's simple language, of which its index has none."""
+    return " ".join(_SIMPLE_LANGUAGE.sub(" ", query).split())
 
 
 def _vespa_id(text: str) -> str:
@@ -90,7 +110,7 @@ _SEARCH = {
     "size": "{depth}",
     "_source": False,
 }
-_YQL = "select * from sources * where userQuery()"
+_YQL = "select * from sources * where {grammar:'weakAnd'}userInput(@text)"
 
 PRESETS: dict[str, Preset] = {
     "opensearch": Preset(
@@ -102,16 +122,18 @@ PRESETS: dict[str, Preset] = {
     "solr": Preset(
         HitPaths("response.docs", "id", "score"),
         "http://127.0.0.1:8983/solr/CORE/select",
-        parameters="q={query}&rows={depth}&fl=id,score&wt=json",
+        parameters="defType=edismax&q={query}&rows={depth}&fl=id,score&wt=json",
         problem_of=_solr_problem,
+        text_of=_solr_text,
     ),
     "vespa": Preset(
         HitPaths("root.children", "id", "relevance"),
         "http://127.0.0.1:8080/search/",
-        {"yql": _YQL, "query": "{query}", "hits": "{depth}"},
+        {"yql": _YQL, "text": "{query}", "hits": "{depth}"},
         problem_of=_vespa_problem,
         is_empty=lambda answer: _at(answer, "root.fields.totalCount") == 0,
         short_id=_vespa_id,
+        text_of=_vespa_text,
     ),
 }
 """The kinds of servers, by the names that users call them."""
@@ -220,7 +242,7 @@ class HttpEngine:
         async def search(query: str, depth: int) -> list[Hit]:
             from yarl import URL
 
-            filling = Filling(query, depth)
+            filling = Filling(self.kind.text_of(query), depth)
             url = URL(filled_url(address, filling), encoded=True)
             if content is None:
                 answer = await wire.send("GET", headers, url=url)
