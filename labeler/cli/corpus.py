@@ -96,6 +96,8 @@ def note_left_out(result: Ingested) -> None:
     if result.duplicates:
         twice = ("passage that stands elsewhere too is", "passages that stand elsewhere too are")
         note(f"{count_of(result.duplicates, *twice)} kept once")
+    if losses := result.losses_told():
+        note(losses)
 
 
 def _note_unread(result: Ingested) -> None:

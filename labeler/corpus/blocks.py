@@ -7,14 +7,18 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from labeler.corpus.losses import Losses
 from labeler.errors import Misuse
-from labeler.options import WORDS, Options, option
+from labeler.options import SHARE, WORDS, Options, option
 
 USUAL = 200
 """A passage has about so many words where nothing else is said, and there is enough text."""
 
 FEWEST, MOST_ASKED = 20, 5_000
 """The least and the most words that passages may be asked to have."""
+
+MOST_LOST = 0.5
+"""Of most files a reader leaves out less than a tenth; of what it misreads, nearly all."""
 
 Place = tuple[int, int]
 """A block by its position in its document, and an offset in the block's text."""
@@ -87,7 +91,8 @@ class FileRules(Options):
     """Which files are read, and how they are cut; the defaults are those of `ingest`.
 
     `include` and `exclude` are patterns as git has them in its `.gitignore`, which holds for what
-    is below a folder unless `gitignore` is false. A passage has about `words` words.
+    is below a folder unless `gitignore` is false. A passage has about `words` words. Where rules of
+    its reader leave out more than `most_lost` of a file's text, reading stops.
     """
 
     include: tuple[str, ...] = rule(
@@ -103,6 +108,9 @@ class FileRules(Options):
         WORDS,
         section="reading",
         flag=True,
+    )
+    most_lost: float = rule(
+        MOST_LOST, "Stop where more than this share of a file's text is left out.", SHARE
     )
 
 
@@ -131,6 +139,7 @@ class SourceDocument:
     text: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     spans_in: SourceText | None = None
+    losses: Losses | None = None
 
     @property
     def has_text(self) -> bool:

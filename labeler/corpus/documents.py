@@ -18,6 +18,7 @@ from typing import NamedTuple
 from labeler.corpus.blocks import FileRules, lengths_of
 from labeler.corpus.cut import passages_of, writable
 from labeler.corpus.find import InputFiles, find_files
+from labeler.corpus.losses import Losses, loss_line, together
 from labeler.corpus.read import (
     documents_in,
     holds_rows,
@@ -30,7 +31,7 @@ from labeler.exchange.fields import FieldNames
 from labeler.files.cache import sha256_of
 from labeler.files.jsonl import RowIndex
 from labeler.files.read import file_problems
-from labeler.messages import Advance
+from labeler.messages import Advance, count_of
 
 # Documents that are read one after another, their texts kept in a file in place of the memory.
 
@@ -185,7 +186,7 @@ class Ingested:
     `duplicates` counts passages that an earlier file had already; `links_out` are links that lead
     out of their folder; `parameter` is the one that would help to read a file; `left_out` counts
     files and folders by the reason why they were passed over, and `missing_extras` files by what
-    has to be installed to read them.
+    has to be installed to read them; `losses` says what of each file stands in no document.
     """
 
     documents: StoredDocuments = field(default_factory=StoredDocuments)
@@ -199,6 +200,7 @@ class Ingested:
     parameter: str = ""
     left_out: Counter[str] = field(default_factory=Counter)
     missing_extras: Counter[str] = field(default_factory=Counter)
+    losses: dict[str, Losses] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, object]:
         """The counts by name, and what was not read."""
@@ -212,7 +214,20 @@ class Ingested:
             "missing_extras": dict(self.missing_extras),
             "other_kinds": dict(sorted(self.other_kinds.items())),
             "queries": len(self.queries),
+            "losses": {
+                **self.all_losses.as_json(),
+                "files": {path: each.as_json() for path, each in self.losses.items() if each.rules},
+            },
         }
+
+    @property
+    def all_losses(self) -> Losses:
+        """What all files together lose."""
+        return together(self.losses.values())
+
+    def losses_told(self) -> str:
+        """What all files lose, as a line; empty where they lose nothing."""
+        return loss_line(self.losses)
 
     def __repr__(self) -> str:
         documents, unread = len(self.documents), len(self.unread)
@@ -268,7 +283,20 @@ def read_documents(
     if not result.documents:
         problem = _nothing_read(inputs, input_files, result)
         raise BadInput(problem, parameter=result.parameter)
+    _refuse_losses(result, how.files.most_lost)
     return result
+
+
+def _refuse_losses(result: Ingested, most_lost: float) -> None:
+    """`BadInput` where a file loses more of its text than it may, with what it loses."""
+    worst = {path: each for path, each in result.losses.items() if each.share > most_lost}
+    for path, each in sorted(worst.items(), key=lambda entry: -entry[1].share)[:1]:
+        others = f", and {count_of(len(worst) - 1, 'other file')}" if len(worst) > 1 else ""
+        problem = f"{each.share:.0%} of its text would be left out{others}"
+        bound = f"most_lost, {most_lost:g}, allows less"
+        raise BadInput(
+            f"{path}: {problem} ({loss_line({path: each})}); {bound}", parameter="most_lost"
+        )
 
 
 class _InputFile(NamedTuple):
@@ -305,6 +333,7 @@ def _read_into(result: Ingested, file: _InputFile, how: Reading, within: Within)
             problem = f"{path}: no text in it besides headings and markup"
             result.unread.append(writable(problem))
     if not has_text:
+        result.losses.pop(writable(file.shown_path), None)
         result.documents.go_back(before)
         result.duplicates = duplicates
     return has_text
@@ -322,6 +351,8 @@ def _add_documents(result: Ingested, file: _InputFile, how: Reading, within: Wit
         if characters // _BYTES_OF_A_STEP > step:
             within(characters // _BYTES_OF_A_STEP)
         has_text = has_text or source.has_text
+        if source.losses is not None:
+            result.losses[writable(file.shown_path)] = source.losses
         if source.id is not None:
             if result.documents.is_before(source.id, before):
                 problem = f"the id {source.id!r} stands in an earlier file too"

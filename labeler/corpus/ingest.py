@@ -14,7 +14,7 @@ from labeler.collection.corpus import write_corpus
 from labeler.collection.layout import AnyCollection, Collection, locked
 from labeler.collection.pool import read_pool
 from labeler.collection.queries import read_queries, write_queries
-from labeler.corpus.blocks import FileRules
+from labeler.corpus.blocks import MOST_LOST, FileRules
 from labeler.corpus.documents import Ingested, Reading, read_documents
 from labeler.data import Query
 from labeler.errors import Misuse
@@ -46,6 +46,7 @@ def settings_of(collection: Collection) -> Reading:
             exclude=tuple(settings["exclude"]),
             gitignore=bool(settings["gitignore"]),
             words=int(settings["words"]),
+            most_lost=float(settings.get("most_lost", MOST_LOST)),
         )
         return Reading(
             bool(settings["follow_links"]),
@@ -195,4 +196,5 @@ def card_of(
         "inputs_from_here": inputs_from(collection, inputs),
         "settings": as_settings(how),
         **result.as_json(),
+        "losses": result.all_losses.as_json(),
     }

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from labeler.corpus.blocks import Block, SourceDocument, SourceText
+from labeler.corpus.losses import Losses, characters_of, recorded
 from labeler.corpus.readers.docx import read_docx
 from labeler.corpus.readers.epub import read_epub
 from labeler.corpus.readers.html import read_html
@@ -93,22 +94,34 @@ def documents_in(path: Path, fields: FieldNames = _USUAL) -> Iterator[SourceDocu
 def _of_text(path: Path, kind: str) -> SourceDocument:
     text = decoded(path, read_bytes(path, LARGEST_FILE if kind in _PLAIN else LARGEST_MARKUP))
     try:
-        title, blocks = TEXT_READERS[kind](text)
+        with recorded() as losses:
+            title, blocks = TEXT_READERS[kind](text)
     except TooLarge as error:
         raise TooLarge(f"{path}: {error}") from error
     spans_in = SourceText(text, any_line_end=kind in _ANY_LINE_END)
-    return SourceDocument(title, blocks, spans_in=spans_in)
+    losses = _counted(losses, blocks, characters_of(text))
+    return SourceDocument(title, blocks, spans_in=spans_in, losses=losses)
+
+
+def _counted(losses: Losses, blocks: Iterable[Block], characters_in: int) -> Losses:
+    """The losses of a file with the characters of its blocks, each heading once."""
+    shown = (block.text or (*block.headings, "")[-1] for block in blocks)
+    losses.characters_in, losses.characters_out = characters_in, sum(map(characters_of, shown))
+    return losses
 
 
 def _of_extracted(path: Path, kind: str) -> SourceDocument:
     raw = read_bytes(path, LARGEST_FILE if kind in _ARCHIVES else LARGEST_MARKUP)
     if not raw:
         raise BadInput(f"{path}: empty")
-    read = EXTRACTED[kind](path, raw)
+    with recorded() as losses:
+        read = EXTRACTED[kind](path, raw)
     if read.note:
         tell(path, read.note)
     spans_in = SourceText(read.text, own=False, paged=read.paged)
-    return SourceDocument(read.title, read.blocks, spans_in=spans_in)
+    lost = sum(each.characters for each in losses.rules.values())
+    losses = _counted(losses, read.blocks, characters_of(read.text) + lost)
+    return SourceDocument(read.title, read.blocks, spans_in=spans_in, losses=losses)
 
 
 def holds_rows(path: Path) -> bool:

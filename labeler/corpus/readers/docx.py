@@ -7,6 +7,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from labeler.corpus.losses import drop
 from labeler.corpus.readers.outline import (
     LARGEST_FILE,
     Extracted,
@@ -27,6 +28,7 @@ NEEDS = missing_extra("docx", "DOCX files need")
 _HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
 _CODE = re.compile(r"code|source|preformatted|listing|verbatim", re.IGNORECASE)
 _MAIN = "word/document.xml"
+_UNREAD = re.compile(r"word/(header|footer|footnote|endnote|comment)s?\d*\.xml")
 _MARKUP = 8
 """The tree of a document's XML takes some eight times its size, so it may have so much less."""
 
@@ -41,8 +43,13 @@ def read_docx(path: Path, raw: bytes) -> Extracted:
         for name in (part for part in archive.namelist() if part.endswith((".xml", ".rels"))):
             most = LARGEST_FILE // _MARKUP if name == _MAIN else LARGEST_FILE
             content = part_of(archive, name, path, most)
-            if name == _MAIN or b"<!" in content:
-                xml_of(path, content)
+            unread = _UNREAD.fullmatch(name)
+            if name == _MAIN or unread or b"<!" in content:
+                root = xml_of(path, content)
+                if unread:
+                    drop(f"{unread[1]}s of its pages", "".join(root.itertext()))
+                for box in root.iterfind(".//{*}txbxContent") if name == _MAIN else ():
+                    drop("boxes of text", "".join(box.itertext()))
     document = docx.Document(BytesIO(raw))
     body = _Body()
     for part in document.iter_inner_content():

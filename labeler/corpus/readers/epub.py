@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote
 from xml.etree.ElementTree import Element
 
+from labeler.corpus.losses import AROUND, drop
 from labeler.corpus.readers.html import add_html, text_of_page
 from labeler.corpus.readers.outline import (
     LARGEST_FILE,
@@ -66,5 +67,7 @@ def _chapters(package: Element, folder: str) -> Iterator[str]:
         item = items.get(reference.get("idref"))
         if item is None or item.get("media-type") not in _PAGES:
             continue
-        if "nav" not in (item.get("properties") or "").split():
+        if "nav" in (item.get("properties") or "").split():
+            drop(AROUND, str(item.get("href")))
+        else:
             yield posixpath.normpath(posixpath.join(folder, unquote(item.get("href") or "")))

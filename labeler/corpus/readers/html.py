@@ -10,6 +10,7 @@ from itertools import islice, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from labeler.corpus.losses import ADDRESSES, AROUND, HIDDEN, drop
 from labeler.corpus.readers.outline import Extracted, Outline, extracted
 from labeler.errors import Misconfigured
 from labeler.files.read import decoded
@@ -145,9 +146,25 @@ def add_html(text: str, outline: Outline) -> str:
     tree = _parsed(text)
     root = main_of(tree)
     if root is not None:
+        _drop_around(root)
         _Walk(outline, within_main=root.tag != "body").children(root, 0)
     head = tree.css_first("title")
     return _BLANKS.sub(" ", head.text(deep=True)).strip() if head is not None else ""
+
+
+def _drop_around(root: LexborNode) -> None:
+    """Note what stands beside the main text, and the addresses of links in it."""
+    inner = root
+    while inner.tag != "body" and (around := inner.parent) is not None:
+        for beside in around.iter(include_text=True):
+            if beside.mem_id != inner.mem_id:
+                drop(AROUND, beside.text(deep=True))
+        inner = around
+    for node in root.css("a, img"):
+        attributes = node.attributes
+        drop(ADDRESSES, attributes.get("href") or attributes.get("src") or "")
+        if node.tag == "img":
+            drop("descriptions of images", attributes.get("alt") or "")
 
 
 def _parsed(text: str) -> Any:
@@ -269,7 +286,9 @@ class _Walk:
     def block(self, node: LexborNode, depth: int) -> None:
         """Add one element that stands on lines of its own."""
         tag = node.tag
-        if is_hidden(node) or is_chrome(node, within_main=self.within_main):
+        hidden = is_hidden(node)
+        if hidden or is_chrome(node, within_main=self.within_main):
+            drop(HIDDEN if hidden else AROUND, node.text(deep=True))
             return
         if depth > _DEEPEST:
             self.prose(node.text(deep=True))
@@ -364,7 +383,10 @@ def _words(node: LexborNode, depth: int) -> str:
     tag = node.tag
     if tag == "-text":
         return node.text(deep=False) or ""
-    if str(tag).startswith(("-", "_")) or is_hidden(node):
+    if str(tag).startswith(("-", "_")):
+        return ""
+    if is_hidden(node):
+        drop(HIDDEN, node.text(deep=True))
         return ""
     if tag == "br":
         return "\n"

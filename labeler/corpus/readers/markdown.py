@@ -10,8 +10,16 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from labeler.corpus.blocks import Block
-from labeler.corpus.readers.markdown_rules import INCLUSION, parser
-from labeler.corpus.readers.outline import UNSHOWN, Lines, Outline, role_text, trimmed
+from labeler.corpus.losses import ADDRESSES, SCRIPTS, drop
+from labeler.corpus.readers.markdown_rules import INCLUDES, INCLUSION, parser
+from labeler.corpus.readers.outline import (
+    DIRECTIVES,
+    UNSHOWN,
+    Lines,
+    Outline,
+    role_text,
+    trimmed,
+)
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -106,7 +114,10 @@ def one_line(inline: Inline, tokens: Sequence[Token]) -> str:
 
 def _words(inline: Inline, token: Token) -> str:
     if token.type == "html_inline" and token.content.startswith(("<!", "<?", "<>", "</>")):
+        drop(SCRIPTS, token.content)
         return ""
+    if token.type in ("link_open", "image"):
+        drop(ADDRESSES, str(token.attrs.get("href") or token.attrs.get("src") or ""))
     reader = _WORDS.get(token.type)
     return reader(inline, token) if reader else token.content
 
@@ -274,7 +285,10 @@ class _Reader:
 
     def code(self, lines: Lines, outline: Outline, language: str = "") -> None:
         """Add a code block; the mark of an item that begins with it stands above it."""
-        lines = trimmed([row for row in lines if not INCLUSION.fullmatch(row[1])])
+        included = [row for row in lines if INCLUSION.fullmatch(row[1])]
+        for _, line in included:
+            drop(INCLUDES, line)
+        lines = trimmed([row for row in lines if row not in included] if included else lines)
         if self.marker and lines:
             outline.prose(self.marker.rstrip(), lines[0][0], tight=self.tight, leads=True)
             self.marker = ""
@@ -335,6 +349,7 @@ class _Reader:
         info = html.unescape(node.info.strip())
         directive = _DIRECTIVE.match(info)
         if directive and UNSHOWN.fullmatch(directive[1]):
+            drop(DIRECTIVES, f"{info}\n{node.content}")
             return
         title, language = _FENCE_TITLE.search(info), _LANGUAGE.match(info)
         if title:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from labeler.corpus.readers.outline import UNSHOWN, WRAPPER
+from labeler.corpus.losses import SCRIPTS, drop
+from labeler.corpus.readers.outline import DIRECTIVES, UNSHOWN, WRAPPER
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -55,6 +56,8 @@ def braces(state: StateInline, silent: bool) -> bool:
         follows = state.pos > 0 and not state.src[state.pos - 1].isspace()
         if not match or not (follows or state.src[match.end() : match.end() + 1] in ("", "\n")):
             return False
+    if not silent:
+        drop(TEMPLATES, match[0])
     state.pos = match.end()
     return True
 
@@ -65,7 +68,10 @@ def expression(state: StateInline, silent: bool) -> bool:
     if not match:
         return False
     if not silent:
-        state.push("text", "", 0).content = match[1] or match[2] or match[3] or ""
+        shown = match[1] or match[2] or match[3] or ""
+        state.push("text", "", 0).content = shown
+        if not shown:
+            drop("expressions that are known when they run", match[0])
     state.pos = match.end()
     return True
 
@@ -75,6 +81,8 @@ def alert(state: StateInline, silent: bool) -> bool:
     match = _ALERT.match(state.src) if state.pos == 0 and state.src[0] == "[" else None
     if not match:
         return False
+    if not silent:
+        drop("kinds of notes", match[0])
     state.pos = match.end()
     return True
 
@@ -87,6 +95,8 @@ _SNIPPET = (
     r"|\{\*[ \t]*\S+\.\w+[^\n{}]*\*\}|\{!>?[^\n{}]*!\}"  # pages that show files of their examples
     r"|[;]?-{1,3}8<-{1,3}[ \t]+\S[^\n]*|-{1,3}8<-{1,3}"  # pymdownx
 )
+TEMPLATES = "attributes, and tags of templates"
+INCLUDES = "includes of other files"
 INCLUSION = re.compile(rf"\s*(?:{_SNIPPET})\s*")
 """A line that stands for the text of another file."""
 
@@ -177,8 +187,13 @@ def _unshown_lines(state: StateBlock, start: int, end: int, silent: bool) -> boo
     if not match:
         return False
     if not silent:
+        drop(INCLUDES if INCLUSION.fullmatch(match[0]) else _rule_of(match[0]), match[0])
         state.line = min(end, start + 1 + match[0].count("\n"))
     return True
+
+
+def _rule_of(text: str) -> str:
+    return "imports and exports" if text[0] in "ie" else TEMPLATES
 
 
 def _element(state: StateBlock, start: int, end: int, silent: bool) -> bool:
@@ -204,6 +219,8 @@ def _element(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     if silent:
         return True
     after = start + 1 + state.src.count("\n", begin, closed.end())
+    if name != "pre":
+        drop(SCRIPTS, state.src[begin : closed.end()])
     if name == "pre":
         token = state.push("preformatted", "", 0)
         token.content = state.getLines(start, after, state.blkIndent, False)
@@ -276,6 +293,7 @@ def _colons(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     if directive and directive[1] and UNSHOWN.fullmatch(directive[1]):
         closed = (n for n in range(after, end) if _COLONS.fullmatch(_line(state, n)))
         after = next(closed, start) + 1
+        drop(DIRECTIVES, state.src[state.bMarks[start] : state.eMarks[after - 1]])
     elif directive:
         while after < end and _OPTION.fullmatch(_line(state, after)):
             after += 1

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from labeler.corpus.losses import drop
 from labeler.corpus.readers.markdown import read_markdown
 from labeler.corpus.readers.outline import Extracted, extracted
 from labeler.errors import BadInput
@@ -36,6 +37,10 @@ def _sources(cells: list[dict[str, Any]], language: str) -> Iterator[str]:
             ticks = max(map(len, re.findall(r"`+", source)), default=0)
             fence = "`" * max(3, ticks + 1)
             yield f"{fence}{language}\n{source}\n{fence}"
+        elif source.strip():
+            drop("cells of other kinds", source)
+        if cell.get("outputs"):
+            drop("what code printed", json.dumps(cell["outputs"], ensure_ascii=False))
 
 
 def _language(notebook: dict[str, Any]) -> str:

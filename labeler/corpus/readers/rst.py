@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from string import punctuation
 
 from labeler.corpus.blocks import Block
+from labeler.corpus.losses import ADDRESSES, SCRIPTS, drop
 from labeler.corpus.readers.outline import (
     CODE,
     DEEPEST,
+    DIRECTIVES,
     UNSHOWN,
     WRAPPER,
     Lines,
@@ -133,12 +135,15 @@ _FILE_OPTION = re.compile(r"orphan|nosearch|nocomments|tocdepth")
 _ITEM = re.compile(
     r"((?:[-*+•]|(?:\d{1,9}|#|[A-Za-z]|[ivxlcdm]{1,8})[.)]|\((?:\d{1,9}|#|[A-Za-z])\))(?: +|$))(.*)"
 )
+_SHOWN_OPTIONS = frozenset(("caption", "alt"))
 _QUOTES = punctuation.replace(".", "")
 
 
 def read_rst(text: str) -> tuple[str, list[Block]]:
     """An empty title, since the first heading is one, and the document's blocks."""
     outline = Outline()
+    for match in _EMBEDDED.finditer(text):
+        drop(ADDRESSES, match[2] if match[1] else "")
     _Reader(_substituted(lines_of(text)), outline, []).read()
     return "", outline.blocks
 
@@ -201,15 +206,21 @@ class _Reader:
             return start
         end = indented_block(self.lines, start + 1, 1)
         if line.startswith((".. _", "__ ")):  # a target ends at a blank line, other than a comment
-            return next((n for n in range(start + 1, end) if not line_at(self.lines, n)), end)
+            end = next((n for n in range(start + 1, end) if not line_at(self.lines, n)), end)
+            drop(ADDRESSES, _text_of(self.lines[start:end]))
+            return end
         directive, footnote = _DIRECTIVE.fullmatch(line), _FOOTNOTE_TARGET.fullmatch(line)
         body = self.lines[start + 1 : end]
         if directive and self.depth < DEEPEST:
             if not UNSHOWN.fullmatch(directive[1]):
                 self.add_directive(number, directive[1], *_parts_of(directive[2], body))
+            else:
+                drop(DIRECTIVES, _text_of(self.lines[start:end]))
         elif footnote:
             rest = " ".join(text for _, text in body)
             self.outline.prose(one_line(f"[{footnote[1]}] {footnote[2]} {rest}"), number)
+        elif not _SUBSTITUTION.fullmatch(line):
+            drop(SCRIPTS, _text_of(self.lines[start:end]))
         return end
 
     def add_directive(
@@ -217,11 +228,14 @@ class _Reader:
     ) -> None:
         """What a directive shows of its argument, its options and its content."""
         outline, inner, caption = self.outline, self.outline.nested(), options.get("caption", "")
+        for option in options.keys() - _SHOWN_OPTIONS:
+            drop("options of directives", f":{option}: {options[option]}")
         if CODE.fullmatch(name):
             outline.prose(one_line(caption), line, leads=True)
             outline.code(dedented(content), argument if name.endswith(("code", "block")) else "")
             return
         if name in ("figure", "image"):
+            drop(ADDRESSES, argument)
             outline.prose(one_line(options.get("alt", "")), line)
         elif argument and trimmed(content) and describes_code(name):
             inner.heading(0, " ".join(argument.split()), line)
@@ -285,6 +299,7 @@ class _Reader:
             tight = start > 0 and bool(line_at(self.lines, start - 1))
             return self.add_marked(start, item[1].strip(), item[2], tight=tight)
         if named and _FILE_OPTION.fullmatch(named[1]):
+            drop(DIRECTIVES, line)
             return indented_block(self.lines, start + 1, 1)
         if named:
             return self.add_marked(start, f"{one_line(named[1])}:", named[2], tight=start > 0)
@@ -349,6 +364,10 @@ class _Reader:
             end += 1
         self.outline.code(self.lines[begin:end])
         return end if end > begin else start
+
+
+def _text_of(lines: Lines) -> str:
+    return "\n".join(line for _, line in lines)
 
 
 def _term(name: str, argument: str) -> str:

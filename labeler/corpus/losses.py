@@ -1,0 +1,123 @@
+"""What a file loses on its way into a corpus: each rule that left something out, and an example."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+from labeler.messages import count_of
+
+AROUND = "what a site shows around a page's text"
+ADDRESSES = "addresses of links and images"
+SCRIPTS = "scripts, styles and comments"
+HIDDEN = "what a page hides"
+_BESIDE_THE_TEXT = frozenset((AROUND, ADDRESSES, SCRIPTS, HIDDEN))
+"""Rules that leave out no text of a document; they are counted, and are no part of its share."""
+
+_EXAMPLE = 80
+
+
+@dataclass(slots=True)
+class LostByRule:
+    """What one rule left out: how often, how many characters, and the first of it.
+
+    Characters are those that are no white space, here and below.
+    """
+
+    count: int = 0
+    characters: int = 0
+    example: str = ""
+
+    def add(self, count: int, characters: int, example: str) -> None:
+        """Count more of it."""
+        self.count, self.characters = self.count + count, self.characters + characters
+        self.example = self.example or example
+
+
+@dataclass(slots=True)
+class Losses:
+    """What a file holds, what of it stands in its blocks, and what rules left out, by rule."""
+
+    characters_in: int = 0
+    characters_out: int = 0
+    rules: dict[str, LostByRule] = field(default_factory=dict)
+
+    def drop(self, rule: str, text: str) -> None:
+        """Count a text that a rule leaves out."""
+        if lost := characters_of(text):
+            example = " ".join(text[: 4 * _EXAMPLE].split())[:_EXAMPLE]
+            self.rules.setdefault(rule, LostByRule()).add(1, lost, example)
+
+    @property
+    def share(self) -> float:
+        """The share of the file's characters that rules left out of its text."""
+        lost = sum(n.characters for rule, n in self.rules.items() if rule not in _BESIDE_THE_TEXT)
+        return lost / max(1, self.characters_in, lost)
+
+    def as_json(self) -> dict[str, Any]:
+        """The counts, and of each rule what it left out."""
+        rules = {
+            rule: {"count": n.count, "characters": n.characters, "example": n.example}
+            for rule, n in self.rules.items()
+        }
+        return {
+            "characters_in": self.characters_in,
+            "characters_out": self.characters_out,
+            "rules": rules,
+        }
+
+
+def characters_of(text: str) -> int:
+    """How many characters of a text are no white space."""
+    return len("".join(text.split()))
+
+
+def together(losses: Iterable[Losses]) -> Losses:
+    """What several files hold and lose."""
+    total = Losses()
+    for each in losses:
+        total.characters_in += each.characters_in
+        total.characters_out += each.characters_out
+        for rule, lost in each.rules.items():
+            total.rules.setdefault(rule, LostByRule()).add(
+                lost.count, lost.characters, lost.example
+            )
+    return total
+
+
+def loss_line(by_file: Mapping[str, Losses]) -> str:
+    """The line that says what was left out of files, by rule; empty where nothing was."""
+    total = together(by_file.values())
+    if not total.rules:
+        return ""
+    most = sorted(total.rules.items(), key=lambda entry: -entry[1].characters)
+    rules = "; ".join(f"{n.count:,} × {rule} (as {n.example!r:.50})" for rule, n in most)
+    lost = sum(n.characters for n in total.rules.values())
+    files = count_of(sum(bool(each.rules) for each in by_file.values()), "file")
+    return f"left out of {files}, {lost:,} of {total.characters_in:,} characters: {rules}"
+
+
+# Readers say what they leave out to the ledger of the file that is being read.
+
+_LEDGER: ContextVar[Losses | None] = ContextVar("losses", default=None)
+
+
+@contextmanager
+def recorded() -> Iterator[Losses]:
+    """The ledger to which `drop` writes in here."""
+    losses = Losses()
+    token = _LEDGER.set(losses)
+    try:
+        yield losses
+    finally:
+        _LEDGER.reset(token)
+
+
+def drop(rule: str, text: str) -> None:
+    """Note what a rule of a reader leaves out, if anybody keeps a ledger."""
+    losses = _LEDGER.get()
+    if losses is not None:
+        losses.drop(rule, text)
