@@ -162,7 +162,6 @@ _COMMANDS = (
             "diff",
             "Show which grades changed, and whether systems change places.",
             "coll/ four-grades-gpt basic-gpt",
-            words="shift",
         ),
         _Row(
             "correct",
