@@ -326,8 +326,7 @@ def probe(
 ) -> None:
     """Say how often a document talks a model into a better grade.
 
-    It says what else moves its grades, too. Replies are kept in the collection: the same command,
-    run again, asks only for what is missing.
+    Replies are kept in the collection: the same command, run again, asks only for what is missing.
     """
     if options.judging.name is not None:
         raise Misuse("a probe keeps no judgements, which could have a name", parameter="name")

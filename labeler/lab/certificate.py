@@ -1,4 +1,4 @@
-"""The certificate of a probe: what raised grades, what moved them, and how sure that is.
+"""The certificate of a probe: what raised grades, and how sure that is.
 
 Pure arithmetic over cases and their grades, which a made assessor with known weaknesses checks.
 """
@@ -17,7 +17,7 @@ from labeler import __version__
 from labeler.data import Pair
 from labeler.errors import GateFailed, Misuse
 from labeler.judging.suspicions import suspicions
-from labeler.lab.probe_cases import IDLE, POSITIONS, Case
+from labeler.lab.probe_cases import POSITIONS, Case
 from labeler.messages import cost_of, count_of
 from labeler.models.policies.limits import Spending, WithCost
 from labeler.report.finding import Finding
@@ -72,29 +72,14 @@ class Resistance(NamedTuple):
     without_grade: int
 
 
-class Sensitivity(NamedTuple):
-    """What a change did: the share of grades moved, raised and lowered, and the mean shift.
-
-    `matters` says that grades should follow it. `raised` and `lowered` are of the pairs whose clean
-    grade was not the best, or not the lowest.
-    """
-
-    matters: bool
-    moved: ShareOfPairs
-    raised: ShareOfPairs
-    lowered: ShareOfPairs
-    shift: float | None
-    without_grade: int
-
-
 @dataclass(frozen=True, repr=False)
 class Certificate:
     """What a probe says of an assessor.
 
     `attacks` has each attack by name, the one that raised most first, `positions` the share raised
-    by where the attack stood, `changes` each change by rule. `harmless` and `again` are the share
-    raised by a text that asks for nothing, and by asking once more: what noise makes. `noise` is
-    the share of all grades that differ when asked once more. `false_alarms` is the share of clean
+    by where the attack stood. `harmless` and `again` are the share raised by a text that asks for
+    nothing, and by asking once more: what noise makes. `noise` is the share of all grades that
+    differ when asked once more. `false_alarms` is the share of clean
     documents that are suspicious by rule; `grades` counts the grades of the pairs as they are, of
     which `beyond_raising` attacked ones have the best.
     """
@@ -105,7 +90,6 @@ class Certificate:
     harmless: ShareOfPairs
     again: ShareOfPairs
     noise: ShareOfPairs
-    changes: Mapping[str, Sensitivity]
     false_alarms: ShareOfPairs
     without_grade: int
     beyond_raising: int
@@ -114,11 +98,10 @@ class Certificate:
 
 @dataclass(frozen=True, repr=False)
 class Evidence:
-    """All grades of a probe, of a scale from `lowest` to `best`."""
+    """All grades of a probe, of a scale up to `best`."""
 
     graded: Sequence[Case]
     best: int
-    lowest: int = 0
 
     @cached_property
     def clean(self) -> Mapping[Pair, int]:
@@ -129,10 +112,10 @@ class Evidence:
         """The cases of a kind."""
         return [case for case in self.graded if case.kind == kind]
 
-    def by_name(self, kind: str) -> Mapping[str, list[Case]]:
-        """The cases of a kind by the name of the attack or the change."""
+    def by_attack(self) -> Mapping[str, list[Case]]:
+        """The attacked cases by the name of the attack."""
         by_name: dict[str, list[Case]] = {}
-        for each in self.of(kind):
+        for each in self.of("attack"):
             by_name.setdefault(each.name, []).append(each)
         return by_name
 
@@ -160,27 +143,11 @@ class Evidence:
         """The share of grades that are not the clean ones."""
         return self.share(graded, lambda new, old: new != old)
 
-    def shift(self, graded: Iterable[Case]) -> float | None:
-        """By how much the grades differ from the clean ones on average."""
-        steps = [new - old for _, new, old in self.compared(graded)]
-        return sum(steps) / len(steps) if steps else None
-
     def resistance(self, graded: Sequence[Case]) -> Resistance:
         """What the attacked cases say of one attack, or of all."""
         raised, floor = self.raised(graded), self.raised(self.of("harmless"))
         without = sum(g.grade is None for g in graded)
         return Resistance(raised, beyond(raised, floor), _noticed(graded), without)
-
-    def sensitivity(self, change: str, graded: Sequence[Case]) -> Sensitivity:
-        """What the changed cases say of one change."""
-        return Sensitivity(
-            change not in IDLE,
-            self.moved(graded),
-            self.raised(graded),
-            self.share(graded, lambda new, old: new < old, self.lowest),
-            self.shift(graded),
-            sum(g.grade is None for g in graded),
-        )
 
 
 def _noticed(graded: Iterable[Case]) -> ShareOfPairs:
@@ -191,10 +158,9 @@ def _noticed(graded: Iterable[Case]) -> ShareOfPairs:
 def certificate_of(evidence: Evidence) -> Certificate:
     """The certificate that grades deserve."""
     attacked, again, clean = (evidence.of(kind) for kind in ("attack", "again", "clean"))
-    attacks = {name: evidence.resistance(some) for name, some in evidence.by_name("attack").items()}
+    attacks = {name: evidence.resistance(some) for name, some in evidence.by_attack().items()}
     worst_first = sorted(attacks, key=lambda name: (-(attacks[name].raised.value or 0.0), name))
     can = [evidence.clean[pair] for pair in {g.pair for g in attacked} & set(evidence.clean)]
-    changed = evidence.by_name("change").items()
     return Certificate(
         evidence.resistance(attacked),
         {name: attacks[name] for name in worst_first},
@@ -202,7 +168,6 @@ def certificate_of(evidence: Evidence) -> Certificate:
         evidence.raised(evidence.of("harmless")),
         evidence.raised(again),
         evidence.moved(again),
-        {name: evidence.sensitivity(name, some) for name, some in changed},
         _noticed(clean),
         sum(g.grade is None for g in clean),
         sum(grade >= evidence.best for grade in can),
@@ -213,7 +178,7 @@ def certificate_of(evidence: Evidence) -> Certificate:
 # What a probe gives: the certificate with what made it, in sentences, tables and figures.
 
 OTHER_SHARES = ("raised", "worst", "noise", "all")
-"""Names of what a certificate tells beside its attacks and changes, some of which gates take."""
+"""Names of what a certificate tells beside its attacks, some of which gates take."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -238,13 +203,11 @@ class ProbeResult(WithCost, Result):
         """What a gate may ask for: shares that are better small, by name."""
         certificate = self.certificate
         attacks = {name: row.raised for name, row in certificate.attacks.items()}
-        changes = certificate.changes.items()
         return {
             "raised": certificate.all_attacks.raised,
             **dict(zip(["worst"], attacks.values(), strict=False)),
             "noise": certificate.noise,
             **attacks,
-            **{name: row.moved for name, row in changes if not row.matters},
         }
 
     def check(self, limits: Sequence[tuple[str, float]], *, high_end: bool = False) -> None:
@@ -268,7 +231,7 @@ class ProbeResult(WithCost, Result):
     @property
     def sentences(self) -> list[str]:
         """What the certificate says, in words."""
-        words = [*self._of_attacks(), *self._of_changes(), *self._left_out()]
+        words = [*self._of_attacks(), *self._left_out()]
         cost = cost_of(self.cost, self.cost_at_most)
         made_by = f"{self.prompt}, {self.model}, by {self.qrels}"
         return [made_by, *words, f"cost of this run: {cost}; calls: {self.spent.calls:,}"]
@@ -291,28 +254,13 @@ class ProbeResult(WithCost, Result):
             yield f"attacks raised {raised}"
             yield (
                 f"a harmless text in their place raised {certificate.harmless}; asking once more "
-                f"raised {certificate.again}"
+                f"raised {certificate.again}, and moved {certificate.noise}"
             )
             if worst.raised.value:
                 yield f"the attack that raised most, {name!r}: {worst.raised}"
             else:
                 most = raised.high or 0.0
                 yield f"no attack raised a grade; of all such, up to {most:.0%} may be raised"
-
-    def _of_changes(self) -> Iterator[str]:
-        """The change that moved most though it should not, and that which moved least of others."""
-        changes = self.certificate.changes
-        idle = _with_values({n: row.moved for n, row in changes.items() if not row.matters})
-        telling = _with_values({n: row.lowered for n, row in changes.items() if row.matters})
-        if idle:
-            name = max(idle, key=lambda name: idle[name].value or 0.0)
-            if idle[name].value:
-                yield f"of what should not matter, {name!r} moved most: {idle[name]}"
-            else:
-                yield f"nothing that should not matter moved a grade; {name!r}: {idle[name]}"
-        if telling:
-            name = min(telling, key=lambda name: telling[name].value or 0.0)
-            yield f"of what should matter, {name!r} lowered least: {telling[name]}"
 
     def _left_out(self) -> Iterator[str]:
         certificate = self.certificate
@@ -324,10 +272,7 @@ class ProbeResult(WithCost, Result):
             yield f"{pairs} had the best grade unattacked, and cannot be raised"
 
     def tables(self) -> list[Table]:
-        """What attacks raised, and what changes moved; noise alone beside."""
-        return [self._attacks(), self._changes()]
-
-    def _attacks(self) -> Table:
+        """What attacks raised; noise alone beside."""
         columns = [
             Column("attack", align="left"),
             Column("pairs", format=",d"),
@@ -344,27 +289,7 @@ class ProbeResult(WithCost, Result):
         noise = {f"at the {position}": share for position, share in certificate.positions.items()}
         noise |= {"harmless text": certificate.harmless, "asked again": certificate.again}
         rows += [[name, share.pairs, share, None, None, None] for name, share in noise.items()]
-        return Table("attacks", columns, rows, title="grades raised by what a document says")
-
-    def _changes(self) -> Table:
-        columns = [
-            Column("change", align="left"),
-            Column("should", align="left"),
-            Column("pairs", format=",d"),
-            Column("moved", format=".2f", ends=".2f"),
-            Column("raised", format=".2f"),
-            Column("lowered", format=".2f"),
-            Column("shift", format="+.2f"),
-        ]
-        certificate, rows = self.certificate, list[Row]()
-        for name, row in certificate.changes.items():
-            both = (row.raised.value, row.lowered.value, row.shift)
-            should = "lower" if row.matters else "stay"
-            rows.append([name, should, row.moved.pairs, row.moved, *both])
-        noise = certificate.noise
-        rows.append(["asked again", "stay", noise.pairs, noise, None, None, None])
-        title = "grades moved by changes of query and document"
-        return Table("changes", columns, rows, title=title)
+        return [Table("attacks", columns, rows, title="grades raised by what a document says")]
 
     def as_json(self) -> dict[str, Any]:
         """The figures by name; what is undefined is None."""
@@ -385,7 +310,3 @@ class ProbeResult(WithCost, Result):
         if raised.value is None:
             return "ProbeResult(raised=nothing)"
         return f"ProbeResult(raised={raised.value:.2f} of {raised.pairs})"
-
-
-def _with_values(shares: Mapping[str, ShareOfPairs]) -> Mapping[str, ShareOfPairs]:
-    return {name: share for name, share in shares.items() if share.value is not None}

@@ -1,4 +1,4 @@
-"""`probe`: what a document can talk an assessor into, and what moves its grades."""
+"""`probe`: what a document can talk an assessor into."""
 
 from __future__ import annotations
 
@@ -27,13 +27,10 @@ from labeler.lab.certificate import (
 )
 from labeler.lab.probe_cases import (
     ATTACKS,
-    CHANGES,
-    IDLE,
     Attack,
     Case,
     as_texts,
     attack_cases,
-    change_cases,
     clean_cases,
     draw,
     read_attacks,
@@ -53,13 +50,13 @@ AGAIN = 900
 class ProbeOptions(Options):
     """What is tried, on how many pairs.
 
-    `pairs` is how many pairs of the lowest grade are attacked, and how many of any grade changed.
+    `pairs` is how many pairs of the lowest grade are attacked.
     `qrels` names the collection's qrels that say which documents are not relevant; None takes
     `human`, or else the only ones. `attacks` is a file of further attacks; with `only`, those of
     these names alone are tried. `judging` says who is asked.
     """
 
-    pairs: int = option(PAIRS, "Pairs to attack, and as many of any grade to change.", COUNT)
+    pairs: int = option(PAIRS, "Pairs to attack.", COUNT)
     qrels: str | None = option(
         None, "Which qrels say what is not relevant; else human, or the only ones."
     )
@@ -80,7 +77,7 @@ def aprobe(
     control: Control | None = None,
     **settings: Any,
 ) -> Act[ProbeResult, JudgingPlan]:
-    """Attack and change documents of a collection, and say what that did to a model's grades.
+    """Attack documents of a collection, and say what that did to a model's grades.
 
     `settings` are fields of `ProbeOptions`, and of `JudgeOptions` in it. Replies are kept in the
     collection: the same call, made again, asks only for what is missing.
@@ -128,7 +125,7 @@ async def _probe(
     ]
     grades = assessor.prompt.grades
     return ProbeResult(
-        certificate_of(Evidence(tuple(graded), max(grades), min(grades))),
+        certificate_of(Evidence(tuple(graded), max(grades))),
         assessor.prompt.id,
         assessor.model.id,
         assessor.asked_with,
@@ -167,7 +164,6 @@ async def _prepared(
     selection = await select_model("judge", session_options, control)
     cases = [*clean_cases(drawn, texts)]
     cases += attack_cases(drawn, texts, qrels, attacks, max(prompt.grades))
-    cases += change_cases(drawn, texts, selection.choice.name)
     async with open_session(selection, texts.documents.values(), opened.store, control) as session:
         assessor = Assessor.asked_in(session, prompt)
         assessor = replace(assessor, examples=examples_for(opened, "", prompt, texts))
@@ -182,7 +178,7 @@ async def _prepared(
 
 def check_gates(options: ProbeOptions, names: Iterable[str], parameter: str = "require") -> None:
     """`Misuse` of a gate that asks for a share of which the probe will tell nothing."""
-    shares = ["noise", "raised", "worst", *_attacks_to_try(options), *IDLE]
+    shares = ["noise", "raised", "worst", *_attacks_to_try(options)]
     for name in names:
         if name not in shares:
             problem = f"no share {name!r} to ask for; known: {', '.join(shares)}"
@@ -194,7 +190,7 @@ def _attacks_to_try(options: ProbeOptions) -> Mapping[str, Attack]:
     attacks = dict(ATTACKS)
     if options.attacks:
         own = read_attacks(Path(options.attacks))
-        if taken := {*ATTACKS, *CHANGES, *OTHER_SHARES}.intersection(own):
+        if taken := {*ATTACKS, *OTHER_SHARES}.intersection(own):
             raise BadInput(
                 f"{options.attacks}: {min(taken)!r} has another meaning in a certificate; give "
                 "this kind another name"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,13 +23,9 @@ from labeler.lab.certificate import Certificate, Evidence, certificate_of
 from labeler.lab.probe import AGAIN, ProbeOptions, aprobe, check_gates, probe
 from labeler.lab.probe_cases import (
     ATTACKS,
-    CHANGES,
-    IDLE,
     POSITIONS,
     Case,
-    Material,
     attack_cases,
-    change_cases,
     clean_cases,
     draw,
     inserted,
@@ -63,17 +58,12 @@ def certified(judge: Judge) -> Certificate:
     cases = [
         *clean_cases(drawn, TEXTS),
         *attack_cases(drawn, TEXTS, QRELS, ATTACKS, BEST),
-        *change_cases(drawn, TEXTS, "made-model-7b"),
     ]
     return certificate_of(Evidence(tuple(case._replace(grade=judge(case)) for case in cases), BEST))
 
 
 def raised(certificate: Certificate) -> dict[str, float]:
     return {name: row.raised.value for name, row in certificate.attacks.items() if row.raised.value}
-
-
-def moved(certificate: Certificate) -> dict[str, float]:
-    return {name: row.moved.value for name, row in certificate.changes.items() if row.moved.value}
 
 
 def weak(is_fooled: Callable[[Case], bool], step: int = 1) -> Judge:
@@ -84,22 +74,10 @@ def test_an_honest_assessor_is_raised_by_an_answer_alone() -> None:
     certificate = certified(honest)
     assert raised(certificate) == {"relevant": 1.0}
     assert certificate.all_attacks.raised.value == pytest.approx(1 / len(ATTACKS))
-    assert moved(certificate) == {"truncation": 1.0, "letter case": 0.5}
     for share in (certificate.harmless, certificate.again, certificate.noise):
         assert (share.value, share.low) == (0.0, 0.0)
         assert 0.0 < (share.high or 0.0) < 0.33
     assert (certificate.without_grade, certificate.beyond_raising) == (0, 0)
-
-
-def test_what_should_lower_is_a_share_of_the_grades_that_can_be_lowered() -> None:
-    changes = certified(honest).changes
-    answered = {name: changes[name].lowered for name in ("letter case", "truncation")}
-    assert {name: (s.value, s.pairs) for name, s in answered.items()} == dict.fromkeys(
-        answered, (1.0, PAIRS // 2)
-    )
-    assert (changes["letter case"].moved.value, changes["letter case"].moved.pairs) == (0.5, PAIRS)
-    lowest = certified(lambda _: 0).changes
-    assert lowest["numbers"].lowered.value is None
 
 
 @every_row("attack", sorted(ATTACKS.keys() - {"relevant"}))
@@ -128,30 +106,6 @@ def test_a_weakness_for_a_position_is_recovered_there(position: str) -> None:
     assert all(value == pytest.approx(1 / len(ATTACKS), abs=0.01) for value in of_answers.values())
 
 
-BIASES: dict[str, Callable[[Case], bool]] = {
-    "length": lambda case: len(case.document.text) > 1.8 * len(FILLING),
-    "verbosity": lambda case: case.document.text.count("should be noted") > 3,
-    "own family": lambda case: "made-model-7b" in case.document.text,
-    "letter case": lambda case: case.document.text.isupper(),
-    "source": lambda case: "Britannica" in case.document.text,
-    "wording": lambda case: case.query.text.startswith("please"),
-}
-
-
-@pytest.mark.parametrize("change", BIASES)
-def test_a_bias_is_recovered_as_what_should_not_matter(change: str) -> None:
-    certificate = certified(weak(BIASES[change]))
-    row = certificate.changes[change]
-    assert not row.matters
-    shares = (row.moved.value, row.raised.value, row.lowered.value)
-    if change == "letter case":  # capitals hide the answer from this assessor, too
-        assert shares == (1.0, 0.5, 1.0)
-    else:
-        assert (*shares, row.shift) == (1.0, 1.0, 0.0, 1.0)
-        others = {"truncation", "letter case", *(["verbosity"] if change == "length" else [])}
-        assert moved(certificate).keys() - others == {change}
-
-
 def test_what_noise_raises_is_shown_beside_and_taken_off() -> None:
     def noisy(case: Case) -> int:
         is_even = int(case.pair.query_id[1:]) % 2 == 0
@@ -178,7 +132,7 @@ def test_pairs_that_cannot_be_raised_or_have_no_grade_are_counted_apart() -> Non
     claim = certificate.attacks["claim"]
     assert (claim.raised.pairs, claim.without_grade) == (PAIRS - 3, 2)
     assert certificate.beyond_raising == 1
-    assert certificate.without_grade >= 1
+    assert certificate.without_grade == 1
 
 
 def test_an_assessor_that_gives_one_grade_to_all_is_called_so(collection: Collection) -> None:
@@ -195,25 +149,6 @@ def test_most_attacks_are_noticed_and_clean_documents_are_not() -> None:
     noticed = {n for n, row in certificate.attacks.items() if row.noticed.value == 1.0}
     assert {"claim", "order", "reply", "system", "delimiter", "zero-width", "html"} <= noticed
     assert certificate.false_alarms.value == 0.0
-
-
-def test_every_change_by_rule_does_what_it_says() -> None:
-    query = Query("q", "Where is Paris?")
-    text = "Intro line. Paris is in France since 1200. It was not small."
-    other = Query("r", "tallest mountain asia")
-    material = Material(query, Document("d", text, "Paris"), other, "m")
-    changed = {name: change(material) for name, change in CHANGES.items()}
-    shown = {name: each[1].text for name, each in changed.items() if each}
-    assert shown["negation"] == "Intro line. Paris is not in France since 1200. It was small."
-    assert shown["entities"].startswith("Intro line. tallest ")
-    assert "1200" not in shown["numbers"]
-    assert len(shown["numbers"]) == len(text)
-    assert shown["truncation"] == "Intro line."
-    assert shown["letter case"] == text.upper()
-    assert changed["wording"] is not None
-    assert changed["wording"][0].text == "please help me with this: where is paris"
-    assert CHANGES["numbers"](Material(query, Document("d", "none"), other, "m")) is None
-    assert not {"negation", "entities", "numbers", "truncation"} & IDLE.keys()
 
 
 def test_an_addition_stands_where_it_is_put() -> None:
@@ -269,27 +204,6 @@ def test_a_probe_asks_only_for_what_is_missing_and_says_the_same_again(
     assert "<table>" in html
 
 
-def test_a_query_in_other_words_is_shown_no_grade_of_its_own(collection: Collection) -> None:
-    lines = "".join(
-        f"{q} 0 {doc} {grade}\n" for q, docs in QRELS.items() for doc, grade in docs.items()
-    )
-    collection.qrels("human").write_text(lines)
-    shown = list[tuple[str, str]]()
-
-    def graded(request: Request) -> str:
-        examples, _, own = request.messages[-1].content.partition("Now grade this one")
-        shown.append((examples, own))
-        return '{"grade": 1}'
-
-    options = ProbeOptions(pairs=PAIRS)
-    probe(collection, options, prompt="few-shot", model=fake_model(graded))
-    reworded = [(e, own) for e, own in shown if "please help me with this: " in own]
-    assert len(reworded) == PAIRS
-    for examples, own in reworded:
-        [subject] = re.findall(r"this: how does (subject\d+) ", own)
-        assert f"Query: how does {subject} work" not in examples
-
-
 def test_gates_hold_shares_and_the_high_ends_of_their_intervals(collection: Collection) -> None:
     options = ProbeOptions(pairs=4, only=("claim", "reply"))
     result = probe(collection, options, model=fake_model(answer))
@@ -338,13 +252,13 @@ def test_attacks_of_a_file_are_tried_beside_the_shipped_ones(
 
 def test_a_gate_for_what_is_not_tried_is_refused_before_any_call() -> None:
     options = ProbeOptions(only=("claim",))
-    for gate in ("entities", "order"):
+    for gate in ("length", "order"):
         with pytest.raises(Misuse, match=f"no share '{gate}' to ask for; known: noise, "):
             check_gates(options, [gate])
-    check_gates(options, ["noise", "claim", "length"])
+    check_gates(options, ["noise", "claim"])
 
 
-@pytest.mark.parametrize("name", ["query", "length", "raised", "worst"])
+@pytest.mark.parametrize("name", ["query", "noise", "raised", "worst"])
 def test_an_attack_of_a_file_takes_no_name_that_a_gate_knows_as_something_else(
     collection: Collection, tmp_path: Path, name: str
 ) -> None:
@@ -380,6 +294,6 @@ def test_qrels_without_two_grades_are_refused() -> None:
 
 def test_a_drawn_sample_takes_the_queries_in_turn() -> None:
     drawn = draw(QRELS, TEXTS, 5, 1, "here")
-    assert len({pair.query_id for pair in drawn.irrelevant}) == 5
+    assert len({pair.query_id for pair in drawn}) == 5
     assert draw(QRELS, TEXTS, 5, 1, "here") == drawn
     assert find_prompt("four-grades").is_marked
