@@ -2,7 +2,8 @@
 
 import io
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import docx
 
@@ -20,21 +21,43 @@ x.run()
 """
 
 
-def pdf(*pages: str, image: bool = False) -> bytes:
+class Placed(NamedTuple):
+    """A text at a place of a page of 612 times 792 points, counted from below."""
+
+    text: str
+    x: int
+    y: int
+    size: int = 10
+    bold: bool = False
+
+
+def shown(text: str) -> str:
+    return text.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)")
+
+
+def pdf(*pages: str | Sequence[Placed], image: bool = False) -> bytes:
     """A PDF with a line of text for each line of a page; with `image`, a picture on each, too."""
     parts = [b"<< /Type /Catalog /Pages 2 0 R >>", b""]
     kids = []
     for page in pages:
-        shown = page.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)").split("\n")
-        lines = "".join(f"({line}) Tj 0 -14 Td\n" for line in shown)
-        stream = f"BT /F1 12 Tf 72 720 Td\n{lines}ET".encode("latin-1")
+        if isinstance(page, str):
+            lines = "".join(f"({shown(line)}) Tj 0 -14 Td\n" for line in page.split("\n"))
+            lines = f"BT /F1 12 Tf 72 720 Td\n{lines}ET"
+        else:
+            lines = "".join(
+                f"BT /F{1 + each.bold} {each.size} Tf 1 0 0 1 {each.x} {each.y} Tm "
+                f"({shown(each.text)}) Tj ET\n"
+                for each in page
+            )
+        stream = lines.encode("latin-1")
         content = len(parts) + 2
         picture = b"/XObject << /I %d 0 R >>" % (content + 1) if image else b""
         kids.append(b"%d 0 R" % (content - 1))
         font = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
         parts.append(
             b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents %d 0 R "
-            b"/Resources << /Font << /F1 %s >> %s >> >>" % (content, font, picture)
+            b"/Resources << /Font << /F1 %s /F2 %s >> %s >> >>"
+            % (content, font, font.replace(b"Helvetica", b"Helvetica-Bold"), picture)
         )
         parts.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream))
         if image:

@@ -105,7 +105,7 @@ def _of_text(path: Path, kind: str) -> SourceDocument:
 
 def _counted(losses: Losses, blocks: Iterable[Block], characters_in: int) -> Losses:
     """The losses of a file with the characters of its blocks, each heading once."""
-    shown = (block.text or (*block.headings, "")[-1] for block in blocks)
+    shown = (block.text or ("", *block.headings)[-1] for block in blocks)
     losses.characters_in, losses.characters_out = characters_in, sum(map(characters_of, shown))
     return losses
 

@@ -2,15 +2,17 @@
 
 import json
 import textwrap
+from collections.abc import Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from made_documents import EPUB_PARTS, HTML, epub, pdf, word_document, zipped
+from made_documents import EPUB_PARTS, HTML, Placed, epub, pdf, word_document, zipped
 
 from labeler.cli import execute
 from labeler.corpus.documents import read_documents
+from labeler.corpus.losses import Losses
 from labeler.corpus.read import documents_in
 from labeler.data import Document
 from labeler.errors import BadInput
@@ -102,6 +104,109 @@ def test_lines_at_the_edge_of_most_pages_of_a_pdf_are_left_out(tmp_path: Path) -
     assert "Handbook" not in text
     assert "Page" not in text
     assert "Unlike the others, c." in text
+
+
+def of_pdf(path: Path, *pages: Sequence[Placed]) -> tuple[list[tuple[str, ...]], Losses]:
+    """The headings and the text of each block, and what is left out."""
+    path.write_bytes(pdf(*pages))
+    (document,) = documents_in(path)
+    assert document.losses is not None
+    return [(*block.headings, block.text) for block in document.blocks], document.losses
+
+
+LINE = "A line of the text of this page that goes on as far as lines do,"
+
+
+def test_what_stands_out_in_a_pdf_is_a_heading(tmp_path: Path) -> None:
+    page = [
+        Placed("The pump", 72, 700, 20),
+        Placed(LINE, 72, 660),
+        Placed("and ends.", 72, 648),
+        Placed("Pressures", 72, 620, 14),
+        Placed(LINE, 72, 600),
+        Placed("Of water", 72, 570, bold=True),
+        Placed(LINE, 72, 550),
+        Placed("42", 72, 500, 30),
+    ]
+    blocks, losses = of_pdf(tmp_path / "a.pdf", page)
+    assert blocks == [
+        ("The pump", ""),
+        ("The pump", f"{LINE} and ends."),
+        ("The pump", "Pressures", ""),
+        ("The pump", "Pressures", LINE),
+        ("The pump", "Pressures", "Of water", ""),
+        ("The pump", "Pressures", "Of water", LINE),
+        ("The pump", "Pressures", "Of water", "42"),
+    ]
+    assert not losses.rules
+
+
+def test_the_rows_of_a_table_in_a_pdf_stay_rows(tmp_path: Path) -> None:
+    rows = [("Pump", "Pressure", "Flow"), ("P1", "4 bar", "10 l/min"), ("P1x", "6 bar", "12 l/min")]
+    page = [
+        Placed(LINE, 72, 700),
+        *(
+            Placed(cell, 72 + 60 * column, 680 - 14 * row, bold=row == 0)
+            for row, cells in enumerate(rows)
+            for column, cell in enumerate(cells)
+        ),
+        Placed("Use", 72, 600),
+        Placed("only", 72 + 20, 600, bold=True),
+        Placed("our parts.", 72 + 43, 600),
+    ]
+    blocks, _ = of_pdf(tmp_path / "a.pdf", page)
+    assert [block[-1] for block in blocks] == [
+        LINE,
+        "Pump | Pressure | Flow",
+        "P1 | 4 bar | 10 l/min",
+        "P1x | 6 bar | 12 l/min",
+        "Use only our parts.",
+    ]
+
+
+def test_columns_of_a_pdf_that_are_written_line_by_line_are_read_one_by_one(tmp_path: Path) -> None:
+    half = "A line of text that is half a page wide"
+    page = [
+        Placed(f"{half} {column}{row},", x, 700 - 12 * row)
+        for row in range(4)
+        for column, x in (("a", 60), ("b", 320))
+    ]
+    blocks, _ = of_pdf(tmp_path / "a.pdf", page)
+    order = " ".join(block[-1] for block in blocks).replace(half, "").split()
+    assert order == ["a0,", "a1,", "a2,", "a3,", "b0,", "b1,", "b2,", "b3,"]
+
+
+def test_no_fact_of_a_form_is_taken_for_the_edge_of_a_page(tmp_path: Path) -> None:
+    pages = [
+        [
+            Placed("Acme Pumps Ltd", 72, 760, 8),
+            Placed(f"Invoice 2024-{36 + n}", 72, 720, 16),
+            Placed(f"{n} pumps were delivered.", 72, 690),
+            Placed(f"Region {n}", 72, 660),
+            Placed(f"Total due: {n}13.50 EUR", 72, 640),
+            Placed(f"Pay by {n}.4.2024", 72, 620),
+            Placed(f"- {n} -", 300, 30, 8),
+        ]
+        for n in range(1, 6)
+    ]
+    blocks, losses = of_pdf(tmp_path / "a.pdf", *pages)
+    text = "\n".join(block[-1] or block[-2] for block in blocks)
+    for page in pages:
+        for placed in page[1:-1]:
+            assert placed.text in text
+    assert {rule: (lost.count, lost.example) for rule, lost in losses.rules.items()} == {
+        "lines that most pages have": (5, "Acme Pumps Ltd"),
+        "page numbers": (5, "- 1 -"),
+    }
+    assert losses.characters_in == losses.characters_out + 5 * 12 + 5 * 3
+
+
+def test_a_number_that_is_no_page_number_stays(tmp_path: Path) -> None:
+    pages = [f"{n * n}\nUnlike the others, {n}.\n{17 * n % 7}" for n in range(1, 5)]
+    text = text_in(tmp_path / "a.pdf", pdf(*pages))
+    assert [line for line in text.split() if line.isdigit()] == [
+        each for n in range(1, 5) for each in (str(n * n), str(17 * n % 7))
+    ]
 
 
 @pytest.mark.parametrize(

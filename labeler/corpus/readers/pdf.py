@@ -1,18 +1,23 @@
-"""PDF: the text of its pages as paragraphs, under the headings that its bookmarks name."""
+"""PDF: the text of its pages as headings, paragraphs and rows of tables, by where it stands."""
 
 from __future__ import annotations
 
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from io import BytesIO
+from itertools import groupby, pairwise
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from labeler.corpus.blocks import Block
-from labeler.corpus.readers.outline import LARGEST_FILE, PAGE, Extracted
+from labeler.corpus.losses import drop
+from labeler.corpus.readers.outline import LARGEST_FILE, PAGE, Extracted, Outline
 from labeler.errors import BadInput, Misconfigured, TooLarge
 from labeler.files.read import in_megabytes
 from labeler.messages import count_of, missing_extra
@@ -29,36 +34,35 @@ _LIGATURES = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "ft", "ﬆ": "st", "\0": " "}
 )
 _HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u00ad]$")
-_DIGITS = re.compile(r"\d+")
 _SENTENCE_END = (".", "!", "?", ":", "。", "؟", "…", ".”", '."')
 _SHORT_LINE = 0.8
-_REPEATED_PAGES = 3
-_EDGE = 2
 
 
 def read_pdf(path: Path, raw: bytes) -> Extracted:
     """The text of a PDF, a form feed between its pages.
 
-    `BadInput` says where it is encrypted, or holds images alone. Lines that repeat at the top or
-    the bottom of most pages are left out, and words put together that a line's end divides.
+    `BadInput` says where it is encrypted, or holds images alone. Headings are those of its
+    bookmarks, or else what is larger than most of the text, or bold. Page numbers are left out,
+    and lines that stand at one place of most pages; words that a line's end divides are joined.
     """
     with _quiet():
         reader = _opened(path, raw)
         if len(reader.pages) > _MOST_PAGES:
             raise TooLarge(f"{path}: more than {_MOST_PAGES:,} pages; divide it")
-        pages, scans, size = list[list[str]](), 0, 0
+        pages, scans, size = list[list[_Line]](), 0, 0
         for page in reader.pages:
-            text = page.extract_text().translate(_LIGATURES).replace(PAGE, " ")
-            size += len(text)
+            lines = _lines(page)
+            characters = sum(len(cell.text) for line in lines for cell in line)
+            size += characters
             if size > LARGEST_FILE:
                 bound = in_megabytes(LARGEST_FILE)
                 raise TooLarge(f"{path}: more text than the {bound} of a document")
-            scans += len(text.strip()) < _FEW_CHARACTERS and _has_image(page)
-            pages.append(_lines(text))
+            scans += characters < _FEW_CHARACTERS and _has_image(page)
+            pages.append(lines)
         _refuse_scans(path, pages, scans)
-        headings = _bookmarks(reader)
+        bookmarks = _bookmarks(reader)
         title = str((reader.metadata and reader.metadata.title) or "").strip()
-    blocks, shown = _blocks(_without_repeated(pages), headings)
+    blocks, shown = _blocks(_without_repeated(pages), _levels_by(pages, bookmarks))
     is_title = " " in title and len(title) < 300
     note = f"{count_of(scans, 'page holds', 'pages hold')} only an image, not read" if scans else ""
     return Extracted(title if is_title else "", shown, blocks, paged=True, note=note)
@@ -87,8 +91,97 @@ def _opened(path: Path, raw: bytes) -> PdfReader:
     return reader
 
 
-def _lines(text: str) -> list[str]:
-    return [line.strip() for line in text.splitlines() if line.strip()]
+# What stands in a line of a page, and where: its cells, of which most lines have one.
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """A stretch of a line; `x` and `y` are where it begins, from the left and from below.
+
+    Lengths are in points.
+    """
+
+    text: str
+    x: float
+    y: float
+    size: float
+    bold: bool
+
+    @property
+    def width(self) -> float:
+        """About how long it is: fonts of text differ by less than a tenth."""
+        return self.size * sum(map(_width_of, self.text))
+
+
+_Line = Sequence[_Cell]
+_NARROW, _WIDE = frozenset("fijlrtI.,:;'!|()[]- "), frozenset("mwMW@%—…")
+_BOLD = re.compile(r"bold|black|heavy|cmbx|demi", re.IGNORECASE)
+_TABULATED = re.compile(r"(?<=\S) {3,}(?=\S)")
+_LONG_CELL = 25
+"""Cells that have more characters on average are lines of columns, and no table's."""
+
+
+def _width_of(character: str) -> float:
+    """The width of a character by the size of its font."""
+    if character in _NARROW:
+        return 0.3
+    return 0.85 if character in _WIDE else 0.67 if character.isupper() else 0.53
+
+
+def _lines(page: PageObject) -> list[_Line]:
+    """The lines of a page in the order of its text, each column after the one before."""
+    lines: list[list[_Cell]] = [[]]
+
+    def take(text: str, outer: Any, inner: Any, font: Any, size: float) -> None:
+        scale = abs((inner[0] * inner[3] - inner[1] * inner[2]) ** 2) ** 0.25
+        scale *= abs((outer[0] * outer[3] - outer[1] * outer[2]) ** 2) ** 0.25
+        x = inner[4] * outer[0] + inner[5] * outer[2] + outer[4]
+        y = inner[4] * outer[1] + inner[5] * outer[3] + outer[5]
+        bold = _BOLD.search(str(font.get("/BaseFont", ""))) is not None if font else False
+        clean = text.translate(_LIGATURES).replace(PAGE, " ").replace("\r", "\n")
+        for number, part in enumerate(clean.split("\n")):
+            if number:
+                lines.append([])
+            if part.strip():
+                lines[-1].append(_Cell(part, x, y, float(size) * scale, bold))
+
+    page.extract_text(visitor_text=take)
+    return _in_columns([_cells(line) for line in lines if line])
+
+
+def _cells(runs: Sequence[_Cell]) -> list[_Cell]:
+    """The cells of a line: runs of text that nearly touch are one, as a bold word in a sentence."""
+    cells = [runs[0]]
+    for run in runs[1:]:
+        last = cells[-1]
+        gap = run.x - last.x - last.width
+        if gap > 0.7 * last.size + 0.08 * last.width:
+            cells.append(run)
+        else:
+            size, bold = max(last.size, run.size), last.bold and run.bold
+            cells[-1] = replace(last, text=last.text + run.text, size=size, bold=bold)
+    parts = ((cell, part) for cell in cells for part in _TABULATED.split(cell.text))
+    return [replace(cell, text=part.strip()) for cell, part in parts]
+
+
+def _in_columns(lines: Sequence[_Line]) -> list[_Line]:
+    """The lines with those of columns that stand side by side one column after the other."""
+    ordered: list[_Line] = []
+    for several, group in groupby(lines, key=lambda line: len(line) > 1):
+        rows = [*group]
+        lengths = [len(cell.text) for row in rows for cell in row]
+        if several and sum(lengths) > _LONG_CELL * len(lengths):
+            cells = [cell for row in rows for cell in row]
+            ordered += [[cell] for cell in sorted(cells, key=lambda cell: _column(cell, rows))]
+        else:
+            ordered += rows
+    return ordered
+
+
+def _column(cell: _Cell, rows: Sequence[_Line]) -> int:
+    """The column in which a cell stands, by the longest row."""
+    starts = [each.x for each in max(rows, key=len)]
+    return min(range(len(starts)), key=lambda number: abs(starts[number] - cell.x))
 
 
 def _has_image(page: PageObject) -> bool:
@@ -101,7 +194,7 @@ def _has_image(page: PageObject) -> bool:
     return any(each.get("/Subtype") == "/Image" for each in inner)
 
 
-def _refuse_scans(path: Path, pages: Sequence[Sequence[str]], scans: int) -> None:
+def _refuse_scans(path: Path, pages: Sequence[Sequence[_Line]], scans: int) -> None:
     if scans and scans == len(pages):
         held = count_of(scans, "page")
         problem = f"only images ({held}); recognize its text first (ocrmypdf does)"
@@ -136,76 +229,172 @@ def _key(line: str) -> str:
     return re.sub(r"^[\dA-Z]{0,3}(?:\.\d+)*\.?\s+|\W+", "", line.translate(_LIGATURES)).casefold()
 
 
-def _without_repeated(pages: Sequence[list[str]]) -> list[list[str]]:
-    """The pages without lines that stand at the edge of most of them, numbers apart."""
-    if len(pages) < _REPEATED_PAGES:
-        return list(pages)
+_Levels = Callable[[int, _Line], int]
+"""From a page's number and a line of it to the level of the heading that it is; 0 of none."""
+
+_MOST_LEVELS = 6
+_LARGER = 1.15
+_LONGEST_HEADING = 200
+_WRAPPED = 30
+"""A heading that goes on in the next line has so many characters in its first."""
+
+
+def _levels_by(
+    pages: Sequence[Sequence[_Line]], bookmarks: Mapping[tuple[int, str], int]
+) -> _Levels:
+    """What finds headings: the bookmarks where there are any, or else the fonts."""
+    if bookmarks:
+        return lambda page, line: bookmarks.get((page, _key(_text_of(line))), 0)
+    characters = Counter[tuple[float, bool]]()
+    for cell in (cell for page in pages for line in page for cell in line):
+        characters[round(cell.size, 1), cell.bold] += len(cell.text)
+    (body, is_bold), _ = max(characters.items(), key=lambda entry: entry[1])
+    larger = sorted({size for size, _ in characters if size > _LARGER * body}, reverse=True)
+    levels = {size: min(n, _MOST_LEVELS - 1) for n, size in enumerate(larger, 1)}
+
+    def level(_page: int, line: _Line) -> int:
+        cell, text = line[0], _text_of(line)
+        if len(line) > 1 or len(text) > _LONGEST_HEADING or sum(map(str.isalpha, text)) < 2:
+            return 0
+        if by_size := levels.get(round(cell.size, 1), 0):
+            return by_size
+        stands_out = cell.bold and not is_bold and cell.size > 0.95 * body
+        stands_out = stands_out and text.count("(") == text.count(")")
+        return min(len(larger) + 1, _MOST_LEVELS) if stands_out and text[-1] not in ".,;:" else 0
+
+    return level
+
+
+def _text_of(line: _Line) -> str:
+    return " | ".join(cell.text for cell in line)
+
+
+# What stands at the edge of most pages, and belongs to none.
+
+_REPEATED_PAGES = 3
+_EDGE = 2
+_PAGE_WORDS = r"page|p|seite|s|página|pagina|pág|pag|sida|strona|str|стр|第"
+_PAGE_NUMBER = re.compile(
+    rf"\s*(?:(?:{_PAGE_WORDS})\.?\s*|[-–—|/(\[]\s*)?(\d{{1,5}})"
+    r"(?:\s*(?:of|von|de|di|van|av|z|из|sur|/)\s*\d{1,5})?\s*[-–—|)\]页頁]?\s*",
+    re.IGNORECASE,
+)
+
+
+def _without_repeated(pages: Sequence[Sequence[_Line]]) -> list[list[_Line]]:
+    """The pages without their numbers, and without what stands at one place of most of them."""
     edges = Counter(
-        key for page in pages for key in {_DIGITS.sub("#", line) for line in _edge_of(page)}
+        key
+        for number, page in enumerate(pages)
+        for key in {_place(number, cell) for line in _edge_of(page) for cell in line}
     )
-    often = {key for key, count in edges.items() if count > len(pages) / 2}
-    return [_inside(page, often) for page in pages]
+    most = max(_REPEATED_PAGES - 1, len(pages) / 2)
+    often = {key for key, count in edges.items() if count > most}
+    return [[*_inside(number, page, often)] for number, page in enumerate(pages)]
 
 
-def _edge_of(page: Sequence[str]) -> list[str]:
-    return [*page[:_EDGE], *page[-_EDGE:]]
+def _edge_of(page: Sequence[_Line]) -> list[_Line]:
+    return [*page[:_EDGE], *page[max(_EDGE, len(page) - _EDGE) :]]
 
 
-def _inside(page: list[str], often: set[str]) -> list[str]:
-    last = len(page) - _EDGE
-    return [
-        line
-        for position, line in enumerate(page)
-        if not ((position < _EDGE or position >= last) and _DIGITS.sub("#", line) in often)
-    ]
+def _place(number: int, cell: _Cell) -> tuple[object, ...]:
+    """What a cell shares with those that are equal but for the page number, at the same place.
+
+    Of a page number its distance from the page's own number is the same.
+    """
+    match = _PAGE_NUMBER.fullmatch(cell.text)
+    if match:
+        return "", int(match[1]) - number, round(cell.y), round(cell.size)
+    return cell.text, 0, round(cell.x), round(cell.y), round(cell.size)
 
 
-def _blocks(
-    pages: Sequence[Sequence[str]], levels: dict[tuple[int, str], int]
-) -> tuple[list[Block], str]:
-    """The paragraphs of all pages with the headings above them, and the text that they make."""
-    blocks: list[Block] = []
-    parts: list[str] = []
-    path: list[tuple[int, str]] = []
-    line = 1
+def _inside(
+    number: int, page: Sequence[_Line], often: Iterable[tuple[object, ...]]
+) -> Iterator[_Line]:
+    for position, line in enumerate(page):
+        inner = line
+        if position < _EDGE or position >= len(page) - _EDGE:
+            repeated = [cell for cell in line if _place(number, cell) in often]
+            inner = [cell for cell in line if cell not in repeated]
+            for cell in repeated:
+                is_number = _PAGE_NUMBER.fullmatch(cell.text)
+                drop("page numbers" if is_number else "lines that most pages have", cell.text)
+        if inner:
+            yield inner
+
+
+def _blocks(pages: Sequence[Sequence[_Line]], level_of: _Levels) -> tuple[list[Block], str]:
+    """The headings, paragraphs and rows of all pages, and the text that they make."""
+    outline, parts, line = Outline(), list[str](), 1
     for number, page in enumerate(pages):
-        for text in _paragraphs(page, number, levels):
-            level = levels.get((number, _key(text))) if len(text) < 200 else None
-            if level is not None:
-                path = [(above, name) for above, name in path if above < level] + [(level, text)]
-            headings = tuple(name for _, name in path)
-            blocks.append(Block("" if level is not None else text, headings, line))
-            parts += [text, "\n\n"]
-            line += 2 + text.count("\n")
+        for part in _parts(page, partial(level_of, number)):
+            if part.level:
+                outline.heading(part.level, part.text, line)
+            else:
+                outline.prose(part.text, line, tight=part.row > 0, leads=part.row == 0)
+            parts += [part.text, "\n\n"]
+            line += 2 + part.text.count("\n")
         parts.append(PAGE)
-    return blocks, "".join(parts[:-1])
+    return outline.blocks, "".join(parts[:-1])
 
 
-def _paragraphs(
-    page: Sequence[str], number: int, levels: dict[tuple[int, str], int]
-) -> Iterator[str]:
-    """The lines of a page put together: a short line that ends a sentence ends a paragraph."""
-    widths = sorted(map(len, page))
-    width = widths[len(widths) * 9 // 10] if widths else 0
-    words = ""
-    for line in page:
-        if (number, _key(line)) in levels:
-            if words:
-                yield words
-            yield line
-            words = ""
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A heading of a level, a paragraph, or a row of a table by its number in it."""
+
+    text: str
+    level: int = 0
+    row: int = -1
+
+
+def _parts(page: Sequence[_Line], level_of: Callable[[_Line], int]) -> Iterator[_Part]:
+    """The lines of a page put together to what they are lines of."""
+    width, pitch = _usual_length(page), _pitch(page)
+    for (level, is_table), group in groupby(page, lambda line: (level_of(line), len(line) > 1)):
+        lines = [*group]
+        if is_table:
+            rows = enumerate(map(_text_of, lines))
+            yield from (_Part(text, 0, row if len(lines) > 1 else -1) for row, text in rows)
             continue
-        words = _continued(words, line)
-        if len(line) < _SHORT_LINE * width and line.endswith(_SENTENCE_END):
-            yield words
-            words = ""
-    if words:
-        yield words
+        is_end = _ends_heading if level else partial(_ends_paragraph, width, pitch)
+        words = lines[0][0].text
+        for (before,), (cell,) in pairwise(lines):
+            if is_end(before, cell):
+                yield _Part(words, level)
+                words = cell.text
+            else:
+                is_short = not level and len(before.text) < _SHORT_LINE * width
+                words = _continued(words, cell.text, "\n" if is_short else " ")
+        yield _Part(words, level)
 
 
-def _continued(words: str, line: str) -> str:
-    if not words:
-        return line
+def _pitch(page: Sequence[_Line]) -> float:
+    """How far the lines of a page mostly lie below one another."""
+    distances = [above[0].y - below[0].y for above, below in pairwise(page)]
+    return median([each for each in distances if each > 0] or [0.0])
+
+
+def _usual_length(page: Sequence[_Line]) -> int:
+    """How many characters a full line has."""
+    lengths = sorted(len(line[0].text) for line in page)
+    return lengths[len(lengths) * 9 // 10] if lengths else 0
+
+
+def _ends_heading(before: _Cell, cell: _Cell) -> bool:
+    """Whether a line is a heading of its own: the one before was short, or lies further above."""
+    return len(before.text) < _WRAPPED or not 0 < before.y - cell.y < 1.8 * before.size
+
+
+def _ends_paragraph(length: float, pitch: float, before: _Cell, cell: _Cell) -> bool:
+    """Whether a paragraph ends: before a larger gap, or where a short line ends a sentence."""
+    is_short, gap = len(before.text) < _SHORT_LINE * length, before.y - cell.y
+    ends = is_short and before.text.endswith(_SENTENCE_END)
+    return ends or (gap > 1.3 * pitch and gap > 1.4 * before.size)
+
+
+def _continued(words: str, line: str, gap: str) -> str:
+    """The words with a further line; one that is short ends where somebody wanted it to."""
     if _HYPHEN.search(words) and line[:1].islower():
+        drop("hyphens at the ends of lines", words[-1])
         return words[:-1] + line
-    return f"{words} {line}"
+    return f"{words}{gap}{line}"
