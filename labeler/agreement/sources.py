@@ -25,7 +25,7 @@ from labeler.collection.whose import (
 from labeler.data import Pair, Qrels, Run
 from labeler.errors import Misuse
 from labeler.evaluation.inputs import caveats, mixed_findings, part_findings
-from labeler.exchange.qrels import hold_labels, read_qrels
+from labeler.exchange.qrels import Meaning, hold_labels, read_qrels
 from labeler.exchange.runs import hold_run
 from labeler.files.read import rereadable
 from labeler.judging.changes import judged_in
@@ -142,9 +142,10 @@ def _with_runs(opened: Sources, run_sources: Sequence[Path]) -> Sources:
     pooled = {} if opened.collection is None else made_by(opened.collection, "").tags
     runs: dict[str, Run] = {}
     tags: dict[str, str] = {}
+    texts = opened.query_texts()
     for name, path in runs_by_name(paths).items():
         with rereadable():
-            hold_run(path)
+            hold_run(path, Meaning(texts=texts) if texts and path.is_file() else Meaning())
             runs[name] = read_run(path)
             tags[name] = f"{read_tag(path)} {pooled.get(name, '')}"
     return replace(opened, runs=runs, tags=tags)

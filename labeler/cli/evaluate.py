@@ -17,7 +17,7 @@ from labeler.cli.output import draw, name_unread_runs, show, show_json, show_res
 from labeler.cli.scoring import GATES, PER_QUERY, PLOT, TABLES
 from labeler.cli.screen import progress
 from labeler.collection.layout import Collection, open_collection
-from labeler.collection.user_files import collection_qrels, run_paths
+from labeler.collection.user_files import collection_qrels, run_paths, runs_named
 from labeler.errors import Misuse, about
 from labeler.evaluation.options import GROUPS, EvaluationOptions
 from labeler.options import TOP_GRADE, option
@@ -205,6 +205,8 @@ def command(
     if fairness.is_asked:
         fairness.show(paths[0], qrels, next(iter(options.measures), "nDCG@10"), output)
         return
+    words = runs_named(paths[0], paths[1:]) if paths[0].is_dir() and paths[1:] else paths[1:]
+    paths = [paths[0], *words]
     inputs = [*paths, *filter(None, [queries])]
     to = output.made_from(*inputs)
     drawing = output.picture(picture, *inputs)
@@ -254,12 +256,9 @@ def _sources(paths: Sequence[Path], name: str | None) -> tuple[Path, Sequence[Pa
 
     first, runs = paths[0], paths[1:]
     if first.is_dir():
-        if runs:
-            raise Misuse(
-                f"{first} is a collection, whose runs are in its folder; no others, please"
-            )
         with about("qrels"):
-            return collection_qrels(first, name), Collection(first)
+            path = collection_qrels(first, name)
+        return path, runs_named(first, runs) if runs else Collection(first)
     if name is not None:
         problem = f"this chooses among the qrels of a collection, and {first} is no folder"
         raise Misuse(problem, parameter="qrels")

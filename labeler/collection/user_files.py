@@ -7,6 +7,7 @@ there before.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -30,6 +31,7 @@ from labeler.files.atomic import (
     refuse_read_only,
     replacing_bytes,
 )
+from labeler.files.paths import named_file
 from labeler.files.read import STANDARD
 
 if TYPE_CHECKING:
@@ -43,8 +45,23 @@ OTHER_SUFFIXES = (".json", ".jsonl", ".csv", ".tsv", ".parquet")
 
 
 def run_paths(sources: Iterable[Path]) -> list[Path]:
-    """Files of runs as they stand; in place of a folder the runs in it."""
-    return [file for path in sources for file in (runs_in(path) if path.is_dir() else [path])]
+    """Files of runs as they stand, `NAME=FILE` too; in place of a folder the runs in it."""
+    return [file for path in sources for file in _runs_of(path)]
+
+
+def _runs_of(path: Path) -> list[Path]:
+    name, file = named_file(path)
+    runs = runs_in(file) if file.is_dir() else [path]
+    if name and file.is_dir():
+        raise Misuse(f"{path}: a folder; name each of its runs, as {name}={runs[0]}")
+    return runs
+
+
+def runs_named(folder: Path, words: Sequence[Path]) -> list[Path]:
+    """Runs of a collection by their names, and files of others; without any, all of its own."""
+    own = {} if not words else open_collection(folder).run_files()
+    files = (word if word.exists() else own.get(str(word), word) for word in words)
+    return run_paths(files) if words else collection_runs(folder)
 
 
 def runs_in(folder: Path) -> list[Path]:
@@ -97,20 +114,31 @@ def collection_qrels(folder: Path, name: str | None) -> Path:
 
 def run_name(path: Path) -> str:
     """A run's file name less `.gz` and what tells its format: `.trec`, `.json`, `.csv` …"""
-    name = path.name
+    given, file = named_file(path)
+    if given:
+        return given
+    name = file.name
     while name.casefold().endswith((*RUN_SUFFIXES, *OTHER_SUFFIXES)):
         name = name[: name.rindex(".")]
     return name or path.name
 
 
 def runs_by_name(paths: Sequence[Path]) -> dict[str, Path]:
-    """Run names to files; two of one name are `Misuse`."""
+    """Run names to files. Files of one name in several folders are called by these, too.
+
+    Two of one name in one folder are `Misuse`.
+    """
+    names = [run_name(path) for path in paths]
+    times = Counter(names)
     paths_by_run: dict[str, Path] = {}
-    for path in paths:
-        name = run_name(path)
+    for path, short in zip(paths, names, strict=True):
+        given, file = named_file(path)
+        is_alone = given or times[short] == 1
+        name = short if is_alone else f"{file.absolute().parent.name}/{short}"
         if name in paths_by_run:
-            raise Misuse(f"{paths_by_run[name]} and {path} are both the run {name!r}; rename one")
-        paths_by_run[name] = path
+            problem = f"{paths_by_run[name]} and {path} are both the run {short!r}"
+            raise Misuse(f"{problem}; rename one, or write NAME={file}")
+        paths_by_run[name] = file
     return paths_by_run
 
 

@@ -20,7 +20,8 @@ from labeler.corpus.readers.tables import ROWS, documents_of_file
 from labeler.entry_points import fill
 from labeler.errors import BadInput, TooLarge
 from labeler.exchange.fields import FieldNames
-from labeler.exchange.shapes import JSON, JSON_LINES, PARQUET, head_of, shape_of
+from labeler.exchange.shapes import HEAD, JSON, JSON_LINES, PARQUET, head_of, shape_of
+from labeler.exchange.tables import refuse_trec
 from labeler.files.boundary import reading
 from labeler.files.read import decoded, read_bytes
 from labeler.messages import tell
@@ -92,7 +93,11 @@ def documents_in(path: Path, fields: FieldNames = _USUAL) -> Iterator[SourceDocu
 
 
 def _of_text(path: Path, kind: str) -> SourceDocument:
-    text = decoded(path, read_bytes(path, LARGEST_FILE if kind in _PLAIN else LARGEST_MARKUP))
+    raw = read_bytes(path, LARGEST_FILE if kind in _PLAIN else LARGEST_MARKUP)
+    if kind in _PLAIN:
+        head = raw if len(raw) <= HEAD else raw[:HEAD].rpartition(b"\n")[0]
+        refuse_trec(path, head, "documents")
+    text = decoded(path, raw)
     try:
         with recorded() as losses:
             title, blocks = TEXT_READERS[kind](text)

@@ -12,7 +12,7 @@ from labeler.collection.people import (
     people_path,
 )
 from labeler.collection.scale import card_top_grade
-from labeler.collection.user_files import run_paths
+from labeler.collection.user_files import run_paths, runs_named
 from labeler.collection.whose import drawn_by_chance, routed_of_file
 from labeler.data import Pair
 from labeler.errors import BadInput, Misuse, about
@@ -163,10 +163,8 @@ def files_of_correction(
     """
     first, *rest = paths
     if first.is_dir():
-        if rest:
-            problem = "is a collection, whose runs are in its folder; no others, please"
-            raise Misuse(f"{first} {problem}")
-        return *qrels_of_both(first, human, assessor), Collection(first)
+        both = qrels_of_both(first, human, assessor)
+        return *both, runs_named(first, rest) if rest else Collection(first)
     for parameter, name in (("human", human), ("assessor", assessor)):
         if name is not None:
             problem = f"this chooses among the qrels of a collection, and {first} is no folder"

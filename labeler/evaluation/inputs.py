@@ -18,17 +18,17 @@ from labeler.collection.layout import Collection, collection_of_qrels, sources_p
 from labeler.collection.user_files import (
     collection_qrels,
     collection_runs,
-    run_name,
     run_paths,
+    runs_by_name,
     runs_in,
 )
 from labeler.data import Failure, Pair, Run
 from labeler.errors import Misuse
 from labeler.exchange.qrels import read_qrels
-from labeler.exchange.runs import hold_run
+from labeler.exchange.runs import hold_run, names_texts, read_run
 from labeler.files.paths import check_existing, true_path
 from labeler.files.read import rereadable
-from labeler.messages import Note, count_of
+from labeler.messages import Note, count_of, tell
 from labeler.metrics import JudgedPairs, Rankings
 from labeler.metrics.judged import Facts
 from labeler.report.finding import Finding
@@ -132,15 +132,15 @@ def runs_from(runs: AnyRuns | None, qrels: AnyQrels) -> RunsByName:
     Files give their own names. Of runs without one, a single one is `run`, and several are `run1`,
     `run2` and so on.
     """
-    folder = folder_of(qrels if runs is None else runs)
+    folder, around = folder_of(qrels if runs is None else runs), collection_around(qrels)
     if folder is not None:
-        return _by_name(runs_in(folder))
+        return _by_name(runs_in(folder), around)
     if runs is None:
         against = f" against {qrels}" if isinstance(qrels, str | os.PathLike) else ""
         raise Misuse(f"no run to score{against}", parameter="runs")
     if isinstance(runs, Mapping) and not _is_run(runs):
-        return {name: run_of(run, name) for name, run in runs.items()}
-    return _by_name([*_with_those_of_folders(_listed(runs))])
+        return {name: run_of(run, name, around) for name, run in runs.items()}
+    return _by_name([*_with_those_of_folders(_listed(runs))], around)
 
 
 def _with_those_of_folders(runs: Iterable[Any]) -> Iterator[Any]:
@@ -173,26 +173,34 @@ def _is_row(item: Any) -> bool:
     return is_triple or hasattr(item, "score")
 
 
-def _by_name(runs: Sequence[Any]) -> RunsByName:
+def _by_name(runs: Sequence[Any], around: Collection | None) -> RunsByName:
     if not runs:
         raise Misuse("no run to score", parameter="runs")
-    runs_by_name: dict[str, Path | Run] = {}
+    files = iter(runs_by_name([Path(r) for r in runs if isinstance(r, str | os.PathLike)]).items())
+    named: dict[str, Path | Run] = {}
     for number, run in enumerate(runs, start=1):
         name = "run" if len(runs) == 1 else f"run{number}"
-        if isinstance(run, str | os.PathLike):
-            name = run_name(Path(run))
-        if name in runs_by_name:
-            first, second = runs_by_name[name], run
-            raise Misuse(f"{first} and {second} are both the run {name!r}; rename one")
-        runs_by_name[name] = run_of(run, name)
-    return runs_by_name
+        name, source = next(files) if isinstance(run, str | os.PathLike) else (name, run)
+        if name in named:
+            raise Misuse(f"two runs are called {name!r}; rename one")
+        named[name] = run_of(source, name, around)
+    return named
 
 
-def run_of(run: Source, name: str) -> Path | PairColumns[float]:
-    """A run's file, or its scores where a program holds them."""
-    if isinstance(run, str | os.PathLike):
-        return Path(run)
-    return as_run(run, name=f"the run {name}")
+def run_of(run: Source, name: str, around: Collection | None = None) -> Path | PairColumns[float]:
+    """A run's file, or its scores where a program holds them, or where it names queries by text.
+
+    These get the ids of the collection's queries.
+    """
+    if not isinstance(run, str | os.PathLike):
+        return as_run(run, name=f"the run {name}")
+    path = Path(run)
+    is_readable = around is not None and path.is_file() and around.queries.is_file()
+    if around is None or not is_readable or not names_texts(path):
+        return path
+    return read_run(
+        path, queries=around.queries, warn=lambda line: tell(path, line.removeprefix(f"{path}: "))
+    )
 
 
 def rank(run: Path | Run, pool: JudgedPairs, *, outside: bool = False) -> tuple[Rankings, Facts]:

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from labeler.errors import BadInput
+from labeler.exchange.contents import Contents
 from labeler.exchange.fields import action_of
+from labeler.exchange.formats import of_rows, recognised
 from labeler.exchange.ratings import stripped
 from labeler.exchange.shapes import HEAD, JSON, JSON_LINES, PARQUET, XML, head_of, shape_of
 from labeler.exchange.tables import (
@@ -70,6 +72,9 @@ def structured_rows(path: Path) -> Rows | None:
     """
     head = head_of(path)
     shape = shape_of(path, head)
+    contents = None if shape == JSON else of_rows(path, shape, head)
+    if contents is not None:
+        return _of_contents(path, contents)
     if shape == PARQUET:
         return rows_of_parquet(path)
     if shape == JSON_LINES:
@@ -100,36 +105,30 @@ def _of_json(path: Path, head: bytes) -> Rows:
 
 def rows_of_json(path: Path, value: Any) -> Rows | None:
     """The objects of a JSON value that is a list of them, or that holds one."""
+    contents = recognised(value)
+    if contents is not None:
+        return _of_contents(path, contents)
     rows = _listed(value)
     if rows is None:
         return None
     return Rows(path, "JSON", (), _unwrapped(path, numbered_objects(path, rows)))
 
 
+def _of_contents(path: Path, contents: Contents) -> Rows:
+    records = contents.documents or contents.refuse(path, "documents")
+    return Rows(path, contents.kind, (), enumerate(map(dict, records), start=1))
+
+
 def _listed(value: Any) -> list[Any] | None:
     """The documents of a JSON value; `None` where it holds no list of them."""
     if isinstance(value, list):
-        return [row for part in value for row in _at(part, "hits", "hits") or ()] or value
+        return value
     if not isinstance(value, dict):
         return None
-    for names in (("hits", "hits"), ("response", "docs")):  # of Solr the latter
-        rows = _at(value, *names)
-        if rows is not None:
-            return rows
-    responses = _at(value, "responses")
-    if responses is not None:
-        return _listed(responses)
     lists = [inner for inner in value.values() if _are_objects(inner)]
     if len(lists) == 1:
         return list(lists[0])
     return _keyed(value) if _are_objects(list(value.values())) else None
-
-
-def _at(value: Any, *names: str) -> list[Any] | None:
-    """The list below some names in an object; `None` where there is none."""
-    for name in names:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value if isinstance(value, list) else None
 
 
 def _keyed(value: Mapping[str, Mapping[str, Any]]) -> list[Any] | None:

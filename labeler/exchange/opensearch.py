@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from labeler.exchange.contents import Contents
 from labeler.exchange.ratings import RatedFile, Rating
 
 _RATINGS = ("judgmentRatings", "judgementRatings")
@@ -22,23 +23,25 @@ def unwrapped(value: Any) -> list[Any]:
     return [value]
 
 
-def workbench_judgements(value: Any) -> RatedFile | None:
-    """The Search Relevance Workbench's judgements; `None` where the value is something else.
+def workbench(value: Any) -> Contents | None:
+    """The Search Relevance Workbench's judgements or query sets; None of something else.
 
     Queries are named by their text, and ratings are texts of numbers, from 0.0 to 1.0.
     """
-    lists = [
-        judgements[name]
-        for judgements in unwrapped(value)
-        for name in _RATINGS
-        if isinstance(judgements, dict) and isinstance(judgements.get(name), list)
-    ]
-    if not lists and _are_ratings(value):
-        lists = [value]
+    held = [each for each in unwrapped(value) if isinstance(each, dict)]
+    kind = "OpenSearch's Search Relevance Workbench"
+    sets = [each[_QUERY_SET] for each in held if isinstance(each.get(_QUERY_SET), list)]
+    if sets:
+        texts = dict.fromkeys(entry["queryText"] for queries in sets for entry in queries)
+        return Contents(f"a query set of {kind}", queries=[{"text": text} for text in texts])
+    lists = [each[n] for each in held for n in _RATINGS if isinstance(each.get(n), list)]
+    lists = lists or ([value] if _are_ratings(value) else [])
     if not lists:
         return None
-    kind = "OpenSearch's Search Relevance Workbench"
-    return RatedFile(f"judgements of {kind}", _workbench(lists), by_text=True, is_rating=True)
+    kind = f"judgements of {kind}"
+    texts = dict.fromkeys(query["query"] for queries in lists for query in queries)
+    grades = RatedFile(kind, _workbench(lists), by_text=True, is_rating=True)
+    return Contents(kind, queries=[{"text": text} for text in texts], grades=grades)
 
 
 def _are_ratings(value: Any) -> bool:
@@ -59,14 +62,15 @@ def _workbench(lists: Sequence[Any]) -> Iterator[Rating]:
                 yield Rating(number, query["query"], document, rating["rating"])
 
 
-def ranking_evaluation(value: Any) -> RatedFile | None:
+def ranking_evaluation(value: Any) -> Contents | None:
     """The rated requests of Elasticsearch's ranking evaluation; `None` of something else."""
     requests = value.get("requests") if isinstance(value, dict) else None
     if not isinstance(requests, list) or not requests:
         return None
     if not all(isinstance(r, dict) and {"id", "ratings"} <= r.keys() for r in requests):
         return None
-    return RatedFile("rated requests of a ranking evaluation (_rank_eval)", _requests(requests))
+    kind = "rated requests of a ranking evaluation (_rank_eval)"
+    return Contents(kind, grades=RatedFile(kind, _requests(requests)))
 
 
 def _requests(requests: Sequence[Any]) -> Iterator[Rating]:
@@ -75,13 +79,3 @@ def _requests(requests: Sequence[Any]) -> Iterator[Rating]:
         for rating in request["ratings"]:
             number += 1
             yield Rating(number, request["id"], rating["_id"], rating["rating"])
-
-
-def workbench_queries(value: Any) -> list[str] | None:
-    """The texts of the workbench's query sets; `None` where the value is something else."""
-    sets = [
-        queries[_QUERY_SET]
-        for queries in unwrapped(value)
-        if isinstance(queries, dict) and isinstance(queries.get(_QUERY_SET), list)
-    ]
-    return [entry["queryText"] for queries in sets for entry in queries] if sets else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,8 +12,7 @@ from typing import Any
 
 from labeler.errors import BadInput, SaysTooLittle
 from labeler.exchange import tables as usual
-from labeler.exchange.opensearch import ranking_evaluation, workbench_judgements
-from labeler.exchange.quepid import book_judgements
+from labeler.exchange.formats import of_rows, recognised
 from labeler.exchange.ratings import (
     GradeRule,
     Grades,
@@ -71,6 +70,10 @@ class QueryIds:
         self.exact = _inverted(self.texts)
         self.alike = _inverted({id_: normalised(text) for id_, text in self.texts.items()})
 
+    def has(self, text: str) -> bool:
+        """Whether any query has this text."""
+        return text in self.exact or normalised(text) in self.alike
+
     def id_of(self, text: str, *, may_be_id: bool) -> str | None:
         """The id of the one query that has this text, or this id where that may be."""
         ids = self.exact.get(text) or self.alike.get(normalised(text)) or []
@@ -116,6 +119,28 @@ def _some(texts: Sequence[str]) -> str:
     return ", ".join(texts[:_LISTED]) + (f" and {more:,} more" if more > 0 else "")
 
 
+def ids_of_pair(
+    path: Path, where: str, rating: Rating, by_text: bool, ids: QueryIds | None
+) -> tuple[str | None, str]:
+    """The ids of a row; of a query that is named by its text `None` where it is none of `ids`.
+
+    Where queries may be named either way, what is neither an id nor a text stays as it is.
+    """
+    query = stripped(rating.query)
+    if not isinstance(query, str):
+        return rating.pair(where)
+    if ids is None:
+        if by_text and len(query.split()) > 1:
+            raise NamedByText(path, where, query)
+        return rating.pair(where)
+    if not by_text and query in ids.texts:
+        return rating.pair(where)
+    _, document = rating._replace(query="q").pair(where)
+    if by_text or ids.has(query):
+        return ids.id_of(query, may_be_id=True), document
+    return rating.pair(where)
+
+
 # Qrels of ranx and pytrec_eval in JSON: `{query: {document: grade}}`.
 
 
@@ -132,14 +157,6 @@ def nested_qrels(value: Any) -> RatedFile | None:
 
 Queries = str | os.PathLike[str] | Mapping[str, str]
 """A collection's folder, a file of queries, or the texts of queries by id."""
-
-_JSON_KINDS: tuple[Callable[[Any], RatedFile | None], ...] = (
-    workbench_judgements,
-    ranking_evaluation,
-    book_judgements,
-    nested_qrels,
-)
-"""What a JSON file may be; the first that knows it reads it."""
 
 _EXPECTED = (
     "expected TREC's columns, a table with columns such as query_id, doc_id and relevance, or JSON "
@@ -163,7 +180,7 @@ class Meaning:
         return cls(GradeRule.of(grade_map, scale), texts)
 
 
-_AS_IT_STANDS = Meaning()
+AS_IT_STANDS = Meaning()
 
 
 def read_qrels(
@@ -205,7 +222,7 @@ def indexed_qrels(path: Path, warn: Note = lambda _message: None) -> Iterator[In
 
 
 def hold_qrels(
-    path: Path, warn: Note = lambda _message: None, meaning: Meaning = _AS_IT_STANDS
+    path: Path, warn: Note = lambda _message: None, meaning: Meaning = AS_IT_STANDS
 ) -> None:
     """Let qrels of any kind be read as TREC's columns, until the block of `rereadable` ends.
 
@@ -234,17 +251,20 @@ def judged_in(path: Path) -> RatedFile | None:
         shape = shape_of(path, head)
         if shape == TREC:
             return None
-        if shape == JSON:
-            return _of_json(path, json_value(path))
+        value = json_value(path) if shape == JSON else None
+        contents = of_rows(path, shape, head) if value is None else recognised(value)
+        if contents is not None:
+            return contents.grades or contents.refuse(path, "grades")
+        if value is not None:
+            return _of_json(path, value)
         rows = rows_of_pairs(path, shape, head, "query_id,doc_id,grade")
         return None if rows is None else _of_rows(rows)
 
 
 def _of_json(path: Path, value: Any) -> RatedFile:
-    for kind in _JSON_KINDS:
-        judged = kind(value)
-        if judged is not None:
-            return judged
+    judged = nested_qrels(value)
+    if judged is not None:
+        return judged
     rows = json_rows(path, value)
     if rows is None:
         raise BadInput(f"{path}: {described(value)}; {_EXPECTED}")
@@ -285,7 +305,7 @@ def _write(path: Path, judged: RatedFile, meaning: Meaning, warn: Note, copy: Pa
         for rating in judged.ratings:
             where = f"{path}:{rating.line}"
             counts["rows"] += 1
-            query, document = _ids_of(path, where, rating, judged.by_text, ids)
+            query, document = ids_of_pair(path, where, rating, judged.by_text, ids)
             if stripped(rating.value) in (None, ""):
                 counts["empty"] += 1
                 continue
@@ -306,26 +326,13 @@ def _write(path: Path, judged: RatedFile, meaning: Meaning, warn: Note, copy: Pa
         warn(f"{path}: {problem}")
 
 
-def _ids_of(
-    path: Path, where: str, rating: Rating, by_text: bool, ids: QueryIds | None
-) -> tuple[str | None, str]:
-    """The ids of a row; of a query that is named by its text `None` where it is none of `ids`."""
-    query = stripped(rating.query)
-    if not (by_text and isinstance(query, str) and (ids is not None or len(query.split()) > 1)):
-        return rating.pair(where)
-    if ids is None:
-        raise NamedByText(path, where, query)
-    _, document = rating._replace(query="q").pair(where)
-    return ids.id_of(query, may_be_id=True), document
-
-
 def _write_labels(path: Path, judged: RatedFile, copy: Path) -> None:
     grades = Grades(path, None, is_rating=judged.is_rating)
 
     def lines() -> Iterator[tuple[int, str]]:
         for rating in judged.ratings:
             where = f"{path}:{rating.line}"
-            query, document = _ids_of(path, where, rating, judged.by_text, None)
+            query, document = ids_of_pair(path, where, rating, judged.by_text, None)
             if number_of(rating.value) is not None:
                 grades.grade(where, rating.value)
             label = "" if rating.value is None else " ".join(str(rating.value).split())

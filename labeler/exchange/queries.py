@@ -22,9 +22,7 @@ from labeler.exchange.any_table import (
     with_metadata,
 )
 from labeler.exchange.fields import Picked, has_field, value_at
-from labeler.exchange.opensearch import workbench_judgements, workbench_queries
-from labeler.exchange.quepid import book_judgements
-from labeler.exchange.ratings import NUMBER
+from labeler.exchange.formats import of_rows, recognised
 from labeler.exchange.shapes import JSON, XML, head_of, shape_of
 from labeler.exchange.tables import (
     DELIMITERS,
@@ -34,6 +32,7 @@ from labeler.exchange.tables import (
     first_cells,
     first_line,
     json_value,
+    refuse_trec,
     rows_of_array,
     rows_of_text,
 )
@@ -162,8 +161,13 @@ def _rows(path: Path, query_field: str) -> Rows:
     if shape == XML:
         text = decoded(path, read_bytes(path, _LARGEST))
         return Rows(path, "TREC topics", (), topics(path, text))
-    if shape == JSON:
-        return _of_json(path, json_value(path))
+    value = json_value(path) if shape == JSON else None
+    contents = of_rows(path, shape, head) if value is None else recognised(value)
+    if contents is not None and not query_field:
+        records = contents.queries or contents.refuse(path, "queries")
+        return Rows(path, contents.kind, (), enumerate(map(dict, records), start=1))
+    if value is not None:
+        return _of_json(path, value)
     rows = structured_rows(path)
     return _of_text(path, head, query_field) if rows is None else _of_rows(rows)
 
@@ -175,12 +179,7 @@ def _of_rows(rows: Rows) -> Rows:
 
 
 def _of_json(path: Path, value: Any) -> Rows:
-    for kind in (workbench_judgements, book_judgements):
-        judged = kind(value)
-        if judged is not None:
-            rated = ((rating.line, {"text": rating.query}) for rating in judged.ratings)
-            return Rows(path, judged.kind, (), rated, repeats=True)
-    texts, form = workbench_queries(value), "a query set of OpenSearch's Search Relevance Workbench"
+    texts, form = None, ""
     inner = value.get("queries", value) if isinstance(value, dict) else value
     is_row = isinstance(inner, dict) and usual.has_column(inner, _LINE_TEXTS, _LINE_IDS)
     if texts is None and inner and isinstance(inner, list) and _are_texts(inner):
@@ -218,22 +217,12 @@ def _of_text(path: Path, head: bytes, query_field: str) -> Rows:
             return _of_rows(rows_of_text(path, delimiter))
     if key_of(line) in _LINE_TEXTS and len(line.split()) <= 2 and head.count(b"\n") > 1:
         return Rows(path, "one column", (line.strip(),), _one_column(path))
-    _refuse_columns(path, head)
+    refuse_trec(path, head, "queries")
     for delimiter in DELIMITERS:
         if _are_pairs(path, head, delimiter):
             form = f"{DELIMITERS[delimiter]} (ids and texts, no header)"
             return Rows(path, form, (), rows_of_text(path, delimiter, ("_id", "text")).rows)
     return Rows(path, "lines, a query each", (), _lines(path))
-
-
-def _refuse_columns(path: Path, head: bytes) -> None:
-    """`BadInput` of lines that are all of qrels or of a run in TREC's columns."""
-    text = head.decode("utf-8", "replace")
-    rows = [line.split() for line in text.split("\n")[:_LOOKED_AT] if line.strip()]
-    for width, numbers, what in ((4, (3,), "these are qrels"), (6, (3, 4), "this is a run")):
-        same = bool(rows) and all(len(row) == width for row in rows)
-        if same and all(NUMBER.fullmatch(row[number]) for row in rows for number in numbers):
-            raise BadInput.at(path, 1, f"{what} in TREC's columns; expected queries")
 
 
 def _are_short(cells: Sequence[str]) -> bool:

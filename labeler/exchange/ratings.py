@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 from labeler.errors import BadInput, Misuse, SaysTooLittle
 from labeler.files.boundary import reading
 from labeler.trec.rows import LARGEST_GRADE
-from labeler.trec.values import ids_of, is_number, shown
+from labeler.trec.values import NUMBER, ids_of, is_number, shown
 
-NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?", re.ASCII)
 LARGEST_OF_A_SCALE = 10
 _LISTED = 8
 _LONGEST = 40

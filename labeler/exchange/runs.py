@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
 from labeler.errors import BadInput
+from labeler.exchange.formats import of_rows, recognised
+from labeler.exchange.nested import ranked_lists
+from labeler.exchange.qrels import (
+    AS_IT_STANDS,
+    Meaning,
+    Queries,
+    QueryIds,
+    ids_of_pair,
+)
 from labeler.exchange.ratings import RatedFile, Rating, number_of, write_lines
 from labeler.exchange.shapes import JSON, TREC, head_of, shape_of
 from labeler.exchange.tables import (
+    QUERY_TEXT,
     RANK,
     Rows,
     first_line,
@@ -23,31 +33,37 @@ from labeler.exchange.tables import (
 )
 from labeler.files.boundary import reading
 from labeler.files.read import numbered_lines, read_instead, rereadable
-from labeler.messages import tell
+from labeler.messages import Note, tell
 from labeler.trec import runs as trec_runs
 from labeler.trec.index import RUN, Index, indexed
 from labeler.trec.pairs import PairColumns
 from labeler.trec.values import GRADE, SCORE, score_of, shown
 
+_LOOKED_AT = 50
 _SHAPE = "expected an object of query: {document: score}"
 
 
 @contextmanager
-def indexed_run(path: Path, form: str = "") -> Iterator[Index]:
+def indexed_run(
+    path: Path, form: str = "", meaning: Meaning = AS_IT_STANDS, warn: Note = lambda _line: None
+) -> Iterator[Index]:
     """The index of a run of any kind, which its content tells unless `form` is `trec`."""
     with rereadable():
         if form != "trec":
-            hold_run(path)
+            hold_run(path, meaning, warn)
         with indexed(path, RUN) as index:
             yield index
 
 
-def read_run(path: Path | str) -> PairColumns[float]:
+def read_run(
+    path: Path | str, *, queries: Queries | None = None, warn: Note = lambda _line: None
+) -> PairColumns[float]:
     """The scores of a run, `run[query][document]`, in the file's order.
 
-    It is TREC's columns, MS MARCO's three, a table with a header (CSV, TSV, Parquet, JSON Lines)
-    or BEIR's JSON, which its content tells. Where a table has ranks and no scores, the score falls
-    with the rank.
+    It is TREC's columns, MS MARCO's three, a table with a header (CSV, TSV, Parquet, JSON Lines),
+    JSON by query, or what a search engine answered, which its content tells. Where there are ranks
+    and no scores, the score falls with the rank. Queries that are named by their text get the ids
+    of `queries`.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -58,17 +74,30 @@ def read_run(path: Path | str) -> PairColumns[float]:
     """
     path = Path(path)
     with rereadable():
-        hold_run(path)
+        hold_run(path, Meaning.of(queries=queries), warn)
         return trec_runs.read_run(path)
 
 
-def hold_run(path: Path) -> None:
-    """Let a run of any kind be read as TREC's columns, until the block of `rereadable` ends."""
+def hold_run(path: Path, meaning: Meaning = AS_IT_STANDS, warn: Note = lambda _line: None) -> None:
+    """Let a run of any kind be read as TREC's columns, until the block of `rereadable` ends.
+
+    Queries that it names by their text get the ids of the texts of `meaning`.
+    """
     with reading(path):
         scored = scored_in(path)
     if scored is not None:
         tell(path, scored.kind)
-        read_instead(path, lambda copy: _write(path, scored, copy))
+        read_instead(path, lambda copy: _write(path, scored, meaning, warn, copy))
+
+
+def names_texts(path: Path) -> bool:
+    """Whether a run names queries by their text, or may do so."""
+    with rereadable(), reading(path):
+        scored = scored_in(path)
+        if scored is None:
+            return False
+        names = (str(rating.query) for rating in islice(scored.ratings, _LOOKED_AT))
+        return scored.by_text or any(len(name.split()) > 1 for name in names)
 
 
 def scored_in(path: Path) -> RatedFile | None:
@@ -77,8 +106,12 @@ def scored_in(path: Path) -> RatedFile | None:
     shape = shape_of(path, head)
     if shape == TREC:
         return None
-    if shape == JSON:
-        value = json_value(path)
+    value = json_value(path) if shape == JSON else None
+    contents = of_rows(path, shape, head) if value is None else recognised(value)
+    contents = contents or (None if value is None else ranked_lists(value))
+    if contents is not None:
+        return contents.ranking or contents.refuse(path, "rankings")
+    if value is not None:
         rows = json_rows(path, value)
         nested = "a run from JSON ({query: {document: score}})"
         return _of_rows(rows) if rows else RatedFile(nested, _nested(path, value))
@@ -129,7 +162,8 @@ def _of_rows(rows: Rows) -> RatedFile:
             value = scored if score else _of_rank(f"{rows.path}:{number}", cell)
             yield Rating(number, query, document, value)
 
-    return RatedFile(rows.kind("a run", (part.column for part in parts)), ratings())
+    by_text = parts[0].names is QUERY_TEXT
+    return RatedFile(rows.kind("a run", (part.column for part in parts)), ratings(), by_text)
 
 
 def _of_rank(where: str, value: Any) -> float:
@@ -139,11 +173,19 @@ def _of_rank(where: str, value: Any) -> float:
     return 1 / (rank + 1)  # ranks count from 0 or from 1
 
 
-def _write(path: Path, scored: RatedFile, copy: Path) -> None:
-    def line(row: Rating) -> str:
-        where = f"{path}:{row.line}"
-        query, document = row.pair(where)
-        return f"{query} Q0 {document} 1 {score_of(where, row.value)!r} -\n"
+def _write(path: Path, scored: RatedFile, meaning: Meaning, warn: Note, copy: Path) -> None:
+    ids = None if meaning.texts is None else QueryIds(meaning.texts)
 
-    if not write_lines(path, copy, ((row.line, line(row)) for row in scored.ratings)):
-        raise BadInput(f"{path}: no query with a document in it")
+    def lines() -> Iterator[tuple[int, str]]:
+        for row in scored.ratings:
+            where = f"{path}:{row.line}"
+            query, document = ids_of_pair(path, where, row, scored.by_text, ids)
+            if query is not None:
+                yield row.line, f"{query} Q0 {document} 1 {score_of(where, row.value)!r} -\n"
+
+    written = write_lines(path, copy, lines())
+    problems = ids.problems() if ids else []
+    if not written:
+        raise BadInput(f"{path}: {'; '.join(problems) or 'no query with a document in it'}")
+    for problem in problems:
+        warn(f"{path}: {problem}")

@@ -21,7 +21,7 @@ from labeler.files.csv import read_cells, table_lines
 from labeler.files.jsonl import STRICT, read_rows
 from labeler.files.read import TIMES, decoded, file_of, file_problems, most_unpacked, read_bytes
 from labeler.messages import missing_extra
-from labeler.trec.values import DOCUMENT_ID, QUERY_ID, key_of
+from labeler.trec.values import DOCUMENT_ID, GRADE, NUMBER, QUERY_ID, SCORE, key_of
 
 # What the columns of other tools' tables mean, by their usual names.
 #
@@ -98,6 +98,27 @@ def names_a_pair(cells: Sequence[str]) -> bool:
     return has_column(cells, QUERY_ID, QUERY_TEXT) and has_column(cells, DOCUMENT_ID)
 
 
+def refuse_pairs(path: Path, columns: Sequence[str], but: Sequence[str]) -> None:
+    """`BadInput` of a table of queries and documents with a value of the two, and no text.
+
+    A column with a name of `but` is a text.
+    """
+    value = has_column(columns, GRADE, SCORE, RANK, RATING)
+    if names_a_pair(columns) and value and not has_column(columns, but):
+        problem = f"a table of queries and documents (columns {in_words(columns)})"
+        raise BadInput(f"{path}: {problem}, and no texts; expected documents")
+
+
+def refuse_trec(path: Path, head: bytes, expected: str) -> None:
+    """`BadInput` of lines that are all of qrels or of a run in TREC's columns."""
+    text = head.decode("utf-8", "replace")
+    rows = [line.split() for line in text.split("\n")[:_LOOKED_AT] if line.strip()]
+    for width, numbers, what in ((4, (3,), "these are qrels"), (6, (3, 4), "this is a run")):
+        same = bool(rows) and all(len(row) == width for row in rows)
+        if same and all(NUMBER.fullmatch(row[number]) for row in rows for number in numbers):
+            raise BadInput.at(path, 1, f"{what} in TREC's columns; expected {expected}")
+
+
 def in_words(columns: Iterable[str]) -> str:
     """The names of columns for a message."""
     return ", ".join(f"{column:.40}" for column in columns) or "none"
@@ -106,6 +127,7 @@ def in_words(columns: Iterable[str]) -> str:
 Row = tuple[int, dict[str, Any]]
 
 DELIMITERS = {"\t": "TSV", ",": "CSV", ";": "CSV with semicolons", "|": "CSV with bars"}
+_LOOKED_AT = 50
 _NO_NAME = re.compile(r"-?\d+(\.\d+)?|\w+://.*")
 
 

@@ -25,12 +25,23 @@ def true_path(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
+def named_file(path: Path) -> tuple[str, Path]:
+    """A name and the file of `NAME=FILE`; of another path no name.
+
+    >>> named_file(Path("old=prod/results.trec"))
+    ('old', PosixPath('prod/results.trec'))
+    """
+    name, equals, file = str(path).partition("=")
+    is_named = equals and name and file and "/" not in name and not os.path.lexists(path)
+    return (name, Path(file)) if is_named else ("", path)
+
+
 def check_existing(paths: Iterable[Path]) -> None:
     """`FileProblem` names the first path that does not exist, and one beside it with a like name.
 
     `-`, which is standard input, exists.
     """
-    for path in paths:
+    for path in (named_file(path)[1] for path in paths):
         if str(path) != "-" and not os.path.exists(path):
             raise FileProblem(f"{path}: {NOT_THERE}{did_you_mean(path)}")
 

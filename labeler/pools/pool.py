@@ -26,9 +26,10 @@ from labeler.collection.pool import Pairs, Pool, PoolSource, merge_pools, standi
 from labeler.collection.queries import read_queries
 from labeler.collection.rows import check_exists
 from labeler.collection.search import searched_corpus
-from labeler.collection.user_files import run_name, run_paths
+from labeler.collection.user_files import run_paths, runs_by_name
 from labeler.data import Pair, Pooled, Query, Run
 from labeler.errors import BadInput, Misuse
+from labeler.exchange.qrels import Meaning
 from labeler.exchange.runs import hold_run, read_run
 from labeler.files.read import file_of, file_problems, rereadable
 from labeler.messages import Note, Progress, count_of, no_progress, no_query_in_common
@@ -45,13 +46,15 @@ from labeler.trec.write import write_run
 # Runs of one's own that join a collection's pool, checked against the collection.
 
 
-def read_own_run(path: Path, collection: Collection, depth: int, warn: Note) -> PairColumns[float]:
+def read_own_run(
+    path: Path, name: str, collection: Collection, depth: int, warn: Note
+) -> PairColumns[float]:
     """A user's run, checked against the collection that it shall join, less other queries.
 
     Raises `Misuse` where its name is taken, `BadInput` where it shares no query with the
     collection or its first `depth` documents are not all in the corpus.
     """
-    name = _own_name(path)
+    name = _own_name(path, name)
     whole = read_run(path)
     queries = read_queries(collection.queries)
     run = _of_queries(whole, queries)
@@ -87,7 +90,7 @@ def standing_runs(
             others += [] if name in pooled else [path.name]
             continue
         try:
-            runs[name] = read_own_run(path, collection, depth, note)
+            runs[name] = read_own_run(path, name, collection, depth, note)
         except BadInput as error:
             note(f"not pooled, though it was retrieved for this collection: {error}")
         else:
@@ -122,15 +125,15 @@ def _of_queries(run: PairColumns[float], queries: Container[str]) -> PairColumns
     return run if is_asked.all() else run.keep(is_asked[run.query])
 
 
-def _own_name(path: Path) -> str:
+def _own_name(path: Path, name: str) -> str:
     """What the run will be called, if a file of the collection may be called so."""
-    name = run_name(path)
+    mend = f"rename the file, or write NAME={path}"
     if name in BUILT_IN:
-        raise Misuse(f"{path}: the name {name!r} is a built-in run's; rename the file")
+        raise Misuse(f"{path}: the name {name!r} is a built-in run's; {mend}")
     try:
         return check_name(name)
     except Misuse as error:
-        raise Misuse(f"{path}: {error}; rename the file") from error
+        raise Misuse(f"{path}: {error}; {mend}") from error
 
 
 def _check_documents(path: Path, run: PairColumns[float], depth: int, corpus: Path) -> None:
@@ -393,14 +396,17 @@ def pool(
     """
     options = given(PoolOptions, options, settings)
     opened, control = open_collection(collection), control or Control()
-    own = run_paths([Path(path) for path in _several(options.runs)])
+    own = runs_by_name(run_paths([Path(path) for path in _several(options.runs)]))
     if options.only and not own:
         raise Misuse("there is nothing else to pool: no runs are named", parameter="only")
     with rereadable():
-        for path in own:  # before the lock is taken: a pipe may end at any time
+        texts = (
+            {id_: query.text for id_, query in read_queries(opened.queries).items()} if own else {}
+        )
+        for path in own.values():  # before the lock is taken: a pipe may end at any time
             with file_problems(path):
                 file_of(path)
-            hold_run(path)
+            hold_run(path, Meaning(texts=texts), control.note)
         sources = _Sources(own, options.force)
         if not options.only:  # nothing is asked while the lock is held
             sources = sources._replace(encoder=_encoder(opened, options.encoding, control))
@@ -419,7 +425,7 @@ class _Sources(NamedTuple):
     With `force`, runs that stand there are replaced, whoever wrote them.
     """
 
-    runs: list[Path]
+    runs: Mapping[str, Path]
     force: bool
     encoder: Encoder | None = None
 
@@ -453,8 +459,8 @@ def _pool(
         raise BadInput(f"{collection.queries}: no queries; next: {how}")
     depth, dropped = options.most, drop_absent(collection, control.note)
     runs: dict[str, Run] = {}
-    for path in sources.runs:
-        runs[run_name(path)] = read_own_run(path, collection, depth, control.note)
+    for name, path in sources.runs.items():
+        runs[name] = read_own_run(path, name, collection, depth, control.note)
     if not options.only:
         standing = standing_runs(collection, depth, control.note, besides=runs)
         runs = {**_retrieved(collection, queries, sources, control), **standing, **runs}

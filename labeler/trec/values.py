@@ -23,6 +23,7 @@ SCORE = ("score", "similarity", "sim", "retrievalscore")
 """Names as `key_of` spells them, the usual ones first."""
 
 
+NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?", re.ASCII)
 _PLACE = re.compile(r"(?::\d+|, row [\d,]+)$")
 """The line or row at the end of what says where something stands."""
 

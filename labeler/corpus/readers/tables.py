@@ -22,6 +22,7 @@ from labeler.exchange.tables import (
     Rows,
     delimiter_of,
     first_line,
+    refuse_pairs,
     rows_of_json_lines,
     rows_of_text,
 )
@@ -51,6 +52,8 @@ def documents_of_file(path: Path, kind: str, fields: FieldNames) -> Iterator[Sou
     first = next(rows, None)
     if first is None:
         raise BadInput(f"{path}: empty")
+    if not fields.text_field:
+        refuse_pairs(path, list(first[1]), [*_TEXTS, *_TITLES, "metadata"])
     check_has_text(path, first[1], fields)
     yield from documents_of_rows(path, chain([first], rows), fields)
     all_of_them = takes_all_columns(first[1], fields)

@@ -1,0 +1,119 @@
+"""What a file of another tool holds: documents, queries, grades and rankings."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NoReturn
+
+from labeler.errors import BadInput
+from labeler.exchange.ratings import RatedFile, Rating
+
+_WORDS_OF_AN_ID = 4
+
+Records = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a file holds, and what it is: `documents` and `queries` have `_id` and `text`.
+
+    Of what it has none, that is None. `lacks` says of such a part why, and what would help.
+    """
+
+    kind: str
+    documents: Records | None = None
+    queries: Records | None = None
+    grades: RatedFile | None = None
+    ranking: RatedFile | None = None
+    lacks: Mapping[str, str] | None = None
+
+    def parts(self) -> dict[str, Any]:
+        """What there is, by name."""
+        named = {
+            "documents": self.documents,
+            "queries": self.queries,
+            "grades": self.grades,
+            "rankings": self.ranking,
+        }
+        return {name: part for name, part in named.items() if part is not None}
+
+    def refuse(self, path: Path, part: str) -> NoReturn:
+        """Raise `BadInput` where a part is asked for which the file lacks."""
+        why = (self.lacks or {}).get(part)
+        holds = " and ".join(self.parts()) or "none of documents, queries, grades and rankings"
+        raise BadInput(f"{path}: {self.kind}; {why or f'it holds {holds}, and no {part}'}")
+
+
+# What formats are made of.
+
+
+def text_id(text: str) -> str:
+    """The id of a document that has none: a hash of its text, the same in every file."""
+    words = " ".join(text.split()).encode("utf-8", "surrogatepass")
+    return f"d{hashlib.sha256(words).hexdigest()[:12]}"
+
+
+def as_documents(texts: Iterable[str]) -> Records:
+    """Texts as documents, each once."""
+    return [{"_id": text_id(text), "text": text} for text in dict.fromkeys(texts)]
+
+
+def rated(kind: str, pairs: Iterable[tuple[Any, Any, Any]], **how: bool) -> RatedFile:
+    """Triples of a query, a document and a value as the ratings of a file."""
+    ratings = (Rating(number, *pair) for number, pair in enumerate(pairs, start=1))
+    return RatedFile(kind, ratings, **how)
+
+
+Ranked = Sequence[tuple[Any, float | None]]
+"""Documents and their scores, best first."""
+
+
+def ranked(
+    kind: str, rankings: Iterable[tuple[Any, Ranked]], *, by_text: bool = False
+) -> RatedFile:
+    """Rankings as the ratings of a run.
+
+    Where a score is missing, ties or rises in any of them, all are one over the rank.
+    """
+    lists = list(rankings)
+    falls = all(_falls([score for _, score in documents]) for _, documents in lists)
+    kind = kind if falls else f"{kind}, scored by rank"
+    pairs = (
+        (query, document, score if falls else 1 / rank)
+        for query, documents in lists
+        for rank, (document, score) in enumerate(documents, start=1)
+    )
+    return rated(kind, pairs, by_text=by_text)
+
+
+def _falls(scores: Sequence[float | None]) -> bool:
+    numbers = [score for score in scores if score is not None]
+    return len(numbers) == len(scores) and all(a > b for a, b in pairwise(numbers))
+
+
+def objects(value: Any, *needed: str) -> list[dict[str, Any]] | None:
+    """A list of objects whose first one has all these keys; else None."""
+    if not isinstance(value, list) or not value:
+        return None
+    first = value[0]
+    if not isinstance(first, dict) or not all(name in first for name in needed):
+        return None
+    return value if all(isinstance(row, dict) for row in value) else None
+
+
+def texts_in(value: Any) -> list[str]:
+    """The texts of a list of them, of a single one, or of none."""
+    if isinstance(value, str):
+        return [value] if value.strip() else []
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
+
+
+def may_be_id(value: Any) -> bool:
+    """Whether this may be a document's id: a number, or a few words at most and no text."""
+    if isinstance(value, str):
+        return 0 < len(value.split()) <= _WORDS_OF_AN_ID
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -1,0 +1,142 @@
+"""Sets of tests for RAG: ragas, deepeval, promptfoo and LlamaIndex.
+
+Their contexts are texts without ids: each gets a hash of its text, the same in every file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from labeler.exchange.contents import (
+    Contents,
+    as_documents,
+    objects,
+    ranked,
+    rated,
+    text_id,
+    texts_in,
+)
+
+_CONTEXTS = ("reference_contexts", "retrieved_contexts")
+_REFERENCES = ("reference", "ground_truth", "expected_output", "expectedOutput")
+
+
+def _asked(
+    kind: str,
+    rows: Sequence[Mapping[str, Any]],
+    query: str,
+    relevant: str,
+    retrieved: str,
+) -> Contents:
+    """Rows of a query, the contexts that answer it, and those that a system retrieved."""
+    texts = [
+        context
+        for row in rows
+        for name in (relevant, retrieved)
+        for context in texts_in(row.get(name))
+    ]
+    graded = [(row[query], text_id(c), 1) for row in rows for c in texts_in(row.get(relevant))]
+    by_query = {row[query]: texts_in(row.get(retrieved)) for row in rows}
+    lists = [
+        (q, [(text_id(c), None) for c in dict.fromkeys(cs)]) for q, cs in by_query.items() if cs
+    ]
+    return Contents(
+        kind,
+        as_documents(texts) or None,
+        [*_queries(rows, query)],
+        rated(f"qrels from {kind} ({relevant})", dict.fromkeys(graded), by_text=True)
+        if graded
+        else None,
+        ranked(f"a run from {kind} ({retrieved})", lists, by_text=True) if lists else None,
+        {"grades": f"no query has {relevant}", "rankings": f"no query has {retrieved}"},
+    )
+
+
+def _queries(rows: Sequence[Mapping[str, Any]], query: str) -> Iterator[dict[str, Any]]:
+    """Each query once, with its reference answer."""
+    first: dict[str, Mapping[str, Any]] = {}
+    for row in rows:
+        first.setdefault(row[query], row)
+    for text, row in first.items():
+        reference = next((row[name] for name in _REFERENCES if row.get(name)), None)
+        yield {"text": text} if reference is None else {"text": text, "reference": reference}
+
+
+def ragas(value: Any) -> Contents | None:
+    """Samples of ragas, by their names of today or by those before 0.2."""
+    rows = objects(value, "user_input")
+    if rows is not None and any(name in rows[0] for name in (*_CONTEXTS, "reference")):
+        if all(isinstance(row["user_input"], str) for row in rows):
+            return _asked("samples of ragas", rows, "user_input", *_CONTEXTS)
+        why = "its samples are conversations; write one query a sample as user_input"
+        return Contents(
+            "samples of ragas",
+            lacks=dict.fromkeys(("documents", "queries", "grades", "rankings"), why),
+        )
+    rows = objects(value, "question", "contexts")
+    if rows is not None and ("ground_truth" in rows[0] or "answer" in rows[0]):
+        return _asked("samples of ragas", rows, "question", "ground_truth_contexts", "contexts")
+    return None
+
+
+def deepeval(value: Any) -> Contents | None:
+    """Goldens and test cases of deepeval: `context` answers, `retrieval_context` was retrieved."""
+    rows = objects(value, "input")
+    if rows is None:
+        return None
+    camel = "expectedOutput" in rows[0] or "retrievalContext" in rows[0]
+    names = ("context", "retrievalContext" if camel else "retrieval_context")
+    others = ("expected_output", "expectedOutput", "actual_output", "actualOutput", *names)
+    if not any(name in rows[0] for name in others):
+        return None
+    return _asked("goldens of deepeval", rows, "input", *names)
+
+
+def promptfoo(value: Any) -> Contents | None:
+    """The queries of promptfoo's tests, or of its results; it keeps no documents."""
+    inner = value
+    for name in ("results", "results"):
+        inner = inner.get(name) if isinstance(inner, Mapping) else inner
+    tests = value.get("tests") if isinstance(value, Mapping) else None
+    rows = objects(tests if isinstance(tests, list) else inner, "vars")
+    if rows is None:
+        return None
+    texts = [_variable(row["vars"]) for row in rows]
+    if None in texts:
+        return Contents(
+            "tests of promptfoo",
+            lacks={"queries": "no variable of them is called query, question or input"},
+        )
+    queries = [{"text": text} for text in dict.fromkeys(texts)]
+    return Contents("tests of promptfoo", queries=queries)
+
+
+def _variable(variables: Any) -> str | None:
+    """The query among the variables of a test: by its name, or the only one."""
+    named = variables if isinstance(variables, Mapping) else {}
+    text = next((named[n] for n in ("query", "question", "input") if n in named), None)
+    if text is None and len(named) == 1:
+        (text,) = named.values()
+    return text if isinstance(text, str) else None
+
+
+def llama_index(value: Any) -> Contents | None:
+    """Pairs of LlamaIndex for retrieval (`relevant_docs`), or its labelled examples for RAG."""
+    if not isinstance(value, Mapping):
+        return None
+    if all(isinstance(value.get(name), Mapping) for name in ("queries", "corpus", "relevant_docs")):
+        pairs = [(q, d, 1) for q, ids in value["relevant_docs"].items() for d in texts_in(ids)]
+        kind = "a retrieval dataset of LlamaIndex"
+        return Contents(
+            kind,
+            [{"_id": id_, "text": text} for id_, text in value["corpus"].items()],
+            [{"_id": id_, "text": text} for id_, text in value["queries"].items()],
+            rated(f"qrels from {kind} (relevant_docs)", pairs),
+        )
+    rows = objects(value.get("examples"), "query", "reference_contexts")
+    if rows is None:
+        return None
+    return _asked(
+        "labelled examples of LlamaIndex", rows, "query", "reference_contexts", "contexts"
+    )

@@ -1,0 +1,196 @@
+"""What search engines answer: rankings where it is said for which query, and documents.
+
+A response may stand alone, in a list, in an object by query, or in rows beside its query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from labeler.exchange.contents import Contents, Ranked, may_be_id, objects, ranked
+from labeler.exchange.fields import value_at
+from labeler.exchange.ratings import number_of
+from labeler.exchange.tables import QUERY_TEXT, RANK, column_of
+from labeler.trec.values import DOCUMENT_ID, QUERY_ID, SCORE, key_of
+
+
+class AnswerShape(NamedTuple):
+    """Where a kind of search engine has its hits, and in these ids, scores and what was indexed.
+
+    `query` is where its response repeats the query, if it does. Of `source` empty, the hit itself
+    is what was indexed.
+    """
+
+    name: str
+    hits: str
+    id: str
+    score: str
+    source: str = ""
+    query: str = ""
+
+
+ENGINES = (
+    AnswerShape("OpenSearch or Elasticsearch", "hits.hits", "_id", "_score", "_source"),
+    AnswerShape("Solr", "response.docs", "id", "score", query="responseHeader.params.q"),
+    AnswerShape("Vespa", "root.children", "id", "relevance", "fields"),
+    AnswerShape("Algolia", "hits", "objectID", "", query="query"),
+    AnswerShape("Typesense", "hits", "document.id", "text_match", "document", "request_params.q"),
+    AnswerShape("Qdrant", "result.points", "id", "score", "payload"),
+    AnswerShape("Qdrant", "result", "id", "score", "payload"),
+)
+_LISTS = ("hits", "results", "docs", "documents", "ranking", "retrieved", "response", "responses")
+_OF_SEVERAL = ("responses", "results")
+_TEXTS = (*QUERY_TEXT, "q", "question", "text")
+_IDS = (*DOCUMENT_ID, "id", "objectid")
+_NO_QUERY = (
+    "it does not say for which query; write {query: response}, or JSON Lines with the query beside "
+    'the hits: {{"query": …, "hits": …}}'
+)
+
+
+class Response(NamedTuple):
+    """A response: which engine's, its hits, and its query where that is known."""
+
+    engine: AnswerShape
+    hits: list[Any]
+    query: Any = None
+    by_text: bool = True
+
+
+def response_in(value: Any) -> Response | None:
+    """The response that a value is; None where it is none."""
+    if not isinstance(value, Mapping):
+        return None
+    for engine in ENGINES:
+        hits = value_at(value, engine.hits)
+        if not isinstance(hits, list) or (engine.hits == "hits" and not hits):
+            continue
+        if all(isinstance(hit, Mapping) and value_at(hit, engine.id) is not None for hit in hits):
+            query = value_at(value, engine.query) if engine.query else None
+            return Response(engine, hits, query)
+    return None
+
+
+def search_responses(value: Any) -> Contents | None:
+    """The rankings and documents of one response, or of several."""
+    responses = list(_responses(value))
+    if not responses:
+        return None
+    names = dict.fromkeys(each.engine.name for each in responses if each.engine.name)
+    what = "a search response" if len(responses) == 1 else f"{len(responses):,} search responses"
+    kind = f"{what} of {' and '.join(names)}" if names else "hits by query"
+    is_known = all(each.query is not None for each in responses)
+    by_text = any(each.by_text for each in responses)
+    rankings = ((each.query, _ranked(each)) for each in responses)
+    documents = list(_documents(responses))
+    return Contents(
+        kind,
+        documents or None,
+        _queries(responses) if is_known and by_text else None,
+        ranking=ranked(f"a run from {kind}", rankings, by_text=by_text) if is_known else None,
+        lacks={"rankings": _NO_QUERY.replace("{{", "{").replace("}}", "}")},
+    )
+
+
+def _responses(value: Any) -> Iterator[Response]:
+    single = response_in(value)
+    if isinstance(value, Mapping) and (single is None or single.query is None):
+        single = _beside_query(value) or single
+    if single is not None:
+        yield single
+        return
+    if isinstance(value, Mapping):
+        several = next((value[name] for name in _OF_SEVERAL if name in value), None)
+        if isinstance(several, list) and several and all(map(response_in, several)):
+            yield from filter(None, map(response_in, several))
+            return
+        by_query = {query: response_in(each) for query, each in value.items()}
+        if by_query and all(by_query.values()):
+            for query, each in by_query.items():
+                if each is not None:
+                    yield each._replace(query=query, by_text=False)
+        return
+    rows = objects(value) or []
+    beside = [_beside_query(row) or response_in(row) for row in rows]
+    if beside and all(beside):
+        yield from filter(None, beside)
+
+
+def _beside_query(row: Mapping[str, Any]) -> Response | None:
+    """The response in a row that names its query, by id or by text."""
+    by_id, by_text = column_of(row, QUERY_ID), column_of(row, _TEXTS)
+    query = by_id or by_text
+    if query is None:
+        return None
+    name = next((n for n in row if key_of(n) in _LISTS and n != query), None)
+    inner = response_in(row) or (None if name is None else response_in(row[name]))
+    if inner is None and name is not None and isinstance(row[name], list):
+        hits = row[name]
+        is_list = bool(hits) and all(_id_of(hit) is not None for hit in hits)
+        inner = Response(AnswerShape("", "", "", ""), hits) if is_list else None
+    if inner is None:
+        return None
+    return inner._replace(query=row[query], by_text=by_id is None)
+
+
+def _id_of(hit: Any) -> Any:
+    """The id of a hit of no known engine: the hit itself, or under a usual name."""
+    if may_be_id(hit):
+        return hit
+    name = column_of(hit, _IDS) if isinstance(hit, Mapping) else None
+    return None if name is None else hit[name]
+
+
+def _score_of(hit: Any) -> float | None:
+    name = column_of(hit, SCORE) if isinstance(hit, Mapping) else None
+    return None if name is None else number_of(hit[name])
+
+
+def _ranked(response: Response) -> Ranked:
+    """The documents of a response and their scores, best first."""
+    engine = response.engine
+    if not engine.id:
+        hits = [(_id_of(hit), _score_of(hit)) for hit in _in_order(response.hits)]
+    else:
+        hits = [
+            (plain_key(value_at(hit, engine.id)), number_of(value_at(hit, engine.score)))
+            for hit in response.hits
+        ]
+    return [*dict(reversed(hits)).items()][::-1]  # the first place of each
+
+
+def _in_order(hits: list[Any]) -> list[Any]:
+    """Hits in the order of the ranks that they name, if all do."""
+    names = [column_of(hit, RANK) if isinstance(hit, Mapping) else None for hit in hits]
+    if not all(names):
+        return hits
+    ranks = [number_of(hit[name]) for hit, name in zip(hits, names, strict=True)]
+    by_rank = sorted(range(len(hits)), key=lambda at: ranks[at] or 0)
+    return [hits[at] for at in by_rank]
+
+
+def plain_key(value: Any) -> Any:
+    """An id as its index has it: of a list its one member, of Vespa's the part of the user's."""
+    value = value[0] if isinstance(value, list) and len(value) == 1 else value
+    parts = value.split(":", 4) if isinstance(value, str) else []
+    return parts[4] if len(parts) == 5 and parts[0] == "id" else value
+
+
+def _documents(responses: list[Response]) -> Iterator[dict[str, Any]]:
+    """What was indexed of each hit, each document once."""
+    seen = set[Any]()
+    for engine, hits, *_ in responses:
+        for hit in hits if engine.id else ():
+            key = plain_key(value_at(hit, engine.id))
+            source = value_at(hit, engine.source) if engine.source else hit
+            fields = {n: v for n, v in (source or {}).items() if not n.startswith("_")}
+            if not engine.source:
+                fields = {n: v for n, v in fields.items() if n not in (engine.id, engine.score)}
+            if key not in seen and fields:
+                seen.add(key)
+                yield {"_id": key, **{n: v for n, v in fields.items() if n != "id"}}
+
+
+def _queries(responses: list[Response]) -> list[dict[str, Any]]:
+    return [{"text": query} for query in dict.fromkeys(each.query for each in responses)]

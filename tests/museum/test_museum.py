@@ -1,0 +1,28 @@
+"""The museum: each foreign file is read right, or refused by a sentence; none is misread."""
+
+from pathlib import Path
+
+import pytest
+from shapes_of_runs import SPECIMENS as RUNS
+from specimen import ROLES, Specimen, reading
+
+SPECIMENS = [*RUNS]
+
+
+@pytest.mark.parametrize("specimen", SPECIMENS, ids=lambda specimen: specimen.name)
+def test_a_foreign_file_is_read_right_or_refused(specimen: Specimen, tmp_path: Path) -> None:
+    path = specimen.write(tmp_path)
+    for role in ROLES:
+        found, expected = reading(role, path), specimen.read.get(role, str(path))
+        if isinstance(expected, str):
+            assert isinstance(found, str), f"{role} are read: {found}"
+            assert expected in found
+            assert str(path) in found
+            assert "\n" not in found
+        else:
+            assert found == expected, role
+
+
+def test_no_two_specimens_have_one_name() -> None:
+    names = [specimen.name for specimen in SPECIMENS]
+    assert len(set(names)) == len(names)
