@@ -87,27 +87,23 @@ def written(path: Path) -> Written:
     nodes = 0
     for node in ast.walk(whole):
         nodes += 1
-        names |= _bound_names(node)
-        if isinstance(node, ast.Import):
-            imported |= {name.name for name in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative import"
-            assert node.module is not None
-            imported |= {_imported(node.module, name.name) for name in node.names}
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            texts.append(node.value)
+        match node:
+            case ast.Name(ctx=ast.Store()):
+                names.add(node.id)
+            case ast.arg():
+                names.add(node.arg)
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                names.add(node.name)
+            case ast.Import():
+                imported |= {name.name for name in node.names}
+            case ast.ImportFrom():
+                assert node.level == 0, f"{path}: relative import"
+                assert node.module is not None
+                imported |= {_imported(node.module, name.name) for name in node.names}
+            case ast.Constant(value=str()):
+                texts.append(node.value)
     classes = [node.name for node in whole.body if isinstance(node, ast.ClassDef)]
     return Written(imported, classes, texts, names, nodes)
-
-
-def _bound_names(node: ast.AST) -> set[str]:
-    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-        return {node.id}
-    if isinstance(node, ast.arg):
-        return {node.arg}
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        return {node.name}
-    return set()
 
 
 def imports(path: Path) -> set[str]:

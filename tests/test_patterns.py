@@ -3,7 +3,7 @@
 import ast
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import islice, product
 from pathlib import Path
@@ -70,12 +70,24 @@ def _value(node: ast.expr, names: dict[str, Any]) -> Any:
         return None
 
 
-def hostile(pattern: str, size: int) -> Iterator[str]:
-    """Texts of about a size that repeat what the pattern names, after what may begin a match."""
-    literals, characters = _literals(pattern)
-    fill = list(dict.fromkeys([" ", "a", "1", "\n", *characters]))[:12]
-    for character in fill:
+Texts = Callable[[str, int], Iterator[str]]
+"""The texts of about a size on which a pattern is tried."""
+
+
+def repeated(pattern: str, size: int) -> Iterator[str]:
+    """Texts of one character that the pattern names, or that many patterns do."""
+    for character in _fill(pattern):
         yield character * size
+
+
+def _fill(pattern: str) -> list[str]:
+    return list(dict.fromkeys([" ", "a", "1", "\n", *_literals(pattern)[1]]))[:12]
+
+
+def hostile(pattern: str, size: int) -> Iterator[str]:
+    """Texts that repeat what the pattern names, after what may begin a match."""
+    yield from repeated(pattern, size)
+    literals, fill = _literals(pattern)[0], _fill(pattern)
     for literal, character in product(literals[:10], fill[:7]):
         yield literal + character * size
         yield (literal + character) * (size // (len(literal) + 1))
@@ -129,12 +141,12 @@ def seconds(use: Use, text: str) -> float:
     return time.process_time() - start
 
 
-def slow_texts(use: Use, size: int) -> Iterator[str]:
+def slow_texts(use: Use, size: int, texts: Texts = hostile) -> Iterator[str]:
     """Texts for which eight times the length takes more than 25 times as long."""
     pattern = use.text if isinstance(use.text, str) else use.text.decode("latin-1")
-    for number, long in enumerate(hostile(pattern, TIMES * size)):
+    for number, long in enumerate(texts(pattern, TIMES * size)):
         if seconds(use, long) > NOISE:
-            short = next(islice(hostile(pattern, size), number, None))
+            short = next(islice(texts(pattern, size), number, None))
             once = min(seconds(use, short) for _ in range(3))
             if min(seconds(use, long) for _ in range(3)) > max(NOISE, 25 * once):
                 yield long[:30]
@@ -144,6 +156,12 @@ def test_every_pattern_is_found() -> None:
     assert len(uses()) > 100
 
 
+def test_no_pattern_is_slow_on_one_character_again_and_again() -> None:
+    slow = {use: list(slow_texts(use, SHORT, repeated)) for use in searches()}
+    assert not {use: texts for use, texts in slow.items() if texts}
+
+
+@pytest.mark.sweep
 def test_no_pattern_is_slow() -> None:
     slow = {use: list(slow_texts(use, SHORT)) for use in searches()}
     assert not {use: texts for use, texts in slow.items() if texts}

@@ -16,19 +16,27 @@ ROOT = Path(__file__).parent.parent
 
 
 BUILD = "import sys; from hatchling.build import build_wheel; build_wheel(sys.argv[1])"
-BY_PIP = pytest.param("by pip", marks=pytest.mark.sweep)
 
 
-@pytest.fixture(scope="module", params=["of links", BY_PIP])
-def labeler(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel as it is published."""
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-c", BUILD, str(folder)]
+    subprocess.run(build, check=True, capture_output=True, cwd=ROOT)
+    (built,) = folder.glob("ir_labeler-*-py3-none-any.whl")
+    return built
+
+
+@pytest.fixture(scope="module", params=["of links", "by pip"])
+def labeler(
+    request: pytest.FixtureRequest, wheel: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     """The `labeler` command of an environment that holds the wheel and what it needs.
 
     What it needs is a link each to what is installed here, or what pip gets.
     """
-    folder = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-c", BUILD, str(folder)]
-    subprocess.run(build, check=True, capture_output=True, cwd=ROOT)
-    (wheel,) = folder.glob("ir_labeler-*-py3-none-any.whl")
+    folder = tmp_path_factory.mktemp("installed")
     venv.create(folder / "environment")
     scripts = folder / "environment" / ("Scripts" if os.name == "nt" else "bin")
     more = []
@@ -87,27 +95,35 @@ def start(
     )
 
 
+def test_the_wheel_carries_the_code_and_all_that_is_no_python(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        prompt = archive.read("labeler/prompts/four-grades.md")
+    files = [path for path in (ROOT / "labeler").rglob("*.*") if path.suffix != ".pyc"]
+    carried = {path.relative_to(ROOT).as_posix() for path in files if path.is_file()}
+    for folder in ("prompts", "datasets", "docs"):
+        inside = (path for path in (ROOT / folder).rglob("*") if path.is_file())
+        carried |= {f"labeler/{path.relative_to(ROOT).as_posix()}" for path in inside}
+    assert carried <= names
+    assert {path.rpartition(".")[2] for path in carried} >= {"css", "html", "js", "toml", "md"}
+    assert prompt == (ROOT / "prompts" / "four-grades.md").read_bytes()
+
+
+@pytest.mark.sweep
 def test_the_wheel_carries_the_prompts(labeler: Path, tmp_path: Path) -> None:
     assert "four-grades@" in call(labeler, tmp_path, "prompts", "show")
     shown = call(labeler, tmp_path, "prompts", "show", "four-grades")
     assert shown == (ROOT / "prompts" / "four-grades.md").read_text(encoding="utf-8")
 
 
-def test_the_wheel_carries_all_that_is_no_python(labeler: Path) -> None:
-    (wheel,) = labeler.parents[2].glob("*.whl")
-    names = set(zipfile.ZipFile(wheel).namelist())
-    files = [path for path in (ROOT / "labeler").rglob("*.*") if path.is_file()]
-    others = {path.relative_to(ROOT).as_posix() for path in files if path.suffix[:3] != ".py"}
-    assert others <= names
-    assert {path.rpartition(".")[2] for path in others} >= {"css", "html", "js"}
-
-
+@pytest.mark.sweep
 def test_the_wheel_carries_the_pages_that_help_finds(labeler: Path, tmp_path: Path) -> None:
     shown = call(labeler, tmp_path, "help", "holes")
     assert "a retrieved document without a grade" in shown
     assert str(Path("labeler", "docs", "methods", "scores.md")) in shown
 
 
+@pytest.mark.sweep
 def test_a_missing_extra_is_named_with_the_command_that_installs_it(
     labeler: Path, tmp_path: Path
 ) -> None:
@@ -117,12 +133,14 @@ def test_a_missing_extra_is_named_with_the_command_that_installs_it(
     assert done.returncode == 78
 
 
+@pytest.mark.sweep
 def test_the_wheel_evaluates(labeler: Path, tmp_path: Path) -> None:
     (tmp_path / "a.qrels").write_text("1 0 d1 1\n1 0 d2 0\n")
     (tmp_path / "a.run").write_text("1 Q0 d2 1 2.0 t\n1 Q0 d1 2 1.0 t\n")
     assert "0.5" in call(labeler, tmp_path, "evaluate", "a.qrels", "a.run", "-m", "RR")
 
 
+@pytest.mark.sweep
 def test_the_wheel_carries_the_recipes(labeler: Path, tmp_path: Path, shared: Path) -> None:
     mirror = str(shared / "mirror")
     call(labeler, tmp_path, "fetch", "chorus", "-o", "chorus", LABELER_MIRROR=mirror)

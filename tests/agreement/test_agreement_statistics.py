@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from every_row import every_row
-from hypothesis import given, settings
+from examples import steadily
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from sklearn import metrics
@@ -53,7 +54,7 @@ tables = st.integers(2, 5).flatmap(
         st.lists(st.integers(0, 9), min_size=k, max_size=k), min_size=k, max_size=k
     ).filter(lambda t: sum(map(sum, t)) >= 3)
 )
-everywhere = settings(derandomize=True, deadline=None, max_examples=60)
+everywhere = steadily(60)
 
 
 def both_vary(table: object) -> bool:
@@ -109,7 +110,7 @@ def slow_alpha(rows: list[list[int]], apart: object) -> float:
 
 
 @pytest.mark.sweep
-@settings(derandomize=True, deadline=None, max_examples=25)
+@steadily(25)
 @given(tables.filter(both_vary))
 def test_alphas_equal_their_definition(table: list[list[int]]) -> None:
     rows = [list(pair) for pair in zip(*columns(table), strict=True)]

@@ -7,7 +7,8 @@ import re
 
 import pytest
 from every_row import every_row
-from hypothesis import given, settings
+from examples import steadily
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labeler.annotate.passages import Folding, ShownParagraph, marked_line, shown, shown_line
@@ -37,7 +38,7 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(derandomize=True, deadline=None, max_examples=150)
+@steadily(150)
 @given(st.lists(WORDS, max_size=60).map("".join), st.text(max_size=8))
 def test_nothing_of_a_text_is_lost_but_blanks(text: str, query: str) -> None:
     whole = "".join(p.text for p in shown(text, query, folding=SMALL))

@@ -5,7 +5,8 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from examples import steadily
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labeler.collection.corpus import DocumentsOnDemand, corpus_on_demand, read_corpus
@@ -18,7 +19,7 @@ def row(number: int, text: str = "x") -> str:
     return json.dumps({"_id": f"d{number}", "title": "t", "text": text, "metadata": {"n": number}})
 
 
-@settings(max_examples=60, derandomize=True, deadline=None)
+@steadily(60)
 @given(texts=st.lists(TEXTS, max_size=6), is_ascii=st.booleans(), data=st.data())
 def test_each_document_is_the_one_that_stands_in_its_line(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str], is_ascii: bool, data: st.DataObject

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from hypothesis import given, settings
+from examples import steadily
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labeler.collection.judgements import JudgementLines, Origin, grades_of, read_judgements
@@ -55,7 +56,7 @@ def strictly(path: Path) -> list[tuple[str, str, int]]:
     return [(*o.pair, o.grade) for o in outcomes if isinstance(o, Judgement)]
 
 
-@settings(derandomize=True, deadline=None, max_examples=150)
+@steadily(150)
 @given(rows=st.lists(judged(), max_size=4))
 def test_judgements_read_back_as_they_were(path: Path, rows: list[Judged]) -> None:
     lines = JudgementLines(ORIGIN)
@@ -66,7 +67,7 @@ def test_judgements_read_back_as_they_were(path: Path, rows: list[Judged]) -> No
     assert list(grades_of(path)) == strictly(path)
 
 
-@settings(derandomize=True, deadline=None, max_examples=400)
+@steadily(400)
 @given(
     row=judged(),
     at=st.floats(0, 1),
@@ -84,7 +85,7 @@ def test_a_damaged_judgement_gives_its_grade_or_is_refused_whoever_reads_it(
     )
 
 
-@settings(derandomize=True, deadline=None, max_examples=400)
+@steadily(400)
 @given(
     pair=st.builds(Pair, IDS, IDS),
     runs=st.lists(TEXTS, max_size=2),

@@ -1,7 +1,8 @@
 """Passages follow the document, lose nothing and never cut a code block."""
 
 import pytest
-from hypothesis import given, settings
+from examples import steadily
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labeler.corpus.blocks import Block, Lengths
@@ -10,8 +11,7 @@ from labeler.corpus.readers.outline import read_plaintext
 from labeler.text.languages import count_words
 from tests.work import peak
 
-settings.register_profile("steady", derandomize=True, deadline=None, max_examples=80)
-settings.load_profile("steady")
+PROPERTY = steadily(80)
 
 FEW, MOST = Lengths().few, Lengths().most
 
@@ -136,6 +136,7 @@ def squeezed(text: str) -> str:
     return "".join(text.split())
 
 
+@PROPERTY
 @given(documents)
 def test_every_block_is_there_in_its_order_and_every_code_block_whole(blocks: list[Block]) -> None:
     found = passages(blocks)
@@ -147,6 +148,7 @@ def test_every_block_is_there_in_its_order_and_every_code_block_whole(blocks: li
             assert any(one.text in p.text for p in found)
 
 
+@PROPERTY
 @given(documents)
 def test_no_passage_is_empty_and_only_code_makes_one_long(blocks: list[Block]) -> None:
     code = [one.text for one in blocks if one.code]
@@ -156,6 +158,7 @@ def test_no_passage_is_empty_and_only_code_makes_one_long(blocks: list[Block]) -
             assert count_words(passage.text) <= MOST + FEW
 
 
+@PROPERTY
 @given(documents)
 def test_the_same_blocks_give_the_same_passages(blocks: list[Block]) -> None:
     assert passages(blocks) == passages(list(blocks))

@@ -2,15 +2,15 @@
 
 import pytest
 from every_row import every_row
-from hypothesis import given, settings
+from examples import steadily
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labeler.corpus.blocks import Block
 from labeler.corpus.cut import passages
 from labeler.corpus.readers.markdown import read_markdown
 
-settings.register_profile("steady", derandomize=True, deadline=None, max_examples=80)
-settings.load_profile("steady")
+PROPERTY = steadily(80)
 
 
 def texts(source: str) -> list[str]:
@@ -135,6 +135,7 @@ parts = st.one_of(
 )
 
 
+@PROPERTY
 @given(st.lists(parts, min_size=1, max_size=15))
 def test_every_word_is_in_some_passage(found: list[str]) -> None:
     blocks = [*read_markdown("\n\n".join(found))[1], Block("end")]
@@ -143,6 +144,7 @@ def test_every_word_is_in_some_passage(found: list[str]) -> None:
     assert {word for word in wanted if word not in (">", "##", "-")} <= set(shown)
 
 
+@PROPERTY
 @given(st.lists(code, min_size=1, max_size=3), plain_words)
 def test_no_passage_splits_a_fenced_block(blocks: list[list[str]], between: str) -> None:
     source = f"\n\n{between}\n\n".join("~~~~~~\n" + "\n".join(b) + "\n~~~~~~" for b in blocks)
@@ -152,6 +154,7 @@ def test_no_passage_splits_a_fenced_block(blocks: list[list[str]], between: str)
         assert not body or any(body in passage.text for passage in found)
 
 
+@PROPERTY
 @given(st.text(alphabet="ab \n\t#>-=`~*_[]()<>!|:.\\0{}&;\u2028", max_size=300))
 def test_any_text_can_be_read(source: str) -> None:
     passages(read_markdown(source)[1])

@@ -4,14 +4,14 @@ import re
 
 import pytest
 from every_row import every_row
-from hypothesis import given, settings
+from examples import steadily
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labeler.corpus.blocks import Block
 from labeler.corpus.readers.markdown import read_markdown
 
-settings.register_profile("steady", derandomize=True, deadline=None, max_examples=80)
-settings.load_profile("steady")
+PROPERTY = steadily(80)
 
 
 def texts(source: str) -> list[str]:
@@ -357,6 +357,7 @@ def nested(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     )
 
 
+@PROPERTY
 @given(st.lists(st.recursive(leaves, nested, max_leaves=8), min_size=1, max_size=4))
 def test_every_word_is_shown_however_the_dialects_are_nested(parts: list[str]) -> None:
     source = "\n\n".join(parts)

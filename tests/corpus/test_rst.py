@@ -2,14 +2,14 @@
 
 import pytest
 from every_row import every_row
-from hypothesis import given, settings
+from examples import steadily
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labeler.corpus.cut import passages
 from labeler.corpus.readers.rst import plain, read_rst
 
-settings.register_profile("steady", derandomize=True, deadline=None, max_examples=80)
-settings.load_profile("steady")
+PROPERTY = steadily(80)
 
 
 def texts(source: str) -> list[str]:
@@ -137,6 +137,7 @@ parts = st.one_of(
 MARKS = {"-", "..", "note::", "unknown::"}
 
 
+@PROPERTY
 @given(st.lists(parts, min_size=1, max_size=15))
 def test_every_word_is_in_some_passage(found: list[str]) -> None:
     source = "\n\n".join([*found, "end"])
@@ -145,6 +146,7 @@ def test_every_word_is_in_some_passage(found: list[str]) -> None:
     assert wanted <= set(shown.split())
 
 
+@PROPERTY
 @given(st.lists(st.text(alphabet="ab #>-=`~{}", max_size=12), min_size=1, max_size=8), words)
 def test_no_passage_splits_a_literal_block(lines: list[str], between: str) -> None:
     body = "\n".join(lines).strip("\n ")
@@ -153,6 +155,7 @@ def test_no_passage_splits_a_literal_block(lines: list[str], between: str) -> No
     assert any("x " + body in passage.text for passage in found)
 
 
+@PROPERTY
 @given(st.text(alphabet="ab \n\t#>-=`~*_[]()<>!|:.\\0{}&;\u2028", max_size=300))
 def test_any_text_can_be_read(source: str) -> None:
     passages(read_rst(source)[1])

@@ -6,7 +6,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from examples import steadily
+from hypothesis import given
 from hypothesis import strategies as st
 from made_documents import HTML, epub, pdf, word_document
 
@@ -18,8 +19,7 @@ from labeler.corpus.readers.outline import read_plaintext
 
 DOCS = Path(__file__).parents[3] / "shared" / "data" / "docs"
 
-settings.register_profile("steady", derandomize=True, deadline=None, max_examples=80)
-settings.load_profile("steady")
+PROPERTY = steadily(80)
 
 LINES = st.lists(
     st.one_of(
@@ -30,6 +30,7 @@ LINES = st.lists(
 )
 
 
+@PROPERTY
 @given(LINES, st.sampled_from(["\n", "\r\n", " \n"]))
 def test_of_plain_text_a_span_holds_the_words_of_its_passage_and_no_others(
     lines: list[str], end: str

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import steadily
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labeler.data import Qrels, Run
@@ -40,7 +41,7 @@ def all_judgings(qrels: Qrels, runs: list[Run]) -> Iterator[Qrels]:
 
 
 @pytest.mark.sweep
-@settings(derandomize=True, deadline=None, max_examples=8)
+@steadily(8)
 @given(
     st.dictionaries(st.sampled_from("abcdef"), st.sampled_from([-1, 0, 1, 2]), min_size=1),
     RANKING,

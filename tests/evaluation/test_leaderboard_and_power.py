@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from every_row import every_row
-from hypothesis import given, settings
+from examples import steadily
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -32,7 +33,7 @@ from labeler.trec.qrels import read_qrels
 from labeler.trec.runs import read_run
 from labeler.trec.write import write_qrels, write_run
 
-OFTEN = settings(derandomize=True, deadline=None)
+OFTEN = steadily()
 
 
 def compared(runs: dict[str, Scores]) -> list[Comparison]:

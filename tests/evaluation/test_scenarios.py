@@ -5,7 +5,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import steadily
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labeler.data import Qrels, Run
@@ -13,7 +14,7 @@ from labeler.evaluation.holes import BOUND_FUNCTIONS, RISING, SEE_HOLES, scenari
 from labeler.metrics import evaluate, parse_all, rankings
 from labeler.metrics.registry import MEASURES as KNOWN
 
-OFTEN = settings(derandomize=True, deadline=None, max_examples=60)
+OFTEN = steadily(60)
 TOP = 2
 GRADES = st.sampled_from([-1, 0, 1, 2])
 RETRIEVED = st.permutations(["a", "b", "c", "d", "e"]).flatmap(

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from examples import steadily
+from hypothesis import given
 from hypothesis import strategies as st
 
 import labeler
@@ -63,7 +64,7 @@ def test_other_readers_read_the_same(source: Path) -> None:
 ID = st.text(st.characters(blacklist_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=4)
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@steadily(25)
 @given(
     st.dictionaries(
         ID.filter(lambda text: text.split() == [text] and not text.startswith("#")),

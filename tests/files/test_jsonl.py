@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from examples import steadily
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from labeler.errors import BadInput
@@ -86,7 +87,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("rows") / "a.jsonl"
 
 
-@settings(derandomize=True, deadline=None, max_examples=200)
+@steadily(200)
 @given(line=objects())
 @example(line='{"a": 1, "a": 2}')
 @example(line='{"a" :1, "a":2}')
@@ -105,7 +106,7 @@ def test_a_row_is_what_pythons_own_parser_reads_or_refused(path: Path, line: str
     assert same(as_we_read(path), expected)
 
 
-@settings(derandomize=True, deadline=None, max_examples=200)
+@steadily(200)
 @given(line=objects(), at=st.floats(0, 1), cut=st.integers(0, 3), put=st.text(max_size=2))
 def test_a_damaged_row_is_what_pythons_own_parser_reads_or_refused(
     path: Path, line: str, at: float, cut: int, put: str

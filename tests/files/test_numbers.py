@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 from every_row import every_row
-from hypothesis import given, settings
+from examples import steadily
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labeler.files.boundary import (
@@ -34,7 +35,7 @@ ANYTHING = st.recursive(
 
 
 @pytest.mark.parametrize("name", READERS)
-@settings(derandomize=True, deadline=None, max_examples=150)
+@steadily(150)
 @given(value=ANYTHING)
 def test_whatever_comes_in_is_a_number_within_bounds_or_none(name: str, value: object) -> None:
     read, least, most = READERS[name]

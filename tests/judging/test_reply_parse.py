@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 import yaml
 from every_row import every_row
-from hypothesis import assume, given, settings
+from examples import steadily
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from odd_replies import ODD_REPLIES
 
@@ -174,7 +175,7 @@ def test_a_good_ending_is_an_answer(finish_reason: str) -> None:
 
 
 @pytest.mark.sweep
-@settings(derandomize=True, deadline=None, max_examples=300)
+@steadily(300)
 @given(st.text() | st.text(alphabet='{}[]":,gradescoe0123 -.\n'))
 def test_a_reply_without_the_digit_of_a_grade_never_becomes_it(text: str) -> None:
     for reader in ("json", "bare", r"pattern:score: (\d)", "json:O"):
@@ -185,7 +186,7 @@ def test_a_reply_without_the_digit_of_a_grade_never_becomes_it(text: str) -> Non
             assert outcome.status in FAILURES
 
 
-@settings(derandomize=True, deadline=None)
+@steadily()
 @given(st.integers(0, 3), st.text(), st.text(alphabet="abc .!\n{}"))
 def test_an_object_written_as_json_keeps_its_grade_and_reason(
     grade: int, reason: str, prose: str

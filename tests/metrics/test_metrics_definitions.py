@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 
 import pytest
 import pytrec_eval
-from hypothesis import given, settings
+from examples import steadily
+from hypothesis import given
 from test_metrics_oracles import (
     BIG,
     IN_IR_MEASURES,
@@ -25,7 +26,7 @@ def answered(qrels: Qrels, run: Run) -> Qrels:
     return {query_id: row for query_id, row in qrels.items() if query_id in run}
 
 
-OFTEN = settings(derandomize=True, deadline=None, max_examples=60)
+OFTEN = steadily(60)
 TOP = 3
 
 Grades = list[int]

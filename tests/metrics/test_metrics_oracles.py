@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 import pytrec_eval
-from hypothesis import given, settings
+from examples import steadily
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labeler.data import Qrels, Run
@@ -35,7 +36,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of other people's code at import
     import ir_measures
 
-OFTEN = settings(derandomize=True, deadline=None, max_examples=60)
+OFTEN = steadily(60)
 DOCUMENTS = [f"d{number}" for number in range(30)]
 GRADES = st.sampled_from([-1, 0, 0, 1, 1, 2, 3])
 SCORES = st.sampled_from([number / 8 for number in range(-8, 24)])

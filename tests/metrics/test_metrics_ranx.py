@@ -8,14 +8,15 @@ import warnings
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from examples import steadily
+from hypothesis import given
 from test_metrics_oracles import BIG, SOME_QRELS, SOME_RUN
 
 from labeler.data import Qrels, Run
 from labeler.metrics import evaluate
 from labeler.trec.runs import ranking
 
-OFTEN = settings(derandomize=True, deadline=None, max_examples=40)
+OFTEN = steadily(40)
 IN_RANX = {
     "nDCG@10": "ndcg@10",
     "nDCG(dcg='exp-log2')@10": "ndcg_burges@10",

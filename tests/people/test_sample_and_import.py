@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from every_row import every_row
-from hypothesis import given, settings
+from examples import steadily
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labeler.agreement.align import AssessorLabels, Rules, align
@@ -84,7 +85,7 @@ def test_weighted_figures_are_unbiased_over_many_draws(queries: int | None) -> N
     assert abs(np.mean(plain) - truth) > 3 * abs(np.mean(weighted) - truth)
 
 
-@settings(derandomize=True, deadline=None, max_examples=30)
+@steadily(30)
 @given(st.integers(1, 720), st.integers(0, 1000))
 def test_a_draw_has_as_many_pairs_as_asked_and_every_chance_above_zero(
     pairs: int, seed: int

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import steadily
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labeler.cli import execute
@@ -59,7 +60,7 @@ def test_a_sample_of_everything_is_certain() -> None:
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=8), st.integers(1, 60))
-@settings(max_examples=60, deadline=None, derandomize=True)
+@steadily(60)
 def test_shares_add_up_and_no_query_gives_more_than_it_has(sizes: list[int], count: int) -> None:
     shares = equal_shares(sizes, count)
     assert sum(shares) == pytest.approx(min(count, sum(sizes)))

@@ -8,7 +8,8 @@ import unicodedata
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import example, given, settings
+from examples import steadily
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -51,14 +52,14 @@ def active(text: str) -> list[str]:
     return [c for c in text if unicodedata.category(c) in ACTIVE and c not in "\n\t"]
 
 
-@settings(derandomize=True, deadline=None, max_examples=200)
+@steadily(200)
 @given(hostile)
 def test_a_terminal_is_sent_letters_alone(text: str) -> None:
     assert active(printable(text)) == []
     assert not set(flat(text)) & set("\n\t")
 
 
-@settings(derandomize=True, deadline=None, max_examples=300)
+@steadily(300)
 @given(hostile)
 @example("-0.5")
 def test_a_spreadsheet_sees_no_formula_and_numbers_stay(text: str) -> None:
@@ -86,7 +87,7 @@ def kinds(markdown: str) -> set[str]:
     return {token.type for token in tokens} | set(inner) - {"text", "text_special", "softbreak"}
 
 
-@settings(derandomize=True, deadline=None, max_examples=400)
+@steadily(400)
 @given(hostile)
 @example("1986. A year")
 @example("a\n===")
@@ -98,7 +99,7 @@ def test_markdown_holds_words_alone(text: str) -> None:
     assert not re.search(r"(?<!\\)://|\bwww\.", prose)
 
 
-@settings(derandomize=True, deadline=None, max_examples=200)
+@steadily(200)
 @given(hostile)
 def test_markdown_shows_the_words_as_they_are(text: str) -> None:
     (inline,) = [t for t in RULES.parse(f"x{markdown_text(flat(text))}x") if t.type == "inline"]
@@ -117,7 +118,7 @@ class _Tags(HTMLParser):
         self.tags.append(f"<!--{data}")
 
 
-@settings(derandomize=True, deadline=None, max_examples=200)
+@steadily(200)
 @given(hostile)
 def test_html_gets_no_element_and_no_attribute(text: str) -> None:
     reader = _Tags()
@@ -126,7 +127,7 @@ def test_html_gets_no_element_and_no_attribute(text: str) -> None:
     assert active(html_text(text)) == []
 
 
-@settings(derandomize=True, deadline=None, max_examples=200)
+@steadily(200)
 @given(hostile)
 def test_a_passage_of_html_has_no_element_and_overrides_no_direction(text: str) -> None:
     reader = _Tags()
@@ -135,7 +136,7 @@ def test_a_passage_of_html_has_no_element_and_overrides_no_direction(text: str) 
     assert set(active(html_passage(text))) <= set("\xad\u200c\u200d\u200e\u200f")
 
 
-@settings(derandomize=True, deadline=None, max_examples=200)
+@steadily(200)
 @given(hostile)
 def test_latex_gets_no_command(text: str) -> None:
     ours = r"\\text(asciitilde|asciicircum|backslash)\{\}|\\[&%$#_{}]|^\{\}"
@@ -143,14 +144,14 @@ def test_latex_gets_no_command(text: str) -> None:
     assert active(latex_text(text)) == []
 
 
-@settings(derandomize=True, deadline=None, max_examples=150)
+@steadily(150)
 @given(st.dictionaries(hostile, hostile | st.sampled_from([-0.5, 1e300, None, 3]), max_size=3))
 def test_json_stays_exact_and_sends_a_terminal_nothing(value: dict[str, object]) -> None:
     assert json.loads(json_text(value)) == value
     assert active(json_text(value, indent=1)) == []
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@steadily(60)
 @given(hostile, hostile)
 def test_every_form_of_a_table_is_inert_wherever_the_text_stands(cell: str, name: str) -> None:
     columns = [Column(name or "n", align="left"), Column("m")]

@@ -4,7 +4,8 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given, settings
+from examples import steadily
+from hypothesis import given
 from markdown_it import MarkdownIt
 
 from labeler.report.charts import Axis, NamedValue, intervals
@@ -93,7 +94,7 @@ def page(text: str) -> Page:
     return Page(text, every_block(text), text)
 
 
-@settings(derandomize=True, deadline=None, max_examples=25)
+@steadily(25)
 @given(hostile)
 def test_no_text_adds_an_element_an_attribute_or_a_control_character(text: str) -> None:
     attacked = _Elements(page(f"x{text}").html())
@@ -170,7 +171,7 @@ def test_the_contents_are_a_list_where_it_is_wide_and_a_line_that_opens_where_it
 RULES = MarkdownIt("gfm-like", {"linkify": False})
 
 
-@settings(derandomize=True, deadline=None, max_examples=40)
+@steadily(40)
 @given(hostile)
 def test_markdown_holds_no_element_but_those_that_open(text: str) -> None:
     markdown = page(f"x{text}").markdown()

@@ -6,7 +6,8 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import steadily
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labeler.collection.search import Searched, bm25_run, dense_run
@@ -69,7 +70,7 @@ def test_dense_scores_are_cosines_of_all_documents() -> None:
     assert ranking(run["q2"])[0] == "d10"
 
 
-@settings(derandomize=True, deadline=None)
+@steadily()
 @given(
     st.lists(st.sampled_from([0.0, 0.5, 0.25, 1.5, -math.inf]), min_size=1, max_size=30),
     st.integers(1, 40),

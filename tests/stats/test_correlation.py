@@ -5,7 +5,8 @@ from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import steadily
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
@@ -30,7 +31,7 @@ SETS = [
     ),
 ]
 TIED = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=2, max_size=30)
-OFTEN = settings(derandomize=True, deadline=None)
+OFTEN = steadily()
 
 
 def one_digit(scores: tuple[float, ...]) -> list[float]:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import steadily
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labeler.agreement.statistics import find_statistic
@@ -85,7 +86,7 @@ def test_an_undefined_query_does_not_change_the_interval_of_the_others() -> None
     assert mean_interval(np.array([0.5, np.nan])) is None
 
 
-@settings(derandomize=True, deadline=None)
+@steadily()
 @given(st.integers(1, 9), st.integers(1, 30), st.integers(0, 3))
 def test_draws_in_blocks_are_the_draws_at_once(queries: int, draws: int, seed: int) -> None:
     import labeler.stats.intervals as engine

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import steadily
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labeler.arrays import Floats
@@ -35,7 +36,7 @@ def test_a_pair_can_be_significant_however_many_pairs_there_are() -> None:
     assert (found[np.triu_indices(60, 1)] < 0.05).sum() > 1600
 
 
-@settings(derandomize=True, deadline=None, max_examples=50)
+@steadily(50)
 @given(st.integers(2, 8), st.integers(0, 1000))
 def test_every_pair_is_counted_once_and_every_call_is_confirmed_or_not(
     systems: int, seed: int

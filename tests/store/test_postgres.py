@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from examples import steadily
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from made import make_collection, pair_calls
@@ -56,12 +57,7 @@ def database_store(address: DatabaseAddress, waiting: Waiting | None = None) -> 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 
 
-@settings(
-    derandomize=True,
-    deadline=None,
-    max_examples=40,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(steadily(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     key=st.binary(min_size=32, max_size=32),
     text=TEXTS,

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from examples import steadily
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from labeler.errors import BadInput, CallFailed, FileProblem, LabelerError, Stopped
@@ -82,7 +83,7 @@ HUGE = [10**400, -(10**400), 2**63, math.inf, -math.inf, 1e308]
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@steadily(60)
 @given(
     text=TEXTS,
     refusal=st.none() | TEXTS,
@@ -113,7 +114,7 @@ def test_a_kept_reply_comes_back_as_it_was(  # noqa: PLR0917 - hypothesis gives 
         assert maintain.verify(store) == (1, ())
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@steadily(60)
 @given(
     counts=st.tuples(*2 * [st.integers() | st.floats() | st.booleans() | st.sampled_from(HUGE)]),
     cost=st.none() | st.floats() | st.integers() | st.booleans() | st.sampled_from(HUGE),

@@ -2,7 +2,8 @@ import math
 
 import pytest
 from every_row import every_row
-from hypothesis import given, settings
+from examples import steadily
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labeler.models.embedded import CUTS, similarity_grade, similarity_score
@@ -41,7 +42,7 @@ def test_matched_share_is_bm25_over_the_summed_idf() -> None:
     assert matched_share(["a", "c"], ["a", "c", "c", "d"], statistics) == pytest.approx(expected)
 
 
-@settings(derandomize=True, deadline=None)
+@steadily()
 @given(TEXTS, st.text("abcdef ", max_size=12).map(str.split))
 def test_a_share_lies_between_nothing_and_all(corpus: list[list[str]], query: list[str]) -> None:
     statistics = TermStatistics.of(corpus)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from examples import steadily
+from hypothesis import example, given
 from hypothesis import strategies as st
 from test_rankings import qrels_files, run_files
 
@@ -17,7 +18,7 @@ from labeler.trec.index import QRELS, RUN, batches, indexed
 from labeler.trec.qrels import pair_batches, read_qrels, read_qrels_by_line
 from labeler.trec.runs import read_run, read_run_by_line
 
-OFTEN = settings(derandomize=True, deadline=None, max_examples=60)
+OFTEN = steadily(60)
 SIZES = st.sampled_from([1, 40, 200, 1 << 20])
 
 

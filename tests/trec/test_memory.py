@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from every_row import every_row
+from examples import steadily
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -167,6 +168,7 @@ IDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=4)
 VALUES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=2)
 
 
+@steadily()
 @given(st.lists(st.tuples(IDS | VALUES, IDS | VALUES, VALUES), max_size=4))
 def test_rows_that_are_accepted_are_what_a_file_keeps(
     tmp_path_factory: pytest.TempPathFactory, source: list[tuple[Any, Any, Any]]

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow
 import pytest
 import pytrec_eval
+from examples import steadily
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +20,7 @@ IDS = st.sampled_from(["d1", "d2", "d33", "ä", "a-very-long-id-of-a-document", 
 TABLES = st.dictionaries(IDS, st.dictionaries(IDS, st.integers(-3, 3), min_size=1), max_size=5)
 
 
+@steadily()
 @given(TABLES)
 def test_columns_read_like_the_dict_that_they_were_made_of(table):
     columns = PairColumns.of(table, np.int32)
@@ -29,6 +31,7 @@ def test_columns_read_like_the_dict_that_they_were_made_of(table):
     assert PairColumns.of(table) == table  # as labels, too
 
 
+@steadily()
 @given(st.lists(TABLES, min_size=1, max_size=3))
 def test_joined_sets_hold_each_pair_once_in_the_order_of_first_appearance(tables):
     sets = [PairColumns.of(table, np.int32) for table in tables]
@@ -43,6 +46,7 @@ def test_joined_sets_hold_each_pair_once_in_the_order_of_first_appearance(tables
         assert ((joined.row[:, column] == NONE) == (np.array(values) == -9)).all()
 
 
+@steadily()
 @given(
     st.lists(st.tuples(IDS, IDS, st.integers(0, 3)), min_size=1, unique_by=lambda row: row[:2]),
     st.integers(20, 200),

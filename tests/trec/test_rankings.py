@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from examples import steadily
+from hypothesis import example, given
 from hypothesis import strategies as st
 from plain_rankings import plain_rankings
 
@@ -19,7 +20,7 @@ from labeler.trec.pairs import PairColumns
 from labeler.trec.qrels import read_qrels, read_qrels_by_line
 from labeler.trec.runs import read_run_by_line
 
-OFTEN = settings(derandomize=True, deadline=None, max_examples=80)
+OFTEN = steadily(80)
 IDS = st.sampled_from(
     [
         "a",

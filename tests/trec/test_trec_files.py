@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import steadily
+from hypothesis import given
 from hypothesis import strategies as st
 from slow_tools import fused
 
@@ -25,7 +26,7 @@ from labeler.trec.qrels import read_qrels
 from labeler.trec.runs import ranking, read_run
 from labeler.trec.write import write_run
 
-OFTEN = settings(derandomize=True, deadline=None, max_examples=60)
+OFTEN = steadily(60)
 FIRST: Run = {"q": {"a": 3.0, "b": 1.0, "c": 2.0}}
 SECOND: Run = {"q": {"b": 10.0, "d": 0.0}, "r": {"x": 1.0}}
 

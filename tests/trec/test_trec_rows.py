@@ -5,7 +5,8 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from examples import steadily
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labeler.data import Qrels, Run
@@ -129,7 +130,7 @@ def test_a_repeated_pair_is_counted_and_a_contradiction_lists_the_pairs(tmp_path
         read_qrels(path)
 
 
-@settings(derandomize=True, deadline=None)
+@steadily()
 @given(qrels=tables(GRADES))
 def test_qrels_read_back_as_they_were_written(qrels: Qrels, scratch: Path) -> None:
     path = scratch / "a.qrels"
@@ -137,7 +138,7 @@ def test_qrels_read_back_as_they_were_written(qrels: Qrels, scratch: Path) -> No
     assert read_qrels(path) == qrels
 
 
-@settings(derandomize=True, deadline=None)
+@steadily()
 @given(run=tables(SCORES), compressed=st.booleans())
 def test_a_run_reads_back_exactly_in_trec_evals_order(
     run: Run, compressed: bool, scratch: Path
