@@ -247,10 +247,19 @@ def given(record: type[Record], options: Record | None, settings: Mapping[str, A
     return changed
 
 
+@cache
+def _checked(record: Any) -> tuple[Declared, ...]:
+    """The options of a record of which a value may be wrong: they have bounds, or choices."""
+    return tuple(
+        each
+        for each in declared(record).values()
+        if each.option.bounds is not None or get_origin(each.kinds[0]) is Literal
+    )
+
+
 def check_options(record: object) -> None:
     """Raise `Misuse`, which names the field, where an option of a record is out of its bounds."""
-    kind: Any = type(record)
-    for each in declared(kind).values():
+    for each in _checked(type(record)):
         each.check(getattr(record, each.name))
 
 

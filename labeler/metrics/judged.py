@@ -167,9 +167,10 @@ def _places(grades: Mapping[str, int], scores: Mapping[str, float]) -> tuple[Int
 
 def best_first(query: Integers, grade: Integers) -> Integers:
     """The order of pairs by query, and by grade, best first."""
-    # both as one number, by which sorting is faster than by two
+    # both as one number, by which sorting is faster than by two, the more so where that is short
     top, least = int(np.max(grade, initial=0)), int(np.min(grade, initial=0))
-    return np.argsort(query * (top - least + 1) + top - grade, kind="stable")
+    key = query * (top - least + 1) + top - grade
+    return np.argsort(key.astype(np.min_scalar_type(np.max(key, initial=0))), kind="stable")
 
 
 class Outside(NamedTuple):
@@ -250,14 +251,12 @@ def _placed(
     facts.tied_pairs += tied_pairs(lines.query[order], lines.score[order])
     if lines.part is not None:  # only lines of a file have a rank column
         facts.contradictions += contradictions(lines.query, lines.declared, lines.score)
-    # `position` is the inverse of `order`: where each line stands among all of the batch
-    position = np.empty_like(order)
-    position[order] = np.arange(len(order))
+    pair_of_line = np.full(len(order), -1)
+    pair_of_line[hits] = pairs
+    places = np.flatnonzero(pair_of_line[order] >= 0)  # of the hits, by query and rank
+    line = order[places]
     sizes = np.bincount(lines.query, minlength=len(pool_query))
     starts = np.cumsum(sizes) - sizes
-    rank = position[hits] - starts[lines.query[hits]]  # counted from 0 within its query
-    query = pool_query[lines.query[hits]]
-    sort = np.lexsort((rank, lines.query[hits]))
     in_pool = pool_query >= 0
     if gathered is not None:
         is_outside = in_pool[lines.query]
@@ -268,9 +267,9 @@ def _placed(
     return {
         "queries": pool_query[in_pool],
         "retrieved": sizes[in_pool],
-        "query": query[sort],
-        "rank": rank[sort],
-        "grade": pool.grade[pairs][sort],
+        "query": pool_query[lines.query[line]],
+        "rank": places - starts[lines.query[line]],  # counted from 0 within its query
+        "grade": pool.grade[pair_of_line[line]],
     }
 
 
@@ -320,7 +319,7 @@ def _matches(lines: Batch, pool: JudgedPairs, pool_query: Integers) -> tuple[Int
     firsts = pool.starts[pool_query[queries]]
     owner = np.repeat(np.arange(len(queries)), pool.starts[pool_query[queries] + 1] - firsts)
     judged = ordinals(owner) + firsts[owner]
-    n, words, pool_words = len(lines.query), lines.documents.words, pool.documents.words[judged]
+    n, words, pool_words = len(lines.query), lines.documents.words, pool.documents.words
     of_each = mixed(np.concatenate([lines.query, queries[owner]]))
     hashes = np.concatenate([lines.documents.hashes, pool.documents.hashes[judged]])
     for salt in count(1):
@@ -330,11 +329,11 @@ def _matches(lines: Batch, pool: JudgedPairs, pool_query: Integers) -> tuple[Int
         alike = np.flatnonzero(marks[1:] ^ marks[:-1] <= low)
         first, second = ((marks[at] & low).astype(np.int64) for at in (alike, alike + 1))
         if (first < n).all() and (second >= n).all():
-            pairs = second - n
+            pairs = judged[second - n]
             if _same(words[first], pool_words[pairs]).all():
-                return first, judged[pairs]
+                return first, pairs
         _refuse_repeated(lines, first[second < n], second[second < n])
-        hashes = np.concatenate([hashed(words, salt), hashed(pool_words, salt)])
+        hashes = np.concatenate([hashed(words, salt), hashed(pool_words[judged], salt)])
     raise AssertionError
 
 

@@ -114,10 +114,9 @@ def num_q(r: Rankings) -> Floats:
 def first_relevant(r: Rankings, rel: int, cutoff: int | None = None) -> Floats:
     """The rank, from 1, of the first relevant document; `nan` where there is none."""
     hits = relevant(r, rel, cutoff)
-    query, rank = r.query[hits], r.rank[hits]
     ranks = np.full(r.n, np.nan)
-    first = firsts(query)
-    ranks[query[first]] = rank[first] + 1
+    # from the last to the first: what is written last stays
+    ranks[r.query[hits][::-1]] = r.rank[hits][::-1] + 1
     return ranks
 
 

@@ -209,11 +209,16 @@ def _held(source: Source, name: str, columns: Columns) -> _Held:
 _EXPECTED = "expected a path, a dict, a DataFrame or rows of (query, document, value)"
 
 
+def hold_mappings(source: Mapping[Any, Any]) -> bool:
+    """Whether all values are mappings."""
+    return all(issubclass(kind, Mapping) for kind in set(map(type, source.values())))
+
+
 def _of_mapping(source: Mapping[Any, Any], name: str) -> _Held:
-    for query_id, values in source.items():
-        if not isinstance(values, Mapping):
-            where = f"{name}, query {query_id!r:.40}"
-            raise Misuse(f"{where}: expected {{document: value}}, found {values!r:.40}")
+    if not hold_mappings(source):
+        odd = next(query for query, row in source.items() if not isinstance(row, Mapping))
+        where = f"{name}, query {odd!r:.40}"
+        raise Misuse(f"{where}: expected {{document: value}}, found {source[odd]!r:.40}")
     rows = {query_id: values for query_id, values in source.items() if values}
     query = np.repeat(np.arange(len(rows), dtype=np.int32), list(map(len, rows.values())))
     documents = list(chain.from_iterable(rows.values()))
