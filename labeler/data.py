@@ -108,7 +108,7 @@ class Listed(NamedTuple):
     alone: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Judged:
     """How judging one pair went: its outcome, and what that took.
 

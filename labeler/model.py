@@ -65,7 +65,7 @@ Bound = Awaitable[bool] | None
 """Tells later whether the answer belongs to its request; None if that is already certain."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Reply:
     """What a model answered, before anybody parsed it.
 
@@ -102,7 +102,7 @@ class Reply:
 
     def note_sent(self, parameters: Mapping[str, Any]) -> None:
         """Say what was sent, of a reply that nobody else has yet."""
-        object.__setattr__(self, "sent", parameters)
+        self.sent = parameters
 
 
 # How a server says that a reply ended, and what that makes of it.

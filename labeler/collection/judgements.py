@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count as count_from
@@ -16,10 +17,11 @@ from typing import Any, NamedTuple, TextIO
 from labeler.collection.layout import Collection
 from labeler.collection.rows import Row, records
 from labeler.data import FAILURES, JUDGED, Failure, Judged, Judgement, Listed, Outcome, Pair
+from labeler.errors import FileProblem
 from labeler.files.atomic import replacing, replacing_bytes
 from labeler.files.boundary import amount, count
 from labeler.trec.rows import LARGEST_GRADE
-from labeler.trec.write import write_sorted_qrels
+from labeler.trec.write import GradesToSort
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +58,16 @@ class JudgementRow(NamedTuple):
     members: Mapping[str, int | str | None] = {}
 
 
-@dataclass(frozen=True, slots=True)
 class JudgementLines:
-    """Writes the rows of one origin as lines."""
+    """Writes the rows of one origin as lines.
 
-    origin: Origin
+    What was sent is the same mapping for nearly all pairs, so that the end of a line is written
+    once for it.
+    """
+
+    def __init__(self, origin: Origin) -> None:
+        self.origin = origin
+        self._end: tuple[Mapping[str, Any] | None, str] = (None, "")
 
     def line(
         self,
@@ -83,13 +90,19 @@ class JudgementLines:
         if judged.listed:
             row["list"] = judged.listed.documents
             row |= {"alone": True} if judged.listed.alone else {}
-        row |= {"prompt": self.origin.prompt, "asked": self.origin.model}
+        if self._end[0] is not judged.sent:
+            self._end = judged.sent, self._end_of(judged.sent)
+        return f"{_ENCODER.encode(row)[:-1]}, {self._end[1]}"
+
+    def _end_of(self, sent: Mapping[str, Any]) -> str:
+        """The end of a line: the origin, and what was sent."""
+        row: dict[str, Any] = {"prompt": self.origin.prompt, "asked": self.origin.model}
         declared = dict(self.origin.parameters)
-        if judged.sent:
-            row |= {"declared": declared, "parameters": dict(sorted(judged.sent.items()))}
+        if sent:
+            row |= {"declared": declared, "parameters": dict(sorted(sent.items()))}
         else:
             row["parameters"] = declared
-        return _ENCODER.encode(row)
+        return _ENCODER.encode(row)[1:]
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, default=dict)
@@ -209,22 +222,45 @@ def grades_of(path: Path) -> Iterator[tuple[str, str, int]]:
     return ((*each.pair, each.grade) for each in outcomes if isinstance(each, Judgement))
 
 
+class SetWriter:
+    """Writes the lines of a file of judgements, and keeps the grades for its qrels."""
+
+    out: TextIO
+
+    def __init__(self, qrels: Path) -> None:
+        self._digest = hashlib.blake2b()
+        self._grades = GradesToSort(qrels)
+
+    def add(self, line: str, outcome: Outcome, *, is_there: bool = True) -> None:
+        """Write the line of a pair; its grade is in the qrels if query and document are there."""
+        text = f"{line}\n"
+        self.out.write(text)
+        self._digest.update(text.encode())
+        if is_there and isinstance(outcome, Judgement):
+            self._grades.add(*outcome.pair, outcome.grade)
+
+    def end(self, written: Path, qrels: Path) -> None:
+        """Read back what was written, and write the qrels."""
+        with written.open("rb") as raw:
+            read = hashlib.file_digest(raw, hashlib.blake2b)
+        if read.digest() != self._digest.digest():
+            raise FileProblem(f"{written}: it does not read back as it was written")
+        self._grades.write(qrels)
+
+
 @contextmanager
-def replacing_set(
-    path: Path,
-    qrels: Path,
-    grades: Callable[[Path], Iterable[tuple[str, str, int]]] = grades_of,
-) -> Iterator[TextIO]:
+def replacing_set(path: Path, qrels: Path) -> Iterator[SetWriter]:
     """A file of judgements that takes its place when the block ends well, and then its qrels do.
 
-    They hold the `grades` of the judgements as they read back, and are whole before either file is
-    replaced. The judgements come first: they say what made them, so that whoever is killed between
-    the two goes on, while qrels alone are taken for somebody else's.
+    Both are whole before either is replaced. The judgements come first: they say what made them,
+    so that whoever is killed between the two goes on, while qrels alone are taken for somebody
+    else's.
     """
+    writer = SetWriter(qrels)
     with TemporaryDirectory(prefix="labeler-set-") as folder:
         made = Path(folder) / qrels.name
-        with replacing(path, lambda written: write_sorted_qrels(made, grades(written))) as out:
-            yield out
+        with replacing(path, lambda written: writer.end(written, made)) as writer.out:
+            yield writer
         with made.open("rb") as whole, replacing_bytes(qrels) as raw:
             copyfileobj(whole, raw)
 

@@ -12,7 +12,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -63,8 +63,17 @@ def shown_by(rules: str, query: Query, document: Document) -> str:
 
 def _hash(rule: str, record: Query | Document) -> str:
     names, _, most = rule.partition(":")
-    texts = (visible(_field(record, name)) for name in names.split("+"))
-    return hash_of(*(bounded(text, int(most) if most else None) for text in texts))
+    texts = (_field(record, name) for name in names.split("+"))
+    if isinstance(record, Query):
+        return _hash_of_query(*texts)
+    shown = map(visible, texts)
+    return hash_of(*(bounded(text, int(most) if most else None) for text in shown))
+
+
+@lru_cache(1024)
+def _hash_of_query(*texts: str) -> str:
+    """The hash of a query's texts; of its pairs, one after another, made once."""
+    return hash_of(*map(visible, texts))
 
 
 def _field(record: Query | Document, name: str) -> str:

@@ -35,6 +35,7 @@ from labeler.judging.methods.inquiry import (
 from labeler.messages import Note
 from labeler.model import Model
 from labeler.models.policies.call import StopSignal
+from labeler.models.policies.limits import Slots
 from labeler.models.settings import Proof
 
 # Calls and pairs that fail one after the other: when it is no pair that is what is wrong.
@@ -189,8 +190,9 @@ async def judge_pairs(
                     in_flight.pass_on(item)
                 else:
                     await in_flight.begin(pair, item)
-                for judged in in_flight.done():
-                    yield judged
+                if in_flight.is_first_done:
+                    for judged in in_flight.done():
+                        yield judged
         while in_flight.waiting:
             await in_flight.finish_first()
             for judged in in_flight.done():
@@ -205,14 +207,22 @@ async def judge_pairs(
 
 @dataclass(slots=True)
 class _Underway:
-    """An inquiry that is being asked, and the pairs that wait for it.
+    """An inquiry that is being asked or will be, and the pairs that wait for it.
 
-    `running` is None once it has ended; `pairs` are those that were begun before that.
+    `pairs` are those that were begun before it ended; `waited` is what somebody waits for until
+    then.
     """
 
     inquiry: Inquiry
     pairs: list[Pair]
-    running: asyncio.Task[None] | None = None
+    has_ended: bool = False
+    waited: asyncio.Future[None] | None = None
+
+    def end(self) -> None:
+        """Tell who waits that nothing is asked any more."""
+        self.has_ended = True
+        if self.waited and not self.waited.done():
+            self.waited.set_result(None)
 
 
 class _Waiting(NamedTuple):
@@ -223,8 +233,8 @@ class _Waiting(NamedTuple):
     underway: _Underway | None = None
 
     @property
-    def running(self) -> asyncio.Task[None] | None:
-        return self.underway.running if self.underway else None
+    def is_underway(self) -> bool:
+        return self.underway is not None and not self.underway.has_ended
 
     @property
     def judged(self) -> Judged | None:
@@ -234,17 +244,22 @@ class _Waiting(NamedTuple):
 class InFlight:
     """The pairs under way, handed back in the order in which they came.
 
-    Where all pairs of a query wait for one request (`shares_parts`), more are begun at once, so
-    that the requests of several queries are under way. How many calls are is the model's matter.
+    Workers ask for one pair after the other, of those that are begun: a task for each pair would
+    cost more than much else. Where all pairs of a query wait for one request (`shares_parts`), more
+    are begun at once, so that the requests of several queries are under way. How many calls are is
+    the model's matter.
     """
 
     def __init__(self, model: Model, options: PairOptions, *, shares_parts: bool = False) -> None:
         self.options = options
         self.waiting: deque[_Waiting] = deque()
         self._model = model
-        self._slots = asyncio.Semaphore(options.at_once * (QUERIES_AHEAD if shares_parts else 1))
+        self._most = options.at_once * (QUERIES_AHEAD if shares_parts else 1)
+        self._slots = Slots(self._most)
+        self._begun: deque[_Underway] = deque()
+        self._room: asyncio.Future[None] | None = None
         self._underway: dict[int, _Underway] = {}
-        self._running: set[asyncio.Task[None]] = set()
+        self._workers: set[asyncio.Task[None]] = set()
         self._fatal: Exception | None = None
         self._in_a_row = FailuresInARow(options.at_once)
         self._latest = LatestPairs(options.proof)
@@ -264,19 +279,39 @@ class InFlight:
             underway.pairs.append(pair)
             self.waiting.append(_Waiting(pair, None, underway))
             return
-        if not self._is_spent:
-            await self._slots.acquire()
+        while len(self._begun) >= self._most and not self._is_spent:
+            self._room = asyncio.get_running_loop().create_future()
+            await self._room
         if self._is_spent:
             self._pass_on_unasked(pair, inquiry)
             return
         self.check_stop()
         underway = self._underway[id(inquiry)] = _Underway(inquiry, [pair])
-        underway.running = asyncio.create_task(self._finish(underway))
-        self._running.add(underway.running)
-        underway.running.add_done_callback(self._running.discard)
+        self._begun.append(underway)
+        self._start_workers()
         self.waiting.append(_Waiting(pair, None, underway))
-        while len(self.waiting) > WINDOW and self.waiting[0].running:
+        while len(self.waiting) > WINDOW and self.waiting[0].is_underway:
             await self.finish_first()
+
+    def _start_workers(self) -> None:
+        """Have as many workers as may be, as long as there is something for them to begin with."""
+        missing = len(self._begun)
+        while missing and self._slots.take_now():
+            worker = asyncio.create_task(self._work())
+            self._workers.add(worker)
+            worker.add_done_callback(self._workers.discard)
+            missing -= 1
+
+    async def _work(self) -> None:
+        """Ask for what is begun, until nothing is left of it."""
+        try:
+            while self._begun:
+                underway = self._begun.popleft()
+                if self._room and not self._room.done() and 2 * len(self._begun) <= self._most:
+                    self._room.set_result(None)
+                await self._finish(underway)
+        finally:
+            self._slots.release()
 
     @property
     def _is_spent(self) -> bool:
@@ -304,23 +339,21 @@ class InFlight:
 
     async def _finish(self, underway: _Underway) -> None:
         """Ask until nothing is left to ask; what ends the run sets the stop signal."""
+        inquiry = underway.inquiry
         try:
-            await self._ask(underway.inquiry)
+            await self._ask(inquiry)
+            judged = inquiry.judged()
+            for pair in filter(judged.__contains__, underway.pairs):
+                self.options.on_judged(judged[pair])
+                if too_many := self._latest.take_in(judged[pair].outcome):
+                    self._end(too_many)
         except Stopped:
             return
         except Exception as error:
             self._end(error)
-            return
         finally:
-            underway.running = None
-            self._underway.pop(id(underway.inquiry), None)
-            self._slots.release()
-        judged = underway.inquiry.judged()
-        for pair in underway.pairs:
-            if pair in judged:
-                self.options.on_judged(judged[pair])
-                if too_many := self._latest.take_in(judged[pair].outcome):
-                    self._end(too_many)
+            self._underway.pop(id(inquiry), None)
+            underway.end()
 
     def _end(self, error: Exception) -> None:
         self._fatal = self._fatal or error
@@ -376,17 +409,23 @@ class InFlight:
     async def _let_others(self) -> None:
         """Leave the slot to another pair for a while, as another process asks for this one."""
         self._slots.release()
+        self._start_workers()
         await self.options.stop.sleep(POLL_SECONDS)
-        await self._slots.acquire()
+        await self._slots.take()
         if self.options.stop.is_set():
             raise Stopped("stopped; another process is asking this pair") from None
         if self.options.stop.is_over:
             problem = "stopped at the deadline, while another process was asking"
             raise BudgetReached(problem, parameter="deadline") from None
 
+    @property
+    def is_first_done(self) -> bool:
+        """Whether the first pair that waits can be handed back."""
+        return bool(self.waiting) and not self.waiting[0].is_underway
+
     def done(self) -> Iterator[Judged]:
         """The pairs that can be handed back; raises what ended the run."""
-        while self.waiting and self.waiting[0].running is None:
+        while self.is_first_done:
             judged = self.waiting.popleft().judged
             if self._is_spent:
                 if judged:
@@ -398,22 +437,27 @@ class InFlight:
 
     async def finish_first(self) -> None:
         """Wait for the first pair."""
-        if self.waiting[0].running:
-            await asyncio.wait([self.waiting[0].running])
+        first = self.waiting[0].underway
+        if first and not first.has_ended:
+            first.waited = asyncio.get_running_loop().create_future()
+            await first.waited
 
     async def clear(self) -> None:
         """Let what is under way come to its end; cancel it when cancelled meanwhile."""
-        if not self._running:
+        self._begun.clear()
+        if not self._workers:
             return
-        self.options.stop.set()
+        if self._underway:
+            self.options.stop.set()
         patient = self._fatal is None or self._is_spent
         try:
-            await asyncio.wait(set(self._running), timeout=None if patient else GRACE_SECONDS)
+            await asyncio.wait(set(self._workers), timeout=None if patient else GRACE_SECONDS)
         finally:
             self.cancel()
-            await asyncio.gather(*self._running, return_exceptions=True)
+            await asyncio.gather(*self._workers, return_exceptions=True)
 
     def cancel(self) -> None:
         """Give up what is under way."""
-        for running in set(self._running):
-            running.cancel()
+        self._begun.clear()
+        for worker in set(self._workers):
+            worker.cancel()

@@ -21,7 +21,6 @@ from labeler.collection.judgements import (
     JudgementRow,
     Origin,
     carried_rows,
-    grades_of,
     origin_of,
     read_judgements,
     replacing_set,
@@ -114,10 +113,11 @@ class Tally:
         else:
             self.judged += 1
             self.by_passages += bool(judged.outcome.passages)
-        self.suspicious += bool(judged.suspicions)
-        if judged.suspicions and len(self.suspicious_pairs) < EXAMPLES:
-            self.suspicious_pairs.append(judged.outcome.pair)
-        self.suspicions.update(judged.suspicions)
+        if judged.suspicions:
+            self.suspicious += 1
+            self.suspicions.update(judged.suspicions)
+            if len(self.suspicious_pairs) < EXAMPLES:
+                self.suspicious_pairs.append(judged.outcome.pair)
         self.remembered += judged.remembered
         self.shared += judged.shared
         self.listed += judged.listed is not None
@@ -254,13 +254,9 @@ async def write_set(
 ) -> Tally:
     """Write pairs as they are judged to `judgements/NAME.jsonl`, then to `qrels/NAME.qrels`.
 
-    Both are written when all pairs are done or the budget is reached, the qrels from the judgements
-    as they read back. Grades of pairs whose query or document is gone stay among the judgements,
-    not in the qrels.
+    Both are written when all pairs are done or the budget is reached. Grades of pairs whose query
+    or document is gone stay among the judgements, not in the qrels.
     """
-
-    def grades(written: Path) -> Iterator[tuple[str, str, int]]:
-        return (row for row in grades_of(written) if job.texts.has(Pair(*row[:2])))
 
     tally, rows = Tally(job.name), JudgementLines(origin(assessor))
     rules_shown = rules_of(assessor.prompt)
@@ -270,18 +266,19 @@ async def write_set(
         async with lock():
             check_free(job.collection, job.name, assessor)
             stack.enter_context(claimed(_judgements_made(job, assessor)))
-        with replacing_set(path, qrels, grades) as out:
+        with replacing_set(path, qrels) as out:
             for row in job.carried.values():
                 judged = replace(row.judged, remembered=True)
                 tally.add(judged)
-                out.write(rows.line(judged, row.carried) + "\n")
+                line, outcome = rows.line(judged, row.carried), judged.outcome
+                out.add(line, outcome, is_there=job.texts.has(outcome.pair))
             try:
                 async for judged in judging:
                     texts = job.texts.of(judged.outcome.pair)
                     tally.add(judged)
                     tally.read_at_most.note_pair(judged, *texts)
                     shown = _shown(judged, rules_shown, *texts)
-                    out.write(rows.line(judged, shown=shown) + "\n")
+                    out.add(rows.line(judged, shown=shown), judged.outcome)
             except BudgetReached as reached:
                 if not tally.pairs:
                     raise
@@ -289,7 +286,8 @@ async def write_set(
             await stack.enter_async_context(lock())
             check_free(job.collection, job.name, assessor)
             for row in _of_absent(path, job.texts):
-                out.write(rows.line(row.judged, row.carried) + "\n")
+                line = rows.line(row.judged, row.carried)
+                out.add(line, row.judged.outcome, is_there=False)
         _note_in_card(job, assessor, tally)
         write_readme(job.collection)
     return tally

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -147,11 +147,11 @@ class MadeSet(NamedTuple):
     served: Sequence[str]
     scale_of: Sequence[str]
 
-    def write(self, out: TextIO) -> Counter[str]:
+    def write(self, add: Callable[[str, Outcome], object]) -> Counter[str]:
         """Write the lines of a file of judgements; how many there are of each status."""
         lines, statuses = JudgementLines(self.origin), Counter[str]()
         for row in self.rows():
-            out.write(f"{lines.line(row.judged, panel=row.says)}\n")
+            add(lines.line(row.judged, panel=row.says), row.judged.outcome)
             statuses[state_of(row.judged.outcome).status] += 1
         return statuses
 
@@ -185,7 +185,7 @@ def write_made(
     with locked(collection, note):
         check_made_name(collection, name, origin.parameters["rule"], list(origin.members))
         with replacing_set(path, qrels) as out:
-            failures = made.write(out)
+            failures = made.write(out.add)
         judged = failures.pop(JUDGED, 0)
         judge = card_section(read_card(collection), "judge")
         scales = [card_section(judge, each, "scale") for each in made.scale_of]
@@ -363,6 +363,6 @@ def save_panel(panel: PanelSet, output: Output | Path) -> None:
     with to.writing():
         if to.path.name.endswith(JSON_LINES):
             with replacing(to.path) as out:
-                panel.made.write(out)
+                panel.made.write(lambda line, _outcome: out.write(f"{line}\n"))
         else:
             write_columns(to.path, panel.qrels)

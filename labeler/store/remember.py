@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from labeler.errors import AskedElsewhere, LabelerError, Stopped
 from labeler.messages import count_of
@@ -45,10 +46,18 @@ class _NextBatch:
 
 
 class BatchWriter:
-    """Writes batches one after the other, in a thread; what arrives meanwhile is the next one."""
+    """Writes batches one after the other, in a thread; what arrives meanwhile is the next one.
 
-    def __init__(self, store: Store) -> None:
+    `may_wait` says whether any request waited in a server's batch when leases were given last, as
+    `in_batches` told: it is looked at once a write, which costs less than once a request.
+    """
+
+    def __init__(
+        self, store: Store, in_batches: Mapping[bytes, str] = MappingProxyType({})
+    ) -> None:
+        self.may_wait = True
         self._store = store
+        self._in_batches = in_batches
         self._next = _NextBatch()
         self._writing: asyncio.Future[Granted] | None = None
         self._timer: asyncio.Handle | None = None
@@ -131,6 +140,10 @@ class BatchWriter:
     def _end(self, batch: _NextBatch, writing: asyncio.Future[Granted]) -> None:
         """Tell everybody who waits for a batch what came of their key."""
         self._writing = None
+        if batch.claimed:
+            self.may_wait = True
+            with suppress(LabelerError):  # what cannot be read is said where a key is looked up
+                self.may_wait = bool(self._in_batches)
         error = asyncio.CancelledError() if writing.cancelled() else writing.exception()
         for done, key, cut in batch.waiters:
             if done.done():

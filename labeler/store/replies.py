@@ -220,7 +220,7 @@ class ReplyStore:
             holders = holders_of(to, unanswered)
         own = {key for key, holder in holders.items() if holder == owner}
         query = "SELECT at, key, status, detail FROM failures WHERE at > 0 AND key IN ({keys})"
-        rows = to.run(query, unanswered)
+        rows = to.run(query, unanswered) if to.run("SELECT 1 FROM failures LIMIT 1") else []
         failed: dict[bytes, Failed] = {
             failure[0]: Failed(*failure)
             for at, *failure in rows
@@ -229,8 +229,8 @@ class ReplyStore:
         free = [key for key in unanswered if key not in holders and key not in failed]
         lease(to, owner, free)
         leased = own.union(free)
-        asked = "UPDATE failures SET at = -at WHERE at > 0 AND key IN ({keys})"
-        to.run(asked, [key for _, key, *_ in rows if key in leased])
+        if again := [key for _, key, *_ in rows if key in leased]:
+            to.run("UPDATE failures SET at = -at WHERE at > 0 AND key IN ({keys})", again)
         return Granted(replies, failed, frozenset(leased))
 
     def asker(self, key: bytes) -> str:

@@ -100,24 +100,40 @@ def write_qrels(path: Path, qrels: Qrels) -> None:
 
 
 def write_sorted_qrels(path: Path, grades: Iterable[tuple[str, str, int]]) -> None:
-    """Write `(query, document, grade)` sorted by query and document.
+    """Write `(query, document, grade)` sorted by query and document; no pair twice."""
+    sorting = GradesToSort(path)
+    for row in grades:
+        sorting.add(*row)
+    sorting.write(path)
 
-    No pair may stand there twice. Twelve bytes of each are held, and the distinct ids.
+
+class GradesToSort:
+    """Grades that come one by one, to be written to `path`, or in its place, sorted.
+
+    Twelve bytes of each are held, and the distinct ids.
     """
-    query, document, value = Codes(), Codes(), array("i")
-    for query_id, doc_id, grade in grades:
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._query, self._document, self._value = Codes(), Codes(), array("i")
+
+    def add(self, query_id: str, doc_id: str, grade: int) -> None:
+        """Take one more grade, of another pair than all before."""
         if abs(grade) > LARGEST_GRADE:
             problem = f"{query_id} {doc_id}: expected an integer grade, found {grade}"
-            raise BadInput(f"{path}: {problem}")
-        query.add(query_id)
-        document.add(doc_id)
-        value.append(grade)
-    ids = tuple(document.place)
-    rank = id_ranks(tuple(query.place))[query.code]
-    order = np.lexsort((id_ranks(ids)[document.code], rank))
-    edges = np.append(0, np.cumsum(np.bincount(rank, minlength=len(query.place))))
-    columns = document.code[order], np.array(value, dtype=np.int32)[order]
-    write_columns(path, PairColumns(tuple(sorted(query.place)), edges, ids, *columns))
+            raise BadInput(f"{self._path}: {problem}")
+        self._query.add(query_id)
+        self._document.add(doc_id)
+        self._value.append(grade)
+
+    def write(self, path: Path) -> None:
+        """Write qrels sorted by query and document."""
+        queries, ids = tuple(self._query.place), tuple(self._document.place)
+        rank, document = id_ranks(queries)[self._query.code], self._document.code
+        order = np.lexsort((id_ranks(ids)[document], rank))
+        edges = np.append(0, np.cumsum(np.bincount(rank, minlength=len(queries))))
+        columns = document[order], np.array(self._value, dtype=np.int32)[order]
+        write_columns(path, PairColumns(tuple(sorted(queries)), edges, ids, *columns))
 
 
 def write_graded(path: Path, parts: Iterable[GradedPart]) -> int:

@@ -493,6 +493,8 @@ class Budget:
 
     def _over(self, more: Spending) -> str | None:
         """The parameter whose bound more spending would exceed, None where there is none."""
+        if self.max_seconds is self.max_calls is self.max_tokens is self.max_cost is None:
+            return None
         total = self._with(more)
         if self.max_calls is not None and total.calls > self.max_calls:
             return "max_calls"

@@ -83,7 +83,7 @@ class Remembering(Policy):
         self._store = store
         self._patient = patient
         self._waiting = waiting or Waiting()
-        self._writer = BatchWriter(store)
+        self._writer = BatchWriter(store, self._waiting.batches)
         self._claims = Claims(self._writer, store, self._waiting, clock)
         self._looked_up: dict[int, tuple[Request, Keyed]] = {}
         self._refused = False
@@ -111,7 +111,7 @@ class Remembering(Policy):
             call.reply = claimed
         elif isinstance(claimed, Failed):
             raise CallFailed(claimed.detail, claimed.status)
-        elif batch := self._waiting.batches.get(keyed.key):
+        elif self._writer.may_wait and (batch := self._waiting.batches.get(keyed.key)):
             self._writer.release(keyed.key)
             raise WaitsInBatch(f"{WAITS}{batch}")
 

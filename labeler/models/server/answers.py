@@ -197,6 +197,8 @@ def cached_tokens(usage: Mapping[str, Any]) -> int:
 def _counts(usage: Mapping[str, Any]) -> tuple[int | None, int | None, int | None]:
     """The tokens of the request, of the reply, and of both."""
     inside, outside, both = (_first(usage, names) for names in (_INSIDE, _OUTSIDE, _BOTH))
+    if usage.keys().isdisjoint(_COUNTED_BESIDE):
+        return inside, outside, both
     beside = sum(count(usage[name]) or 0 for name in _COUNTED_BESIDE if name in usage)
     if (
         beside
@@ -218,8 +220,11 @@ def _first(usage: Mapping[str, Any], names: Sequence[str]) -> int | None:
 
 def _most(usage: Mapping[str, Any], names: Sequence[str]) -> int:
     """The largest count of those names, at the top and in whatever details there are."""
-    parts = (part for part in (usage, *usage.values()) if isinstance(part, dict))
-    return max(_first(part, names) or 0 for part in parts)
+    most = _first(usage, names) or 0
+    for part in usage.values():
+        if isinstance(part, dict):
+            most = max(most, _first(part, names) or 0)
+    return most
 
 
 # What an answer means that is not a 200: another try, a call that failed, or the run's end.
