@@ -97,6 +97,52 @@ def word_document() -> bytes:
     return out.getvalue()
 
 
+RELATIONS = '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
+OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+
+
+def relations(targets: Sequence[str]) -> str:
+    entries = (f'<Relationship Id="r{n}" Target="{each}"/>' for n, each in enumerate(targets))
+    return f"{RELATIONS}{''.join(entries)}</Relationships>"
+
+
+def workbook(sheets: Mapping[str, Sequence[Sequence[str]]], styles: str = "<s/>") -> bytes:
+    """An XLSX; a cell that begins with `<` is the XML inside its element, else its text."""
+    parts: dict[str, str | bytes] = {"xl/styles.xml": styles}
+    for number, rows in enumerate(sheets.values()):
+        cells = (
+            "".join(
+                f"<c {cell[1:]}</c>"
+                if cell.startswith("<")
+                else f'<c t="inlineStr"><is><t>{cell}</t></is></c>'
+                for cell in row
+            )
+            for row in rows
+        )
+        data = "".join(f"<row>{row}</row>" for row in cells)
+        parts[f"xl/sheet{number}.xml"] = f"<w><sheetData>{data}</sheetData></w>"
+    names = "".join(f'<sheet name="{n}" r:id="r{i}"/>' for i, n in enumerate(sheets))
+    parts["xl/workbook.xml"] = f'<w xmlns:r="{OFFICE}"><sheets>{names}</sheets></w>'
+    targets = [f"sheet{number}.xml" for number in range(len(sheets))]
+    return zipped({**parts, "xl/_rels/workbook.xml.rels": relations(targets)})
+
+
+def slides(shown: Sequence[tuple[str, Sequence[str]]], notes: str = "") -> bytes:
+    """A PPTX of slides, each a title and its paragraphs; the first one has notes."""
+    parts: dict[str, str | bytes] = {}
+    for number, (title, paragraphs) in enumerate(shown):
+        body = "".join(f"<p><r><t>{each}</t></r></p>" for each in paragraphs)
+        heading = f"<sp><ph type='title'/><p><t>{title}</t></p></sp>"
+        parts[f"ppt/slides/{number}.xml"] = f"<s><spTree><sp>{body}</sp>{heading}</spTree></s>"
+    if notes:
+        parts["ppt/notesSlides/0.xml"] = f"<s><spTree><sp><p><t>{notes}</t></p></sp></spTree></s>"
+        parts["ppt/slides/_rels/0.xml.rels"] = relations(["../notesSlides/0.xml"])
+    ids = "".join(f'<sldId r:id="r{number}"/>' for number in range(len(shown)))
+    parts["ppt/presentation.xml"] = f'<p xmlns:r="{OFFICE}">{ids}</p>'
+    targets = [f"slides/{number}.xml" for number in range(len(shown))]
+    return zipped({**parts, "ppt/_rels/presentation.xml.rels": relations(targets)})
+
+
 def zipped(parts: Mapping[str, str | bytes]) -> bytes:
     """A ZIP archive of these parts."""
     out = io.BytesIO()

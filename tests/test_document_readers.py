@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 from fuzzing import mutants, refused
-from made_documents import HTML, epub, pdf, word_document
+from made_documents import HTML, epub, pdf, slides, word_document, workbook
 
 from labeler.catalog.layouts import READERS
 from labeler.catalog.recipes import Recipe, read_recipe
@@ -125,12 +125,30 @@ GOOD = {
 NOTEBOOK = """{"cells": [{"cell_type": "markdown", "source": ["# Cats\\n", "They sleep."]},
 {"cell_type": "code", "source": "sleep(1)", "outputs": []}], "metadata": {}, "nbformat": 4}
 """
+MAIL = """Subject: A
+Content-Type: multipart/mixed; boundary=B
+
+--B
+Content-Type: text/plain; charset=utf-8
+
+Some words.
+--B
+Content-Type: text/html
+
+<p>Some words.</p>
+--B--
+"""
 OTHERS = {
     "a.html": HTML.encode(),
     "a.ipynb": NOTEBOOK.encode(),
     "a.pdf": pdf("A line of text.", "Another page (of words)."),
     "a.docx": word_document(),
     "a.epub": epub(),
+    "a.xlsx": workbook({"a": [["b", "<><v>1</v>"]]}),
+    "a.pptx": slides([("A", ["words", "more"])], "notes"),
+    "a.eml": MAIL.encode(),
+    "a.mhtml": b"Subject: A\nContent-Type: text/html\n\n<p>A page.</p>\n",
+    "a.adoc": b"= A\n\n* b\n\n----\nc\n----\n\n|===\n|d |e\n|===\n\ninclude::f[]\n",
 }
 """A good file of each kind that is converted."""
 

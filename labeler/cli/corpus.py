@@ -48,8 +48,8 @@ def ingest(
         typer.Argument(
             metavar="INPUT...",
             help="Folders (read recursively), files or patterns of Markdown, reStructuredText, "
-            "plain text, HTML, PDF, DOCX, EPUB, notebooks, CSV, TSV, JSON, JSON Lines (BEIR's, "
-            "hits, _bulk) or Parquet.",
+            "AsciiDoc, plain text, HTML, PDF, DOCX, XLSX, PPTX, EPUB, mail, notebooks, CSV, TSV, "
+            "JSON, JSON Lines (BEIR's, hits, _bulk) or Parquet.",
         ),
     ],
     out: Path = option(REQUIRED, OUT_FOLDER),

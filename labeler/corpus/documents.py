@@ -277,7 +277,8 @@ def read_documents(
         def within(step: int, size: int = size, end: int = end) -> None:
             advance(end - size + min(step, size - 1), total)
 
-        file = _InputFile(path, _relative_path(path, input_files.base), str(path) in inputs)
+        shown, tree = _relative_path(path, input_files.base), _tree_of(path, inputs)
+        file = _InputFile(path, shown, str(path) in inputs, tree)
         result.files += _read_into(result, file, how, within)
         advance(end, total)
     if not result.documents:
@@ -300,11 +301,18 @@ def _refuse_losses(result: Ingested, most_lost: float) -> None:
 
 
 class _InputFile(NamedTuple):
-    """A file to read, its path as documents name it, and whether it was named itself."""
+    """A file to read, its path as documents name it, whether it was named itself, and the tree."""
 
     path: Path
     shown_path: str
     is_named: bool
+    tree: Path
+
+
+def _tree_of(path: Path, inputs: Sequence[str]) -> Path:
+    """The folder below which files are inlined: the input that a file is in, or its own folder."""
+    folders = (Path(name) for name in inputs if Path(name).is_dir())
+    return next((folder for folder in folders if path.is_relative_to(folder)), path.parent)
 
 
 def _read_into(result: Ingested, file: _InputFile, how: Reading, within: Within) -> bool:
@@ -346,7 +354,7 @@ def _add_documents(result: Ingested, file: _InputFile, how: Reading, within: Wit
     """
     before, has_text, digest, characters = result.documents.mark(), False, "", 0
     lengths = lengths_of(how.files.words)
-    for source in documents_in(file.path, how.fields):
+    for source in documents_in(file.path, how.fields, file.tree):
         step, characters = characters // _BYTES_OF_A_STEP, characters + len(source.text)
         if characters // _BYTES_OF_A_STEP > step:
             within(characters // _BYTES_OF_A_STEP)

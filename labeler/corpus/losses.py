@@ -14,10 +14,11 @@ AROUND = "what a site shows around a page's text"
 ADDRESSES = "addresses of links and images"
 SCRIPTS = "scripts, styles and comments"
 HIDDEN = "what a page hides"
-_BESIDE_THE_TEXT = frozenset((AROUND, ADDRESSES, SCRIPTS, HIDDEN))
+AS_HTML = "the same text as HTML"
+_BESIDE_THE_TEXT = frozenset((AROUND, ADDRESSES, SCRIPTS, HIDDEN, AS_HTML))
 """Rules that leave out no text of a document; they are counted, and are no part of its share."""
 
-_EXAMPLE = 80
+_EXAMPLE, _FEW = 80, 500
 
 
 @dataclass(slots=True)
@@ -53,9 +54,9 @@ class Losses:
 
     @property
     def share(self) -> float:
-        """The share of the file's characters that rules left out of its text."""
+        """The share of the file's characters that rules left out of its text; 0 of a few."""
         lost = sum(n.characters for rule, n in self.rules.items() if rule not in _BESIDE_THE_TEXT)
-        return lost / max(1, self.characters_in, lost)
+        return lost / max(self.characters_in, lost) if lost > _FEW else 0.0
 
     def as_json(self) -> dict[str, Any]:
         """The counts, and of each rule what it left out."""

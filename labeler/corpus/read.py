@@ -8,11 +8,15 @@ from pathlib import Path
 
 from labeler.corpus.blocks import Block, SourceDocument, SourceText
 from labeler.corpus.losses import Losses, characters_of, recorded
+from labeler.corpus.readers.asciidoc import read_asciidoc
 from labeler.corpus.readers.docx import read_docx
 from labeler.corpus.readers.epub import read_epub
 from labeler.corpus.readers.html import read_html
-from labeler.corpus.readers.markdown import read_markdown
+from labeler.corpus.readers.includes import inlined
+from labeler.corpus.readers.mail import read_mail, read_mhtml
+from labeler.corpus.readers.markdown import front_matter, read_markdown
 from labeler.corpus.readers.notebook import read_notebook
+from labeler.corpus.readers.office import read_pptx, read_xlsx
 from labeler.corpus.readers.outline import LARGEST_FILE, Extracted, read_plaintext
 from labeler.corpus.readers.pdf import read_pdf
 from labeler.corpus.readers.rst import read_rst
@@ -30,6 +34,8 @@ TEXT_READERS: dict[str, Callable[[str], tuple[str, list[Block]]]] = {
     ".md": read_markdown,
     ".markdown": read_markdown,
     ".mdx": partial(read_markdown, mdx=True),
+    ".adoc": read_asciidoc,
+    ".asciidoc": read_asciidoc,
     ".rst": read_rst,
     ".rest": read_rst,
     ".txt": read_plaintext,
@@ -44,11 +50,16 @@ EXTRACTED: dict[str, Callable[[Path, bytes], Extracted]] = {
     ".xhtml": read_html,
     ".docx": read_docx,
     ".epub": read_epub,
+    ".xlsx": read_xlsx,
+    ".pptx": read_pptx,
+    ".eml": read_mail,
+    ".mhtml": read_mhtml,
+    ".mht": read_mhtml,
     ".ipynb": lambda path, raw: read_notebook(path, decoded(path, raw)),
 }
 """The registry of what takes the text out of other files' bytes."""
 
-_ARCHIVES = (".pdf", ".docx", ".epub")
+_ARCHIVES = (".pdf", ".docx", ".epub", ".xlsx", ".pptx", ".eml", ".mhtml", ".mht")
 _PLAIN = (".txt", ".text")
 _ANY_LINE_END = (".md", ".markdown", ".mdx")
 _TABLES = (".csv", ".tsv")
@@ -74,17 +85,20 @@ def kind_of(path: Path) -> str:
     return inner if ending == ".gz" and inner in (*_TABLES, *ROWS) else ending
 
 
-def documents_in(path: Path, fields: FieldNames = _USUAL) -> Iterator[SourceDocument]:
+def documents_in(
+    path: Path, fields: FieldNames = _USUAL, root: Path | None = None
+) -> Iterator[SourceDocument]:
     """Read the documents of a file of a known kind; `BadInput` says why there are none.
 
-    A file that is one document has a bound, or is `TooLarge`; of a file of rows, each row is held
-    to the bound of a line. Rows come one by
-    one; where one of them is bad, none of them counts.
+    Files that a text includes are inlined where they stand below `root`, the file's own folder by
+    default. A file that is one document has a bound, or is `TooLarge`; of a file of rows, each row
+    is held to the bound of a line. Rows come one by one; where one of them is bad, none of them
+    counts.
     """
     kind = kind_of(path)
     with reading(path):
         if kind in TEXT_READERS and not (kind in _PLAIN and _holds_rows(path)):
-            sources: Iterable[SourceDocument] = [_of_text(path, kind)]
+            sources: Iterable[SourceDocument] = [_of_text(path, kind, root or path.parent)]
         elif kind in EXTRACTED:
             sources = [_of_extracted(path, kind)]
         else:
@@ -92,20 +106,22 @@ def documents_in(path: Path, fields: FieldNames = _USUAL) -> Iterator[SourceDocu
         yield from sources
 
 
-def _of_text(path: Path, kind: str) -> SourceDocument:
+def _of_text(path: Path, kind: str, root: Path) -> SourceDocument:
     raw = read_bytes(path, LARGEST_FILE if kind in _PLAIN else LARGEST_MARKUP)
     if kind in _PLAIN:
         head = raw if len(raw) <= HEAD else raw[:HEAD].rpartition(b"\n")[0]
         refuse_trec(path, head, "documents")
-    text = decoded(path, raw)
+    own = decoded(path, raw)
+    text = own if kind in _PLAIN else inlined(own, path, root, kind)
     try:
         with recorded() as losses:
             title, blocks = TEXT_READERS[kind](text)
+            metadata = front_matter(text) if kind in _ANY_LINE_END else {}
     except TooLarge as error:
         raise TooLarge(f"{path}: {error}") from error
-    spans_in = SourceText(text, any_line_end=kind in _ANY_LINE_END)
+    spans_in = SourceText(text, own=text is own, any_line_end=kind in _ANY_LINE_END)
     losses = _counted(losses, blocks, characters_of(text))
-    return SourceDocument(title, blocks, spans_in=spans_in, losses=losses)
+    return SourceDocument(title, blocks, metadata=metadata, spans_in=spans_in, losses=losses)
 
 
 def _counted(losses: Losses, blocks: Iterable[Block], characters_in: int) -> Losses:

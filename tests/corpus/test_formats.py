@@ -8,7 +8,17 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from made_documents import EPUB_PARTS, HTML, Placed, epub, pdf, word_document, zipped
+from made_documents import (
+    EPUB_PARTS,
+    HTML,
+    Placed,
+    epub,
+    pdf,
+    slides,
+    word_document,
+    workbook,
+    zipped,
+)
 
 from labeler.cli import execute
 from labeler.corpus.documents import read_documents
@@ -223,6 +233,11 @@ def test_a_number_that_is_no_page_number_stays(tmp_path: Path) -> None:
          "encrypted (DRM)"),
         ("a.epub", epub(**{"OPS/book.opf": "<!DOCTYPE p [<!ENTITY a 'b'>]><p>&a;</p>"}),
          "defines entities of XML"),
+        ("a.xlsx", zipped({"a": ""}), "nothing is called 'xl/workbook.xml' in it"),
+        ("a.xlsx", workbook({}), "no text in it"),
+        ("a.pptx", slides([]), "no text in it"),
+        ("a.eml", "\n", "begins with no header"),
+        ("a.mhtml", "Subject: a\n\n", "no text in it"),
         ("a.ipynb", "{}", "expected a notebook, a JSON object with a list of cells"),
         ("a.ipynb", '{"cells": []}', "without text and code"),
         ("a.html", "", "empty"),
@@ -355,3 +370,164 @@ def test_dates_and_exact_numbers_of_a_parquet_file_become_text_and_bytes_are_ref
         assert row["metadata"][name] == text
     with pytest.raises(BadInput, match="expected text or numbers in 'raw', found bytes"):
         read_documents([str(file_of("raw", b"\xff"))])
+
+
+def shown_in(path: Path, content: bytes | str) -> tuple[str, list[str], Losses]:
+    """The title of a document, the text or the heading of each block, and what is left out."""
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    (document,) = documents_in(path)
+    assert document.losses is not None
+    texts = [block.text or f"# {block.headings[-1]}" for block in document.blocks]
+    return document.title, texts, document.losses
+
+
+def test_the_sheets_of_a_workbook_are_tables(tmp_path: Path) -> None:
+    styles = '<s><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/></cellXfs></s>'
+    rows = [
+        ["Pump", "Price", "Since"],
+        ["P1", "<><v>12.5</v>", '<s="1"><v>45413</v>'],
+        ['<r="A3" t="b"><v>1</v>', '<r="C3"><f>1+1</f>'],
+    ]
+    title, texts, _ = shown_in(
+        tmp_path / "a.xlsx", workbook({"Prices": rows, "b": [["x"]]}, styles)
+    )
+    assert title == ""
+    assert texts == [
+        "# Prices",
+        "Pump | Price | Since",
+        "P1 | 12.5 | 2024-05-01",
+        "TRUE |  | =1+1",
+        "# b",
+        "x",
+    ]
+
+
+def test_slides_are_read_under_their_titles_with_the_notes(tmp_path: Path) -> None:
+    pages = [("Pumps", ["First", "Second"]), ("Prices", ["12"])]
+    _, texts, losses = shown_in(tmp_path / "a.pptx", slides(pages, "Say hello"))
+    assert texts == ["# Pumps", "First", "Second", "Say hello", "# Prices", "12"]
+    assert not losses.rules
+
+
+MAIL = """From: Ann <ann@x.org>
+Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe?= from here
+MIME-Version: 1.0
+Content-Type: multipart/mixed; boundary=M
+
+--M
+Content-Type: multipart/alternative; boundary=A
+
+--A
+Content-Type: text/plain; charset=iso-8859-1
+Content-Transfer-Encoding: quoted-printable
+
+Gr=FC=DFe, the pump arrived.
+--A
+Content-Type: text/html
+
+<p>The pump arrived.</p>
+--A--
+--M
+Content-Type: application/pdf
+Content-Disposition: attachment; filename=a.pdf
+
+x
+--M--
+"""
+PAGE = """From: <Saved by a browser>
+Subject: Cats
+MIME-Version: 1.0
+Content-Type: multipart/related; type="text/html"; boundary=B
+
+--B
+Content-Type: text/html
+Content-Transfer-Encoding: quoted-printable
+
+<nav>menu</nav><h1>Cats</h1><p>They p=
+urr.</p>
+--B
+Content-Type: text/css
+
+p { color: red }
+--B--
+"""
+
+
+def test_a_message_is_its_plain_text_under_its_subject(tmp_path: Path) -> None:
+    title, texts, losses = shown_in(tmp_path / "a.eml", MAIL)
+    assert title == "Grüße from here"
+    assert texts == ["From: Ann <ann@x.org>", "Grüße, the pump arrived."]
+    assert {rule: lost.example for rule, lost in losses.rules.items()} == {
+        "the same text as HTML": "<p>The pump arrived.</p>",
+        "attachments and pictures": "a.pdf",
+    }
+
+
+def test_a_saved_page_is_read_as_the_page(tmp_path: Path) -> None:
+    title, texts, losses = shown_in(tmp_path / "a.mhtml", PAGE)
+    assert (title, texts) == ("Cats", ["# Cats", "They purr."])
+    assert losses.rules["what a site shows around a page's text"].example == "menu"
+
+
+ASCIIDOC = """= The pump
+:version: 2.1
+
+A pump, version {version}, *strong* and `code`. See <<install,the steps>>
+or https://x.y/z[the page].
+
+// a comment
+[[install]]
+== Install
+
+. First step
+that goes on
+. Second
+** inner
+
+[source,python]
+----
+import x
+----
+
+[NOTE]
+====
+Mind the gap.
+====
+
+.Prices
+|===
+|Name |Price
+
+|P1 |12
+|===
+
+image::a.png[A pump]
+
+term:: its meaning
+
+----
+open
+"""
+
+
+def test_asciidoc_is_read_with_headings_lists_code_and_tables(tmp_path: Path) -> None:
+    _, texts, losses = shown_in(tmp_path / "a.adoc", ASCIIDOC)
+    assert texts == [
+        "# The pump",
+        "A pump, version 2.1, strong and `code`. See the steps or the page.",
+        "# Install",
+        "- First step that goes on",
+        "- Second",
+        "  - inner",
+        "```python\nimport x\n```",
+        "NOTE",
+        "Mind the gap.",
+        "Prices",
+        "Name | Price",
+        "P1 | 12",
+        "A pump",
+        "term",
+        "its meaning",
+        "```\nopen\n```",
+    ]
+    assert losses.rules["scripts, styles and comments"].example == "// a comment"

@@ -14,11 +14,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from every_row import every_row
-from made_documents import EPUB_PARTS, epub, pdf, word_document, zipped
+from made_documents import EPUB_PARTS, epub, pdf, slides, word_document, workbook, zipped
 
 from labeler.corpus.cut import passages
 from labeler.corpus.read import TEXT_READERS, documents_in, kinds_read
 from labeler.corpus.readers import markdown_tokens
+from labeler.corpus.readers.asciidoc import read_asciidoc
 from labeler.corpus.readers.markdown import read_markdown
 from labeler.corpus.readers.outline import read_plaintext
 from labeler.corpus.readers.rst import read_rst
@@ -29,6 +30,7 @@ READERS = {
     "md": read_markdown,
     "mdx": partial(read_markdown, mdx=True),
     "rst": read_rst,
+    "adoc": read_asciidoc,
     "txt": read_plaintext,
 }
 
@@ -221,6 +223,19 @@ FILES: dict[str, Callable[[int], bytes]] = {
         word_document(), f"<w:p><w:r><w:t>{words(50)}</w:t></w:r></w:p>" * (n // 60)
     ),
     **{f"a text{kind}": lambda n: words(n).encode() for kind in TEXT_READERS},
+    "rows.xlsx": lambda n: workbook({"a": [[words(50), str(i)] for i in range(n // 55)]}),
+    "sheets.xlsx": lambda n: workbook({f"a{i}": [[words(50)]] for i in range(n // 500)}),
+    "slides.pptx": lambda n: slides([(f"a{i}", [words(400)]) for i in range(n // 400)]),
+    "a slide.pptx": lambda n: slides([("a", [words(50)] * (n // 50))]),
+    "lines.eml": lambda n: b"Subject: a\n\n" + b"> words of a text\n\n" * (n // 19),
+    "headers.eml": lambda n: b"To: a@b\n" * (n // 8) + b"\nwords",
+    "parts.eml": lambda n: (
+        b"Content-Type: multipart/mixed; boundary=B\n\n" + b"--B\n\nwords\n" * (n // 11)
+    ),
+    "parts in one another.eml": lambda n: b"".join(
+        b"Content-Type: multipart/mixed; boundary=B%d\n\n--B%d\n" % (i, i) for i in range(n // 60)
+    ),
+    "a page.mhtml": lambda n: b"Content-Type: text/html\n\n" + b"<p>words</p>\n" * (n // 13),
     "rows.csv": lambda n: b"id,text\n" + b"1,some words\n" * (n // 13),
     "a cell.csv": lambda n: b'text\n"' + b'a ""b"" ' * (n // 8) + b'"\n',
     "a cell that stays open.csv": lambda n: b'text\n"' + b"a,b\n" * (n // 4),
@@ -278,8 +293,8 @@ def check_growth(name: str, folder: Path, size: int) -> None:
     assert reading_time(large) < 25 * max(once, size * 4e-7)
 
 
-OTHER_ENDINGS = {".markdown", ".rest", ".text"}
-"""Endings of files that the readers of `.md`, `.rst` and `.txt` read."""
+OTHER_ENDINGS = {".asciidoc", ".markdown", ".rest", ".text"}
+"""Endings of files that the readers of `.adoc`, `.md`, `.rst` and `.txt` read."""
 
 
 @pytest.mark.parametrize(
@@ -316,7 +331,7 @@ def test_nor_does_it_from_100_kilobytes_to_a_megabyte(name: str, tmp_path: Path)
 
 def test_every_ending_that_is_read_is_measured() -> None:
     measured = {Path(name).suffix for name in FILES}
-    assert measured == {*kinds_read()} - {".htm", ".xhtml"}  # read as .html is
+    assert measured == {*kinds_read()} - {".htm", ".xhtml", ".mht"}  # read as others are
 
 
 def test_an_archive_that_holds_far_more_than_any_text_packs_is_named(tmp_path: Path) -> None:

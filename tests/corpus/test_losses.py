@@ -102,7 +102,7 @@ def test_headers_and_footnotes_of_a_word_document_are_counted(tmp_path: Path) ->
     assert lost[1].example == "Said of a cat."
 
 
-MOSTLY_LOST = "A word.\n\n" + "{* ../src/a_long_name_of_a_file.py *}\n\n" * 9
+MOSTLY_LOST = "A word.\n\n" + "{* ../src/a_long_name_of_a_file.py *}\n\n" * 19
 
 
 def test_a_file_that_loses_most_of_its_text_stops_it_and_is_named(tmp_path: Path) -> None:
@@ -110,11 +110,16 @@ def test_a_file_that_loses_most_of_its_text_stops_it_and_is_named(tmp_path: Path
     docs.mkdir()
     (docs / "a.md").write_text(MOSTLY_LOST)
     (docs / "b.md").write_text(WORDS)
-    with pytest.raises(BadInput, match=r"a\.md: 98% of its text would be left out .*includes"):
+    with pytest.raises(BadInput, match=r"a\.md: 99% of its text would be left out .*includes"):
         ingest(docs, out)
     assert not (out / "corpus.jsonl").exists()
-    taken = read_documents([str(docs)], how=Reading(files=FileRules(most_lost=0.99)))
+    taken = read_documents([str(docs)], how=Reading(files=FileRules(most_lost=0.995)))
     assert len(taken.documents) == 2
+
+
+def test_few_lost_characters_stop_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("Words.\n\n{* ../src/a_long_name_of_a_file.py *}\n")
+    assert len(read_documents([str(tmp_path)]).documents) == 1
 
 
 def test_the_command_says_in_a_line_what_is_left_out_and_writes_it_into_the_card(
@@ -128,8 +133,8 @@ def test_the_command_says_in_a_line_what_is_left_out_and_writes_it_into_the_card
     assert "--most-lost" in capsys.readouterr().err
     assert execute([*words, "--set", "reading.most_lost=1"]) == 0
     shown = capsys.readouterr()
-    assert "left out of 1 file, 315 of 321 characters: 9 × includes of other" in shown.err
+    assert "left out of 1 file, 665 of 671 characters: 19 × includes of other" in shown.err
     losses = json.loads(shown.out)["losses"]
-    assert losses["files"]["a.md"]["rules"]["includes of other files"]["count"] == 9
+    assert losses["files"]["a.md"]["rules"]["includes of other files"]["count"] == 19
     card = json.loads((out / "card.json").read_text())["ingest"]["losses"]
     assert card == {name: value for name, value in losses.items() if name != "files"}

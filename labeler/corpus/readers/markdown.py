@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import html
+import json
 import re
+import tomllib
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -208,6 +211,47 @@ def without_front_matter(text: str) -> tuple[str, int, str]:
     titles = filter(None, map(_TITLE.fullmatch, lines[1:last]))
     title = next((title[2].replace('\\"', '"') for title in titles), "")
     return title, last + 2, "\n".join(lines[last + 1 :])
+
+
+_KEY = re.compile(r"([A-Za-z][\w-]{0,60})\s*:(?:\s+(.*?))?\s*")
+_ENTRY = re.compile(r"\s*-\s+(.*?)\s*")
+_NOT_TAKEN = frozenset(("title", "also_in"))
+
+
+def front_matter(text: str) -> dict[str, Any]:
+    """What a document's front matter says of it, beside its title: texts, numbers, lists of them.
+
+    What is nested in YAML is left out.
+    """
+    _, first, _ = without_front_matter(text)
+    lines = text.split("\n")[: first - 1]
+    if lines[:1] and lines[0].startswith("+++"):
+        with suppress(tomllib.TOMLDecodeError):
+            values = tomllib.loads("\n".join(lines[1:-1]))
+            read = json.loads(json.dumps(values, default=str))
+            return {key: value for key, value in read.items() if key not in _NOT_TAKEN}
+    values, entries = dict[str, Any](), list[Any]()
+    for line in lines[1:-1]:
+        if key := _KEY.fullmatch(line):
+            entries = []
+            values[key[1]] = _value_of(key[2]) if key[2] else entries
+        elif (entry := _ENTRY.fullmatch(line)) and values:
+            entries.append(_value_of(entry[1]))
+        elif line.strip() and not line.lstrip().startswith("#"):
+            drop("front matter that is nested", line)
+    return {
+        k: value for k, value in values.items() if k not in _NOT_TAKEN and value not in ("", [])
+    }
+
+
+def _value_of(text: str) -> Any:
+    """A value of YAML on one line: a list in brackets, a whole number, or a text."""
+    if text.startswith("[") and text.endswith("]"):
+        return [_value_of(part.strip()) for part in text[1:-1].split(",") if part.strip()]
+    if text.isascii() and text.isdigit() and len(text) < 16:
+        return int(text)
+    quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
+    return text[1:-1] if quoted else text
 
 
 _LINE_ENDS = re.compile(r"\r\n?")

@@ -286,7 +286,7 @@ def _without_repeated(pages: Sequence[Sequence[_Line]]) -> list[list[_Line]]:
     edges = Counter(
         key
         for number, page in enumerate(pages)
-        for key in {_place(number, cell) for line in _edge_of(page) for cell in line}
+        for key in {_edge_key(number, cell) for line in _edge_of(page) for cell in line}
     )
     most = max(_REPEATED_PAGES - 1, len(pages) / 2)
     often = {key for key, count in edges.items() if count > most}
@@ -297,7 +297,7 @@ def _edge_of(page: Sequence[_Line]) -> list[_Line]:
     return [*page[:_EDGE], *page[max(_EDGE, len(page) - _EDGE) :]]
 
 
-def _place(number: int, cell: _Cell) -> tuple[object, ...]:
+def _edge_key(number: int, cell: _Cell) -> tuple[object, ...]:
     """What a cell shares with those that are equal but for the page number, at the same place.
 
     Of a page number its distance from the page's own number is the same.
@@ -314,7 +314,7 @@ def _inside(
     for position, line in enumerate(page):
         inner = line
         if position < _EDGE or position >= len(page) - _EDGE:
-            repeated = [cell for cell in line if _place(number, cell) in often]
+            repeated = [cell for cell in line if _edge_key(number, cell) in often]
             inner = [cell for cell in line if cell not in repeated]
             for cell in repeated:
                 is_number = _PAGE_NUMBER.fullmatch(cell.text)

@@ -1,0 +1,151 @@
+"""Includes of MkDocs, mdBook, Sphinx, MyST and AsciiDoc, inlined from the tree of the input."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from labeler.corpus.readers.outline import indentation
+from labeler.files.read import decoded, file_problems
+
+_PATH = r"(?P<path>[^\s\"'\[\]{}:!]+\.\w+)"
+_PART = r"(?::(?P<part>[\w:.-]+))?"
+_MARKDOWN = re.compile(
+    rf"\s*(?:\{{\*[ \t]*{_PATH}(?:[ \t]+ln\[(?P<lines>[\d:,]+)\])?[^\n{{}}]*\*\}}"
+    r"|\{!>?[ \t]*(?P<plain>[^\s!]+)[ \t]*!\}"
+    r"|[;]?-{1,3}8<-{1,3}[ \t]+[\"'](?P<quoted>[^\s\"':]+)(?::(?P<section>[\w:.-]+))?[\"'][ \t]*"
+    r"|\{\{#(?:rustdoc_)?include[ \t]+(?P<book>[^\s:{}]+)(?::(?P<anchor>[\w:.-]+))?[ \t]*\}\})\s*"
+)
+_DIRECTIVE = re.compile(
+    r"\s*(?:\.\.[ \t]+|[`~:]{3,}\{)(?:literal)?include(?:::|\})[ \t]+(?P<path>\S+)[ \t]*"
+)
+_ASCIIDOC = re.compile(
+    r"include::(?P<path>[^\[\s]+)\[(?:.*?(?:tags?|lines)=(?P<part>[^,\]]+))?.*\]"
+)
+_LINES_OPTION = re.compile(r"\s*:lines:\s*(\d+)-(\d*)\s*")
+_FENCE = re.compile(r"\s*(`{3,}|~{3,}|-{4,}$)")
+_NUMBERS = re.compile(r"(\d*)(:|\.\.|-)?(\d*)(?:,.*)?")
+_TEXTS = (".md", ".markdown", ".mdx", ".rst", ".rest", ".txt", ".inc", ".adoc", ".asciidoc")
+_MOST_INLINED, _DEEPEST = 1 << 20, 4
+
+
+@dataclass
+class _Inliner:
+    """Puts the texts of included files in place of the lines that name them.
+
+    Only files below `root` are read, and none with a name that begins with a dot; all of them
+    together have at most `left` characters.
+    """
+
+    root: Path
+    kind: str
+    left: int = _MOST_INLINED
+
+    def lines(self, text: str, folder: Path, depth: int) -> Iterator[str]:
+        """The lines of a text with those of the files that it includes."""
+        lines, fence, position = text.split("\n"), "", 0
+        while position < len(lines):
+            line = lines[position]
+            mark, end = _FENCE.match(line), position + 1
+            directive = _DIRECTIVE.fullmatch(line)
+            if directive and self.kind != ".adoc" and not fence:
+                end = _end_of_directive(lines, position)
+                source = self.included(directive["path"], _option_of(lines[position:end]), folder)
+            elif named := (_ASCIIDOC if self.kind == ".adoc" else _MARKDOWN).fullmatch(line):
+                groups = {name: value or "" for name, value in named.groupdict().items()}
+                path = "".join(groups.get(n, "") for n in ("path", "plain", "quoted", "book"))
+                part = "".join(groups.get(n, "") for n in ("part", "lines", "section", "anchor"))
+                source = self.included(path, part, folder)
+            else:
+                source = None
+                if mark and (not fence or line.strip() == fence):
+                    fence = "" if fence else mark[1]
+            if source is None:
+                yield from lines[position:end]
+            else:
+                yield from self.shown(*source, line, fence, depth)
+            position = end
+
+    def included(self, name: str, part: str, folder: Path) -> tuple[Path, str] | None:
+        """A file that stands in the tree, and what of it is asked for."""
+        for above in (folder, *folder.parents):
+            path = (above / name).resolve()
+            if path.is_relative_to(self.root) and path.is_file():
+                inner = path.relative_to(self.root).parts
+                if any(each.startswith(".") for each in inner):
+                    return None
+                with file_problems(path):
+                    size = path.stat().st_size
+                    text = (
+                        _part_of(decoded(path, path.read_bytes()), part)
+                        if size <= self.left
+                        else ""
+                    )
+                self.left -= len(text)
+                return (path, text) if text.strip() else None
+            if above == self.root:
+                break
+        return None
+
+    def shown(self, path: Path, text: str, line: str, fence: str, depth: int) -> Iterator[str]:
+        """The lines of an included file: text as it is, anything else as code."""
+        lines = text.rstrip("\n").split("\n")
+        if fence:
+            yield from lines
+        elif path.suffix in _TEXTS and "literalinclude" not in line:
+            yield from self.lines(text, path.parent, depth + 1) if depth < _DEEPEST else lines
+        elif self.kind in (".rst", ".rest"):
+            margin = " " * indentation(line)
+            yield from (f"{margin}.. code-block:: {path.suffix[1:]}", "")
+            yield from (f"{margin}   {each}" if each else "" for each in lines)
+            yield ""
+        elif self.kind == ".adoc":
+            yield from ("----", *lines, "----")
+        else:
+            ticks = max((len(run) for run in re.findall(r"`+", text)), default=0)
+            mark = "`" * max(3, ticks + 1)
+            yield from (f"{mark}{path.suffix[1:]}", *lines, mark)
+
+
+def inlined(text: str, path: Path, root: Path, kind: str) -> str:
+    """A text with the files that it includes, as far as they stand below `root`."""
+    if "include" not in text and "8<" not in text and "{*" not in text and "{!" not in text:
+        return text
+    inliner = _Inliner(root.resolve(), kind)
+    return "\n".join(inliner.lines(text, path.resolve().parent, 0))
+
+
+def _end_of_directive(lines: list[str], start: int) -> int:
+    """Where the options of a directive end, or the fence that it stands in is closed."""
+    mark = re.match(r"\s*([`~:]{3,})", lines[start])
+    if mark:
+        closed = (n for n in range(start + 1, len(lines)) if lines[n].strip() == mark[1])
+        return next(closed, start) + 1
+    end, margin = start + 1, indentation(lines[start])
+    while end < len(lines) and lines[end].strip() and indentation(lines[end]) > margin:
+        end += 1
+    return end
+
+
+def _option_of(lines: list[str]) -> str:
+    options = (_LINES_OPTION.fullmatch(line) for line in lines[1:])
+    return next((f"{option[1]}:{option[2]}" for option in options if option), "")
+
+
+def _part_of(text: str, part: str) -> str:
+    """The lines of a text that are asked for: by their numbers, or between marks with a name."""
+    if not part:
+        return text
+    lines = text.split("\n")
+    numbers = _NUMBERS.fullmatch(part)
+    if numbers:
+        first = int(numbers[1] or 1)
+        last = int(numbers[3] or (len(lines) if numbers[2] else first))
+        return "\n".join(lines[max(0, first - 1) : last])
+    begin = re.compile(rf"(?:ANCHOR:\s*|\[start:|tag::){re.escape(part)}\b")
+    end = re.compile(rf"(?:ANCHOR_END:\s*|\[end:|end::){re.escape(part)}\b")
+    first = next((n for n, line in enumerate(lines) if begin.search(line)), -1)
+    last = next((n for n in range(first + 1, len(lines)) if end.search(lines[n])), len(lines))
+    return "\n".join(lines[first + 1 : last]) if first >= 0 else ""

@@ -1,0 +1,73 @@
+"""Messages of mail (EML) and pages that a browser saved with all that they show (MHTML)."""
+
+from __future__ import annotations
+
+from email import policy
+from email.message import EmailMessage
+from email.parser import BytesParser
+from pathlib import Path
+
+from labeler.corpus.losses import AS_HTML, SCRIPTS, drop
+from labeler.corpus.readers.html import add_html
+from labeler.corpus.readers.outline import Extracted, Outline, extracted, read_plaintext
+from labeler.errors import BadInput
+
+_HEADERS = ("From", "To", "Cc", "Date")
+
+
+def read_mail(path: Path, raw: bytes) -> Extracted:
+    """A message under its subject: who wrote it, and its text; attachments are not read."""
+    return _read(path, raw, _HEADERS)
+
+
+def read_mhtml(path: Path, raw: bytes) -> Extracted:
+    """The text of a saved page, without its pictures and styles."""
+    return _read(path, raw, ())
+
+
+def _read(path: Path, raw: bytes, headers: tuple[str, ...]) -> Extracted:
+    message = BytesParser(policy=policy.default).parsebytes(raw)
+    if not isinstance(message, EmailMessage) or not message.keys():
+        raise BadInput(f"{path}: no message: it begins with no header")
+    outline = Outline()
+    lines = (f"{name}: {message[name]}" for name in headers if message[name])
+    outline.prose("\n".join(" ".join(line.split()) for line in lines), 1)
+    for part in message.walk():
+        _add_part(outline, part, _has_plain(message))
+    if not any(block.text for block in outline.blocks):
+        raise BadInput(f"{path}: no text in it")
+    return extracted(" ".join(str(message["Subject"] or "").split()), outline.blocks)
+
+
+def _has_plain(message: EmailMessage) -> bool:
+    """Whether the text of a message is given as plain text, be it beside HTML."""
+    return message.get_body(("plain",)) is not None
+
+
+def _add_part(outline: Outline, part: EmailMessage, has_plain: bool) -> None:
+    """Add the text of a part; one of another kind, or in a file of its own, is noted."""
+    kind = part.get_content_type()
+    if part.is_multipart():
+        return
+    if part.is_attachment() or part.get_content_maintype() != "text":
+        name = part.get_filename() or part.get("Content-Location") or kind
+        drop("attachments and pictures", str(name))
+        return
+    text = _text_of(part)
+    if kind == "text/plain":
+        outline.blocks += read_plaintext(text)[1]
+    elif kind == "text/html" and not has_plain:
+        add_html(text, outline)
+    else:
+        drop(AS_HTML if kind == "text/html" else SCRIPTS, text)
+
+
+def _text_of(part: EmailMessage) -> str:
+    """The text of a part by the encoding that it names, if that is one, else as UTF-8."""
+    raw = part.get_payload(decode=True)
+    content = raw if isinstance(raw, bytes) else b""
+    try:
+        text = content.decode(part.get_content_charset("utf-8"), "replace")
+    except LookupError:
+        text = content.decode("utf-8", "replace")
+    return text.replace("\r\n", "\n")
