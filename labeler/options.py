@@ -259,8 +259,7 @@ def _checked(record: Any) -> tuple[Declared, ...]:
 
 def check_options(record: object) -> None:
     """Raise `Misuse`, which names the field, where an option of a record is out of its bounds."""
-    kind: Any = type(record)
-    for each in _checked(kind):
+    for each in _checked(type(record)):
         each.check(getattr(record, each.name))
 
 

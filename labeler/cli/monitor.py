@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from contextlib import nullcontext
+from pathlib import Path
 
 from labeler.cli.model_options import NamedModel
 from labeler.cli.options import Destination, Folder, OutputFlags
@@ -11,11 +13,13 @@ from labeler.cli.output import deliver, said_to, show, show_json, warn
 from labeler.cli.process import run_until_stopped
 from labeler.cli.screen import caution, note, progress, say
 from labeler.collection.layout import open_collection
+from labeler.collection.user_files import Output
 from labeler.errors import GateFailed, LabelerError, Misuse
 from labeler.exchange.logs import EVENT_PARTS
+from labeler.files.paths import true_path
 from labeler.judging.judge import JudgeOptions
 from labeler.lab.control import DriftOptions, adrift
-from labeler.messages import told_what_files_are
+from labeler.messages import count_of, told_what_files_are
 from labeler.models.session import Control
 from labeler.monitoring.corpus import ALARMS
 from labeler.monitoring.log_values import LOG
@@ -23,10 +27,25 @@ from labeler.monitoring.monitor import (
     Monitoring,
     MonitorOptions,
     check_kinds,
+    log_files,
     monitor,
 )
 from labeler.options import COUNT_OR_NONE, OUTPUT, option
 from labeler.report.finding import Finding
+
+
+def _proposal_to(
+    path: Path | None, logs: Sequence[str], output: OutputFlags, folder: Path
+) -> Output | None:
+    """The file for proposed queries; `Misuse` where it is the page's, or no log tells of any."""
+    if path is None:
+        return None
+    if not logs:
+        problem = "queries are proposed from a log of searches; name one"
+        raise Misuse(problem, parameter="log")
+    if output.output is not None and true_path(output.output) == true_path(path):
+        raise Misuse(f"{path}: the output goes there, too", parameter="propose")
+    return output.written_to(path, folder, *log_files(logs))
 
 
 def column_options() -> dict[str, str]:
@@ -47,6 +66,12 @@ def command(
     log: tuple[str, ...] = option(
         (),
         "A log of searches: CSV, JSON Lines, Parquet; repeatable, or a pattern.",
+        metavar="FILE",
+        panel=LOG,
+    ),
+    propose: Path | None = option(
+        None,
+        "Write here the queries that would make the set current, as JSON lines.",
         metavar="FILE",
         panel=LOG,
     ),
@@ -75,12 +100,13 @@ def command(
     """
     gates, collection = check_kinds(require), open_collection(folder)
     to = output.made_from(collection.folder)
+    proposal = _proposal_to(propose, log, output, collection.folder)
     control = Control() if quiet else Control(note=note, progress=progress)
     failed: list[LabelerError] = []
     left_out: list[Finding] = []
     if again:
         name = _only(options.names)
-        asked = who.asking(JudgeOptions(name=name, limits=options.limits))
+        asked = who.asking(JudgeOptions(name=name, limits=options.encoding.limits))
         drawn = DriftOptions(again, fixed=True, judging=asked)
         try:
             run_until_stopped(
@@ -97,6 +123,8 @@ def command(
             collection, documents, log, options=options, left_out=left_out, control=control
         )
     _show(run, to, quiet=quiet)
+    if proposal is not None:
+        _propose(run, proposal, quiet=quiet)
     _end(run, gates, failed)
 
 
@@ -129,6 +157,18 @@ def _show(run: Monitoring, to: Destination, *, quiet: bool) -> None:
     warn(findings, column_options())
     if file is not None:
         note(f"wrote {file.path}")
+
+
+def _propose(run: Monitoring, to: Output, *, quiet: bool) -> None:
+    """Write the proposed queries; a file of none is empty, so that no earlier ones stay there."""
+
+    rows = run.proposed_queries
+    if rows is None:
+        caution(f"{to.path} is not written: the log does not say which queries to propose")
+        return
+    deliver("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows), to)
+    if not quiet:
+        note(f"wrote {to.path}: {count_of(len(rows), 'query', 'queries')}")
 
 
 def _is_urgent(finding: Finding, run: Monitoring) -> bool:

@@ -12,17 +12,19 @@ from typing import Any
 
 from labeler import __version__
 from labeler.collection.layout import AnyCollection, Collection, open_collection
-from labeler.errors import BadInput, Misuse
+from labeler.errors import BadInput, Misconfigured, Misuse
 from labeler.files.paths import true_path
 from labeler.lab.control_check import read_controls
 from labeler.messages import count_of
+from labeler.models.encoders import Encoding
 from labeler.models.session import Control
-from labeler.models.settings import Limits
 from labeler.monitoring.corpus import CorpusWatch, corpus_drift
 from labeler.monitoring.judge import judge_drift
 from labeler.monitoring.log import LogReading, open_log
 from labeler.monitoring.log_values import LogOptions
 from labeler.monitoring.online import online
+from labeler.monitoring.queries import searched_queries
+from labeler.monitoring.searches import searches_of
 from labeler.options import option
 from labeler.report.finding import Finding, Setting
 from labeler.report.page import (
@@ -133,6 +135,16 @@ class Monitoring(Result):
         looked = [f"looked at: {sight}" for sight in self.looked_at]
         return [alarms if self.alarms else "nothing alarming", *looked]
 
+    @property
+    def proposed_queries(self) -> list[dict[str, Any]] | None:
+        """Queries that would make the set current, as rows of a file of queries.
+
+        Empty where the log has none to add; None where no log was looked at, or too short a one.
+        """
+        figures = next((w.watch.as_json() for w in self.watches if w.key == "queries"), {})
+        proposal = figures.get("proposal")
+        return None if proposal is None else list(proposal["queries"])
+
     def as_json(self) -> dict[str, Any]:
         """The alarms, every figure by watch, and what was left out."""
         return self.picked(
@@ -186,7 +198,7 @@ class MonitorOptions:
     """What is watched, and from where on it alarms.
 
     `names` are the sets of judgements whose controls count; without any, all that were controlled.
-    `reading` says how logs are read, `limits` what a control may take that comes first.
+    `reading` says how logs are read, `encoding` what makes vectors of their queries.
     """
 
     names: tuple[str, ...] = option(
@@ -197,7 +209,7 @@ class MonitorOptions:
     )
     corpus: CorpusWatch = field(default_factory=CorpusWatch)
     reading: LogOptions = field(default_factory=LogOptions)
-    limits: Limits = field(default_factory=Limits)
+    encoding: Encoding = field(default_factory=Encoding)
 
 
 def monitor(  # noqa: PLR0913  what is watched, and how
@@ -210,7 +222,7 @@ def monitor(  # noqa: PLR0913  what is watched, and how
     control: Control | None = None,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Monitoring:
-    """Watch over a collection: its assessor by past controls, its documents, and users' clicks.
+    """Watch over a collection: its assessor by past controls, its documents, and users' searches.
 
     `logs` are files of one log, read as one. Asks no model. What there is no data for is left out,
     and said. `left_out` are findings of a caller about what it did not watch. Writes nothing.
@@ -295,17 +307,29 @@ class _Run:
         """The watches over users' searches; all files are read as one log."""
         if not names:
             setting = Setting("log")
-            self._miss(f"clicks: no {setting} is named", setting)
+            self._miss(f"users' queries and online measures: no {setting} is named", setting)
             return
         with open_log(log_files(names), self.options.reading) as log:
-            if not (log.reading.clicks or log.reading.impressions or log.variants):
-                text = "clicks: the log says neither what was shown nor what was clicked"
-                self.missing.append(Finding(text))
-                return
-            clicks, looked_at = online(log), _looked_at(log.reading)
-            heading = "Clicks and online measures"
-            yield Watched("online", heading, looked_at, clicks, clicks.charts())
-            yield Watched("log", "What was read of the log", looked_at, log.reading)
+            looked_at = _looked_at(log.reading)
+            watches = []
+            if log.reading.clicks or log.reading.impressions or log.variants:
+                clicks = online(log)
+                heading = "Clicks and online measures"
+                watches.append(Watched("online", heading, looked_at, clicks, clicks.charts()))
+            else:
+                text = "online measures: the log says neither what was shown nor what was clicked"
+                self._miss(text)
+            try:
+                searches = searches_of(log)
+                queries = searched_queries(
+                    self.collection, searches, self.options.encoding, self.control
+                )
+                watches.append(Watched("queries", "Users' queries", looked_at, queries))
+            except (BadInput, Misconfigured) as error:
+                self.missing.append(Finding(f"users' queries: {error}"))
+            yield from watches
+            if watches:
+                yield Watched("log", "What was read of the log", looked_at, log.reading)
 
 
 def log_files(names: Sequence[str | Path]) -> list[Path]:

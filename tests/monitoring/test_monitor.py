@@ -11,6 +11,7 @@ from labeler.cli import execute
 from labeler.collection.layout import Collection
 from labeler.errors import Misuse
 from labeler.exchange.fields import EventFields
+from labeler.judging.validate import validate
 from labeler.monitoring.log_values import LogOptions
 from labeler.monitoring.monitor import (
     KINDS,
@@ -20,6 +21,7 @@ from labeler.monitoring.monitor import (
     monitor,
 )
 from labeler.testing import small_collection
+from labeler.text.terms import can_encode
 
 OF_WHEN = LogOptions(EventFields(time_field="when"))
 
@@ -88,27 +90,55 @@ def test_sets_to_watch_may_be_named(capsys: pytest.CaptureFixture[str]) -> None:
         monitor(judged(queries=2))
 
 
-def test_what_cannot_be_read_of_a_log_is_said_beside_its_clicks(
+def test_a_log_whose_queries_change_proposes_what_the_set_lacks(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    if not can_encode():
+        pytest.skip("the embedded encoder is not here")
     collection, log = small_collection(tmp_path / "coll"), tmp_path / "a.log.csv"
-    rows = ["when,session,query,doc,action"]
-    for number in range(240):
-        day = (START + timedelta(hours=4 * number)).isoformat()
-        rows.append(f"{day},s{number},cats asleep {number % 5},d{number % 3},click")
-    rows += ["yesterday,s,cats,d1,click"] * 20
+    rows = ["when,session,query"]
+    for week in range(6):
+        for number in range(40):
+            day = (START + timedelta(weeks=week, hours=4 * number)).isoformat()
+            text = "fish eyes" if number % 2 else "cats asleep"
+            text = "printer ink cartridge" if week == 5 and number % 4 else text
+            rows.append(f"{day},s{week}-{number},{text} {number % 5}")
+    rows += ["yesterday,s,cats"] * 20
     log.write_text("\n".join(rows) + "\n")
+    proposal = tmp_path / "proposed.jsonl"
     asked = ("--log", str(tmp_path / "*.log.csv"), "--column", "time:when", "--quiet")
-    assert run(collection, *asked) == 0
+    assert run(collection, *asked, "--propose", str(proposal)) == 0
     assert not capsys.readouterr().err
+    proposed = [json.loads(line) for line in proposal.read_text().splitlines()]
+    assert "printer ink cartridge" in " ".join(query["text"] for query in proposed)
+    with (collection.folder / "queries.jsonl").open("a") as queries:
+        queries.write(proposal.read_text())
+    assert not [each for each in validate(collection).problems if each.level == "error"]
     last = monitor(collection, logs=log, options=MonitorOptions(reading=OF_WHEN))
     assert set(last.kinds) <= KINDS.keys()
-    assert list(last.as_json()["watches"]) == ["online", "log"]
+    weeks = last.as_json()["watches"]["queries"]["weeks"]
+    assert [week["searches"] for week in weeks] == [40] * 6
     unread = "20 rows of 260 left out: a date that cannot be read"
     assert unread in " ".join(map(str, last.findings))
     assert unread in last.page().markdown()
     assert run(collection, "--log", str(log), "--column", "when") == 2
     assert "--column: expected PART:NAME" in capsys.readouterr().err
+
+
+def test_queries_are_proposed_from_a_log_alone_and_never_over_the_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    collection, log = weekly(judged(tmp_path / "coll", queries=2), [0]), tmp_path / "log.csv"
+    log.write_text("query,user\ncats,u1\n")
+    to = str(tmp_path / "to.jsonl")
+    assert run(collection, "--propose", to) == 2
+    assert "--log: queries are proposed from a log" in capsys.readouterr().err
+    assert run(collection, "--log", str(log), "--propose", to, "-o", to) == 2
+    assert "--propose: " in capsys.readouterr().err
+    assert run(collection, "--log", str(log), "--propose", str(log)) == 2
+    assert run(collection, "--log", str(log), "--propose", to) == 0  # it has no dates
+    assert "to.jsonl is not written: the log does not say" in capsys.readouterr().err
+    assert not Path(to).exists()
 
 
 def test_a_log_of_which_nothing_can_be_said_is_bad_input_where_nothing_else_is_watched(
@@ -117,7 +147,7 @@ def test_a_log_of_which_nothing_can_be_said_is_bad_input_where_nothing_else_is_w
     log = tmp_path / "log.csv"
     log.write_text("query,user\ncats,u1\n")
     assert run(judged(queries=2), "--log", str(log)) == 65
-    assert "nothing to watch: clicks: the log says neither" in capsys.readouterr().err
+    assert "nothing to watch: users' queries: the log has no search" in capsys.readouterr().err
 
 
 def test_files_of_logs_may_be_named_by_a_pattern(tmp_path: Path) -> None:

@@ -1,0 +1,102 @@
+"""What users search for by week, and which queries a collection lacks, on made logs."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from labeler.errors import BadInput
+from labeler.monitoring.queries import SearchedQueries, searched_queries
+from labeler.monitoring.searches import Search, by_week
+from tests.monitoring.made_log import LOCKS, MONDAY, made_collection, made_log
+
+
+@pytest.fixture(scope="module")
+def turned(tmp_path_factory: pytest.TempPathFactory) -> SearchedQueries:
+    folder = tmp_path_factory.mktemp("turned") / "made"
+    return searched_queries(made_collection(folder), made_log(8, 100, share=0.25))
+
+
+def test_queries_that_make_the_set_current_hold_the_new_topic(turned: SearchedQueries) -> None:
+    proposal = turned.proposal
+    assert proposal is not None
+    assert sum(query.text in LOCKS for query in proposal.queries) >= 5
+    assert proposal.candidates >= len(proposal.queries)
+
+
+def test_the_result_can_be_written_as_json_and_says_its_figures_by_week(
+    turned: SearchedQueries,
+) -> None:
+    told = json.loads(json.dumps(turned.as_json()))
+    assert [row["searches"] for row in told["weeks"]] == [week.searches for week in turned.weeks]
+    assert [table.name for table in turned.tables()] == ["weeks", "queries to add"]
+    assert all(len(row) == len(table.columns) for table in turned.tables() for row in table.rows)
+
+
+def test_the_same_log_gives_the_same_figures(tmp_path: Path) -> None:
+    collection = made_collection(tmp_path / "made")
+    log = list(made_log(2, 40, share=0.5, start=1))
+    first, second = (searched_queries(collection, log, add=3).as_json() for _ in range(2))
+    backwards = searched_queries(collection, reversed(log), add=3).as_json()
+    assert first == second
+    assert [week["searches"] for week in backwards["weeks"]] == [
+        week["searches"] for week in first["weeks"]
+    ]
+
+
+def test_of_few_searches_no_query_is_proposed(tmp_path: Path) -> None:
+    few = [Search(MONDAY, "soup", str(n)) for n in range(19)]
+    result = searched_queries(made_collection(tmp_path / "made"), few)
+    assert result.proposal is None
+    assert "have fewer than 20 searches" in str(result.findings[0])
+
+
+def test_a_query_counts_once_in_a_session_and_people_are_sessions() -> None:
+    day = MONDAY
+    log = by_week(
+        [
+            *(Search(day, "Jam", "a") for _ in range(5)),
+            Search(day + timedelta(days=1), "jam", "a"),
+            Search(day, "jam", "b"),
+            *(Search(day, "tea") for _ in range(7)),
+        ],
+        most=100,
+    )
+    assert log.texts == ["Jam", "tea"]
+    assert log.totals.tolist() == [3, 7]  # one of each of two days, and one of another session
+    assert log.people.tolist() == [2, 7]
+
+
+def test_what_few_people_typed_is_neither_shown_nor_proposed(tmp_path: Path) -> None:
+    secret = ("divorce lawyer of erika mustermann", "mustermann debts", "erika mustermann firing")
+    mail = [Search(MONDAY, "write to erika@example.org", str(n)) for n in range(50)]
+    alone = [
+        Search(MONDAY + timedelta(days=14 + n % 14), f"{secret[n % 3]} {n}", "one person")
+        for n in range(120)
+    ]
+    log = [*made_log(4, 120, share=0.6, start=2), *alone, *mail]
+    result = searched_queries(made_collection(tmp_path / "made"), log)
+    assert result.proposal
+    told = json.dumps(result.as_json()) + " ".join(
+        text for table in result.tables() for row in table.texts() for text in row
+    )
+    assert "mustermann" not in told
+    assert "example.org" not in told
+    assert "50 mail address" in told
+
+
+def test_a_busy_week_is_sampled_by_whole_sessions() -> None:
+    log = by_week((Search(MONDAY, f"query {n % 10}", f"s{n // 4}") for n in range(4000)), most=1000)
+    (week,) = log.weeks
+    assert week.searches == 4000
+    assert 800 < len(week.query) < 1200
+    assert len(week.query) % 4 == 0
+
+
+def test_an_empty_log_is_said_in_a_line(tmp_path: Path) -> None:
+    collection = made_collection(tmp_path / "made")
+    with pytest.raises(BadInput, match="it is empty"):
+        searched_queries(collection, [])
+    with pytest.raises(BadInput, match="2 no word"):
+        searched_queries(collection, [Search(MONDAY, "?")] * 2)
