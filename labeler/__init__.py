@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from labeler.judging.relabel import arelabel as arelabel
     from labeler.judging.relabel import relabel as relabel
     from labeler.judging.validate import validate as validate
+    from labeler.lab.calibrate import CalibrateOptions as CalibrateOptions
+    from labeler.lab.calibrate import calibrate as calibrate
     from labeler.lab.cascade import CascadeOptions as CascadeOptions
     from labeler.lab.cascade import cascade as cascade
     from labeler.lab.control import drift as drift
@@ -76,6 +78,7 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "AgreeOptions": "agreement.agree:AgreeOptions",
     "BuildOptions": "pipeline.build:BuildOptions",
+    "CalibrateOptions": "lab.calibrate:CalibrateOptions",
     "CascadeOptions": "lab.cascade:CascadeOptions",
     "Collection": "collection.layout:Collection",
     "Control": "models.session:Control",
@@ -94,6 +97,7 @@ _PUBLIC = {
     "ajudge": "judging.judge:ajudge",
     "arelabel": "judging.relabel:arelabel",
     "build": "pipeline.build:build",
+    "calibrate": "lab.calibrate:calibrate",
     "cascade": "lab.cascade:cascade",
     "correct": "evaluation.correct:correct",
     "diff": "agreement.diff.diff:diff",

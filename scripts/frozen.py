@@ -130,8 +130,6 @@ GONE = {
     "correct --no-worse-than": "gates on scores are of `evaluate`",
     "evaluate --interval": "the paired t test is left to statistics packages",
     "runs mmr": "re-ranking for diversity is a system's work",
-    "lab calibrate": "no figure went by its probabilities",
-    "calibrate": "no figure went by its probabilities",
     "correct --per-query": "`evaluate --per-query` has the scores of either side",
     "agree --plot": "its tables say what the picture did",
     "diff --plot": "its tables say what the picture did",

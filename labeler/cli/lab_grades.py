@@ -1,4 +1,4 @@
-"""`labeler lab`, of grades that are there: routed to people, or to a better assessor."""
+"""`labeler lab`, of grades that are there: calibrated, routed to people, to a better assessor."""
 
 from __future__ import annotations
 
@@ -21,6 +21,12 @@ from labeler.errors import Incomplete, Misuse
 from labeler.evaluation.inputs import qrels_and_runs
 from labeler.evaluation.leaderboard import leaderboard as rank_twice
 from labeler.evaluation.two_sided import SHOWN as RUNS_SHOWN
+from labeler.lab.calibrate import (
+    FIT,
+    CalibrateOptions,
+    write_probabilities,
+)
+from labeler.lab.calibrate import calibrate as fit_probabilities
 from labeler.lab.cascade import CascadeOptions, CascadePlan, acascade
 from labeler.lab.route import RouteOptions, RouteResult, write_routed
 from labeler.lab.route import route as route_pairs
@@ -28,6 +34,36 @@ from labeler.options import SEED, option
 from labeler.people.sample import free_names
 
 PAIRS_SHOWN = 10
+
+
+def calibrate(
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="COLL NAME | FILE",
+            help="A collection and a set of its judgements; or a file of judgements or qrels.",
+        ),
+    ],
+    *,
+    options: CalibrateOptions,
+    probabilities: Path | None = option(
+        None, "Write each pair's probabilities, JSON Lines.", metavar="FILE", panel=FIT
+    ),
+    output: OutputFlags,
+) -> None:
+    """Make probabilities of an assessor's grades, by people's grades of some pairs.
+
+    How far they hold is measured on queries that they were not fitted to.
+    """
+    inputs = [Path(name) for name in (*sources, options.people) if Path(name).exists()]
+    to = output.made_from(*inputs)
+    rows_to = None if probabilities is None else output.written_to(probabilities, *inputs)
+    result = fit_probabilities(*sources, options=options)
+    show_result(result, to)
+    warn(result.findings)
+    if rows_to is not None:
+        write_probabilities(rows_to, result)
+        note(f"probabilities of {result.shares.pairs.size:,} pairs: {rows_to.path}")
 
 
 def route(

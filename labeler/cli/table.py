@@ -19,7 +19,7 @@ GROUPS: Mapping[str, str] = {
     "runs": "Make runs of runs; look at, check, cut, sort and convert them.",
     "qrels": "Look at, check, merge and change qrels files.",
     "people": "Draw pairs for people, take their grades in, see how far they are.",
-    "lab": "Choose, combine and probe assessors.",
+    "lab": "Choose, combine, probe and calibrate assessors.",
     "batch": "Judge by a provider's batches, at half the price.",
     "parts": "Judge a pool in partitions, by workers on many machines.",
     "prompts": "List the prompts; show, copy or check them.",
@@ -365,6 +365,12 @@ _COMMANDS = (
             "probe",
             "Say how often a document talks a model into a better grade.",
             "coll/ --prompt four-grades --model gpt-4.1-mini --require raised:0.05",
+        ),
+        _Row(
+            "calibrate",
+            "Make probabilities of an assessor's grades, by people's grades of some pairs.",
+            "coll/ first --probabilities first.jsonl",
+            at="lab_grades:calibrate",
         ),
         _Row(
             "route",

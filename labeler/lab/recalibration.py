@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from labeler.agreement.align import drawn_weights
+from labeler.agreement.compare import interval_of
 from labeler.agreement.shares import GradeShares
 from labeler.arrays import Flags, Floats, Integers
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput
 from labeler.messages import count_of
+from labeler.report.table import Interval
+from labeler.stats.intervals import Sample
 from labeler.stats.regression import cumulative_logistic, logistic_function
 from labeler.trec.pairs import PairColumns
 
 EDGE = 0.005
 """A probability nearer to 0 or 1 than this is taken for this: what lies beyond is not measured."""
 FOLDS = 10
+FLOOR = 0.001
+"""The probability that the log loss takes for a smaller one: nothing here is measured finer."""
 FEWEST = 2
 """Queries to fit to."""
 
@@ -115,6 +121,29 @@ def calibration_set(
     return CalibrationSet(tuple(scale.tolist()), queries, graded, outcome, query, weight[rows])
 
 
+# How well fitted probabilities foretell people's grades of queries not fitted to.
+
+
+class HeldOut(NamedTuple):
+    """Probabilities of each pair by fits without its query, and by people's shares there alone."""
+
+    calibrated: Floats
+    shares_alone: Floats
+
+
+def held_out(pairs: CalibrationSet, seed: int = 0) -> HeldOut:
+    """Each pair's probabilities, of fits to the folds of queries that its query is not in."""
+    calibrated = np.zeros((len(pairs), len(pairs.scale)))
+    alone = np.zeros_like(calibrated)
+    for rows in folds_of(pairs, seed):
+        calibrated[rows] = pairs.fit(~rows).probabilities(pairs.shares.of(rows))
+        # how often people gave each grade elsewhere, with half a pair more of each grade
+        weight = pairs.weight[~rows] / pairs.weight[~rows].mean()
+        counts = np.bincount(pairs.outcome[~rows], weight, len(pairs.scale)) + 0.5
+        alone[rows] = counts / counts.sum()
+    return HeldOut(calibrated, alone)
+
+
 def folds_of(pairs: CalibrationSet, seed: int) -> Iterator[Flags]:
     """The rows of each fold of queries."""
     queries = len(pairs.queries)
@@ -123,3 +152,17 @@ def folds_of(pairs: CalibrationSet, seed: int) -> Iterator[Flags]:
     fold[order] = np.arange(queries) % min(FOLDS, queries)
     for number in range(min(FOLDS, queries)):
         yield fold[pairs.query] == number
+
+
+def log_losses(probabilities: Floats, outcome: Integers) -> Floats:
+    """The negative log of the probability of what people said, of each pair, in nats."""
+    grades = probabilities.shape[1]
+    of_outcome = probabilities[np.arange(len(outcome)), outcome]
+    return np.asarray(-np.log((1 - grades * FLOOR) * of_outcome + FLOOR))
+
+
+def mean_by_query(pairs: CalibrationSet, values: Floats) -> Interval:
+    """The weighted mean over pairs, with an interval over queries."""
+    columns = [pairs.weight * values, pairs.weight]
+    by_query = [np.bincount(pairs.query, column, len(pairs.queries)) for column in columns]
+    return interval_of(Sample(np.stack(by_query, axis=1)), lambda sums: sums[..., 0] / sums[..., 1])

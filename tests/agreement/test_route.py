@@ -176,6 +176,8 @@ def test_a_routed_sheet_is_taken_back_and_keeps_that_it_was_routed(
     assert told["candidates"] == QUERIES * DOCS - 30
     with pytest.raises(BadInput, match="all 30 pairs were sent to a person"):
         labeler.route(folder, "first", options=labeler.RouteOptions(by="doubt", people="checked"))
+    with pytest.raises(BadInput, match="all 30 pairs were sent to a person"):
+        labeler.calibrate(folder, "first", options=labeler.CalibrateOptions("checked"))
 
 
 def test_files_have_no_sheet(files: tuple[Path, Path, Path], tmp_path: Path) -> None:
@@ -193,3 +195,5 @@ def test_one_grade_by_people_throughout_is_no_reason_not_to_route(
     for by in ("disagreement", "doubt"):
         result = routed((first, second), budget=5, by=by, people=str(people))
         assert len(result.pairs) == 5
+    with pytest.raises(BadInput, match="the grade 1 throughout"):
+        labeler.calibrate(first, options=labeler.CalibrateOptions(str(people)))

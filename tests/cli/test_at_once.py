@@ -32,7 +32,7 @@ READ_ONLY = {
     "people status",
     *("agree", "correct", "diff", "doctor", "evaluate", "explain", "export", "help", "init"),
     *("power", "report", "status", "trec-eval", "trust", "validate"),
-    *("lab leaderboard", "store stats", "store verify"),
+    *("lab calibrate", "lab leaderboard", "store stats", "store verify"),
     *("runs fuse", "runs cut", "runs sort", "runs convert", "runs stats"),
     "runs validate",
     *(name for name in COMMANDS if name.startswith(("prompts ", "qrels ", "queries "))),

@@ -65,6 +65,7 @@ ARGUMENTS: dict[str, list[str]] = {
     "correct": ["human.qrels llm.qrels runs", "human.qrels other.qrels a.trec"],
     "lab leaderboard": ["human.qrels llm.qrels runs", "human.qrels other.qrels a.trec b.trec"],
     "agree": ["human.qrels llm.qrels", "human.qrels llm.qrels other.qrels", "coll human first"],
+    "lab calibrate": ["llm.qrels --people human.qrels", "coll first"],
     "lab route": ["llm.qrels other.qrels --people human.qrels", "coll first --by disagreement"],
     "lab cascade": ["coll first --model similarity --share 0.5 --by disagreement --dry-run"],
     "power": ["human.qrels runs", "llm.qrels a.trec b.trec"],

@@ -82,6 +82,10 @@ CASES = {
     "import": Case("import a.qrels coll --as human3 -o OUT", ("a.qrels",)),
     "status": Case("status coll -o OUT", ()),
     "people status": Case("people status looked -o OUT", ()),
+    "lab calibrate": Case("lab calibrate b.qrels --people a.qrels -o OUT", ("a.qrels",)),
+    "lab calibrate rows": Case(
+        "lab calibrate b.qrels --people a.qrels --probabilities OUT", ("a.qrels",)
+    ),
     "lab route": Case("lab route a.qrels b.qrels -o OUT", ("a.qrels",)),
     "lab cascade": Case(
         "lab cascade cut a b --model similarity --share 0.5 --by disagreement --dry-run -o OUT", ()
@@ -122,7 +126,7 @@ CASES = {
 SOME = {
     *("evaluate", "evaluate plot", "agree", "runs fuse", "qrels merge list", "qrels map"),
     *("runs convert", "queries from-log", "people sample", "people import", "pool", "report"),
-    *("lab route sheet", "diff", "prompts new", "corpus update", "monitor"),
+    *("lab calibrate save", "lab route sheet", "diff", "prompts new", "corpus update", "monitor"),
     *("judge", "generate"),
 }
 """One of each way in which commands write; the others share theirs, and run with `-m slow`."""

@@ -234,14 +234,13 @@ def test_neither_doubt_nor_a_threshold_is_learned_from_routed_pairs(collection: 
     people_of(collection, "routed", EVERY[:30])
     folder = collection.folder
     with pytest.raises(BadInput, match=CHOSEN):
+        labeler.calibrate(folder, "llm", options=labeler.CalibrateOptions("routed"))
+    with pytest.raises(BadInput, match=CHOSEN):
         labeler.route(folder, "llm", options=labeler.RouteOptions(people="routed"))
     people_of(collection, "both", EVERY[:20], EVERY[40:])
     people_of(collection, "human", [], EVERY[40:])
-    routed = [
-        labeler.route(folder, "llm", options=labeler.RouteOptions(by="doubt", people=name))
+    fits = [
+        labeler.calibrate(folder, "llm", options=labeler.CalibrateOptions(name)).fit
         for name in ("both", "human")
     ]
-    needs = [{each.pair: each.need for each in result.pairs} for result in routed]
-    common = needs[0].keys() & needs[1].keys()
-    assert common
-    assert all(needs[0][pair] == needs[1][pair] for pair in common)
+    assert fits[0] == fits[1]

@@ -1,0 +1,279 @@
+"""`calibrate`: an assessor's grades as probabilities of the grades that people would give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from labeler.agreement.calibration import Calibration, CalibrationRows, at_cut
+from labeler.agreement.shares import GradeShares, combined, shares_of
+from labeler.agreement.shown import short
+from labeler.agreement.sources import (
+    Sources,
+    sources_of,
+)
+from labeler.arrays import Floats
+from labeler.collection.user_files import Output
+from labeler.data import Pair
+from labeler.errors import BadInput, Misuse
+from labeler.files.jsonl import write_rows
+from labeler.lab.recalibration import (
+    CalibrationSet,
+    Recalibration,
+    calibration_set,
+    held_out,
+    log_losses,
+    mean_by_query,
+    takes_logits,
+)
+from labeler.messages import count_of, no_pair_in_common
+from labeler.options import SEED, Options, option
+from labeler.report.finding import Finding
+from labeler.report.result import Result
+from labeler.report.table import Column, Interval, Row, Table, figure_table, frame_of, interval_text
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+# What `calibrate` returns: how far probabilities hold on other queries, tables, JSON, a file.
+
+
+@dataclass(frozen=True)
+class CutReliability:
+    """How far the probabilities of a grade of `cut` or more lie from people's, before and after.
+
+    Of an assessor without distributions, before means its grades taken for certain.
+    """
+
+    before: Calibration
+    after: Calibration
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CalibrateResult(Result):
+    """A fit, the probabilities it gives to every pair of the assessor, and how far they hold.
+
+    `probabilities` are `(pairs, grades)`, in the order of `shares.pairs` and of the fit's scale.
+    `log_loss` is in nats, by name: `calibrated`, `shares alone` (people's shares of grades, the
+    same for every pair) and `as it came` (the assessor's own distributions). `gain` is how much
+    less the first is than the second. `counts` are the pairs and queries that `people` graded.
+    `assessor` is whose pairs these are.
+    """
+
+    assessor: str
+    people: str
+    fit: Recalibration
+    shares: GradeShares
+    probabilities: Floats
+    counts: tuple[int, int]
+    log_loss: Mapping[str, Interval]
+    gain: Interval
+    cuts: Sequence[CutReliability]
+    findings: Sequence[Finding] = ()
+
+    @property
+    def scale(self) -> Sequence[int]:
+        """People's grades."""
+        return self.fit.scale
+
+    def rows(self) -> Iterator[tuple[Pair, list[float], float]]:
+        """Each pair with the probability of each grade, and the mean of the calibrated grade."""
+        expected = self.probabilities @ np.array(self.scale, dtype=np.float64)
+        pairs = self.shares.pairs.pairs()
+        return zip(pairs, self.probabilities.tolist(), expected.tolist(), strict=True)
+
+    @property
+    def sentences(self) -> list[str]:
+        """What the probabilities tell, and how far they lie from people's grades."""
+        name = short(self.assessor)
+        given = count_of(self.shares.pairs.size, "pair")
+        pairs, queries = self.counts
+        loss = self.log_loss["calibrated"]
+        tells = (
+            f"{name}: fitted to {count_of(pairs, 'pair')} of "
+            f"{count_of(queries, 'query', 'queries')} that {short(self.people)} graded, "
+            f"probabilities for {given}."
+        )
+        gained = (
+            f"On queries not fitted to, the log loss is {interval_text(loss)} nats a pair, "
+            f"{interval_text(self.gain)} less than by people's shares of grades alone."
+        )
+        return [tells, gained, *(self._at_cut(cut) for cut in self.cuts)]
+
+    def _at_cut(self, cut: CutReliability) -> str:
+        before, after = (interval_text(side.interval) for side in (cut.before, cut.after))
+        return (
+            f"The probability of grade {cut.after.cut} or more was off by {before}, and is by "
+            f"{after}."
+        )
+
+    def tables(self) -> list[Table]:
+        """The tables `log loss` and `cuts`."""
+        loss = figure_table("log loss", self.log_loss, "probabilities")
+        columns = [
+            Column("cut"),
+            Column("before", title="off by, before", format=".3f", ends=".3f"),
+            Column("after", title="after", format=".3f", ends=".3f"),
+            Column("brier before", format=".3f"),
+            Column("brier after", format=".3f"),
+        ]
+        sides = [(c.before, c.after) for c in self.cuts]
+        rows: list[Row] = [[b.cut, b.interval, a.interval, b.brier, a.brier] for b, a in sides]
+        title = "probability of a grade of the cut or more"
+        return [loss, Table("cuts", columns, rows, title=title)]
+
+    def frame(self) -> DataFrame:
+        """A row for each pair: ids, the probability of each grade, and the expected grade."""
+        rows = ((*pair, *shares, expected) for pair, shares, expected in self.rows())
+        grades = (f"p{grade}" for grade in self.scale)
+        return frame_of(rows, "query_id", "doc_id", *grades, "expected")
+
+    def as_json(self) -> dict[str, Any]:
+        """The JSON of the command `calibrate`."""
+        return self.picked(
+            *("assessor", "people", "fit", "gain", "findings"),
+            pairs=self.counts[0],
+            queries=self.counts[1],
+            probabilities=self.shares.pairs.size,
+            log_loss={name.replace(" ", "_"): mean for name, mean in self.log_loss.items()},
+            cuts=[{"cut": c.after.cut, "before": c.before, "after": c.after} for c in self.cuts],
+        )
+
+
+def write_probabilities(output: Output, result: CalibrateResult) -> None:
+    """Write a row for each pair: ids, the probability of each grade, and the expected grade."""
+    rows = (
+        {
+            **pair._asdict(),
+            "probabilities": dict(zip(map(str, result.scale), shares, strict=True)),
+            "expected": expected,
+        }
+        for pair, shares, expected in result.rows()
+    )
+    with output.writing():
+        write_rows(output.path, rows)
+
+
+FEW_QUERIES = 10
+FIT = "Fit"
+
+
+@dataclass(frozen=True)
+class CalibrateOptions(Options):
+    """People's qrels, and the seed of folds and draws."""
+
+    people: str = option(
+        "human", "Human qrels: a name of the collection, or a file.", metavar="QRELS"
+    )
+    seed: int = option(0, "Of the folds of queries.", SEED, panel=FIT)
+
+
+def calibrate(*sources: str | Path, options: CalibrateOptions | None = None) -> CalibrateResult:
+    """Fit probabilities of people's grades to what an assessor said, and check them by query.
+
+    `sources` are a collection and the name of a set of its judgements, or a file of judgements or
+    qrels, for which `people` of the options is a file, too; of several assessors the mean of their
+    probabilities is fitted. Grade distributions are taken where there are some. All that is said of
+    the fit is of queries that it was not fitted to.
+
+    >>> import tempfile
+    >>> from labeler.trec.write import write_qrels
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> human, llm = (Path(folder.name) / f"{name}.qrels" for name in ("human", "llm"))
+    >>> write_qrels(human, {f"q{n}": {"a": n % 2, "b": 0, "c": 1} for n in range(12)})
+    >>> write_qrels(llm, {f"q{n}": {"a": n % 2, "b": 0, "c": 1} for n in range(12)})
+    >>> result = calibrate(llm, options=CalibrateOptions(people=str(human)))
+    >>> [round(share) for share in result.probabilities[0]]
+    [1, 0]
+    >>> folder.cleanup()
+    """
+    options = options or CalibrateOptions()
+    opened = _opened([str(source) for source in sources], options.people)
+    each = [shares_of(source) for source in opened.assessors]
+    shares, name = combined(each), ", ".join(source.name for source in opened.assessors)
+    pairs = _judged(opened, shares, name)
+    fitted, held = pairs.fit(), held_out(pairs, options.seed)
+    losses = {
+        "calibrated": log_losses(held.calibrated, pairs.outcome),
+        "shares alone": log_losses(held.shares_alone, pairs.outcome),
+    }
+    if takes_logits(pairs.shares, pairs.scale):
+        own = np.zeros((len(pairs), len(pairs.scale)))
+        own[:, [pairs.scale.index(grade) for grade in pairs.shares.grades]] = pairs.shares.matrix
+        losses["as it came"] = log_losses(own, pairs.outcome)
+    gain = mean_by_query(pairs, losses["shares alone"] - losses["calibrated"])
+    before = _at_cuts(pairs, pairs.shares.grades, pairs.shares.matrix)
+    return CalibrateResult(
+        name,
+        opened.human_name,
+        fitted,
+        shares,
+        fitted.probabilities(shares),
+        (len(pairs), len(pairs.queries)),
+        {name: mean_by_query(pairs, loss) for name, loss in losses.items()},
+        gain,
+        tuple(map(CutReliability, before, _at_cuts(pairs, pairs.scale, held.calibrated))),
+        (*_few(pairs, gain), *_left_out(opened, shares, name)),
+    )
+
+
+def _opened(sources: Sequence[str], people: str) -> Sources:
+    """A collection and names of its judgements, or files; `people` names the human qrels."""
+    if not sources:
+        raise Misuse("expected an assessor's judgements: a file, or a collection and a name in it")
+    first, *rest = sources
+    if Path(first).is_dir():
+        if not rest:
+            raise Misuse(f"expected a name after {first}: whose judgements?")
+        return sources_of(first, [people, *rest])
+    if not Path(people).exists():
+        raise Misuse(
+            f"{people}: no such file; beside a file of judgements, people's grades are one, too",
+            parameter="people",
+        )
+    return sources_of(people, sources)
+
+
+def _judged(opened: Sources, shares: GradeShares, name: str) -> CalibrationSet:
+    """The pairs that people graded, too; `BadInput` where they gave one grade throughout."""
+    none = no_pair_in_common(opened.human_name, opened.human, name, opened.assessors[0].labels)
+    pairs = calibration_set(opened.human, shares, opened.weights, none)
+    if len(pairs.scale) < 2:
+        raise BadInput(
+            f"{opened.human_name} has the grade {pairs.scale[0]} throughout; there is nothing to "
+            "foretell"
+        )
+    return pairs
+
+
+def _at_cuts(pairs: CalibrationSet, grades: Sequence[int], matrix: Floats) -> list[Calibration]:
+    human = np.array(pairs.scale)[pairs.outcome]
+    rows = CalibrationRows(pairs.query, human, pairs.weight, grades, matrix)
+    return [at_cut(rows, cut) for cut in pairs.scale[1:]]
+
+
+def _few(pairs: CalibrationSet, gain: Interval) -> Iterator[Finding]:
+    """That the fit is of few queries, or that it foretells no better than people's shares."""
+    if len(pairs.queries) < FEW_QUERIES:
+        text = f"people graded pairs of {len(pairs.queries)} queries; a fit to fewer than "
+        yield Finding(f"{text}{FEW_QUERIES} may not hold of others")
+    if gain.low is None or gain.low <= 0:
+        text = "on other queries the probabilities cannot be told from the shares of people's "
+        yield Finding(f"{text}grades: too few are graded, or the assessor tells nothing of them")
+
+
+def _left_out(opened: Sources, shares: GradeShares, name: str) -> Iterator[Finding]:
+    """What was left out of people's grades and of the assessor's, and why."""
+    yield from map(Finding, opened.notes)
+    for source in opened.assessors:
+        yield from map(Finding, source.notes)
+    if shares.left_out:
+        yield Finding(
+            f"{name}: {shares.left_out} labels are no grade, or one that next to no pair has: "
+            "left out"
+        )
