@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from labeler.pools.missed import missed as missed
     from labeler.pools.pool import pool as pool
     from labeler.pools.reuse import reuse as reuse
+    from labeler.pools.shift import shift as shift
     from labeler.prompt.read import find_prompt as find_prompt
     from labeler.queries.generate import GenerateOptions as GenerateOptions
     from labeler.queries.generate import agenerate as agenerate
@@ -129,6 +130,7 @@ _PUBLIC = {
     "retrieve_run": "runs.retrieve_run:retrieve_run",
     "reuse": "pools.reuse:reuse",
     "route": "lab.route:route",
+    "shift": "pools.shift:shift",
     "tune": "lab.tune:tune",
     "update": "corpus.update:update",
     "validate": "judging.validate:validate",

@@ -118,7 +118,7 @@ GONE = {
     "queries realism": "a section of `generate --like`",
     "corpus chunk": "collections that are cut in two ways say it of real queries",
     "prompts diff": "`diff`, and `judge --dry-run`, which says how much is asked anew",
-    "shift": "`evaluate COLL/history/N` and `evaluate COLL` score both states",
+    "shift": "`diff COLL/history/N COLL`",
     "missed": "`evaluate COLL --missed`",
     "reuse": "`evaluate COLL --reuse`",
     "judge --expand": "`pool --expand NAME --model MODEL` judges what each round adds",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -10,10 +12,12 @@ import typer
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.diff.diff import Diff, DiffOptions, diff
 from labeler.cli.options import OutputFlags, Without
-from labeler.cli.output import name_unread_runs, said_to, show, show_json, warn
+from labeler.cli.output import name_unread_runs, said_to, show, show_json, show_result, warn
 from labeler.cli.screen import note, result_width, say
 from labeler.collection.layout import Collection, open_collection
+from labeler.errors import Misuse
 from labeler.options import COUNT_OR_NONE, declared, option
+from labeler.pools.shift import shift
 
 LISTED = 20
 
@@ -22,8 +26,9 @@ def command(
     sources: Annotated[
         list[str],
         typer.Argument(
-            metavar="COLL A B | QRELS_A QRELS_B",
-            help="A collection and two sets of its judgements, the earlier first; or two qrels.",
+            metavar="COLL A B | QRELS_A QRELS_B | COLL/history/N COLL",
+            help="A collection and two sets of its judgements, the earlier first; or two qrels; "
+            "or an earlier state of a collection and it now.",
         ),
     ],
     *,
@@ -35,13 +40,25 @@ def command(
     ),
     options: Annotated[DiffOptions, Without(declared(StatisticOptions))],
     limit: int = option(LISTED, "How many moved pairs to list.", COUNT_OR_NONE),
+    qrels: str = option(
+        "", "Of two states of a collection: the qrels that both are scored with.", metavar="NAME"
+    ),
     output: OutputFlags,
 ) -> None:
     """Show which grades changed, and whether systems change places.
 
     It says whether people agree more, too. Each pair that moved is listed with its query and with
-    the reasons that were given.
+    the reasons that were given. Of two states of a collection, it says how far scores moved since
+    the documents changed: through labels, and through retrieval.
     """
+    if (number := _state_of(sources)) is not None:
+        moved = shift(sources[1], qrels, measure=options.measure, state=number)
+        show_result(moved, output.made_from())
+        warn(moved.findings)
+        return
+    if qrels:
+        problem = "it names the qrels of two states of a collection"
+        raise Misuse(problem, parameter="qrels")
     human = [] if people is None else [Path(people)]
     inputs = [*map(Path, sources), *human, *run]
     to = output.made_from(*(path for path in inputs if path.exists()))
@@ -58,6 +75,15 @@ def command(
         show([changes.moved_table(), *changes.tables()], to)
     if Path(sources[0]).is_dir():
         note_next(open_collection(sources[0]), changes)
+
+
+def _state_of(sources: Sequence[str]) -> int | None:
+    """The number of the state where an earlier state of a collection is named before it."""
+    if len(sources) != 2 or not all(map(os.path.isdir, sources)):
+        return None
+    before, now = (Path(source).resolve() for source in sources)
+    is_state = before.parent == now / "history" and before.name.isdecimal()
+    return int(before.name) if is_state else None
 
 
 def show_diff(changes: Diff, limit: int = LISTED, width: int | None = None) -> None:

@@ -162,6 +162,7 @@ _COMMANDS = (
             "diff",
             "Show which grades changed, and whether systems change places.",
             "coll/ four-grades-gpt basic-gpt",
+            words="shift",
         ),
         _Row(
             "correct",

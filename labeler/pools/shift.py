@@ -1,0 +1,202 @@
+"""`shift`: how far scores moved since a collection's documents changed, and through what.
+
+Between the state before and now both the grades and the ranking changed. One state in between tells
+them apart: the ranking of before, with each passage replaced by what became of it, scored by the
+grades of now. What separates it from before are labels; what separates it from now is retrieval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from labeler.arrays import Floats
+from labeler.collection.corpus import corpus_on_demand
+from labeler.collection.history import states
+from labeler.collection.layout import AnyCollection, Collection, open_collection
+from labeler.corpus.matching import Match, match_passages
+from labeler.data import Qrels, Run
+from labeler.errors import BadInput, Misuse
+from labeler.evaluation.inputs import pool_findings
+from labeler.messages import count_of
+from labeler.metrics.registry import parse_all
+from labeler.metrics.scores import evaluate
+from labeler.report.finding import Finding
+from labeler.report.result import Result
+from labeler.report.table import Column, Interval, Table, table_of
+from labeler.stats.means import mean_interval
+from labeler.trec.qrels import read_qrels
+from labeler.trec.runs import ranking, read_run
+
+MEASURE = "nDCG@10"
+MANY_HOLES = 0.05
+"""The share of first documents without a grade from which on it is said."""
+
+
+class RunShift(NamedTuple):
+    """How a run's mean score moved: by labels, by retrieval, and both together.
+
+    The differences have their intervals over queries; the two add up to the whole.
+    """
+
+    run: str
+    before: Annotated[float, Column()]
+    labels: Annotated[Interval, Column("labels", "through labels", "+.4f", ends="+.3f")]
+    retrieval: Annotated[Interval, Column("retrieval", "through retrieval", "+.4f", ends="+.3f")]
+    now: Annotated[float, Column()]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Shift(Result):
+    """How all runs of both states moved, over the queries that both have grades of.
+
+    `holes` is the share of the first ten documents, of all runs and queries, that have no grade
+    now: what they would bring counts as labels and as retrieval, and as 0 until it is judged.
+    `findings` say why the grades may not stand for those of a pool.
+    """
+
+    measure: str
+    qrels: str
+    state: Path
+    queries: int
+    holes: float
+    runs: tuple[RunShift, ...]
+    findings: Sequence[Finding] = ()
+
+    @property
+    def sentences(self) -> list[str]:
+        """What is compared, and how much of it has no grade."""
+        queries = count_of(self.queries, "query", "queries")
+        compared = f"{self.measure} by {self.qrels}, over {queries}, since {self.state}"
+        holes = f"{self.holes:.0%} of the first ten documents have no grade now: judge them first"
+        return [compared, *([holes] if self.holes > MANY_HOLES else [])]
+
+    def tables(self) -> list[Table]:
+        """A row for each run."""
+        return [table_of("shift", RunShift, self.runs)]
+
+    def __repr__(self) -> str:
+        return f"Shift({len(self.runs)} runs, {self.measure} over {self.queries} queries)"
+
+
+def shift(
+    collection: AnyCollection,
+    qrels: str = "",
+    *,
+    measure: str = MEASURE,
+    state: int = 0,
+) -> Shift:
+    """How far scores moved since `state` of a collection's history (0 is the last one).
+
+    `qrels` names a set that both states have; the empty name takes the only one. The runs are those
+    that both states have: `pool` makes the built-in ones anew.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> import labeler
+    >>> folder = TemporaryDirectory()
+    >>> page, asked, made = (Path(folder.name, name) for name in ("cats.md", "q.txt", "made"))
+    >>> _ = page.write_text("# Cats\\n\\n" + "A cat sleeps anywhere. " * 30)
+    >>> _ = asked.write_text("where do cats sleep\\n")
+    >>> for make in (lambda: labeler.ingest(page, made, asked), lambda: labeler.rechunk(made, 60)):
+    ...     _ = make(), labeler.pool(made), labeler.judge(made, model="similarity", name="a")
+    >>> shift(made)
+    Shift(3 runs, nDCG@10 over 1 queries)
+    >>> folder.cleanup()
+    """
+    now = open_collection(collection)
+    before = _state(now, state)
+    name = _common("qrels", before.qrels_names(), now.qrels_names(), qrels)
+    runs = sorted(set(before.run_names()) & set(now.run_names()))
+    if not runs:
+        problem = f"no run is in both states; `pool` makes the built-in ones of {now.folder} anew"
+        raise BadInput(f"{before.folder}: {problem}")
+    matches = match_passages(corpus_on_demand(before.corpus), corpus_on_demand(now.corpus))
+    old_qrels, new_qrels = read_qrels(before.qrels(name)), read_qrels(now.qrels(name))
+    queries = sorted(old_qrels.keys() & new_qrels.keys())
+    if not queries:
+        raise BadInput(f"{now.qrels(name)}: no query that {before.qrels(name)} has grades of")
+    old, new = ({q: grades[q] for q in queries} for grades in (old_qrels, new_qrels))
+    shifts, tops = [], 0
+    judged = 0
+    for run in runs:
+        earlier, later = read_run(before.run(run)), read_run(now.run(run))
+        between = translated(earlier, matches)
+        scored = [_scores(g, r, measure) for g, r in ((old, earlier), (new, between), (new, later))]
+        shifts.append(_shift_of(run, *scored))
+        for query in queries:
+            top = [d for each in (between, later) for d in ranking(each.get(query, {}))[:10]]
+            tops += len(top)
+            judged += sum(doc_id in new[query] for doc_id in top)
+    holes = 1 - judged / tops if tops else 0.0
+    name_of_measure = str(parse_all([measure])[0])
+    findings = [f for each in (before, now) for f in pool_findings(each.qrels(name))]
+    return Shift(
+        name_of_measure,
+        name,
+        before.folder,
+        len(queries),
+        holes,
+        tuple(shifts),
+        tuple(dict.fromkeys(findings)),
+    )
+
+
+def _state(collection: Collection, number: int) -> Collection:
+    earlier = states(collection)
+    if not earlier:
+        problem = "has no earlier state; `update` and `rechunk` keep one"
+        raise Misuse(f"{collection.folder} {problem}")
+    if not number:
+        return Collection(earlier[-1])
+    numbered = {int(path.name): path for path in earlier}
+    if number not in numbered:
+        problem = f"no state {number}; there are {', '.join(map(str, numbered))}"
+        raise Misuse(problem, parameter="state")
+    return Collection(numbered[number])
+
+
+def _common(what: str, first: tuple[str, ...], second: tuple[str, ...], name: str) -> str:
+    common = sorted(set(first) & set(second))
+    if name in common:
+        return name
+    if name or len(common) != 1:
+        listed = ", ".join(common) or "none"
+        problem = f"no {what} {name!r} in both states" if name else f"which {what}?"
+        raise Misuse(f"{problem}; both have: {listed}", parameter="qrels")
+    return common[0]
+
+
+def translated(run: Run, matches: Mapping[str, Match]) -> Run:
+    """A run with each passage replaced by what became of it: the parts of one that was split stand
+    one after another, what is gone leaves its place, and of passages that became one the best
+    ranked counts.
+    """
+    result: dict[str, dict[str, float]] = {}
+    for query, scores in run.items():
+        new_ids = dict.fromkeys(
+            new_id
+            for doc_id in ranking(scores)
+            for new_id in matches.get(doc_id, Match("gone")).new_ids
+        )
+        result[query] = {new_id: float(len(new_ids) - n) for n, new_id in enumerate(new_ids)}
+    return result
+
+
+def _scores(qrels: Qrels, run: Run, measure: str) -> Floats:
+    """The score of each query of the qrels; that of a query without a ranking is 0."""
+    values = evaluate(qrels, run, [measure]).values[0]
+    return np.asarray(np.nan_to_num(values), dtype=np.float64)
+
+
+def _shift_of(run: str, before: Floats, between: Floats, now: Floats) -> RunShift:
+    labels, retrieval = _mean(between - before), _mean(now - between)
+    return RunShift(run, float(before.mean()), labels, retrieval, float(now.mean()))
+
+
+def _mean(values: Floats) -> Interval:
+    low, high = mean_interval(values) or (None, None)
+    return Interval(float(values.mean()), low, high)
