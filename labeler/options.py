@@ -257,7 +257,7 @@ def _checked(record: Any) -> tuple[Declared, ...]:
     )
 
 
-def check_options(record: object) -> None:
+def check_options(record: Any) -> None:
     """Raise `Misuse`, which names the field, where an option of a record is out of its bounds."""
     for each in _checked(type(record)):
         each.check(getattr(record, each.name))
