@@ -257,9 +257,10 @@ def _checked(record: Any) -> tuple[Declared, ...]:
     )
 
 
-def check_options(record: Any) -> None:
+def check_options(record: object) -> None:
     """Raise `Misuse`, which names the field, where an option of a record is out of its bounds."""
-    for each in _checked(type(record)):
+    kind: Any = type(record)
+    for each in _checked(kind):
         each.check(getattr(record, each.name))
 
 
