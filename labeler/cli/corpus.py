@@ -92,7 +92,7 @@ def note_left_out(result: Ingested) -> None:
     _note_unread(result)
     _note_not_looked_at(result)
     for path in result.collection_files:
-        note(f"not taken as documents, since a corpus.jsonl lies beside it: {path}")
+        note(f"not taken as documents, since a corpus lies beside it: {path}")
     if result.duplicates:
         twice = ("passage that stands elsewhere too is", "passages that stand elsewhere too are")
         note(f"{count_of(result.duplicates, *twice)} kept once")

@@ -14,7 +14,7 @@ from labeler.cli.output import said_to, show, show_json, show_records
 from labeler.cli.reporting import show_failures, suspicious_pairs
 from labeler.cli.screen import how_long, note, progress, say
 from labeler.cli.settings import project_path
-from labeler.collection.layout import Collection, open_collection
+from labeler.collection.layout import Collection, next_for_qrels, open_collection
 from labeler.data import Failure, Judgement, Pair
 from labeler.errors import BadInput, Misuse
 from labeler.messages import count_of, dollars, moment
@@ -59,7 +59,8 @@ def _show_all(collection: Collection, sets: Sequence[SetStatus]) -> None:
     if sets:
         show([status_table(sets)])
     else:
-        say("no judgements yet: labeler judge")
+        how = next_for_qrels(collection.folder)
+        say(f"no judgements yet: {how if 'import' in how.split()[:2] else 'labeler judge'}")
     for judged in sets:
         _show_checks(judged)
     for judged in sets:

@@ -22,7 +22,7 @@ from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import caution, note, progress, say
 from labeler.cli.settings import template
 from labeler.collection.export import Exported, ExportOptions, export
-from labeler.collection.layout import Collection, open_collection
+from labeler.collection.layout import Collection
 from labeler.collection.user_files import Output
 from labeler.errors import Misuse
 from labeler.exchange.export.content import FormatName
@@ -32,7 +32,7 @@ from labeler.options import OUTPUT, REQUIRED, option
 from labeler.report.table import FormName
 
 if TYPE_CHECKING:
-    from labeler.pools.import_qrels import ImportedQrels
+    from labeler.pools.import_plan import Imported
 
 
 def init(force: bool = option(False, FORCE)) -> None:
@@ -49,33 +49,54 @@ def init(force: bool = option(False, FORCE)) -> None:
     say(f"wrote {path}: every setting is commented out; remove the # of those that you want")
 
 
-def take_qrels(
-    qrels: Annotated[
+def take_in(
+    source: Annotated[
         Path,
-        typer.Argument(metavar="FILE", help="People's judgements: qrels of any kind."),
+        typer.Argument(metavar="SOURCE", help="A file, a folder or a ZIP archive of any tool."),
     ],
-    folder: Folder,
     *,
+    into: Path | None = option(None, "The collection that it goes into.", metavar="COLL"),
     name: str = option("human", "The name of the qrels.", flags="--as"),
     grade_map: str = option("", GRADE_MAP),
     scale: str = option("", SCALE),
     output: OutputFlags,
 ) -> None:
-    """Keep people's judgements as qrels of a collection, and pool their pairs."""
-    from labeler.pools.import_qrels import import_qrels
+    """Say what a file, folder or archive of any tool holds, and take it into a collection.
 
-    to = output.made_from(qrels, open_collection(folder).folder)
-    meaning = {"grade_map": grade_map, "scale": scale}
-    imported = import_qrels(qrels, folder, name=name, warn=caution, force=output.force, **meaning)
+    Without a collection nothing is kept. No model is asked. Documents become the corpus, queries
+    the queries, and people's judgements qrels whose pairs are pooled.
+    """
+    from labeler.exchange.bundles import plan_lines
+    from labeler.models.session import Control
+    from labeler.pools.import_plan import ImportSettings, import_plan, look_at
+
+    if into is None:
+        to = output.made_from(source)
+        show_outcome(look_at(source), lambda plan: say("\n".join(plan_lines(plan))), to)
+        note(f"to take it: labeler import {source} --into COLL")
+        return
+    to = output.made_from(source, *([into] if into.exists() else []))
+    settings = ImportSettings(name, grade_map, scale, output.force)
+    imported = import_plan(source, into, settings, Control(progress=progress, note=caution))
     show_outcome(imported, _show, to)
-    note(f"the pool has {count_of(imported.pool, 'pair')}, {imported.new:,} of them new")
-    note(f"next: labeler judge {folder} --as llm, then labeler agree {folder} {name} llm")
+    for path in imported.left:
+        note(f"left: {path}")
+    if imported.qrels is not None:
+        pool, new = imported.qrels.pool, imported.qrels.new
+        note(f"the pool has {count_of(pool, 'pair')}, {new:,} of them new")
+        note(f"next: labeler judge {into} --as llm, then labeler agree {into} {name} llm")
 
 
-def _show(imported: ImportedQrels) -> None:
-    pairs = count_of(imported.pairs, "judged pair")
-    queries = count_of(imported.queries, "query", "queries")
-    say(f"{imported.qrels}: {pairs} of {queries}")
+def _show(imported: Imported) -> None:
+    folder = imported.collection
+    if imported.documents:
+        say(f"{folder}/corpus.jsonl: {count_of(imported.documents, 'document')}")
+    if imported.queries:
+        say(f"{folder}/queries.jsonl: {count_of(imported.queries, 'query', 'queries')}")
+    if imported.qrels is not None:
+        pairs = count_of(imported.qrels.pairs, "judged pair")
+        queries = count_of(imported.qrels.queries, "query", "queries")
+        say(f"{imported.qrels.qrels}: {pairs} of {queries}")
 
 
 def write_export(

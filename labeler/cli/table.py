@@ -490,10 +490,10 @@ _COMMANDS = (
         ),
         _Row(
             "import",
-            "Keep people's judgements as qrels of a collection, and pool their pairs.",
-            "qrels/test.tsv coll/ --as human",
-            words="import-qrels",
-            at="more:take_qrels",
+            "Say what a file, folder or archive of any tool holds, and take it into a collection.",
+            "scifact/ --into coll/",
+            words="import-qrels beir hugging face ragas quepid",
+            at="more:take_in",
         ),
         _Row(
             "export",

@@ -173,7 +173,7 @@ def _existing(
 ) -> Path:
     if name not in names:
         folder = collection.folder
-        none_yet = f"it has none yet; next: {next_step(folder)}"
+        none_yet = f"it has none yet; next: {next_for_qrels(folder)}"
         hint = f"there are: {', '.join(names)}" if names else none_yet
         raise Misuse(f"{folder} has no {kind} {name!r}; {hint}")
     return path
@@ -192,6 +192,21 @@ def next_step(folder: Path) -> str:
     """The command that makes the first part of a collection that is not there."""
     missing = (how for part, how in STEPS.items() if not (folder / part).exists())
     return next(missing, STEPS["qrels"]).format(folder)
+
+
+def next_for_qrels(folder: Path) -> str:
+    """The command that gives qrels to a collection that has none.
+
+    Where a folder of BEIR's holds grades of people, it takes these in.
+    """
+    files = sorted(path for path in (folder / "qrels").glob("[!.]*.*") if path.suffix in _TABLES)
+    if not files:
+        return next_step(folder)
+    best = next((path for path in files if "test" in path.name), files[0])
+    return f"labeler import {best} --into {folder}"
+
+
+_TABLES = (".tsv", ".csv", ".json", ".jsonl", ".parquet", ".txt")
 
 
 def collection_of_qrels(path: Path) -> tuple[Collection, str] | None:

@@ -20,7 +20,7 @@ from labeler.collection.layout import (
     is_collection,
     is_own_file,
     is_worked_on,
-    next_step,
+    next_for_qrels,
     open_collection,
 )
 from labeler.errors import FileProblem, Misuse
@@ -108,7 +108,7 @@ def collection_qrels(folder: Path, name: str | None) -> Path:
         problem = f"{folder} has several qrels; choose one: {', '.join(names)}"
         raise Misuse(problem, parameter="qrels")
     if name is None and not names:
-        raise Misuse(f"{folder} has no qrels yet; next: {next_step(folder)}")
+        raise Misuse(f"{folder} has no qrels yet; next: {next_for_qrels(folder)}")
     return collection.existing_qrels(name or ("human" if "human" in names else names[0]))
 
 

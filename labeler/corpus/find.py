@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from labeler.corpus.blocks import FileRules
 from labeler.errors import FileProblem, LabelerError, Misuse
+from labeler.exchange.bundles import DOCUMENTS, OF_DATASETS, is_bundle, role_of
 from labeler.files.paths import expanded
 from labeler.files.read import decoded, read_bytes
 
@@ -308,11 +309,16 @@ class _Walk:
         own = self.rules_of(folder)
         rules = [*above, own] if own else above
         is_collection = any(entry.name in ("corpus.jsonl", "corpus.jsonl.gz") for entry in entries)
+        belongs = is_bundle([entry.name for entry in entries])
+        is_saved = any(entry.name in OF_DATASETS[:2] for entry in entries)
         for entry in entries:
             reason = self.reason_against(entry, rules)
             if reason:
                 self.result.left_out[reason] += 1
-            elif is_collection and _COLLECTION.fullmatch(entry.name):
+            elif (is_collection and _COLLECTION.fullmatch(entry.name)) or (
+                (belongs and role_of(entry.name) not in ("", DOCUMENTS))
+                or (is_saved and entry.name in OF_DATASETS)
+            ):
                 self.result.collection_files.append(entry)
             else:
                 yield from self.below(entry, rules)

@@ -16,7 +16,7 @@ from labeler.exchange.contents import Contents
 from labeler.exchange.fields import action_of
 from labeler.exchange.formats import of_rows, recognised
 from labeler.exchange.ratings import stripped
-from labeler.exchange.shapes import HEAD, JSON, JSON_LINES, PARQUET, XML, head_of, shape_of
+from labeler.exchange.shapes import HEAD, JSON, JSON_LINES, XML, head_of, shape_of
 from labeler.exchange.tables import (
     Row,
     Rows,
@@ -27,7 +27,7 @@ from labeler.exchange.tables import (
     json_value,
     numbered_objects,
     part_of,
-    rows_of_parquet,
+    rows_of_columns,
     rows_of_text,
 )
 from labeler.files.boundary import reading
@@ -75,8 +75,8 @@ def structured_rows(path: Path) -> Rows | None:
     contents = None if shape == JSON else of_rows(path, shape, head)
     if contents is not None:
         return _of_contents(path, contents)
-    if shape == PARQUET:
-        return rows_of_parquet(path)
+    if (columns := rows_of_columns(path, shape)) is not None:
+        return columns
     if shape == JSON_LINES:
         return _of_lines(path)
     return _of_json(path, head) if shape == JSON else None

@@ -18,13 +18,13 @@ from labeler.exchange.opensearch import ranking_evaluation, workbench
 from labeler.exchange.quepid import book, rated_ranking_evaluator
 from labeler.exchange.rag import deepeval, llama_index, promptfoo, ragas
 from labeler.exchange.responses import search_responses
-from labeler.exchange.shapes import JSON, JSON_LINES, PARQUET, TREC, XML, head_of, shape_of
+from labeler.exchange.shapes import JSON, JSON_LINES, TREC, XML, head_of, shape_of
 from labeler.exchange.tables import (
     first_cells,
     first_line,
     json_value,
+    rows_of_columns,
     rows_of_json_lines,
-    rows_of_parquet,
     rows_of_text,
 )
 from labeler.files.boundary import reading
@@ -64,11 +64,8 @@ def of_rows(path: Path, shape: str, head: bytes) -> Contents | None:
     """What the rows of a file hold, which are read where the first one is of a format's shape."""
     if shape in (TREC, XML):
         return None
-    if shape == JSON_LINES:
-        rows = rows_of_json_lines(path)
-    elif shape == PARQUET:
-        rows = rows_of_parquet(path)
-    else:
+    rows = rows_of_json_lines(path) if shape == JSON_LINES else rows_of_columns(path, shape)
+    if rows is None:
         cells = first_cells(first_line(head))
         delimiter = next((by for by, names in cells.items() if _is_known(names)), " ")
         if delimiter == " ":

@@ -222,7 +222,39 @@ def _of_text(path: Path, head: bytes, query_field: str) -> Rows:
         if _are_pairs(path, head, delimiter):
             form = f"{DELIMITERS[delimiter]} (ids and texts, no header)"
             return Rows(path, form, (), rows_of_text(path, delimiter, ("_id", "text")).rows)
+    items = _items(path)
+    if items is not None:
+        return Rows(path, "a list, a query an item", (), items)
     return Rows(path, "lines, a query each", (), _lines(path))
+
+
+_MARK = re.compile(r"\s*(?:(#{1,6})|([-*+])|(\d{1,9})[.)])\s+(\S.*)")
+_MARKED_UP = (".md", ".markdown", ".rst", ".yaml", ".yml")
+_KEYED = re.compile(r"(\w+):\s+(.*)")
+
+
+def _items(path: Path) -> list[Row] | None:
+    """The items of a list in Markdown or YAML, without headings; None of other lines.
+
+    `BadInput` names a line that is none among them: nobody can say whether it is a query.
+    """
+    written = list(_written(path))
+    marks = [_MARK.fullmatch(line) for _, line in written]
+    numbers = [int(mark[3]) for mark in marks if mark and mark[3]]
+    marked = sum(1 for mark in marks if mark and (mark[1] or mark[2]))
+    is_marked_up = path.suffix.casefold() in _MARKED_UP or bool(marks and marks[0] and marks[0][1])
+    has_marks = marked > len(marks) / 2 or (marked > 0 and is_marked_up)
+    if not has_marks and numbers != list(range(1, len(written) + 1)):
+        return None
+    for (number, line), mark in zip(written, marks, strict=True):
+        if mark is None:
+            problem = f"no item, among lines that begin as those of a list do: {line[:60]!r}"
+            raise BadInput.at(path, number, f"{problem}; write a query a line, without marks")
+    items = [(n, m[4]) for (n, _), m in zip(written, marks, strict=True) if m and not m[1]]
+    keyed = [_KEYED.fullmatch(text) for _, text in items]
+    if items and all(each and key_of(each[1]) in _LINE_TEXTS for each in keyed):
+        items = [(n, each[2]) for (n, _), each in zip(items, keyed, strict=True) if each]
+    return [(number, {"text": text.strip().strip("\"'")}) for number, text in items]
 
 
 def _are_short(cells: Sequence[str]) -> bool:
@@ -279,7 +311,7 @@ def _one_column(path: Path) -> Iterator[Row]:
 
 
 def _written(path: Path) -> Iterator[tuple[int, str]]:
-    return ((number, line) for number, line in numbered_lines(path) if line.strip())
+    return ((n, line) for n, line in numbered_lines(path, windows=True) if line.strip())
 
 
 def _lines(path: Path) -> Iterator[Row]:

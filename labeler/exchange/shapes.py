@@ -9,15 +9,15 @@ from labeler.errors import BadInput
 from labeler.files.read import byte_chunks, refuse_other_encodings
 
 PARQUET, JSON, JSON_LINES, XML = "Parquet", "JSON", "JSON Lines", "XML"
+ARROW, ARROW_MAGIC = "Arrow", (b"ARROW1", b"\xff\xff\xff\xff")
 TREC, TEXT = "TREC's columns", "text"
 HEAD = 1 << 16
 _QRELS_COLUMNS, _RUN_COLUMNS = 4, 6
 _MARK = b"\xef\xbb\xbf"
 _PACKED = {
     b"\x28\xb5\x2f\xfd": "packed with Zstandard; unpack it first: zstd -d '{name}'",
-    b"PK\x03\x04": "a ZIP file or a workbook (.xlsx); unpack it, or save the sheet as CSV",
+    b"PK\x03\x04": "a ZIP file or a workbook; take an archive in by import, save a sheet as CSV",
     b"\xd0\xcf\x11\xe0": "a workbook (.xls); save the sheet as CSV",
-    b"ARROW1": "an Arrow (Feather) file; save it as Parquet",
     b"SQLite format 3": "an SQLite database; export its table as CSV",
     b"%PDF-": "a PDF",
 }
@@ -40,6 +40,8 @@ def shape_of(path: Path, head: bytes) -> str:
             raise BadInput(f"{path}: {words.format(name=path.name)}")
     if head.startswith(b"PAR1"):
         return PARQUET
+    if head.startswith(ARROW_MAGIC):
+        return ARROW
     refuse_other_encodings(path, head)
     text = head.lstrip()
     if text[:1] == b"<":

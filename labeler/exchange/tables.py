@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from labeler.errors import BadInput, Misconfigured, TooLarge
-from labeler.exchange.shapes import JSON_LINES, PARQUET, XML
+from labeler.exchange.shapes import ARROW, JSON_LINES, PARQUET, XML
 from labeler.files.atomic import replacing_bytes
 from labeler.files.boundary import problem_of, reading
 from labeler.files.csv import read_cells, table_lines
@@ -360,6 +360,25 @@ def batches_of_parquet(path: Path, names: Sequence[str]) -> Iterator[Any]:
             yield batch
 
 
+def rows_of_arrow(path: Path) -> Rows:
+    """The rows of an Arrow file or stream, as `save_to_disk` of datasets writes it."""
+    arrow, _ = _pyarrow()
+    with file_problems(path), _problems(path), arrow.memory_map(str(file_of(path))) as source:
+        is_file = source.read(6) == b"ARROW1"
+        source.seek(0)
+        opened = arrow.ipc.open_file(source) if is_file else arrow.ipc.open_stream(source)
+        table = opened.read_all()
+    rows = (row for batch in table.to_batches(_ROWS) for row in batch.to_pylist())
+    return Rows(path, "Arrow", table.column_names, enumerate(rows, start=1))
+
+
+def rows_of_columns(path: Path, shape: str) -> Rows | None:
+    """The rows of Parquet or Arrow; None of another shape."""
+    if shape == ARROW:
+        return rows_of_arrow(path)
+    return rows_of_parquet(path) if shape == PARQUET else None
+
+
 def _check_size(path: Path, size: int) -> None:
     """Raise `TooLarge` where so many bytes of rows are far more than texts shrink to."""
     if size > most_unpacked(file_of(path).stat().st_size):
@@ -412,6 +431,7 @@ def _pyarrow() -> tuple[Any, Any]:
     """The optional package and its parquet module."""
     try:
         import pyarrow
+        import pyarrow.ipc
         import pyarrow.parquet
     except ImportError as error:
         raise Misconfigured(NEEDS) from error
@@ -428,10 +448,10 @@ def rows_of_pairs(path: Path, shape: str, head: bytes, example: str) -> Rows | N
     """
     if shape == XML:
         raise BadInput(f"{path}: XML or HTML; expected TREC's columns, a table or JSON")
-    if shape == PARQUET:
-        return rows_of_parquet(path)
     if shape == JSON_LINES:
         return rows_of_json_lines(path)
+    if (columns := rows_of_columns(path, shape)) is not None:
+        return columns
     line = first_line(head)
     for delimiter, cells in first_cells(line).items():
         if names_a_pair(cells):

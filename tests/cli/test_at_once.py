@@ -252,7 +252,7 @@ def import_qrels_of_two(machine: Machine) -> list[list[str]]:
     commands = []
     for n, name in enumerate("uv"):
         (machine.folder / f"{name}.qrels").write_text(f"q{n} 0 d{n} 2\nq{n} 0 d{n + 9} 0\n")
-        commands.append(["import", f"{name}.qrels", "c", "--as", name])
+        commands.append(["import", f"{name}.qrels", "--into", "c", "--as", name])
     return commands
 
 

@@ -72,7 +72,7 @@ ARGUMENTS: dict[str, list[str]] = {
     "runs fuse": ["a.trec b.trec -o fused.trec"],
     "people sample": ["coll -o sheet.csv"],
     "people import": ["sheet.csv coll --as person"],
-    "import": ["human.qrels coll --as person"],
+    "import": ["human.qrels --into coll --as person"],
     "export": ["coll -o out"],
     "explain": ["coll q1 PAIR"],
     "queries from-log": ["log.csv -o sampled.jsonl"],

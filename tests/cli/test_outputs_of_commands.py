@@ -79,7 +79,7 @@ CASES = {
     "evaluate missed": Case("evaluate sampled --missed --qrels human -o OUT", ()),
     "evaluate reuse": Case("evaluate coll --reuse --qrels human -o OUT", ()),
     "report": Case("report coll -o OUT", ()),
-    "import": Case("import a.qrels coll --as human3 -o OUT", ("a.qrels",)),
+    "import": Case("import a.qrels --into coll --as human3 -o OUT", ("a.qrels",)),
     "status": Case("status coll -o OUT", ()),
     "people status": Case("people status looked -o OUT", ()),
     "lab calibrate": Case("lab calibrate b.qrels --people a.qrels -o OUT", ("a.qrels",)),

@@ -33,7 +33,7 @@ def test_agreement_with_ones_own_labels_is_three_commands_from_a_beir_folder(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = str(beir_folder(tmp_path / "beir"))
-    assert execute(["import", f"{folder}/qrels/test.tsv", folder, "--as", "human"]) == 0
+    assert execute(["import", f"{folder}/qrels/test.tsv", "--into", folder, "--as", "human"]) == 0
     assert execute(["judge", folder, "--model", "similarity", "--as", "llm"]) == 0
     assert execute(["agree", folder, "human", "llm"]) == 0
     assert "human and llm: 4 pairs of 2 queries that both graded" in capsys.readouterr().out

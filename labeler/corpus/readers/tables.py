@@ -29,7 +29,7 @@ from labeler.exchange.tables import (
 from labeler.files.jsonl import RowIndex, identifier
 from labeler.messages import tell
 
-ROWS = (".jsonl", ".ndjson", ".json", ".parquet")
+ROWS = (".jsonl", ".ndjson", ".json", ".parquet", ".arrow")
 """The endings of files of rows that are no tables of text."""
 
 _IDS = ("_id", "id", "doc_id", "docid", "document_id", "docno")

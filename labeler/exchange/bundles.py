@@ -1,0 +1,243 @@
+"""What a file, a folder or a ZIP archive holds, before anything of it is taken: its plan."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from labeler.errors import BadInput, LabelerError, TooLarge
+from labeler.exchange.any_table import rows_of_any
+from labeler.exchange.formats import contents_of
+from labeler.exchange.qrels import judged_in
+from labeler.exchange.queries import read_query_list
+from labeler.exchange.runs import scored_in
+from labeler.exchange.shapes import TREC, head_of, shape_of
+from labeler.exchange.tables import QUERY_TEXT, has_column, in_words, refuse_pairs
+from labeler.files.boundary import reading
+from labeler.files.read import file_problems, in_megabytes, most_unpacked, rereadable
+from labeler.messages import count_of
+from labeler.report.result import Result
+from labeler.trec import qrels as trec_qrels
+from labeler.trec import runs as trec_runs
+
+DOCUMENTS, QUERIES, GRADES, RANKINGS = "documents", "queries", "grades", "rankings"
+_ROLES = {
+    **dict.fromkeys(("corpus", "documents", "docs", "passages", "products"), DOCUMENTS),
+    **dict.fromkeys(("queries", "query", "topics", "questions"), QUERIES),
+    **dict.fromkeys(("qrels", "judgements", "judgments", "relevance", "ratings"), GRADES),
+    **dict.fromkeys(("runs", "run", "results", "predictions"), RANKINGS),
+}
+"""What the words in the names of files and folders say of them."""
+
+_ROWS = (".jsonl", ".ndjson", ".json", ".parquet", ".csv", ".tsv", ".arrow")
+_PAIRS = (*_ROWS, ".qrels", ".trec", ".run", ".txt")
+OF_DATASETS = ("dataset_info.json", "dataset_dict.json", "state.json")
+"""What `save_to_disk` of Hugging Face's datasets writes beside the rows."""
+
+_TEXTS = ("text", "title", "content", "contents", "body", "passage", "name", "description")
+_WORDS = re.compile(r"[^a-z]+")
+
+
+def role_of(name: str) -> str:
+    """What the name of a file or folder says that it holds; empty where it says nothing."""
+    stem = name.casefold().partition(".")[0]
+    return next((_ROLES[word] for word in _WORDS.split(stem) if word in _ROLES), "")
+
+
+def is_bundle(names: list[str]) -> bool:
+    """Whether these lie in one folder: a corpus, and what belongs to it."""
+    has_corpus = any("corpus" in _WORDS.split(name.casefold()) for name in names)
+    return has_corpus and any(role_of(name) in (QUERIES, GRADES) for name in names)
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What is taken from a file: `what` is documents, queries, grades or rankings.
+
+    `count` is of documents, of queries, or of pairs of a query and a document.
+    """
+
+    what: str
+    file: str
+    form: str
+    count: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan(Result):
+    """What a source is and what is taken from it, what it leaves, and what is refused, and why."""
+
+    source: str
+    kind: str
+    taken: tuple[Taken, ...]
+    left: tuple[str, ...]
+    refused: tuple[str, ...]
+
+    def of(self, source: Path, inside: Path) -> Plan:
+        """The same as files of the source that was unpacked into a folder."""
+        if source == inside:
+            return self
+
+        def named(text: str) -> str:
+            return text.replace(str(inside), str(source))
+
+        taken = (replace(each, file=named(each.file)) for each in self.taken)
+        refused = tuple(map(named, self.refused))
+        return replace(self, source=str(source), taken=tuple(taken), refused=refused)
+
+    def files(self, what: str) -> list[Path]:
+        """The files that hold documents, queries, grades or rankings."""
+        return [Path(each.file) for each in self.taken if each.what == what]
+
+
+def plan_of(source: Path) -> Plan:
+    """What a file, a folder or an unpacked archive holds; nothing of it is kept.
+
+    `BadInput` of a single file that holds nothing of use.
+    """
+    if source.is_dir():
+        return _of_folder(source)
+    taken, refusals = _of_file(source)
+    if not taken:
+        reasons = dict.fromkeys(line.removeprefix(f"{source}: ") for line in refusals)
+        raise BadInput(f"{source}: nothing to take: {'; '.join(reasons)}")
+    contents = contents_of(source)
+    return Plan(str(source), contents.kind if contents else taken[0].form, tuple(taken), (), ())
+
+
+@contextmanager
+def opened(source: Path) -> Iterator[Path]:
+    """The folder that a ZIP archive holds, while a block runs; any other source as it is.
+
+    `BadInput` of an archive whose members lead out of it, `TooLarge` of one that unpacks to far
+    more than texts do.
+    """
+    if source.is_dir() or not zipfile.is_zipfile(source) or source.suffix.casefold() != ".zip":
+        yield source
+        return
+    with TemporaryDirectory(prefix="labeler-") as folder, file_problems(source), reading(source):
+        with zipfile.ZipFile(source) as archive:
+            size, most = 0, most_unpacked(source.stat().st_size)
+            for member in archive.infolist():
+                size += member.file_size
+                if size > most:
+                    raise TooLarge(f"{source}: it unpacks to more than {in_megabytes(most)}")
+                path = Path(folder, member.filename)
+                if Path(folder).resolve() not in (path.resolve(), *path.resolve().parents):
+                    raise BadInput(f"{source}: {member.filename!r} leads out of the archive")
+            archive.extractall(folder)
+        inside = [path for path in Path(folder).iterdir() if path.name != "__MACOSX"]
+        yield inside[0] if len(inside) == 1 and inside[0].is_dir() else Path(folder)
+
+
+def _of_folder(folder: Path) -> Plan:
+    taken: list[Taken] = []
+    left: list[str] = []
+    refused: list[str] = []
+    every = (path for path in sorted(folder.rglob("[!.]*")) if path.is_file())
+    files = [path for path in every if path.name not in OF_DATASETS]
+    for path in files:
+        role = _role_in(folder, path)
+        name = path.relative_to(folder).as_posix()
+        if not role or not path.name.casefold().removesuffix(".gz").endswith(_PAIRS):
+            left.append(f"{name}: its name says nothing of documents, queries, grades or rankings")
+            continue
+        try:
+            taken.append(_looked_at(path, role))
+        except LabelerError as error:
+            refused.append(str(error))
+    counts = {each.what for each in taken}
+    is_saved = (folder / "dataset_dict.json").exists() or (folder / "state.json").exists()
+    kind = "a data set saved by Hugging Face's datasets" if is_saved else "a folder"
+    kind = "a test collection as BEIR has it" if {DOCUMENTS, QUERIES} <= counts else kind
+    if not taken and not refused:
+        problem = "no corpus, queries, qrels or runs in it, by the names of its files"
+        ingest = f"a folder of documents goes in by: labeler corpus ingest {folder} -o COLL"
+        refused.append(f"{folder}: {problem}; {ingest}")
+    return Plan(str(folder), kind, tuple(taken), tuple(left), tuple(refused))
+
+
+def _role_in(folder: Path, path: Path) -> str:
+    """What a file holds by its own name, else by that of the nearest folder that says it.
+
+    A table of pairs among data of no name holds grades.
+    """
+    parts = path.relative_to(folder).parts
+    role = next((role for part in reversed(parts) if (role := role_of(part))), "")
+    if role or not path.name.casefold().endswith((".parquet", ".arrow")):
+        return role
+    return role_of(folder.name) or (GRADES if "data" in parts or "default" in parts else "")
+
+
+def _of_file(path: Path) -> tuple[list[Taken], list[str]]:
+    """Whatever a file can be read as, and why it cannot be read as the rest."""
+    taken, refusals = list[Taken](), list[str]()
+    with reading(path):
+        is_trec = shape_of(path, head_of(path)) == TREC
+    named = role_of(path.name)
+    roles = (GRADES, RANKINGS) if is_trec else (named,) if named else _COUNTS
+    for role in roles:
+        try:
+            taken.append(_looked_at(path, role))
+        except LabelerError as error:
+            refusals.append(str(error))
+    return taken, refusals
+
+
+def _looked_at(path: Path, role: str) -> Taken:
+    """What a file holds of documents, queries, grades or rankings, counted."""
+    with rereadable(), reading(path):
+        form, count = _COUNTS[role](path)
+    return Taken(role, str(path), form, count)
+
+
+def _documents(path: Path) -> tuple[str, int]:
+    rows = rows_of_any(path, "id and text")
+    refuse_pairs(path, rows.columns, _TEXTS)
+    if has_column(rows.columns, QUERY_TEXT) and not has_column(rows.columns, _TEXTS):
+        raise BadInput(f"{path}: queries (columns {in_words(rows.columns)}), and no documents")
+    return rows.form, sum(1 for _ in rows.rows)
+
+
+def _queries(path: Path) -> tuple[str, int]:
+    return "queries", len(read_query_list(path))
+
+
+def _grades(path: Path) -> tuple[str, int]:
+    judged = judged_in(path)
+    if judged is None:
+        return "TREC's columns", trec_qrels.read_qrels(path).size
+    return judged.kind, sum(1 for _ in judged.ratings)
+
+
+def _rankings(path: Path) -> tuple[str, int]:
+    scored = scored_in(path)
+    if scored is None:
+        return "TREC's columns", trec_runs.read_run(path).size
+    return scored.kind, sum(1 for _ in scored.ratings)
+
+
+_COUNTS: dict[str, Callable[[Path], tuple[str, int]]] = {
+    DOCUMENTS: _documents,
+    QUERIES: _queries,
+    GRADES: _grades,
+    RANKINGS: _rankings,
+}
+
+
+def plan_lines(plan: Plan) -> list[str]:
+    """The plan in lines: what it is, then what is taken, left and refused."""
+    lines = [f"{plan.source}: {plan.kind}"]
+    lines += [f"{each.what}: {each.count:,} from {each.file} ({each.form})" for each in plan.taken]
+    lines += [f"left: {line}" for line in plan.left[:_SHOWN]]
+    more = len(plan.left) - _SHOWN
+    lines += [f"left: {count_of(more, 'file')} more"] if more > 0 else []
+    return [*lines, *(f"refused: {line}" for line in plan.refused)]
+
+
+_SHOWN = 10

@@ -1,0 +1,91 @@
+"""Folders and archives become one collection, and queries are never documents."""
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+from bundles import BUNDLES, COUNTS, DOCS
+
+from labeler.cli import execute
+from labeler.corpus.documents import read_documents
+from labeler.errors import BadInput
+from labeler.pools.import_plan import import_plan, look_at
+from labeler.trec.qrels import read_qrels
+
+
+def source(folder: Path, name: str) -> Path:
+    BUNDLES[name](folder)
+    archives = list(folder.glob("*.zip"))
+    return archives[0] if archives else folder
+
+
+@pytest.mark.parametrize("name", BUNDLES)
+def test_a_bundle_becomes_a_collection_by_one_command(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, coll = source(tmp_path / "in", name), tmp_path / "coll"
+    plan = look_at(path)
+    assert plan.refused == ()
+    assert not (tmp_path / "coll").exists()
+    assert execute(["import", str(path), "--into", str(coll), "--json"]) == 0
+    imported = json.loads(capsys.readouterr().out)
+    counts = {"documents": imported["documents"], "queries": imported["queries"]}
+    assert counts | {"grades": imported["qrels"]["pairs"]} == COUNTS
+    grades = read_qrels(coll / "qrels" / "human.qrels")
+    assert grades.as_dict() == {"q1": {"d1": 2, "d2": 0}, "q2": {"d3": 1}}
+    assert {Path(left).name for left in imported["left"]} <= {"train.tsv", "dev.tsv"}
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in BUNDLES if name not in ("BEIR as a ZIP", "tables")]
+)
+def test_its_queries_are_no_documents(name: str, tmp_path: Path) -> None:
+    read = read_documents([str(source(tmp_path / "in", name))])
+    ids = {id_ for id_ in read.documents if not id_.startswith("README")}
+    assert ids == {document["_id"] for document in DOCS}
+
+
+def test_a_folder_of_beirs_says_how_its_grades_come_in(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    BUNDLES["BEIR"](tmp_path)
+    how = f"labeler import {tmp_path}/qrels/test.tsv --into {tmp_path}"
+    assert execute(["status", str(tmp_path)]) == 0
+    assert how in capsys.readouterr().out
+    assert execute(["evaluate", str(tmp_path)]) == 2
+    assert how in capsys.readouterr().err
+    assert execute(["import", str(tmp_path), "--into", str(tmp_path)]) == 0
+    assert (tmp_path / "qrels" / "human.qrels").exists()
+
+
+def test_an_archive_that_leads_out_of_itself_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "bad.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("../corpus.jsonl", '{"_id": "1", "text": "x"}\n')
+    with pytest.raises(BadInput, match="leads out of the archive"):
+        look_at(path)
+    path.write_bytes(b"PK\x03\x04 and no archive")
+    with pytest.raises(BadInput, match=r"bad\.zip: a ZIP file"):
+        look_at(path)
+
+
+def test_a_folder_with_nothing_of_the_kind_says_what_takes_it(tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text("# Notes\n\nA text.\n")
+    (refusal,) = look_at(tmp_path).refused
+    assert f"labeler corpus ingest {tmp_path} -o COLL" in refusal
+    with pytest.raises(BadInput, match="labeler corpus ingest"):
+        import_plan(tmp_path, tmp_path / "coll")
+
+
+def test_a_set_of_tests_for_rag_is_a_whole_collection(tmp_path: Path) -> None:
+    rows = [
+        {"user_input": "what is red?", "reference_contexts": ["A red speaker."], "reference": "x"},
+        {"user_input": "what is blue?", "reference_contexts": ["A blue hat."], "reference": "y"},
+    ]
+    path = tmp_path / "ragas.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    imported = import_plan(path, tmp_path / "coll")
+    assert (imported.documents, imported.queries) == (2, 2)
+    assert imported.qrels is not None
+    assert imported.qrels.pairs == 2
