@@ -185,7 +185,7 @@ def print_worth(study: Study) -> None:
     for name, choose in choices.items():
         votes = some_members(study.votes, choose(study, kappas)[1:])
         worth = independence(votes, study.human, StatisticOptions(draws=1000))
-        number, r = worth.number, worth.correlation
+        number, r = worth.effective_number, worth.correlation
         print(
             f"{name:34} {number.value:.2f} [{number.low:.2f}, {number.high:.2f}]  "
             f"{r.value:.2f} [{r.low:.2f}, {r.high:.2f}]"

@@ -54,7 +54,9 @@ def main(repeats: int = 200) -> None:
                 values, held = [], 0
                 for _ in range(repeats):
                     votes, human = world(correlation, members, queries, rng)
-                    number = independence(votes, human, StatisticOptions(draws=400)).number
+                    number = independence(
+                        votes, human, StatisticOptions(draws=400)
+                    ).effective_number
                     values.append(number.value or math.nan)
                     held += (number.low or 0) - 1e-9 <= true <= (number.high or 0) + 1e-9
                 print(

@@ -104,10 +104,6 @@ class Corrections(Result):
         tables = [score_table(self.scores)]
         return [*tables, comparison_table(self.comparisons)] if self.comparisons else tables
 
-    def as_json(self) -> dict[str, Any]:
-        """The JSON of the command `correct`."""
-        return self.picked("target", "comparisons", "findings", scores=self.scores)
-
 
 def _means_as_json(means: CorrectedMean) -> dict[str, Any]:
     counts = {"human_queries": means.judged, "queries": means.queries}

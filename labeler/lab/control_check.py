@@ -24,7 +24,7 @@ from labeler.files.jsonl import identifier, read_rows
 from labeler.messages import count_of
 from labeler.report.result import Result
 from labeler.report.table import Cell, Interval, Table, figure_table
-from labeler.stats.drift import RetestP, retest
+from labeler.stats.drift import FailedReplies, RetestP, retest
 from labeler.stats.means import bounded_interval, paired_interval
 from labeler.stats.student import SIGNIFICANT, t_quantile
 
@@ -104,10 +104,10 @@ class ControlRun:
         return tuple(sorted({name for pair in self.pairs for name in pair.served}))
 
     @property
-    def failures(self) -> tuple[int, int]:
-        """How many new replies gave no grade, and how many there were."""
+    def failures(self) -> FailedReplies:
+        """How many of the new replies gave no grade."""
         new = [each for pair in self.pairs if not pair.remembered for each in pair.new]
-        return sum(isinstance(each, str) for each in new), len(new)
+        return FailedReplies(sum(isinstance(each, str) for each in new), len(new))
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """A row for each pair: its grade as it stood, and what each new reply gave."""

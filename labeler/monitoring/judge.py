@@ -15,10 +15,11 @@ from labeler.messages import count_of
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Column, Table
-from labeler.stats.drift import fails_more_p
+from labeler.stats.drift import FailedReplies, fails_more_p
 
 LEVEL = 0.002
 """The chance of a false alarm of drift, or of failures, at one control, at most."""
+NONE_FAILED = FailedReplies(0, 0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,7 +34,7 @@ class JudgeDrift(Result):
     name: str
     controls: Sequence[ControlRun] = ()
     judged_as: Sequence[str] = ()
-    failed: tuple[int, int] = (0, 0)
+    failed: FailedReplies = NONE_FAILED
     left_out: Sequence[Finding] = ()
 
     @cached_property
@@ -50,8 +51,8 @@ class JudgeDrift(Result):
     def failure_p(self) -> float:
         """How likely so many failures are at the last control, had nothing changed."""
         earlier = [self.failed, *(run.failures for run in self.controls[:-1])]
-        failed, replies = map(sum, zip(*earlier, strict=True))
-        return fails_more_p(self.controls[-1].failures, (failed, replies))
+        before = FailedReplies(*map(sum, zip(*earlier, strict=True)))
+        return fails_more_p(self.controls[-1].failures, before)
 
     @property
     def alarms(self) -> list[Finding]:
@@ -108,7 +109,7 @@ class JudgeDrift(Result):
             (
                 *(str(check.run.number), check.run.label, len(check.run.pairs)),
                 *(check.same.value, check.shift.value),
-                *(check.run.failures[0], ", ".join(check.run.names)),
+                *(check.run.failures.failed, ", ".join(check.run.names)),
             )
             for check in self.checks
         ]
@@ -124,8 +125,8 @@ class JudgeDrift(Result):
                 "same": check.same,
                 "shift": check.shift,
                 "p": check.p.either,
-                "without_grade": check.run.failures[0],
-                "replies": check.run.failures[1],
+                "without_grade": check.run.failures.failed,
+                "replies": check.run.failures.replies,
                 "model": check.run.names,
             }
             for check in self.checks
@@ -155,7 +156,7 @@ def judge_drift(collection: AnyCollection, name: str) -> JudgeDrift:
     grades = {each.pair: each.grade for each in outcomes if isinstance(each, Judgement)}
     runs, left_out = _comparable(read_controls(opened, name), grades, name)
     judged_as = tuple(sorted({row.model for row in rows if row.model}))
-    failed = len(rows) - len(grades), len(rows)
+    failed = FailedReplies(len(rows) - len(grades), len(rows))
     return JudgeDrift(name, tuple(runs), judged_as, failed, tuple(left_out))
 
 

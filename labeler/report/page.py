@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from typing import NamedTuple
 
 from labeler.messages import count_of
 from labeler.report.charts import Drawing
@@ -48,12 +49,20 @@ _THEMES = """<fieldset class="themes">
 """
 
 
+class _Heading(NamedTuple):
+    """A heading: how deep it stands, what it says, and the name to link to."""
+
+    level: int
+    text: str
+    anchor: str
+
+
 @dataclass(frozen=True)
 class _Depth:
     """How deep a block stands in its page, and the page's headings with their anchors so far."""
 
     level: int = 2
-    headings: list[tuple[int, str, str]] = field(default_factory=list)
+    headings: list[_Heading] = field(default_factory=list)
 
     def html(self, blocks: Iterable[PageBlock]) -> str:
         return "".join(block.html(self) for block in blocks)
@@ -61,11 +70,11 @@ class _Depth:
     def anchor(self, heading: str) -> str:
         """A name for a heading to link to, of its own in the page."""
         name = re.sub(r"[^a-z0-9]+", "-", heading.casefold()).strip("-") or "section"
-        used = {anchor for _, _, anchor in self.headings}
+        used = {each.anchor for each in self.headings}
         anchor, number = f"s-{name}", 2
         while anchor in used:
             anchor, number = f"s-{name}-{number}", number + 1
-        self.headings.append((self.level, heading, anchor))
+        self.headings.append(_Heading(self.level, heading, anchor))
         return anchor
 
 
@@ -373,15 +382,15 @@ def policy() -> str:
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 
 
-def _contents(headings: Sequence[tuple[int, str, str]]) -> str:
+def _contents(headings: Sequence[_Heading]) -> str:
     """Links to the sections of a page that has several; where it is narrow, a line opens to them.
 
     The list stands twice, as no style can open a line: only one of both is shown or read out.
     """
-    tops = [(heading, anchor) for level, heading, anchor in headings if level == 2]
+    tops = [each for each in headings if each.level == 2]
     if len(tops) < 2:
         return ""
-    links = "".join(f'<li><a href="#{a}">{html_text(h)}</a></li>\n' for h, a in tops)
+    links = "".join(f'<li><a href="#{top.anchor}">{html_text(top.text)}</a></li>\n' for top in tops)
     links = f"<ol>\n{links}</ol>"
     return (
         f'<nav aria-label="Contents">\n<div class="wide">\n<p>Contents</p>\n{links}\n</div>\n'

@@ -110,12 +110,19 @@ def _share(drawn: Floats, observed: float) -> float:
 # Whether replies fail more often now than they did: Fisher's exact test, one-sided.
 
 
-def fails_more_p(now: tuple[int, int], before: tuple[int, int]) -> float:
+class FailedReplies(NamedTuple):
+    """How many of how many replies gave no grade."""
+
+    failed: int
+    replies: int
+
+
+def fails_more_p(now: FailedReplies, before: FailedReplies) -> float:
     """The chance of as many failures among the replies of now or more, were both times alike.
 
-    Either is how many of how many failed. 1 where one of them has none at all.
+    1 where one of them has no reply at all.
 
-    >>> round(fails_more_p((5, 40), (0, 200)), 5)
+    >>> round(fails_more_p(FailedReplies(5, 40), FailedReplies(0, 200)), 5)
     0.0001
     """
     (failed, replies), (failed_before, replies_before) = now, before

@@ -8,7 +8,7 @@ from made_controls import MADE_BY, add_control, judged, weekly
 
 from labeler.errors import BadInput
 from labeler.monitoring.judge import JudgeDrift, judge_drift
-from labeler.stats.drift import fails_more_p
+from labeler.stats.drift import FailedReplies, fails_more_p
 
 
 def kinds(drift: JudgeDrift) -> list[str]:
@@ -110,6 +110,7 @@ def test_the_figures_of_no_control_one_and_many() -> None:
 
 
 def test_failures_are_held_against_earlier_ones_exactly() -> None:
-    assert abs(fails_more_p((0, 10), (5, 10)) - 1.0) < 1e-9
-    assert abs(fails_more_p((3, 3), (0, 3)) - 1 / 20) < 1e-12  # 1 of 20 ways to choose 3 of 6
-    assert fails_more_p((1, 1), (0, 0)) == 1.0
+    assert abs(fails_more_p(FailedReplies(0, 10), FailedReplies(5, 10)) - 1.0) < 1e-9
+    # 1 of 20 ways to choose 3 of 6
+    assert abs(fails_more_p(FailedReplies(3, 3), FailedReplies(0, 3)) - 1 / 20) < 1e-12
+    assert fails_more_p(FailedReplies(1, 1), FailedReplies(0, 0)) == 1.0
