@@ -40,6 +40,7 @@ from labeler.runs.retrieve_run import (
     plan_built_in,
     retrieve_run,
 )
+from labeler.text.bm25 import Bm25Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +145,7 @@ def retrieve(
         "", "In place of a system of yours: bm25 or dense.", metavar="NAME", panel=SYSTEM
     ),
     encoding: Annotated[Encoding, Shown(["encoder"])],
+    bm25: Bm25Settings,
     dry_run: bool = option(False, DRY_RUN),
     output: OutputFlags,
 ) -> None:
@@ -157,7 +159,7 @@ def retrieve(
         if server.url_template or program.command or own.python:
             problem = "two systems are described; leave this out, or what describes yours"
             raise Misuse(problem, parameter="engine")
-        built_in = BuiltIn(engine, encoding)
+        built_in = BuiltIn(engine, encoding, bm25)
         if dry_run:
             show_encoding_plan(plan_built_in(folder, built_in), to)
             return

@@ -21,6 +21,7 @@ from labeler.collection.corpus import (
     LINES_OF_A_PART,
     CorpusParts,
     check_corpus_file,
+    corpus_lines,
     distinct_documents,
 )
 from labeler.collection.layout import Collection
@@ -29,7 +30,14 @@ from labeler.files.arrays import Arrays, ArraysWriter, TextsOnDemand, open_array
 from labeler.files.atomic import remove_abandoned
 from labeler.files.jsonl import RowIndex
 from labeler.messages import Advance, Progress, counted, no_progress
-from labeler.text.bm25 import Bm25, Bm25Part, index_settings, write_part
+from labeler.text.bm25 import (
+    USUAL,
+    Bm25,
+    Bm25Part,
+    Bm25Settings,
+    index_settings,
+    write_part,
+)
 from labeler.text.terms import Encode, Encoder, encode, text_to_search
 from labeler.trec.runs import best
 
@@ -106,13 +114,15 @@ class Searched:
     """Documents to search: `again` goes through all `count` of them, each time it is called.
 
     `indexes` is where those of the documents are kept, None where they are not. `sha256` is the
-    hash of the file that the documents are in, and empty where they are in none.
+    hash of the file that the documents are in, and empty where they are in none. `bm25` is how BM25
+    searches them.
     """
 
     again: Callable[[], Iterator[Document]]
     count: int
     indexes: IndexFolder | None = None
     sha256: str = ""
+    bm25: Bm25Settings = USUAL
 
     @classmethod
     def of(cls, documents: Sequence[Document]) -> Searched:
@@ -134,13 +144,23 @@ def searched_corpus(
     advance: Advance = lambda _done, _total: None,
     kept_from: int = KEPT_FROM,
     lines_of_a_part: int = LINES_OF_A_PART,
+    bm25: Bm25Settings = USUAL,
 ) -> Searched:
-    """The documents of a collection, which stay in its file; `advance` counts bytes of it."""
+    """The documents of a collection, which stay in its file; `advance` counts bytes of it.
+
+    Where `bm25` names no analyzer, that of the language of most of the first documents is taken.
+    """
     path = collection.corpus
     corpus = CorpusParts.of(path, lines_of_a_part, advance)
     is_kept = path.stat().st_size >= kept_from
     indexes = IndexFolder(collection.indexes, corpus) if is_kept else None
-    return Searched(partial(distinct_documents, path), corpus.lines, indexes, corpus.sha256)
+    first = (document.text for _, document in islice(corpus_lines(path), _FIRST))
+    settings, documents = bm25.for_texts(first), partial(distinct_documents, path)
+    return Searched(documents, corpus.lines, indexes, corpus.sha256, settings)
+
+
+_FIRST = 200
+"""The language of so many documents is looked at."""
 
 
 def _counted(
@@ -243,20 +263,22 @@ class Bm25Index:
 
     parts: Sequence[Bm25Part]
     ids: Sequence[str]
+    settings: Bm25Settings = USUAL
 
     @classmethod
     def of(cls, searched: Searched, progress: Progress = no_progress) -> Bm25Index:
         """The index of documents; what is missing of it is made first."""
         if searched.indexes is not None:
-            indexed = _kept_parts(searched.indexes, progress)
-            return cls(_PartsInFiles(indexed), IdsInParts(indexed))
+            indexed = _kept_parts(searched.indexes, progress, searched.bm25)
+            return cls(_PartsInFiles(indexed), IdsInParts(indexed), searched.bm25)
         ids: list[str] = []
         with progress("indexing, BM25") as advance:
-            return cls([Bm25Part.of(_texts(searched.counted(advance), ids))], ids)
+            texts = _texts(searched.counted(advance), ids)
+            return cls([Bm25Part.of(texts, searched.bm25)], ids, searched.bm25)
 
     def run(self, queries: Sequence[Query], depth: int, progress: Progress = no_progress) -> Run:
         """The ranking of each query, part by part for all queries."""
-        index = Bm25.of(self.parts, [query.text for query in queries])
+        index = Bm25.of(self.parts, [query.text for query in queries], self.settings)
         several = [BestRows(depth, self.ids) for _ in queries]
         first, steps = 0, len(self.parts) * len(queries)
         with progress("searching, BM25") as advance:
@@ -271,14 +293,14 @@ class Bm25Index:
         return {query.id: best.ranked() for query, best in zip(queries, several, strict=True)}
 
 
-def _kept_parts(folder: IndexFolder, progress: Progress) -> list[Arrays]:
+def _kept_parts(folder: IndexFolder, progress: Progress, bm25: Bm25Settings) -> list[Arrays]:
     def write(out: ArraysWriter, documents: Iterator[Document]) -> None:
         ids: list[str] = []
-        write_part(out, _texts(documents, ids))
+        write_part(out, _texts(documents, ids), bm25)
         out.add_texts("ids", ids)
 
     with progress("indexing, BM25") as advance:
-        return folder.parts("bm25", index_settings(), write, advance)
+        return folder.parts("bm25", index_settings(bm25), write, advance)
 
 
 class _PartsInFiles(Sequence[Bm25Part]):

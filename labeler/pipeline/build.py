@@ -34,6 +34,7 @@ from labeler.queries.set_aside import PassageRules
 from labeler.queries.style import Asking
 from labeler.report.result import Result
 from labeler.runs.retrieve import BUILT_IN
+from labeler.text.bm25 import Bm25Settings
 
 # What a collection is built from, and how.
 
@@ -47,8 +48,8 @@ class BuildOptions(Options):
     asked about. `judging` says who writes the queries and judges, and within which limits, which
     hold for both together. `reading` says which files are read, and how they are cut; with its
     `force` any of the collection's files are replaced, whoever wrote them.
-    `asking`, `passages` and `filters` are as `GenerateOptions` says. The encoder searches for the
-    pool.
+    `asking`, `passages` and `filters` are as `GenerateOptions` says. The encoder and
+    BM25 search for the pool.
     """
 
     inputs: str | Path | Sequence[str | Path] = ()
@@ -62,6 +63,7 @@ class BuildOptions(Options):
     passages: PassageRules = field(default_factory=PassageRules)
     filters: FilterRules = field(default_factory=FilterRules)
     encoder: EncoderOptions = field(default_factory=EncoderOptions)
+    bm25: Bm25Settings = field(default_factory=Bm25Settings)
 
     @property
     def encoding(self) -> Encoding:
@@ -183,6 +185,7 @@ class Build:
             control=self.control,
             force=self.options.reading.force,
             encoding=self.options.encoding,
+            bm25=self.options.bm25,
         )
 
     async def judge(self, stop: StopSignal) -> JudgeResult:

@@ -37,8 +37,9 @@ from labeler.models.encoders import EncoderTexts, Encoding, EncodingPlan
 from labeler.models.session import Control
 from labeler.options import COUNT, COUNT_OR_NONE, SEED, Options, given, option
 from labeler.report.result import Result
-from labeler.runs.retrieve import BUILT_IN, RUN_DEPTH, retrieve, tag_of
+from labeler.runs.retrieve import BUILT_IN, RUN_DEPTH, note_analyzer, retrieve, tag_of
 from labeler.stats.estimates import equal_shares, inclusions, systematic
+from labeler.text.bm25 import USUAL, Bm25Settings
 from labeler.text.terms import DENSE_EXTRA, Encoder, can_encode
 from labeler.trec.pairs import PairColumns, id_ranks, joined_pairs
 from labeler.trec.write import write_run
@@ -176,7 +177,7 @@ def pool_runs(runs: Mapping[str, Run], depth: int) -> Pool:
 
 
 class Added(NamedTuple):
-    """Pairs that join a pool, the depth that the card will tell, and an encoder of the runs.
+    """Pairs that join a pool, the depth that the card will tell, and what made the runs.
 
     `progress` is that of writing the runs.
     """
@@ -185,6 +186,7 @@ class Added(NamedTuple):
     depth: int
     encoder: Encoder | None = None
     progress: Progress = no_progress
+    bm25: Bm25Settings = USUAL
 
 
 def add_pairs(
@@ -195,7 +197,7 @@ def add_pairs(
     The card names these runs and those that were pooled before. A run of a user's own that stands
     there already is the same; it only gains the queries that it was pooled without.
     """
-    tags = {name: tag_of(name, added.encoder) for name in runs}
+    tags = {name: tag_of(name, added.encoder, added.bm25) for name in runs}
     paths = {name: collection.run(name) for name in runs}
     own = {n: with_standing(path, runs[n]) for n, path in paths.items() if n not in BUILT_IN}
     runs = {**runs, **{name: run for name, run in own.items() if run is not None}}
@@ -346,8 +348,9 @@ class PoolOptions(Options):
     `runs` are files of runs of your own; with `only`, nothing else is pooled. The first `depth`
     documents of each query in each run (10) are added. With `size`, the pool is brought to a number
     of pairs, or a random sample of what lies beyond it is added. `encoding` names another encoder
-    than the embedded one, as a server's, whose vectors the collection keeps. With `force` alone a
-    run of yours is replaced that stands where one is written.
+    than the embedded one, as a server's, whose vectors the collection keeps. `bm25` is how BM25
+    makes terms and weighs them. With `force` alone a run of yours is replaced that stands where one
+    is written.
     """
 
     depth: int | None = option(
@@ -369,6 +372,7 @@ class PoolOptions(Options):
     force: bool = False
     size: PoolSize = field(default_factory=PoolSize)
     encoding: Encoding = field(default_factory=Encoding)
+    bm25: Bm25Settings = field(default_factory=Bm25Settings)
 
     @property
     def most(self) -> int:
@@ -407,7 +411,7 @@ def pool(
             with file_problems(path):
                 file_of(path)
             hold_run(path, Meaning(texts=texts), control.note)
-        sources = _Sources(own, options.force)
+        sources = _Sources(own, options.force, options.bm25)
         if not options.only:  # nothing is asked while the lock is held
             sources = sources._replace(encoder=_encoder(opened, options.encoding, control))
         with locked(opened, control.note):
@@ -420,13 +424,14 @@ def _several(paths: Iterable[Path | str] | Path | str) -> Iterable[Path | str]:
 
 
 class _Sources(NamedTuple):
-    """What is pooled: files of runs, and an encoder.
+    """What is pooled: files of runs, how BM25 searches, and an encoder.
 
     With `force`, runs that stand there are replaced, whoever wrote them.
     """
 
     runs: Mapping[str, Path]
     force: bool
+    bm25: Bm25Settings
     encoder: Encoder | None = None
 
 
@@ -463,11 +468,12 @@ def _pool(
         runs[name] = read_own_run(path, name, collection, depth, control.note)
     if not options.only:
         standing = standing_runs(collection, depth, control.note, besides=runs)
-        runs = {**_retrieved(collection, queries, sources, control), **standing, **runs}
+        built_in, bm25 = _retrieved(collection, queries, sources, control)
+        runs, sources = {**built_in, **standing, **runs}, sources._replace(bm25=bm25)
     before = len(standing_pool(collection))
     pairs, reached, sample = before, None, None
     if runs:
-        merged, reached = _add(collection, runs, options, sources.encoder, control.progress)
+        merged, reached = _add(collection, runs, options, sources, control.progress)
         merged, sample = sampled_beyond(collection, merged, runs, options.size, control.note)
         pairs = len(merged)
     names = collection.run_names()
@@ -480,7 +486,7 @@ def _add(
     collection: Collection,
     runs: Mapping[str, Run],
     options: PoolOptions,
-    encoder: Encoder | None,
+    sources: _Sources,
     progress: Progress,
 ) -> tuple[Pool, int | None]:
     """The pool with the runs' pairs, and how deep a number of pairs let them go."""
@@ -491,15 +497,17 @@ def _add(
     if not depth:
         problem = "too few for the first document of each run and query"
         raise Misuse(problem, parameter="max_pairs")
-    added = Added(pool_runs(runs, depth), depth, encoder, progress)
+    added = Added(pool_runs(runs, depth), depth, sources.encoder, progress, sources.bm25)
     merged = add_pairs(collection, runs, added, force=options.force)
     return merged, depth if options.size.max_pairs else None
 
 
 def _retrieved(
     collection: Collection, queries: dict[str, Query], sources: _Sources, control: Control
-) -> dict[str, Run]:
-    """The runs of the retrievers that can be had; one that finds nothing is none."""
+) -> tuple[dict[str, Run], Bm25Settings]:
+    """The runs of the retrievers that can be had, and how BM25 searched; one that finds nothing is
+    none.
+    """
     check_exists(collection.corpus)
     encodes = can_encode() or sources.encoder is not None
     if not sources.force:
@@ -508,12 +516,13 @@ def _retrieved(
         control.note(f"BM25 only: {DENSE_EXTRA}")
     _note_other_encoder(collection, sources.encoder, control)
     with control.progress("reading the corpus") as advance:
-        searched = searched_corpus(collection, advance)
+        searched = searched_corpus(collection, advance, bm25=sources.bm25)
+    note_analyzer(searched.bm25, sources.bm25, control.note)
     built_in = retrieve(searched, queries, control.progress, sources.encoder)
     for name in [name for name, run in built_in.items() if not any(run.values())]:
         control.note(f"{name} finds no document for any query; there is no run of it")
         del built_in[name]
-    return built_in
+    return built_in, searched.bm25
 
 
 def _note_other_encoder(collection: Collection, encoder: Encoder | None, control: Control) -> None:

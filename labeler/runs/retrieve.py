@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from labeler.collection.search import Searched, bm25_run, dense_run
 from labeler.data import Document, Query, Run
-from labeler.messages import Progress, no_progress
+from labeler.messages import Note, Progress, no_progress
 from labeler.runs.fuse import rrf
-from labeler.text.bm25 import bm25_name
+from labeler.text.bm25 import USUAL, Bm25Settings, bm25_name
 from labeler.text.terms import Encoder, can_encode, embedded_encoder, encoder_id, text_to_search
 from labeler.trec.runs import ranking
 
@@ -72,18 +72,25 @@ def retrieve(
     return runs
 
 
-def engines_with(encoder: Encoder | None) -> dict[str, Engine]:
+def engines_with(encoder: Encoder | None, bm25: Bm25Settings = USUAL) -> dict[str, Engine]:
     """The engines, where the dense one has this encoder; None is the embedded one."""
     own = {} if encoder is None else {"dense": dense_engine(lambda: encoder)}
-    return {**ENGINES, **own}
+    return {**ENGINES, "bm25": Engine(bm25_run, lambda: bm25_name(bm25)), **own}
 
 
-def tag_of(name: str, encoder: Encoder | None = None) -> str:
-    """A run's tag, which names the engine and the encoder of a built-in one."""
-    engines = engines_with(encoder)
+def tag_of(name: str, encoder: Encoder | None = None, bm25: Bm25Settings = USUAL) -> str:
+    """A run's tag, which names the engine, and the encoder and the analyzer of a built-in one."""
+    engines = engines_with(encoder, bm25)
     if name == "hybrid":
         return "-".join(["rrf", *(engines[fused].tag() for fused in FUSED)])
     return engines[name].tag() if name in engines else name
+
+
+def note_analyzer(settings: Bm25Settings, asked: Bm25Settings, note: Note) -> None:
+    """Say which language BM25 stems by, where the documents decided it, and it is not English."""
+    if settings.analyzer != asked.analyzer and settings.makes_terms.name:
+        language = settings.analyzer.capitalize()
+        note(f"BM25 stems words as {language}, the language of most documents")
 
 
 # The documents that are most like others, by their terms and by their vectors.

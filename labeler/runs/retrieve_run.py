@@ -39,7 +39,15 @@ from labeler.runs.asking import (
 )
 from labeler.runs.engines.answers import ANSWER, TEXT, Hit, text_key
 from labeler.runs.engines.in_python import PythonEngine
-from labeler.runs.retrieve import BUILT_IN, ENGINES, Engine, engines_with, tag_of
+from labeler.runs.retrieve import (
+    BUILT_IN,
+    ENGINES,
+    Engine,
+    engines_with,
+    note_analyzer,
+    tag_of,
+)
+from labeler.text.bm25 import Bm25Settings
 from labeler.text.terms import DENSE_EXTRA, Encoder
 from labeler.trec.write import write_run
 
@@ -215,6 +223,7 @@ class BuiltIn:
 
     engine: str = "bm25"
     encoding: Encoding = field(default_factory=Encoding)
+    bm25: Bm25Settings = field(default_factory=Bm25Settings)
 
     def __post_init__(self) -> None:
         if self.engine not in ENGINES:
@@ -251,10 +260,12 @@ def built_in_run(
     check_run_name(name)
     queries = list(read_queries(opened.queries).values())
     encoder = built_in.ready(opened, control=watch)  # before the lock is taken: a server is asked
-    path, tag = opened.run(name), how.tag or tag_of(built_in.engine, encoder)
+    path = opened.run(name)
     with locked(opened, watch.note):
         with watch.progress("reading the corpus") as advance:
-            searched = searched_corpus(opened, advance)
+            searched = searched_corpus(opened, advance, bm25=built_in.bm25)
+        note_analyzer(searched.bm25, built_in.bm25, watch.note)
+        tag = how.tag or tag_of(built_in.engine, encoder, searched.bm25)
         search = engines_with(encoder)[built_in.engine].search
         ranked = search(searched, queries, how.depth, watch.progress)
         run = {query_id: scores for query_id, scores in ranked.items() if scores}

@@ -11,16 +11,29 @@ from __future__ import annotations
 import math
 from array import array
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from labeler.arrays import Floats, Integers
+from labeler.errors import Misuse
 from labeler.files.arrays import Arrays, ArraysWriter
-from labeler.text.terms import K1, B, term_of, terms, terms_made_by, words_to_stem
+from labeler.options import SHARE, WIDTH, Options, option
+from labeler.text.languages import NAMES, code_of, common_words, language_of
+from labeler.text.terms import (
+    ENGLISH,
+    K1,
+    UNSTEMMED,
+    Analyzer,
+    B,
+    stemmed_languages,
+    terms_made_by,
+)
 
 _WORDS_AT_ONCE = 1 << 20
 _LOW = (1 << 32) - 1
@@ -32,29 +45,84 @@ class TermNumbers(dict[str, int]):
     Words are forgotten where they become many; `numbers` are those of the terms.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, analyzer: Analyzer) -> None:
         super().__init__()
+        self.analyzer = analyzer
         self.numbers: dict[str, int] = {}
 
     def __missing__(self, word: str) -> int:
-        number = self.numbers.setdefault(term_of(word), len(self.numbers))
+        number = self.numbers.setdefault(self.analyzer.term_of(word), len(self.numbers))
         if len(self) >= _WORDS_AT_ONCE:
             self.clear()
         self[word] = number
         return number
 
 
-_NAME = f"bm25-lucene-k1={K1}-b={B}"
+_SECTION = partial(option, section="bm25")
 
 
-def bm25_name() -> str:
+@dataclass(frozen=True, slots=True)
+class Bm25Settings(Options):
+    """How BM25 makes terms of texts, and how it weighs them; `analyzer` is a language or `none`."""
+
+    analyzer: str = _SECTION(
+        "",
+        "The language whose stemmer BM25 has, or none.",
+        flag=True,
+        rare=True,
+        metavar="LANGUAGE",
+        usual="by the documents",
+        example="german",
+    )
+    k1: float = _SECTION(K1, "How much more often a term counts that stands often.", WIDTH)
+    b: float = _SECTION(B, "How much less a term counts in a long text.", SHARE)
+    stop_words: bool = _SECTION(False, "Leave out the commonest words of the language.")
+
+    def __post_init__(self) -> None:
+        Options.__post_init__(self)
+        languages = (UNSTEMMED, *stemmed_languages()) if self.analyzer else ()
+        if self.analyzer and self.analyzer not in languages:
+            problem = f"no analyzer {self.analyzer!r}; there are: {', '.join(languages)}"
+            raise Misuse(problem, parameter="analyzer")
+
+    @property
+    def makes_terms(self) -> Analyzer:
+        """What makes terms; that of English where no language is named."""
+        language = self.analyzer or ENGLISH
+        words = common_words(code_of(language)) if self.stop_words else frozenset[str]()
+        return Analyzer(language, words)
+
+    def for_texts(self, texts: Iterable[str]) -> Bm25Settings:
+        """The same with the language of most texts that tell it, where none is named.
+
+        A tenth of them all have to.
+        """
+        if self.analyzer:
+            return self
+        codes = Counter(language_of(text[:_LOOKED_AT]) for text in texts)
+        untold = codes.pop("", 0)
+        (code, count) = codes.most_common(1)[0] if codes else ("", 0)
+        is_most = 2 * count > codes.total() and 10 * count >= codes.total() + untold
+        language = NAMES[code].casefold() if is_most else ENGLISH
+        stemmed = language in stemmed_languages()
+        return replace(self, analyzer=language if stemmed else ENGLISH)
+
+
+_LOOKED_AT = 1000
+"""The first characters of a text tell its language."""
+
+USUAL = Bm25Settings()
+
+
+def bm25_name(settings: Bm25Settings = USUAL) -> str:
     """What ranks, as the tag of its runs."""
-    return _NAME
+    return f"bm25-lucene-k1={settings.k1}-b={settings.b}{settings.makes_terms.name}"
 
 
-def index_settings() -> Mapping[str, Any]:
+def index_settings(settings: Bm25Settings = USUAL) -> Mapping[str, Any]:
     """What a part in a file depends on, beside its texts."""
-    return {"postings": 3, "terms": terms_made_by()}
+    analyzer = settings.makes_terms.name
+    return {"postings": 3, "terms": terms_made_by()} | ({"analyzer": analyzer} if analyzer else {})
 
 
 @dataclass(frozen=True)
@@ -72,11 +140,12 @@ class Bm25Part:
     count: npt.NDArray[np.int32] | npt.NDArray[np.uint8]
 
     @classmethod
-    def of(cls, texts: Iterable[str]) -> Bm25Part:
+    def of(cls, texts: Iterable[str], settings: Bm25Settings = USUAL) -> Bm25Part:
         """The postings of texts; some 24 bytes a word are held while they are made."""
-        of_terms, tokens, ends = TermNumbers(), array("i"), array("q", [0])
+        analyzer = settings.makes_terms
+        of_terms, tokens, ends = TermNumbers(analyzer), array("i"), array("q", [0])
         for text in texts:
-            tokens.extend(map(of_terms.__getitem__, words_to_stem(text)))
+            tokens.extend(map(of_terms.__getitem__, analyzer.words(text)))
             ends.append(len(tokens))
         lengths = np.diff(np.array(ends)).astype(np.int32)
         postings = np.array(tokens, dtype=np.int64)
@@ -136,10 +205,14 @@ class Bm25:
     idf: npt.NDArray[np.float32]
     numbers: Sequence[npt.NDArray[np.int32]]
     mean: float
+    settings: Bm25Settings = USUAL
 
     @classmethod
-    def of(cls, parts: Sequence[Bm25Part], queries: Iterable[str]) -> Bm25:
+    def of(
+        cls, parts: Sequence[Bm25Part], queries: Iterable[str], settings: Bm25Settings = USUAL
+    ) -> Bm25:
         """The statistics of the parts, of all terms of the queries."""
+        terms = settings.makes_terms.terms
         asked = [*dict.fromkeys(term for query in queries for term in terms(query))]
         numbers, frequency = [], np.zeros(len(asked), dtype=np.int64)
         count = length = 0
@@ -149,7 +222,8 @@ class Bm25:
             count += len(part.lengths)
             length += int(part.lengths.sum(dtype=np.int64))
         rows = {term: row for row, term in enumerate(asked)}
-        return cls(parts, rows, _idf(frequency, count), numbers, length / count if length else 1.0)
+        mean = length / count if length else 1.0
+        return cls(parts, rows, _idf(frequency, count), numbers, mean, settings)
 
     def scorer(self, part: int) -> PartScorer:
         """What scores the texts of a part."""
@@ -162,7 +236,8 @@ class PartScorer:
     def __init__(self, index: Bm25, part: int) -> None:
         self._index, self._part = index, index.parts[part]
         lengths = self._part.lengths.astype(np.float64)
-        self._saturation: Floats = K1 * ((1 - B) + B * lengths / index.mean)
+        self._terms, k1, b = index.settings.makes_terms.terms, index.settings.k1, index.settings.b
+        self._saturation: Floats = k1 * ((1 - b) + b * lengths / index.mean)
         self._numbers = index.numbers[part].tolist()
         self._shares: dict[int, tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]] = {}
         self._scores = np.zeros(len(self), dtype=np.float32)
@@ -173,7 +248,7 @@ class PartScorer:
     def scores(self, query: str) -> npt.NDArray[np.float32]:
         """The score of each text, 0 where no term stands in it; good until the next query."""
         self._scores.fill(0)
-        for term in terms(query):
+        for term in self._terms(query):
             row = self._index.rows[term]
             if self._numbers[row] >= 0:
                 text, share = self._shares.get(row) or self._share(row)
@@ -187,9 +262,9 @@ class PartScorer:
         return self._shares[row]
 
 
-def write_part(out: ArraysWriter, texts: Iterable[str]) -> None:
+def write_part(out: ArraysWriter, texts: Iterable[str], settings: Bm25Settings = USUAL) -> None:
     """Write the postings of texts, which `Bm25Part.within` reads."""
-    part = Bm25Part.of(texts)
+    part = Bm25Part.of(texts, settings)
     out.add("length", [part.lengths])
     out.add_texts("terms", part.terms)
     count = part.count.astype(np.uint8 if part.count.max(initial=0) < 1 << 8 else np.int32)

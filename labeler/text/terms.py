@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 K1 = 1.2
 B = 0.75
 
+ENGLISH = "english"
+UNSTEMMED = "none"
+"""The analyzer that leaves words as they are."""
+
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0e7f]+")
 
 
@@ -36,11 +40,19 @@ class _Stemmer(Protocol):
 
 
 @cache
-def _stemmer() -> _Stemmer:
+def _stemmer(language: str = ENGLISH) -> _Stemmer:
     import Stemmer
 
     # its own cache takes three times as long as the stemming
-    return Stemmer.Stemmer("english", 0)  # type: ignore[no-any-return]  # PyStemmer has no types
+    return Stemmer.Stemmer(language, 0)  # type: ignore[no-any-return]  # PyStemmer has no types
+
+
+@cache
+def stemmed_languages() -> tuple[str, ...]:
+    """The languages that have a Snowball stemmer, in English."""
+    import Stemmer
+
+    return tuple(name for name in Stemmer.algorithms() if "porter" not in name)
 
 
 def terms_made_by() -> str:
@@ -68,8 +80,40 @@ def _word() -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=1 << 16)
-def _stem(word: str) -> str:
-    return _stemmer().stemWord(word) if word.isascii() else word
+def _stem(word: str, language: str = ENGLISH) -> str:
+    if language == UNSTEMMED or (language == ENGLISH and not word.isascii()):
+        return word
+    return _stemmer(language).stemWord(word)
+
+
+@dataclass(frozen=True, slots=True)
+class Analyzer:
+    """What makes index terms of texts: the Snowball stemmer of a language, and words left out.
+
+    The one of English stems words of ASCII letters alone, the others all words.
+    """
+
+    language: str = ENGLISH
+    stop_words: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """What runs are called by; empty of the usual one."""
+        language = "" if self.language == ENGLISH else f"-{self.language}"
+        return f"{language}-stop" if self.stop_words else language
+
+    def words(self, text: str) -> list[str]:
+        """The words of which terms are made, in order."""
+        words = words_to_stem(text)
+        return [word for word in words if word not in self.stop_words] if self.stop_words else words
+
+    def term_of(self, word: str) -> str:
+        """The index term of a word that is folded."""
+        return _stem(word, self.language)
+
+    def terms(self, text: str) -> list[str]:
+        """The index terms of a text, in order."""
+        return [*map(self.term_of, self.words(text))]
 
 
 def terms(text: str) -> list[str]:
