@@ -18,6 +18,7 @@ from labeler.options import COUNT, OUTPUT, REQUIRED, SEED, option
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection
     from labeler.people.import_labels import ImportCounts
+    from labeler.people.merge import MergedRaters
 
 DEFAULT_PAIRS = 200
 
@@ -99,6 +100,41 @@ def take_in(
         missing = f"{_count(counts.missing, 'row')} of the sample"
         caution(f"{missing} {'is' if counts.missing == 1 else 'are'} no longer in {sheet}")
     note_next(collection, name)
+
+
+def merge(
+    folder: Folder,
+    names: Annotated[list[str], typer.Argument(help="Under which names they were taken in.")],
+    *,
+    name: str = option("human", "The name of the final qrels.", metavar="NAME", flags="--as"),
+    conflicts: Path | None = option(
+        None, "List in this file all pairs on which raters differ, with their grades."
+    ),
+    output: OutputFlags,
+) -> None:
+    """Put raters' grades together into one final grade a pair.
+
+    It is the grade of most raters; where several grades have as many, the lower median.
+    """
+    from labeler.cli.output import lines_to
+    from labeler.collection.layout import open_collection
+    from labeler.people.merge import merge_raters
+
+    collection = open_collection(folder)
+    to = output.made_from(folder)
+    listed = output.written_to(conflicts, folder) if conflicts else None
+    with lines_to(listed) as each:
+        merged = merge_raters(collection, names, name, each, caution)
+    show_outcome(merged, lambda counts: _show_merged(name, counts), to)
+    if merged.differ and conflicts is None:
+        note("--conflicts FILE lists the pairs on which raters differ")
+    note(f"next: labeler agree {folder} {name} NAME")
+
+
+def _show_merged(name: str, counts: MergedRaters) -> None:
+    say(f"{name}: {_count(counts.pairs, 'final grade')}")
+    several = f"{_count(counts.shared, 'pair')} graded by several"
+    say(f"{several}: they differ on {counts.differ:,}, by more than one grade on {counts.apart:,}")
 
 
 def note_next(collection: Collection, name: str) -> None:

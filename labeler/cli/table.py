@@ -331,6 +331,11 @@ _COMMANDS = (
             at="people:take_in",
         ),
         _Row(
+            "merge",
+            "Put raters' grades together into one final grade a pair.",
+            "coll/ anna ben --as human",
+        ),
+        _Row(
             "status",
             "Say how far raters are and how they agree.",
             "coll/",

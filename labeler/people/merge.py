@@ -1,0 +1,139 @@
+"""Several raters' grades of the same pairs, put together into one final grade each.
+
+A pair has the grade of most of those who graded it; where several grades have as many, the lower
+median of all. What raters differ on is listed, so that they can talk about it and grade it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median_low, multimode
+
+from labeler.collection.layout import (
+    HUMAN,
+    AnyCollection,
+    Collection,
+    check_name,
+    locked,
+    open_collection,
+)
+from labeler.collection.people import HumanAnswer, people_path, read_people
+from labeler.data import Pair
+from labeler.errors import FileProblem, Misuse
+from labeler.messages import Note
+from labeler.people.import_labels import ImportOptions, merge_answers
+from labeler.report.result import Result
+
+AnswersByRater = Mapping[str, HumanAnswer]
+"""The answers of several raters to one pair, by the names under which they were taken in."""
+
+
+@dataclass(frozen=True)
+class MergedRaters(Result):
+    """What became of several raters' grades.
+
+    `pairs` have a grade in the end. Several raters graded `shared` of them and `differ` on some;
+    `apart` counts those of which two are more than one grade apart.
+    """
+
+    pairs: int
+    shared: int
+    differ: int
+    apart: int
+
+
+def merge_raters(
+    collection: AnyCollection,
+    names: Sequence[str],
+    name: str = HUMAN,
+    each: Callable[[str], object] = lambda _line: None,
+    warn: Note = lambda _line: None,
+) -> MergedRaters:
+    """Write the final grades of what raters graded in sheets or on the page as the qrels `name`.
+
+    `names` are those under which their grades were taken in. Each pair keeps its chance to be
+    drawn, so that `agree` weights figures back to the pool. `each` is given a line of every pair on
+    which raters differ. What an earlier merge of the same raters wrote is replaced. Raises `Misuse`
+    for fewer than two names, and `FileProblem` where grades came without the pairs' chances.
+    """
+    opened, names = open_collection(collection), list(dict.fromkeys(names))
+    if len(names) < 2:
+        raise Misuse("grades of two raters or more are put together", parameter="names")
+    if check_name(name) in names:
+        raise Misuse(f"{name} is a rater's; give the final grades another name", parameter="name")
+    with locked(opened, warn):
+        answers = _answers_of(opened, names)
+        final = {pair: _final(of_pair) for pair, of_pair in answers.items()}
+        raters = {rater for row in final.values() for rater in row.assessor.split(BETWEEN)}
+        merge_answers(
+            opened,
+            ImportOptions(name, "", "", replace=None),
+            final,
+            " and ".join(names),
+            lambda row: raters.issuperset(row.assessor.split(BETWEEN)),
+        )
+    graded = {pair: _grades(of_pair) for pair, of_pair in answers.items()}
+    several = {pair: grades for pair, grades in graded.items() if len(grades) > 1}
+    differing = {pair: g for pair, g in several.items() if len(set(g.values())) > 1}
+    for line in _lines(differing, final):
+        each(line)
+    apart = sum(max(g.values()) - min(g.values()) > 1 for g in differing.values())
+    pairs = sum(row.grade is not None for row in final.values())
+    return MergedRaters(pairs, len(several), len(differing), apart)
+
+
+BETWEEN = ", "
+"""What stands between the raters of a final grade."""
+
+
+def _answers_of(collection: Collection, names: Sequence[str]) -> dict[Pair, dict[str, HumanAnswer]]:
+    """What each rater said of each pair, sorted by pair."""
+    answers: dict[Pair, dict[str, HumanAnswer]] = {}
+    for name in names:
+        path = people_path(collection.folder, check_name(name))
+        if not path.exists():
+            is_there = collection.qrels(name).exists()
+            problem = (
+                "came as qrels, without the chances of its pairs" if is_there else "is not there"
+            )
+            advice = "next: labeler qrels merge, and import what it writes"
+            advice = advice if is_there else f"there are: {', '.join(collection.qrels_names())}"
+            raise FileProblem(f"{name} {problem}; {advice}", parameter="names")
+        for row in read_people(path):
+            answers.setdefault(row.pair, {})[name] = row
+    return dict(sorted(answers.items()))
+
+
+def _grades(answers: AnswersByRater) -> dict[str, int]:
+    """The grades of those who did not skip the pair."""
+    return {name: row.grade for name, row in answers.items() if row.grade is not None}
+
+
+def _final(answers: AnswersByRater) -> HumanAnswer:
+    """The one answer that stands for all: of a pair that everybody skipped, no grade."""
+    grades, rows = list(_grades(answers).values()), list(answers.values())
+    most = multimode(grades)
+    grade = None if not grades else most[0] if len(most) == 1 else median_low(grades)
+    return HumanAnswer(
+        rows[0].pair,
+        grade,
+        BETWEEN.join(dict.fromkeys(row.assessor or name for name, row in answers.items())),
+        max(row.time for row in rows),
+        " | ".join(row.comment for row in rows if row.comment),
+        rows[0].probability,
+        rows[0].sample,
+    )
+
+
+def _lines(
+    differing: Mapping[Pair, Mapping[str, int]], final: Mapping[Pair, HumanAnswer]
+) -> Iterator[str]:
+    """What raters say of each pair on which they differ, those furthest apart first."""
+
+    def spread(pair: Pair) -> int:
+        return min(differing[pair].values()) - max(differing[pair].values())
+
+    for pair in sorted(differing, key=spread):
+        grades = ", ".join(f"{name} {grade}" for name, grade in differing[pair].items())
+        yield f"{' '.join(pair)}: {grades}; final {final[pair].grade}"
