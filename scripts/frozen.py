@@ -156,7 +156,7 @@ class Key(NamedTuple):
     """What the path is now, as in `re.sub`; of a value that came or went, the reason."""
 
 
-KEYS: tuple[Key, ...] = ()
+KEYS: tuple[Key, ...] = (Key(".*", "significance/alone/", "significance/"),)
 """Keys that have another name now."""
 KEYS_GONE: tuple[Key, ...] = (
     Key("evaluate", "^stdout/movers", "`evaluate --by` and the report name queries"),
@@ -185,6 +185,8 @@ KEYS_GONE: tuple[Key, ...] = (
     Key("agree", "calibration/.*/said$", "`probability`"),
     Key("(agree|report)", "leaderboard/", "as `lab leaderboard` has it"),
     Key("(diff|relabel)", "/by_chance$|queries/[0-9]+/p$|uneven_p$", "moves are not tested so"),
+    Key(".*", "significance/hsd/", "each pair alone is what sentences say"),
+    Key("agree", "alternative/.*(_pairs)$", "pairs of one query are not independent"),
     Key("correct", "/turns_at$|/human_pairs$", "what other queries could do turns no verdict"),
     Key(
         "(evaluate|report)",

@@ -494,14 +494,13 @@ def alternative_table(test: AlternativeTest) -> Table:
         _value("the assessor"),
         Column("difference", format="+.3f", ends="+.3f"),
         Column("p", format=".2g"),
-        Column("p over pairs", format=".2g"),
         Column("it wins", align="left"),
     ]
     rows: list[Row] = [
         [
             *(row.person, row.pairs, row.persons, row.assessors),
             Interval(row.difference, row.low, row.high),
-            *(row.p, row.p_pairs, "yes" if row.wins else "not shown"),
+            *(row.p, "yes" if row.wins else "not shown"),
         ]
         for row in test.people
     ]

@@ -57,7 +57,7 @@ from labeler.stats.correlation import (
     noise_ceiling,
     swapped_pairs,
 )
-from labeler.stats.significance import Decisions, decisions, pairwise_p, randomised_hsd
+from labeler.stats.significance import Decisions, decisions, pairwise_p
 
 
 def leaderboard(
@@ -151,10 +151,9 @@ class Leaderboard(Result):
     `systems` are in the order of the runs; `scores` is `(2, systems, queries)`, by the first qrels
     and by the second. Queries of which the measure is undefined for some run are left out;
     `undefined` counts them. `pairs` counts what the two judged; where that differs, scores are on
-    the pairs that both judged. `decisions` says how
-    far the two agree on which pairs of systems differ, each pair tested `alone` or allowing for all
-    pairs (`hsd`); `ceiling` is the tau-b of two sets of as many queries by the first qrels,
-    `kin` are the systems akin to whoever judged, `facts` are of the runs.
+    the pairs that both judged. `decisions` says how far the two agree on which pairs of systems
+    differ, each pair tested alone; `ceiling` is the tau-b of two sets of as many queries by the
+    first qrels, `kin` are the systems akin to whoever judged, `facts` are of the runs.
     """
 
     measure: str
@@ -162,7 +161,7 @@ class Leaderboard(Result):
     systems: tuple[System, ...]
     statistics: Mapping[str, Correlation]
     swaps: tuple[Swap, ...]
-    decisions: Mapping[str, Decisions]
+    decisions: Decisions
     scores: Floats
     undefined: int
     pairs: PairCounts
@@ -275,8 +274,6 @@ def leaderboard_of(
     scores = np.ascontiguousarray(scored.values[:, :, defined])
     sides = first, second = scores
     p = [pairwise_p(side, seed) for side in sides]
-    # no p that allows for several tests is below that of the one test
-    p_hsd = [np.maximum(p[i], randomised_hsd(side, seed).p) for i, side in enumerate(sides)]
     means = np.array([first.mean(axis=1), second.mean(axis=1)])
     return Leaderboard(
         str(measure),
@@ -284,7 +281,7 @@ def leaderboard_of(
         _systems(names, replace(scored, values=scores), measure, seed),
         correlations(first, second, seed),
         _swaps(names, means, p),
-        {"alone": decisions(means, p), "hsd": decisions(means, p_hsd)},
+        decisions(means, p),
         scores,
         int((~defined).sum()),
         two.counts,
@@ -337,7 +334,7 @@ def board_sentences(board: Leaderboard, first: str, second: str) -> Iterator[str
     """
     yield order_sentence(board, first, second)
     if len(board.systems) > 2:
-        yield significance_sentence(board.decisions["alone"], first, second)
+        yield significance_sentence(board.decisions, first, second)
         if board.ceiling is not None:
             queries = count_of(len(board.queries), "such query", "such queries")
             yield (

@@ -356,28 +356,20 @@ def swap_table(
     return Table("swaps", columns, rows, note=f"and {more:,} more pairs that swap" if more else "")
 
 
-TESTS = {"alone": "each pair alone", "hsd": "allowing for all pairs (HSD)"}
-"""How pairs are tested, and what tables call it."""
-
-
-def significance_table(decisions: Mapping[str, Decisions], names: tuple[str, str]) -> Table:
+def significance_table(of: Decisions, names: tuple[str, str]) -> Table:
     """Which pairs both qrels tell apart, one of the two, or neither, and whether they agree."""
     first, second = names
     columns = [
-        Column("test", only="programs"),
-        Column("test", "pairs told apart at 5 %", align="left", only="people"),
         *(Column(name) for name in ("AA", "AD", "MA", "MD", "PA", "PD")),
         Column("first", f"by {first}"),
         Column("second", f"by {second}"),
         Column("unconfirmed", f"not by {first}"),
         Column("share", format=".0%"),
     ]
-    rows = [
-        [name, TESTS[name], *vars(of).values(), of.unconfirmed, of.unconfirmed_share]
-        for name, of in decisions.items()
-    ]
+    row = [*vars(of).values(), of.unconfirmed, of.unconfirmed_share]
     key = (
         "first letter: both tell the pair apart (A), one does (M), neither does (P); "
         "second: the same system is first (A), or not (D)"
     )
-    return Table("significance", columns, rows, note=key)
+    title = "pairs told apart at 5 %, each alone"
+    return Table("significance", columns, [row], title, key)

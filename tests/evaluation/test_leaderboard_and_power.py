@@ -397,10 +397,9 @@ def test_a_reversed_judge_of_many_systems_is_called_what_it_is(
     assert len(found["swaps"]) > 300
     told_apart = [swap for swap in found["swaps"] if swap["p_first"] < 0.05]
     assert len(told_apart) > 0.5 * len(found["swaps"])
-    for test, counts in found["significance"].items():
-        assert test in ("alone", "hsd")
-        assert sum(counts[name] for name in ("AA", "AD", "MA", "MD", "PA", "PD")) == 780
-        assert counts["unconfirmed_share"] > 0.4
+    counts = found["significance"]
+    assert sum(counts[name] for name in ("AA", "AD", "MA", "MD", "PA", "PD")) == 780
+    assert counts["unconfirmed_share"] > 0.4
     assert labeler(["lab", "leaderboard", *qrels, runs]) == 0
     shown = capsys.readouterr().out
     assert "rev orders 40 systems not as nist does" in shown
@@ -427,11 +426,11 @@ def test_the_significance_of_differences_stands_in_sentences_and_in_a_table(
         labeler(["lab", "leaderboard", *files, "--table", "significance", "--format", "csv"]) == 0
     )
     rows = capsys.readouterr().out.splitlines()
-    assert rows[0] == "test,AA,AD,MA,MD,PA,PD,first,second,unconfirmed,share"
-    assert [row.partition(",")[0] for row in rows[1:]] == ["alone", "hsd"]
+    assert rows[0].startswith("AA,AD,MA,MD,PA,PD,")
+    assert len(rows) == 2
     assert labeler(["agree", *files[:2], "--run", files[2], "-s", "kappa"]) == 0
     assert expected in capsys.readouterr().out
     assert labeler(["agree", *files[:2], "--run", files[2], "-s", "kappa", "--json"]) == 0
     board = json.loads(capsys.readouterr().out)["leaderboard"]
-    assert board["significance"]["alone"]["unconfirmed"] == 15
+    assert board["significance"]["unconfirmed"] == 15
     assert 0.3 < board["noise_ceiling"] < 0.6

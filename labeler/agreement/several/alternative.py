@@ -8,12 +8,11 @@ for both), the person in another; the person costs more, so that the assessor ma
 against half of the people or more.
 
 The test of the paper takes pairs for independent. Those of one query are not, so that it passes
-assessors too often: the tests here are over queries, and those over pairs stand beside them.
+assessors too often: the tests here are over queries.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -41,8 +40,8 @@ class BesideLeftOut:
 
     `assessors` and `persons` are shares of pairs in which each has the advantage; `low` and `high`
     are those of their difference, the person's less the assessor's. `p` is the chance of one so low
-    were it `epsilon`, over queries, `p_pairs` the same over pairs; `wins` and `wins_pairs` say
-    whether they are told from chance, with what is allowed for several people.
+    were it `epsilon`, over queries; `wins` says whether it is told from chance, with what is
+    allowed for several people.
     """
 
     person: str
@@ -53,9 +52,7 @@ class BesideLeftOut:
     low: float | None
     high: float | None
     p: float | None
-    p_pairs: float | None
     wins: bool = False
-    wins_pairs: bool = False
 
     @shown
     def difference(self) -> float | None:
@@ -82,11 +79,6 @@ class AlternativeTest:
         return sum(row.wins for row in self.people) / len(self.people)
 
     @shown
-    def winning_rate_pairs(self) -> float:
-        """The same by the tests of the paper, which take pairs for independent."""
-        return sum(row.wins_pairs for row in self.people) / len(self.people)
-
-    @shown
     def passes(self) -> bool:
         """Whether it wins against half of the people or more."""
         return self.winning_rate >= PASSES
@@ -94,16 +86,11 @@ class AlternativeTest:
     @shown
     def verdict(self) -> str:
         """Whether the assessor may stand in for a person, in a sentence."""
-        wins, over_pairs = (
-            sum(getattr(row, name) for row in self.people) for name in ("wins", "wins_pairs")
-        )
+        wins = sum(row.wins for row in self.people)
         stand_in = "the assessor may stand in for a person"
         text = stand_in if self.passes else f"it is not shown that {stand_in}"
-        text += f": it wins against {wins} of {len(self.people)}"
-        text += f", at a cost-benefit of {self.epsilon:g}"
-        if over_pairs == wins:
-            return text
-        return f"{text} (against {over_pairs} if pairs were independent, which they are not)"
+        won = f"it wins against {wins} of {len(self.people)}"
+        return f"{text}: {won}, at a cost-benefit of {self.epsilon:g}"
 
 
 def alternative_test(
@@ -135,11 +122,7 @@ def alternative_test(
     with np.errstate(invalid="ignore", divide="ignore"):
         advantage = interval_of(sample, lambda sums: (sums[..., 0] / sums[..., 1]).mean(axis=-1))
     wins = _is_discovery([row.p for row in rows])
-    over_pairs = _is_discovery([row.p_pairs for row in rows])
-    beside = (
-        replace(row, wins=first, wins_pairs=second)
-        for row, first, second in zip(rows, wins, over_pairs, strict=True)
-    )
+    beside = (replace(row, wins=won) for row, won in zip(rows, wins, strict=True))
     return AlternativeTest(epsilon, tuple(beside), advantage)
 
 
@@ -151,7 +134,6 @@ class _Advantages:
     weight: Floats
     assessors: Flags
     persons: Flags
-    is_weighted: bool
 
 
 def _advantages(matrix: GradeMatrix, column: int, person: int) -> _Advantages:
@@ -165,10 +147,8 @@ def _advantages(matrix: GradeMatrix, column: int, person: int) -> _Advantages:
         return np.asarray(np.nanmean(squares, axis=1))
 
     its, theirs = apart(column), apart(person)
-    weight = matrix.weights[rows]
-    is_weighted = matrix.weight is not None
     query = matrix.pairs.query[rows].astype(np.int64)
-    return _Advantages(query, weight, its <= theirs, theirs <= its, is_weighted)
+    return _Advantages(query, matrix.weights[rows], its <= theirs, theirs <= its)
 
 
 def _by_query(of: _Advantages, queries: int) -> Floats:
@@ -184,7 +164,7 @@ def _tested(
     used, query = np.unique(of.query, return_inverse=True)
     pairs, queries = len(of.query), len(used)
     if not pairs:
-        return BesideLeftOut(person, 0, 0, None, None, None, None, None, None)
+        return BesideLeftOut(person, 0, 0, None, None, None, None, None)
     sample = Sample(_by_query(replace(of, query=query), queries), options.draws, options.seed)
     low, high = between(sample, _difference)
     assessors, persons, weight = sample.total.tolist()
@@ -193,14 +173,8 @@ def _tested(
         error = jackknife_error(_difference(sample.without_one))
         p = _p(float(_difference(sample.total)) - epsilon, error, degrees(queries))
         p = max(p, 0.5**queries)  # few queries that are alike show nothing of others
-    p_pairs, apart = None, of.persons.astype(np.float64) - of.assessors
-    if not of.is_weighted and pairs > 1:
-        # the one-sided paired t-test of the paper, as if all pairs were independent
-        error = float(apart.std(ddof=1)) / math.sqrt(pairs)
-        p_pairs = _p(float(apart.mean()) - epsilon, error, pairs - 1.0)
-    return BesideLeftOut(
-        person, pairs, queries, assessors / weight, persons / weight, low, high, p, p_pairs
-    )
+    shares = assessors / weight, persons / weight
+    return BesideLeftOut(person, pairs, queries, *shares, low, high, p)
 
 
 def _p(below: float, error: float, freedom: float) -> float:
