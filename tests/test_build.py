@@ -236,6 +236,7 @@ def test_a_run_of_another_corpus_is_refused(
     assert contents(out) == before
 
 
+@pytest.mark.sweep
 def test_the_demo_goes_on_without_an_llm(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -309,7 +309,14 @@ def test_no_room_outgrows_its_budget() -> None:
     assert grown == {}, "AST nodes and modules of rooms above their budget"
 
 
-@pytest.mark.parametrize(("command", "most"), [("evaluate", 45), ("agree", 50), ("judge", 65)])
+@pytest.mark.parametrize(
+    ("command", "most"),
+    [
+        pytest.param("evaluate", 45, marks=pytest.mark.sweep),
+        pytest.param("agree", 50, marks=pytest.mark.sweep),
+        ("judge", 65),
+    ],
+)
 def test_a_command_walks_through_few_modules(command: str, most: int) -> None:
     words = [sys.executable, str(Path(__file__).with_name("walked.py")), command, "--names"]
     done = subprocess.run(words, capture_output=True, text=True, check=True)

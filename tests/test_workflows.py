@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from examples import tiers
 
 from labeler.cli import execute
 from labeler.errors import BadInput, BudgetReached, Misconfigured, Misuse
@@ -160,7 +161,7 @@ def command_of(job: str) -> str:
     return "\n".join([*names, shlex.join(worker["command"])])
 
 
-@pytest.mark.parametrize("job", ["judge.sbatch", "judge.yaml"])
+@pytest.mark.parametrize("job", tiers(["judge.sbatch", "judge.yaml"], "judge.yaml"))
 def test_two_workers_of_a_job_judge_all_parts_and_ask_nothing_twice(
     job: str, tools: dict[str, str], tmp_path: Path
 ) -> None:

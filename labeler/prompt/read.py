@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import lru_cache
 from pathlib import Path
 
 from labeler.errors import Misuse, TooLarge
@@ -61,10 +62,16 @@ def read_draft(path: Path) -> Draft:
     with file_problems(path), reading(path) as position:
         text = _text_of(path)
         position.line = 1
-        source = cut_source(text)
-        if isinstance(source, PromptProblem):
-            return Draft(path, None, (source,))
-        front, kind, problems = read_front(source)
+        return _draft_of(path, text)
+
+
+@lru_cache(maxsize=64)
+def _draft_of(path: Path, text: str) -> Draft:
+    """What a file's text is, once for all that read the file again."""
+    source = cut_source(text)
+    if isinstance(source, PromptProblem):
+        return Draft(path, None, (source,))
+    front, kind, problems = read_front(source)
     problems += template_problems(source, kind, front)
     prompt = _prompt_of(path, text, front, source, problems) if front else None
     disagreements = reply_problems(source, front) if front else ()

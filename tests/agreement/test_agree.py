@@ -35,6 +35,7 @@ def test_the_library_gives_the_commands_json(
     assert json.loads(json.dumps(result.as_json(details=True))) == printed
 
 
+@pytest.mark.sweep
 def test_files_and_what_is_read_from_them_agree_alike(shared: Path) -> None:
     folder = shared / "dl19"
     files = [folder / "nist.qrels", folder / "gpt-4o.qrels"]

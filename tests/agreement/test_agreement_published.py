@@ -73,6 +73,7 @@ def test_pairs_of_one_query_are_not_independent(shared: Path) -> None:
     assert (kappa.low, kappa.high) == pytest.approx((0.126, 0.409), abs=0.01)
 
 
+@pytest.mark.sweep
 def test_the_command_prints_the_same_as_json(
     shared: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -88,6 +88,7 @@ def test_no_attack_in_a_text_runs_leaves_or_moves_anything(raters: Raters) -> No
     assert rater.answers[-1].grade == 3
 
 
+@pytest.mark.sweep
 def test_attacks_in_the_scale_are_text(raters: Raters) -> None:
     scale = {**SCALE, 3: MARKUP}
     rater = raters.rater(grading_of([BENIGN] * 2, scale=scale))
@@ -96,6 +97,7 @@ def test_attacks_in_the_scale_are_text(raters: Raters) -> None:
     assert_inert(rater, 1)
 
 
+@pytest.mark.sweep
 def test_instructions_to_a_model_or_a_rater_are_text(raters: Raters, shared: Path) -> None:
     kinds = json.loads((shared / "bipia" / "text_attack_train.json").read_text(encoding="utf-8"))
     text = "\n\n".join(itertools.chain.from_iterable(kinds.values()))

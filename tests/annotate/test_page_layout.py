@@ -50,6 +50,7 @@ def test_no_text_makes_the_page_wider_than_its_window(raters: Raters) -> None:
         rater.page.keyboard.press("Escape")
 
 
+@pytest.mark.sweep
 def test_every_button_is_in_reach_of_a_thumb(raters: Raters) -> None:
     rater = raters.rater(
         grading_of([*pairs(1), wild_pair(), *pairs(1)]), size=PHONE, has_touch=True
@@ -64,6 +65,7 @@ def test_every_button_is_in_reach_of_a_thumb(raters: Raters) -> None:
     assert all(box["y"] + box["height"] <= PHONE["height"] for box in boxes)
 
 
+@pytest.mark.sweep
 def test_the_query_stays_in_sight_while_a_text_scrolls(raters: Raters) -> None:
     rater = raters.rater(grading_of([pair("\n\n".join(["Cats sleep on a sofa."] * 55))]))
     for size in (PHONE, ZOOMED, WIDE):
@@ -72,6 +74,7 @@ def test_the_query_stays_in_sight_while_a_text_scrolls(raters: Raters) -> None:
         expect(rater.page.locator("#query")).to_be_in_viewport(ratio=1)
 
 
+@pytest.mark.sweep
 def test_the_focus_goes_from_the_top_through_the_text_to_the_answers(raters: Raters) -> None:
     text = "\n\n".join(f"Line {n} says that nothing is asked for here." for n in range(200))
     rater = raters.rater(grading_of([pair(text + "\n\nCats sleep.\n\n" + text), *pairs(1)]))
@@ -141,6 +144,7 @@ def test_the_page_obeys_what_a_reader_has_set(raters: Raters) -> None:
     assert dark.page.evaluate(pressed) == "3px"
 
 
+@pytest.mark.sweep
 def test_texts_read_from_the_side_on_which_their_script_begins(raters: Raters) -> None:
     arabic, chinese = "كيف تنام القطط؟", "猫在哪里睡觉"
     items = [pair("القطط تنام.\n\nCats sleep.", arabic), pair("猫在沙发上睡觉。", chinese)]
@@ -153,12 +157,14 @@ def test_texts_read_from_the_side_on_which_their_script_begins(raters: Raters) -
     assert rater.page.locator("mark").all_inner_texts() == ["猫在", "睡觉"]
 
 
+@pytest.mark.sweep
 def test_an_empty_document_says_so_and_can_be_graded(raters: Raters) -> None:
     rater = raters.rater(grading_of([pair("  \n"), *pairs(1)]))
     expect(rater.page.get_by_role("article")).to_contain_text("This document has no text.")
     rater.press("0").says("Saved: 0")
 
 
+@pytest.mark.sweep
 def test_a_text_of_a_megabyte_takes_keys_at_once(raters: Raters) -> None:
     line = "A line of this very long text tells of nothing that anybody asked for."
     text = "\n\n".join([" ".join([line] * 8)] * 1900)

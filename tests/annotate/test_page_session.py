@@ -109,6 +109,7 @@ def test_a_second_key_on_a_pair_that_has_only_appeared_is_said_not_to_count(rate
     assert [row.grade for row in rater.answers] == [2, 1]
 
 
+@pytest.mark.sweep
 def test_a_key_that_is_held_down_answers_one_pair(raters: Raters) -> None:
     rater = raters.rater(grading_of(pairs(3)))
     rater.ready().page.keyboard.down("2")
@@ -153,6 +154,7 @@ def test_a_failed_save_says_why_and_stays(raters: Raters) -> None:
         rater.press("2").warns(sentence).ready().asks("where does cat 0 sleep")
 
 
+@pytest.mark.sweep
 def test_an_answer_given_in_another_window_is_not_given_twice(raters: Raters) -> None:
     (address,) = raters.serve(grading_of(pairs(3)), "anna")
     one, other = raters.window(address), raters.window(address)
@@ -161,6 +163,7 @@ def test_an_answer_given_in_another_window_is_not_given_twice(raters: Raters) ->
     assert [row.grade for row in one.answers] == [1]
 
 
+@pytest.mark.sweep
 def test_a_note_outlives_the_server_and_its_address(raters: Raters, tmp_path: Path) -> None:
     def session() -> RatingSession:
         return RatingSession("anna", grading_of(pairs(2)), RatingJournal(tmp_path / "anna.jsonl"))
@@ -179,6 +182,7 @@ def test_a_note_outlives_the_server_and_its_address(raters: Raters, tmp_path: Pa
     assert [(row.grade, row.note) for row in rater.answers] == [(1, "kept")]
 
 
+@pytest.mark.sweep
 def test_grades_that_are_no_digit_have_letters(raters: Raters) -> None:
     scale = {-1: "spam", 0: "no", 5: "half", 10: "full"}
     rater = raters.rater(grading_of(pairs(3), scale=scale))
@@ -186,6 +190,7 @@ def test_grades_that_are_no_digit_have_letters(raters: Raters) -> None:
     assert [row.grade for row in rater.answers] == [-1, 10, 5]
 
 
+@pytest.mark.sweep
 def test_keys_work_on_layouts_where_digits_and_letters_lie_elsewhere(raters: Raters) -> None:
     rater = raters.rater(grading_of(pairs(3)))
     event = "new KeyboardEvent('keydown', {key, code, bubbles: true})"

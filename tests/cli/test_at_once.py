@@ -412,6 +412,7 @@ TAKE_LONG = {
     *("build", "relabel as one name", "judge", "generate", "relabel", "import", "fetch"),
 }
 """What others of the scenarios try in parts."""
+ONCE = dict.fromkeys(TAKE_LONG, LONG) | dict.fromkeys(("pool", "people sample"), pytest.mark.sweep)
 
 
 def test_every_command_that_changes_a_collection_is_tried_here() -> None:
@@ -467,7 +468,7 @@ def wait_until(is_so: Callable[[], Any], process: Forked) -> None:
 
 @pytest.mark.parametrize(
     ("name", "rounds"),
-    [pytest.param(name, 1, marks=LONG if name in TAKE_LONG else ()) for name in SCENARIOS]
+    [pytest.param(name, 1, marks=ONCE.get(name, ())) for name in SCENARIOS]
     + [pytest.param(name, 10, marks=LONG) for name in SCENARIOS],
 )
 def test_nothing_is_lost_where_several_change_a_collection_at_once(
@@ -496,7 +497,7 @@ SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 
 @pytest.mark.parametrize(
     ("name", "seed"),
-    [(name, 0) for name in ("pool", "fetch")]
+    [("pool", 0), pytest.param("fetch", 0, marks=pytest.mark.sweep)]
     + [pytest.param(name, seed, marks=LONG) for name in SCENARIOS for seed in range(1, 5)],
 )
 def test_killed_at_random_moments_they_leave_whole_files_and_a_free_lock(

@@ -5,6 +5,7 @@ from contextlib import chdir
 from pathlib import Path
 
 import pytest
+from examples import tiers
 from fuzzing import mutants
 from workspace import make_workspace
 
@@ -176,7 +177,7 @@ def sweep(
 
 
 @pytest.mark.usefixtures("mirror")
-@pytest.mark.parametrize("name", COMMANDS, ids=" with ".join)
+@pytest.mark.parametrize("name", tiers(COMMANDS, *ONE_OF_EACH_FILE), ids=" with ".join)
 def test_no_file_makes_a_command_fail_without_saying_why(
     workspace: Path, tmp_path: Path, capsys: Capture, name: tuple[str, str]
 ) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from examples import tiers
 
 from labeler.cli import execute, process
 
@@ -71,6 +72,7 @@ def tracebacks(folder: Path, commands: Sequence[str], conditions: Sequence[str])
     return [c for c, script in scripts.items() if "Traceback" in shell(folder, script).stderr]
 
 
+@pytest.mark.sweep
 def test_no_stream_that_is_closed_full_or_unread_shows_a_traceback(folder: Path) -> None:
     others = [how for how in CONDITIONS if how not in TRIED_BELOW]
     assert tracebacks(folder, ["runs stats a.trec"], others) == []
@@ -123,7 +125,7 @@ def test_work_goes_on_after_the_reader_of_its_words_went_away(folder: Path) -> N
     assert shell(folder, script).stdout.strip() == "3"
 
 
-@pytest.mark.parametrize("encoding", ["ascii:strict", "cp1252"])
+@pytest.mark.parametrize("encoding", tiers(["ascii:strict", "cp1252"], "ascii:strict"))
 def test_letters_that_a_stream_does_not_have_are_escaped(folder: Path, encoding: str) -> None:
     for command in ("prompts show", *TO_STDERR):
         assert code_in(encoding, folder, command) == (74 if command in TO_STDERR else 0)

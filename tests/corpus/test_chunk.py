@@ -1,7 +1,7 @@
 """Passages follow the document, lose nothing and never cut a code block."""
 
 import pytest
-from examples import steadily
+from examples import steadily, tiers
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -174,7 +174,7 @@ LONG_TEXTS = {
 }
 
 
-@pytest.mark.parametrize("kind", LONG_TEXTS)
+@pytest.mark.parametrize("kind", tiers(LONG_TEXTS, "one word", "no spaces", "paragraphs"))
 def test_a_long_text_takes_a_few_times_its_size(kind: str) -> None:
     text = LONG_TEXTS[kind]
     size = len(text.encode())

@@ -14,6 +14,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from every_row import every_row
+from examples import tiers
 from made_documents import EPUB_PARTS, epub, pdf, slides, word_document, workbook, zipped
 
 from labeler.corpus.cut import passages
@@ -134,7 +135,7 @@ HELD = {
 """Texts of many tokens, and how many times its size may be held, of which a token takes 500."""
 
 
-@pytest.mark.parametrize("name", HELD)
+@pytest.mark.parametrize("name", tiers(HELD, "cells"))
 def test_the_tokens_of_one_block_alone_are_held(name: str) -> None:
     text, times = HELD[name]
     read_markdown(text)
@@ -149,6 +150,7 @@ def test_a_document_of_more_blocks_than_are_held_is_named(tmp_path: Path) -> Non
         list(documents_in(path))
 
 
+@pytest.mark.sweep
 def test_what_follows_the_most_tokens_of_a_block_is_kept_as_it_is() -> None:
     text = "*a* " * (markdown_tokens.MOST_IN_BLOCK // 3) + "*b*"
     ((block,),) = [read_markdown(text)[1]]
@@ -293,17 +295,15 @@ def check_growth(name: str, folder: Path, size: int) -> None:
     assert reading_time(large) < 25 * max(once, size * 4e-7)
 
 
-OTHER_ENDINGS = {".asciidoc", ".markdown", ".rest", ".text"}
-"""Endings of files that the readers of `.adoc`, `.md`, `.rst` and `.txt` read."""
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.sweep) if Path(name).suffix in OTHER_ENDINGS else name
-        for name in FILES
-    ],
+ONE_OF_EACH_KIND = (
+    *("links that stay open.html", "a long chapter.epub", "pages.pdf", "cells.ipynb"),
+    *("paragraphs.docx", "a text.md", "a text.rst", "a text.adoc", "rows.xlsx", "a slide.pptx"),
+    *("parts in one another.eml", "a page.mhtml", "a cell that stays open.csv"),
+    *("lists in one another.jsonl", "a line.json", "rows.parquet"),
 )
+
+
+@pytest.mark.parametrize("name", tiers(FILES, *ONE_OF_EACH_KIND))
 def test_no_reader_takes_longer_than_in_proportion_to_a_file(name: str, tmp_path: Path) -> None:
     check_growth(name, tmp_path, 10_000)
 

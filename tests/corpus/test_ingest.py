@@ -271,6 +271,7 @@ def test_the_command_reports_what_it_left_out(
     assert execute(["corpus", "ingest", str(docs / "b.md"), "-o", "x"]) == BadInput.exit_code
 
 
+@pytest.mark.sweep
 def test_real_documentation_becomes_passages_worth_judging(shared: Path) -> None:
     result = read_documents([str(shared / "docs")])
     lengths = sorted(len(d.text.split()) for d in result.documents.values())
@@ -298,6 +299,7 @@ def test_a_tsv_file_is_read_as_the_field_writes_it(docs: Path) -> None:
     assert document.text == "question: What is it?\nanswer: A thing"
 
 
+@pytest.mark.sweep
 def test_a_passage_in_every_file_costs_no_more_than_its_files(docs: Path) -> None:
     def many(count: int) -> Callable[[], object]:
         folder = docs / str(count)

@@ -106,6 +106,7 @@ def pages(shared: Path) -> list[str]:
     return [path.read_text("utf-8") for path in sorted((shared / "docs" / "flask").rglob("*.rst"))]
 
 
+@pytest.mark.sweep
 def test_the_words_are_those_of_docutils(pages: list[str]) -> None:
     ours, theirs = Counter[str](), Counter[str]()
     for page in pages:

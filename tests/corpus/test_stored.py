@@ -88,6 +88,7 @@ def test_a_large_file_has_progress_within(tmp_path: Path) -> None:
     assert told[-1][0] == told[-1][1]
 
 
+@pytest.mark.sweep
 def test_reading_rows_holds_no_texts(tmp_path: Path) -> None:
     peaks = []
     for count in (1, 450, 600):  # a first, and more bytes than stay in the memory

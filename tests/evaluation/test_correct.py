@@ -517,6 +517,7 @@ def test_against_the_best_of_the_same_scores_p_allows_for_all_pairs(
         assert (row["verdict"] != "cannot tell apart") == (row["p_corrected"] < 0.05)
 
 
+@pytest.mark.sweep
 def test_of_equal_systems_hardly_any_is_told_from_the_best(shared: Path) -> None:
     human, assessor = scores_of(shared, "gpt-4o", "nDCG@10")
     rng = np.random.default_rng(6)

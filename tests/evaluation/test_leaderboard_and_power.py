@@ -79,6 +79,7 @@ def test_power_holds_in_simulation() -> None:
     assert simulated_power(queries_needed(0.03, 0.15), 0.03, 0.15) == pytest.approx(0.8, abs=0.01)
 
 
+@pytest.mark.sweep
 def test_power_holds_for_real_systems_whose_differences_are_no_normal_ones(shared: Path) -> None:
     folder = shared / "dl19"
     runs = sorted((folder / "runs").iterdir())

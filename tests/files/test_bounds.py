@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from examples import tiers
 
 from labeler.errors import TooLarge
 from labeler.exchange.tables import rows_of_parquet
@@ -53,7 +54,7 @@ def test_an_endless_line_is_refused_with_its_number(reader: str, tmp_path: Path)
     assert peak(read) < 5 * LONGEST_LINE
 
 
-@pytest.mark.parametrize("reader", ["lines", "blocks", "rows"])
+@pytest.mark.parametrize("reader", tiers(["lines", "blocks", "rows"], "lines"))
 def test_a_file_that_unpacks_to_far_more_than_texts_do_is_refused(
     reader: str, tmp_path: Path
 ) -> None:
@@ -82,7 +83,7 @@ def of_one_text(path: Path, rows: int, how: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("how", ["shared", "packed"])
+@pytest.mark.parametrize("how", tiers(["shared", "packed"], "packed"))
 def test_rows_of_parquet_that_hold_far_more_than_texts_do_are_refused(
     how: str, tmp_path: Path
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from every_row import every_row
+from examples import tiers
 from made import make_collection, pair_of
 
 from labeler.collection.judgements import read_judgements
@@ -100,7 +101,7 @@ def test_a_long_document_has_the_grade_of_its_best_passage_and_keeps_all(
         assert rows[Pair(query, "d2")].prompt_tokens > len(NEEDLE.split())
 
 
-@pytest.mark.parametrize("answer", [answered, refusing], ids=["cuts silently", "refuses"])
+@pytest.mark.parametrize("answer", tiers([answered, refusing], refusing))
 def test_so_has_one_that_is_graded_by_criteria(
     answer: Callable[[Call], Answer], collection: Collection
 ) -> None:

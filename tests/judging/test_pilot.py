@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from examples import tiers
 from made import grade_in, make_collection, pair_calls, pair_of
 
 from labeler.cli import execute
@@ -105,7 +106,13 @@ def test_without_a_pilot_all_pairs_are_asked_about(collection: Collection) -> No
         assert len(set(pair_calls(server))) == IN_ALL
 
 
-@pytest.mark.parametrize(("more", "most"), [([], 130), (["--set", "budget.no_pilot=true"], 200)])
+@pytest.mark.parametrize(
+    ("more", "most"),
+    [
+        ([], 130),
+        pytest.param(["--set", "budget.no_pilot=true"], 200, marks=pytest.mark.sweep),
+    ],
+)
 def test_a_model_that_fails_later_is_stopped_and_what_it_graded_is_written(
     more: list[str], most: int, tmp_path: Path
 ) -> None:
@@ -226,10 +233,11 @@ EVERY_LAB = {
 }
 
 
-@pytest.mark.parametrize(("command", "pairs"), EVERY_LAB.values(), ids=list(EVERY_LAB))
+@pytest.mark.parametrize("lab", tiers(EVERY_LAB, "repeat"))
 def test_whatever_asks_100_questions_or_more_asks_30_of_them_first(
-    command: list[str], pairs: int, collection: Collection, capsys: pytest.CaptureFixture[str]
+    lab: str, collection: Collection, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    command, pairs = EVERY_LAB[lab]
     by_number = fake_model(lambda r: f'{{"grade": {len(r.inputs["query"]) % 2}}}')
     assert judge(collection, model=by_number, name="all").judged == IN_ALL
     with FakeServer(PROSE) as server:

@@ -167,6 +167,7 @@ def test_a_dry_run_says_in_words_how_many_pairs_it_learned_from(
     assert "at most" in shown
 
 
+@pytest.mark.sweep
 def test_some_pairs_of_a_large_pool_stand_for_all_and_their_interval_is_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,6 +9,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from examples import tiers
 from made import grade_of, make_collection, pair_of
 
 from labeler.cli import execute
@@ -167,15 +168,18 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     "straying",
-    [
-        once_late,
-        doubled_at_once,
-        doubled_late,
-        followed_by_another,
-        followed_by_no_http,
-        before_its_own,
-        new_before_its_own,
-    ],
+    tiers(
+        [
+            once_late,
+            doubled_at_once,
+            doubled_late,
+            followed_by_another,
+            followed_by_no_http,
+            before_its_own,
+            new_before_its_own,
+        ],
+        *(once_late, doubled_at_once, followed_by_another, before_its_own),
+    ),
 )
 def test_no_stray_answer_becomes_a_pairs_grade(
     straying: Straying, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -440,6 +440,7 @@ def other_judge(seed: int) -> Qrels:
     }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("draws", [30, pytest.param(500, marks=pytest.mark.slow)])
 def test_alpha_ceiling_and_differences_of_a_sample_are_unbiased(draws: int) -> None:
     raters = {"anna": PEOPLE, "ben": other_judge(1), "llm": OTHER}

@@ -22,6 +22,7 @@ def log_of(folder: Path, counts: dict[str, int]) -> Path:
     return path
 
 
+@pytest.mark.sweep
 def test_a_weighted_mean_over_the_sample_estimates_the_mean_over_all_searches(
     tmp_path: Path,
 ) -> None:

@@ -96,7 +96,10 @@ COLLISIONS = """() => {
 }"""
 
 
-@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize(
+    "size",
+    [pytest.param(DESK, id="desk"), pytest.param(PHONE, id="phone", marks=pytest.mark.sweep)],
+)
 def test_no_words_of_a_chart_overlap_or_are_cut_off(
     shown: BrowserPage, tmp_path: Path, size: ViewportSize
 ) -> None:
@@ -120,6 +123,7 @@ def full() -> Page:
     return Page("z" * 200, blocks)
 
 
+@pytest.mark.sweep
 def test_a_page_never_scrolls_sideways_but_its_wide_tables_do(
     shown: BrowserPage, tmp_path: Path
 ) -> None:
@@ -149,6 +153,7 @@ def test_keys_alone_reach_the_content_and_open_a_row(shown: BrowserPage, tmp_pat
     assert shown.locator(".rows details p").is_visible()
 
 
+@pytest.mark.sweep
 def test_who_hears_a_page_gets_its_landmarks_and_what_charts_say(
     shown: BrowserPage, tmp_path: Path
 ) -> None:
@@ -186,6 +191,7 @@ def test_colors_follow_the_system_until_the_reader_chooses(
     assert paper() == dark
 
 
+@pytest.mark.sweep
 def test_on_paper_all_is_open_and_nothing_is_dark(shown: BrowserPage, tmp_path: Path) -> None:
     opened(shown, Page("Shop", every_block("tea")), tmp_path)
     shown.get_by_role("radio", name="dark").check()

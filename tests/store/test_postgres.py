@@ -305,6 +305,7 @@ def test_a_store_is_closed_where_its_database_has_gone(server: PostgresServer) -
         server.start()
 
 
+@pytest.mark.sweep
 def test_tls_is_as_sure_as_the_address_says(tmp_path: Path) -> None:
     with postgres_server() as plain:
         url = plain.database()
@@ -427,6 +428,7 @@ def test_on_a_full_disk_of_the_server_replies_are_saved_and_sent_later(
         assert store.replies([KEY])[KEY].text == "yes"
 
 
+@pytest.mark.sweep
 def test_a_replica_that_only_reads_is_read_and_nobody_is_asked_for_it(
     server: PostgresServer, tmp_path: Path
 ) -> None:

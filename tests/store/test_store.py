@@ -617,6 +617,7 @@ def test_pruned_replies_are_gone_and_their_room_comes_back(tmp_path: Path) -> No
             maintain.prune(store, None, "yesterday")
 
 
+@pytest.mark.sweep
 def test_many_replies_are_forgotten_in_several_transactions(tmp_path: Path) -> None:
     path, count = tmp_path / "replies.db", 2 * FORGOTTEN_AT_ONCE + 1
     rows = [KeyedReply(n.to_bytes(32, "big"), "ab"[n % 2], "", Reply("x")) for n in range(count)]
