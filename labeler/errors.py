@@ -137,8 +137,11 @@ class BadInput(LabelerError):
 class SaysTooLittle(BadInput):
     """Qrels whose grades or queries mean what a person has to say, as `parameters` propose.
 
-    `problem` is the message without the parameters, for a reader who calls them otherwise.
+    `problem` is the message without the parameters, for a reader who calls them otherwise;
+    `is_run` says that the file is a run.
     """
+
+    is_run = False
 
     def __init__(
         self, problem: str, path: Path, parameters: Mapping[str, str], message: str = ""

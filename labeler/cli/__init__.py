@@ -144,8 +144,11 @@ def _how_to_go_on(error: LabelerError, arguments: Sequence[str]) -> str:
         if takes_meanings and error.parameters.keys() <= own.keys():
             return f"; for example: {shlex.join(words_of(error.parameters, own))}"
         words = words_of(error.parameters, options_by_parameter(["qrels", "map"]))
-        command = ["labeler", "qrels", "map", str(error.path), "-o", "NEW.qrels", *words]
-        return f"; this makes qrels of it: {shlex.join(command)}"
+        verb, new_file, what = ("qrels map", "NEW.qrels", "qrels")
+        if error.is_run:
+            verb, new_file, what = ("runs convert", "NEW.trec", "a run")
+        command = ["labeler", *verb.split(), str(error.path), "-o", new_file, *words]
+        return f"; this makes {what} of it: {shlex.join(command)}"
     if error.again is None:
         return ""
     from labeler.wire.addresses import HIDDEN, identity

@@ -55,6 +55,7 @@ SCALE = Option("The highest rating and its grade, by a rule of three: 100:3.")
 FORCE = Option(
     "Replace what stands there, even an input or what labeler did not write.", panel=OUTPUT
 )
+QUERIES_OF_TEXTS = Option("A collection or file of queries: whose ids stand for their texts.")
 OUT_FOLDER = Option("The collection's directory.", flags="--output -o", panel=OUTPUT)
 Folder = Annotated[Path, typer.Argument(metavar="COLL", help="The collection's directory.")]
 

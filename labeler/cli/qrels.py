@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from labeler.cli.options import FORCE, GRADE_MAP, SCALE, OutputFlags
+from labeler.cli.options import FORCE, GRADE_MAP, QUERIES_OF_TEXTS, SCALE, OutputFlags
 from labeler.cli.output import lines_to, show, show_counts, show_json
 from labeler.cli.screen import caution, note
 from labeler.collection.user_files import Output
@@ -28,7 +28,6 @@ TO_WRITE = Option(
     flags="--output -o",
     panel=OUTPUT,
 )
-QUERIES_OF_TEXTS = Option("A collection or file of queries: whose ids stand for their texts.")
 
 
 def _wrote(output: Path, lines: int) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from labeler.cli.model_options import ModelFlags, ShownFlags
-from labeler.cli.options import FORCE, Folder, OutputFlags
+from labeler.cli.options import FORCE, QUERIES_OF_TEXTS, Folder, OutputFlags
 from labeler.cli.output import show_counts
 from labeler.cli.reporting import asked, show_calls, show_outcome
 from labeler.cli.screen import caution, note, say
@@ -114,12 +114,14 @@ def convert(
     write_as: RunFormat | None = option(
         None, "The format to write, where the name does not say it.", flags="--to"
     ),
+    queries: Path | None = option(None, QUERIES_OF_TEXTS),
     force: bool = option(False, FORCE),
 ) -> None:
     """Convert between TREC's columns, BEIR's JSON and parquet, by the files' names."""
     from labeler.runs.rewrite import Change
 
-    change = Change(_tag(path, tag), read_as=read_as or "", write_as=write_as or "")
+    tag = _tag(path, tag)
+    change = Change(tag, read_as=read_as or "", write_as=write_as or "", queries=queries)
     _rewrite(path, output, force, change)
 
 
@@ -132,7 +134,7 @@ def _tag(path: Path, tag: str) -> str:
 def _rewrite(path: Path, output: Path, force: bool, change: Change) -> None:
     from labeler.runs.rewrite import rewrite_run
 
-    lines = rewrite_run(path, Output(output, force), change)
+    lines = rewrite_run(path, Output(output, force), change, caution)
     note(f"wrote {output}: {count_of(lines, 'line')}")
 
 

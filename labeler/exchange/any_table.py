@@ -125,6 +125,9 @@ def _listed(value: Any) -> list[Any] | None:
         return value
     if not isinstance(value, dict):
         return None
+    if len(value) > 1 and all(isinstance(text, str) for text in value.values()):
+        are_ids = all(len(id_.split()) == 1 and any(map(str.isdigit, id_)) for id_ in value)
+        return [{"_id": id_, "text": text} for id_, text in value.items()] if are_ids else None
     lists = [inner for inner in value.values() if _are_objects(inner)]
     if len(lists) == 1:
         return list(lists[0])

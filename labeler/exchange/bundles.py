@@ -17,7 +17,7 @@ from labeler.exchange.qrels import judged_in
 from labeler.exchange.queries import read_query_list
 from labeler.exchange.runs import scored_in
 from labeler.exchange.shapes import TREC, head_of, shape_of
-from labeler.exchange.tables import QUERY_TEXT, has_column, in_words, refuse_pairs
+from labeler.exchange.tables import refuse_pairs
 from labeler.files.boundary import reading
 from labeler.files.read import file_problems, in_megabytes, most_unpacked, rereadable
 from labeler.messages import count_of
@@ -199,8 +199,6 @@ def _looked_at(path: Path, role: str) -> Taken:
 def _documents(path: Path) -> tuple[str, int]:
     rows = rows_of_any(path, "id and text")
     refuse_pairs(path, rows.columns, _TEXTS)
-    if has_column(rows.columns, QUERY_TEXT) and not has_column(rows.columns, _TEXTS):
-        raise BadInput(f"{path}: queries (columns {in_words(rows.columns)}), and no documents")
     return rows.form, sum(1 for _ in rows.rows)
 
 

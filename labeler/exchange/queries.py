@@ -215,6 +215,10 @@ def _of_text(path: Path, head: bytes, query_field: str) -> Rows:
         )
         if delimiter != " " and is_header:
             return _of_rows(rows_of_text(path, delimiter))
+        if delimiter != " " and usual.names_a_pair(cells):
+            columns = usual.in_words(cells)
+            problem = f"a table of queries and documents (columns {columns}), without texts"
+            raise BadInput(f"{path}: {problem}; expected queries", parameter="query_field")
     if key_of(line) in _LINE_TEXTS and len(line.split()) <= 2 and head.count(b"\n") > 1:
         return Rows(path, "one column", (line.strip(),), _one_column(path))
     refuse_trec(path, head, "queries")

@@ -16,6 +16,9 @@ from labeler.trec.values import NUMBER, ids_of, is_number, shown
 
 LARGEST_OF_A_SCALE = 10
 _LISTED = 8
+_GRADES = 4
+_ESCI = {0.0: 0, 1.0: 1, 10.0: 2, 100.0: 3}
+"""The gains of exact, substitute, complement and irrelevant products in OpenSearch's ESCI."""
 _LONGEST = 40
 
 
@@ -136,8 +139,15 @@ class UnmappedRatings(SaysTooLittle):
 
 
 def proposed(ratings: Iterable[float]) -> tuple[str, str]:
-    """A mapping of a few ratings, in their order, onto 0 to 3; or a scale."""
+    """A mapping of a few ratings, in their order, onto 0 to 3; or a scale.
+
+    Four ratings are the four grades, whatever they are: those of ESCI are 100, 10, 1 and 0.
+    """
     ordered = sorted(ratings)
+    is_esci = {*ordered} <= _ESCI.keys() and 100 in ordered
+    if len(ordered) == _GRADES or is_esci:
+        grades = _ESCI if is_esci else dict(zip(ordered, range(_GRADES), strict=True))
+        return "grade_map", ",".join(f"{rating:g}:{grades[rating]}" for rating in ordered)
     highest = max(ordered[-1], 0.0)
     top = 1.0 if highest <= 1 else 100.0 if 10 < highest <= 100 else highest
     if len(ordered) > _LISTED or (ordered and ordered[0] < 0):

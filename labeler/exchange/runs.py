@@ -8,7 +8,7 @@ from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
-from labeler.errors import BadInput
+from labeler.errors import BadInput, SaysTooLittle
 from labeler.exchange.formats import of_rows, recognised
 from labeler.exchange.nested import ranked_lists
 from labeler.exchange.qrels import (
@@ -179,7 +179,11 @@ def _write(path: Path, scored: RatedFile, meaning: Meaning, warn: Note, copy: Pa
     def lines() -> Iterator[tuple[int, str]]:
         for row in scored.ratings:
             where = f"{path}:{row.line}"
-            query, document = ids_of_pair(path, where, row, scored.by_text, ids)
+            try:
+                query, document = ids_of_pair(path, where, row, scored.by_text, ids)
+            except SaysTooLittle as error:
+                error.is_run = True
+                raise
             if query is not None:
                 yield row.line, f"{query} Q0 {document} 1 {score_of(where, row.value)!r} -\n"
 

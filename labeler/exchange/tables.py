@@ -99,14 +99,16 @@ def names_a_pair(cells: Sequence[str]) -> bool:
 
 
 def refuse_pairs(path: Path, columns: Sequence[str], but: Sequence[str]) -> None:
-    """`BadInput` of a table of queries and documents with a value of the two, and no text.
+    """`BadInput` of a table of queries, or of queries and documents with a value, and no text.
 
     A column with a name of `but` is a text.
     """
     value = has_column(columns, GRADE, SCORE, RANK, RATING)
-    if names_a_pair(columns) and value and not has_column(columns, but):
-        problem = f"a table of queries and documents (columns {in_words(columns)})"
-        raise BadInput(f"{path}: {problem}, and no texts; expected documents")
+    is_of_queries = has_column(columns, QUERY_TEXT)
+    if ((names_a_pair(columns) and value) or is_of_queries) and not has_column(columns, but):
+        what = "a table of queries and documents" if names_a_pair(columns) else "a table of queries"
+        problem = f"{what} (columns {in_words(columns)}), and no column of texts"
+        raise BadInput(f"{path}: {problem}; expected documents", parameter="text_field")
 
 
 def refuse_trec(path: Path, head: bytes, expected: str) -> None:

@@ -7,8 +7,10 @@ from pathlib import Path
 
 from labeler.collection.user_files import Output
 from labeler.errors import Misuse
+from labeler.exchange.qrels import Meaning, Queries
 from labeler.exchange.runs import indexed_run
 from labeler.exchange.written import RUN_FORMATS, write_run_as
+from labeler.messages import Note
 from labeler.trec.index import Batch, batches
 from labeler.trec.write import RankedPart
 
@@ -17,7 +19,8 @@ from labeler.trec.write import RankedPart
 class Change:
     """What becomes of a run: its tag, how many documents a query keeps, whether queries are sorted.
 
-    `read_as` and `write_as` are formats, where the files' names do not say them.
+    `read_as` and `write_as` are formats, where the files' names do not say them. Queries that are
+    named by their text get the ids of `queries`.
     """
 
     tag: str
@@ -25,6 +28,7 @@ class Change:
     sort: bool = False
     read_as: str = ""
     write_as: str = ""
+    queries: Queries | None = None
 
     def __post_init__(self) -> None:
         if self.depth is not None and self.depth < 1:
@@ -34,10 +38,12 @@ class Change:
                 raise Misuse(f"no format {form!r}; known: {', '.join(RUN_FORMATS)}")
 
 
-def rewrite_run(path: Path, output: Output | Path, change: Change) -> int:
+def rewrite_run(
+    path: Path, output: Output | Path, change: Change, warn: Note = lambda _line: None
+) -> int:
     """Write a run changed, its documents in trec_eval's order; how many lines it has."""
-    to = Output.of(output, [path])
-    with to.writing(), indexed_run(path, change.read_as) as index:
+    to, meaning = Output.of(output, [path]), Meaning.of(queries=change.queries)
+    with to.writing(), indexed_run(path, change.read_as, meaning, warn) as index:
         parts = (_ranked(batch, change.depth) for batch in batches([index], sort=change.sort))
         return write_run_as(to.path, parts, change.tag, change.write_as)
 

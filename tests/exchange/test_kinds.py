@@ -283,6 +283,41 @@ def test_ratings_that_are_no_grades_need_a_rule_and_get_a_proposal(
         read_qrels(path)
 
 
+@pytest.mark.parametrize(
+    ("ratings", "mapping"),
+    [
+        ("100 10 1 0", "0:0,1:1,10:2,100:3"),
+        ("100 10 0", "0:0,10:2,100:3"),
+        ("0 25 50 75", "0:0,25:1,50:2,75:3"),
+        ("0.1 0.4 0.7 0.9", "0.1:0,0.4:1,0.7:2,0.9:3"),
+        ("0 0.5 1", "0:0,0.5:2,1:3"),
+    ],
+)
+def test_as_many_ratings_as_grades_are_these_in_their_order(
+    tmp_path: Path, ratings: str, mapping: str
+) -> None:
+    path = tmp_path / "a.csv"
+    rows = [f"q,d{n},{rating}\n" for n, rating in enumerate(ratings.split())]
+    path.write_text("query_id,doc_id,rating\n" + "".join(rows))
+    with pytest.raises(UnmappedRatings, match=f"grade_map='{mapping}'".replace(".", r"\.")):
+        read_qrels(path)
+
+
+def test_a_run_that_names_queries_by_text_says_what_makes_one_of_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, queries = tmp_path / "run.csv", tmp_path / "q.csv"
+    path.write_text("query,docid,score\nRed shoes,d1,3\nred  shoes,d2,1\nno such,d1,1\n")
+    queries.write_text("id,query\n7,red shoes\n")
+    assert execute(["runs", "stats", str(path)]) == 65
+    how = f"labeler runs convert {path} -o NEW.trec --queries COLL"
+    assert how in capsys.readouterr().err
+    out = str(tmp_path / "new.trec")
+    assert execute(["runs", "convert", str(path), "-o", out, "--queries", str(queries)]) == 0
+    assert read_run(out) == {"7": {"d1": 3.0, "d2": 1.0}}
+    assert "1 query matches none of yours, left out: 'no such'" in capsys.readouterr().err
+
+
 BY_TEXT = {
     "workbench": {
         "judgmentRatings": [

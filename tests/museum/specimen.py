@@ -25,8 +25,8 @@ TEXTS = {"q1": "red shoes", "q2": "Where do cats sleep?", "q3": "blue hat"}
 class Specimen:
     """A file of a name and content, and of each role what is read, or a part of the refusal.
 
-    A count is of queries or documents; grades and rankings are dicts by query. A role that is not
-    named has to be refused.
+    Queries are texts, documents ids (`NAME:*` of passages), grades and rankings dicts by query. A
+    role that is not named has to be refused.
     """
 
     origin: str
@@ -55,7 +55,9 @@ def reading(role: str, path: Path) -> Any:
         if role == "queries":
             return {query.text for query in read_query_list(path).values()}
         if role == "documents":
-            return set(read_documents([str(path)]).documents)
+            ids = read_documents([str(path)]).documents
+            cut = (f"{path.name}:*" if id_.startswith(f"{path.name}:") else id_ for id_ in ids)
+            return set(cut)
         if role == "grades":
             return read_qrels(path, queries=TEXTS).as_dict()
         run = read_run(path, queries=TEXTS).as_dict()

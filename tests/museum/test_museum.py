@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import pytest
+from shapes_of_qrels import SPECIMENS as QRELS
+from shapes_of_queries import SPECIMENS as QUERIES
 from shapes_of_runs import SPECIMENS as RUNS
 from specimen import ROLES, Specimen, reading
 
-SPECIMENS = [*RUNS]
+SPECIMENS = [*RUNS, *QRELS, *QUERIES]
 
 
 @pytest.mark.parametrize("specimen", SPECIMENS, ids=lambda specimen: specimen.name)
