@@ -197,13 +197,13 @@ def next_step(folder: Path) -> str:
 def next_for_qrels(folder: Path) -> str:
     """The command that gives qrels to a collection that has none.
 
-    Where a folder of BEIR's holds grades of people, it takes these in.
+    Where a folder of BEIR's holds grades of people, it says how these come in.
     """
     files = sorted(path for path in (folder / "qrels").glob("[!.]*.*") if path.suffix in _TABLES)
     if not files:
         return next_step(folder)
     best = next((path for path in files if "test" in path.name), files[0])
-    return f"labeler import {best} --into {folder}"
+    return f"labeler import {best}"
 
 
 _TABLES = (".tsv", ".csv", ".json", ".jsonl", ".parquet", ".txt")

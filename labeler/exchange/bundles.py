@@ -56,7 +56,7 @@ def is_bundle(names: list[str]) -> bool:
 
 
 @dataclass(frozen=True)
-class Taken:
+class PlannedPart:
     """What is taken from a file: `what` is documents, queries, grades or rankings.
 
     `count` is of documents, of queries, or of pairs of a query and a document.
@@ -69,16 +69,16 @@ class Taken:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Plan(Result):
+class ImportPlan(Result):
     """What a source is and what is taken from it, what it leaves, and what is refused, and why."""
 
     source: str
     kind: str
-    taken: tuple[Taken, ...]
+    taken: tuple[PlannedPart, ...]
     left: tuple[str, ...]
     refused: tuple[str, ...]
 
-    def of(self, source: Path, inside: Path) -> Plan:
+    def of(self, source: Path, inside: Path) -> ImportPlan:
         """The same as files of the source that was unpacked into a folder."""
         if source == inside:
             return self
@@ -95,7 +95,7 @@ class Plan(Result):
         return [Path(each.file) for each in self.taken if each.what == what]
 
 
-def plan_of(source: Path) -> Plan:
+def plan_of(source: Path) -> ImportPlan:
     """What a file, a folder or an unpacked archive holds; nothing of it is kept.
 
     `BadInput` of a single file that holds nothing of use.
@@ -107,7 +107,9 @@ def plan_of(source: Path) -> Plan:
         reasons = dict.fromkeys(line.removeprefix(f"{source}: ") for line in refusals)
         raise BadInput(f"{source}: nothing to take: {'; '.join(reasons)}")
     contents = contents_of(source)
-    return Plan(str(source), contents.kind if contents else taken[0].form, tuple(taken), (), ())
+    return ImportPlan(
+        str(source), contents.kind if contents else taken[0].form, tuple(taken), (), ()
+    )
 
 
 @contextmanager
@@ -135,8 +137,8 @@ def opened(source: Path) -> Iterator[Path]:
         yield inside[0] if len(inside) == 1 and inside[0].is_dir() else Path(folder)
 
 
-def _of_folder(folder: Path) -> Plan:
-    taken: list[Taken] = []
+def _of_folder(folder: Path) -> ImportPlan:
+    taken: list[PlannedPart] = []
     left: list[str] = []
     refused: list[str] = []
     every = (path for path in sorted(folder.rglob("[!.]*")) if path.is_file())
@@ -159,7 +161,7 @@ def _of_folder(folder: Path) -> Plan:
         problem = "no corpus, queries, qrels or runs in it, by the names of its files"
         ingest = f"a folder of documents goes in by: labeler corpus ingest {folder} -o COLL"
         refused.append(f"{folder}: {problem}; {ingest}")
-    return Plan(str(folder), kind, tuple(taken), tuple(left), tuple(refused))
+    return ImportPlan(str(folder), kind, tuple(taken), tuple(left), tuple(refused))
 
 
 def _role_in(folder: Path, path: Path) -> str:
@@ -174,9 +176,9 @@ def _role_in(folder: Path, path: Path) -> str:
     return role_of(folder.name) or (GRADES if "data" in parts or "default" in parts else "")
 
 
-def _of_file(path: Path) -> tuple[list[Taken], list[str]]:
+def _of_file(path: Path) -> tuple[list[PlannedPart], list[str]]:
     """Whatever a file can be read as, and why it cannot be read as the rest."""
-    taken, refusals = list[Taken](), list[str]()
+    taken, refusals = list[PlannedPart](), list[str]()
     with reading(path):
         is_trec = shape_of(path, head_of(path)) == TREC
     named = role_of(path.name)
@@ -189,11 +191,11 @@ def _of_file(path: Path) -> tuple[list[Taken], list[str]]:
     return taken, refusals
 
 
-def _looked_at(path: Path, role: str) -> Taken:
+def _looked_at(path: Path, role: str) -> PlannedPart:
     """What a file holds of documents, queries, grades or rankings, counted."""
     with rereadable(), reading(path):
         form, count = _COUNTS[role](path)
-    return Taken(role, str(path), form, count)
+    return PlannedPart(role, str(path), form, count)
 
 
 def _documents(path: Path) -> tuple[str, int]:
@@ -228,7 +230,7 @@ _COUNTS: dict[str, Callable[[Path], tuple[str, int]]] = {
 }
 
 
-def plan_lines(plan: Plan) -> list[str]:
+def plan_lines(plan: ImportPlan) -> list[str]:
     """The plan in lines: what it is, then what is taken, left and refused."""
     lines = [f"{plan.source}: {plan.kind}"]
     lines += [f"{each.what}: {each.count:,} from {each.file} ({each.form})" for each in plan.taken]

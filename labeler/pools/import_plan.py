@@ -13,7 +13,15 @@ from labeler.collection.queries import write_queries
 from labeler.corpus.ingest import ingest, inputs_from
 from labeler.data import Query
 from labeler.errors import BadInput, Misuse
-from labeler.exchange.bundles import DOCUMENTS, GRADES, QUERIES, RANKINGS, Plan, opened, plan_of
+from labeler.exchange.bundles import (
+    DOCUMENTS,
+    GRADES,
+    QUERIES,
+    RANKINGS,
+    ImportPlan,
+    opened,
+    plan_of,
+)
 from labeler.exchange.queries import read_query_list
 from labeler.files.paths import true_path
 from labeler.messages import Note
@@ -41,7 +49,7 @@ class Imported(Result):
     `left` are files of qrels and of rankings that the plan names and that were not taken.
     """
 
-    plan: Plan
+    plan: ImportPlan
     collection: Path
     documents: int
     queries: int
@@ -49,7 +57,7 @@ class Imported(Result):
     left: tuple[str, ...]
 
 
-def look_at(source: Path | str) -> Plan:
+def look_at(source: Path | str) -> ImportPlan:
     """What a file, a folder or a ZIP archive holds; nothing is kept, and no model asked.
 
     >>> import tempfile
@@ -96,14 +104,14 @@ def import_plan(
     return Imported(shown, into.folder, documents, queries, qrels, not_taken)
 
 
-def _documents(plan: Plan, into: Collection, how: ImportSettings, watch: Control) -> int:
+def _documents(plan: ImportPlan, into: Collection, how: ImportSettings, watch: Control) -> int:
     files = [str(path) for path in plan.files(DOCUMENTS)]
     if not files or (into.corpus.exists() and not how.force) or into.corpus in map(Path, files):
         return 0
     return len(ingest(files, into, force=how.force, control=watch).documents)
 
 
-def _queries(plan: Plan, into: Collection, how: ImportSettings, note: Note) -> int:
+def _queries(plan: ImportPlan, into: Collection, how: ImportSettings, note: Note) -> int:
     files = plan.files(QUERIES)
     is_own = any(true_path(path) == true_path(into.queries) for path in files)
     if not files or is_own or (into.queries.exists() and not how.force):

@@ -50,7 +50,7 @@ def test_a_folder_of_beirs_says_how_its_grades_come_in(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     BUNDLES["BEIR"](tmp_path)
-    how = f"labeler import {tmp_path}/qrels/test.tsv --into {tmp_path}"
+    how = f"labeler import {tmp_path}/qrels/test.tsv"
     assert execute(["status", str(tmp_path)]) == 0
     assert how in capsys.readouterr().out
     assert execute(["evaluate", str(tmp_path)]) == 2
