@@ -526,8 +526,7 @@ def test_asciidoc_is_read_with_headings_lists_code_and_tables(tmp_path: Path) ->
         "Name | Price",
         "P1 | 12",
         "A pump",
-        "term",
-        "its meaning",
+        "term:: its meaning",
         "```\nopen\n```",
     ]
     assert losses.rules["scripts, styles and comments"].example == "// a comment"
