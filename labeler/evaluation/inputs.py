@@ -32,7 +32,7 @@ from labeler.messages import Note, count_of, tell
 from labeler.metrics import JudgedPairs, Rankings
 from labeler.metrics.judged import Facts
 from labeler.report.finding import Finding
-from labeler.trec.memory import Source, as_qrels, as_run, hold_mappings
+from labeler.trec.memory import Source, as_qrels, as_run, hold_mappings, holds_lists
 from labeler.trec.pairs import PairColumns
 from labeler.trec.runs import read_tag
 
@@ -152,7 +152,7 @@ def _with_those_of_folders(runs: Iterable[Any]) -> Iterator[Any]:
 def _is_run(runs: Mapping[Any, Any]) -> bool:
     """Whether a dict is a run, `{query: {document: score}}`, and not one of names to runs."""
     if not hold_mappings(runs):
-        return False
+        return holds_lists(runs)
     kinds = {type(next(iter(scores.values()), 0)) for scores in runs.values()}
     return not any(issubclass(kind, Mapping) for kind in kinds)
 

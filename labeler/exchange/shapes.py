@@ -28,6 +28,11 @@ def head_of(path: Path) -> bytes:
     return next(byte_chunks(path, HEAD), b"").removeprefix(_MARK)
 
 
+def is_cbor(path: Path, head: bytes) -> bool:
+    """Whether a file is an object in CBOR, which ranx packs by LZ4."""
+    return path.suffix.casefold() in (".lz4", ".cbor") and 0xA0 <= (head[:1] or b"\0")[0] <= 0xBF
+
+
 def shape_of(path: Path, head: bytes) -> str:
     """One of the shapes above; `BadInput` names what no reader takes.
 
@@ -40,10 +45,15 @@ def shape_of(path: Path, head: bytes) -> str:
             raise BadInput(f"{path}: {words.format(name=path.name)}")
     if head.startswith(b"PAR1"):
         return PARQUET
+    if is_cbor(path, head):
+        return JSON
     if head.startswith(ARROW_MAGIC):
         return ARROW
     refuse_other_encodings(path, head)
     text = head.lstrip()
+    if text.startswith((b"POST ", b"PUT ")):
+        problem = "a request with the line of its address"
+        raise BadInput(f"{path}: {problem}; this removes it: sed '/^P[OU]S*T /d' '{path.name}'")
     if text[:1] == b"<":
         return XML
     if text[:1] == b"{" or text[:1] == b"[":

@@ -86,14 +86,18 @@ def as_run(source: Source, *, name: str = "run") -> PairColumns[float]:
     tuple, or an object with such attributes. `BadInput` says which row has no finite score, no id,
     or a document that its query retrieved already. Messages call the source `name`.
 
+    Documents by query without scores, best first, have one over the rank.
+
     >>> as_run({"q1": {"d1": 3, "d2": 2.5}}).as_dict()
     {'q1': {'d1': 3.0, 'd2': 2.5}}
+    >>> as_run({"q1": ["d1", "d2"]}).as_dict()
+    {'q1': {'d1': 1.0, 'd2': 0.5}}
     """
     if isinstance(source, str | os.PathLike):
         return read_run(Path(source))
     if isinstance(source, PairColumns) and source.labels is None:
         return source
-    held = _held(source, name, _SCORE)
+    held = _held(by_rank(source), name, _SCORE)
     with suppress(Irregular):
         return held.in_bulk(_numbers)
     run: dict[str, dict[str, float]] = {}
@@ -103,6 +107,31 @@ def as_run(source: Source, *, name: str = "run") -> PairColumns[float]:
             raise BadInput(f"{where}: {query_id} retrieves {doc_id} a second time")
         scores[doc_id] = score_of(f"{where}: {query_id} {doc_id}", value)
     return PairColumns.of(run, np.float64)
+
+
+def by_rank(source: Any) -> Any:
+    """Lists of documents by query with one over the rank as scores; any other source as it is.
+
+    `BadInput` of a document that stands in a list twice.
+    """
+    if not isinstance(source, Mapping) or not holds_lists(source):
+        return source
+    run = {
+        query: {doc: 1 / rank for rank, doc in enumerate(docs, 1)} for query, docs in source.items()
+    }
+    for query, docs in source.items():
+        if len(run[query]) < len(docs):
+            twice = next(doc for doc in docs if docs.count(doc) > 1)
+            raise BadInput(f"run: {query} retrieves {twice} a second time")
+    return run
+
+
+def holds_lists(source: Mapping[Any, Any]) -> bool:
+    """Whether all values of a dict are lists of ids."""
+    return bool(source) and all(
+        isinstance(docs, list | tuple) and all(isinstance(doc, str | int) for doc in docs)
+        for docs in source.values()
+    )
 
 
 @dataclass(frozen=True)
