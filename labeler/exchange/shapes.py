@@ -45,10 +45,8 @@ def shape_of(path: Path, head: bytes) -> str:
             raise BadInput(f"{path}: {words.format(name=path.name)}")
     if head.startswith(b"PAR1"):
         return PARQUET
-    if is_cbor(path, head):
-        return JSON
-    if head.startswith(ARROW_MAGIC):
-        return ARROW
+    if head.startswith(ARROW_MAGIC) or is_cbor(path, head):
+        return JSON if is_cbor(path, head) else ARROW
     refuse_other_encodings(path, head)
     text = head.lstrip()
     if text.startswith((b"POST ", b"PUT ")):

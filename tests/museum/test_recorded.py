@@ -5,12 +5,6 @@ from pathlib import Path
 import pytest
 from specimen import ROLES, reading
 
-FOREIGN = Path(__file__).parents[2].parent / "shared" / "data" / "foreign"
-FOREIGN = next(
-    (f for f in (FOREIGN, FOREIGN.parents[3] / "shared/data/foreign") if f.is_dir()), FOREIGN
-)
-NEEDS = pytest.mark.skipif(not FOREIGN.is_dir(), reason=f"{FOREIGN} is not there")
-
 RANKED = {"q1": ["d3", "d2", "d1"], "q2": ["d2", "d1"]}
 GRADED = {"q1": {"d1": 1, "d2": 2, "d3": 3}, "q2": {"d1": 1, "d2": 2}}
 NONE_OF_YOURS = "none of yours, left out"
@@ -43,10 +37,9 @@ RECORDED = {
 }
 
 
-@NEEDS
 @pytest.mark.parametrize("name", RECORDED)
-def test_a_recorded_file_is_read_right_or_refused(name: str) -> None:
-    path = FOREIGN / name
+def test_a_recorded_file_is_read_right_or_refused(name: str, shared: Path) -> None:
+    path = shared / "foreign" / name
     for role in ROLES:
         made, expected = reading(role, path), RECORDED[name].get(role, str(path))
         if isinstance(expected, str):
