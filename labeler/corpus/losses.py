@@ -15,7 +15,13 @@ ADDRESSES = "addresses of links and images"
 SCRIPTS = "scripts, styles and comments"
 HIDDEN = "what a page hides"
 AS_HTML = "the same text as HTML"
-_BESIDE_THE_TEXT = frozenset((AROUND, ADDRESSES, SCRIPTS, HIDDEN, AS_HTML))
+PRINTED = "what code printed"
+DIRECTIVES = "directives that show nothing"
+CODE_OF_PAGES = "imports and exports"
+INCLUDES = "includes of other files"
+_BESIDE_THE_TEXT = frozenset(
+    (AROUND, ADDRESSES, SCRIPTS, HIDDEN, AS_HTML, PRINTED, DIRECTIVES, CODE_OF_PAGES)
+)
 """Rules that leave out no text of a document; they are counted, and are no part of its share."""
 
 _EXAMPLE, _FEW = 80, 500
@@ -115,6 +121,12 @@ def recorded() -> Iterator[Losses]:
         yield losses
     finally:
         _LEDGER.reset(token)
+
+
+def drop_directive(name: str, text: str) -> None:
+    """Note a directive that is not shown: what it includes may be most of a page's text."""
+    rules = {"include": INCLUDES, "literalinclude": INCLUDES, "raw": "raw markup"}
+    drop(rules.get(name, DIRECTIVES), text)
 
 
 def drop(rule: str, text: str) -> None:

@@ -44,10 +44,12 @@ LOSING = {
     ),
     "d.rst": (
         f"Cats\n====\n\n{WORDS * 3}.. no words\n\n.. include:: other.rst\n\n"
+        ".. toctree::\n\n   a\n   b\n\n"
         ".. _cats: http://x.y\n\n.. note::\n   :class: a\n\n   Words `a <http://z>`_.\n",
         {
             "scripts, styles and comments": ".. no words",
-            "directives that show nothing": ".. include:: other.rst",
+            "includes of other files": ".. include:: other.rst",
+            "directives that show nothing": ".. toctree:: a b",
             "addresses of links and images": "http://z",
             "options of directives": ":class: a",
         },
@@ -115,6 +117,37 @@ def test_a_file_that_loses_most_of_its_text_stops_it_and_is_named(tmp_path: Path
     assert not (out / "corpus.jsonl").exists()
     taken = read_documents([str(docs)], how=Reading(files=FileRules(most_lost=0.995)))
     assert len(taken.documents) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("index.rst", "Cats\n====\n\nWords.\n\n.. toctree::\n\n" + "   a_name\n" * 200),
+        (
+            "a.ipynb",
+            json.dumps(
+                {
+                    "cells": [
+                        {
+                            "cell_type": "code",
+                            "source": "plot()",
+                            "outputs": [{"data": "iVBOR" * 400}],
+                        }
+                    ]
+                }
+            ),
+        ),
+        ("a.html", f"<nav>{'<a href=b>menu</a> ' * 300}</nav><main><p>A word.</p></main>"),
+        ("links.md", "".join(f"- [a](https://a.b/{n}/a-long-address)\n" for n in range(100))),
+    ],
+)
+def test_what_is_no_text_of_a_document_stops_nothing(
+    name: str, content: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(content)
+    result = read_documents([str(tmp_path)])
+    (losses,) = result.losses.values()
+    assert sum(lost.characters for lost in losses.rules.values()) > 500
 
 
 def test_few_lost_characters_stop_nothing(tmp_path: Path) -> None:

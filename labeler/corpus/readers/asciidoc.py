@@ -6,9 +6,8 @@ import re
 from dataclasses import dataclass, field
 
 from labeler.corpus.blocks import Block
-from labeler.corpus.losses import ADDRESSES, SCRIPTS, drop
-from labeler.corpus.readers.markdown_rules import INCLUDES
-from labeler.corpus.readers.outline import DIRECTIVES, Lines, Outline, line_at, lines_of
+from labeler.corpus.losses import ADDRESSES, SCRIPTS, drop, drop_directive
+from labeler.corpus.readers.outline import Lines, Outline, line_at, lines_of
 
 _HEADING = re.compile(r"([=#]{1,6}) +(\S.*)")
 _ATTRIBUTE = re.compile(r":(!?[\w-]+!?):(?: +(.*))?")
@@ -93,7 +92,7 @@ class _Reader:
             drop(ADDRESSES, macro[2])
             self.outline.prose(self.words(macro[3].split(",")[0].strip('"')), number)
         elif macro:
-            drop(INCLUDES if macro[1] == "include" else DIRECTIVES, line)
+            drop_directive(macro[1], line)
         elif title:
             self.outline.prose(self.words(title[1]), number, leads=True)
         elif line.startswith("//"):

@@ -13,10 +13,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from labeler.corpus.blocks import Block
-from labeler.corpus.losses import ADDRESSES, SCRIPTS, drop
-from labeler.corpus.readers.markdown_rules import INCLUDES, INCLUSION, parser
+from labeler.corpus.losses import ADDRESSES, INCLUDES, SCRIPTS, drop, drop_directive
+from labeler.corpus.readers.markdown_rules import INCLUSION, parser
 from labeler.corpus.readers.outline import (
-    DIRECTIVES,
     UNSHOWN,
     Lines,
     Outline,
@@ -393,7 +392,7 @@ class _Reader:
         info = html.unescape(node.info.strip())
         directive = _DIRECTIVE.match(info)
         if directive and UNSHOWN.fullmatch(directive[1]):
-            drop(DIRECTIVES, f"{info}\n{node.content}")
+            drop_directive(directive[1], f"{info}\n{node.content}")
             return
         title, language = _FENCE_TITLE.search(info), _LANGUAGE.match(info)
         if title:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from labeler.corpus.losses import SCRIPTS, drop
-from labeler.corpus.readers.outline import DIRECTIVES, UNSHOWN, WRAPPER
+from labeler.corpus.losses import CODE_OF_PAGES, INCLUDES, SCRIPTS, drop, drop_directive
+from labeler.corpus.readers.outline import UNSHOWN, WRAPPER
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -96,7 +96,6 @@ _SNIPPET = (
     r"|[;]?-{1,3}8<-{1,3}[ \t]+\S[^\n]*|-{1,3}8<-{1,3}"  # pymdownx
 )
 TEMPLATES = "attributes, and tags of templates"
-INCLUDES = "includes of other files"
 INCLUSION = re.compile(rf"\s*(?:{_SNIPPET})\s*")
 """A line that stands for the text of another file."""
 
@@ -193,7 +192,7 @@ def _unshown_lines(state: StateBlock, start: int, end: int, silent: bool) -> boo
 
 
 def _rule_of(text: str) -> str:
-    return "imports and exports" if text[0] in "ie" else TEMPLATES
+    return CODE_OF_PAGES if text[0] in "ie" else TEMPLATES
 
 
 def _element(state: StateBlock, start: int, end: int, silent: bool) -> bool:
@@ -293,7 +292,7 @@ def _colons(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     if directive and directive[1] and UNSHOWN.fullmatch(directive[1]):
         closed = (n for n in range(after, end) if _COLONS.fullmatch(_line(state, n)))
         after = next(closed, start) + 1
-        drop(DIRECTIVES, state.src[state.bMarks[start] : state.eMarks[after - 1]])
+        drop_directive(directive[1], state.src[state.bMarks[start] : state.eMarks[after - 1]])
     elif directive:
         while after < end and _OPTION.fullmatch(_line(state, after)):
             after += 1

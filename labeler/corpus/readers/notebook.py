@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from labeler.corpus.losses import drop
+from labeler.corpus.losses import PRINTED, drop
 from labeler.corpus.readers.markdown import read_markdown
 from labeler.corpus.readers.outline import Extracted, extracted
 from labeler.errors import BadInput
@@ -40,7 +40,7 @@ def _sources(cells: list[dict[str, Any]], language: str) -> Iterator[str]:
         elif source.strip():
             drop("cells of other kinds", source)
         if cell.get("outputs"):
-            drop("what code printed", json.dumps(cell["outputs"], ensure_ascii=False))
+            drop(PRINTED, json.dumps(cell["outputs"], ensure_ascii=False))
 
 
 def _language(notebook: dict[str, Any]) -> str:

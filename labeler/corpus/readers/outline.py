@@ -237,7 +237,6 @@ CODE = re.compile(
 )
 """Directives whose content is kept as it is."""
 
-DIRECTIVES = "directives that show nothing"
 UNSHOWN = re.compile(
     r"contents|currentmodule|date|default-domain|default-role|highlight|include|index"
     r"|literalinclude|meta|module|py:currentmodule|py:module|raw|replace|role|sectionauthor"

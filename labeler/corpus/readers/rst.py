@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from string import punctuation
 
 from labeler.corpus.blocks import Block
-from labeler.corpus.losses import ADDRESSES, SCRIPTS, drop
+from labeler.corpus.losses import ADDRESSES, DIRECTIVES, SCRIPTS, drop, drop_directive
 from labeler.corpus.readers.outline import (
     CODE,
     DEEPEST,
-    DIRECTIVES,
     UNSHOWN,
     WRAPPER,
     Lines,
@@ -215,7 +214,7 @@ class _Reader:
             if not UNSHOWN.fullmatch(directive[1]):
                 self.add_directive(number, directive[1], *_parts_of(directive[2], body))
             else:
-                drop(DIRECTIVES, _text_of(self.lines[start:end]))
+                drop_directive(directive[1], _text_of(self.lines[start:end]))
         elif footnote:
             rest = " ".join(text for _, text in body)
             self.outline.prose(one_line(f"[{footnote[1]}] {footnote[2]} {rest}"), number)
