@@ -343,12 +343,18 @@ def decoded_line(path: Path, number: int, raw: bytes, *, windows: bool = False) 
 def _open_for_reading(path: Path) -> BufferedReader:
     """The file's bytes, unpacked where they begin as packed ones do, and UTF-8 of UTF-16."""
     plain = _stream(file_of(path))
-    for _ in range(_PACKED_AT_MOST):
-        head = plain.peek(4)
-        opener = next((own for magic, own in _UNPACKERS.items() if head.startswith(magic)), None)
-        if opener is not None:
-            plain = BufferedReader(_Unpacked(path, plain, opener), _BUFFER)
-    encoding = utf_16_of(plain.peek(_TOLD_BY))
+    try:
+        for _ in range(_PACKED_AT_MOST):
+            head = plain.peek(4)
+            opener = next(
+                (each for magic, each in _UNPACKERS.items() if head.startswith(magic)), None
+            )
+            if opener is not None:
+                plain = BufferedReader(_Unpacked(path, plain, opener), _BUFFER)
+        encoding = utf_16_of(plain.peek(_TOLD_BY))
+    except BaseException:  # of a damaged file: whoever reads it did not get it to close
+        plain.close()
+        raise
     if not encoding:
         return plain
     tell(path, "UTF-16, read as such")

@@ -437,7 +437,7 @@ OWN_FILES = {
     "pool": ("runs/bm25.trec", "pool mine"),
     "generate": ("rejected.jsonl", "generate mine --queries 1 --model fake --base-url URL"),
     "ingest": ("corpus.jsonl", "corpus ingest docs -o mine"),
-    "import-qrels": ("qrels/human.qrels", "import a.qrels mine --as human"),
+    "import-qrels": ("qrels/human.qrels", "import a.qrels --into mine --as human"),
 }
 """Commands that make files of a collection by names of their own, and which of them they make."""
 
