@@ -84,7 +84,7 @@ RENAMED = (
     moved("import-labels", "people import"),
     Renamed("annotate --status", r"^annotate (.*) --status\b", r"people status \1"),
     # qrels
-    Renamed("import-qrels", r"^import-qrels (\S+) (\S+)", r"import \1 --into \2"),
+    moved("import-qrels", "import"),
     # lab
     *(moved(name, f"lab {name}") for name in ("tune", "panel", "probe", "calibrate")),
     *(moved(name, f"lab {name}") for name in ("route", "cascade", "leaderboard")),

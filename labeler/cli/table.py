@@ -379,6 +379,20 @@ _COMMANDS = (
             at="lab_grades:calibrate",
         ),
         _Row(
+            "depth",
+            "Say how many passages to hand to a reader, so that a relevant one is among them.",
+            "human.qrels mine.trec --miss 0.1",
+            words="RAG top-k cutoff",
+            at="lab_limits:depth",
+        ),
+        _Row(
+            "audit",
+            "Say what a published mean over so many queries can tell.",
+            "--measure recall@5 --value 1.00 --queries 10",
+            words="leaderboard benchmark claim",
+            at="lab_limits:audit",
+        ),
+        _Row(
             "route",
             "Choose the pairs whose grades people should check.",
             "coll/ first second --pairs 200 --sheet sheet.csv",

@@ -10,14 +10,7 @@ from labeler.data import Document, Query, Run
 from labeler.messages import Note, Progress, no_progress
 from labeler.runs.fuse import rrf
 from labeler.text.bm25 import USUAL, Bm25Settings, bm25_name
-from labeler.text.terms import (
-    ENGLISH,
-    Encoder,
-    can_encode,
-    embedded_encoder,
-    encoder_id,
-    text_to_search,
-)
+from labeler.text.terms import Encoder, can_encode, embedded_encoder, encoder_id, text_to_search
 from labeler.trec.runs import ranking
 
 RUN_DEPTH = 1000
@@ -95,7 +88,7 @@ def tag_of(name: str, encoder: Encoder | None = None, bm25: Bm25Settings = USUAL
 
 def note_analyzer(settings: Bm25Settings, asked: Bm25Settings, note: Note) -> None:
     """Say which language BM25 stems by, where the documents decided it, and it is not English."""
-    if settings.analyzer not in (asked.analyzer, ENGLISH):
+    if settings.analyzer != asked.analyzer and settings.makes_terms.name:
         language = settings.analyzer.capitalize()
         note(f"BM25 stems words as {language}, the language of most documents")
 

@@ -164,8 +164,7 @@ REPORTS = {
     "pool coll --run a.trec --only": {
         *("pool", "pairs", "new", "queries", "runs", "reached", "beyond")
     },
-    "import human.qrels": {"source", "kind", "taken", "left", "refused"},
-    "import human.qrels --into coll --as human": {"plan", "documents", "queries", "qrels", "left"},
+    "import human.qrels coll --as human": {"qrels", "pairs", "queries", "pool", "new"},
     "agree human.qrels coll/qrels/a.qrels -s kappa": {
         "pairs",
         "queries",
