@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from every_row import every_row
 from examples import tiers
-from made_documents import EPUB_PARTS, epub, pdf, slides, word_document, workbook, zipped
+from made_documents import EPUB_PARTS, Placed, epub, pdf, slides, word_document, workbook, zipped
 
 from labeler.corpus.cut import passages
 from labeler.corpus.read import TEXT_READERS, documents_in, kinds_read
@@ -218,6 +218,15 @@ FILES: dict[str, Callable[[int], bytes]] = {
     "a chapter many times.epub": lambda n: book(n // 20, 20_000),
     "a long chapter.epub": lambda n: book(1, n),
     "pages.pdf": lambda n: pdf(*(words(600) for _ in range(n // 1000))),
+    "lines.pdf": lambda n: pdf("\n".join(["some words of-"] * (n // 14))),
+    "a line.pdf": lambda n: pdf([Placed("ab", i % 600, 700) for i in range(n // 40)]),
+    "columns.pdf": lambda n: pdf(
+        [
+            Placed("some words that fill a line of it", x, 30_000 - i)
+            for i in range(n // 160)
+            for x in (50, 350)
+        ]
+    ),
     "cells.ipynb": lambda n: json.dumps(
         {"cells": [{"cell_type": "markdown", "source": [words(200)]}] * (n // 250)}
     ).encode(),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import re
+from bisect import bisect
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -33,7 +34,6 @@ _MOST_PAGES = 20_000
 _LIGATURES = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "ft", "ﬆ": "st", "\0": " "}
 )
-_HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u00ad]$")
 _SENTENCE_END = (".", "!", "?", ":", "。", "؟", "…", ".”", '."')
 _SHORT_LINE = 0.8
 
@@ -151,15 +151,21 @@ def _lines(page: PageObject) -> list[_Line]:
 
 def _cells(runs: Sequence[_Cell]) -> list[_Cell]:
     """The cells of a line: runs of text that nearly touch are one, as a bold word in a sentence."""
-    cells = [runs[0]]
-    for run in runs[1:]:
-        last = cells[-1]
-        gap = run.x - last.x - last.width
-        if gap > 0.7 * last.size + 0.08 * last.width:
-            cells.append(run)
-        else:
-            size, bold = max(last.size, run.size), last.bold and run.bold
-            cells[-1] = replace(last, text=last.text + run.text, size=size, bold=bold)
+    several = [[runs[0]]]
+    for before, run in pairwise(runs):
+        width = before.width
+        if run.x - before.x - width > 0.7 * before.size + 0.08 * width:
+            several.append([])
+        several[-1].append(run)
+    cells = [
+        replace(
+            cell[0],
+            text="".join(run.text for run in cell),
+            size=max(run.size for run in cell),
+            bold=all(run.bold for run in cell),
+        )
+        for cell in several
+    ]
     parts = ((cell, part) for cell in cells for part in _TABULATED.split(cell.text))
     return [replace(cell, text=part.strip()) for cell, part in parts]
 
@@ -171,17 +177,13 @@ def _in_columns(lines: Sequence[_Line]) -> list[_Line]:
         rows = [*group]
         lengths = [len(cell.text) for row in rows for cell in row]
         if several and sum(lengths) > _LONG_CELL * len(lengths):
-            cells = [cell for row in rows for cell in row]
-            ordered += [[cell] for cell in sorted(cells, key=lambda cell: _column(cell, rows))]
+            starts = sorted(cell.x for cell in max(rows, key=len))
+            middles = [(left + right) / 2 for left, right in pairwise(starts)]
+            cells = (cell for row in rows for cell in row)
+            ordered += [[c] for c in sorted(cells, key=lambda c: bisect(middles, c.x))]
         else:
             ordered += rows
     return ordered
-
-
-def _column(cell: _Cell, rows: Sequence[_Line]) -> int:
-    """The column in which a cell stands, by the longest row."""
-    starts = [each.x for each in max(rows, key=len)]
-    return min(range(len(starts)), key=lambda number: abs(starts[number] - cell.x))
 
 
 def _has_image(page: PageObject) -> bool:
@@ -309,14 +311,13 @@ def _edge_key(number: int, cell: _Cell) -> tuple[object, ...]:
 
 
 def _inside(
-    number: int, page: Sequence[_Line], often: Iterable[tuple[object, ...]]
+    number: int, page: Sequence[_Line], often: Container[tuple[object, ...]]
 ) -> Iterator[_Line]:
     for position, line in enumerate(page):
         inner = line
         if position < _EDGE or position >= len(page) - _EDGE:
-            repeated = [cell for cell in line if _edge_key(number, cell) in often]
-            inner = [cell for cell in line if cell not in repeated]
-            for cell in repeated:
+            inner = [cell for cell in line if _edge_key(number, cell) not in often]
+            for cell in (each for each in line if _edge_key(number, each) in often):
                 is_number = _PAGE_NUMBER.fullmatch(cell.text)
                 drop("page numbers" if is_number else "lines that most pages have", cell.text)
         if inner:
@@ -357,15 +358,15 @@ def _parts(page: Sequence[_Line], level_of: Callable[[_Line], int]) -> Iterator[
             yield from (_Part(text, 0, row if len(lines) > 1 else -1) for row, text in rows)
             continue
         is_end = _ends_heading if level else partial(_ends_paragraph, width, pitch)
-        words = lines[0][0].text
+        words = [lines[0][0].text]
         for (before,), (cell,) in pairwise(lines):
             if is_end(before, cell):
-                yield _Part(words, level)
-                words = cell.text
+                yield _Part("".join(words), level)
+                words = [cell.text]
             else:
                 is_short = not level and len(before.text) < _SHORT_LINE * width
-                words = _continued(words, cell.text, "\n" if is_short else " ")
-        yield _Part(words, level)
+                _go_on(words, cell.text, "\n" if is_short else " ")
+        yield _Part("".join(words), level)
 
 
 def _pitch(page: Sequence[_Line]) -> float:
@@ -392,9 +393,10 @@ def _ends_paragraph(length: float, pitch: float, before: _Cell, cell: _Cell) -> 
     return ends or (gap > 1.3 * pitch and gap > 1.4 * before.size)
 
 
-def _continued(words: str, line: str, gap: str) -> str:
-    """The words with a further line; one that is short ends where somebody wanted it to."""
-    if _HYPHEN.search(words) and line[:1].islower():
-        drop("hyphens at the ends of lines", words[-1])
-        return words[:-1] + line
-    return f"{words}{gap}{line}"
+def _go_on(words: list[str], line: str, gap: str) -> None:
+    """Add a further line to words; one that is short ends where somebody wanted it to."""
+    last = words[-1]
+    if last.endswith(("-", "\u00ad")) and last[-2:-1].isalpha() and line[:1].islower():
+        drop("hyphens at the ends of lines", last[-1])
+        words[-1], gap = last[:-1], ""
+    words += [gap, line]
