@@ -146,7 +146,7 @@ def identifier(path: Path, number: int, row: Mapping[str, Any], key: str) -> str
 
 # Ids with white space, at which a column of a TREC file ends.
 
-_SPACES = re.compile(r"[\s\x01-\x20]")
+_SPACES = re.compile(r"\s")
 _PICTURES = re.compile("\u241b(?:([0-9a-f]+)\u241b|(#))|([\u2400-\u2420])")
 _ESCAPED = "white space in ids is kept as \u2420, since a column of a TREC file ends there"
 
