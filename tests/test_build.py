@@ -45,7 +45,7 @@ def documents(tmp_path: Path) -> Path:
         (folder / f"guide {n}.{'md' if n else 'txt'}").write_text(
             text, encoding="utf-8", newline="\n"
         )
-    (folder / "broken.md").write_bytes(b"\xff\xfe\x00bad")
+    (folder / "broken.md").write_bytes(b"\x00\x01\xffbad")
     return folder
 
 
