@@ -55,10 +55,11 @@ def _gate() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder for what the package keeps of its outputs, so that nobody's own is touched.
 
+    Each module has its own, as each request looks through all addresses that tests have trusted.
     No width of a terminal says how results are broken.
     """
     folder = tmp_path_factory.mktemp("state")
