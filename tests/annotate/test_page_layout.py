@@ -126,6 +126,7 @@ def test_what_a_screen_reader_says(raters: Raters) -> None:
     assert {key.get_attribute("aria-keyshortcuts") for key in keys} >= set("0123csnuib?")
 
 
+@pytest.mark.sweep
 def test_the_page_obeys_what_a_reader_has_set(raters: Raters) -> None:
     task = grading_of(pairs(2))
     dark = raters.rater(task, color_scheme="dark", reduced_motion="reduce", forced_colors="active")

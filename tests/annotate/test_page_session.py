@@ -96,6 +96,7 @@ def test_a_key_pressed_twice_answers_one_pair(raters: Raters) -> None:
         assert len(rater.answers) == number
 
 
+@pytest.mark.sweep
 def test_a_second_key_on_a_pair_that_has_only_appeared_is_said_not_to_count(raters: Raters) -> None:
     rater = raters.rater(grading_of(pairs(3)))
     page = rater.ready().page
