@@ -307,7 +307,7 @@ def check_growth(name: str, folder: Path, size: int) -> None:
 ONE_OF_EACH_KIND = (
     *("links that stay open.html", "a long chapter.epub", "pages.pdf", "cells.ipynb"),
     *("paragraphs.docx", "a text.md", "a text.rst", "a text.adoc", "rows.xlsx", "a slide.pptx"),
-    *("parts in one another.eml", "a page.mhtml", "a cell that stays open.csv"),
+    *("parts.eml", "a page.mhtml", "a cell that stays open.csv"),
     *("lists in one another.jsonl", "a line.json", "rows.parquet"),
 )
 
