@@ -108,7 +108,7 @@ def merge(
     *,
     name: str = option("human", "The name of the final qrels.", metavar="NAME", flags="--as"),
     conflicts: Path | None = option(
-        None, "List in this file all pairs on which raters differ, with their grades."
+        None, "List all pairs of several grades in this file, with their grades."
     ),
     output: OutputFlags,
 ) -> None:

@@ -164,7 +164,7 @@ REPORTS = {
     "pool coll --run a.trec --only": {
         *("pool", "pairs", "new", "queries", "runs", "reached", "beyond")
     },
-    "import human.qrels coll --as human": {"qrels", "pairs", "queries", "pool", "new"},
+    "import human.qrels --into coll --as human": {"plan", "collection", "qrels", "left"},
     "agree human.qrels coll/qrels/a.qrels -s kappa": {
         "pairs",
         "queries",

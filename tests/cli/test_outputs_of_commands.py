@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import shutil
 from collections.abc import Callable
@@ -71,6 +72,9 @@ CASES = {
     "store stats": Case("store stats coll -o OUT", ()),
     "store verify": Case("store verify coll -o OUT", ()),
     "people import": Case("people import sheet.csv graded --as me -o OUT", ("sheet.csv",)),
+    "people merge": Case("people merge graded me you -o OUT", ()),
+    "lab depth": Case("lab depth a.qrels a.trec -o OUT", ("a.qrels", "a.trec")),
+    "lab audit": Case("lab audit --value 1.00 --queries 9 -o OUT", ()),
     "retrieve": Case(
         "retrieve coll --as new --command 'grep -m1 -he {query} -e q1 a.trec' -o OUT", ()
     ),
@@ -190,7 +194,7 @@ def place(
         looked_at(tmp_path / "looked")
     if "lab tune" in request.node.name:
         tuned(tmp_path / "tuned")
-    if "people import" in request.node.name:
+    if {"people import", "people merge"} & set(re.split(r"[][-]", request.node.name)):
         made("graded", tmp_path)
     return tmp_path
 
@@ -220,6 +224,9 @@ def graded(folder: Path) -> None:
         execute(["people", "sample", str(folder / "graded"), "--pairs", "2", "-o", str(sheet)]) == 0
     )
     fill_sheet(sheet, "1")
+    for name in ("me", "you"):
+        words = ["people", "import", str(sheet), str(folder / "graded"), "--as", name]
+        assert execute(words) == 0
 
 
 def cut(folder: Path) -> None:
