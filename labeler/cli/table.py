@@ -389,7 +389,7 @@ _COMMANDS = (
             "audit",
             "Say what a published mean over so many queries can tell.",
             "--measure recall@5 --value 1.00 --queries 10",
-            words="leaderboard benchmark claim",
+            words="benchmark claim published",
             at="lab_limits:audit",
         ),
         _Row(

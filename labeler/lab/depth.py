@@ -9,9 +9,9 @@ assumed but that the next query comes as these came.
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass
 from functools import cached_property
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -149,8 +149,8 @@ _SURE = 1 - SIGNIFICANT
 
 
 def reader_depth(
-    qrels: Qrels | str | PathLike[str],
-    run: Run | str | PathLike[str],
+    qrels: Qrels | str | os.PathLike[str],
+    run: Run | str | os.PathLike[str],
     options: DepthOptions | None = None,
     *,
     system: str = "",
@@ -168,8 +168,8 @@ def reader_depth(
     (2, None)
     """
     how = options or DepthOptions(**settings)
-    grades = read_qrels(Path(qrels)) if isinstance(qrels, str | PathLike) else qrels
-    ranked = read_run(Path(run)) if isinstance(run, str | PathLike) else run
+    grades = read_qrels(Path(qrels)) if isinstance(qrels, str | os.PathLike) else qrels
+    ranked = read_run(Path(run)) if isinstance(run, str | os.PathLike) else run
     rel = how.relevant_from
     first, relevant = evaluate(grades, ranked, [f"RR(rel={rel})", f"NumRel(rel={rel})"]).values
     counted = first[relevant > 0]
@@ -178,6 +178,6 @@ def reader_depth(
     with np.errstate(divide="ignore"):
         ranks = np.round(1 / counted)
     name = system or (
-        Path(run).name.partition(".")[0] if isinstance(run, str | PathLike) else "run"
+        Path(run).name.partition(".")[0] if isinstance(run, str | os.PathLike) else "run"
     )
     return ReaderDepth(name, how.miss, len(ranks), int((relevant == 0).sum()), ranks)

@@ -26,9 +26,10 @@ _TITLE = re.compile(r"\.([^\s.].*)")
 _ITEM = re.compile(r"\s*(\*{1,5}|-|\.{1,5}|\d+\.|<\d+>|<\.>)\s+(\S.*)")
 _MACRO = re.compile(r"(image|video|audio|include|ifdef|ifndef|ifeval|endif|toc)::(\S*?)\[(.*)\]")
 _MARKED = re.compile(
-    r"(?:link:|xref:|mailto:)?((?:https?|ftp)://[^\s\[\]<>]+|(?<=:)[^\s\[\]]+)\[([^\],^]*)[^\]]*\]"
+    r"(?:link:|xref:|mailto:)?((?:https?|ftp)://[^\s\[\]<>]{1,500}+|(?<=:)[^\s\[\]]{1,500}+)"
+    r"\[([^\],^]{0,500}+)[^\]]{0,500}+\]"
     r"|<<([^,<>]{1,300})(?:,([^<>]{1,300}))?>>"
-    r"|(?:kbd|btn|menu|footnote|image|stem|icon):[^\s\[\]]*\[([^\]]*)\]"
+    r"|(?:kbd|btn|menu|footnote|image|stem|icon):[^\s\[\]]{0,500}+\[([^\]]{0,500}+)\]"
     r"|(?<![\w*_#])(?:[*_#]{1,2})(?=\S)([^*_#\n]{1,500}?)(?<=\S)[*_#]{1,2}(?![\w*_#])"
 )
 """A link, a reference, a macro or stressed words; the last of its groups is what it shows."""

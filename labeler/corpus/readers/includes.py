@@ -13,19 +13,19 @@ from labeler.files.read import decoded, file_problems
 _PATH = r"(?P<path>[^\s\"'\[\]{}:!]+\.\w+)"
 _PART = r"(?::(?P<part>[\w:.-]+))?"
 _MARKDOWN = re.compile(
-    rf"\s*(?:\{{\*[ \t]*{_PATH}(?:[ \t]+ln\[(?P<lines>[\d:,]+)\])?[^\n{{}}]*\*\}}"
+    rf"[ \t]{{0,200}}+(?:\{{\*[ \t]*{_PATH}(?:[ \t]+ln\[(?P<lines>[\d:,]+)\])?[^\n{{}}]*\*\}}"
     r"|\{!>?[ \t]*(?P<plain>[^\s!]+)[ \t]*!\}"
     r"|[;]?-{1,3}8<-{1,3}[ \t]+[\"'](?P<quoted>[^\s\"':]+)(?::(?P<section>[\w:.-]+))?[\"'][ \t]*"
     r"|\{\{#(?:rustdoc_)?include[ \t]+(?P<book>[^\s:{}]+)(?::(?P<anchor>[\w:.-]+))?[ \t]*\}\})\s*"
 )
 _DIRECTIVE = re.compile(
-    r"\s*(?:\.\.[ \t]+|[`~:]{3,}\{)(?:literal)?include(?:::|\})[ \t]+(?P<path>\S+)[ \t]*"
+    r"[ \t]{0,200}+(?:\.\.[ \t]+|[`~:]{3,}\{)(?:literal)?include(?:::|\})[ \t]+(?P<path>\S+)[ \t]*"
 )
 _ASCIIDOC = re.compile(
     r"include::(?P<path>[^\[\s]+)\[(?:.*?(?:tags?|lines)=(?P<part>[^,\]]+))?.*\]"
 )
-_LINES_OPTION = re.compile(r"\s*:lines:\s*(\d+)-(\d*)\s*")
-_FENCE = re.compile(r"\s*(`{3,}|~{3,}|-{4,}$)")
+_LINES_OPTION = re.compile(r"[ \t]{0,200}+:lines:\s*(\d+)-(\d*)\s*")
+_FENCE = re.compile(r"[ \t]{0,200}+(`{3,}|~{3,}|-{4,}$)")
 _NUMBERS = re.compile(r"(\d*)(:|\.\.|-)?(\d*)(?:,.*)?")
 _TEXTS = (".md", ".markdown", ".mdx", ".rst", ".rest", ".txt", ".inc", ".adoc", ".asciidoc")
 _MOST_INLINED, _DEEPEST = 1 << 20, 4

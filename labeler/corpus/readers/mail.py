@@ -32,16 +32,12 @@ def _read(path: Path, raw: bytes, headers: tuple[str, ...]) -> Extracted:
     outline = Outline()
     lines = (f"{name}: {message[name]}" for name in headers if message[name])
     outline.prose("\n".join(" ".join(line.split()) for line in lines), 1)
+    has_plain = message.get_body(("plain",)) is not None  # be it beside HTML
     for part in message.walk():
-        _add_part(outline, part, _has_plain(message))
+        _add_part(outline, part, has_plain)
     if not any(block.text for block in outline.blocks):
         raise BadInput(f"{path}: no text in it")
     return extracted(" ".join(str(message["Subject"] or "").split()), outline.blocks)
-
-
-def _has_plain(message: EmailMessage) -> bool:
-    """Whether the text of a message is given as plain text, be it beside HTML."""
-    return message.get_body(("plain",)) is not None
 
 
 def _add_part(outline: Outline, part: EmailMessage, has_plain: bool) -> None:
