@@ -124,7 +124,7 @@ def audit(options: AuditOptions | None = None, **settings: Any) -> Audit:
 
     >>> found = audit(measure="Success@5", value="1.00", queries=10)
     >>> round(found.interval.low, 3), found.differing
-    (0.691, 6)
+    (0.692, 6)
     """
     how = options or AuditOptions(**settings)
     try:

@@ -22,7 +22,7 @@ _DIRECTIVE = re.compile(
     r"[ \t]{0,200}+(?:\.\.[ \t]+|[`~:]{3,}\{)(?:literal)?include(?:::|\})[ \t]+(?P<path>\S+)[ \t]*"
 )
 _ASCIIDOC = re.compile(
-    r"include::(?P<path>[^\[\s]+)\[(?:.*?(?:tags?|lines)=(?P<part>[^,\]]+))?.*\]"
+    r"include::(?P<path>[^\[\s]{1,500}+)\[(?:.*?(?:tags?|lines)=(?P<part>[^,\]]+))?.*\]"
 )
 _LINES_OPTION = re.compile(r"[ \t]{0,200}+:lines:\s*(\d+)-(\d*)\s*")
 _FENCE = re.compile(r"[ \t]{0,200}+(`{3,}|~{3,}|-{4,}$)")
