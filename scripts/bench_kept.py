@@ -4,9 +4,10 @@
     python scripts/bench_kept.py [--rounds 3] [--only WORD] [--append]
 
 Each pair is measured in several rounds, ours and the peer's in turn, on the same files. The ratio
-is that of the least CPU times, which noise of a shared machine makes no larger. What it may be at
-most stands in `scripts/kept_ratios.json`, beside the ratios of before; `--append` adds those of
-today. No bound is in seconds. About two minutes on two cores.
+is that of the least CPU times, which noise of a shared machine makes no larger. One above its bound
+is measured once more, in three times as many rounds, and that counts. What it may be at most stands
+in `scripts/kept_ratios.json`, beside the ratios of before; `--append` adds those of today. No bound
+is in seconds. About two minutes on two cores.
 """
 
 from __future__ import annotations
@@ -192,7 +193,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="bench-kept-") as folder, fast_server() as url:
         files = Files(Path(folder), url)
         for name in [name for name in PAIRS if given.only in name]:
-            value, most = ratio(PAIRS[name](files), given.rounds), kept[name]["at_most"]
+            pair, most = PAIRS[name](files), kept[name]["at_most"]
+            value = ratio(pair, given.rounds)
+            if value > most:
+                print(f"{value:6.2f} at first, so measured once more: {name}", flush=True)
+                value = ratio(pair, 3 * given.rounds)
             kept[name]["history"].append(f"{day} {labeler.__version__} {value:.2f}")
             print(f"{value:6.2f} at most {most:5.2f}  {name}", flush=True)
             above += [] if value <= most else [name]
