@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -94,6 +95,13 @@ class Failure:
 
 
 Outcome = Judgement | Failure
+
+
+def most_given(grades: Sequence[int]) -> int:
+    """The grade that most have given; where several are as frequent, the lower median of all."""
+    times = Counter(grades)
+    most = [grade for grade, count in times.items() if count == max(times.values())]
+    return most[0] if len(most) == 1 else sorted(grades)[(len(grades) - 1) // 2]
 
 
 class Listed(NamedTuple):

@@ -9,7 +9,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, ValuesView
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
 from tempfile import SpooledTemporaryFile, gettempdir
@@ -215,8 +215,8 @@ class Ingested:
             "other_kinds": dict(sorted(self.other_kinds.items())),
             "queries": len(self.queries),
             "losses": {
-                **self.all_losses.as_json(),
-                "files": {path: each.as_json() for path, each in self.losses.items() if each.rules},
+                **asdict(self.all_losses),
+                "files": {path: asdict(each) for path, each in self.losses.items() if each.rules},
             },
         }
 

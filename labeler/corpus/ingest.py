@@ -196,5 +196,5 @@ def card_of(
         "inputs_from_here": inputs_from(collection, inputs),
         "settings": as_settings(how),
         **result.as_json(),
-        "losses": result.all_losses.as_json(),
+        "losses": asdict(result.all_losses),
     }

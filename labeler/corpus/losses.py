@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any
 
 from labeler.messages import count_of
 
@@ -63,18 +62,6 @@ class Losses:
         """The share of the file's characters that rules left out of its text; 0 of a few."""
         lost = sum(n.characters for rule, n in self.rules.items() if rule not in _BESIDE_THE_TEXT)
         return lost / max(self.characters_in, lost) if lost > _FEW else 0.0
-
-    def as_json(self) -> dict[str, Any]:
-        """The counts, and of each rule what it left out."""
-        rules = {
-            rule: {"count": n.count, "characters": n.characters, "example": n.example}
-            for rule, n in self.rules.items()
-        }
-        return {
-            "characters_in": self.characters_in,
-            "characters_out": self.characters_out,
-            "rules": rules,
-        }
 
 
 def characters_of(text: str) -> int:

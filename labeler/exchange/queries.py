@@ -179,14 +179,11 @@ def _of_rows(rows: Rows) -> Rows:
 
 
 def _of_json(path: Path, value: Any) -> Rows:
-    texts, form = None, ""
     inner = value.get("queries", value) if isinstance(value, dict) else value
     is_row = isinstance(inner, dict) and usual.has_column(inner, _LINE_TEXTS, _LINE_IDS)
-    if texts is None and inner and isinstance(inner, list) and _are_texts(inner):
-        texts, form = inner, "a JSON array of texts"
-    if texts is not None:
-        rows_of_texts = ((n, {"text": text}) for n, text in enumerate(texts, start=1))
-        return Rows(path, form, (), rows_of_texts)
+    if inner and isinstance(inner, list) and _are_texts(inner):
+        texts = ((number, {"text": text}) for number, text in enumerate(inner, start=1))
+        return Rows(path, "a JSON array of texts", (), texts)
     if isinstance(inner, dict) and inner and _are_texts(inner.values()) and not is_row:
         pairs = enumerate(inner.items(), start=1)
         by_id = ((number, {"_id": id_, "text": text}) for number, (id_, text) in pairs)

@@ -45,7 +45,7 @@ _TEXTS = (*QUERY_TEXT, "q", "question", "text")
 _IDS = (*DOCUMENT_ID, "id", "objectid")
 _NO_QUERY = (
     "it does not say for which query; write {query: response}, or JSON Lines with the query beside "
-    'the hits: {{"query": …, "hits": …}}'
+    'the hits: {"query": …, "hits": …}'
 )
 
 
@@ -89,7 +89,7 @@ def search_responses(value: Any) -> Contents | None:
         documents or None,
         _queries(responses) if is_known and by_text else None,
         ranking=ranked(f"a run from {kind}", rankings, by_text=by_text) if is_known else None,
-        lacks={"rankings": _NO_QUERY.replace("{{", "{").replace("}}", "}")},
+        lacks={"rankings": _NO_QUERY},
     )
 
 

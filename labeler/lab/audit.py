@@ -18,7 +18,7 @@ from labeler.metrics import parse
 from labeler.options import COUNT, Options, option
 from labeler.report.result import Result
 from labeler.report.table import shown
-from labeler.stats.means import largest_share
+from labeler.stats.means import largest_likely, largest_share
 from labeler.stats.student import SIGNIFICANT
 
 ZERO_OR_ONE = ("Success",)
@@ -155,12 +155,7 @@ def _exact(share: float, queries: int, level: float) -> float:
 
 def _hoeffding(mean: float, queries: int, level: float) -> float:
     """The largest mean m of all with exp(-n KL(mean, m)) of `level`; KL is of two coins."""
-    low, high = mean, 1.0
-    while high - low > _DIGITS:
-        middle = (low + high) / 2
-        likely = math.exp(-queries * _divergence(mean, middle)) > level
-        low, high = (middle, high) if likely else (low, middle)
-    return high
+    return largest_likely(mean, lambda m: math.exp(-queries * _divergence(mean, m)) > level)
 
 
 def _divergence(p: float, q: float) -> float:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median_low, multimode
 
 from labeler.collection.layout import (
     HUMAN,
@@ -19,7 +18,7 @@ from labeler.collection.layout import (
     open_collection,
 )
 from labeler.collection.people import HumanAnswer, people_path, read_people
-from labeler.data import Pair
+from labeler.data import Pair, most_given
 from labeler.errors import FileProblem, Misuse
 from labeler.messages import Note
 from labeler.people.import_labels import ImportOptions, merge_answers
@@ -113,8 +112,7 @@ def _grades(answers: AnswersByRater) -> dict[str, int]:
 def _final(answers: AnswersByRater) -> HumanAnswer:
     """The one answer that stands for all: of a pair that everybody skipped, no grade."""
     grades, rows = list(_grades(answers).values()), list(answers.values())
-    most = multimode(grades)
-    grade = None if not grades else most[0] if len(most) == 1 else median_low(grades)
+    grade = most_given(grades) if grades else None
     return HumanAnswer(
         rows[0].pair,
         grade,

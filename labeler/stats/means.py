@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 
@@ -88,11 +88,15 @@ def largest_share(count: int, of: int, level: float = SIGNIFICANT) -> float:
     """The largest true share at which `count` or fewer of `of` still has probability `level`."""
     if count >= of:
         return 1.0
-    low, high = count / of, 1.0
+    return largest_likely(count / of, lambda share: binomial_below(count, of, share) > level)
+
+
+def largest_likely(low: float, is_likely: Callable[[float], bool]) -> float:
+    """The largest number from `low` to 1 that is likely still, where all below it are."""
+    high = 1.0
     while high - low > 1e-9:
         middle = (low + high) / 2
-        likely = binomial_below(count, of, middle) > level
-        low, high = (middle, high) if likely else (low, middle)
+        low, high = (middle, high) if is_likely(middle) else (low, middle)
     return high
 
 

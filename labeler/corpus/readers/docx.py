@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from labeler.corpus.losses import drop
 from labeler.corpus.readers.outline import (
     LARGEST_FILE,
+    LARGEST_XML,
     Extracted,
     Outline,
     extracted,
@@ -29,8 +30,6 @@ _HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
 _CODE = re.compile(r"code|source|preformatted|listing|verbatim", re.IGNORECASE)
 _MAIN = "word/document.xml"
 _UNREAD = re.compile(r"word/(header|footer|footnote|endnote|comment)s?\d*\.xml")
-_MARKUP = 8
-"""The tree of a document's XML takes some eight times its size, so it may have so much less."""
 
 
 def read_docx(path: Path, raw: bytes) -> Extracted:
@@ -41,7 +40,7 @@ def read_docx(path: Path, raw: bytes) -> Extracted:
         raise Misconfigured(NEEDS) from error
     with opened(path, raw) as archive:
         for name in (part for part in archive.namelist() if part.endswith((".xml", ".rels"))):
-            most = LARGEST_FILE // _MARKUP if name == _MAIN else LARGEST_FILE
+            most = LARGEST_XML if name == _MAIN else LARGEST_FILE
             content = part_of(archive, name, path, most)
             unread = _UNREAD.fullmatch(name)
             if name == _MAIN or unread or b"<!" in content:

@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element
 
 from labeler.corpus.losses import drop
 from labeler.corpus.readers.outline import (
-    LARGEST_FILE,
+    LARGEST_XML,
     Extracted,
     Outline,
     extracted,
@@ -21,9 +21,6 @@ from labeler.corpus.readers.outline import (
     xml_of,
 )
 from labeler.errors import BadInput
-
-_MOST = LARGEST_FILE // 8
-"""The tree of XML takes some eight times its size."""
 
 _MOST_EMPTY = 64
 """Cells that are empty stand in a row up to this column."""
@@ -49,15 +46,20 @@ def read_xlsx(path: Path, raw: bytes) -> Extracted:
     return _finished(path, title, outline)
 
 
+def _tree(archive: zipfile.ZipFile, name: str, path: Path) -> Element:
+    """The XML of a part of an archive."""
+    return xml_of(path, part_of(archive, name, path, LARGEST_XML))
+
+
 def read_pptx(path: Path, raw: bytes) -> Extracted:
     """The slides under their titles: paragraphs, rows of tables, and what the speaker notes."""
     outline = Outline()
     with opened(path, raw) as archive:
         for _, name in _parts_in_order(archive, path, "ppt/presentation.xml", "sldId"):
-            _add_slide(outline, xml_of(path, part_of(archive, name, path, _MOST)))
+            _add_slide(outline, _tree(archive, name, path))
             for notes in _related(archive, path, name).values():
                 if "notesSlides/" in notes:
-                    _add_slide(outline.nested(), xml_of(path, part_of(archive, notes, path, _MOST)))
+                    _add_slide(outline.nested(), _tree(archive, notes, path))
         _drop_parts(archive, path, "ppt/(?:comment|chart|diagrams/data)", "comments and charts")
         title = _title(archive, path)
     return _finished(path, title, outline)
@@ -80,7 +82,7 @@ def _drop_parts(archive: zipfile.ZipFile, path: Path, pattern: str, rule: str) -
     """Note the texts of parts that are not read."""
     for name in archive.namelist():
         if re.match(pattern, name) and name.endswith(".xml"):
-            drop(rule, " ".join(xml_of(path, part_of(archive, name, path, _MOST)).itertext()))
+            drop(rule, " ".join(_tree(archive, name, path).itertext()))
 
 
 def _related(archive: zipfile.ZipFile, path: Path, name: str) -> dict[str, str]:
@@ -102,7 +104,7 @@ def _parts_in_order(
 ) -> Iterator[tuple[str, str]]:
     """The names and the parts of sheets or slides, each once."""
     related, taken = _related(archive, path, main), set[str]()
-    for entry in xml_of(path, part_of(archive, main, path, _MOST)).iterfind(f".//{{*}}{tag}"):
+    for entry in _tree(archive, main, path).iterfind(f".//{{*}}{tag}"):
         part = related.get(entry.get(_RELATION, ""), "")
         if part in archive.namelist() and part not in taken and "chartsheets/" not in part:
             taken.add(part)
@@ -127,7 +129,7 @@ class _Workbook:
     def part(self, name: str) -> Element:
         """A part of the workbook, or an element without any where there is none."""
         exists = name in self.archive.namelist()
-        raw = part_of(self.archive, name, self.path, _MOST) if exists else b"<none/>"
+        raw = part_of(self.archive, name, self.path, LARGEST_XML) if exists else b"<none/>"
         return xml_of(self.path, raw)
 
     def rows(self, name: str) -> Iterator[list[str]]:

@@ -22,6 +22,9 @@ Lines = list[tuple[int, str]]
 LARGEST_FILE = 1 << 26
 """The most bytes of a file that is one document, and of a text taken out of one: 64 MB."""
 
+LARGEST_XML = LARGEST_FILE // 8
+"""The same of a part whose XML is held as a tree, which takes some eight times its size."""
+
 DEEPEST = 20
 """Levels of nesting that are followed; what lies deeper is read as plain paragraphs."""
 

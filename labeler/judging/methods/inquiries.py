@@ -8,10 +8,19 @@ from functools import partial
 from itertools import chain, pairwise
 from math import ceil
 from random import Random
-from statistics import median_low, multimode
 from typing import NamedTuple
 
-from labeler.data import Document, Failure, Judged, Judgement, Listed, Outcome, Pair, Query
+from labeler.data import (
+    Document,
+    Failure,
+    Judged,
+    Judgement,
+    Listed,
+    Outcome,
+    Pair,
+    Query,
+    most_given,
+)
 from labeler.errors import Misuse
 from labeler.judging.assessor import Assessor, Lists, Texts
 from labeler.judging.methods.inquiry import (
@@ -111,8 +120,7 @@ def elected(votes: Sequence[Outcome | None]) -> Outcome | None:
         return None
     if 2 * len(grades) <= len(votes):
         return next(vote for vote in votes if isinstance(vote, Failure))
-    most = multimode(grades)
-    grade = most[0] if len(most) == 1 else median_low(grades)
+    grade = most_given(grades)
     vote = next(vote for vote in votes if isinstance(vote, Judgement) and vote.grade == grade)
     return replace(vote, votes=grades_in(votes))
 
