@@ -7,6 +7,7 @@
 - `shares`, `query_shares`: intervals of a share of queries, also of weighted or stratified ones.
 - `associations`: whether two values of a query go together over queries.
 - `drift`: whether values change over time.
+- `families`: verdicts on families of comparisons, with intervals that agree with them.
 - `unseen`: what a few queries do not show of all.
 - `rankings`: intervals of how alike two rankings of systems are.
 - `randomization`: tests of paired differences, and corrections for many of them.

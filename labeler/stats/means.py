@@ -112,7 +112,7 @@ def largest_likely(low: float, is_likely: Callable[[float], bool]) -> float:
 # and at the worst farther. They differ in what is alike, and in what is known of the rest:
 #
 # - `at_the_bounds`: scores of 1, or of 0; the others have the mean of those seen.
-# - `unseen_differences`: ties of two systems; one more query differs by the most there is.
+# - `unseen`: differences of the most common value, mostly ties; one more differs by the most.
 # - `unseen_losses`: queries that lie no lower than the middle one, of a bound on one side.
 # - `unseen_others`: of many rows at once, queries with the most common value, whatever that is.
 
@@ -147,22 +147,24 @@ def at_the_bounds(values: Floats, weighting: Weighting | None = None) -> tuple[f
     return least, (1 - share_of_zeros) * mean_above_zero
 
 
-def unseen_differences(differences: Floats, weighting: Weighting | None = None) -> float:
-    """How far a mean of differences could move if fewer queries tied than in the sample.
+def unseen(differences: Floats, most: float, weighting: Weighting | None = None) -> Floats:
+    """How far means of differences could move if fewer queries were alike than in the sample.
 
-    A sample of ties alone says nothing of how many queries differ, and a sample of few differences
-    little of how large they are. The share is Wilson's; the other queries differ as much as those
-    of the sample and one that differs by 1, the most there is.
+    Of `(rows, queries)`, for each row. Its most common value, be it 0 or another one, says nothing
+    of how many queries have it, where all of a few queries do. The share is Wilson's; the other
+    queries lie as far off as those of the sample and one that lies `most` off. 0 where no two
+    queries are alike.
     """
-    differing = np.abs(differences) > TIED
+    pile = _pile(differences)
     if weighting is None:
-        share, n = float(differing.mean()), float(len(differing))
+        share, n = pile.mean(axis=1), float(pile.shape[1])
     else:
-        share = weighted_mean(differing.astype(np.float64), weighting.weights)
-        n = weighting.effective
-    _, most = wilson_of(share, n)
-    size = (float(np.abs(differences[differing]).sum()) + 1) / (int(differing.sum()) + 1)
-    return (most - share) * size
+        share, n = pile @ weighting.weights / weighting.weights.sum(), weighting.effective
+    middle = (differences * pile).sum(axis=1) / pile.sum(axis=1)
+    away = (np.abs(differences - middle[:, None]) * ~pile).sum(axis=1) + most
+    size = away / ((~pile).sum(axis=1) + 1)
+    fewer = share - wilson(share, n)[0]
+    return np.asarray(np.where(pile.sum(axis=1) > 1, fewer * size, 0.0), dtype=np.float64)
 
 
 def unseen_losses(differences: Floats, largest: float, level: float = SIGNIFICANT) -> float:
@@ -292,7 +294,7 @@ def weighted_bounded(
     of_defined = weighting if defined.all() else weighting.choose(defined)
     (low, high), (least, most), held = ends, bounds, values[defined]
     if paired:
-        reach = unseen_differences(held / most, of_defined) * most
+        reach = float(unseen(held[None], most, of_defined)[0])
         mean = weighted_mean(held, of_defined.weights)
         low, high = min(low, mean - reach), max(high, mean + reach)
     else:
@@ -346,8 +348,8 @@ def bounded_interval(values: Floats, bounds: tuple[float, float], seed: int = 0)
 def paired_interval(values: Floats, most: float, seed: int = 0) -> Interval:
     """The interval of a mean of paired differences of `most` at most, up or down.
 
-    It is moved out by what the ties leave open (`unseen_differences`), and holds 0 where
-    so few queries differ that no test could tell the mean from it.
+    It is moved out by what alike differences leave open (`unseen`), and holds 0 where so few
+    queries differ that no test could tell the mean from it.
     """
     if math.isinf(most):
         ends = mean_interval(values, seed=seed)
@@ -358,7 +360,7 @@ def paired_interval(values: Floats, most: float, seed: int = 0) -> Interval:
     low, high = ends
     defined = values[~np.isnan(values)]
     if not math.isinf(most):
-        reach = unseen_differences(defined / most) * most
+        reach = float(unseen(defined[None], most)[0])
         low, high = min(low, defined.mean() - reach), max(high, defined.mean() + reach)
     if not smallest_p(sum(wins_ties_losses(defined)[::2])) < SIGNIFICANT:
         low, high = min(low, 0.0), max(high, 0.0)
