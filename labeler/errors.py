@@ -7,6 +7,7 @@
     ├── BudgetReached      4   stopped at the budget
     │   └── TooManyFailed 69       … as too many pairs came to no grade
     ├── GateFailed         5   a figure did not pass its gate
+    ├── GateUndecided      6   nobody can tell whether a figure passes its gate
     ├── Stopped            1   told to stop before it was done; the command ends as interrupted
     ├── AskedElsewhere     1   another process is asking this very request; never ends a run
     ├── BadInput          65   a file says something wrong; the message: where, and what would work
@@ -121,6 +122,12 @@ class GateFailed(LabelerError):
     """A figure did not pass a gate that was set for it."""
 
     exit_code = 5
+
+
+class GateUndecided(LabelerError):
+    """What there is does not tell whether a figure passes a gate that was set for it."""
+
+    exit_code = 6
 
 
 class BadInput(LabelerError):

@@ -141,14 +141,12 @@ class GateFlags:
         return about("require" if self.require else "require_low", "by")
 
     def check(self, report: Report, gates: Gates | None) -> None:
-        """`GateFailed` names all that did not keep its gate."""
+        """`GateFailed` names all that did not keep its gate, `GateUndecided` what is open."""
         if not gates and not self.no_worse_than:
             return
-        from labeler.evaluation.gates import check_scores, group_failures
+        from labeler.evaluation.gates import Gates, check_scores
 
-        failures = group_failures(report, gates.groups) if gates else ()
-        held = gates.overall if gates else ()
-        check_scores(report, held, no_worse_than=bool(self.no_worse_than), of_groups=failures)
+        check_scores(report, gates or Gates(), no_worse_than=bool(self.no_worse_than))
 
 
 @dataclass(frozen=True, slots=True)

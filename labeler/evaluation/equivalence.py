@@ -209,13 +209,18 @@ def _extremes(base: Floats, differing: Flags, measure: Measure) -> tuple[Floats,
     return np.where(differing, 1.0 - base, 0.0), -base
 
 
-def check_equivalences(equivalences: Sequence[Equivalence]) -> list[str]:
-    """What keeps runs from passing the gate; `Misuse` where these data could not decide it."""
+def check_equivalences(equivalences: Sequence[Equivalence]) -> tuple[list[str], list[str]]:
+    """Which runs lose more than the margin, and of which that is not shown either way.
+
+    `Misuse` where these data could not decide it.
+    """
     for e in equivalences:
         problem = _undecidable(e)
         if problem is not None:
             raise Misuse(problem, parameter="no_worse_than")
-    return [_failure(e) for e in equivalences if not e.passes]
+    short = [e for e in equivalences if not e.passes]
+    unshown = [_failure(e) for e in short if e.verdict == NOT_SHOWN]
+    return [_failure(e) for e in short if e.verdict != NOT_SHOWN], unshown
 
 
 def _undecidable(e: Equivalence) -> str | None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from labeler.arrays import Floats
+from labeler.collection.whose import GradesUsed, grades_used
 from labeler.errors import Misuse, about
 from labeler.evaluation.equivalence import (
     Equivalence,
@@ -33,11 +34,13 @@ from labeler.evaluation.holes import UnjudgedOfAllRuns, UnjudgedOfRun
 from labeler.evaluation.inputs import (
     AnyQrels,
     AnyRuns,
+    Kin,
     RunsByName,
     kin_behind,
     kin_finding,
     origin_findings,
     pool_from,
+    qrels_path,
     rank,
     runs_from,
     short_name,
@@ -80,6 +83,7 @@ from labeler.evaluation.scores import (
     run_findings,
     score_findings,
 )
+from labeler.evaluation.trust import Trust
 from labeler.messages import count_of
 from labeler.metrics import Measure, parse, parse_all, score
 from labeler.metrics.judged import JudgedPairs
@@ -173,7 +177,9 @@ def report_on(
     if grouping.by:
         by = grouped_by(scope, scored, options)
         findings += [finding for grouped in by for finding in grouped.findings]
-    of_judges = (*origin_findings(qrels), *kin_finding(kin_behind(qrels, runs)))
+    kin = kin_behind(qrels, runs)
+    of_judges = (*origin_findings(qrels), *kin_finding(kin))
+    path = qrels_path(qrels)
     return Report(
         pool.name,
         tuple(map(str, measures)),
@@ -185,6 +191,8 @@ def report_on(
         by,
         grouping.weights,
         pool.stale,
+        GradesUsed() if path is None else grades_used(path),
+        tuple(kin),
     )
 
 
@@ -345,6 +353,8 @@ class Report(Result):
     by: tuple[ByGroup, ...] = ()
     weights: str = ""
     stale: int = 0
+    grades: GradesUsed = field(default_factory=GradesUsed)
+    kin: tuple[Kin, ...] = ()
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
@@ -358,8 +368,18 @@ class Report(Result):
         """The runs against the baseline, by each measure that is a mean over queries."""
         if self.comparing is None:
             return ()
-        measures = self.comparing.measures
-        return tuple(each for measure in measures for each in self.comparing.by(measure))
+        return tuple(each for measure in self.comparing.measures for each in self._by(measure))
+
+    @cached_property
+    def trust(self) -> Trust:
+        """How far these scores may be believed."""
+        by_name = {run.name: run for run in self.runs}
+        return Trust(self.grades, by_name, {kin.run: kin for kin in self.kin})
+
+    def _by(self, measure: Measure) -> list[Comparison]:
+        """The runs against the baseline by a measure, as far as they may be believed."""
+        compared = () if self.comparing is None else self.comparing.by(measure)
+        return [self.trust.believed(comparison) for comparison in compared]
 
     @property
     def ranked(self) -> list[RunScores]:
@@ -380,7 +400,7 @@ class Report(Result):
             list(means)[:1] if measures is None else [name for name in measures if name in means]
         )
         order = {run.name: number for number, run in enumerate(self.ranked)}
-        of = [comparison for name in names for comparison in self.comparing.by(means[name])]
+        of = [comparison for name in names for comparison in self._by(means[name])]
         return sorted(of, key=lambda c: (names.index(c.measure), order[c.run]))
 
     def tables(
@@ -392,7 +412,7 @@ class Report(Result):
         first of them by default.
         """
         tables = [
-            score_table(self.ranked, self.measures),
+            replace(score_table(self.ranked, self.measures), note=str(self.grades)),
             comparison_table(self.compared(compare)),
             *([equivalence_table(self.equivalences)] if self.equivalences else []),
             *([scenario_table(self.ranked)] if scenarios else []),
@@ -440,7 +460,7 @@ class Report(Result):
         groups = {"groups": as_plain(self.by)} if self.by else {}
         weights = {"weights": self.weights} if self.weights else {}
         figures = self.picked(
-            *("qrels", "measures", "stale", "comparisons"),
+            *("qrels", "grades", "measures", "stale", "comparisons"),
             equivalence=self.equivalences,
             runs=[run.as_json(per_query=per_query) for run in self.ranked],
             warnings=self.findings,
@@ -479,7 +499,18 @@ def headline(
     also = f", {'as has' if len(alike) == 1 else 'as have'} {listed(alike)}" if alike else ""
     score = interval_text(mean.value, spec)
     leads = f"{best.name} has the highest {measure}, {score} over {over}{also}."
-    return [leads, *told_apart([c for c in comparisons if c.measure == measure], best.name)]
+    of = [c for c in comparisons if c.measure == measure]
+    believed = told_apart([c for c in of if c.doubt is None], best.name)
+    return [leads, *believed, *_doubted([c for c in of if c.doubt is not None])]
+
+
+def _doubted(comparisons: Sequence[Comparison]) -> list[str]:
+    """Which runs it is not known of, and why; the command that would change it is the first's."""
+    if not comparisons:
+        return []
+    first = comparisons[0]
+    names = listed([c.run for c in comparisons])
+    return [f"Whether {names} and {first.baseline} differ is {first.doubt}."]
 
 
 def _queries(run: RunScores, measure: str) -> str:
@@ -494,15 +525,16 @@ def _queries(run: RunScores, measure: str) -> str:
 def told_apart(compared: Sequence[Compared], best: str) -> list[str]:
     """Which runs are better or worse than the baseline, and which cannot be told from it."""
     parts = []
-    for verdict in ("better", "worse", "cannot tell apart", "unresolvable", "undefined"):
-        of = [c for c in compared if c.verdict == verdict]
-        if not of:
-            continue
+    by_verdict: dict[str, list[Compared]] = {}
+    for each in compared:
+        by_verdict.setdefault(each.verdict, []).append(each)
+    for verdict in sorted(by_verdict, key=_place):
+        of = by_verdict[verdict]
         names, p, is_one = listed([c.run for c in of]), [c.p_corrected for c in of], len(of) == 1
-        if verdict in ("better", "worse"):
+        if verdict.startswith(("better", "worse")):
             most = "p" if is_one else "p at most"
             parts.append(f"{names} {'is' if is_one else 'are'} {verdict} ({most} {max(p):.2g})")
-        elif verdict == "cannot tell apart":
+        elif verdict.startswith("cannot tell apart"):
             least = "p" if is_one else "p at least"
             parts.append(f"{names} cannot be told apart ({least} {min(p):.2g})")
         else:
@@ -511,6 +543,12 @@ def told_apart(compared: Sequence[Compared], best: str) -> list[str]:
         return []
     baseline = "it" if compared[0].baseline == best else compared[0].baseline
     return [f"Against {baseline}, {'; '.join(parts)}."]
+
+
+def _place(verdict: str) -> int:
+    """Where a verdict stands in a sentence."""
+    order = ("better", "worse", "cannot tell apart", "unresolvable", "undefined")
+    return next(place for place, words in enumerate(order) if verdict.startswith(words))
 
 
 # Scores and comparisons as tables.
@@ -560,19 +598,19 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Table:
     columns = [
         Column("run", align="left"),
         *by_measure,
+        Column("verdict", align="left", widest=None, colors=COLORS),
         Column("difference", format="+.4f", ends="+.3f"),
         Column("w/t/l"),
         Column("p_corrected", title=P_TITLES[comparisons[0].correction]),
-        Column("verdict", colors=COLORS),
     ]
     rows: list[list[Cell]] = [
         [
             c.run,
             *([c.measure] if by_measure else []),
+            c.verdict,
             c.interval,
             c.counts,
             c.p_corrected,
-            c.verdict,
         ]
         for c in comparisons
     ]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from labeler.errors import GateFailed, Misuse, about
+from labeler.errors import GateFailed, GateUndecided, Misuse, about
 from labeler.metrics import Measure, parse
 from labeler.metrics.scores import whole_queries
 
 if TYPE_CHECKING:
+    from labeler.evaluation.equivalence import Equivalence
     from labeler.evaluation.evaluate import Report
     from labeler.evaluation.groups import ByGroup, GroupScore
     from labeler.evaluation.scores import RunScores
@@ -49,43 +50,71 @@ def parse_limits(texts: Sequence[str], example: str, parameter: str = "require")
     return limits
 
 
-def check_scores(
-    report: Report,
-    gates: Sequence[ScoreGate],
-    *,
-    no_worse_than: bool = False,
-    of_groups: Iterable[str] = (),
-) -> None:
-    """`GateFailed` names each run below a gate, or not shown to lose less than a margin.
+@dataclass(frozen=True)
+class Outcome:
+    """What did not pass its gate, and what cannot be told; nothing where all passed."""
 
-    `of_groups` are what gates on groups of queries say against runs.
+    failures: tuple[str, ...] = ()
+    undecided: tuple[str, ...] = ()
+
+    def __add__(self, other: Outcome) -> Outcome:
+        return Outcome(self.failures + other.failures, self.undecided + other.undecided)
+
+    def check(self) -> None:
+        """`GateFailed` where something failed, else `GateUndecided` where something is open."""
+        open_ones = [f"cannot tell: {text}" for text in self.undecided]
+        if self.failures:
+            raise GateFailed("; ".join([*self.failures, *open_ones]))
+        if open_ones:
+            raise GateUndecided("; ".join(open_ones))
+
+
+def check_scores(report: Report, gates: Gates, *, no_worse_than: bool = False) -> None:
+    """`GateFailed` names each run below a gate, or that loses more than a margin.
+
+    `GateUndecided` names what cannot be told: scores that nobody may rely on, and losses that more
+    queries would have to show or exclude.
 
     Every run must pass every gated measure. Then at most 5 % of builds that truly lose a margin
     pass, however many runs and measures are held (Berger 1982, Technometrics 24).
     `Misuse` where these data could not pass the gate, or not fail it.
     """
-    failures = [short for run in report.runs for short in _short_scores(run, gates)]
-    failures += of_groups
+    outcome = Outcome()
+    for run in report.runs:
+        for gate in gates.overall:
+            outcome += _held(report, run, gate)
+    outcome += group_outcome(report, gates.groups)
     if no_worse_than:
-        from labeler.evaluation.equivalence import (
-            check_equivalences,  # agreement needs none of it
+        from labeler.evaluation.equivalence import check_equivalences  # agreement needs none of it
+
+        open_ones = {e.run: doubt for e in report.equivalences if (doubt := _doubt(report, e))}
+        failures, unshown = check_equivalences(
+            [e for e in report.equivalences if e.run not in open_ones]
         )
+        doubted = (f"{run}: {doubt}" for run, doubt in open_ones.items())
+        outcome += Outcome(tuple(failures), (*unshown, *doubted))
+    outcome.check()
 
-        failures += check_equivalences(report.equivalences)
-    raise_failed(failures)
+
+def _doubt(report: Report, e: Equivalence) -> str:
+    """Why it is not known whether a run loses a margin; empty where a test may say."""
+    return "" if e.identical else report.trust.against_gate((e.run, e.baseline), e.measure)
 
 
-def _short_scores(run: RunScores, gates: Sequence[ScoreGate]) -> Iterator[str]:
-    means = run.scores.means()
-    for gate in gates:
-        name = str(gate.measure)
-        if gate.low_end:
-            yield from short_end(f"{run.name}: {name}", gate, run.intervals[name])
-            continue
-        value = means[name]
-        if short := shortfall(gate, value):
-            is_what = short if math.isnan(value) else f"{value:.4f}, {short}"
-            yield f"{run.name}: {gate.measure} is {is_what}"
+def _held(report: Report, run: RunScores, gate: ScoreGate) -> Outcome:
+    """One run's score against a gate; where it may not be relied on, neither pass nor failure."""
+    name = str(gate.measure)
+    ends = run.scenarios.get(name, {})
+    decided = "low" in ends and (ends["low"] >= gate.bound or ends["high"] < gate.bound)
+    if doubt := report.trust.against_gate((run.name,), name, decided=decided):
+        return Outcome((), (f"{run.name}: {name} against {gate.bound:g} is {doubt}",))
+    if gate.low_end:
+        return Outcome(tuple(short_end(f"{run.name}: {name}", gate, run.intervals[name])))
+    value = run.scores.means()[name]
+    if not (short := shortfall(gate, value)):
+        return Outcome()
+    is_what = short if math.isnan(value) else f"{value:.4f}, {short}"
+    return Outcome((f"{run.name}: {name} is {is_what}",))
 
 
 def short_end(
@@ -108,8 +137,7 @@ def shortfall(gate: ScoreGate, value: float) -> str | None:
 
 def raise_failed(failures: Sequence[str]) -> None:
     """`GateFailed` with all that did not keep its gate; nothing where all did."""
-    if failures:
-        raise GateFailed("; ".join(failures))
+    Outcome(tuple(failures)).check()
 
 
 # Gates on groups of queries: the worst group of a field, or one that is named.
@@ -182,23 +210,22 @@ def _group_of(text: str, where: str) -> tuple[str, str | None]:
     raise Misuse(f"cannot read the gate {text!r}; write it as {EXAMPLE}")
 
 
-def group_failures(report: Report, gates: Sequence[GroupGate]) -> Iterator[str]:
-    """What does not keep its gate, and what cannot be held against it.
-
-    A group of few queries decides nothing: it fails its gate, whatever its score.
-    """
+def group_outcome(report: Report, gates: Sequence[GroupGate]) -> Outcome:
+    """What does not keep its gate, and what cannot be held against it: a group of few queries."""
+    failures, undecided = list[str](), list[str]()
     for gate in gates:
         grouped, measure = _grouped(report, gate), str(gate.gate.measure)
         scores = [
             s for s in grouped.scores if s.measure == measure and gate.group in (None, s.group)
         ]
-        yield from _undecided(scores, gate, grouped)
+        undecided += _undecided(scores, gate, grouped)
         for score in (s for s in scores if not s.thin):
             whose = f"{score.run}, {gate.by} {score.group}: {measure}"
             if gate.gate.low_end:
-                yield from short_end(whose, gate.gate, (score.low, score.high))
+                failures += short_end(whose, gate.gate, (score.low, score.high))
             elif short := shortfall(gate.gate, score.value):
-                yield f"{whose} is {score.value:.4f}, {short}"
+                failures.append(f"{whose} is {score.value:.4f}, {short}")
+    return Outcome(tuple(failures), tuple(undecided))
 
 
 def _grouped(report: Report, gate: GroupGate) -> ByGroup:

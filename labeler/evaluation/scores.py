@@ -84,6 +84,21 @@ Correction = Literal["holm", "hsd"]
 
 
 @dataclass(frozen=True)
+class Doubt:
+    """Why a verdict is not known, and the command that would change that, with its price."""
+
+    because: str
+    command: str
+    price: str
+
+    def __str__(self) -> str:
+        return f"not known, because {self.because}; next: {self.command} ({self.price})"
+
+
+NOT_KNOWN = "not known"
+
+
+@dataclass(frozen=True)
 class Comparison:
     """One run against the baseline by one measure, over the queries where both are defined.
 
@@ -91,7 +106,8 @@ class Comparison:
     `correction` it allows for all runs compared with a baseline that was named beforehand; with
     `hsd` for all pairs of runs, so that the best of the same scores may be the baseline.
     `p_attainable` is the smallest that it could be where only these queries differ, whatever their
-    differences are.
+    differences are. With a `doubt` the verdict is not known. `unchecked` is the assessor whose
+    grades these scores are by, where nobody checked them.
     """
 
     run: str
@@ -109,6 +125,12 @@ class Comparison:
     p_corrected: Annotated[float, Column("p_corrected")]
     correction: Correction
     p_attainable: Annotated[float, Column("p_attainable")]
+    doubt: Doubt | None = None
+    unchecked: str = ""
+
+    def with_doubt(self, doubt: Doubt | None, unchecked: str) -> Comparison:
+        """The same with what is doubtful about it."""
+        return replace(self, doubt=doubt, unchecked=unchecked)
 
     @property
     def interval(self) -> Interval:
@@ -122,9 +144,17 @@ class Comparison:
 
     @shown
     def verdict(self) -> str:
-        """In words, at the 5 % level after the correction."""
+        """In words, at the 5 % level after the correction; whose grades, where nobody checked."""
         if not self.queries:
             return "undefined"
+        if self.doubt is not None:
+            return NOT_KNOWN
+        unchecked = f" by {self.unchecked}'s grades, unchecked" if self.unchecked else ""
+        return f"{self.by_test}{unchecked}"
+
+    @property
+    def by_test(self) -> str:
+        """What the test alone says."""
         if self.ties < self.queries and not self.p_attainable < SIGNIFICANT:
             return "unresolvable"
         if not self.p_corrected < SIGNIFICANT:

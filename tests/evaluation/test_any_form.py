@@ -74,7 +74,7 @@ RUN_FORMS: dict[str, Callable[[Path, str], Any]] = {
 
 def figures(report: Any) -> Any:
     """All that a report says, whatever its qrels are called."""
-    return {**report.as_json(per_query=True), "qrels": ""}
+    return {**report.as_json(per_query=True), "qrels": "", "grades": {}}
 
 
 @pytest.mark.parametrize("form", QRELS_FORMS)

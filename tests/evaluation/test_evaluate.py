@@ -34,6 +34,7 @@ def test_json_follows_the_schema(folder: Path, capsys: pytest.CaptureFixture[str
     found = printed_json(capsys)
     sections = [
         "qrels",
+        "grades",
         "measures",
         "stale",
         "runs",
@@ -53,7 +54,8 @@ def test_json_follows_the_schema(folder: Path, capsys: pytest.CaptureFixture[str
     assert set(good["scenarios"]["nDCG@10"]) == set(good["scenarios"]["P@1"])
     comparison = found["comparisons"][0]
     assert (comparison["run"], comparison["baseline"]) == ("bad", "good")
-    assert comparison["verdict"] == "unresolvable"
+    assert comparison["verdict"] == "not known"
+    assert comparison["doubt"]["because"] == "3 queries are too few (at least 10)"
     assert any("bad: 1 query of the run not in the qrels: ignored" in w for w in found["warnings"])
     assert any("good: 1 of 3 queries missing from the run" in w for w in found["warnings"])
     assert any("1 of 3 queries without a relevant document" in w for w in found["warnings"])
@@ -81,16 +83,17 @@ def test_a_collection_is_scored_with_its_runs_and_human_qrels(
 def test_gates_end_with_code_5_and_say_what_failed(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    files = [str(folder / "h.qrels"), str(folder / "bad.run.txt")]
-    assert labeler(["evaluate", *files, "--require", "nDCG@10:0"]) == 0
-    assert labeler(["evaluate", *files, "--require", "nDCG@10:0.5"]) == 5
+    files = sized(folder, 12, bad=0, fair=8)
+    bad = [files[0], files[1]]
+    assert labeler(["evaluate", *bad, "--require", "nDCG@10:0"]) == 0
+    assert labeler(["evaluate", *bad, "--require", "nDCG@10:0.5"]) == 5
     assert "bad: nDCG@10 is 0.0000, below 0.5" in capsys.readouterr().err
-    assert labeler(["evaluate", *files, "--require", "nDCG@10"]) == 2
-    good = [files[0], str(folder / "good.trec"), "-m", "P@1"]
+    assert labeler(["evaluate", *bad, "--require", "nDCG@10"]) == 2
+    good = [files[0], files[2], "-m", "P@1"]
     assert labeler(["evaluate", *good, "--require", "P@1:0.6"]) == 0
     capsys.readouterr()
     assert labeler(["evaluate", *good, "--require-low", "P@1:0.6"]) == 5
-    assert "good: P@1 may be as low as 0.0" in capsys.readouterr().err
+    assert "fair: P@1 may be as low as 0." in capsys.readouterr().err
     assert labeler(["evaluate", *good, "--require-low", "P@1:0"]) == 0
     assert labeler(["evaluate", *good, "--require-low", "P@1"]) == 2
     assert "--require-low: cannot read the gate 'P@1'" in capsys.readouterr().err
@@ -116,7 +119,7 @@ def test_no_worse_than_passes_what_is_shown_to_lose_less_than_the_margin(
     assert found["verdict"] == "equal within the margin"
     assert -0.05 < found["low"] < found["difference"] == pytest.approx(-0.01)
     assert found["least_margin"] == -found["low"]
-    assert labeler(["evaluate", *two, "--no-worse-than", "up", "--margin", "0.04"]) == 5
+    assert labeler(["evaluate", *two, "--no-worse-than", "up", "--margin", "0.04"]) == 6
     said = capsys.readouterr().err
     assert "so that a loss of 0.04 is not excluded; a loss of 0.0" in said
     assert "more queries may show less" in said
@@ -130,7 +133,7 @@ def test_five_losses_and_no_win_of_thirty_pass_no_gate(
     assert labeler(["evaluate", *files, "--no-worse-than", "a"]) == 2
     said = "b differs from a by Success@1 at 5 of 30 queries, and no outcome of these excludes"
     assert said in capsys.readouterr().err
-    assert labeler(["evaluate", *files, "--no-worse-than", "a", "--margin", "0.2"]) == 5
+    assert labeler(["evaluate", *files, "--no-worse-than", "a", "--margin", "0.2"]) == 6
     assert "b: Success@1 against a's is -0.1667" in capsys.readouterr().err
 
 
@@ -474,11 +477,11 @@ def test_what_comes_through_a_pipe_is_read_as_from_a_file(
 def test_a_measure_that_is_undefined_everywhere_holds_no_gate(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    files = sized(folder, 6, g=6, b=0)
+    files = sized(folder, 12, g=12, b=0)
     asked = ["evaluate", *files, "-m", "P@1", "--no-worse-than", "g", "--margin", "0.1"]
     assert labeler(asked) == 5
     assert "b: P@1 is 1.0000 worse than g's, by more than 0.1" in capsys.readouterr().err
-    for name, queries in (("g", range(3)), ("b", range(3, 6))):  # none has a document of both
+    for name, queries in (("g", range(6)), ("b", range(6, 12))):  # none has a document of both
         rows = (f"q{q} Q0 a 1 1 t\n" for q in queries)
         (folder / f"{name}.trec").write_text("".join(rows))
     assert labeler([*asked[:-4], "-m", "Judged@1", *asked[-4:]]) == 2
@@ -542,7 +545,7 @@ def test_a_sentence_first_says_who_leads_and_how_sure_that_is(
     assert lines[0].startswith(leads)
     assert "; too few queries differ to tell near apart by any outcome." in lines[0]
     assert [line.split()[0] for line in lines[2:6]] == ["run", "best", "near", "low"]
-    assert "unresolvable" in lines[9]
+    assert "unresolvable" in lines[10]
     (tmp_path / "near.trec").unlink()
     assert labeler(["evaluate", *files[:2], "-m", "p@1"]) == 0
     assert capsys.readouterr().out.startswith("low: P@1 is 0.2500 [0.110, 0.402] over 40 queries.")
@@ -605,7 +608,7 @@ def test_warnings_of_one_kind_are_one_line_after_the_table(
 
 def crossed(folder: Path, queries: int, **first: Callable[[int], bool]) -> list[str]:
     """Qrels of so many queries, and runs whose first document is relevant where they say so."""
-    (folder / "h.qrels").write_text("".join(f"q{q} 0 a 1\n" for q in range(queries)))
+    (folder / "h.qrels").write_text("".join(f"q{q} 0 a 1\nq{q} 0 b 0\n" for q in range(queries)))
     for name, right in first.items():
         lines = [f"q{q} Q0 {'a' if right(q) else 'b'} 1 1 t\n" for q in range(queries)]
         (folder / f"{name}.trec").write_text("".join(lines))
