@@ -147,7 +147,7 @@ class GradesUsed:
         if not self.name:
             return ""
         listed = ", ".join(self.others)
-        beside = f"; there is also {listed} (--qrels)" if self.others else ""
+        beside = f"; there is also {listed}" if self.others else ""
         return f"by {self.giver}{beside}"
 
 

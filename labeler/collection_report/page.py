@@ -80,7 +80,7 @@ def systems_section(report: GatheredReport, scores: Report) -> PageSection:
     return PageSection("Systems", blocks)
 
 
-def differences_section(scores: Report) -> PageSection | None:
+def differences_section(report: GatheredReport, scores: Report) -> PageSection | None:
     """Paired differences from the baseline; None of one system alone."""
     tables = {table.name: table for table in scores.tables()}
     if "comparisons" not in tables:
@@ -90,7 +90,7 @@ def differences_section(scores: Report) -> PageSection | None:
     rows = [NamedValue(c.run, c.difference, c.low, c.high) for c in compared]
     axis = Axis(f"{measure} less that of {baseline}", "+.3f", reference=0.0)
     blocks: list[PageBlock] = [
-        Paragraph(" ".join(scores.sentences)),
+        Paragraph(report.private(" ".join(scores.sentences))),
         Chart(intervals(f"Differences from {baseline}, query by query", rows, axis)),
         TableBlock(tables["comparisons"]),
     ]
@@ -256,7 +256,7 @@ def report_page(report: GatheredReport, documents: Mapping[str, Document], detai
     sections = [
         summary_section(report, detail.cuts(levels(report.options.top)[0])),
         systems_section(report, scores) if scores else None,
-        differences_section(scores) if scores else None,
+        differences_section(report, scores) if scores else None,
         agreement_section(report),
         holes_section(scores) if scores else None,
         cost_section(report),

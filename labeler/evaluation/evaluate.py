@@ -9,9 +9,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-
-from labeler.arrays import Floats
 from labeler.collection.whose import GradesUsed, grades_used
 from labeler.errors import Misuse, about
 from labeler.evaluation.equivalence import (
@@ -83,14 +80,14 @@ from labeler.evaluation.scores import (
     run_findings,
     score_findings,
 )
-from labeler.evaluation.trust import Trust
+from labeler.evaluation.trust import Trust, scenario_table
 from labeler.messages import count_of
 from labeler.metrics import Measure, parse, parse_all, score
 from labeler.metrics.judged import JudgedPairs
 from labeler.metrics.scores import whole_queries
 from labeler.report.finding import Finding, merged
 from labeler.report.result import Result, as_plain, notebook_html
-from labeler.report.table import Cell, Column, Ends, Row, Table, frame_of, interval_text, table_of
+from labeler.report.table import Cell, Column, Row, Table, frame_of, interval_text, table_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -273,9 +270,6 @@ def _equivalences(
     return tuple(equivalences(comparing.scores, comparing.baseline, margins, identical))
 
 
-# The scores of some runs by one measure and one set of qrels, as power plans take them.
-
-
 def mean_measure(measure: object) -> Measure:
     """The measure, refused where it is no mean over queries."""
     with about("measure"):
@@ -283,29 +277,6 @@ def mean_measure(measure: object) -> Measure:
     if parsed.definition.summary not in MEANS:
         raise Misuse(f"{measure} is no mean over queries", parameter="measure")
     return parsed
-
-
-@dataclass(frozen=True)
-class SystemScores:
-    """The values of one measure, `(runs, queries)`, and what to know of them."""
-
-    qrels: str
-    runs: list[str]
-    queries: list[str]
-    values: Floats
-    findings: tuple[Finding, ...]
-
-
-def scores_of(
-    qrels: AnyQrels, runs: RunsByName, measure: object, name: str = "the qrels"
-) -> SystemScores:
-    """The scores of some runs by one measure; messages call qrels without a file `name`."""
-    mean_measure(measure)
-    report = report_on(qrels, runs, EvaluationOptions((str(measure),), scenarios=False), name)
-    values = np.array([run.scores.values[0] for run in report.runs])
-    queries = list(report.runs[0].scores.queries)
-    findings = tuple(finding.without_advice() for finding in report.findings)
-    return SystemScores(report.qrels, list(runs), queries, values, findings)
 
 
 # What an evaluation says: scores of runs, comparisons with a baseline, findings, as a result.
@@ -528,7 +499,7 @@ def told_apart(compared: Sequence[Compared], best: str) -> list[str]:
     by_verdict: dict[str, list[Compared]] = {}
     for each in compared:
         by_verdict.setdefault(each.verdict, []).append(each)
-    for verdict in sorted(by_verdict, key=_place):
+    for verdict in sorted(by_verdict, key=_rank):
         of = by_verdict[verdict]
         names, p, is_one = listed([c.run for c in of]), [c.p_corrected for c in of], len(of) == 1
         if verdict.startswith(("better", "worse")):
@@ -545,10 +516,10 @@ def told_apart(compared: Sequence[Compared], best: str) -> list[str]:
     return [f"Against {baseline}, {'; '.join(parts)}."]
 
 
-def _place(verdict: str) -> int:
-    """Where a verdict stands in a sentence."""
+def _rank(verdict: str) -> int:
+    """Where a verdict comes in a sentence."""
     order = ("better", "worse", "cannot tell apart", "unresolvable", "undefined")
-    return next(place for place, words in enumerate(order) if verdict.startswith(words))
+    return next(rank for rank, words in enumerate(order) if verdict.startswith(words))
 
 
 # Scores and comparisons as tables.
@@ -566,23 +537,6 @@ def score_table(runs: Sequence[RunScores], measures: Sequence[str]) -> Table:
         shares = [run.judged[name] for name in judged]
         rows.append([run.name, len(run.scores.queries), *run.means().values(), *shares])
     return Table("scores", columns, rows)
-
-
-def scenario_table(runs: Sequence[RunScores]) -> Table:
-    """What unjudged documents leave open, a row for each run and measure."""
-    columns = [
-        *(Column(name, align="left") for name in ("run", "measure")),
-        *map(Column, ("score", "unjudged irrelevant", "unjudged of top grade")),
-        *(Column(name, only="programs") for name in ("least", "most")),
-        Column("least and most", format="", ends=".4f", only="people"),
-    ]
-    rows: list[list[Cell]] = []
-    for run in runs:
-        for name, case in run.scenarios.items():
-            mean, ends = run.means()[name].value, Ends(case.get("low"), case.get("high"))
-            cases = case["unjudged_irrelevant"], case["unjudged_top"]
-            rows.append([run.name, name, mean, *cases, *ends, ends])
-    return Table("scenarios", columns, rows)
 
 
 P_TITLES = {"holm": "p Holm", "hsd": "p HSD"}

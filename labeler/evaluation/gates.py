@@ -51,14 +51,14 @@ def parse_limits(texts: Sequence[str], example: str, parameter: str = "require")
 
 
 @dataclass(frozen=True)
-class Outcome:
+class GateOutcome:
     """What did not pass its gate, and what cannot be told; nothing where all passed."""
 
     failures: tuple[str, ...] = ()
     undecided: tuple[str, ...] = ()
 
-    def __add__(self, other: Outcome) -> Outcome:
-        return Outcome(self.failures + other.failures, self.undecided + other.undecided)
+    def __add__(self, other: GateOutcome) -> GateOutcome:
+        return GateOutcome(self.failures + other.failures, self.undecided + other.undecided)
 
     def check(self) -> None:
         """`GateFailed` where something failed, else `GateUndecided` where something is open."""
@@ -79,7 +79,7 @@ def check_scores(report: Report, gates: Gates, *, no_worse_than: bool = False) -
     pass, however many runs and measures are held (Berger 1982, Technometrics 24).
     `Misuse` where these data could not pass the gate, or not fail it.
     """
-    outcome = Outcome()
+    outcome = GateOutcome()
     for run in report.runs:
         for gate in gates.overall:
             outcome += _held(report, run, gate)
@@ -92,7 +92,7 @@ def check_scores(report: Report, gates: Gates, *, no_worse_than: bool = False) -
             [e for e in report.equivalences if e.run not in open_ones]
         )
         doubted = (f"{run}: {doubt}" for run, doubt in open_ones.items())
-        outcome += Outcome(tuple(failures), (*unshown, *doubted))
+        outcome += GateOutcome(tuple(failures), (*unshown, *doubted))
     outcome.check()
 
 
@@ -101,20 +101,20 @@ def _doubt(report: Report, e: Equivalence) -> str:
     return "" if e.identical else report.trust.against_gate((e.run, e.baseline), e.measure)
 
 
-def _held(report: Report, run: RunScores, gate: ScoreGate) -> Outcome:
+def _held(report: Report, run: RunScores, gate: ScoreGate) -> GateOutcome:
     """One run's score against a gate; where it may not be relied on, neither pass nor failure."""
     name = str(gate.measure)
     ends = run.scenarios.get(name, {})
     decided = "low" in ends and (ends["low"] >= gate.bound or ends["high"] < gate.bound)
     if doubt := report.trust.against_gate((run.name,), name, decided=decided):
-        return Outcome((), (f"{run.name}: {name} against {gate.bound:g} is {doubt}",))
+        return GateOutcome((), (f"{run.name}: {name} against {gate.bound:g} is {doubt}",))
     if gate.low_end:
-        return Outcome(tuple(short_end(f"{run.name}: {name}", gate, run.intervals[name])))
+        return GateOutcome(tuple(short_end(f"{run.name}: {name}", gate, run.intervals[name])))
     value = run.scores.means()[name]
     if not (short := shortfall(gate, value)):
-        return Outcome()
+        return GateOutcome()
     is_what = short if math.isnan(value) else f"{value:.4f}, {short}"
-    return Outcome((f"{run.name}: {name} is {is_what}",))
+    return GateOutcome((f"{run.name}: {name} is {is_what}",))
 
 
 def short_end(
@@ -137,7 +137,7 @@ def shortfall(gate: ScoreGate, value: float) -> str | None:
 
 def raise_failed(failures: Sequence[str]) -> None:
     """`GateFailed` with all that did not keep its gate; nothing where all did."""
-    Outcome(tuple(failures)).check()
+    GateOutcome(tuple(failures)).check()
 
 
 # Gates on groups of queries: the worst group of a field, or one that is named.
@@ -210,7 +210,7 @@ def _group_of(text: str, where: str) -> tuple[str, str | None]:
     raise Misuse(f"cannot read the gate {text!r}; write it as {EXAMPLE}")
 
 
-def group_outcome(report: Report, gates: Sequence[GroupGate]) -> Outcome:
+def group_outcome(report: Report, gates: Sequence[GroupGate]) -> GateOutcome:
     """What does not keep its gate, and what cannot be held against it: a group of few queries."""
     failures, undecided = list[str](), list[str]()
     for gate in gates:
@@ -225,7 +225,7 @@ def group_outcome(report: Report, gates: Sequence[GroupGate]) -> Outcome:
                 failures += short_end(whose, gate.gate, (score.low, score.high))
             elif short := shortfall(gate.gate, score.value):
                 failures.append(f"{whose} is {score.value:.4f}, {short}")
-    return Outcome(tuple(failures), tuple(undecided))
+    return GateOutcome(tuple(failures), tuple(undecided))
 
 
 def _grouped(report: Report, gate: GroupGate) -> ByGroup:

@@ -235,6 +235,18 @@ def qrels_and_runs(words: Sequence[str], qrels: int) -> tuple[list[Path], list[P
 # What stands behind judgements, to be said beside every figure that rests on them.
 
 
+@dataclass(frozen=True)
+class Doubt:
+    """Why a verdict is not known, and the command that would change that, with its price."""
+
+    because: str
+    command: str
+    price: str
+
+    def __str__(self) -> str:
+        return f"not known, because {self.because}; next: {self.command} ({self.price})"
+
+
 def caveats(models: Sequence[str]) -> Iterator[Finding]:
     """How far the grades of embedded assessors among the models can be trusted, each once."""
     from labeler.models.embedded import caveat, embedded_name

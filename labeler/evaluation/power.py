@@ -6,9 +6,13 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
+from labeler.arrays import Floats
 from labeler.errors import BadInput, Misuse
-from labeler.evaluation.evaluate import SystemScores, scores_of
-from labeler.evaluation.inputs import AnyQrels, AnyRuns, pool_findings, runs_from
+from labeler.evaluation.evaluate import mean_measure, report_on
+from labeler.evaluation.inputs import AnyQrels, AnyRuns, RunsByName, pool_findings, runs_from
+from labeler.evaluation.options import EvaluationOptions
 from labeler.messages import count_of
 from labeler.options import COUNT, SHARE, SIZE, given, option
 from labeler.report.finding import Finding
@@ -178,6 +182,29 @@ def power(
         raise Misuse("power needs two or more runs, whose differences vary from query to query")
     plan = plan_of(scores_of(qrels, runs_by_name, measure), str(measure), options)
     return replace(plan, findings=(*plan.findings, *pool_findings(qrels)))
+
+
+@dataclass(frozen=True)
+class SystemScores:
+    """The values of one measure, `(runs, queries)`, and what to know of them."""
+
+    qrels: str
+    runs: list[str]
+    queries: list[str]
+    values: Floats
+    findings: tuple[Finding, ...]
+
+
+def scores_of(
+    qrels: AnyQrels, runs: RunsByName, measure: object, name: str = "the qrels"
+) -> SystemScores:
+    """The scores of some runs by one measure; messages call qrels without a file `name`."""
+    mean_measure(measure)
+    report = report_on(qrels, runs, EvaluationOptions((str(measure),), scenarios=False), name)
+    values = np.array([run.scores.values[0] for run in report.runs])
+    queries = list(report.runs[0].scores.queries)
+    findings = tuple(finding.without_advice() for finding in report.findings)
+    return SystemScores(report.qrels, list(runs), queries, values, findings)
 
 
 def plan_of(scores: SystemScores, measure: str, options: PowerOptions) -> PowerPlan:

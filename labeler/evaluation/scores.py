@@ -14,6 +14,7 @@ import numpy as np
 from labeler.arrays import Floats
 from labeler.errors import BadInput
 from labeler.evaluation.holes import UnjudgedOfRun
+from labeler.evaluation.inputs import Doubt
 from labeler.evaluation.options import Scoring
 from labeler.messages import count_of, no_query_in_common
 from labeler.metrics import Rankings, score
@@ -81,18 +82,6 @@ def parts_of_mean(weighting: Weighting) -> Floats:
 
 
 Correction = Literal["holm", "hsd"]
-
-
-@dataclass(frozen=True)
-class Doubt:
-    """Why a verdict is not known, and the command that would change that, with its price."""
-
-    because: str
-    command: str
-    price: str
-
-    def __str__(self) -> str:
-        return f"not known, because {self.because}; next: {self.command} ({self.price})"
 
 
 NOT_KNOWN = "not known"

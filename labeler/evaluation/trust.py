@@ -11,11 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from labeler.collection.whose import GradesUsed
-from labeler.evaluation.inputs import Kin
+from labeler.evaluation.inputs import Doubt, Kin
 from labeler.evaluation.options import FEWEST
-from labeler.evaluation.scores import Comparison, Doubt, RunScores
+from labeler.evaluation.scores import Comparison, RunScores
 from labeler.messages import count_of
 from labeler.metrics import parse
+from labeler.report.table import Cell, Column, Ends, Table
 
 LEAST_JUDGED = 0.7
 """The share of a system's first documents that must be judged: below it a new system is scored by
@@ -109,8 +110,24 @@ class Trust:
 
     @property
     def _people(self) -> str:
-        name = self.grades.name
-        return f"labeler people sample {self._folder} --from {name} --pairs {PEOPLE_CHECK}"
+        return f"labeler annotate {self._folder}"
 
     def _filling(self, names: Sequence[str]) -> str:
-        return f"labeler compare {self._folder} {shlex.join(names)} --fill ASSESSOR"
+        return f"labeler compare {self._folder} {shlex.join(names)}"
+
+
+def scenario_table(runs: Sequence[RunScores]) -> Table:
+    """What unjudged documents leave open, a row for each run and measure."""
+    columns = [
+        *(Column(name, align="left") for name in ("run", "measure")),
+        *map(Column, ("score", "unjudged irrelevant", "unjudged of top grade")),
+        *(Column(name, only="programs") for name in ("least", "most")),
+        Column("least and most", format="", ends=".4f", only="people"),
+    ]
+    rows: list[list[Cell]] = []
+    for run in runs:
+        for name, case in run.scenarios.items():
+            mean, ends = run.means()[name].value, Ends(case.get("low"), case.get("high"))
+            cases = case["unjudged_irrelevant"], case["unjudged_top"]
+            rows.append([run.name, name, mean, *cases, *ends, ends])
+    return Table("scenarios", columns, rows)

@@ -10,7 +10,7 @@ import pytest
 from labeler.cli import execute as labeler
 from labeler.errors import BadInput, Misuse
 from labeler.evaluation.evaluate import evaluate
-from labeler.evaluation.gates import Outcome, group_outcome, read_gates
+from labeler.evaluation.gates import GateOutcome, group_outcome, read_gates
 
 KINDS = {f"k{n}": "keyword" for n in range(20)} | {f"h{n}": "how-to" for n in range(20)}
 QRELS = {query: {"d": 1, "e": 0} for query in KINDS}
@@ -264,7 +264,7 @@ def test_ten_equal_weights_are_as_precise_as_ten_queries() -> None:
         report = evaluate(qrels, GOOD_AT_KEYWORDS, "RR", **options)
         assert {score.effective for score in report.by[0].scores} == {10.0}
         assert not report.by[0].thin
-        assert group_outcome(report, read_gates(["RR:0.1@worst-kind"]).groups) == Outcome()
+        assert group_outcome(report, read_gates(["RR:0.1@worst-kind"]).groups) == GateOutcome()
 
 
 def test_a_number_of_equal_weights_is_the_same_in_warning_table_and_gate() -> None:

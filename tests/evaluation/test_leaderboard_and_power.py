@@ -17,10 +17,10 @@ from labeler.arrays import Floats
 from labeler.cli import execute as labeler
 from labeler.data import Run
 from labeler.errors import Misuse
-from labeler.evaluation.evaluate import scores_of
 from labeler.evaluation.inputs import runs_from
 from labeler.evaluation.leaderboard import leaderboard
 from labeler.evaluation.power import power as power_of_runs
+from labeler.evaluation.power import scores_of
 from labeler.evaluation.scores import Comparing, Comparison
 from labeler.metrics import Scores, evaluate
 from labeler.stats.correlation import RANK_STATISTICS, correlations

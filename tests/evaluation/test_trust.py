@@ -41,7 +41,7 @@ def test_no_verdict_where_most_of_a_system_was_never_judged() -> None:
     assert comparison.verdict == "not known"
     assert str(comparison.doubt) == (
         "not known, because Judged@1 of old is 0.13, below 0.70; "
-        "next: labeler compare COLL new old --fill ASSESSOR (about 26 pairs of old)"
+        "next: labeler compare COLL new old (about 26 pairs of old)"
     )
 
 
@@ -98,7 +98,7 @@ def test_a_gate_on_unchecked_grades_cannot_tell(
     assert execute([*asked, "--require", "P@1:0.1"]) == 6
     said = capsys.readouterr().err
     assert "cannot tell: new: P@1 against 0.1 is not known, because nobody checked" in said
-    assert "next: labeler people sample" in said
+    assert "next: labeler annotate" in said
     assert execute([*asked, "--no-worse-than", "old"]) == 6
     write_qrels(collection / "qrels/human.qrels")
     assert execute([*asked, "--no-worse-than", "old"]) == 0
@@ -111,7 +111,7 @@ def test_every_table_names_whose_grades_they_are_and_what_else_there_is(
     write_qrels(collection / "qrels/human.qrels")
     assert execute(["evaluate", str(collection), "-m", "P@1"]) == 0
     said = capsys.readouterr().out
-    assert "by people's grades (human); there is also llm (--qrels)" in said
+    assert "by people's grades (human); there is also llm" in said
     assert execute(["evaluate", str(collection), "--qrels", "llm", "-m", "P@1", "--json"]) == 0
     grades: Any = json.loads(capsys.readouterr().out)["grades"]
     assert (grades["name"], grades["whose"], grades["others"]) == ("llm", "model", ["human"])
