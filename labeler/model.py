@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 
@@ -148,6 +148,32 @@ def status_of_ending(reason: str) -> str | None:
 def is_cut(reason: str) -> bool:
     """Whether a reply ended at the limit on its tokens."""
     return reason != "stop" and status_of_ending(reason) == "truncated"
+
+
+# What is made of objects that many requests share, as their parameters and their schema.
+
+Made = TypeVar("Made")
+
+SHARED_PARTS = 64
+"""Of how many parts what was made is kept."""
+
+
+class OncePerPart(Generic[Made]):
+    """Makes something of each part once, as long as it is the very same object."""
+
+    def __init__(self, make: Callable[..., Made]) -> None:
+        self._make = make
+        self._made: dict[tuple[int, ...], tuple[tuple[object, ...], Made]] = {}
+
+    def of(self, *parts: object) -> Made:
+        """What is made of some parts, which nobody may change."""
+        key = tuple(map(id, parts))  # of objects that are kept, so that no other gets their number
+        entry = self._made.get(key)
+        if entry is None:
+            if len(self._made) >= SHARED_PARTS:
+                self._made.clear()
+            entry = self._made[key] = (parts, self._make(*parts))
+        return entry[1]
 
 
 Ask = Callable[[Request], Awaitable[Reply]]

@@ -12,7 +12,7 @@ from json.encoder import encode_basestring
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from labeler.model import Message, Request
+from labeler.model import Message, OncePerPart, Request
 from labeler.store.base import Statements
 
 LIMIT = "max_tokens"
@@ -46,19 +46,20 @@ class Canon:
     def __init__(self, model_id: str, *, reads_inputs: bool = True) -> None:
         self._model = _ENCODER.encode(model_id)
         self._reads_inputs = reads_inputs
-        self._shared: dict[tuple[int, str], tuple[object, str]] = {}
+        self._written = OncePerPart[str](_ENCODER.encode)
+        self._free = OncePerPart[str](_without_limit)
         self._turns: list[tuple[Message | None, str]] = []
 
     def text(self, request: Request) -> str:
         """The request as one line of JSON, so that no two requests share a text."""
         before, after = self._around(request)
-        return f"{before}{self._once(request.parameters)}{after}"
+        return f"{before}{self._written.of(request.parameters)}{after}"
 
     def keyed(self, request: Request) -> Keyed:
         """Where the reply to a request is kept."""
         before, after = self._around(request)
-        whole = self._once(request.parameters)
-        free = self._once(request.parameters, LIMIT)
+        whole = self._written.of(request.parameters)
+        free = self._free.of(request.parameters)
         key = key_of_text(f"{before}{free}{after}")
         return Keyed(key, f"{before}{whole}{after}", cut_key(key, limit_of(request.parameters)))
 
@@ -68,7 +69,7 @@ class Canon:
         return (
             f'{{"attempt":{request.attempt:d},"inputs":{inputs}'
             f',"messages":[{self._messages(request)}],"model":{self._model},"parameters":',
-            f',"repeat":{request.repeat:d},"schema":{self._once(request.schema)},"tag":"{_TAG}"}}',
+            f',"repeat":{request.repeat:d},"schema":{self._written.of(request.schema)},"tag":"{_TAG}"}}',
         )
 
     def _messages(self, request: Request) -> str:
@@ -81,17 +82,9 @@ class Canon:
                 turns[at] = (turn, quoted)
         return ",".join([text for _, text in turns[: len(request.messages)]])
 
-    def _once(self, part: Mapping[str, Any] | None, without: str = "") -> str:
-        entry = self._shared.get((id(part), without))
-        if entry is None or entry[0] is not part:
-            if len(self._shared) > _SHARED_PARTS:
-                self._shared.clear()
-            written = part and {n: value for n, value in part.items() if n != without}
-            entry = self._shared[id(part), without] = (part, _ENCODER.encode(written))
-        return entry[1]
 
-
-_SHARED_PARTS = 64
+def _without_limit(parameters: Mapping[str, Any]) -> str:
+    return _ENCODER.encode({n: value for n, value in parameters.items() if n != LIMIT})
 
 
 def canonical(model_id: str, request: Request) -> str:

@@ -18,7 +18,7 @@ from labeler.errors import (
     ProviderError,
     Retryable,
 )
-from labeler.model import NO_COMPLETION, Message, Model, Reply, Request, is_cut
+from labeler.model import NO_COMPLETION, Message, Model, OncePerPart, Reply, Request, is_cut
 from labeler.models.policies.call import ModelCall, Policy, ToAwait
 from labeler.models.server.answers import begin_of
 from labeler.models.settings import AssessorSettings
@@ -284,7 +284,6 @@ ROOM = 1024
 """Tokens for thoughts; where fewer fit beside a request, that is this request's own matter."""
 
 _ALWAYS_DECLARED = frozenset({"top_p", "seed", "reasoning_effort", "thinking", "body"})
-_SHARED = 64
 
 
 class Adapting(Policy):
@@ -316,7 +315,7 @@ class Adapting(Policy):
             self.abilities = replace(self.abilities, most_thoughts=context // 2)
         self._first_ended: asyncio.Event | None = None
         self._is_probed = False
-        self._fitted: dict[tuple[int, bool], tuple[object, Mapping[str, Any]]] = {}
+        self._fitted = OncePerPart(self._parameters)
 
     async def fitted(self, request: Request) -> Request:
         """A request as the server takes it, which is found out where it is not known."""
@@ -355,18 +354,15 @@ class Adapting(Policy):
     def _fit(self, request: Request, thoughts: int | None = None) -> Request:
         if thoughts is not None:
             return self.abilities.fit(request, thoughts)
-        requested, graded = request.parameters, request.schema is not None
-        entry = self._fitted.get((id(requested), graded))
-        if entry is None or entry[0] is not requested:
-            if len(self._fitted) > _SHARED:
-                self._fitted.clear()
-            fitted = self.abilities.parameters(requested, graded=graded)
-            entry = self._fitted[id(requested), graded] = (requested, fitted)
-        return self.abilities.filled(request, entry[1])
+        fitted = self._fitted.of(request.parameters, request.schema)
+        return self.abilities.filled(request, fitted)
+
+    def _parameters(self, requested: Mapping[str, Any], schema: object) -> Mapping[str, Any]:
+        return self.abilities.parameters(requested, graded=schema is not None)
 
     def _learn(self, abilities: Abilities) -> None:
         self.abilities = abilities
-        self._fitted.clear()
+        self._fitted = OncePerPart(self._parameters)
 
     async def _save(self) -> None:
         self.is_known, self._saved = True, self.abilities

@@ -28,7 +28,7 @@ from pydantic_core import to_json
 from labeler import __version__
 from labeler.errors import LabelerError, Misconfigured, NoAnswer, Retryable
 from labeler.messages import Note
-from labeler.model import Bound, Model, Reply, Request, whole
+from labeler.model import Bound, Model, OncePerPart, Reply, Request, whole
 from labeler.models.cost import about
 from labeler.models.server.answers import read_answer, read_models, read_refusal
 from labeler.models.settings import AssessorSettings
@@ -60,6 +60,10 @@ class WireFormat:
     words: Mapping[str, Any]
     more_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     context: int | None = None
+    shared: OncePerPart[dict[str, Any]] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shared", OncePerPart(self.of_all))
 
     @property
     def identity(self) -> str:
@@ -76,21 +80,31 @@ class WireFormat:
 
     def body(self, name: str, request: Request) -> dict[str, Any]:
         """What is sent for a request to the model `name`."""
-        parameters = dict(request.parameters)
-        more, thinking = parameters.pop("body", {}), parameters.pop("thinking", None)
-        budget = thinking if type(thinking) is int else 0
-        way = "budget" if budget else "on" if thinking else "off"
-        declared = parameters if thinking is None else {way: thinking, **parameters}
         turns = [{"role": role, "content": content} for role, content in request.messages]
+        declared = dict[str, Any]()
         if "system" in self.words:
             declared["system"] = "\n\n".join(t["content"] for t in turns if t["role"] == "system")
             turns = [turn for turn in turns if turn["role"] != "system"]
         if "context" in self.words:
             room = about(request).times(1.5).inside + (about(request).outside or _USUAL_REPLY)
             declared["context"] = self.context or max(_LEAST_CONTEXT, 1 << room.bit_length())
-        if request.schema is not None:
-            declared["schema"] = dict(request.schema)
         body = {"model": name, **_filled(self.words["turns"], turns)}
+        for what, value in declared.items():
+            body = merged(body, self._sent_for(what, value))
+        return merged(body, self.shared.of(request.parameters, request.schema))
+
+    def of_all(
+        self, asked_with: Mapping[str, Any], schema: Mapping[str, Any] | None
+    ) -> dict[str, Any]:
+        """What is sent for parameters and a schema, which many requests share."""
+        parameters = dict(asked_with)
+        more, thinking = parameters.pop("body", {}), parameters.pop("thinking", None)
+        budget = thinking if type(thinking) is int else 0
+        way = "budget" if budget else "on" if thinking else "off"
+        declared = parameters if thinking is None else {way: thinking, **parameters}
+        if schema is not None:
+            declared["schema"] = dict(schema)
+        body = dict[str, Any]()
         for what, value in declared.items():
             if what in self.words or what in _WAYS:
                 body = merged(body, self._sent_for(what, value))
