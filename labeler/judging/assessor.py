@@ -16,7 +16,7 @@ from labeler.collection.layout import Collection
 from labeler.data import Document, Outcome, Pair, Qrels, Query
 from labeler.errors import BadInput, Misuse
 from labeler.judging.reply import parse_grade
-from labeler.model import Model, Reply, Request
+from labeler.model import Model, OncePerPart, Reply, Request
 from labeler.prompt import Prompt, schema_of
 from labeler.prompt.template import GradedExamples
 from labeler.text.languages import NAMES
@@ -49,6 +49,10 @@ class Assessor:
     examples: Examples | None = None
     votes: int = 1
     context: int | None = None
+    _query_values: OncePerPart[dict[str, str]] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_query_values", OncePerPart(values_of))
 
     @classmethod
     def asked_in(cls, session: Session, prompt: Prompt) -> Assessor:
@@ -77,7 +81,7 @@ class Assessor:
 
     def values(self, query: Query, document: Document | None = None) -> dict[str, str]:
         """What the placeholders stand for, with the examples that the query is shown."""
-        values = values_of(query, document)
+        values = {**self._query_values.of(query), **(texts_of(document) if document else {})}
         if self.examples is not None:
             marked = self.mark if self.prompt.is_marked else None
             values["examples"] = self.examples.shown(query, marked)
@@ -135,7 +139,7 @@ class Assessor:
         """The texts of a query that the template shows, with their mark, and the documents' own."""
         texts = self.values(query).items()
         values = {name: text for name, text in texts if name in self._shown_names}
-        shown = [self._passage(values_of(query, document)["passage"]) for document in documents]
+        shown = [self._passage(texts_of(document)["passage"]) for document in documents]
         if not self.prompt.is_marked:
             return values, shown
         values = {name: visible(text) for name, text in values.items()}
@@ -159,17 +163,20 @@ Lists = Mapping[Pair, tuple[str, ...]]
 """The documents with which each pair's was shown, in their order; it is among them."""
 
 
-def values_of(query: Query, document: Document | None = None) -> dict[str, str]:
-    """What the placeholders of a template stand for, of a query and a document."""
+def values_of(query: Query) -> dict[str, str]:
+    """What the placeholders of a template stand for that are of a query."""
     values = {
         "query": query.text,
         **{name: _metadata_text(query.metadata.get(name)) for name in TOPIC},
     }
     values["language"] = NAMES.get(values["language"], values["language"])
-    if document is None:
-        return values
+    return values
+
+
+def texts_of(document: Document) -> dict[str, str]:
+    """The same of a document."""
     passage = f"{document.title}\n{document.text}" if document.title else document.text
-    return {**values, "title": document.title, "text": document.text, "passage": passage}
+    return {"title": document.title, "text": document.text, "passage": passage}
 
 
 def _metadata_text(value: object) -> str:
@@ -288,7 +295,7 @@ class Examples:
 
     def _texts_of(self, example: GradedExample) -> ExampleTexts:
         query, document = self.texts.queries[example.query_id], self.texts.documents[example.doc_id]
-        passage = bounded(values_of(query, document)["passage"], self.longest)
+        passage = bounded(texts_of(document)["passage"], self.longest)
         is_several = self.prompt.front.has_parts or self.prompt.front.batch > 1
         answer = str(example.grade) if is_several else self.prompt.reader.example(example.grade)
         return ExampleTexts(query.text, passage, answer)

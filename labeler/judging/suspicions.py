@@ -126,19 +126,20 @@ def _has_one(words: Sequence[str], text: str) -> bool:
 
 
 @lru_cache(1024)
-def _asked(query: str) -> tuple[str, frozenset[str]]:
-    """A query without capitals, and its terms; of its pairs, one after another, made once."""
-    return query.casefold().strip(), frozenset(terms(query))
+def _asked(query: str) -> tuple[str, frozenset[str], frozenset[str]]:
+    """A query without capitals, its words and its terms; made once for all of its pairs."""
+    asked = query.casefold().strip()
+    return asked, frozenset(asked.split()), frozenset(terms(query))
 
 
 def _of_query(query: str, text: str) -> Iterator[str]:
-    asked, sought = _asked(query)
+    asked, words, sought = _asked(query)
     folded = text.casefold()
     if asked and asked in folded and len(sought) >= _QUERY_TERMS:
         rest = terms(folded.replace(asked, " "))
         if len(rest) >= _REST_TERMS and len(sought.intersection(rest)) < _ELSEWHERE * len(sought):
             yield "query"
-    if sum(folded.count(word) for word in set(asked.split())) >= _STUFFED_TERMS:
+    if sum(folded.count(word) for word in words) >= _STUFFED_TERMS:
         counts = Counter(words_to_stem(text))  # each of which is then stemmed once
         repeated = sum(count for word, count in counts.items() if term_of(word) in sought)
         if repeated >= _STUFFED_TERMS and repeated > _STUFFED_SHARE * counts.total():

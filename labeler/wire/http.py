@@ -249,21 +249,23 @@ class Connections(aiohttp.TCPConnector):
 
     def _end_rests(self) -> None:
         """Give back the connections that have rested, to be used again if they still may be."""
-        now = self._loop.time()
+        now, is_kept = self._loop.time(), self._keeping.rest is not None
         try:
             while self._resting and self._resting[0][0] <= now:
-                self._end_rest(*self._resting.popleft()[1:])
+                self._end_rest(*self._resting.popleft()[1:], is_kept=is_kept)
         finally:
             if self._resting:
                 self._look_at_the_end()
 
-    def _end_rest(self, key: Any, connection: Connection, *, looks_again: bool = True) -> None:
+    def _end_rest(
+        self, key: Any, connection: Connection, *, is_kept: bool, looks_again: bool = True
+    ) -> None:
         is_usable = connection.is_connected()
         if looks_again and _is_open(connection) and not is_usable:
-            later = partial(self._end_rest, key, connection, looks_again=False)
+            later = partial(self._end_rest, key, connection, is_kept=is_kept, looks_again=False)
             self._loop.call_later(SHORTEST_REST, later)  # what waits to be read may be its end
             return
-        is_over = self._keeping.rest is None or not is_usable
+        is_over = not (is_kept and is_usable)  # where one strayed, it is used by nobody either
         super()._release(key, connection, should_close=is_over)
         connection.settle()
 

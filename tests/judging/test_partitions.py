@@ -20,7 +20,7 @@ from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection
 from labeler.data import Document, Pair, Query
 from labeler.errors import BadInput, BudgetReached, CallFailed, FileProblem, Incomplete, Misuse
-from labeler.judging.assessor import Texts, values_of
+from labeler.judging.assessor import Texts, texts_of, values_of
 from labeler.judging.judge import JudgeOptions, judge
 from labeler.judging.validate import validate
 from labeler.model import Model, Reply, Request
@@ -55,7 +55,9 @@ def test_a_partition_keeps_all_of_a_query_that_a_prompt_may_show(tmp_path: Path)
     pair = Pair("q", "d")
     partition = write_pairs(tmp_path / "p.parquet", [PositionedPair(0, pair)], texts, {})
     read = read_pairs(tmp_path / "p.parquet", partition).texts
-    assert values_of(*read.of(pair)) == values_of(query, document)
+    read_query, read_document = read.of(pair)
+    assert values_of(read_query) == values_of(query)
+    assert texts_of(read_document) == texts_of(document)
     assert values_of(query)["nuggets"] == "a; b"
 
 

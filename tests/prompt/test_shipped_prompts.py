@@ -9,7 +9,7 @@ import pytest
 from every_row import every_row
 
 from labeler.data import Document, Query
-from labeler.judging.assessor import values_of
+from labeler.judging.assessor import texts_of, values_of
 from labeler.judging.explain import preview
 from labeler.judging.judge import ajudge, judge
 from labeler.people.sheet import instructions
@@ -123,7 +123,7 @@ def test_what_a_query_says_of_its_answer_is_shown_where_it_says_so() -> None:
     metadata = {"reference": "Within 30 days.", "nuggets": ["30 days", "unworn"], "language": "de"}
     prompt, document = find_prompt("by-topic"), Document("d", "Shoes can be sent back.")
     said, unsaid = (
-        prompt.render(values_of(Query("q", "schuhe", says), document))[-1].content
+        prompt.render({**values_of(Query("q", "schuhe", says)), **texts_of(document)})[-1].content
         for says in (metadata, {})
     )
     lines = [line for line in said.splitlines() if line not in unsaid.splitlines()]
