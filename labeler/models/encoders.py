@@ -27,7 +27,7 @@ from labeler.models.policies.call import StopSignal
 from labeler.models.policies.limits import Spending
 from labeler.models.policies.stack import unremembered
 from labeler.models.server.answers import begin_of, tokens_used, usage_in
-from labeler.models.server.client import MUTE_SECONDS, Calls, Connected, wire_format
+from labeler.models.server.client import MUTE_SECONDS, Calls, Connected, in_json, wire_format
 from labeler.models.session import Control, check_priced, guard_of, run_to_end, sync
 from labeler.models.settings import (
     EMBEDDED_ENCODER,
@@ -225,7 +225,7 @@ def embeddings_model(name: str, server: Admitted, calls: Calls) -> Model:
         def read(body: bytes, shown: str, headers: Mapping[str, str], bound: Bound) -> Reply:
             return read_embeddings(texts, body, shown, headers, bound)
 
-        return await connection.ask({"model": name, "input": texts}, read)
+        return await connection.ask(in_json({"model": name, "input": texts}), read)
 
     identity = f"{addresses.identity(server.address)} {name}"
     return Model(identity, ask, close=connection.close, is_server=True)

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic_core import to_json
@@ -50,6 +50,13 @@ _LEAST_CONTEXT, _USUAL_REPLY = 8192, 1024
 """Tokens that Ollama is told to make room for."""
 
 
+class SharedBody(NamedTuple):
+    """A part of a body that many requests have, and what ends the JSON of each of them."""
+
+    part: dict[str, Any]
+    end: bytes
+
+
 @dataclass(frozen=True, slots=True)
 class WireFormat:
     """How a server is asked: `words` say what is sent for what is declared, below `address`."""
@@ -60,7 +67,7 @@ class WireFormat:
     words: Mapping[str, Any]
     more_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     context: int | None = None
-    shared: OncePerPart[dict[str, Any]] = field(init=False, compare=False, repr=False)
+    shared: OncePerPart[SharedBody] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shared", OncePerPart(self.of_all))
@@ -80,6 +87,17 @@ class WireFormat:
 
     def body(self, name: str, request: Request) -> dict[str, Any]:
         """What is sent for a request to the model `name`."""
+        return merged(self._of_one(name, request), self._shared(request)[0])
+
+    def content(self, name: str, request: Request) -> bytes:
+        """The same as JSON."""
+        own, (shared, end) = self._of_one(name, request), self._shared(request)
+        if shared.keys().isdisjoint(own):
+            return in_json(own)[:-1] + end
+        return in_json(merged(own, shared))
+
+    def _of_one(self, name: str, request: Request) -> dict[str, Any]:
+        """What is sent for a request alone."""
         turns = [{"role": role, "content": content} for role, content in request.messages]
         declared = dict[str, Any]()
         if "system" in self.words:
@@ -91,12 +109,13 @@ class WireFormat:
         body = {"model": name, **_filled(self.words["turns"], turns)}
         for what, value in declared.items():
             body = merged(body, self._sent_for(what, value))
-        return merged(body, self.shared.of(request.parameters, request.schema))
+        return body
 
-    def of_all(
-        self, asked_with: Mapping[str, Any], schema: Mapping[str, Any] | None
-    ) -> dict[str, Any]:
-        """What is sent for parameters and a schema, which many requests share."""
+    def _shared(self, request: Request) -> SharedBody:
+        return self.shared.of(request.parameters, request.schema)
+
+    def of_all(self, asked_with: Mapping[str, Any], schema: Mapping[str, Any] | None) -> SharedBody:
+        """What is sent for parameters and a schema."""
         parameters = dict(asked_with)
         more, thinking = parameters.pop("body", {}), parameters.pop("thinking", None)
         budget = thinking if type(thinking) is int else 0
@@ -112,7 +131,8 @@ class WireFormat:
                 body[what] = value
         if budget >= body.get("max_tokens", budget + 1):  # which has to be more than the thoughts
             body["max_tokens"] += budget
-        return merged(body, more)
+        body = merged(body, more)
+        return SharedBody(body, b"," + in_json(body)[1:] if body else b"}")
 
     def _sent_for(self, what: str, value: object) -> dict[str, Any]:
         """What is sent for something that is declared; nothing for an empty text."""
@@ -377,7 +397,7 @@ def request_body(name: str, request: Request) -> dict[str, Any]:
     return wire_format(addresses.OPENAI).body(name, request)
 
 
-def _in_json(body: Mapping[str, Any]) -> bytes:
+def in_json(body: Mapping[str, Any]) -> bytes:
     """A body as it is sent; half a surrogate pair, which UTF-8 has not, as Python writes it."""
     with suppress(ValueError):
         return to_json(body)  # five times as fast as what follows
@@ -417,17 +437,16 @@ class Connected:
         """A model of the server, remembered under `identity`, else its address and name."""
 
         def ask(request: Request) -> Awaitable[Reply]:
-            return self.ask(self._form.body(name, request))
+            return self.ask(self._form.content(name, request))
 
         where = addresses.identity(self._form.address)
         model_id = identity or f"{where} {name}{self._form.identity}"
         return Model(model_id, ask, close=self.close, is_server=True)
 
-    async def ask(self, body: dict[str, Any], read: ReadAnswer = read_answer) -> Reply:
+    async def ask(self, content: bytes, read: ReadAnswer = read_answer) -> Reply:
         """Send one request; neither the reply, which `read` makes of the answer, nor an error holds
         the key, even where the server's words did.
         """
-        content = _in_json(body)
         sent = self._ids.next()
         wire = self._open()
         try:
