@@ -97,6 +97,31 @@ class Failure:
 Outcome = Judgement | Failure
 
 
+class State(NamedTuple):
+    """What a set says of a pair: a grade, a failure's status, or `absent` where it says nothing."""
+
+    grade: int | None
+    status: str
+
+    def __str__(self) -> str:
+        return str(self.answer)
+
+    @property
+    def answer(self) -> int | str:
+        """The grade, or the status of a failure."""
+        return self.status if self.grade is None else self.grade
+
+
+def judged(grade: int) -> State:
+    """The state of a pair with a grade."""
+    return State(grade, JUDGED)
+
+
+def state_of(outcome: Outcome) -> State:
+    """The state of a pair that was judged."""
+    return State(None, outcome.status) if isinstance(outcome, Failure) else judged(outcome.grade)
+
+
 def most_given(grades: Sequence[int]) -> int:
     """The grade that most have given; where several are as frequent, the lower median of all."""
     times = Counter(grades)

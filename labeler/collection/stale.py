@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from labeler.collection.corpus import corpus_on_demand
-from labeler.collection.judgements import read_judgements
+from labeler.collection.judgements import JudgedBlock, judged_blocks
 from labeler.collection.layout import Collection
 from labeler.collection.queries import read_queries
-from labeler.data import Document, Judged, Judgement, Pair, Query
+from labeler.data import Document, Pair, Query
 from labeler.errors import BadInput, Misuse
 from labeler.files.paths import true_path
 from labeler.messages import Note, count_of
@@ -141,12 +141,15 @@ def stale_by_set(collection: Collection, names: Sequence[str]) -> dict[str, set[
 
 def shown_in(path: Path) -> Iterator[tuple[Pair, str]]:
     """The pairs with a grade, each with what its row says that was shown."""
-    for row in read_judgements(path) if path.is_file() else ():
-        if shown := shown_to(row.judged):
-            yield row.judged.outcome.pair, shown
+    for block in judged_blocks(path) if path.is_file() else ():
+        each = zip(block.pairs(), shown_in_block(block), strict=True)
+        yield from ((pair, shown) for pair, shown in each if shown)
 
 
-def shown_to(judged: Judged) -> str:
-    """What was shown for a grade; empty of a failure, and where that is not known."""
-    is_graded = isinstance(judged.outcome, Judgement)
-    return judged.shown if is_graded and _SHOWN.fullmatch(judged.shown) else ""
+def shown_in_block(block: JudgedBlock) -> list[str]:
+    """What was shown for each grade; empty of a failure, and where that is not known."""
+    each = zip(block.state, block.shown, strict=True)
+    return [
+        shown if state.grade is not None and _SHOWN.fullmatch(shown) else ""
+        for state, shown in each
+    ]

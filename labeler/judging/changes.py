@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import compress
+from itertools import chain, compress
 from pathlib import Path
 from textwrap import wrap
 from typing import Any, NamedTuple
@@ -16,41 +16,26 @@ import numpy as np
 
 from labeler.arrays import Flags, Floats, Integers, Places
 from labeler.collection.card import Parent
-from labeler.collection.judgements import JudgementRow, Origin, read_judgements
+from labeler.collection.judgements import JudgedBlock, Origin, judged_blocks
 from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.collection.pool import Pairs
 from labeler.collection.queries import read_queries
-from labeler.collection.stale import shown_to
+from labeler.collection.stale import shown_in_block
 from labeler.collection.whose import is_of_people, routed_pairs
-from labeler.data import JUDGED, Failure, Judged, Outcome, Pair, Qrels
+from labeler.data import Pair, Qrels, State, judged
 from labeler.errors import BadInput
 from labeler.files.jsonl import row_of_line
 from labeler.files.read import numbered_bytes
 from labeler.report.neutral import flat
 from labeler.report.result import Result
 from labeler.report.table import Column, Row, Table
-from labeler.trec.columns import Small
+from labeler.trec.columns import Codes, Small
 from labeler.trec.pairs import NONE, Joined, PairColumns, joined_pairs, taken
 from labeler.trec.qrels import read_qrels
 
 # From one set of judgements to another of the same pairs: what became of each grade.
 
 ABSENT = "absent"
-
-
-class State(NamedTuple):
-    """What a set says of a pair: a grade, a failure's status, or `absent` where it says nothing."""
-
-    grade: int | None
-    status: str
-
-    def __str__(self) -> str:
-        return str(self.answer)
-
-    @property
-    def answer(self) -> int | str:
-        """The grade, or the status of a failure."""
-        return self.status if self.grade is None else self.grade
 
 
 NOTHING = State(None, ABSENT)
@@ -211,11 +196,6 @@ def changes_of(
     states = tuple(every[at] for at in used.tolist())
     table = counts[np.ix_(used, used)].astype(np.float64)
     return Transitions(states, table, joined, before, after, (old, new), queries or {})
-
-
-def judged(grade: int) -> State:
-    """The state of a pair with a grade."""
-    return State(grade, JUDGED)
 
 
 def _broken(text: str, indent: str, width: int | None) -> str:
@@ -467,52 +447,48 @@ def sets_alike(
 
 
 def judged_in(path: Path, *more: str) -> JudgedSet:
-    """What a file of judgements says of each pair; `more` is as of `set_of_rows`."""
+    """What a file of judgements says of each pair; `more` is as of `set_of_blocks`."""
     size = path.stat().st_size if path.is_file() else None
-    read, row = _numbered_set(read_judgements(path), more)
+    read, row = set_of_blocks(judged_blocks(path), more)
     return read if size is None else replace(read, reasons=Reasons(path, row, size))
 
 
-def set_of_rows(rows: Iterable[JudgementRow]) -> JudgedSet:
-    """What rows say of each pair, the last row of it where there are several."""
-    return _numbered_set(rows, ())[0]
-
-
-def _numbered_set(rows: Iterable[JudgementRow], more: Sequence[str]) -> tuple[JudgedSet, Places]:
-    """What rows say of each pair, and the place of each pair's row among all.
+def set_of_blocks(
+    blocks: Iterable[JudgedBlock], more: Sequence[str] = ()
+) -> tuple[JudgedSet, Places]:
+    """What rows say of each pair, its last row where there are several, and that row's place.
 
     `more` names what is kept beside: `distribution`, `shown`.
     """
-    states, codes, took, cost = dict[State, int](), array("i"), array("q"), array("d")
+    queries, documents, states = Codes(), Codes(), Codes()
+    took, cost = array("q"), array("d")
     columns: dict[str, list[Any]] = {name: [] for name in more}
-    asked, served, prompts, origins = set[str](), set[str](), set[str](), list[Origin]()
-
-    def pairs() -> Iterator[Pair]:
-        for judged, origin, *_ in rows:
-            origins[:] = [origin]
-            codes.append(states.setdefault(state_of(judged.outcome), len(states)))
-            took.extend((judged.attempts, judged.prompt_tokens, judged.completion_tokens))
-            cost.append(math.nan if judged.cost is None else judged.cost)
-            asked.add(origin.model)
-            served.add(judged.model)
-            prompts.add(origin.prompt)
-            for name, column in columns.items():
-                column.append(_MORE[name](judged))
-            yield judged.outcome.pair
-
-    every = Pairs.of(pairs())
+    origins, served = dict[int, Origin](), set[str]()
+    origin = None
+    for block in blocks:
+        queries.extend(block.query_id)
+        documents.extend(block.doc_id)
+        states.extend(block.state)
+        took.extend(chain.from_iterable(block.counts))
+        cost.extend(math.nan if each is None else each for each in block.cost)
+        origins |= {id(rest.origin): rest.origin for rest in block.rest}
+        served.update(block.model)
+        for name in more:
+            columns[name] += _MORE[name](block)
+        origin = block.rest[-1].origin if block.rest else origin
+    every = Pairs(tuple(queries.place), tuple(documents.place), queries.code, documents.code)
     row = _last_rows(every)
     edges = np.searchsorted(every.query[row], np.arange(len(every.queries) + 1))
-    code, document = np.asarray(codes, dtype=np.int32)[row], every.document[row]
+    places = edges, every.documents, every.document[row]
     judged_set = JudgedSet(
-        PairColumns(every.queries, edges, every.documents, document, code, tuple(states)),
+        PairColumns(every.queries, *places, states.code[row], tuple(states.place)),
         _narrow(np.asarray(took, dtype=np.int64)).reshape(-1, 3)[row],
         np.asarray(cost, dtype=np.float64)[row],
         more={name: [column[at] for at in row.tolist()] for name, column in columns.items()},
-        asked=frozenset(asked - {""}),
+        asked=frozenset(each.model for each in origins.values() if each.model),
         served=frozenset(served - {""}),
-        prompts=frozenset(prompts),
-        origin=origins[0] if origins else None,
+        prompts=frozenset(each.prompt for each in origins.values()),
+        origin=origin,
     )
     return judged_set, row
 
@@ -531,15 +507,8 @@ def _last_rows(every: Pairs) -> Small:
     return np.asarray(last[np.lexsort((first, every.query[first]))], dtype=np.int32)
 
 
-def state_of(outcome: Outcome) -> State:
-    """The state of a pair that was judged."""
-    if isinstance(outcome, Failure):
-        return State(None, outcome.status)
-    return judged(outcome.grade)
-
-
-_MORE: Mapping[str, Callable[[Judged], Any]] = {
-    "distribution": lambda judged: getattr(judged.outcome, "distribution", None),
-    "shown": shown_to,
+_MORE: Mapping[str, Callable[[JudgedBlock], list[Any]]] = {
+    "distribution": lambda block: [made_of.distribution for made_of in block.made_of],
+    "shown": shown_in_block,
 }
 """What a set can hold beside, by name."""

@@ -14,9 +14,9 @@ from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Flags, Floats
 from labeler.collection.judgements import Origin, read_judgements
 from labeler.collection.layout import AnyCollection, Collection, check_name, open_collection
-from labeler.data import Judged, Pair
+from labeler.data import Judged, Pair, state_of
 from labeler.errors import Misuse, about
-from labeler.judging.changes import set_of_rows, state_of
+from labeler.judging.changes import set_of_blocks
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions, JudgingPlan, judge_set
 from labeler.lab.members import (
@@ -312,7 +312,7 @@ async def _judged(
 ) -> tuple[Member, int]:
     """What the strong assessor says of pairs, and the calls that took; what stops it is raised."""
     if not pairs:
-        return Member(name, set_of_rows([])), 0
+        return Member(name, set_of_blocks([])[0]), 0
     result = await judging(pairs)
     if result.stopped:
         raise result.stopped

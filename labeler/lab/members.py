@@ -28,10 +28,10 @@ from labeler.collection.layout import Collection, check_set_name, locked
 from labeler.collection.readme import write_readme
 from labeler.collection.user_files import Output
 from labeler.collection.whose import made_by
-from labeler.data import FAILURES, JUDGED, Failure, Judged, Judgement, Outcome, Pair
+from labeler.data import FAILURES, JUDGED, Failure, Judged, Judgement, Outcome, Pair, state_of
 from labeler.errors import BadInput, Misuse
 from labeler.files.atomic import replacing
-from labeler.judging.changes import JudgedSet, judged_in, state_of
+from labeler.judging.changes import JudgedSet, judged_in
 from labeler.lab.panel_rules import (
     PANEL_RULES,
     check_rule,

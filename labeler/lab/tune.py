@@ -13,12 +13,12 @@ from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.sources import human_grades
 from labeler.agreement.statistics import Statistic
 from labeler.collection.batches import held_back
-from labeler.collection.judgements import JudgementRow, Origin
+from labeler.collection.judgements import JudgedBlock, JudgementRow, Origin
 from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.data import Pair
 from labeler.errors import BadInput, BudgetReached, Misuse, TooManyFailed
 from labeler.judging.assessor import Assessor, Texts, examples_for
-from labeler.judging.changes import set_of_rows
+from labeler.judging.changes import set_of_blocks
 from labeler.judging.in_flight import PairOptions
 from labeler.judging.job import Job, default_name, texts_of
 from labeler.judging.judge import DEFAULT_PROMPT, JudgingPlan, plan_job
@@ -231,7 +231,10 @@ class Tuning:
     @property
     def answers(self) -> dict[str, CandidateAnswers]:
         """What every candidate said so far."""
-        return {name: CandidateAnswers(set_of_rows(rows)) for name, rows in self.asked.items()}
+        return {
+            name: CandidateAnswers(set_of_blocks([JudgedBlock.of(rows)])[0])
+            for name, rows in self.asked.items()
+        }
 
     def open(self, selection: Selection) -> AbstractAsyncContextManager[Session]:
         """A model that can be asked, as long as the block runs."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -404,6 +404,10 @@ class Codes:
     def add(self, value: Any) -> None:
         """Number one more value."""
         self._codes.append(self.place[value])
+
+    def extend(self, values: Iterable[Any]) -> None:
+        """Number more values."""
+        self._codes.extend(map(self.place.__getitem__, values))
 
     @property
     def code(self) -> Small:

@@ -10,7 +10,13 @@ from examples import steadily
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labeler.collection.judgements import JudgementLines, Origin, grades_of, read_judgements
+from labeler.collection.judgements import (
+    JudgementLines,
+    JudgementRow,
+    Origin,
+    grades_of,
+    read_judgements,
+)
 from labeler.collection.layout import Collection, locked
 from labeler.collection.pool import read_pool, write_pool
 from labeler.data import FAILURES, Failure, Judged, Judgement, Pair, Pooled
@@ -51,8 +57,15 @@ def found_or_refused(read: Callable[[], T]) -> T | None:
         return None
 
 
-def strictly(path: Path) -> list[tuple[str, str, int]]:
-    outcomes = [row.judged.outcome for row in read_judgements(path)]
+def one_by_one(path: Path) -> list[JudgementRow]:
+    """The rows of a file that is not laid out as it is written here, so that each is read alone."""
+    other = path.with_suffix(".other.jsonl")
+    other.write_bytes(b"".join(b" " + line for line in path.read_bytes().splitlines(keepends=True)))
+    return list(read_judgements(other))
+
+
+def grades_one_by_one(path: Path) -> list[tuple[str, str, int]]:
+    outcomes = [row.judged.outcome for row in one_by_one(path)]
     return [(*o.pair, o.grade) for o in outcomes if isinstance(o, Judgement)]
 
 
@@ -64,7 +77,8 @@ def test_judgements_read_back_as_they_were(path: Path, rows: list[Judged]) -> No
     back = list(read_judgements(path))
     assert [row.judged for row in back] == rows
     assert [row.origin for row in back] == [ORIGIN] * len(rows)
-    assert list(grades_of(path)) == strictly(path)
+    assert one_by_one(path) == back
+    assert list(grades_of(path)) == grades_one_by_one(path)
 
 
 @steadily(400)
@@ -74,15 +88,71 @@ def test_judgements_read_back_as_they_were(path: Path, rows: list[Judged]) -> No
     cut=st.integers(0, 3),
     put=st.sampled_from(list('"{}:, 0-e\\\0\x1fx\t')) | TEXTS,
 )
-def test_a_damaged_judgement_gives_its_grade_or_is_refused_whoever_reads_it(
+def test_a_damaged_judgement_gives_its_row_or_is_refused_whoever_reads_it(
     path: Path, row: Judged, at: float, cut: int, put: str
 ) -> None:
     line = JudgementLines(ORIGIN).line(row)
     place = int(at * len(line))
     path.write_text(line[:place] + put + line[place + cut :] + "\n", encoding="utf-8", newline="\n")
-    assert found_or_refused(lambda: list(grades_of(path))) == found_or_refused(
-        lambda: strictly(path)
-    )
+    whole = found_or_refused(lambda: one_by_one(path))
+    assert found_or_refused(lambda: list(read_judgements(path))) == whole
+    grades = found_or_refused(lambda: grades_one_by_one(path))
+    assert found_or_refused(lambda: list(grades_of(path))) == grades
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        ('"grade": 1', '"grade": 01'),
+        ('"grade": 1', '"grade": true'),
+        ('"grade": 1', '"grade": 1, "grade": 2'),
+        ('"status": "judged"', '"status": "refused"'),
+        ('"reason": "b', '"detail": "b'),
+        ('"reason": "b', '"reason": "b\\u00e9 \\\\ \\" '),
+        ('"reason": "b', '"reason": "b\\q'),
+        ('"reason": "b', '"reason": "b\t'),
+        ('"attempts": 1', '"attempts": 01'),
+        ('"attempts": 1', '"attempts": -1'),
+        ('"attempts": 1', '"attempts": "1"'),
+        ('"attempts": 1', '"attempts": 1.0'),
+        ('"attempts": 1', '"attempts": 10000000000000'),
+        ('"attempts": 1', '"votes": [1, null], "attempts": 1'),
+        ('"attempts": 1', '"votes": {"attempts": 2}, "attempts": 1'),
+        ('"attempts": 1', '"more": 1, "attempts": 1'),
+        ('"cost": 0.5', '"cost": 1, 2'),
+        ('"cost": 0.5', '"cost": -1'),
+        ('"cost": 0.5', '"cost": NaN'),
+        ('"cost": 0.5', '"cost": "0.5"'),
+        ('"model": "m"', '"model": 5'),
+        ('"model": "m"', '"model": "m", "shown": "x", "grade": 2'),
+        ('"model": "m"', '"model": "m", "list": ["d", "e"]'),
+        ('"model": "m"', '"model": "m", "list": ["e"]'),
+        ('"model": "m"', '"model": "m", "carried": {"state": "moved"}'),
+        ('"query_id": "q"', '"query_id": "q 1"'),
+        ('"query_id": "q"', '"query_id": "\u3000"'),
+        ('"query_id": "q"', '"query_id": ""'),
+        ('"query_id": "q"', '"query_id": 7'),
+        ('"doc_id": "d"', '"doc_id": "\\"d"'),
+        ('"prompt": ', '"prompt": 3, "asked": '),
+        ("}\n", "}}\n"),
+        ("}\n", "\n"),
+    ],
+)
+def test_a_line_that_is_laid_out_otherwise_is_read_as_json_is(
+    other: tuple[str, str], tmp_path: Path
+) -> None:
+    path = tmp_path / "a.jsonl"
+    judged = Judged(Judgement(Pair("q", "d"), 1, "b"), 1, 2, 3, 0.5, "m")
+    line = JudgementLines(ORIGIN).line(judged) + "\n"
+    changed = line.replace(*other)
+    assert changed != line
+    path.write_text(line + changed + "\n" + line, encoding="utf-8", newline="\n")
+    whole = found_or_refused(lambda: one_by_one(path))
+    assert found_or_refused(lambda: list(read_judgements(path))) == whole
+    assert whole is None or len(whole) == 3
+    if whole is None:
+        with pytest.raises(BadInput, match=r"a\.jsonl:2: "):
+            list(grades_of(path))
 
 
 @steadily(400)

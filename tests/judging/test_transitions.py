@@ -8,8 +8,8 @@ import pytest
 
 from labeler.cli import execute
 from labeler.collection.layout import Collection
-from labeler.data import Pair
-from labeler.judging.changes import JudgedSet, State, changes_of, judged, judged_in
+from labeler.data import Pair, State, judged
+from labeler.judging.changes import JudgedSet, changes_of, judged_in
 from labeler.judging.judge import judge
 from labeler.report.render import render
 from labeler.testing import fake_model, small_collection

@@ -20,14 +20,12 @@ from labeler.collection.layout import Collection, collection_of_qrels, open_coll
 from labeler.collection.scale import grade_names
 from labeler.collection.stale import stale_in
 from labeler.collection.whose import routed_pairs
-from labeler.data import Pair
+from labeler.data import Pair, State, judged
 from labeler.errors import Misuse
 from labeler.files.paths import true_path
 from labeler.judging.changes import (
     JudgedSet,
     Spent,
-    State,
-    judged,
     judged_in,
     read_set,
     sets_alike,
