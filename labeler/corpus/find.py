@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,13 +33,9 @@ _LONGEST = 500
 
 
 class Rule(NamedTuple):
-    """One pattern: what it matches, whether folders alone, and whether it takes back earlier ones.
+    """One pattern: its steps, whether of folders alone, and whether it takes back earlier ones."""
 
-    A pattern that is tied to its folder matches a path from there, another one a name.
-    """
-
-    matches: re.Pattern[str]
-    is_tied: bool
+    steps: Sequence[str]
     of_folders: bool
     takes_back: bool
 
@@ -46,7 +43,22 @@ class Rule(NamedTuple):
         """Whether it is about a path relative to the folder of its file."""
         if self.of_folders and not is_folder:
             return False
-        return bool(self.matches.fullmatch(path if self.is_tied else path.rpartition("/")[2]))
+        parts = path.split("/")
+        reached: Iterable[int] = {0}  # so many parts the steps until here may have taken
+        for at, step in enumerate(self.steps, start=1):
+            if step == "**":
+                reached = range(min(reached) + (at == len(self.steps)), len(parts) + 1)
+            else:
+                ahead = (n for n in reached if n < len(parts))
+                reached = {n + 1 for n in ahead if fnmatchcase(parts[n], step)}
+            if not reached:
+                return False
+        return len(parts) in reached
+
+
+_SET = r"\[[!^]?\]?(?:\\.|[^\]\\]){0,80}+\]"
+_WELL_FORMED = re.compile(rf"(?:\\.|{_SET}|[^\[\\])++", re.DOTALL)
+_CHANGED = re.compile(rf"({_SET})|\\(.)", re.DOTALL)
 
 
 def rule_of(line: str) -> Rule | None:
@@ -55,47 +67,28 @@ def rule_of(line: str) -> Rule | None:
     pattern = line.rstrip(" \t")
     if pattern.endswith("\\"):  # the blank behind it belongs to the name
         pattern += line[len(pattern) :][:1]
-    if not pattern or pattern.startswith("#") or len(line) > _LONGEST:
+    if pattern.startswith("#") or len(line) > _LONGEST:
         return None
-    takes_back = pattern.startswith("!")
-    pattern = pattern.removeprefix("!") if takes_back else pattern
-    of_folders = pattern.endswith("/")
-    pattern = pattern.removesuffix("/")
-    is_tied = "/" in pattern
-    try:
-        expression = re.compile(_expression(pattern.removeprefix("/")), re.DOTALL)
-    except (ValueError, re.error):  # a bracket that is not closed, a range that ends first
-        return None
-    return Rule(expression, is_tied, of_folders, takes_back) if pattern else None
+    takes_back, pattern = pattern.startswith("!"), pattern.removeprefix("!")
+    of_folders, pattern = pattern.endswith("/"), pattern.removesuffix("/")
+    *above, name = pattern.removeprefix("/").split("/")
+    steps = [_step(step) for step in ([*above, name] if "/" in pattern else ["**", name])]
+    is_one = name and all(map(_WELL_FORMED.fullmatch, [*above, name]))
+    return Rule(steps, of_folders, takes_back) if is_one else None
 
 
-_LETTER = re.compile(r"\*+|\[([!^]?)(\]?(?:\\.|[^\]\\]){0,80})\]|\\(.)|[^\[\\]", re.DOTALL)
-"""Stars, a set in brackets, a letter after a backslash, or any other letter."""
+def _step(pattern: str) -> str:
+    """A step of a path as `fnmatch` has it: stars alone are any steps, and `^` in a set is `!`."""
+    if set(pattern) == {"*"} and len(pattern) > 1:
+        return "**"
+    return _CHANGED.sub(_changed, pattern)
 
 
-def _expression(pattern: str) -> str:
-    """A pattern as a regular expression over a path; `ValueError` where it can match nothing."""
-    *folders, name = re.sub(r"(?:\*\*/)+", "**/", re.sub(r"\*{3,}", "**", pattern)).split("/")
-    above = ("(?:[^/]+/)*+" if folder == "**" else f"{_of_name(folder)}/" for folder in folders)
-    return "".join(above) + (".+" if name == "**" else _of_name(name))
-
-
-def _of_name(pattern: str) -> str:
-    letters = list(_LETTER.finditer(pattern))
-    if sum(len(letter[0]) for letter in letters) < len(pattern):
-        raise ValueError(pattern)
-    return "".join(map(_of_letter, letters))
-
-
-def _of_letter(letter: re.Match[str]) -> str:
-    if letter[0] == "?":
-        return "[^/]"
-    if letter[0].startswith("*"):
-        return "[^/]*"
-    if letter[2] is None:
-        return re.escape(letter[3] or letter[0])
-    members = re.sub(r"\\(.)|([^-\\])", lambda match: re.escape(match[1] or match[2]), letter[2])
-    return f"(?!/)[{'^' if letter[1] else ''}{members}]"
+def _changed(part: re.Match[str]) -> str:
+    if part[2]:
+        return f"[{part[2]}]" if part[2] in "*?[" else part[2]
+    members = re.sub(r"\\(.)", r"\1", part[0][1:])
+    return f"[{'!' + members[1:] if members[0] in '!^' else members}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,9 @@ IGNORES = (
     "q[12].md", "q[!1].md", "[a-q]*.md", "?.md", "foo/*/baz.md", "foo/**/baz.md",
     "**/baz.md", "trailing.md   ", "/*\n!/docs", "a/../b", "x[1].md", r"x\[1\].md", "*", "**",
     "**/", "docs/api/", "/docs/api/one.md", "api/one.md", "/", "!", "\\", "[", "[]", "[]a].md",
-    "[a-", "***/deep", "src/***/a.md", "**deep", "deep**", "a**", "s*c", "", "\n\n", "build/\r\n",
+    "[a-", "***/deep", "src/***/a.md", "**deep", "deep**", "a**", "s*c",
+    "**/deep/b.md", "**/api/**/three.md", "**/a.md\n!src/**/a.md", r"q[\12].md", r"[\]q]1.md",
+    "", "\n\n", "build/\r\n",
 )  # fmt: skip
 
 
@@ -115,7 +117,10 @@ def test_a_line_of_spaces_takes_no_longer_than_it_is() -> None:
     assert rule_of("a" + " " * 500_000 + "b") is None  # longer than any pattern
 
 
-@pytest.mark.parametrize("name", ["*" * 400 + "b", "**/" * 150 + "b", "*a" * 200 + "b"])
+@pytest.mark.parametrize(
+    "name",
+    ["*" * 400 + "b", "**/" * 150 + "b", "*a" * 200 + "b", "*a" * 20 + "b", "**/a/" * 40 + "b"],
+)
 def test_no_pattern_takes_long(name: str) -> None:
     rule = rule_of(name)
     assert rule is not None
