@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from labeler.errors import BadInput
-from labeler.exchange.contents import Contents
 from labeler.exchange.fields import action_of
-from labeler.exchange.formats import of_rows, recognised
+from labeler.exchange.formats import Held, held_by
 from labeler.exchange.ratings import stripped
-from labeler.exchange.shapes import HEAD, JSON, JSON_LINES, XML, head_of, shape_of
+from labeler.exchange.responses import indexed, is_hit
+from labeler.exchange.shapes import HEAD, JSON_LINES, XML, head_of, shape_of
 from labeler.exchange.tables import (
     Row,
     Rows,
@@ -24,19 +24,16 @@ from labeler.exchange.tables import (
     described,
     first_line,
     in_words,
-    json_value,
     numbered_objects,
     part_of,
-    rows_of_columns,
     rows_of_text,
 )
 from labeler.files.boundary import reading
-from labeler.files.jsonl import identifier, read_rows
+from labeler.files.jsonl import identifier
 from labeler.files.read import rereadable
 from labeler.messages import tell
 from labeler.trec.values import QUERY_ID
 
-_HIT = "_source"
 _LINES = (".jsonl", ".ndjson")
 
 
@@ -70,53 +67,45 @@ def structured_rows(path: Path) -> Rows | None:
 
     `None` of a table of text, or of text.
     """
-    head = head_of(path)
-    shape = shape_of(path, head)
-    contents = None if shape == JSON else of_rows(path, shape, head)
-    if contents is not None:
-        return _of_contents(path, contents)
-    if (columns := rows_of_columns(path, shape)) is not None:
-        return columns
-    if shape == JSON_LINES:
-        return _of_lines(path)
-    return _of_json(path, head) if shape == JSON else None
+    return rows_in(held_by(path))
 
 
-def _of_lines(path: Path) -> Rows:
-    return Rows(path, "JSON Lines", (), _unwrapped(path, read_rows(path)))
+def rows_in(held: Held) -> Rows | None:
+    """The same of a file that is opened."""
+    path, rows = held.path, held.rows
+    if held.contents is not None:
+        return rows_of_records(path, held.contents.kind, held.part("documents"))
+    if held.value is not None:
+        return _of_json(held)
+    if rows is None or held.shape != JSON_LINES:
+        return rows
+    return replace(rows, columns=(), rows=unwrapped(path, rows.rows))
 
 
-def _of_json(path: Path, head: bytes) -> Rows:
-    is_of_lines = path.name.removesuffix(".gz").endswith(_LINES)
-    try:
-        value = json_value(path)
-    except BadInput:
-        if not is_of_lines:
-            raise
-        return _of_lines(path)  # which names the line that is none
-    is_one_line = is_of_lines or (len(head) < HEAD and b"\n" not in head.strip())
-    rows = rows_of_json(path, value)
+def _of_json(held: Held) -> Rows:
+    path, value = held.path, held.value
+    rows = listed(path, value)
+    is_one_line = path.name.removesuffix(".gz").endswith(_LINES) or (
+        len(held.head) < HEAD and b"\n" not in held.head.strip()
+    )
     if rows is None and isinstance(value, dict) and is_one_line:
-        rows = Rows(path, "JSON Lines", (), _unwrapped(path, [(1, value)]))
+        rows = Rows(path, "JSON Lines", (), unwrapped(path, [(1, value)]))
     if rows is None:
         raise BadInput(f"{path}: {described(value)}; expected an array of documents, or hits")
     return rows
 
 
-def rows_of_json(path: Path, value: Any) -> Rows | None:
+def rows_of_records(path: Path, form: str, records: Iterable[Mapping[str, Any]]) -> Rows:
+    """Records as rows, numbered from 1."""
+    return Rows(path, form, (), enumerate(map(dict, records), start=1))
+
+
+def listed(path: Path, value: Any) -> Rows | None:
     """The objects of a JSON value that is a list of them, or that holds one."""
-    contents = recognised(value)
-    if contents is not None:
-        return _of_contents(path, contents)
     rows = _listed(value)
     if rows is None:
         return None
-    return Rows(path, "JSON", (), _unwrapped(path, numbered_objects(path, rows)))
-
-
-def _of_contents(path: Path, contents: Contents) -> Rows:
-    records = contents.documents or contents.refuse(path, "documents")
-    return Rows(path, contents.kind, (), enumerate(map(dict, records), start=1))
+    return Rows(path, "JSON", (), unwrapped(path, numbered_objects(path, rows)))
 
 
 def _listed(value: Any) -> list[Any] | None:
@@ -146,7 +135,7 @@ def _are_objects(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
 
 
-def _unwrapped(path: Path, rows: Iterable[Row]) -> Iterator[Row]:
+def unwrapped(path: Path, rows: Iterable[Row]) -> Iterator[Row]:
     """The rows without lines of actions, and in place of hits what these hold."""
     action: Mapping[str, Any] | None = None
     for number, row in rows:
@@ -154,7 +143,7 @@ def _unwrapped(path: Path, rows: Iterable[Row]) -> Iterator[Row]:
         if inner is not None:
             action = None if "delete" in row else inner
             continue
-        source = _of_hit(row)
+        source = indexed(row) if is_hit(row) else row
         if action is not None:
             update = source.get("doc")
             source = update if len(source) == 1 and isinstance(update, dict) else source
@@ -164,31 +153,6 @@ def _unwrapped(path: Path, rows: Iterable[Row]) -> Iterator[Row]:
         if not source:
             raise BadInput.at(path, number, "a hit without what was indexed (_source, fields)")
         yield number, source
-
-
-def _of_hit(row: dict[str, Any]) -> dict[str, Any]:
-    """What a hit holds, with its id; other rows as they are."""
-    is_hit = "_id" in row and ("_index" in row or "_score" in row or _HIT in row)
-    if not is_hit:
-        return row
-    source = row.get(_HIT)
-    if not isinstance(source, dict):
-        fields = row.get("fields")
-        source = fields if isinstance(fields, dict) else None
-    if source is None:
-        rest = {k: v for k, v in row.items() if not is_plumbing(k)}
-        return {} if not rest else {"_id": row["_id"], **rest}
-    return {**source, "_id": row["_id"]} if source else {}
-
-
-_PLUMBING = frozenset(
-    ("score", "sort", "@timestamp", "@version", "highlight", "matched_queries", "inner_hits")
-)
-
-
-def is_plumbing(name: str) -> bool:
-    """Whether a field is a search engine's own, and says nothing of the document."""
-    return name.startswith("_") or name in _PLUMBING
 
 
 # What is known of queries beside their texts: a table with their ids, and any other columns.

@@ -12,11 +12,11 @@ from tempfile import TemporaryDirectory
 
 from labeler.errors import BadInput, LabelerError, TooLarge
 from labeler.exchange.any_table import rows_of_any
-from labeler.exchange.formats import contents_of
+from labeler.exchange.formats import held_by
 from labeler.exchange.qrels import judged_in
 from labeler.exchange.queries import read_query_list
 from labeler.exchange.runs import scored_in
-from labeler.exchange.shapes import TREC, head_of, shape_of
+from labeler.exchange.shapes import TREC
 from labeler.exchange.tables import refuse_pairs
 from labeler.files.boundary import reading
 from labeler.files.read import file_problems, in_megabytes, most_unpacked, rereadable
@@ -102,14 +102,19 @@ def plan_of(source: Path) -> ImportPlan:
     """
     if source.is_dir():
         return _of_folder(source)
-    taken, refusals = _of_file(source)
+    taken, refusals = list[PlannedPart](), list[str]()
+    held, named = held_by(source), role_of(source.name)
+    roles = (GRADES, RANKINGS) if held.shape == TREC else (named,) if named else _COUNTS
+    for role in roles:
+        try:
+            taken.append(_looked_at(source, role))
+        except LabelerError as error:
+            refusals.append(str(error).removeprefix(f"{source}: "))
     if not taken:
-        reasons = dict.fromkeys(line.removeprefix(f"{source}: ") for line in refusals)
-        raise BadInput(f"{source}: nothing to take: {'; '.join(reasons)}")
-    contents = contents_of(source)
-    return ImportPlan(
-        str(source), contents.kind if contents else taken[0].form, tuple(taken), (), ()
-    )
+        problem = f"nothing to take: {'; '.join(dict.fromkeys(refusals))}"
+        raise BadInput(f"{source}: {problem}")
+    kind = held.contents.kind if held.contents else taken[0].form
+    return ImportPlan(str(source), kind, tuple(taken), (), ())
 
 
 @contextmanager
@@ -174,21 +179,6 @@ def _role_in(folder: Path, path: Path) -> str:
     if role or not path.name.casefold().endswith((".parquet", ".arrow")):
         return role
     return role_of(folder.name) or (GRADES if "data" in parts or "default" in parts else "")
-
-
-def _of_file(path: Path) -> tuple[list[PlannedPart], list[str]]:
-    """Whatever a file can be read as, and why it cannot be read as the rest."""
-    taken, refusals = list[PlannedPart](), list[str]()
-    with reading(path):
-        is_trec = shape_of(path, head_of(path)) == TREC
-    named = role_of(path.name)
-    roles = (GRADES, RANKINGS) if is_trec else (named,) if named else _COUNTS
-    for role in roles:
-        try:
-            taken.append(_looked_at(path, role))
-        except LabelerError as error:
-            refusals.append(str(error))
-    return taken, refusals
 
 
 def _looked_at(path: Path, role: str) -> PlannedPart:

@@ -9,20 +9,29 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from labeler.errors import BadInput
 from labeler.exchange.contents import Contents
 from labeler.exchange.nested import predictions
 from labeler.exchange.opensearch import ranking_evaluation, workbench
 from labeler.exchange.quepid import book, rated_ranking_evaluator
 from labeler.exchange.rag import deepeval, llama_index, promptfoo, ragas
+from labeler.exchange.ratings import RatedFile
 from labeler.exchange.responses import search_responses
-from labeler.exchange.shapes import JSON, JSON_LINES, TREC, XML, head_of, shape_of
+from labeler.exchange.shapes import JSON, JSON_LINES, TEXT, TREC, XML, head_of, shape_of
 from labeler.exchange.tables import (
+    Rows,
+    described,
     first_cells,
     first_line,
+    is_nested,
     json_value,
+    names_a_pair,
+    rows_of_array,
     rows_of_columns,
     rows_of_json_lines,
     rows_of_text,
@@ -52,30 +61,104 @@ def recognised(value: Any) -> Contents | None:
     return next((contents for contents in every if contents is not None), None)
 
 
-def contents_of(path: Path) -> Contents | None:
-    """What a file of a known format holds; None of TREC's columns, plain tables and texts."""
+@dataclass(frozen=True)
+class Held:
+    """What a file was opened to: what a known format holds, or a JSON value, or rows.
+
+    All three are None of TREC's columns, of XML, and of texts and tables of no known format.
+    """
+
+    path: Path
+    shape: str
+    head: bytes
+    contents: Contents | None = None
+    value: Any = None
+    rows: Rows | None = None
+
+    def part(self, name: str) -> Any:
+        """A part of a known format; `BadInput` where it lacks that, None where it is none."""
+        if self.contents is None:
+            return None
+        return self.contents.parts().get(name) or self.contents.refuse(self.path, name)
+
+
+def held_by(path: Path, *weak: Format, is_plain: bool = False) -> Held:
+    """What a file holds; `weak` are formats that are of a value whose use is known alone.
+
+    Of one that is plain, as its columns are known, no format is looked for.
+    """
     with reading(path):
         head = head_of(path)
         shape = shape_of(path, head)
-        return recognised(json_value(path)) if shape == JSON else of_rows(path, shape, head)
+        if shape == JSON:
+            value = json_value(path)
+            formats = () if is_plain else (recognised, *weak)
+            of_formats = filter(None, (of_format(value) for of_format in formats))
+            return Held(path, shape, head, next(of_formats, None), value)
+        rows = None if is_plain and shape == TEXT else _rows(path, shape, head)
+        if rows is None:
+            return Held(path, shape, head)
+        source = iter(rows.rows)
+        first = next(source, None)
+        if first and not is_plain and recognised([unpacked(first[1])]) is not None:
+            contents = recognised([unpacked(first[1]), *(unpacked(row) for _, row in source)])
+            return Held(path, shape, head, contents)
+        rows = replace(rows, rows=chain([first] if first else [], source))
+        return Held(path, shape, head, rows=None if shape == TEXT else rows)
 
 
-def of_rows(path: Path, shape: str, head: bytes) -> Contents | None:
-    """What the rows of a file hold, which are read where the first one is of a format's shape."""
-    if shape in (TREC, XML):
-        return None
-    rows = rows_of_json_lines(path) if shape == JSON_LINES else rows_of_columns(path, shape)
-    if rows is None:
+def rated_in(
+    held: Held, part: str, of_rows: Callable[[Rows], RatedFile], words: tuple[str, str]
+) -> RatedFile | None:
+    """The grades or rankings of a file, which may stand in rows; None of what TREC's reader reads.
+
+    `words` are what a message says was expected, and the names of columns that it proposes.
+    """
+    rated: RatedFile | None = held.part(part)
+    if rated is not None or held.shape == TREC:
+        return rated
+    expected, columns = words
+    with reading(held.path):
+        rows = held.rows or _rows_of_pairs(held, columns)
+        if rows is None and held.value is not None:
+            raise BadInput(f"{held.path}: {described(held.value)}; {expected}")
+        return None if rows is None else of_rows(rows)
+
+
+def _rows_of_pairs(held: Held, example: str) -> Rows | None:
+    """The rows of a table of queries and documents; None of another JSON value, and of text.
+
+    `example` are the names of columns that a message proposes.
+    """
+    path, value = held.path, held.value
+    if value == []:
+        raise BadInput(f"{path}: an empty array; expected a query and a document in each row")
+    if isinstance(value, dict) and not is_nested(value) and names_a_pair(list(value)):
+        value = [value]
+    if value is not None:
+        return rows_of_array(path, value) if isinstance(value, list) else None
+    if held.shape == XML:
+        raise BadInput(f"{path}: XML or HTML; expected TREC's columns, a table or JSON")
+    line = first_line(held.head)
+    for delimiter, cells in first_cells(line).items():
+        if names_a_pair(cells):
+            return rows_of_text(path, delimiter)
+    if len(line.split()) < 3 and ("," in line or ";" in line):
+        problem = f"a table whose first row names no columns of a query and a document: {line:.60}"
+        raise BadInput.at(path, 1, f"{problem}; write such a row above it, as {example}")
+    return None
+
+
+def _rows(path: Path, shape: str, head: bytes) -> Rows | None:
+    """The rows of a file; of text only those of a table whose columns may be of a format."""
+    if shape == JSON_LINES:
+        return rows_of_json_lines(path)
+    if shape == TEXT:
         cells = first_cells(first_line(head))
-        delimiter = next((by for by, names in cells.items() if _is_known(names)), " ")
-        if delimiter == " ":
-            return None
-        rows = rows_of_text(path, delimiter)
-    source = iter(rows.rows)
-    first = next(source, None)
-    if first is None or recognised([unpacked(first[1])]) is None:
-        return None
-    return recognised([unpacked(first[1]), *(unpacked(row) for _, row in source)])
+        delimiters = (by for by, names in cells.items() if by != " " and _is_known(names))
+        delimiter = next(delimiters, None)
+        return None if delimiter is None else rows_of_text(path, delimiter)
+    return rows_of_columns(path, shape)
 
 
 def _is_known(names: Iterable[str]) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from labeler.exchange.contents import Contents, Ranked, may_be_id, ranked, rated
 from labeler.exchange.fields import value_at
 from labeler.exchange.ratings import number_of
-from labeler.exchange.tables import column_of
+from labeler.exchange.tables import column_of, is_nested
 from labeler.trec.values import DOCUMENT_ID, SCORE
 
 META = "mteb_model_meta"
@@ -39,6 +39,23 @@ def _splits(value: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]
             for split, run in splits.items():
                 if isinstance(run, Mapping) and all(isinstance(x, Mapping) for x in run.values()):
                     yield f"{subset}.{split}", run
+
+
+def by_query(value: Any) -> Contents | None:
+    """Grades or scores by query and document, as ranx and pytrec_eval have them."""
+    if not value or not is_nested(value):
+        return None
+    if any(isinstance(x, dict | list) for values in value.values() for x in values.values()):
+        return None
+
+    def pairs() -> Iterator[tuple[Any, Any, Any]]:
+        return ((query, *each) for query, values in value.items() for each in values.items())
+
+    return Contents(
+        "JSON by query",
+        grades=rated("qrels from JSON ({query: {document: grade}})", pairs()),
+        ranking=rated("a run from JSON ({query: {document: score}})", pairs()),
+    )
 
 
 def ranked_lists(value: Any) -> Contents | None:

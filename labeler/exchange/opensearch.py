@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
-from labeler.exchange.contents import Contents
-from labeler.exchange.ratings import RatedFile, Rating
+from labeler.exchange.contents import Contents, rated
 
 _RATINGS = ("judgmentRatings", "judgementRatings")
 _QUERY_SET = "querySetQueries"
@@ -40,7 +40,7 @@ def workbench(value: Any) -> Contents | None:
         return None
     kind = f"judgements of {kind}"
     texts = dict.fromkeys(query["query"] for queries in lists for query in queries)
-    grades = RatedFile(kind, _workbench(lists), by_text=True, is_rating=True)
+    grades = rated(kind, _workbench(lists), by_text=True, is_rating=True)
     return Contents(kind, queries=[{"text": text} for text in texts], grades=grades)
 
 
@@ -52,14 +52,11 @@ def _are_ratings(value: Any) -> bool:
     )
 
 
-def _workbench(lists: Sequence[Any]) -> Iterator[Rating]:
-    number = 0
-    for queries in lists:
-        for query in queries:
-            for rating in query["ratings"]:
-                number += 1
-                document = rating["docId"] if "docId" in rating else rating["doc_id"]
-                yield Rating(number, query["query"], document, rating["rating"])
+def _workbench(lists: Sequence[Any]) -> Iterator[tuple[Any, Any, Any]]:
+    for query in chain.from_iterable(lists):
+        for rating in query["ratings"]:
+            document = rating["docId"] if "docId" in rating else rating["doc_id"]
+            yield query["query"], document, rating["rating"]
 
 
 def ranking_evaluation(value: Any) -> Contents | None:
@@ -70,12 +67,5 @@ def ranking_evaluation(value: Any) -> Contents | None:
     if not all(isinstance(r, dict) and {"id", "ratings"} <= r.keys() for r in requests):
         return None
     kind = "rated requests of a ranking evaluation (_rank_eval)"
-    return Contents(kind, grades=RatedFile(kind, _requests(requests)))
-
-
-def _requests(requests: Sequence[Any]) -> Iterator[Rating]:
-    number = 0
-    for request in requests:
-        for rating in request["ratings"]:
-            number += 1
-            yield Rating(number, request["id"], rating["_id"], rating["rating"])
+    pairs = ((r["id"], each["_id"], each["rating"]) for r in requests for each in r["ratings"])
+    return Contents(kind, grades=rated(kind, pairs))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,8 @@ from typing import Any
 
 from labeler.errors import BadInput, SaysTooLittle
 from labeler.exchange import tables as usual
-from labeler.exchange.formats import of_rows, recognised
+from labeler.exchange.formats import held_by, rated_in
+from labeler.exchange.nested import by_query
 from labeler.exchange.ratings import (
     GradeRule,
     Grades,
@@ -22,16 +24,7 @@ from labeler.exchange.ratings import (
     stripped,
     write_lines,
 )
-from labeler.exchange.shapes import JSON, TREC, head_of, shape_of
-from labeler.exchange.tables import (
-    Rows,
-    described,
-    is_nested,
-    json_rows,
-    json_value,
-    rows_of_pairs,
-)
-from labeler.files.boundary import reading
+from labeler.exchange.tables import Rows
 from labeler.files.read import read_instead, rereadable
 from labeler.messages import Note, count_of, tell
 from labeler.trec import qrels as trec_qrels
@@ -141,20 +134,6 @@ def ids_of_pair(
     return rating.pair(where)
 
 
-# Qrels of ranx and pytrec_eval in JSON: `{query: {document: grade}}`.
-
-
-def nested_qrels(value: Any) -> RatedFile | None:
-    """The grades of a nested object; `None` where the value is something else."""
-    if not value or not is_nested(value):
-        return None
-    if any(isinstance(x, dict | list) for grades in value.values() for x in grades.values()):
-        return None
-    pairs = ((query, *graded) for query, grades in value.items() for graded in grades.items())
-    ratings = (Rating(number, *pair) for number, pair in enumerate(pairs, start=1))
-    return RatedFile("qrels from JSON ({query: {document: grade}})", ratings)
-
-
 Queries = str | os.PathLike[str] | Mapping[str, str]
 """A collection's folder, a file of queries, or the texts of queries by id."""
 
@@ -246,29 +225,8 @@ def hold_labels(path: Path) -> None:
 
 def judged_in(path: Path) -> RatedFile | None:
     """The ratings of a file that is not in TREC's columns; `None` of one that may be."""
-    with reading(path):
-        head = head_of(path)
-        shape = shape_of(path, head)
-        if shape == TREC:
-            return None
-        value = json_value(path) if shape == JSON else None
-        contents = of_rows(path, shape, head) if value is None else recognised(value)
-        if contents is not None:
-            return contents.grades or contents.refuse(path, "grades")
-        if value is not None:
-            return _of_json(path, value)
-        rows = rows_of_pairs(path, shape, head, "query_id,doc_id,grade")
-        return None if rows is None else _of_rows(rows)
-
-
-def _of_json(path: Path, value: Any) -> RatedFile:
-    judged = nested_qrels(value)
-    if judged is not None:
-        return judged
-    rows = json_rows(path, value)
-    if rows is None:
-        raise BadInput(f"{path}: {described(value)}; {_EXPECTED}")
-    return _of_rows(rows)
+    held = held_by(path, by_query)
+    return rated_in(held, "grades", _of_rows, (_EXPECTED, "query_id,doc_id,grade"))
 
 
 def _of_rows(rows: Rows) -> RatedFile:
@@ -299,29 +257,21 @@ def _write(path: Path, judged: RatedFile, meaning: Meaning, warn: Note, copy: Pa
     """The grades of a file as TREC's lines, each where its row stands in the file."""
     grades = Grades(path, meaning.rule, is_rating=judged.is_rating)
     ids = None if meaning.texts is None else QueryIds(meaning.texts)
-    counts = {"rows": 0, "empty": 0}
+    counts = Counter[bool]()
 
-    def lines() -> Iterator[tuple[int, str]]:
-        for rating in judged.ratings:
-            where = f"{path}:{rating.line}"
-            counts["rows"] += 1
-            query, document = ids_of_pair(path, where, rating, judged.by_text, ids)
-            if stripped(rating.value) in (None, ""):
-                counts["empty"] += 1
-                continue
-            grade = grades.grade(where, rating.value)
-            if query is not None and grade is not None:
-                yield rating.line, f"{query} 0 {document} {grade}\n"
+    def graded(where: str, value: Any) -> str | None:
+        is_empty = stripped(value) in (None, "")
+        counts[is_empty] += 1
+        grade = None if is_empty else grades.grade(where, value)
+        return None if grade is None else str(grade)
 
-    written = write_lines(path, copy, lines())
+    written = write_pairs(path, judged, ids, copy, graded)
     grades.check()
     problems = ids.problems() if ids else []
-    if not written:
-        rows = f"no grade in {count_of(counts['rows'], 'row')}"
-        rows = rows if counts["rows"] else "no pair in it"
-        raise BadInput(f"{path}: {'; '.join(problems) or rows}")
-    if counts["empty"]:
-        problems.append(f"{count_of(counts['empty'], 'pair has', 'pairs have')} no grade, left out")
+    rows = count_of(counts.total(), "row")
+    check_written(path, written, problems, f"no grade in {rows}" if counts else "no pair in it")
+    if counts[True]:
+        problems.append(f"{count_of(counts[True], 'pair has', 'pairs have')} no grade, left out")
     for problem in problems:
         warn(f"{path}: {problem}")
 
@@ -329,16 +279,40 @@ def _write(path: Path, judged: RatedFile, meaning: Meaning, warn: Note, copy: Pa
 def _write_labels(path: Path, judged: RatedFile, copy: Path) -> None:
     grades = Grades(path, None, is_rating=judged.is_rating)
 
-    def lines() -> Iterator[tuple[int, str]]:
-        for rating in judged.ratings:
-            where = f"{path}:{rating.line}"
-            query, document = ids_of_pair(path, where, rating, judged.by_text, None)
-            if number_of(rating.value) is not None:
-                grades.grade(where, rating.value)
-            label = "" if rating.value is None else " ".join(str(rating.value).split())
-            yield rating.line, f"{query} 0 {document} {label}\n"
+    def label(where: str, value: Any) -> str:
+        if number_of(value) is not None:
+            grades.grade(where, value)
+        return "" if value is None else " ".join(str(value).split())
 
-    written = write_lines(path, copy, lines())
+    written = write_pairs(path, judged, None, copy, label)
     grades.check()
+    check_written(path, written, [], "no label in it")
+
+
+def write_pairs(
+    path: Path,
+    rated: RatedFile,
+    ids: QueryIds | None,
+    copy: Path,
+    end_of: Callable[[str, Any], str | None],
+) -> int:
+    """Write the pairs of a file as TREC's lines, each where its row stands; how many there are.
+
+    `end_of` makes the end of a line of where a value stands and of the value; None leaves it out.
+    """
+
+    def lines() -> Iterator[tuple[int, str]]:
+        for rating in rated.ratings:
+            where = f"{path}:{rating.line}"
+            query, document = ids_of_pair(path, where, rating, rated.by_text, ids)
+            end = end_of(where, rating.value)
+            if query is not None and end is not None:
+                yield rating.line, f"{query} Q0 {document} {end}\n"
+
+    return write_lines(path, copy, lines())
+
+
+def check_written(path: Path, written: int, problems: Sequence[str], nothing: str) -> None:
+    """`BadInput` where no pair was written: by what became of its queries, else since `nothing`."""
     if not written:
-        raise BadInput(f"{path}: no label in it")
+        raise BadInput(f"{path}: {'; '.join(problems) or nothing}")

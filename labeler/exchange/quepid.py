@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from labeler.exchange.contents import Contents, objects
-from labeler.exchange.ratings import RatedFile, Rating
+from labeler.exchange.contents import Contents, objects, rated
 
 
 def book(value: Any) -> Contents | None:
@@ -16,15 +15,15 @@ def book(value: Any) -> Contents | None:
         return None
     kind = "judgements of a Quepid book"
     queries = [{"text": text} for text in dict.fromkeys(pair["query_text"] for pair in pairs)]
-    grades = RatedFile(kind, _book(pairs), by_text=True, is_rating=True)
+    grades = rated(kind, _book(pairs), by_text=True, is_rating=True)
     return Contents(kind, queries=queries, grades=grades)
 
 
-def _book(pairs: Sequence[Any]) -> Iterator[Rating]:
-    for number, pair in enumerate(pairs, start=1):
+def _book(pairs: Sequence[Any]) -> Iterator[tuple[Any, Any, Any]]:
+    for pair in pairs:
         for judgement in pair.get("judgements") or pair.get("judgments") or []:
             rating = None if judgement.get("unrateable") else judgement.get("rating")
-            yield Rating(number, pair["query_text"], pair["doc_id"], rating)
+            yield pair["query_text"], pair["doc_id"], rating
 
 
 # RRE: topics, query groups and queries, each of which may be left out; documents by gain.
@@ -39,8 +38,7 @@ def rated_ranking_evaluator(value: Any) -> Contents | None:
     texts = [(text, group) for group in groups for text in _texts(group)]
     queries = [{"text": text} for text in dict.fromkeys(text for text, _ in texts)]
     pairs = ((text, *gain) for text, group in texts for gain in _gains(group["relevant_documents"]))
-    ratings = (Rating(number, *pair) for number, pair in enumerate(pairs, start=1))
-    grades = RatedFile(kind, ratings, by_text=True, is_rating=True)
+    grades = rated(kind, pairs, by_text=True, is_rating=True)
     return Contents(kind, queries=queries, grades=grades)
 
 

@@ -15,15 +15,16 @@ from labeler.data import Query
 from labeler.errors import BadInput
 from labeler.exchange import tables as usual
 from labeler.exchange.any_table import (
-    rows_of_json,
+    listed,
+    rows_in,
+    rows_of_records,
     stripped_id,
-    structured_rows,
     with_all_columns,
     with_metadata,
 )
 from labeler.exchange.fields import Picked, has_field, value_at
-from labeler.exchange.formats import of_rows, recognised
-from labeler.exchange.shapes import JSON, XML, head_of, shape_of
+from labeler.exchange.formats import held_by
+from labeler.exchange.shapes import XML
 from labeler.exchange.tables import (
     DELIMITERS,
     Row,
@@ -31,7 +32,6 @@ from labeler.exchange.tables import (
     described,
     first_cells,
     first_line,
-    json_value,
     refuse_trec,
     rows_of_array,
     rows_of_text,
@@ -156,20 +156,16 @@ def texts_by_id(queries: str | os.PathLike[str] | Mapping[str, str]) -> Mapping[
 
 
 def _rows(path: Path, query_field: str) -> Rows:
-    head = head_of(path)
-    shape = shape_of(path, head)
-    if shape == XML:
+    held = held_by(path, is_plain=bool(query_field))
+    if held.shape == XML:
         text = decoded(path, read_bytes(path, _LARGEST))
         return Rows(path, "TREC topics", (), topics(path, text))
-    value = json_value(path) if shape == JSON else None
-    contents = of_rows(path, shape, head) if value is None else recognised(value)
-    if contents is not None and not query_field:
-        records = contents.queries or contents.refuse(path, "queries")
-        return Rows(path, contents.kind, (), enumerate(map(dict, records), start=1))
-    if value is not None:
-        return _of_json(path, value)
-    rows = structured_rows(path)
-    return _of_text(path, head, query_field) if rows is None else _of_rows(rows)
+    if held.contents is not None:
+        return rows_of_records(path, held.contents.kind, held.part("queries"))
+    if held.value is not None:
+        return _of_json(path, held.value)
+    rows = rows_in(held)
+    return _of_text(path, held.head, query_field) if rows is None else _of_rows(rows)
 
 
 def _of_rows(rows: Rows) -> Rows:
@@ -188,7 +184,7 @@ def _of_json(path: Path, value: Any) -> Rows:
         pairs = enumerate(inner.items(), start=1)
         by_id = ((number, {"_id": id_, "text": text}) for number, (id_, text) in pairs)
         return Rows(path, "JSON ({id: text})", (), by_id)
-    rows = rows_of_array(path, [inner]) if is_row else rows_of_json(path, inner)
+    rows = rows_of_array(path, [inner]) if is_row else listed(path, inner)
     if rows is None:
         problem = f"{described(value)}; expected queries, as {{id: text}} or [{{…}}]"
         raise BadInput(f"{path}: {problem}")

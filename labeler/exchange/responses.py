@@ -177,19 +177,43 @@ def plain_key(value: Any) -> Any:
     return parts[4] if len(parts) == 5 and parts[0] == "id" else value
 
 
+_PLUMBING = frozenset(
+    ("score", "sort", "@timestamp", "@version", "highlight", "matched_queries", "inner_hits")
+)
+
+
+def is_plumbing(name: str) -> bool:
+    """Whether a field is a search engine's own, and says nothing of the document."""
+    return name.startswith("_") or name in _PLUMBING
+
+
+def is_hit(row: Mapping[str, Any]) -> bool:
+    """Whether a row is a hit of OpenSearch or Elasticsearch."""
+    return "_id" in row and any(name in row for name in ("_index", "_score", "_source"))
+
+
+def indexed(hit: Mapping[str, Any], engine: AnswerShape = ENGINES[0]) -> dict[str, Any]:
+    """What was indexed of a hit, and its id; empty where the hit says nothing of it."""
+    sources = (value_at(hit, name) for name in (engine.source, "fields"))
+    source = next((each for each in sources if isinstance(each, Mapping)), None)
+    if source is None:
+        own = (engine.id, engine.score)
+        source = {n: v for n, v in hit.items() if n not in own and not is_plumbing(n)}
+    key = plain_key(value_at(hit, engine.id))
+    return (
+        {**{n: v for n, v in source.items() if (n, v) != ("id", key)}, "_id": key} if source else {}
+    )
+
+
 def _documents(responses: list[Response]) -> Iterator[dict[str, Any]]:
     """What was indexed of each hit, each document once."""
+    hits = ((hit, each.engine) for each in responses if each.engine.id for hit in each.hits)
+    documents = (indexed(hit, engine) for hit, engine in hits)
     seen = set[Any]()
-    for engine, hits, *_ in responses:
-        for hit in hits if engine.id else ():
-            key = plain_key(value_at(hit, engine.id))
-            source = value_at(hit, engine.source) if engine.source else hit
-            fields = {n: v for n, v in (source or {}).items() if not n.startswith("_")}
-            if not engine.source:
-                fields = {n: v for n, v in fields.items() if n not in (engine.id, engine.score)}
-            if key not in seen and fields:
-                seen.add(key)
-                yield {"_id": key, **{n: v for n, v in fields.items() if n != "id"}}
+    for document in filter(None, documents):
+        if document["_id"] not in seen:
+            seen.add(document["_id"])
+            yield document
 
 
 def _queries(responses: list[Response]) -> list[dict[str, Any]]:

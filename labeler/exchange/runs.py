@@ -4,32 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import count, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from labeler.errors import BadInput, SaysTooLittle
-from labeler.exchange.formats import of_rows, recognised
-from labeler.exchange.nested import ranked_lists
+from labeler.exchange.formats import held_by, rated_in
+from labeler.exchange.nested import by_query, ranked_lists
 from labeler.exchange.qrels import (
     AS_IT_STANDS,
     Meaning,
     Queries,
     QueryIds,
-    ids_of_pair,
+    check_written,
+    write_pairs,
 )
-from labeler.exchange.ratings import RatedFile, Rating, number_of, write_lines
-from labeler.exchange.shapes import JSON, TREC, head_of, shape_of
+from labeler.exchange.ratings import RatedFile, Rating, number_of
+from labeler.exchange.shapes import TEXT
 from labeler.exchange.tables import (
     QUERY_TEXT,
     RANK,
     Rows,
     first_line,
     has_column,
-    json_rows,
-    json_value,
     part_of,
-    rows_of_pairs,
 )
 from labeler.files.boundary import reading
 from labeler.files.read import numbered_lines, read_instead, rereadable
@@ -40,7 +38,7 @@ from labeler.trec.pairs import PairColumns
 from labeler.trec.values import GRADE, SCORE, score_of, shown
 
 _LOOKED_AT = 50
-_SHAPE = "expected an object of query: {document: score}"
+_EXPECTED = "expected a run, as {query: {document: score}}, or rows as query_id, doc_id and score"
 
 
 @contextmanager
@@ -102,37 +100,13 @@ def names_texts(path: Path) -> bool:
 
 def scored_in(path: Path) -> RatedFile | None:
     """The scores of a run that is not in TREC's columns; `None` of one that may be."""
-    head = head_of(path)
-    shape = shape_of(path, head)
-    if shape == TREC:
-        return None
-    value = json_value(path) if shape == JSON else None
-    contents = of_rows(path, shape, head) if value is None else recognised(value)
-    contents = contents or (None if value is None else ranked_lists(value))
-    if contents is not None:
-        return contents.ranking or contents.refuse(path, "rankings")
-    if value is not None:
-        rows = json_rows(path, value)
-        nested = "a run from JSON ({query: {document: score}})"
-        return _of_rows(rows) if rows else RatedFile(nested, _nested(path, value))
-    rows = rows_of_pairs(path, shape, head, "query_id,doc_id,score")
-    if rows is not None:
-        return _of_rows(rows)
-    cells = first_line(head).split()
-    if len(cells) == len(_MS_MARCO) and cells[2].isascii() and cells[2].isdigit():
+    held = held_by(path, ranked_lists, by_query)
+    scored = rated_in(held, "rankings", _of_rows, (_EXPECTED, "query_id,doc_id,score"))
+    cells = first_line(held.head).split()
+    is_of_three = len(cells) == len(_MS_MARCO) and cells[2].isascii() and cells[2].isdigit()
+    if scored is None and held.shape == TEXT and is_of_three:
         return RatedFile("a run in MS MARCO's columns (query, document, rank)", _ms_marco(path))
-    return None
-
-
-def _nested(path: Path, value: Any) -> Iterator[Rating]:
-    """The rows of `{query: {document: score}}`."""
-    if not isinstance(value, dict):
-        raise BadInput(f"{path}: {_SHAPE}")
-    numbers = count(1)
-    for query_id, scores in value.items():
-        if not isinstance(scores, dict):
-            raise BadInput(f"{path}: query {query_id!r:.80}: {_SHAPE}")
-        yield from (Rating(next(numbers), query_id, *scored) for scored in scores.items())
+    return scored
 
 
 _MS_MARCO = ("query", "document", "rank")
@@ -175,21 +149,16 @@ def _of_rank(where: str, value: Any) -> float:
 
 def _write(path: Path, scored: RatedFile, meaning: Meaning, warn: Note, copy: Path) -> None:
     ids = None if meaning.texts is None else QueryIds(meaning.texts)
-
-    def lines() -> Iterator[tuple[int, str]]:
-        for row in scored.ratings:
-            where = f"{path}:{row.line}"
-            try:
-                query, document = ids_of_pair(path, where, row, scored.by_text, ids)
-            except SaysTooLittle as error:
-                error.is_run = True
-                raise
-            if query is not None:
-                yield row.line, f"{query} Q0 {document} 1 {score_of(where, row.value)!r} -\n"
-
-    written = write_lines(path, copy, lines())
+    try:
+        written = write_pairs(path, scored, ids, copy, _end_of)
+    except SaysTooLittle as error:
+        error.is_run = True
+        raise
     problems = ids.problems() if ids else []
-    if not written:
-        raise BadInput(f"{path}: {'; '.join(problems) or 'no query with a document in it'}")
+    check_written(path, written, problems, "no query with a document in it")
     for problem in problems:
         warn(f"{path}: {problem}")
+
+
+def _end_of(where: str, value: Any) -> str:
+    return f"1 {score_of(where, value)!r} -"

@@ -16,7 +16,7 @@ from struct import unpack
 from typing import Any
 
 from labeler.errors import BadInput, Misconfigured, TooLarge
-from labeler.exchange.shapes import ARROW, JSON_LINES, PARQUET, XML, is_cbor
+from labeler.exchange.shapes import ARROW, PARQUET, is_cbor
 from labeler.files.atomic import replacing_bytes
 from labeler.files.boundary import problem_of, reading
 from labeler.files.csv import read_cells, table_lines
@@ -480,39 +480,6 @@ def _pyarrow() -> tuple[Any, Any]:
     return pyarrow, pyarrow.parquet
 
 
-# Tables of queries and documents in pairs, whatever holds them.
-
-
-def rows_of_pairs(path: Path, shape: str, head: bytes, example: str) -> Rows | None:
-    """The rows of a table that is no JSON value; `None` of TREC's columns.
-
-    `example` are the names of columns that a message proposes.
-    """
-    if shape == XML:
-        raise BadInput(f"{path}: XML or HTML; expected TREC's columns, a table or JSON")
-    if shape == JSON_LINES:
-        return rows_of_json_lines(path)
-    if (columns := rows_of_columns(path, shape)) is not None:
-        return columns
-    line = first_line(head)
-    for delimiter, cells in first_cells(line).items():
-        if names_a_pair(cells):
-            return rows_of_text(path, delimiter)
-    if len(line.split()) < 3 and ("," in line or ";" in line):
-        problem = f"a table whose first row names no columns of a query and a document: {line:.60}"
-        raise BadInput.at(path, 1, f"{problem}; write such a row above it, as {example}")
-    return None
-
-
 def is_nested(value: Any) -> bool:
     """Whether a JSON value is an object of objects, as `{query: {document: grade}}`."""
     return isinstance(value, dict) and all(isinstance(inner, dict) for inner in value.values())
-
-
-def json_rows(path: Path, value: Any) -> Rows | None:
-    """The rows of an array of objects, or of one object of a pair."""
-    if isinstance(value, dict) and not is_nested(value) and names_a_pair(list(value)):
-        return rows_of_array(path, [value])
-    if value == []:
-        raise BadInput(f"{path}: an empty array; expected a query and a document in each row")
-    return rows_of_array(path, value) if isinstance(value, list) else None

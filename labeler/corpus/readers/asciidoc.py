@@ -15,10 +15,10 @@ _NAMED = re.compile(r"\{([\w-]{1,60})\}")
 _SHORT_VALUE = 100
 """A longer value does not stand in place of its name, which may come a thousand times."""
 
-_CODE = re.compile(r"-{4,}|\.{4,}|\+{4,}|`{3,}\w*")
-_COMMENT = re.compile(r"/{4,}")
-_AROUND = re.compile(r"={4,}|\*{4,}|_{4,}|--|\+|")
-_TABLE = re.compile(r"[|,:!]={3,}")
+_FENCE = re.compile(
+    r"(?P<code>-{4,}|\.{4,}|\+{4,}|`{3,}\w*)|(?P<comment>/{4,})|(?P<table>[|,:!]={3,})"
+    r"|(?P<around>={4,}|\*{4,}|_{4,}|--|\+|)"
+)
 _BLOCK = re.compile(
     r"\[(?:(?:source|listing),\s*\"?(\w+)|(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\b)?.*\]"
 )
@@ -58,17 +58,20 @@ class _Reader:
         """Read the block that begins in the line at hand."""
         number, line = self.lines[self.at][0], line_at(self.lines, self.at)
         self.at += 1
+        fence = _FENCE.fullmatch(line)
+        kind = fence.lastgroup if fence else ""
         if heading := _HEADING.fullmatch(line):
             self.outline.heading(len(heading[1]), self.words(heading[2]), number)
-        elif _COMMENT.fullmatch(line):
+        elif kind == "comment":
             drop(SCRIPTS, "\n".join(text for _, text in self.until(line)))
-        elif _CODE.fullmatch(line):
-            body = self.until(re.sub(r"\w+$", "", line))
-            self.outline.code(body, self.language or line.lstrip("-.+`"))
+        elif kind == "code":
+            language = line.lstrip("-.+`")
+            body = self.until(line.removesuffix(language))
+            self.outline.code(body, self.language or language)
             self.language = ""
-        elif _TABLE.fullmatch(line):
+        elif kind == "table":
             self.add_table(self.until(line))
-        elif not (_AROUND.fullmatch(line) or self.took_setting(line, number)):
+        elif not (kind or self.took_setting(line, number)):
             self.add_paragraph(line, number)
 
     def until(self, closing: str) -> Lines:
@@ -81,31 +84,32 @@ class _Reader:
 
     def took_setting(self, line: str, number: int) -> bool:
         """Whether a line says something of the document or of the next block, or is a comment."""
-        attribute, block = _ATTRIBUTE.fullmatch(line), _BLOCK.fullmatch(line)
-        macro, title = _MACRO.fullmatch(line), _TITLE.fullmatch(line)
-        if attribute:
-            value = attribute[2] or ""
-            self.values[attribute[1]] = value if len(value) <= _SHORT_VALUE else ""
-        elif block:
+        if attribute := _ATTRIBUTE.fullmatch(line):
+            name, value = attribute.groups(default="")
+            self.values[name] = value if len(value) <= _SHORT_VALUE else ""
+            drop("attributes", line)
+        elif block := _BLOCK.fullmatch(line):
             self.language = block[1] or self.language
             self.outline.prose(block[2] or "", number, leads=True)
-        elif macro and macro[1] in ("image", "video", "audio"):
-            drop(ADDRESSES, macro[2])
-            self.outline.prose(self.words(macro[3].split(",")[0].strip('"')), number)
-        elif macro:
-            drop_directive(macro[1], line)
-        elif title:
+            drop("attributes", line)
+        elif macro := _MACRO.fullmatch(line):
+            if macro[1] in ("image", "video", "audio"):
+                drop(ADDRESSES, macro[2])
+                self.outline.prose(self.words(macro[3].split(",")[0].strip('"')), number)
+            else:
+                drop_directive(macro[1], line)
+        elif title := _TITLE.fullmatch(line):
             self.outline.prose(self.words(title[1]), number, leads=True)
         elif line.startswith("//"):
             drop(SCRIPTS, line)
-        if attribute or block:
-            drop("attributes", line)
-        return bool(attribute or block or macro or title) or line.startswith("//")
+        else:
+            return False
+        return True
 
     def goes_on(self) -> bool:
         """Whether the line at hand belongs to the paragraph above it."""
         line = line_at(self.lines, self.at)
-        begins = (_AROUND, _ITEM, _ATTRIBUTE, _BLOCK, _CODE, _TABLE, _MACRO, _HEADING)
+        begins = (_FENCE, _ITEM, _ATTRIBUTE, _BLOCK, _MACRO, _HEADING)
         return not any(mark.fullmatch(line) for mark in begins)
 
     def add_paragraph(self, line: str, number: int) -> None:

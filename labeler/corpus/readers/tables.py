@@ -15,8 +15,9 @@ from uuid import UUID
 from labeler.corpus.blocks import SourceDocument, SourceText
 from labeler.corpus.readers.outline import read_plaintext
 from labeler.errors import BadInput
-from labeler.exchange.any_table import is_plumbing, structured_rows
+from labeler.exchange.any_table import structured_rows
 from labeler.exchange.fields import FieldNames, value_at
+from labeler.exchange.responses import is_plumbing
 from labeler.exchange.shapes import head_of
 from labeler.exchange.tables import (
     Rows,
