@@ -54,10 +54,11 @@ class AskingLimits(Options):
 
 
 class Observers(NamedTuple):
-    """Who hears of how many answers there are, and what looks at the first one."""
+    """Who hears of how many answers there are, what looks at the first one, and who keeps each."""
 
     advance: Advance = lambda _done, _total: None
     check: Callable[[str, Sequence[Hit]], None] = lambda _query_id, _hits: None
+    keep: Callable[[str, Sequence[Hit]], None] = lambda _query_id, _hits: None
 
 
 @dataclass(slots=True)
@@ -154,7 +155,9 @@ class _Work:
                 self._failed(query_id, error)
 
     async def _answer(self, query_id: str, text: str) -> None:
-        self.asked.answers[query_id] = await self.search(text, self.depth)
+        hits = await self.search(text, self.depth)
+        self.asked.answers[query_id] = hits
+        self.watch.keep(query_id, hits)
         self.in_a_row = 0
         self._report()
 

@@ -21,7 +21,7 @@ from labeler.collection.layout import (
 )
 from labeler.collection.queries import read_queries
 from labeler.collection.search import searched_corpus
-from labeler.data import Document, Query, Run
+from labeler.data import Document, Run
 from labeler.entry_points import fill
 from labeler.errors import BadInput, LabelerError, Misconfigured, Misuse, ProviderError
 from labeler.files.jsonl import plain_id
@@ -39,6 +39,7 @@ from labeler.runs.asking import (
 )
 from labeler.runs.engines.answers import ANSWER, TEXT, Hit, text_key
 from labeler.runs.engines.in_python import PythonEngine
+from labeler.runs.journal import AnswerJournal
 from labeler.runs.retrieve import (
     BUILT_IN,
     ENGINES,
@@ -113,7 +114,8 @@ def retrieve_run(
     """Ask a search system for every query of a collection, and write its run as `runs/NAME.trec`.
 
     The system may be a function of yours, or a retriever of LangChain, LlamaIndex or Haystack, as
-    `PythonEngine` takes it. Queries that failed are counted and named, and the run lacks them.
+    `PythonEngine` takes it. Queries that failed are counted and named, and the run lacks them; the
+    next start asks for these alone, as it does after an interruption.
     Raises `BadInput` where the system returns a document that the corpus lacks, or finds nothing
     for any query.
 
@@ -138,10 +140,19 @@ def retrieve_run(
     matched = partial(
         run_of, corpus=opened.corpus, match_id=how.match_id, drop_unknown=how.drop_unknown
     )
-    asked = _asked(engine, queries, how, matched, watch)
-    ranked = matched(asked.answers)
-    if not any(ranked.run.values()):
-        raise _nothing(engine, asked)
+    texts = {query.id: query.text for query in queries.values()}
+    answers = opened.run(name).with_name(f".{name}.answers.jsonl")
+    journal = AnswerJournal(answers, repr((engine, how.depth)), texts)
+    if how.force:
+        journal.forget()
+    try:
+        asked = _asked(engine, journal, how, matched, watch)
+        ranked = matched(asked.answers)
+        if not any(ranked.run.values()):
+            raise _nothing(engine, asked)
+    except BadInput:  # whoever mends the system wants it to be asked anew
+        journal.forget()
+        raise
     for line in notes_on(ranked):
         watch.note(line)
     run: Run = {query_id: scores for query_id, scores in ranked.run.items() if scores}
@@ -150,6 +161,8 @@ def retrieve_run(
         with making(opened, [opened.run(name)], force=how.force):
             write_run(opened.run(name), run, entry["tag"])
         update_card_entry(opened, SECTION, name, entry)
+    if not asked.failures:
+        journal.forget()
     return RetrieveResult(
         run=opened.run(name),
         queries=len(queries),
@@ -182,20 +195,32 @@ def check_run_name(name: str) -> None:
 
 def _asked(
     engine: SearchEngine,
-    queries: dict[str, Query],
+    journal: AnswerJournal,
     options: RetrieveOptions,
     matched: Callable[[Mapping[str, Sequence[Hit]]], Ranked],
     control: Control,
 ) -> Asked:
-    """The answers, the first one's ids looked up as soon as it has come."""
-    texts = {query.id: query.text for query in queries.values()}
+    """The answers, the first one's ids looked up as soon as it has come.
+
+    What an earlier start was answered, before it was interrupted or some queries failed, is not
+    asked again.
+    """
 
     def check(query_id: str, hits: Sequence[Hit]) -> None:
         matched({query_id: hits})
 
-    with control.progress("retrieving") as advance:
-        watch, limits = Observers(advance, check), options.asking
-        return run_to_end(lambda _stop: ask_all(engine, texts, options.depth, limits, watch))
+    earlier = journal.earlier()
+    if earlier:
+        count = count_of(len(earlier), "query was", "queries were")
+        control.note(f"{count} answered before, and not asked again; force asks anew")
+    texts = {query_id: text for query_id, text in journal.texts.items() if query_id not in earlier}
+    asked = Asked()
+    if texts:
+        with control.progress("retrieving") as advance:
+            watch, limits = Observers(advance, check, journal.add), options.asking
+            asked = run_to_end(lambda _stop: ask_all(engine, texts, options.depth, limits, watch))
+    answers = {**earlier, **asked.answers}
+    return Asked({each: answers[each] for each in journal.texts if each in answers}, asked.failures)
 
 
 def _entry(

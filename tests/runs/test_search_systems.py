@@ -13,6 +13,7 @@ from labeler.cli import execute
 from labeler.collection.card import read_card
 from labeler.collection.layout import Collection
 from labeler.errors import BadInput, LabelerError, Misconfigured, Misuse, ProviderError
+from labeler.models.session import Control
 from labeler.runs.asking import HOPELESS, AskingLimits
 from labeler.runs.engines.http_search import PRESETS, HttpEngine
 from labeler.runs.engines.program import ProgramEngine
@@ -289,18 +290,40 @@ def test_a_header_comes_from_the_environment_and_is_kept_nowhere(
 
 
 SCRIPT = """
-import json, os, sys
-query, depth, form = sys.argv[1], int(sys.argv[2]), sys.argv[3]
-if form == "json":
-    print(json.dumps({"found": [{"doc": {"n": "fish"}, "s": len(query)}]}))
-elif form == "trec":
-    print("x Q0 cats 2 0.5 me\\nx Q0 fish 1 7 me")
-elif form == "environment":
-    print(json.dumps([name for name in ("OPENAI_API_KEY", "MY_KEY") if name in os.environ]))
-elif form == "fail":
-    print("partial"); print("no index here", file=sys.stderr); sys.exit(3)
-elif form == "much":
-    while True: print("x" * 100000)
+import json, os, sys, time
+form = sys.argv[1]
+print("loading the index", file=sys.stderr)
+rows = []
+def say(value):
+    print(json.dumps(value), flush=True)
+for line in sys.stdin:
+    row = json.loads(line)
+    with open("asked.jsonl", "a") as out:
+        out.write(json.dumps({**row, "process": os.getpid()}) + "\\n")
+    if form == "json":
+        say({"found": [{"doc": {"n": "fish"}, "s": len(row["query"])}]})
+    elif form == "ids":
+        say(["fish", "cats"])
+    elif form == "turns":
+        rows.append(row)
+        if len(rows) > 1 or row["id"] == 1:
+            for each in reversed(rows):
+                say({"id": each["id"], "hits": ["fish" if "fish" in each["query"] else "cats"]})
+            rows = []
+    elif form == "environment":
+        say([name for name in ("OPENAI_API_KEY", "MY_KEY") if name in os.environ])
+    elif form == "error":
+        say({"error": "no such field"})
+    elif form == "fail":
+        print("no index here", file=sys.stderr); sys.exit(3)
+    elif form == "dies":
+        if len(open("asked.jsonl").readlines()) == 2:
+            sys.exit("killed")
+        say(["cats"])
+    elif form == "much":
+        while True: print("x" * 100000, end="")
+    elif form == "words":
+        print("ready", flush=True)
 """
 
 
@@ -309,60 +332,115 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], s
     """A command line of a script that answers in the form that it is given."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "search.py").write_text(SCRIPT)
-    return lambda form: f"'{sys.executable}' search.py {{query}} {{depth}} {form}"
+    return lambda form: f"'{sys.executable}' search.py {form}"
 
 
-def test_a_command_prints_json(collection: Collection, script: Callable[[str], str]) -> None:
+def asked(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "asked.jsonl").read_text().splitlines()]
+
+
+def with_queries(collection: Collection, *texts: str) -> None:
+    rows = (json.dumps({"_id": f"q{n}", "text": text}) for n, text in enumerate(texts, start=1))
+    collection.queries.write_text("".join(f"{row}\n" for row in rows))
+
+
+def test_a_program_answers_one_query_after_another(
+    collection: Collection, script: Callable[[str], str], tmp_path: Path
+) -> None:
     engine = ProgramEngine(script("json"), "found", "doc.n", "s")
     result = retrieve_run(collection, engine, "mine", ONCE)
     assert read_run(result.run)["q1"] == {"fish": float(len("where do cats sleep"))}
+    lines = asked(tmp_path)
+    assert lines[0] | {"process": 0} == {
+        "id": 1, "query": "where do cats sleep", "depth": 100, "process": 0,
+    }  # fmt: skip
+    assert len(lines) == 2
+    assert len({line["process"] for line in lines}) == 1
 
 
-def test_a_command_prints_a_run(collection: Collection, script: Callable[[str], str]) -> None:
-    result = retrieve_run(collection, ProgramEngine(script("trec")), "mine", ONCE)
-    assert read_run(result.run)["q1"] == {"fish": 7.0, "cats": 0.5}
-
-
-def test_a_query_is_one_argument_that_no_shell_reads(
-    collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_program_that_returns_ids_ranks_them(
+    collection: Collection, script: Callable[[str], str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    text = 'a\'; touch owned; $(touch owned) "{depth}"'
-    collection.queries.write_text(json.dumps({"_id": "q1", "text": text}) + "\n")
-    code = "import sys, json; json.dump(sys.argv[1:], open('said', 'w')); print('[\"cats\"]')"
-    (tmp_path / "say.py").write_text(code)
-    engine = ProgramEngine(f"'{sys.executable}' say.py q={{query}} {{depth}}")
-    retrieve_run(collection, engine, "mine", ONCE)
-    assert json.loads((tmp_path / "said").read_text()) == [f"q={text}", "100"]
-    assert not (tmp_path / "owned").exists()
+    result = retrieve_run(collection, ProgramEngine(script("ids")), "mine", ONCE)
+    assert ranking(read_run(result.run)["q1"]) == ["fish", "cats"]
+    assert result.scores == "1 / rank"
+
+
+def test_answers_may_come_out_of_turn_where_they_repeat_the_id(
+    collection: Collection, script: Callable[[str], str]
+) -> None:
+    with_queries(collection, "cats", "fish 2", "cats 3", "fish 4", "cats 5")
+    two = RetrieveOptions(asking=AskingLimits(2, 20, tries=1))
+    result = retrieve_run(collection, ProgramEngine(script("turns")), "mine", two)
+    run = read_run(result.run).as_dict()
+    assert {query: next(iter(scores)) for query, scores in run.items()} == {
+        "q1": "cats", "q2": "fish", "q3": "cats", "q4": "fish", "q5": "cats",
+    }  # fmt: skip
+
+
+def test_what_was_answered_before_an_interruption_is_not_asked_again(
+    collection: Collection,
+) -> None:
+    with_queries(collection, "one", "two", "three", "four")
+    calls: list[str] = []
+
+    def interrupted(query: str) -> list[str]:
+        calls.append(query)
+        if query == "three" and calls.count("three") == 1:
+            raise KeyboardInterrupt
+        if query == "two" and calls.count("two") == 1:
+            raise ValueError("no index")
+        return ["cats"]
+
+    with pytest.raises(KeyboardInterrupt):
+        retrieve_run(collection, interrupted, "mine", ONCE)
+    notes: list[str] = []
+    control = Control(note=notes.append)
+    result = retrieve_run(collection, interrupted, "mine", ONCE, control)
+    assert calls == ["one", "two", "three", "two", "three", "four"]
+    assert (result.answered, result.failures) == (4, {})
+    assert notes[0].startswith("1 query was answered before, and not asked again")
+    assert [path.name for path in collection.run("mine").parent.iterdir()] == ["mine.trec"]
+    retrieve_run(collection, interrupted, "mine", ONCE)
+    assert len(calls) == 10
+
+
+def test_queries_that_failed_are_asked_again_alone(collection: Collection) -> None:
+    with_queries(collection, "one", "two", "three")
+    calls: list[str] = []
+
+    def search(query: str) -> list[str]:
+        calls.append(query)
+        if query == "two" and calls.count("two") == 1:
+            raise ValueError("no index")
+        return ["cats"]
+
+    assert list(retrieve_run(collection, search, "mine", ONCE).failures) == ["q2"]
+    assert retrieve_run(collection, search, "mine", ONCE).answered == 3
+    assert calls == ["one", "two", "three", "two"]
+    assert list(read_run(collection.run("mine")).as_dict()) == ["q1", "q2", "q3"]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "query", "is_run"),
-    [
-        ("{query}", "--pre=sh", False),
-        ("{query} {depth}", "-oPWNED", False),
-        ("-- {query}", "-oPWNED", True),
-        ("q={query}", "-oPWNED", True),
-        ("-q{query}", "-oPWNED", True),
-        ("{query}", "cats - and dogs", True),
-    ],
+    "text", ["a'; touch owned; $(touch owned)", "--pre=sh", "a\nb\0c", "é\u2028x"]
 )
-def test_a_query_is_no_option_of_a_command(
-    arguments: str, query: str, is_run: bool, collection: Collection, tmp_path: Path
+def test_a_query_is_data_and_nothing_else(
+    text: str, collection: Collection, script: Callable[[str], str], tmp_path: Path
 ) -> None:
-    collection.queries.write_text(json.dumps({"_id": "q1", "text": query}) + "\n")
-    said = tmp_path / "said"
-    (tmp_path / "say.py").write_text(f"open({str(said)!r}, 'w'); print('[\"cats\"]')")
-    engine = ProgramEngine(f"'{sys.executable}' '{tmp_path / 'say.py'}' {arguments}")
-    if is_run:
-        retrieve_run(collection, engine, "mine", ONCE)
-    else:
-        with pytest.raises(
-            LabelerError, match="would be an option of the program; write -- before"
-        ):
-            retrieve_run(collection, engine, "mine", ONCE)
-    assert said.exists() == is_run
+    with_queries(collection, text)
+    retrieve_run(collection, ProgramEngine(script("ids")), "mine", ONCE)
+    assert [row["query"] for row in asked(tmp_path)] == [text]
+    assert not (tmp_path / "owned").exists()
+
+
+def test_a_program_that_ends_is_started_anew_and_asked_again(
+    collection: Collection, script: Callable[[str], str], tmp_path: Path
+) -> None:
+    with_queries(collection, "one", "two", "three")
+    again = RetrieveOptions(asking=AskingLimits(1, 20, tries=2))
+    result = retrieve_run(collection, ProgramEngine(script("dies")), "mine", again)
+    assert result.answered == 3
+    assert [row["query"] for row in asked(tmp_path)] == ["one", "two", "two", "three"]
 
 
 @pytest.mark.parametrize(
@@ -405,10 +483,10 @@ def test_a_command_is_given_no_key_but_what_is_passed(
     [
         ("", "expected a program"),
         ("x 'y", "No closing quotation"),
-        ("nosuchprogram {query}", "no program 'nosuchprogram' in the folders of PATH"),
-        ("./search.py {query}", "no program that can be run"),
-        ("search.py {query}", "to run the one in this folder: ./search.py"),
-        ("cat search.py", "the query has no place"),
+        ("nosuchprogram", "no program 'nosuchprogram' in the folders of PATH"),
+        ("./search.py", "no program that can be run"),
+        ("search.py", "to run the one in this folder: ./search.py"),
+        ("cat {query}", "a query is no argument; the program reads a line a query"),
     ],
 )
 def test_a_command_that_cannot_be_run_is_refused(
@@ -419,22 +497,27 @@ def test_a_command_that_cannot_be_run_is_refused(
         retrieve_run(collection, ProgramEngine(command), "mine", ONCE)
 
 
-def test_a_command_that_fails_says_its_last_words_and_is_no_empty_ranking(
-    collection: Collection, script: Callable[[str], str]
+@pytest.mark.parametrize(
+    ("form", "problem"),
+    [
+        ("fail", "exit code 3: no index here"),
+        ("error", "'no such field'"),
+        ("words", "not JSON .* begins 'ready'"),
+        ("much", "more than 33,554,432 bytes in a line"),
+    ],
+)
+def test_a_program_that_fails_says_why_and_is_no_empty_ranking(
+    form: str, problem: str, collection: Collection, script: Callable[[str], str]
 ) -> None:
-    with pytest.raises(ProviderError, match="exit code 3: no index here"):
-        retrieve_run(collection, ProgramEngine(script("fail")), "mine", ONCE)
+    with pytest.raises(LabelerError, match=problem):
+        retrieve_run(collection, ProgramEngine(script(form)), "mine", ONCE)
+    assert not collection.run("mine").exists()
 
 
-def test_a_command_that_never_ends_or_prints_too_much_is_ended(
-    collection: Collection, script: Callable[[str], str]
-) -> None:
+def test_a_program_that_never_answers_is_ended(collection: Collection) -> None:
     quick = RetrieveOptions(asking=AskingLimits(1, 0.3, tries=1))
-    shell = "sh -c 'sleep 1000; echo {query}'"
     with pytest.raises(ProviderError, match=r"no answer in 0\.3 seconds"):
-        retrieve_run(collection, ProgramEngine(shell), "mine", quick)
-    with pytest.raises(ProviderError, match=r"more than 33,554,432 bytes of output"):
-        retrieve_run(collection, ProgramEngine(script("much")), "mine", ONCE)
+        retrieve_run(collection, ProgramEngine("sh -c 'sleep 1000; echo x'"), "mine", quick)
 
 
 def test_the_command_names_failures_and_ends_with_3(
@@ -453,13 +536,13 @@ def test_the_command_names_failures_and_ends_with_3(
     ("words", "problem"),
     [
         ([], "name one system"),
-        (["--url-template", "http://h/{query}", "--command", "x {query}"], "name one system"),
+        (["--url-template", "http://h/{query}", "--command", "x"], "name one system"),
         (["--url-template", "http://h/"], "--url-template: the query has no place"),
-        (["--command", "nosuch {query}"], "no program 'nosuch'"),
-        (["--command", "cat x"], "--command: the query has no place"),
-        (["--as", "bm25", "--command", "cat {query}"], "--as: the name 'bm25' is a built-in run's"),
-        (["--as", "a/b", "--command", "cat {query}"], "--as: the name 'a/b' may hold only"),
-        (["--command", "cat {query}", "--tag", "a b"], "--tag: a tag holds no white space"),
+        (["--command", "nosuch"], "no program 'nosuch'"),
+        (["--command", "cat {query}"], "--command: a query is no argument"),
+        (["--as", "bm25", "--command", "cat"], "--as: the name 'bm25' is a built-in run's"),
+        (["--as", "a/b", "--command", "cat"], "--as: the name 'a/b' may hold only"),
+        (["--command", "cat", "--tag", "a b"], "--tag: a tag holds no white space"),
     ],
 )
 def test_what_is_wrong_with_a_system_stands_behind_its_option(

@@ -7,6 +7,7 @@ A program that a user names is found as the user means it, and is given no key o
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import signal
@@ -97,21 +98,23 @@ def start(
     )
 
 
-def start_program(
-    command: Sequence[str], environment: Mapping[str, str], stderr: Any
-) -> subprocess.Popen[bytes]:
-    """Start a program that the user named, in the current folder, and a pipe from its stdout.
+async def start_program(
+    command: Sequence[str], environment: Mapping[str, str], stderr: Any, most: int
+) -> asyncio.subprocess.Process:
+    """Start a program that the user named, in the current folder, with pipes to and from it.
 
     No shell reads the arguments. A name without a slash is looked for in the absolute folders of
     PATH alone. It gets what `child_environment` leaves, and `environment`; it leads a group of
-    processes, which `kill_program` ends.
+    processes, which `end_program` ends. `most` bounds the bytes of a line.
     """
-    return _started(
-        command,
-        environment,
-        stdin=subprocess.DEVNULL,
+    return await asyncio.create_subprocess_exec(
+        *command,
+        env={**child_environment(os.environ), **environment},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         stderr=stderr,
         start_new_session=True,
+        limit=most,
     )
 
 
@@ -130,26 +133,18 @@ def find_program(name: str) -> str:
     return path_of_it
 
 
-def kill_program(child: subprocess.Popen[bytes]) -> None:
-    """Kill a program, and what it started that has not left its group.
+async def end_program(child: asyncio.subprocess.Process) -> None:
+    """Kill a program, and what it started that has not left its group; wait for its end.
 
     Once it has been waited for, its number may be another process's.
     """
-    if child.returncode is not None:
-        return
-    with suppress(ProcessLookupError, PermissionError):
-        if hasattr(os, "killpg"):
-            os.killpg(child.pid, signal.SIGKILL)
-        else:
-            child.kill()
-
-
-def end_program(child: subprocess.Popen[bytes]) -> None:
-    """Kill a program, close the pipe from it, and wait for its end."""
-    kill_program(child)
-    if child.stdout:
-        child.stdout.close()
-    child.wait()
+    if child.returncode is None:
+        with suppress(ProcessLookupError, PermissionError):
+            if hasattr(os, "killpg"):
+                os.killpg(child.pid, signal.SIGKILL)
+            else:
+                child.kill()
+    await child.wait()
 
 
 def _started(

@@ -1,20 +1,20 @@
-"""A command as a retrieval engine: started for each query, it prints JSON or a TREC run."""
+"""A program as a retrieval engine: it stays alive, and reads and writes a line of JSON a query."""
 
 from __future__ import annotations
 
 import asyncio
-import math
+import json
 import os
 import shlex
-import subprocess
 import tempfile
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-from labeler.errors import BadInput, CallFailed, Misuse, NoAnswer
+from labeler.errors import CallFailed, Misuse, NoAnswer, Retryable
 from labeler.options import option
 from labeler.runs.engines.answers import (
     HIT_ID,
@@ -22,32 +22,31 @@ from labeler.runs.engines.answers import (
     HITS,
     LARGEST_OUTPUT,
     SYSTEM,
-    Filling,
     Hit,
     HitPaths,
     Search,
-    filled,
     has_query,
     hits_in,
     parsed,
 )
 
-_CHUNK = 1 << 16
-_COLUMNS = 6
 _LAST_WORDS = 120
+_NUMBER = "id"
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramEngine:
-    """A command line with `{query}` and `{depth}`, which no shell reads.
+    """A command line, which no shell reads, of a program that answers one query after another.
 
-    `pass_env` names variables of the environment that it is given beside the usual ones, as one
-    with a key.
+    It reads lines of `{"id": 7, "query": …, "depth": 100}`. For each it writes a line: a list of
+    ids or hits, an object that holds one, or `{"error": …}`. An object that repeats the `id` may
+    come out of turn. `pass_env` names variables of the environment that it is given beside the
+    usual ones, as one with a key.
     """
 
     command: str = option(
         "",
-        "A program that prints JSON or a TREC run; no shell reads it.",
+        "A program that reads a query and writes a ranking, a line of JSON each.",
         metavar="LINE",
         panel=SYSTEM,
     )
@@ -71,18 +70,19 @@ class ProgramEngine:
 
     @property
     def paths(self) -> HitPaths:
-        """Where its JSON holds the hits, their ids and their scores."""
+        """Where a hit has its id and its score."""
         score = self.hit_score
-        return HitPaths(self.hits or "", self.hit_id or "id", score or "score", bool(score))
+        return HitPaths("", self.hit_id or "id", score or "score", bool(score))
 
     def check(self) -> None:
-        """Raise where the program cannot be found, or would not be given the query."""
+        """Raise where the program cannot be found, or expects the query among its arguments."""
         from labeler.models.local.child import find_program
 
         program, *arguments = self.words
-        if not any(map(has_query, arguments)):
-            problem = "the query has no place; write {query} as an argument"
-            raise Misuse(f"{problem}, as python search.py {{query}}", parameter="command")
+        if any(map(has_query, arguments)):
+            problem = "a query is no argument; the program reads a line a query from its input"
+            line = json.dumps({_NUMBER: 1, "query": "where do cats sleep", "depth": 100})
+            raise Misuse(f"{problem}, as {line}", parameter="command")
         find_program(program)
 
     def tag(self) -> str:
@@ -95,68 +95,131 @@ class ProgramEngine:
 
     @asynccontextmanager
     async def open(self, seconds: float) -> AsyncIterator[Search]:
-        """A function that runs the command, as long as the block runs."""
+        """A function that asks the program, which is ended with the block."""
         from labeler.models.local.child import find_program
 
         self.check()
         program, *arguments = self.words
-        path = find_program(program)
         environment = {n: os.environ[n] for n in self.pass_env if n in os.environ}
-        where = self.shown()
+        with tempfile.TemporaryFile(prefix="labeler-") as errors:
+            asked = _Program(self.shown(), [find_program(program), *arguments], environment, errors)
 
-        async def search(query: str, depth: int) -> list[Hit]:
-            if "\0" in query:
-                raise CallFailed(f"{where}: a query with a NUL byte can be no argument")
-            filling = Filling(query, depth)
-            command = [path, *(filled(word, filling) for word in arguments)]
-            if _is_option(arguments, command[1:]):
-                problem = f"the query {query!r:.60} would be an option of the program"
-                raise CallFailed(f"{where}: {problem}; write -- before {{query}}, if it knows that")
-            output = await _printed(command, environment, seconds, where)
-            return hits_printed(output, self.paths, where)[:depth]
+            async def search(query: str, depth: int) -> list[Hit]:
+                answer = await asked.answer(query, depth, seconds)
+                inner = "hits" if isinstance(answer, dict) and self.hits is None else self.hits
+                return hits_in(answer, replace(self.paths, hits=inner or ""), asked.where)[:depth]
 
-        yield search
+            try:
+                yield search
+            finally:
+                await asked.end()
 
 
-def _is_option(templates: Sequence[str], arguments: Sequence[str]) -> bool:
-    """Whether a query turns an argument into an option, with no `--` before it."""
-    ends = templates.index("--") if "--" in templates else len(templates)
-    pairs = zip(templates[:ends], arguments, strict=False)
-    return any(word.startswith("-") and not own.startswith("-") for own, word in pairs)
+@dataclass(slots=True)
+class _Program:
+    """A program and the queries that it has not answered; it is started anew where it ended.
 
+    `last` is when it was last asked or answered something: one that is busy with an earlier query
+    is not late with the next.
+    """
 
-async def _printed(
-    command: Sequence[str], environment: Mapping[str, str], seconds: float, where: str
-) -> bytes:
-    """What a command prints; `CallFailed` where it fails, `NoAnswer` where it takes too long."""
-    from labeler.models.local.child import end_program, start_program
+    where: str
+    command: Sequence[str]
+    environment: dict[str, str]
+    errors: IO[bytes]
+    child: asyncio.subprocess.Process | None = None
+    reading: asyncio.Task[None] | None = None
+    waiting: dict[int, asyncio.Future[bytes]] = field(default_factory=dict)
+    numbers: count[int] = field(default_factory=lambda: count(1))
+    last: float = 0.0
+    has_answered: bool = False
+    starting: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    with tempfile.TemporaryFile(prefix="labeler-") as errors:
+    async def answer(self, query: str, depth: int, seconds: float) -> Any:
+        """The JSON that it answers; raises where it fails, says an error, or takes too long."""
+        loop = asyncio.get_running_loop()
+        number, future = next(self.numbers), loop.create_future()
+        line = json.dumps({_NUMBER: number, "query": query, "depth": depth}) + "\n"
+        async with self.starting:
+            child = await self._running()
+            if not self.waiting:
+                self.last = loop.time()
+            self.waiting[number] = future
+            if child.stdin and not child.stdin.is_closing():
+                child.stdin.write(line.encode())
         try:
-            child = start_program(command, environment, errors)
-        except OSError as error:
-            raise CallFailed(f"{where}: {error.strerror or error}") from error
-        try:
-            reading = asyncio.to_thread(_bounded, child, where)
-            output, code = await asyncio.wait_for(reading, seconds)
-        except TimeoutError:
-            raise NoAnswer(f"{where}: no answer in {seconds:g} seconds") from None
+            while not future.done():
+                left = self.last + seconds - loop.time()
+                if left <= 0:
+                    await self.end()
+                    problem = f"no answer in {seconds:g} seconds; does it write each line at once?"
+                    raise NoAnswer(f"{self.where}: {problem}")
+                await asyncio.wait([future], timeout=left)
         finally:
-            end_program(child)
-        if code:
-            raise CallFailed(f"{where}: exit code {code}{_last_line(errors)}")
-        return output
+            self.waiting.pop(number, None)
+        answer = parsed(future.result(), self.where)
+        if isinstance(answer, dict) and answer.get("error"):
+            raise CallFailed(f"{self.where}: {answer['error']!r:.200}")
+        return answer
+
+    async def _running(self) -> asyncio.subprocess.Process:
+        """The program, started where it does not run."""
+        from labeler.models.local.child import start_program
+
+        if self.child is None or self.reading is None or self.reading.done():
+            await self.end()
+            try:
+                self.child = await start_program(
+                    self.command, self.environment, self.errors, LARGEST_OUTPUT
+                )
+            except OSError as error:
+                raise CallFailed(f"{self.where}: {error.strerror or error}") from error
+            self.reading = asyncio.create_task(self._read(self.child))
+        return self.child
+
+    async def _read(self, child: asyncio.subprocess.Process) -> None:
+        """Hand over every line that it writes; once it ends, whatever waits has failed."""
+        problem = ""
+        try:
+            while child.stdout and (line := await child.stdout.readline()):
+                if line.strip():
+                    self._hand_over(line)
+        except ValueError:
+            problem = f"more than {LARGEST_OUTPUT:,} bytes in a line"
+        else:
+            problem = f"exit code {await child.wait()}{_last_line(self.errors)}"
+        kind = Retryable if self.has_answered else CallFailed
+        for future in self.waiting.values():
+            if not future.done():
+                future.set_exception(kind(f"{self.where}: {problem}"))
+
+    def _hand_over(self, line: bytes) -> None:
+        """Give a line to the query that it names, else to the one that has waited longest."""
+        self.last, self.has_answered = asyncio.get_running_loop().time(), True
+        open_ones = {number: each for number, each in self.waiting.items() if not each.done()}
+        if open_ones:
+            number = _number_in(line)
+            open_ones.get(number, next(iter(open_ones.values()))).set_result(line)
+
+    async def end(self) -> None:
+        """End the program; what waits for it has failed."""
+        from labeler.models.local.child import end_program
+
+        child, self.child = self.child, None
+        if child is not None:
+            await end_program(child)
+        if self.reading is not None and await asyncio.wait([self.reading], timeout=1):
+            self.reading.cancel()  # what it started may hold the pipe open
 
 
-def _bounded(child: subprocess.Popen[bytes], where: str) -> tuple[bytes, int]:
-    """What a child prints, and its exit code."""
-    parts, size, pipe = [], 0, child.stdout
-    while pipe and (part := pipe.read1(_CHUNK)):  # type: ignore[attr-defined]  # it is buffered
-        size += len(part)
-        if size > LARGEST_OUTPUT:
-            raise CallFailed(f"{where}: more than {LARGEST_OUTPUT:,} bytes of output")
-        parts.append(part)
-    return b"".join(parts), child.wait()
+def _number_in(line: bytes) -> int:
+    """The number of the query that an answer repeats; -1 where it names none."""
+    try:
+        answer = json.loads(line)
+    except (ValueError, RecursionError):
+        return -1
+    number = answer.get(_NUMBER) if isinstance(answer, dict) else None
+    return number if isinstance(number, int) else -1
 
 
 def _last_line(errors: IO[bytes]) -> str:
@@ -165,28 +228,3 @@ def _last_line(errors: IO[bytes]) -> str:
     errors.seek(max(0, size - 4096))
     lines = [line for line in errors.read().decode("utf-8", "replace").splitlines() if line.strip()]
     return f": {' '.join(lines[-1].split())[:_LAST_WORDS]}" if lines else ""
-
-
-def hits_printed(output: bytes, paths: HitPaths, where: str) -> list[Hit]:
-    """The hits in JSON, or in the lines of a TREC run, best first; nothing printed is no hit."""
-    text = output.strip()
-    if not text:
-        return []
-    if text[:1] in b"[{":
-        return hits_in(parsed(text, where), paths, where)
-    hits = [_trec_hit(line, f"{where}: line {n}") for n, line in enumerate(text.splitlines(), 1)]
-    return sorted(hits, key=lambda hit: -(hit.score or 0.0))
-
-
-def _trec_hit(line: bytes, where: str) -> Hit:
-    columns = line.decode("utf-8", "replace").split()
-    if len(columns) != _COLUMNS:
-        problem = "expected JSON, or the six columns of a TREC run"
-        raise BadInput(f"{where}: {problem}, found {' '.join(columns)[:60]!r}")
-    try:
-        score = float(columns[4])
-    except ValueError:
-        score = math.nan
-    if not math.isfinite(score):
-        raise BadInput(f"{where}: expected a finite number as score, found {columns[4]!r:.40}")
-    return Hit(columns[2], score)
