@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from labeler.monitoring.monitor import monitor as monitor
     from labeler.pipeline.build import BuildOptions as BuildOptions
     from labeler.pipeline.build import build as build
+    from labeler.pipeline.compare import compare as compare
     from labeler.pools.expand import expand_until as expand_until
     from labeler.pools.import_qrels import import_qrels as import_qrels
     from labeler.pools.missed import missed as missed
@@ -100,6 +101,7 @@ _PUBLIC = {
     "build": "pipeline.build:build",
     "calibrate": "lab.calibrate:calibrate",
     "cascade": "lab.cascade:cascade",
+    "compare": "pipeline.compare:compare",
     "correct": "evaluation.correct:correct",
     "diff": "agreement.diff.diff:diff",
     "drift": "lab.control:drift",

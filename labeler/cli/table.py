@@ -153,6 +153,12 @@ _COMMANDS = (
             files=2,
         ),
         _Row(
+            "compare",
+            "Say which of two systems to take, how sure that is, what would help.",
+            "coll/ old=bm25 new=new.trec --html decision.html",
+            words="decide",
+        ),
+        _Row(
             "agree",
             "Say how far assessors agree with people, and how sure that is.",
             "human.qrels gpt-4o.qrels",

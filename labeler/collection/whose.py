@@ -121,7 +121,8 @@ class GradesUsed:
     """Whose grades a set of qrels holds, and which other sets lie beside it.
 
     `models` graded where `whose` is not people. `others` are the collection's other sets by name.
-    Of the pairs of a model, people graded `checked` too.
+    Of the pairs of a model, people graded `checked` too. Another set may be `filling` the holes;
+    `counts` is then how many grades each of both gave.
     """
 
     name: str = ""
@@ -130,25 +131,42 @@ class GradesUsed:
     others: tuple[str, ...] = ()
     checked: int = 0
     folder: str = ""
+    filling: GradesUsed | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def assessor(self) -> GradesUsed | None:
+        """The assessor among those who graded; None where people did alone, or nobody knows."""
+        return self.filling if self.filling else self if self.whose == "model" else None
 
     @property
     def is_unchecked(self) -> bool:
-        """Whether a model gave these grades, and hardly a pair of them was graded by people."""
-        return self.whose == "model" and self.checked < ENOUGH_CHECKED
+        """Whether a model gave grades among these, and people graded hardly a pair of its own."""
+        assessor = self.assessor
+        return assessor is not None and assessor.whose == "model" and not assessor.is_checked
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether people graded enough pairs of these, too."""
+        return self.checked >= ENOUGH_CHECKED
 
     @property
     def giver(self) -> str:
         """By whose grades: `people's grades (human)`, `gpt's grades, unchecked`."""
-        if self.whose == "people":
-            return f"people's grades ({self.name})"
-        return f"{self.name}'s grades{', unchecked' if self.is_unchecked else ''}"
+        own = (
+            f"people's grades ({self.name})" if self.whose == "people" else f"{self.name}'s grades"
+        )
+        filled = f", with {self.filling.name}'s in the holes" if self.filling else ""
+        return f"{own}{filled}{', unchecked' if self.is_unchecked else ''}"
 
     def __str__(self) -> str:
         if not self.name:
             return ""
+        counted = "; ".join(f"{n:,} of {name}" for name, n in self.counts.items())
+        counted = f": {counted}" if counted else ""
         listed = ", ".join(self.others)
         beside = f"; there is also {listed}" if self.others else ""
-        return f"by {self.giver}{beside}"
+        return f"by {self.giver}{counted}{beside}"
 
 
 ENOUGH_CHECKED = 25

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-from labeler.collection.whose import GradesUsed, grades_used
+from labeler.collection.whose import GradesUsed
 from labeler.errors import Misuse, about
 from labeler.evaluation.equivalence import (
     Equivalence,
@@ -33,10 +33,11 @@ from labeler.evaluation.inputs import (
     AnyRuns,
     Kin,
     RunsByName,
+    fill_paths,
+    filled_pool,
     kin_behind,
     kin_finding,
     origin_findings,
-    pool_from,
     qrels_path,
     rank,
     runs_from,
@@ -110,6 +111,7 @@ def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
     weights: str | Mapping[str, float] = "",
     queries: str | os.PathLike[str] | Facts | None = None,
     min_queries: int = FEWEST,
+    fill: str = "",
 ) -> Report:
     """Score runs against qrels, with intervals, tests and the share that is judged.
 
@@ -119,7 +121,8 @@ def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
     in the measures' units or one for each measure, it is said whether runs are shown to differ by
     less from the baseline. With `by`, a field of the queries' metadata or a dict of queries to
     groups, `report.by` has the scores of each group; `weights` are what queries count. Both are
-    looked up in the collection, or in `queries`. `Scoring`, `EvaluationOptions` and `Grouping`
+    looked up in the collection, or in `queries`. `fill` names a set of the same collection, or a
+    file, whose grades stand where `qrels` has none. `Scoring`, `EvaluationOptions` and `Grouping`
     explain the other parameters.
 
     >>> import labeler
@@ -139,7 +142,7 @@ def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
     names = names_of(measures)
     margins = margins_by_measure(margin, names)
     grouping = grouping_of(by, weights, queries, min_queries)
-    options = EvaluationOptions(names, scoring, baseline, scenarios, seed, margins, grouping)
+    options = EvaluationOptions(names, scoring, baseline, fill, scenarios, seed, margins, grouping)
     return report_of(qrels, runs, options)
 
 
@@ -157,7 +160,14 @@ def report_on(
     check_baseline(options.baseline, runs)
     findings = name_findings(options.measures)
     scoring = options.scoring
-    pool = pool_from(qrels, lambda text: findings.append(Finding(text)), name, scoring.stale)
+    pool, grades = filled_pool(
+        qrels, options.fill, lambda text: findings.append(Finding(text)), name, scoring.stale
+    )
+    if grades.filling:
+        text = (
+            f"{options.fill}'s grades in the holes are as it gave them, not corrected by people's"
+        )
+        findings.append(Finding(text, level="note"))
     scoring = scoring.with_top_grade(top_grade_beside(qrels))
     options = options if scoring is options.scoring else replace(options, scoring=scoring)
     findings += qrels_findings(pool, measures, scoring)
@@ -174,9 +184,9 @@ def report_on(
     if grouping.by:
         by = grouped_by(scope, scored, options)
         findings += [finding for grouped in by for finding in grouped.findings]
-    kin = kin_behind(qrels, runs)
+    filling = fill_paths(qrels_path(qrels), options.fill)[0] if options.fill else qrels
+    kin = kin_behind(filling, runs)
     of_judges = (*origin_findings(qrels), *kin_finding(kin))
-    path = qrels_path(qrels)
     return Report(
         pool.name,
         tuple(map(str, measures)),
@@ -188,7 +198,7 @@ def report_on(
         by,
         grouping.weights,
         pool.stale,
-        GradesUsed() if path is None else grades_used(path),
+        grades,
         tuple(kin),
     )
 

@@ -30,6 +30,11 @@ MEASURES = Option(
     "A measure, as nDCG@10 or P(rel=2)@5; repeatable.", flags="-m --measure", panel=SCORING
 )
 BASELINE = Option("The run to compare with (default: the best).", metavar="RUN", panel=COMPARING)
+FILL = Option(
+    "Another set, or file, whose grades stand where these qrels have none.",
+    metavar="NAME",
+    panel=SCORING,
+)
 STALE_GRADES = Option(
     "Grades of texts that have changed since: drop, or keep.", panel=SCORING, rare=True
 )
@@ -117,12 +122,14 @@ class EvaluationOptions:
     """What to compute: measures, and a comparison with the baseline.
 
     Of the measures in `margins` it is said whether runs are shown to differ by less than that.
+    `fill` names the set whose grades stand where the qrels have none.
     `progress` is told how many runs are scored, and how much of each field's groups is.
     """
 
     measures: tuple[str, ...] = option(DEFAULT_MEASURES, MEASURES)
     scoring: Scoring = field(default_factory=Scoring)
     baseline: str | None = option(None, BASELINE)
+    fill: str = option("", FILL)
     scenarios: bool = True
     seed: int = 0
     margins: Mapping[str, float] = field(default_factory=dict)

@@ -36,7 +36,8 @@ class Trust:
     @property
     def unchecked(self) -> str:
         """The assessor whose grades nobody checked; empty where somebody did."""
-        return self.grades.name if self.grades.is_unchecked else ""
+        assessor = self.grades.assessor
+        return assessor.name if assessor and self.grades.is_unchecked else ""
 
     def of(
         self, names: Sequence[str], measure: str, queries: int, *, decided: bool = False
@@ -51,7 +52,7 @@ class Trust:
         if not decided and (doubt := self._holes(names, measure)):
             return doubt
         akin = [str(self.kin[name]) for name in names if name in self.kin]
-        if not akin or self.grades.whose != "model":
+        if not akin or self.grades.assessor is None:
             return None
         by_hand = self.grades.is_unchecked
         price = f"{PEOPLE_CHECK} pairs by hand" if by_hand else "free"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from hashlib import sha256
@@ -244,13 +244,15 @@ class Excerpt(PageBlock):
 class Disclosure(PageBlock):
     """A line that opens to show more: words, then figures in columns of their own.
 
-    Each figure follows what it is, of `names`, which is seen where no header is.
+    Each figure follows what it is, of `names`, which is seen where no header is. By `facts` a
+    reader may filter lines: the name of each, and its value here.
     """
 
     summary: str
     blocks: Sequence[PageBlock]
     figures: Sequence[str] = ()
     names: Sequence[str] = ()
+    facts: Mapping[str, str] = field(default_factory=dict)
 
     def _named(self) -> list[tuple[str, str]]:
         names = self.names or [""] * len(self.figures)
@@ -265,7 +267,8 @@ class Disclosure(PageBlock):
         summary = html_passage(" ".join(self.summary.split()))
         words = f'<span class="words">{summary}</span>{figures}'
         inner = depth.html(self.blocks)
-        return f"<details>\n<summary>{words}</summary>\n<div>\n{inner}</div>\n</details>\n"
+        facts = "".join(f' data-{name}="{html_text(value)}"' for name, value in self.facts.items())
+        return f"<details{facts}>\n<summary>{words}</summary>\n<div>\n{inner}</div>\n</details>\n"
 
     def markdown(self, level: int) -> str:
         """The same, which GitHub shows."""
@@ -276,11 +279,15 @@ class Disclosure(PageBlock):
 
 @dataclass(frozen=True)
 class DisclosureRows(PageBlock):
-    """Rows that open: what their words are, what each column of figures is, and the rows."""
+    """Rows that open: what their words are, what each column of figures is, and the rows.
+
+    Those that are `filtered` a `FilterForm` of the page may hide.
+    """
 
     heading: str
     columns: Sequence[str]
     rows: Sequence[Disclosure]
+    filtered: bool = False
 
     def html(self, depth: _Depth) -> str:
         """Rows below a header."""
@@ -288,7 +295,63 @@ class DisclosureRows(PageBlock):
         head = f'<span class="words">{html_text(self.heading)}</span>{names}'
         rows = depth.html(replace(row, names=self.columns) for row in self.rows)
         above = f'<div class="head" aria-hidden="true">{head}</div>'
-        return f'<div class="rows">\n{above}\n{rows}</div>\n'
+        kind = "rows filtered" if self.filtered else "rows"
+        return f'<div class="{kind}">\n{above}\n{rows}</div>\n'
+
+
+@dataclass(frozen=True)
+class FilterForm(PageBlock):
+    """Fields that filter rows by words, by how much they differ, and by their facts' values.
+
+    A script shows it, so that a reader without one sees all rows and no form.
+    """
+
+    choices: Mapping[str, Sequence[str]]
+
+    def html(self, depth: _Depth) -> str:
+        """A form that is hidden at first."""
+        fields = ['<label>words <input type="search" name="words"></label>']
+        size = '<input type="number" name="size" min="0" step="0.05" value="0">'
+        fields.append(f"<label>differing by at least {size}</label>")
+        for name, values in self.choices.items():
+            options = "".join(f"<option>{html_text(value)}</option>" for value in values)
+            chosen = f'<select name="{name}"><option value="">all</option>{options}</select>'
+            fields.append(f"<label>{html_text(name)} {chosen}</label>")
+        inner = "\n".join(fields)
+        return f'<form class="filters" hidden>\n{inner}\n<output aria-live="polite"></output>\n</form>\n'
+
+
+@dataclass(frozen=True)
+class RankedItem:
+    """What stands at a rank: its words, figures beside it, a class of style, and a text below."""
+
+    words: str
+    figures: str
+    kind: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class SideBySide(PageBlock):
+    """Rankings beside one another, each under its name."""
+
+    rankings: Mapping[str, Sequence[RankedItem]]
+
+    def html(self, depth: _Depth) -> str:
+        """Numbered lists in columns."""
+        lists = "".join(
+            f"<div><b>{html_text(name)}</b>\n<ol>{''.join(map(self._item, items))}</ol></div>\n"
+            for name, items in self.rankings.items()
+        )
+        return f'<div class="beside">\n{lists}</div>\n'
+
+    @staticmethod
+    def _item(item: RankedItem) -> str:
+        text = f"<q>{html_passage(item.text)}</q>" if item.text else ""
+        kind = f' class="{item.kind}"' if item.kind else ""
+        return (
+            f"<li{kind}>{html_passage(item.words)} <small>{html_text(item.figures)}</small>{text}\n"
+        )
 
 
 @dataclass(frozen=True)
@@ -314,14 +377,16 @@ class PageSection(PageBlock):
 
 @dataclass(frozen=True)
 class Page:
-    """A title, a line below it, and blocks."""
+    """A title, a line below it, and blocks; with `filters` a script that filters rows."""
 
     title: str
     blocks: Sequence[PageBlock]
     subtitle: str = ""
+    filters: bool = False
 
     def html(self) -> str:
-        """One HTML file, without a script and without any address that a browser would load."""
+        """One HTML file without any address that a browser would load."""
+        script = f"<script>{_filtering()}</script>\n" if self.filters else ""
         depth = _Depth()
         body, heading = depth.html(self.blocks), html_text(flat(self.title))
         below = f'<p class="subtitle">{html_text(self.subtitle)}</p>\n' if self.subtitle else ""
@@ -329,7 +394,7 @@ class Page:
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy()}">
+<meta http-equiv="Content-Security-Policy" content="{policy(scripts=self.filters)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
@@ -343,7 +408,7 @@ class Page:
 {below}{_THEMES}</header>
 {_contents(depth.headings)}<main id="content" tabindex="-1">
 {body}</main>
-</body>
+{script}</body>
 </html>
 """
 
@@ -376,10 +441,20 @@ def style() -> str:
     return "\n".join(filter(None, lines))
 
 
-def policy() -> str:
-    """What a browser may do with a page: use its own style, and nothing else."""
-    digest = b64encode(sha256(style().encode()).digest()).decode()
-    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+@cache
+def _filtering() -> str:
+    """The script that filters rows."""
+    return (files("labeler.report") / "filters.js").read_text("utf-8")
+
+
+def policy(*, scripts: bool = False) -> str:
+    """What a browser may do with a page: use its own style and script, and nothing else."""
+    own = {"style": style(), **({"script": _filtering()} if scripts else {})}
+    hashes = {
+        name: b64encode(sha256(text.encode()).digest()).decode() for name, text in own.items()
+    }
+    sources = "".join(f"{name}-src 'sha256-{digest}'; " for name, digest in hashes.items())
+    return f"default-src 'none'; {sources}base-uri 'none'; form-action 'none'"
 
 
 def _contents(headings: Sequence[_Heading]) -> str:

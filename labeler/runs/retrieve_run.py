@@ -124,35 +124,12 @@ def retrieve_run(
     2
     """
     opened, how, watch = open_collection(collection), options or RetrieveOptions(), control
-    watch = watch or Control()
-    if not isinstance(engine, SearchEngine):
-        engine = PythonEngine(retriever=engine)
-    if isinstance(engine, PythonEngine) and engine.id_from == TEXT:
-        how = replace(how, match_id=TEXT)
+    watch, engine = watch or Control(), as_engine(engine)
     check_run_name(name)
-    engine.check()
-    queries = read_queries(opened.queries)
-    if not queries:
-        step = STEPS["queries.jsonl"].format(opened.folder)
-        raise BadInput(f"{opened.queries}: no queries; next: {step}")
     if not how.force:
         check_made(opened, [opened.run(name)])
-    matched = partial(
-        run_of, corpus=opened.corpus, match_id=how.match_id, drop_unknown=how.drop_unknown
-    )
-    texts = {query.id: query.text for query in queries.values()}
     answers = opened.run(name).with_name(f".{name}.answers.jsonl")
-    journal = AnswerJournal(answers, repr((engine, how.depth)), texts)
-    if how.force:
-        journal.forget()
-    try:
-        asked = _asked(engine, journal, how, matched, watch)
-        ranked = matched(asked.answers)
-        if not any(ranked.run.values()):
-            raise _nothing(engine, asked)
-    except BadInput:  # whoever mends the system wants it to be asked anew
-        journal.forget()
-        raise
+    ranked, asked, journal = ranked_by(opened, engine, answers, how, watch)
     for line in notes_on(ranked):
         watch.note(line)
     run: Run = {query_id: scores for query_id, scores in ranked.run.items() if scores}
@@ -165,7 +142,7 @@ def retrieve_run(
         journal.forget()
     return RetrieveResult(
         run=opened.run(name),
-        queries=len(queries),
+        queries=len(journal.texts),
         answered=len(asked.answers),
         documents=sum(map(len, ranked.run.values())),
         empty=tuple(ranked.empty),
@@ -174,6 +151,50 @@ def retrieve_run(
         repeated=ranked.repeated,
         scores=BY_RANK if ranked.by_rank else THEIRS,
     )
+
+
+def as_engine(engine: SearchEngine | Any) -> SearchEngine:
+    """A search system as it is asked; a function or a retriever of Python as one."""
+    return engine if isinstance(engine, SearchEngine) else PythonEngine(retriever=engine)
+
+
+def ranked_by(
+    collection: Collection,
+    engine: SearchEngine,
+    answers: Path,
+    options: RetrieveOptions,
+    control: Control,
+) -> tuple[Ranked, Asked, AnswerJournal]:
+    """A system's answers to every query of a collection as a run, of which no file is written.
+
+    A file keeps the `answers` of a start that is interrupted.
+    """
+    if isinstance(engine, PythonEngine) and engine.id_from == TEXT:
+        options = replace(options, match_id=TEXT)
+    engine.check()
+    queries = read_queries(collection.queries)
+    if not queries:
+        step = STEPS["queries.jsonl"].format(collection.folder)
+        raise BadInput(f"{collection.queries}: no queries; next: {step}")
+    matched = partial(
+        run_of,
+        corpus=collection.corpus,
+        match_id=options.match_id,
+        drop_unknown=options.drop_unknown,
+    )
+    texts = {query.id: query.text for query in queries.values()}
+    journal = AnswerJournal(answers, repr((engine, options.depth)), texts)
+    if options.force:
+        journal.forget()
+    try:
+        asked = _asked(engine, journal, options, matched, control)
+        ranked = matched(asked.answers)
+        if not any(ranked.run.values()):
+            raise _nothing(engine, asked)
+    except BadInput:  # whoever mends the system wants it to be asked anew
+        journal.forget()
+        raise
+    return ranked, asked, journal
 
 
 def _nothing(engine: SearchEngine, asked: Asked) -> LabelerError:

@@ -1,0 +1,536 @@
+"""`compare`: which of some systems to take, how sure that is, and what would make it surer."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from labeler.collection.judgements import read_judgements
+from labeler.collection.layout import Collection, open_collection
+from labeler.collection.queries import read_queries
+from labeler.collection.user_files import collection_qrels, run_name
+from labeler.data import Pair, Query
+from labeler.errors import Misuse, about
+from labeler.evaluation.equivalence import Margin, margins_by_measure
+from labeler.evaluation.evaluate import Report, report_on
+from labeler.evaluation.inputs import COMPARED, fill_paths, grade_layers, run_of
+from labeler.evaluation.options import FILL, MEASURES, SCORING, EvaluationOptions, Stale, names_of
+from labeler.evaluation.power import PowerOptions, SystemScores, plan_of
+from labeler.evaluation.scores import Comparison, over_common_queries
+from labeler.exchange.runs import read_run
+from labeler.files.paths import named_file
+from labeler.judging.job import JudgeResult
+from labeler.judging.judge import JudgeOptions, JudgingPlan, judge_set
+from labeler.messages import count_of, dollars
+from labeler.metrics import parse
+from labeler.models.session import Act, Control, sync
+from labeler.options import Options, option
+from labeler.report.finding import Finding, Setting
+from labeler.report.result import Result
+from labeler.report.table import Column, Table
+from labeler.runs.engines.in_python import PythonEngine
+from labeler.runs.retrieve_run import RetrieveOptions, as_engine, ranked_by
+from labeler.trec.runs import ranking
+
+System = Any
+"""A run in any form, the name of a run of the collection, or a retriever in Python."""
+DEPTH = 10
+"""So many documents of each system are looked at where the measure has no cutoff."""
+CHANCE = 0.8
+"""With what chance so many queries as are asked for would tell the systems apart."""
+
+
+@dataclass(frozen=True)
+class CompareOptions(Options):
+    """By what systems are compared.
+
+    The first of `measures` decides. `qrels` names the collection's set that scores, people's
+    `human` by default, and `fill` the assessor whose grades stand where that has none. The systems
+    are held against the `baseline`, by default the first. Of the measures in `margins` it is said
+    whether a loss of that size is excluded.
+    """
+
+    measures: tuple[str, ...] = option(("nDCG@10",), MEASURES)
+    qrels: str | None = option(
+        None, "Which of the collection's qrels (default: human).", metavar="NAME", panel=SCORING
+    )
+    fill: str = option("", FILL)
+    baseline: str | None = None
+    margins: Mapping[str, float] = field(default_factory=dict)
+    stale: Stale = "drop"
+
+
+# The systems: files, runs of the collection by name, or retrievers, which are asked.
+
+
+def systems_of(
+    collection: Collection, systems: Mapping[str, System] | Iterable[System], control: Control
+) -> dict[str, Any]:
+    """Runs by name; `Misuse` of fewer than two, or of two that have one name."""
+    words = systems.items() if isinstance(systems, Mapping) else map(_named, systems)
+    runs: dict[str, Any] = {}
+    for name, system in words:
+        if name in runs:
+            raise Misuse(f"two systems are called {name!r}; name one: NAME=FILE")
+        runs[name] = _run_of(collection, name, system, control)
+    if len(runs) < 2:
+        raise Misuse("two systems or more are compared; as in: labeler compare COLL old new")
+    return runs
+
+
+def _named(system: System) -> tuple[str, System]:
+    """The name of a system that stands in a list: that of `NAME=SYSTEM`, else its file's."""
+    if not isinstance(system, str | os.PathLike):
+        raise Misuse("give systems that are no files as a dict of names", parameter="systems")
+    name, file = named_file(Path(system))
+    return (name, file) if name else (run_name(file), system)
+
+
+def _run_of(collection: Collection, name: str, system: System, control: Control) -> Any:
+    if not isinstance(system, str | os.PathLike):
+        engine = callable(system) or hasattr(system, "invoke") or hasattr(system, "retrieve")
+        return _retrieved(collection, system, control) if engine else run_of(system, name)
+    text, files = os.fspath(system), collection.run_files()
+    if not os.path.lexists(text):
+        if text in files:
+            return files[text]
+        if ":" in text:
+            return _retrieved(collection, PythonEngine(python=text), control)
+        listed = ", ".join(files) or "none"
+        problem = f"{text}: no file, and no run of {collection.folder}; its runs are {listed}"
+        raise Misuse(problem, parameter="systems")
+    return run_of(Path(text), name, collection)
+
+
+def _retrieved(collection: Collection, engine: object, control: Control) -> Any:
+    """What a retriever finds for every query of the collection."""
+    ranked, _ = ranked_by(collection, as_engine(engine), RetrieveOptions(), control)
+    return {query: scores for query, scores in ranked.run.items() if scores}
+
+
+# What the systems show first, and what of it nobody judged.
+
+
+@dataclass(frozen=True)
+class ListedDocument:
+    """A document that a system ranks first for a query, with its grade and who gave that.
+
+    `elsewhere` is its rank in the other list, 0 where that does not have it. `grade` is None where
+    nobody judged the pair.
+    """
+
+    id: str
+    rank: int
+    elsewhere: int = 0
+    grade: int | None = None
+    giver: str = ""
+
+    @property
+    def mark(self) -> str:
+        """How it stands to the other list."""
+        if not self.elsewhere:
+            return "only here"
+        return "same rank" if self.elsewhere == self.rank else f"moved from {self.elsewhere}"
+
+
+@dataclass(frozen=True)
+class ComparedQuery:
+    """A query: both scores, and both lists of first documents."""
+
+    query: Query
+    scores: tuple[float, float]
+    lists: tuple[tuple[ListedDocument, ...], tuple[ListedDocument, ...]]
+
+    @property
+    def difference(self) -> float:
+        """The second system's score less the first's."""
+        return self.scores[1] - self.scores[0]
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedSystems:
+    """Systems to compare: the qrels that score them, their runs, and what nobody judged of them."""
+
+    collection: Collection
+    qrels: Path
+    runs: Mapping[str, Any]
+    options: CompareOptions
+
+    @cached_property
+    def depth(self) -> int:
+        """How many first documents of each system count."""
+        with about("measures"):
+            cutoff = parse(self.options.measures[0]).cutoff
+        return cutoff if isinstance(cutoff, int) else DEPTH
+
+    @cached_property
+    def layers(self) -> dict[str, Mapping[str, Mapping[str, int]]]:
+        """The grades by who gave them, first those that count before the others."""
+        fill, paths = self.options.fill, list[Path]()
+        with suppress(Misuse):  # an assessor that has judged nothing yet
+            paths = fill_paths(self.qrels, fill) if fill else []
+        layers = grade_layers(self.qrels, fill if paths else "", lambda _line: None)
+        return dict(zip([path.stem for path in (self.qrels, *paths)], layers, strict=True))
+
+    def grade(self, query: str, doc: str) -> tuple[int | None, str]:
+        """A pair's grade, and who gave it."""
+        for name, grades in self.layers.items():
+            if (grade := grades.get(query, {}).get(doc)) is not None:
+                return grade, name
+        return None, ""
+
+    @cached_property
+    def tops(self) -> dict[str, dict[str, list[str]]]:
+        """System to query to the first documents, of the queries that are scored."""
+        scored = {query for grades in self.layers.values() for query in grades}
+        return {
+            name: {q: ranking(scores)[: self.depth] for q, scores in _read(run) if q in scored}
+            for name, run in self.runs.items()
+        }
+
+    @cached_property
+    def unjudged(self) -> dict[str, list[Pair]]:
+        """System to the pairs of its first documents that nobody judged."""
+        return {
+            name: [
+                Pair(query, doc)
+                for query, docs in top.items()
+                for doc in docs
+                if self.grade(query, doc)[0] is None
+            ]
+            for name, top in self.tops.items()
+        }
+
+    @cached_property
+    def missing(self) -> list[Pair]:
+        """The pairs that nobody judged, of all systems together, each once."""
+        return list(dict.fromkeys(pair for pairs in self.unjudged.values() for pair in pairs))
+
+    def lists(self, query: str, names: tuple[str, str]) -> tuple[tuple[ListedDocument, ...], ...]:
+        """The first documents of two systems for a query, each held against the other's."""
+        tops = [self.tops[name].get(query, []) for name in names]
+        ranks = [{doc: rank for rank, doc in enumerate(top, start=1)} for top in tops]
+        return tuple(
+            tuple(
+                ListedDocument(doc, rank, other.get(doc, 0), *self.grade(query, doc))
+                for doc, rank in own.items()
+            )
+            for own, other in (ranks, reversed(ranks))
+        )
+
+
+def _read(run: Any) -> Iterable[tuple[str, Mapping[str, float]]]:
+    return (read_run(run) if isinstance(run, Path) else run).items()
+
+
+def compared_systems(
+    collection: Any,
+    systems: Mapping[str, System] | Iterable[System],
+    options: CompareOptions,
+    control: Control | None = None,
+) -> ComparedSystems:
+    """The systems, read or asked, and the qrels that are to score them."""
+    opened = open_collection(collection)
+    with about("qrels"):
+        qrels = collection_qrels(opened.folder, options.qrels)
+    runs = systems_of(opened, systems, control or Control())
+    baseline = options.baseline
+    if baseline is not None and baseline not in runs:
+        listed = ", ".join(runs)
+        raise Misuse(f"no system {baseline!r}; there are: {listed}", parameter="baseline")
+    return ComparedSystems(opened, qrels, runs, options)
+
+
+# The holes, filled by an assessor, who judges these pairs alone.
+
+
+def ajudge_missing(
+    systems: ComparedSystems, judging: JudgeOptions, control: Control | None = None
+) -> Act[JudgeResult, JudgingPlan]:
+    """Have an assessor judge the pairs of these systems that nobody judged.
+
+    Its grades are kept as `NAME.compared`, as no pool chose these pairs.
+    """
+    collection, name = systems.collection, f"{systems.options.fill}{COMPARED}"
+    path = collection.judgements(name)
+    before = [row.judged.outcome.pair for row in read_judgements(path)] if path.exists() else []
+    pairs = list(dict.fromkeys([*before, *systems.missing]))
+
+    def of_these(_collection: Collection, texts: Any) -> list[Pair]:
+        return [pair for pair in pairs if texts.has(pair)]
+
+    return judge_set(collection, of_these, replace(judging, name=name), control or Control())
+
+
+judge_missing = sync(ajudge_missing)
+
+
+def price_of(collection: Collection, pairs: int) -> str:
+    """What so many pairs would cost by the assessor that judged most; empty without one."""
+    costs = {
+        name: [row.judged.cost for row in read_judgements(collection.judgements(name))]
+        for name in collection.judgement_names()
+    }
+    if not costs:
+        return ""
+    name = max(costs, key=lambda each: len(costs[each]))
+    priced = [cost for cost in costs[name] if cost is not None]
+    mean = sum(priced) / len(priced) if priced else None
+    return f"{dollars(None if mean is None else mean * pairs)} by {name}, as it has cost so far"
+
+
+# The comparison, in three lines, as tables and as JSON.
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SystemComparison(Result):
+    """Which of some systems to take: scores, the verdict, holes, and every query's difference."""
+
+    systems: ComparedSystems
+    report: Report
+
+    @property
+    def measure(self) -> str:
+        """The measure that decides."""
+        return self.report.measures[0]
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """The baseline beside the other system; of several others the best one."""
+        of = [c for c in self.report.comparisons if c.measure == self.measure]
+        return max(of, key=lambda c: (not math.isnan(c.difference), c.difference))
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The two systems whose lists are shown: the baseline, and the other one."""
+        return self.comparison.baseline, self.comparison.run
+
+    @property
+    def sentences(self) -> list[str]:
+        """Which system, how sure, and what would make it surer."""
+        lines = {
+            "Which": self.which,
+            "How sure": self.how_sure,
+            "What would make it surer": self.surer,
+        }
+        return [f"{name}: {line}" for name, line in lines.items()]
+
+    @cached_property
+    def which(self) -> str:
+        """Which system to take, by whose grades."""
+        if len(self.report.runs) > 2:
+            return " ".join(self.report.sentences)
+        c, old, new = self.comparison, *self.names
+        if c.doubt is not None:
+            return f"{c.doubt}."
+        means = {run.name: run.means()[self.measure].value for run in self.report.runs}
+        of = f"{self.measure} of {new} is {means[new]:.4f}, of {old} {means[old]:.4f}"
+        over = f"over {count_of(c.queries, 'query', 'queries')}, by {self.report.grades.giver}"
+        verb = {"better": f"take {new}", "worse": f"keep {old}"}.get(
+            c.by_test, "either, as nothing here tells them apart"
+        )
+        return f"{verb}: {of}, {over}."
+
+    @cached_property
+    def how_sure(self) -> str:
+        """By how much at least and at most, and on how many queries."""
+        parts = []
+        for c in self.report.compared():
+            ends = f"[{c.low:+.4f}, {c.high:+.4f}]"
+            sure = f"from {_loss_or_gain(c.low)} to {_loss_or_gain(c.high)}"
+            if math.isnan(c.low):
+                sure = "nobody can say"
+            elif c.low > 0 or c.high < 0:
+                sides = sorted((abs(c.low), abs(c.high)))
+                verb = "gains" if c.low > 0 else "loses"
+                sure = f"{verb} at least {sides[0]:.4f} and at most {sides[1]:.4f}"
+            counts = f"better on {c.wins:,} queries, equal on {c.ties:,}, worse on {c.losses:,}"
+            parts.append(f"{c.run} against {c.baseline}: {sure} at 95 % {ends}; {counts}.")
+        return " ".join(parts)
+
+    @cached_property
+    def surer(self) -> str:
+        """The first thing that would make the decision surer, with its price."""
+        parts = [*self._holes(), *self._queries(), *self._people()]
+        if not parts:
+            return "all of it is judged, and the queries tell the systems apart."
+        return "; ".join(parts) + "."
+
+    def _holes(self) -> Iterator[str]:
+        if not (missing := len(self.systems.missing)):
+            return
+        pairs = count_of(missing, "pair")
+        price = price_of(self.systems.collection, missing) or "no model has judged here yet"
+        yield f"grades for the {pairs} among the first {self.systems.depth} documents ({price})"
+
+    def _queries(self) -> Iterator[str]:
+        c = self.comparison
+        told = c.by_test in ("better", "worse") and c.doubt is None
+        if told or (needed := self.queries_needed) is None or needed <= c.queries:
+            return
+        yield (
+            f"about {count_of(needed, 'query', 'queries')} like these {c.queries:,} would tell a "
+            f"difference of {abs(c.difference):.4f} with a chance of {CHANCE:.0%}"
+        )
+
+    def _people(self) -> Iterator[str]:
+        if assessor := self.report.trust.unchecked:
+            command = f"labeler annotate {self.systems.collection.folder}"
+            yield f"people's grades for 200 pairs, as nobody checked {assessor}: {command}"
+
+    @cached_property
+    def queries_needed(self) -> int | None:
+        """How many queries would tell a difference as large as this one; None where unknown."""
+        old, new = self.names
+        scores = over_common_queries(
+            {r.name: r.scores for r in self.report.runs if r.name in (old, new)}
+        )
+        rows = [scores[name].values[0] for name in (old, new)]
+        values = np.nan_to_num(np.array(rows))
+        size = abs(float((values[1] - values[0]).mean()))
+        if not size > 0 or values.shape[1] < 2:
+            return None
+        of = SystemScores(self.report.qrels, [old, new], list(scores[old].queries), values, ())
+        try:
+            return plan_of(
+                of, self.measure, PowerOptions(differences=(size,), power=CHANCE)
+            ).needed[size]
+        except Misuse:
+            return None
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What a reader of the scores should know, and how holes are filled."""
+        if not self.systems.missing:
+            return self.report.findings
+        fill = Setting("fill", "ASSESSOR")
+        pairs = count_of(len(self.systems.missing), "pair")
+        text = f"{fill} fills the {pairs} that nobody judged with an assessor's grades"
+        return (*self.report.findings, Finding(text, settings=(fill,), level="note"))
+
+    @cached_property
+    def queries(self) -> tuple[ComparedQuery, ...]:
+        """Every query that both systems are scored on, the largest gain first."""
+        by_name = {run.name: run.scores for run in self.report.runs}
+        pair = over_common_queries({name: by_name[name] for name in self.names})
+        old, new = (pair[name] for name in self.names)
+        texts = self._texts
+        compared = [
+            ComparedQuery(
+                texts.get(query) or Query(query, ""),
+                (a, b),
+                self.systems.lists(query, self.names),  # type: ignore[arg-type]  # of two systems
+            )
+            for query, a, b in zip(
+                old.queries, old.values[0].tolist(), new.values[0].tolist(), strict=True
+            )
+        ]
+        return tuple(sorted(compared, key=lambda q: (-q.difference, q.query.id)))
+
+    @cached_property
+    def _texts(self) -> Mapping[str, Query]:
+        path = self.systems.collection.queries
+        return read_queries(path) if path.is_file() else {}
+
+    def hole_table(self) -> Table:
+        """A row for each system: the share judged of its first documents, and the pairs missing."""
+        depth = self.systems.depth
+        columns = [
+            Column("system", align="left"),
+            Column(f"judged@{depth}"),
+            Column("unjudged pairs"),
+        ]
+        rows = []
+        for name, top in self.systems.tops.items():
+            shown, open_ones = sum(map(len, top.values())), len(self.systems.unjudged[name])
+            rows.append((name, 1 - open_ones / shown if shown else None, open_ones))
+        return Table("holes", columns, rows, f"judged among the first {depth} documents")
+
+    def tables(self) -> list[Table]:
+        """Scores, comparisons, margins if there are some, and what is unjudged."""
+        return [*self.report.tables(scenarios=False), self.hole_table()]
+
+    def as_json(self) -> dict[str, Any]:
+        """The decision, the figures of `evaluate` for these systems, holes, every difference."""
+        figures = self.report.as_json()
+        decision = {
+            "which": self.which,
+            "how_sure": self.how_sure,
+            "surer": self.surer,
+            "verdict": self.comparison.verdict,
+            "queries_needed": self.queries_needed,
+        }
+        queries = {q.query.id: q.difference for q in self.queries}
+        return self.picked(
+            "findings",
+            decision=decision,
+            systems=list(self.systems.runs),
+            holes=self.hole_table(),
+            unjudged=len(self.systems.missing),
+            **{name: value for name, value in figures.items() if name != "warnings"},
+            differences=queries,
+        )
+
+    def __repr__(self) -> str:
+        return f"SystemComparison({', '.join(self.systems.runs)}: {self.comparison.verdict})"
+
+
+def _loss_or_gain(value: float) -> str:
+    return f"a {'loss' if value < 0 else 'gain'} of {abs(value):.4f}"
+
+
+def result_of(systems: ComparedSystems) -> SystemComparison:
+    """The comparison of systems whose runs are there."""
+    options = systems.options
+    baseline = options.baseline or next(iter(systems.runs))
+    how = EvaluationOptions(
+        options.measures, baseline=baseline, fill=options.fill, margins=options.margins
+    )
+    return SystemComparison(systems, report_on(systems.qrels, systems.runs, how))
+
+
+def compare(  # noqa: PLR0913 - whoever calls it names the few that are needed
+    collection: Any,
+    systems: Mapping[str, System] | Iterable[System],
+    measures: str | Sequence[object] = "nDCG@10",
+    *,
+    qrels: str | None = None,
+    fill: str = "",
+    no_worse_than: str | None = None,
+    margin: Margin = None,
+    judging: JudgeOptions | None = None,
+    control: Control | None = None,
+) -> SystemComparison:
+    """Compare two systems or more by a collection's grades: which, how sure, what would help.
+
+    `systems` are runs in any form by name, names of the collection's runs, or retrievers, which are
+    asked for every query. The first of `measures` decides. The first system is the baseline, or the
+    one that others may be `no_worse_than` by a `margin`. `fill` names the assessor whose grades
+    stand where `qrels` has none; with `judging` it judges what of these systems nobody judged.
+
+    >>> import labeler
+    >>> from labeler.testing import fake_model, small_collection
+    >>> collection = small_collection()
+    >>> _ = labeler.judge(collection, model=fake_model('{"grade": 2}'), name="first")
+    >>> two = {"old": {"q1": {"cats": 1.0}}, "new": {"q1": {"dogs": 1.0}}}
+    >>> labeler.compare(collection, two).comparison.verdict
+    'not known'
+    """
+    names = names_of(measures)
+    margins = margins_by_measure(margin, names, default=no_worse_than is not None)
+    options = CompareOptions(names, qrels, fill, no_worse_than, margins)
+    whole = compared_systems(collection, systems, options, control)
+    if judging is not None and whole.missing:
+        if not fill:
+            raise Misuse("name the assessor whose grades fill the holes", parameter="fill")
+        judge_missing(whole, judging, control=control)
+        whole = replace(whole)  # without what was gathered before these grades were there
+    return result_of(whole)
