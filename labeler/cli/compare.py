@@ -67,17 +67,17 @@ def command(
         margins=gates.margins(options.measures),
     )
     with about("no_worse_than", "baseline"):
-        chosen = compared_systems(collection, systems, how, control_of(flags))
+        sides = compared_systems(collection, systems, how, control_of(flags))
     judging = JudgeOptions(prompt, limits=limits)
     judging = who.asking(judging)
-    if judging.model is not None and chosen.missing:
+    if judging.model is not None and sides.missing:
         if not options.fill:
             raise Misuse("name the assessor whose grades fill the holes", parameter="fill")
-        judged = asked(flags, partial(ajudge_missing, chosen, judging), show_judging_plan, to)
+        judged = asked(flags, partial(ajudge_missing, sides, judging), show_judging_plan, to)
         if judged is None:
             return
-        chosen = replace(chosen)
-    result = result_of(chosen)
+        sides = replace(sides)
+    result = result_of(sides)
     if page is not None:
         write_decision(result, page)
         note(f"wrote {page.path}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -20,7 +20,6 @@ from labeler.collection.layout import (
 from labeler.collection.people import people_path, read_people
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput
-from labeler.exchange.qrels import read_qrels
 from labeler.files.boundary import reading
 from labeler.files.cache import sha256_of
 from labeler.files.read import numbered_lines
@@ -114,94 +113,6 @@ def whose(path: Path) -> Whose:
         return "people"
     is_judged = name in card_section(read_card(collection), "judge")
     return "model" if is_judged or collection.judgements(name).exists() else ""
-
-
-@dataclass(frozen=True)
-class GradesUsed:
-    """Whose grades a set of qrels holds, and which other sets lie beside it.
-
-    `models` graded where `whose` is not people. `others` are the collection's other sets by name.
-    Of the pairs of a model, people graded `checked` too. Another set may be `filling` the holes;
-    `counts` is then how many grades each of both gave.
-    """
-
-    name: str = ""
-    whose: Whose = ""
-    models: tuple[str, ...] = ()
-    others: tuple[str, ...] = ()
-    checked: int = 0
-    folder: str = ""
-    filling: GradesUsed | None = None
-    counts: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def assessor(self) -> GradesUsed | None:
-        """The assessor among those who graded; None where people did alone, or nobody knows."""
-        return self.filling if self.filling else self if self.whose == "model" else None
-
-    @property
-    def is_unchecked(self) -> bool:
-        """Whether a model gave grades among these, and people graded hardly a pair of its own."""
-        assessor = self.assessor
-        return assessor is not None and assessor.whose == "model" and not assessor.is_checked
-
-    @property
-    def is_checked(self) -> bool:
-        """Whether people graded enough pairs of these, too."""
-        return self.checked >= ENOUGH_CHECKED
-
-    @property
-    def giver(self) -> str:
-        """By whose grades: `people's grades (human)`, `gpt's grades, unchecked`."""
-        own = (
-            f"people's grades ({self.name})" if self.whose == "people" else f"{self.name}'s grades"
-        )
-        filled = f", with {self.filling.name}'s in the holes" if self.filling else ""
-        return f"{own}{filled}{', unchecked' if self.is_unchecked else ''}"
-
-    def __str__(self) -> str:
-        if not self.name:
-            return ""
-        counted = "; ".join(f"{n:,} of {name}" for name, n in self.counts.items())
-        counted = f": {counted}" if counted else ""
-        listed = ", ".join(self.others)
-        beside = f"; there is also {listed}" if self.others else ""
-        return f"by {self.giver}{counted}{beside}"
-
-
-ENOUGH_CHECKED = 25
-"""An assessor of whose pairs people graded fewer is one that nobody checked."""
-
-
-def grades_used(path: Path) -> GradesUsed:
-    """Whose grades a file of qrels holds, as far as its collection tells."""
-    where = collection_of_qrels(path)
-    if where is None:
-        return GradesUsed(path.name.removesuffix(".gz").removesuffix(".qrels"), whose(path))
-    collection, name = where
-    others = tuple(other for other in collection.qrels_names() if other != name)
-    holder = whose(path)
-    if holder != "model":
-        return GradesUsed(name, holder, (), others, folder=str(collection.folder))
-    models = made_by(collection, name).models
-    checked = _checked_by_people(collection, path, others)
-    return GradesUsed(name, holder, models, others, checked, str(collection.folder))
-
-
-def _checked_by_people(collection: Collection, path: Path, others: Sequence[str]) -> int:
-    """Of how many of a model's pairs people's qrels of the collection hold a grade."""
-    people = [other for other in others if is_of_people(collection, other)]
-    if not people:
-        return 0
-    judged = read_qrels(path)
-    pairs = {
-        (query, doc)
-        for other in people
-        for query, row in read_qrels(collection.qrels(other)).items()
-        for doc, grade in row.items()
-        if grade >= 0 and doc in judged.get(query, ())
-    }
-    return len(pairs)
 
 
 def mixture(path: Path) -> str:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-from labeler.collection.whose import GradesUsed
 from labeler.errors import Misuse, about
 from labeler.evaluation.equivalence import (
     Equivalence,
@@ -18,6 +17,7 @@ from labeler.evaluation.equivalence import (
     equivalences,
     margins_by_measure,
 )
+from labeler.evaluation.grades import GradesUsed, fill_paths, filled_pool
 from labeler.evaluation.groups import (
     ByGroup,
     QueryScope,
@@ -33,8 +33,6 @@ from labeler.evaluation.inputs import (
     AnyRuns,
     Kin,
     RunsByName,
-    fill_paths,
-    filled_pool,
     kin_behind,
     kin_finding,
     origin_findings,
@@ -132,8 +130,8 @@ def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
     >>> report = labeler.evaluate(qrels, {"bm25": bm25, "dense": dense}, ["RR@10", "P@1"])
     >>> report.frame()[["run", "measure", "value"]].values.tolist()
     [['bm25', 'RR@10', 0.75], ['bm25', 'P@1', 0.5], ['dense', 'RR@10', 1.0], ['dense', 'P@1', 1.0]]
-    >>> report.comparisons[0].verdict
-    'unresolvable'
+    >>> report.comparisons[0].doubt.because
+    '2 queries are too few (at least 10)'
     >>> report = labeler.evaluate(qrels, bm25, "P@1", by={"q1": "keyword", "q2": "question"})
     >>> [(score.group, score.value) for score in report.by[0].scores]
     [('keyword', 0.0), ('question', 1.0)]

@@ -6,7 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from numbers import Real
 from pathlib import Path
@@ -22,9 +22,8 @@ from labeler.collection.user_files import (
     runs_by_name,
     runs_in,
 )
-from labeler.collection.whose import GradesUsed, grades_used
 from labeler.data import Failure, Pair, Run
-from labeler.errors import BadInput, Misuse, about
+from labeler.errors import Misuse
 from labeler.exchange.qrels import read_qrels
 from labeler.exchange.runs import hold_run, names_texts, read_run
 from labeler.files.paths import check_existing, true_path
@@ -70,83 +69,13 @@ def pool_from(
     path = qrels_path(qrels)
     if path is None:
         return JudgedPairs.of(qrels_from(qrels, warn, name), name)
-    changed = _changed_since(path, warn, stale)
+    changed = changed_since(path, warn, stale)
     whole = read_qrels(path, warn)
-    grades = whole if stale == "keep" else _without(whole, changed)
+    grades = whole if stale == "keep" else without_pairs(whole, changed)
     return JudgedPairs.of(grades, str(path), len(changed))
 
 
-COMPARED = ".compared"
-"""What is behind an assessor's name in that of its grades for pairs that a comparison asked for."""
-
-
-def filled_pool(
-    qrels: AnyQrels, fill: str, warn: Note, name: str = "the qrels", stale: str = "drop"
-) -> tuple[JudgedPairs, GradesUsed]:
-    """The pool of any qrels, with another set's grades where they have none; and whose these are.
-
-    `fill` is a set of the same collection, or a file. Pairs that a comparison had that assessor
-    judge beyond its own count as its own. `BadInput` where the two have other scales.
-    """
-    path = qrels_path(qrels)
-    used = GradesUsed() if path is None else grades_used(path)
-    if not fill:
-        return pool_from(qrels, warn, name, stale), used
-    own, *others = grade_layers(qrels, fill, warn, name, stale)
-    whole = {query: dict(row) for query, row in own.items()}
-    graded, added = sum(map(len, whole.values())), 0
-    for grades in others:
-        for query, row in grades.items():
-            held = whole.setdefault(query, {})
-            more = {doc: grade for doc, grade in row.items() if doc not in held}
-            held.update(more)
-            added += len(more)
-    filling = grades_used(fill_paths(path, fill)[0])
-    filled = replace(used, filling=filling, counts={used.name: graded, filling.name: added})
-    columns = PairColumns.of(whole, np.int32)
-    return JudgedPairs.of(columns, name if path is None else str(path)), filled
-
-
-def grade_layers(
-    qrels: AnyQrels, fill: str, warn: Note, name: str = "the qrels", stale: str = "drop"
-) -> list[Mapping[str, Mapping[str, int]]]:
-    """The grades of any qrels, then those of the set that fills their holes; no negative ones."""
-    path, layers = qrels_path(qrels), [qrels_from(qrels, warn, name)]
-    paths = fill_paths(path, fill) if fill else []
-    if path is not None and paths:
-        _check_scales(path, paths[0])
-    layers += [_without(read_qrels(p, warn), _changed_since(p, warn, stale)) for p in paths]
-    return [
-        {
-            query: {doc: grade for doc, grade in row.items() if grade >= 0}
-            for query, row in of.items()
-        }
-        for of in layers
-    ]
-
-
-def fill_paths(qrels: Path | None, fill: str) -> list[Path]:
-    """The files of a set that fills holes: of the collection that the qrels are of, or a file."""
-    origin = collection_of_qrels(qrels) if qrels else None
-    if origin is None or Path(fill).is_file():
-        return [Path(fill)]
-    paths = [
-        path for name in (fill, f"{fill}{COMPARED}") if (path := origin[0].qrels(name)).exists()
-    ]
-    with about("fill"):
-        return paths or [origin[0].existing_qrels(fill)]
-
-
-def _check_scales(first: Path, second: Path) -> None:
-    from labeler.collection.scale import top_grade_of  # takes long to load
-
-    tops = [top_grade_of(path) for path in (first, second)]
-    if None not in tops and tops[0] != tops[1]:
-        problem = f"{first} grades up to {tops[0]}, {second} up to {tops[1]}: not one scale"
-        raise BadInput(f"{problem}; map one: labeler qrels map", parameter="fill")
-
-
-def _changed_since(path: Path, warn: Note, stale: str = "drop") -> set[Pair]:
+def changed_since(path: Path, warn: Note, stale: str = "drop") -> set[Pair]:
     """The pairs of a collection's qrels whose texts have changed since they were judged."""
     if true_path(path).parent.name not in ("qrels", "judgements"):
         return set()
@@ -155,7 +84,8 @@ def _changed_since(path: Path, warn: Note, stale: str = "drop") -> set[Pair]:
     return stale_in(path, warn, stale)
 
 
-def _without(grades: PairColumns[int], pairs: set[Pair]) -> PairColumns[int]:
+def without_pairs(grades: PairColumns[int], pairs: set[Pair]) -> PairColumns[int]:
+    """The grades of all other pairs."""
     if not pairs:
         return grades
     from labeler.collection.stale import without  # takes long to load
@@ -168,7 +98,7 @@ def qrels_from(qrels: AnyQrels, warn: Note, name: str = "the qrels") -> PairColu
     path = qrels_path(qrels)
     if path is None:
         return as_qrels(_held(qrels), warn, name=name)
-    return _without(read_qrels(path, warn), _changed_since(path, warn))
+    return without_pairs(read_qrels(path, warn), changed_since(path, warn))
 
 
 def _held(qrels: AnyQrels) -> Source:

@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from labeler.collection.whose import GradesUsed
+from labeler.evaluation.grades import GradesUsed
 from labeler.evaluation.inputs import Doubt, Kin
 from labeler.evaluation.options import FEWEST
 from labeler.evaluation.scores import Comparison, RunScores

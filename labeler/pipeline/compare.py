@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,8 @@ from labeler.data import Pair, Query
 from labeler.errors import Misuse, about
 from labeler.evaluation.equivalence import Margin, margins_by_measure
 from labeler.evaluation.evaluate import Report, report_on
-from labeler.evaluation.inputs import COMPARED, fill_paths, grade_layers, run_of
+from labeler.evaluation.grades import COMPARED, fill_paths, grade_layers
+from labeler.evaluation.inputs import run_of
 from labeler.evaluation.options import FILL, MEASURES, SCORING, EvaluationOptions, Stale, names_of
 from labeler.evaluation.power import PowerOptions, SystemScores, plan_of
 from labeler.evaluation.scores import Comparison, over_common_queries
@@ -112,7 +114,9 @@ def _run_of(collection: Collection, name: str, system: System, control: Control)
 
 def _retrieved(collection: Collection, engine: object, control: Control) -> Any:
     """What a retriever finds for every query of the collection."""
-    ranked, _ = ranked_by(collection, as_engine(engine), RetrieveOptions(), control)
+    with TemporaryDirectory(prefix="labeler-") as folder:
+        answers = Path(folder, "answers.jsonl")
+        ranked, *_ = ranked_by(collection, as_engine(engine), answers, RetrieveOptions(), control)
     return {query: scores for query, scores in ranked.run.items() if scores}
 
 
@@ -335,7 +339,7 @@ class SystemComparison(Result):
         of = f"{self.measure} of {new} is {means[new]:.4f}, of {old} {means[old]:.4f}"
         over = f"over {count_of(c.queries, 'query', 'queries')}, by {self.report.grades.giver}"
         verb = {"better": f"take {new}", "worse": f"keep {old}"}.get(
-            c.by_test, "either, as nothing here tells them apart"
+            c.by_test, "neither is shown to be better than the other"
         )
         return f"{verb}: {of}, {over}."
 
@@ -373,8 +377,8 @@ class SystemComparison(Result):
 
     def _queries(self) -> Iterator[str]:
         c = self.comparison
-        told = c.by_test in ("better", "worse") and c.doubt is None
-        if told or (needed := self.queries_needed) is None or needed <= c.queries:
+        is_told = c.by_test in ("better", "worse") and c.doubt is None
+        if is_told or (needed := self.queries_needed) is None or needed <= c.queries:
             return
         yield (
             f"about {count_of(needed, 'query', 'queries')} like these {c.queries:,} would tell a "
@@ -409,12 +413,13 @@ class SystemComparison(Result):
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What a reader of the scores should know, and how holes are filled."""
+        findings = (*self.report.of_scoring, *self.report.of_judges)
         if not self.systems.missing:
-            return self.report.findings
+            return findings
         fill = Setting("fill", "ASSESSOR")
         pairs = count_of(len(self.systems.missing), "pair")
         text = f"{fill} fills the {pairs} that nobody judged with an assessor's grades"
-        return (*self.report.findings, Finding(text, settings=(fill,), level="note"))
+        return (*findings, Finding(text, settings=(fill,), level="note"))
 
     @cached_property
     def queries(self) -> tuple[ComparedQuery, ...]:

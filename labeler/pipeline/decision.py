@@ -1,4 +1,4 @@
-"""The page of a comparison: the decision, one chart, and every query with both lists of documents."""
+"""The page of a comparison: the decision, one chart, and every query with both lists."""
 
 from __future__ import annotations
 
@@ -157,8 +157,9 @@ class _DecisionPage:
         choices = {name: texts for name, texts in values.items() if len(texts) > 1}
         old, new = self.result.names
         text = (
-            f"A row opens to the first documents of {old} and {new}. A blue bar marks a document that "
-            "only one of the two has, a grey one a document that moved, a red one that nobody judged."
+            f"A row opens to the first documents of {old} and {new}. A blue bar marks a document "
+            "that only one of the two has, a grey one a document that moved, a red one that nobody "
+            "judged."
         )
         return PageSection("Every query", [Paragraph(text), FilterForm(choices)])
 
@@ -205,7 +206,7 @@ class _DecisionPage:
     def _behind(self) -> Iterator[PageBlock]:
         findings = [
             Finding(self._plain(finding.without_advice().text), level=finding.level)
-            for finding in merged(self.result.report.findings)
+            for finding in merged(self.result.findings)
         ]
         if findings:
             yield PageSection("What to know of these figures", [FindingList(findings)])

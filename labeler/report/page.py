@@ -315,10 +315,10 @@ class FilterForm(PageBlock):
         fields.append(f"<label>differing by at least {size}</label>")
         for name, values in self.choices.items():
             options = "".join(f"<option>{html_text(value)}</option>" for value in values)
-            chosen = f'<select name="{name}"><option value="">all</option>{options}</select>'
-            fields.append(f"<label>{html_text(name)} {chosen}</label>")
-        inner = "\n".join(fields)
-        return f'<form class="filters" hidden>\n{inner}\n<output aria-live="polite"></output>\n</form>\n'
+            select = f'<select name="{name}"><option value="">all</option>{options}</select>'
+            fields.append(f"<label>{html_text(name)} {select}</label>")
+        inner = "\n".join([*fields, '<output aria-live="polite"></output>'])
+        return f'<form class="filters" hidden>\n{inner}\n</form>\n'
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,7 @@ ELSEWHERE = {
         (name for name in COMMANDS if name.startswith(("batch ", "parts "))),
         "keeps sets under the collection's lock as judge does: tests/judging",
     ),
+    "compare": "judges holes as judge does, as a set of its own: tests/test_compare.py",
     "lab cascade": "judges as judge does, and keeps a set under the lock as panel does",
     "demo": "takes the steps of build",
     "monitor": "writes nothing but a control's own file, under the lock: tests/judging",

@@ -43,6 +43,8 @@ class Case:
 CASES = {
     "evaluate": Case("evaluate a.qrels a.trec b.trec -o OUT", ("a.qrels", "a.trec")),
     "evaluate plot": Case("evaluate a.qrels a.trec b.trec --plot OUT", (), ".png"),
+    "compare": Case("compare coll a=a.trec b=b.trec --qrels human -o OUT", ("a.trec", "b.trec")),
+    "compare html": Case("compare coll a=a.trec b=b.trec --qrels human --html OUT", ()),
     "evaluate coll": Case("evaluate coll --qrels human -o OUT", ()),
     "correct": Case("correct a.qrels b.qrels a.trec -o OUT", ("a.qrels", "b.qrels", "a.trec")),
     "lab leaderboard": Case(

@@ -1,0 +1,237 @@
+"""`compare`: two systems, a decision in three lines, its page, its gates, and holes filled."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import chromium
+
+import labeler
+from labeler.cli import execute
+from labeler.collection.user_files import Output
+from labeler.judging.judge import JudgeOptions
+from labeler.pipeline.compare import SystemComparison
+from labeler.pipeline.decision import decision_page, write_decision
+from labeler.testing import fake_model
+
+QUERIES = [f"q{n:02}" for n in range(40)]
+DOCUMENTS = [f"d{n}" for n in range(8)]
+MEASURE = "nDCG@3"
+
+
+def write_collection(folder: Path, *, judged: int = 8) -> Path:
+    """Forty queries and three runs; people judged the first documents by number."""
+    for name in ("runs", "qrels"):
+        (folder / name).mkdir(parents=True)
+    rows = [{"_id": d, "title": f"The title of {d}", "text": f"about {d}"} for d in DOCUMENTS]
+    (folder / "corpus.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    kinds = ("keyword", "question")
+    rows = [
+        {"_id": q, "text": f"what is {q}", "metadata": {"kind": kinds[n % 2]}}
+        for n, q in enumerate(QUERIES)
+    ]
+    (folder / "queries.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    grades = "".join(
+        f"{q} 0 {d} {int(n == 0)}\n" for q in QUERIES for n, d in enumerate(DOCUMENTS[:judged])
+    )
+    (folder / "qrels/human.qrels").write_text(grades)
+    draw = random.Random(1)
+    for name, good in {"old": 0.3, "new": 0.9, "bad": 0.0}.items():
+        lines = []
+        for query in QUERIES:
+            ranked = draw.sample(DOCUMENTS[1:], 5)
+            ranked.insert(0 if draw.random() < good else 5, DOCUMENTS[0])
+            lines += [f"{query} Q0 {d} {n} {9 - n} t\n" for n, d in enumerate(ranked)]
+        (folder / f"runs/{name}.trec").write_text("".join(lines))
+    return folder
+
+
+@pytest.fixture
+def coll(tmp_path: Path) -> Path:
+    return write_collection(tmp_path / "coll")
+
+
+def both(coll: Path, **how: Any) -> SystemComparison:
+    return labeler.compare(coll, {"old": "old", "new": "new"}, MEASURE, **how)
+
+
+def test_three_lines_say_which_how_sure_and_what_would_help(coll: Path) -> None:
+    which, sure, surer = both(coll).sentences
+    assert which.startswith("Which: take new: nDCG@3 of new is 0.9")
+    assert which.endswith("over 40 queries, by people's grades (human).")
+    assert sure.startswith("How sure: new against old: gains at least 0.")
+    assert "What would make it surer: all of it is judged" in surer
+
+
+def test_the_loser_is_kept_out_and_two_alike_are_told_as_such(coll: Path) -> None:
+    turned = labeler.compare(coll, {"new": "new", "old": "old"}, MEASURE)
+    assert turned.which.startswith("keep new:")
+    assert "loses at least" in turned.how_sure
+    same = labeler.compare(coll, {"old": "old", "again": coll / "runs/old.trec"}, MEASURE)
+    assert same.which.startswith("neither is shown to be better than the other:")
+
+
+def test_a_comparison_is_the_same_whatever_other_runs_there_are(
+    coll: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["compare", str(coll), "old", "new", "-m", MEASURE]
+    page = coll.parent / "page.html"
+    outputs = []
+    for company in ("few", "many"):
+        if company == "many":
+            for number in range(5):
+                (coll / f"runs/more{number}.trec").write_bytes(
+                    (coll / "runs/bad.trec").read_bytes()
+                )
+            (coll / "runs/worse.trec").write_text("q00 Q0 d7 1 1 t\n")
+        assert execute([*asked, "--json", "--html", str(page), "--force"]) == 0
+        outputs.append((capsys.readouterr().out, page.read_bytes()))
+    assert outputs[0] == outputs[1]
+
+
+def test_systems_are_files_names_of_runs_and_functions(coll: Path) -> None:
+    best = both(coll)
+    run = {q: {"d0": 1.0} for q in QUERIES}
+    forms = {"new": lambda _query: ["d0"], "held": run, "file": coll / "runs/new.trec"}
+    several = labeler.compare(coll, {"old": "old", **forms}, MEASURE)
+    means = {scores.name: scores.means()[MEASURE].value for scores in several.report.runs}
+    assert means["new"] == means["held"] == 1.0
+    assert means["file"] == best.report.runs[1].means()[MEASURE].value
+
+
+@pytest.mark.parametrize(
+    ("systems", "problem"),
+    [
+        (["old"], "two systems or more are compared"),
+        (["old", "nwe"], "nwe: no file, and no run of"),
+        (["old", "old=new"], "two systems are called 'old'"),
+        (["old", "new=nobody:search"], "nobody"),
+    ],
+)
+def test_what_is_no_system_is_said_in_a_line(
+    systems: list[str], problem: str, coll: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert execute(["compare", str(coll), *systems]) in (2, 78)
+    assert problem in capsys.readouterr().err
+
+
+def test_what_nobody_judged_is_counted_and_no_system_is_taken(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    coll = write_collection(tmp_path / "coll", judged=2)
+    result = both(coll)
+    assert result.comparison.verdict == "not known"
+    assert result.which.startswith("not known, because Judged@3 of old is 0.")
+    open_pairs = {
+        (q.query.id, d.id) for q in result.queries for of in q.lists for d in of if d.grade is None
+    }
+    assert {*result.systems.missing} == open_pairs
+    assert f"grades for the {len(open_pairs)} pairs among the first 3 documents" in result.surer
+    assert execute(["compare", str(coll), "old", "new", "-m", MEASURE]) == 0
+    said = capsys.readouterr()
+    assert f"--fill ASSESSOR fills the {len(open_pairs)} pairs" in said.err
+    asked = ["compare", str(coll), "old", "new", "-m", MEASURE, "--no-worse-than", "old"]
+    assert execute(asked) == 6
+
+
+def test_an_assessor_judges_only_what_is_missing_of_these_systems(tmp_path: Path) -> None:
+    coll = write_collection(tmp_path / "coll", judged=2)
+    before = both(coll)
+    missing = {*before.systems.missing}
+    grades = '{"grade": 0}'
+    how = JudgeOptions(model=fake_model(grades), prompt="basic")
+    after = both(coll, fill="llm", judging=how)
+    lines = (coll / "qrels/llm.compared.qrels").read_text().split("\n")
+    assert {(line.split()[0], line.split()[2]) for line in lines if line} == missing
+    assert not after.systems.missing
+    assert not (coll / "pool.jsonl").exists()
+    assert after.comparison.verdict == "better by llm.compared's grades, unchecked"
+    assert "people's grades for 200 pairs" in after.surer
+    counts = after.report.grades.counts
+    assert counts == {"human": 80, "llm.compared": len(missing)}
+    assert both(coll, fill="llm").sentences == after.sentences
+
+
+def test_evaluate_fills_holes_with_another_set_and_says_whose_grades_count(
+    coll: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = (coll / "qrels/human.qrels").read_text()
+    some = [line for line in whole.splitlines(keepends=True) if line.split()[2] in ("d0", "d1")]
+    (coll / "qrels/human.qrels").write_text("".join(some))
+    (coll / "qrels/llm.qrels").write_text(whole.replace("d0 1", "d0 0"))
+    asked = ["evaluate", str(coll), "new", "-m", "P@1", "--fill", "llm"]
+    assert execute([*asked, "--json"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["grades"]["counts"] == {"human": 80, "llm": 240}
+    assert figures["runs"][0]["judged"]["Judged@1"] == 1.0
+    assert execute(asked) == 0
+    said = capsys.readouterr()
+    assert "with llm's in the holes" in said.out
+    assert "as it gave them, not corrected" in said.err
+    assert execute([*asked[:-1], "nobody"]) == 2
+    assert "--fill" in capsys.readouterr().err
+
+
+def test_a_gate_passes_fails_and_cannot_tell(
+    coll: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["compare", str(coll), "-m", MEASURE, "--no-worse-than", "old", "old"]
+    assert execute([*asked, "new"]) == 0
+    assert execute([*asked, "bad", "--margin", "0.1"]) == 5
+    assert "bad: nDCG@3 is " in capsys.readouterr().err
+    near = (coll / "runs/old.trec").read_text().replace(" Q0 d0 0 9 ", " Q0 d0 9 0 ", 6)
+    (coll / "runs/near.trec").write_text(near)
+    assert execute([*asked, "near", "--margin", "0.12"]) == 6
+    assert "cannot tell: near: " in capsys.readouterr().err
+
+
+def test_the_page_shows_both_lists_of_every_query_and_who_gave_grades(coll: Path) -> None:
+    page = decision_page(both(coll)).html()
+    assert "Which: take new" in page
+    assert page.count("<ol>") == 2 * len(QUERIES) + 2  # and two of the contents
+    assert "The title of d0 d0 <small>grade 1 by human · " in page
+    assert "moved from " in page
+    assert "only here" in page
+    assert str(coll) not in page
+
+
+def test_the_page_of_a_thousand_queries_is_below_five_megabytes(tmp_path: Path) -> None:
+    queries = [f"q{n}" for n in range(1000)]
+    (tmp_path / "qrels").mkdir()
+    draw, docs = random.Random(2), [f"document-{n:06}" for n in range(4000)]
+    rows = ({"_id": d, "title": f"{d} {'a long title ' * 9}", "text": ""} for d in docs)
+    (tmp_path / "corpus.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    runs = {
+        name: {q: {d: draw.random() for d in draw.sample(docs, 10)} for q in queries}
+        for name in ("old", "new")
+    }
+    grades = {(q, d) for run in runs.values() for q, row in run.items() for d in row}
+    lines = (f"{q} 0 {d} {draw.randrange(4)}\n" for q, d in sorted(grades))
+    (tmp_path / "qrels/human.qrels").write_text("".join(lines))
+    result = labeler.compare(tmp_path, runs)
+    assert len(decision_page(result).html().encode()) < 5_000_000
+
+
+def test_a_reader_filters_queries_by_words_size_and_kind_and_opens_one(coll: Path) -> None:
+    path = coll.parent / "page.html"
+    write_decision(both(coll), Output(path))
+    with chromium() as browser:
+        page = browser.new_page()
+        page.goto(path.as_uri())
+        shown = page.locator(".filtered > details:visible")
+        assert shown.count() == len(QUERIES)
+        page.fill("[name=words]", "what is q07")
+        assert shown.count() == 1
+        page.fill("[name=words]", "")
+        page.select_option("[name=kind]", "question")
+        assert shown.count() == len(QUERIES) // 2
+        page.fill("[name=size]", "0.4")
+        assert 0 < shown.count() < len(QUERIES) // 2
+        shown.first.locator("summary").click()
+        assert page.locator(".beside:visible ol").count() == 2
+        plain = browser.new_context(java_script_enabled=False).new_page()
+        plain.goto(path.as_uri())
+        assert not plain.locator("form.filters").is_visible()
+        assert plain.locator(".filtered > details:visible").count() == len(QUERIES)
