@@ -119,6 +119,9 @@ def test_a_damaged_judgement_gives_its_row_or_is_refused_whoever_reads_it(
         ('"attempts": 1', '"votes": [1, null], "attempts": 1'),
         ('"attempts": 1', '"votes": {"attempts": 2}, "attempts": 1'),
         ('"attempts": 1', '"more": 1, "attempts": 1'),
+        ('"attempts": 1', ', "attempts": 1'),
+        ('"model": "m", ', '"model": "m", , '),
+        ('"model": "m", ', '"model": "m", }\n'),
         ('"cost": 0.5', '"cost": 1, 2'),
         ('"cost": 0.5', '"cost": -1'),
         ('"cost": 0.5', '"cost": NaN'),
@@ -149,7 +152,7 @@ def test_a_line_that_is_laid_out_otherwise_is_read_as_json_is(
     path.write_text(line + changed + "\n" + line, encoding="utf-8", newline="\n")
     whole = found_or_refused(lambda: one_by_one(path))
     assert found_or_refused(lambda: list(read_judgements(path))) == whole
-    assert whole is None or len(whole) == 3
+    assert whole is None or {row.judged.outcome.pair.doc_id for row in whole} <= {"d", '"d'}
     if whole is None:
         with pytest.raises(BadInput, match=r"a\.jsonl:2: "):
             list(grades_of(path))
