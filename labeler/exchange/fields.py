@@ -66,15 +66,24 @@ class Picked(NamedTuple):
     text: str
 
 
-def value_at(row: Mapping[str, Any], field: str) -> Any:
-    """The value of a field, `a.b` being the `b` in `a` where no column is called `a.b`."""
-    if field in row:
+def value_at(row: Any, field: str, missing: Any = None) -> Any:
+    """The value of a field, `a.b` being the `b` in `a` where no column is called `a.b`.
+
+    `a.0` is the first of the list `a`, and `a.*` the only field of `a`.
+    """
+    if isinstance(row, Mapping) and field in row:
         return row[field]
     value: Any = row
     for name in field.split("."):
-        if not isinstance(value, Mapping) or name not in value:
-            return None
-        value = value[name]
+        is_index = isinstance(value, list) and name.isdecimal() and int(name[:9]) < len(value)
+        if isinstance(value, Mapping) and name == "*" and len(value) == 1:
+            (value,) = value.values()
+        elif is_index:
+            value = value[int(name[:9])]
+        elif isinstance(value, Mapping) and name in value:
+            value = value[name]
+        else:
+            return missing
     return value
 
 

@@ -38,6 +38,8 @@ ENGINES = (
     AnswerShape("Typesense", "hits", "document.id", "text_match", "document", "request_params.q"),
     AnswerShape("Qdrant", "result.points", "id", "score", "payload"),
     AnswerShape("Qdrant", "result", "id", "score", "payload"),
+    AnswerShape("Weaviate", "data.Get.*", "_additional.id", "_additional.score"),
+    AnswerShape("Azure AI Search", "value", "id", "@search.score"),
 )
 _LISTS = ("hits", "results", "docs", "documents", "ranking", "retrieved", "response", "responses")
 _OF_SEVERAL = ("responses", "results")
@@ -184,7 +186,7 @@ _PLUMBING = frozenset(
 
 def is_plumbing(name: str) -> bool:
     """Whether a field is a search engine's own, and says nothing of the document."""
-    return name.startswith("_") or name in _PLUMBING
+    return name.startswith(("_", "@search.")) or name in _PLUMBING
 
 
 def is_hit(row: Mapping[str, Any]) -> bool:
@@ -194,7 +196,7 @@ def is_hit(row: Mapping[str, Any]) -> bool:
 
 def indexed(hit: Mapping[str, Any], engine: AnswerShape = ENGINES[0]) -> dict[str, Any]:
     """What was indexed of a hit, and its id; empty where the hit says nothing of it."""
-    sources = (value_at(hit, name) for name in (engine.source, "fields"))
+    sources = (value_at(hit, name) for name in filter(None, (engine.source, "fields")))
     source = next((each for each in sources if isinstance(each, Mapping)), None)
     if source is None:
         own = (engine.id, engine.score)

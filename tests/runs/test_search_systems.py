@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
@@ -39,7 +39,8 @@ def hits(*ids: str) -> Answer:
     return Answer(json.dumps([{"id": i, "score": 9.5 - n} for n, i in enumerate(ids)]).encode())
 
 
-# Answers of OpenSearch 2, Solr 9, Vespa 8 and Qdrant 1, as their manuals print them.
+# Answers of OpenSearch 2, Solr 9, Vespa 8, Qdrant 1, Weaviate 1, Typesense 27 and Azure's API of
+# 2024-07-01, as their manuals print them.
 RECORDED: dict[str, dict[str, Any]] = {
     "opensearch": {
         "took": 4,
@@ -76,8 +77,78 @@ RECORDED: dict[str, dict[str, Any]] = {
             ],
         }
     },
+    "qdrant": {
+        "result": {
+            "points": [
+                {"id": "fish", "version": 0, "score": 1.5, "payload": None, "vector": None},
+                {"id": "cats", "version": 0, "score": 0.25, "payload": None, "vector": None},
+            ]
+        },
+        "status": "ok",
+        "time": 0.001,
+    },
+    "weaviate": {
+        "data": {
+            "Get": {
+                "Docs": [
+                    {"_additional": {"id": "fish", "score": "1.5"}},
+                    {"_additional": {"id": "cats", "score": "0.25"}},
+                ]
+            }
+        }
+    },
+    "typesense": {
+        "facet_counts": [],
+        "found": 2,
+        "hits": [
+            {"document": {"id": "fish"}, "highlights": [], "text_match": 1.5},
+            {"document": {"id": "cats"}, "highlights": [], "text_match": 0.25},
+        ],
+        "out_of": 3,
+        "page": 1,
+        "request_params": {"collection_name": "docs", "per_page": 100, "q": "x"},
+        "search_cutoff": False,
+        "search_time_ms": 1,
+    },
+    "azure": {
+        "@odata.context": "https://x.search.windows.net/indexes('docs')/$metadata#docs(*)",
+        "value": [
+            {"@search.score": 1.5, "id": "fish"},
+            {"@search.score": 0.25, "id": "cats"},
+        ],
+    },
 }
 RECORDED["elasticsearch"] = RECORDED["opensearch"]
+
+CATS = "where do cats sleep"
+SENT: dict[str, Any] = {
+    "solr": "/x?defType=edismax&q=where do cats sleep&rows=100&fl=id,score&wt=json",
+    "typesense": "/x?query_by=title&q=where do cats sleep&per_page=100&include_fields=id",
+    "qdrant": {
+        "query": {"text": CATS, "model": "qdrant/bm25"},
+        "using": "bm25",
+        "limit": 100,
+        "with_payload": False,
+    },
+    "weaviate": {
+        "query": "query($text: String!, $depth: Int!) { Get { Docs(bm25: {query: $text}, "
+        "limit: $depth) { _additional { id score } } } }",
+        "variables": {"text": CATS, "depth": 100},
+    },
+    "azure": {"search": CATS, "top": 100, "select": "id"},
+    "vespa": {
+        "yql": "select * from sources * where {grammar:'weakAnd'}userInput(@text)",
+        "text": CATS,
+        "hits": 100,
+    },
+    "opensearch": {
+        "query": {"multi_match": {"query": CATS, "fields": ["*"], "lenient": True}},
+        "size": 100,
+        "_source": False,
+    },
+}
+SENT["elasticsearch"] = SENT["opensearch"]
+ENDS = {"weaviate": "/x#Docs", "typesense": "/x?query_by=title"}
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -85,14 +156,13 @@ def test_a_server_of_a_known_kind_needs_its_address_alone(
     preset: str, collection: Collection
 ) -> None:
     with FakeServer(lambda _call: Answer(RECORDED[preset])) as server:
-        engine = HttpEngine(address(server, "/x"), preset)
+        engine = HttpEngine(address(server, ENDS.get(preset, "/x")), preset)
         result = retrieve_run(collection, engine, "live", ONCE)
         calls = server.calls
     assert read_run(result.run)["q1"] == {"fish": 1.5, "cats": 0.25}
     assert result.scores == "the system's"
-    sent = calls[0].path + json.dumps(calls[0].body)
-    assert "100" in sent
-    assert "where do cats sleep" in unquote(sent)
+    sent = SENT[preset]
+    assert (unquote(calls[0].path) if isinstance(sent, str) else calls[0].body) == sent
 
 
 def test_to_solr_a_query_is_words_and_no_operators(collection: Collection) -> None:
@@ -119,7 +189,42 @@ def test_to_vespa_a_query_is_words_and_no_operators(collection: Collection) -> N
     assert "userInput(@text)" in call.body["yql"]
 
 
+@pytest.mark.parametrize(
+    ("preset", "odd", "plain"),
+    [
+        (
+            "azure",
+            'tv 55" (2024) -refurbished a*',
+            r"tv 55\" \(2024\) \-refurbished a\*",
+        ),
+        ("typesense", 'tv 55" -refurbished usb-c', "tv 55 refurbished usb-c"),
+        ("weaviate", 'a"}) { x } }', 'a"}) { x } }'),
+    ],
+)
+def test_to_others_a_query_is_words_too(
+    preset: str, odd: str, plain: str, collection: Collection
+) -> None:
+    with_queries(collection, odd)
+    with FakeServer(lambda _call: Answer(RECORDED[preset])) as server:
+        engine = HttpEngine(address(server, ENDS.get(preset, "/x")), preset)
+        retrieve_run(collection, engine, "live", ONCE)
+        (call,) = server.calls
+    body = call.body or {}
+    asked_for = body.get("search") or body.get("variables", {}).get("text")
+    assert (asked_for or parse_qs(urlsplit(call.path).query)["q"][0]) == plain
+
+
+def test_the_address_of_weaviate_names_what_is_searched(collection: Collection) -> None:
+    engine = HttpEngine("http://127.0.0.1:8080/v1/graphql", "weaviate")
+    with pytest.raises(Misuse, match="ends with the name of what is searched, as http"):
+        retrieve_run(collection, engine, "live", ONCE)
+
+
 BROKEN = {
+    "qdrant": {"status": {"error": "Not found: timeout"}, "result": None},
+    "weaviate": {"errors": [{"message": "timeout"}], "data": {"Get": {"Docs": None}}},
+    "typesense": {"hits": [], "search_cutoff": True},
+    "azure": {"value": [], "@search.semanticPartialResponseReason": "partial"},
     "opensearch": {"_shards": {"failed": 1}, "hits": {"hits": []}},
     "elasticsearch": {"timed_out": True, "hits": {"hits": []}},
     "solr": {"responseHeader": {"partialResults": True}, "response": {"docs": []}},
@@ -132,7 +237,7 @@ def test_an_answer_with_hits_missing_is_none_though_its_status_is_200(
     preset: str, collection: Collection
 ) -> None:
     with FakeServer(lambda _call: Answer(BROKEN[preset])) as server:
-        engine = HttpEngine(address(server, "/x"), preset)
+        engine = HttpEngine(address(server, ENDS.get(preset, "/x")), preset)
         with pytest.raises(ProviderError, match=r"missing|partial|timeout"):
             retrieve_run(collection, engine, "live", ONCE)
     assert not (collection.folder / "runs" / "live.trec").exists()
@@ -235,7 +340,7 @@ def test_a_system_that_is_down_is_not_asked_for_every_query(collection: Collecti
         ({"url_template": "http://me:secret@h/{query}"}, Misuse, "a user or a password"),
         ({"url_template": "http://h/x"}, Misuse, "the query has no place"),
         ({"url_template": "http://h/x", "body": "{"}, Misuse, "not JSON"),
-        ({"preset": "nope"}, Misuse, "there are: elasticsearch, opensearch, solr"),
+        ({"preset": "nope"}, Misuse, "there are: azure, elasticsearch, opensearch, qdrant"),
         ({"headers": ("Authorization: secret",)}, Misuse, "Authorization=VARIABLE"),
         ({"headers": ("Authorization=secret",)}, Misconfigured, "the variable's name"),
     ],

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from labeler.errors import BadInput, CallFailed, Misuse
+from labeler.exchange.fields import value_at
 from labeler.files.boundary import problem_of
 from labeler.options import Option
 
@@ -41,6 +42,7 @@ LARGEST_OUTPUT = 32 * 1024 * 1024
 """Bytes of one query's answer; a thousand hits with their ids alone take some ten thousand."""
 
 LONGEST_ID = 4096
+_MISSING = object()
 _SHOWN = 5
 _DEEPEST = 4
 
@@ -70,18 +72,6 @@ class HitPaths:
     needs_score: bool = False
 
 
-def value_at(value: Any, path: str) -> Any:
-    """What stands at a path; raises `LookupError` where nothing does."""
-    for step in filter(None, path.split(".")):
-        if isinstance(value, dict) and step in value:
-            value = value[step]
-        elif isinstance(value, list) and step.isdecimal() and int(step[:9]) < len(value):
-            value = value[int(step[:9])]
-        else:
-            raise LookupError(path)
-    return value
-
-
 def parsed(body: bytes | str, where: str) -> Any:
     """The JSON value of an answer; `BadInput` says how it begins where it is none."""
     try:
@@ -98,10 +88,7 @@ def parsed(body: bytes | str, where: str) -> Any:
 
 def hits_in(answer: Any, paths: HitPaths, where: str) -> list[Hit]:
     """The hits of an answer, in its order; `BadInput` says what the answer has instead."""
-    try:
-        hits = value_at(answer, paths.hits)
-    except LookupError:
-        hits = None
+    hits = value_at(answer, paths.hits) if paths.hits else answer
     if not isinstance(hits, list):
         lists = ", ".join(name or "the answer itself" for name in _lists(answer))
         hint = f"lists stand at: {lists}" if lists else f"it is {_shown(answer)}"
@@ -122,16 +109,11 @@ def _lists(value: Any, path: str = "", depth: int = 0) -> Iterator[str]:
 def _hit(hit: Any, paths: HitPaths, where: str) -> Hit:
     if isinstance(hit, str | int) and not isinstance(hit, bool):
         return Hit(_id(hit, where, paths), None)
-    try:
-        identifier = value_at(hit, paths.id)
-    except LookupError:
-        raise BadInput(
-            f"{where}: no id at {paths.id!r}; it is {_shown(hit)}", parameter="hit_id"
-        ) from None
-    try:
-        score = value_at(hit, paths.score)
-    except LookupError:
-        score = None
+    identifier = value_at(hit, paths.id, _MISSING) if paths.id else hit
+    if identifier is _MISSING:
+        problem = f"no id at {paths.id!r}; it is {_shown(hit)}"
+        raise BadInput(f"{where}: {problem}", parameter="hit_id")
+    score = value_at(hit, paths.score)
     return Hit(_id(identifier, where, paths), _score(score, where, paths))
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import re
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 from labeler.errors import CallFailed, Misconfigured, Misuse, NotFound, Retryable
+from labeler.exchange.responses import plain_key
 from labeler.options import option
 from labeler.runs.engines.answers import (
     HIT_ID,
@@ -30,118 +30,8 @@ from labeler.runs.engines.answers import (
     hits_in,
     parsed,
     read_body,
-    value_at,
 )
-
-# What is known of search servers: how they are asked, and where their answers hold what.
-
-
-@dataclass(frozen=True, slots=True)
-class Preset:
-    """How a kind of server is asked by default, and read.
-
-    `parameters` are added to an address without any. `problem_of` says what makes an answer with
-    the status 200 unfit all the same, as where shards failed. `is_empty` is true of an answer that
-    has no list because there are no hits. `short_id` is the document's id in the server's.
-    `text_of` makes plain text of what a query's letters would mean in the server's language.
-    """
-
-    paths: HitPaths
-    url: str
-    body: Any = None
-    parameters: str = ""
-    problem_of: Callable[[Any], str] = lambda _answer: ""
-    is_empty: Callable[[Any], bool] = lambda _answer: False
-    short_id: Callable[[str], str] = str
-    text_of: Callable[[str], str] = str
-
-
-def _at(answer: Any, path: str) -> Any:
-    try:
-        return value_at(answer, path)
-    except LookupError:
-        return None
-
-
-def _opensearch_problem(answer: Any) -> str:
-    failed = _at(answer, "_shards.failed")
-    if failed:
-        return f"{failed!r:.20} of its shards failed, so hits may be missing"
-    return "it ran out of its own time, so hits may be missing" if _at(answer, "timed_out") else ""
-
-
-def _solr_problem(answer: Any) -> str:
-    partial = _at(answer, "responseHeader.partialResults")
-    return "its results are partial" if partial else ""
-
-
-_OPERATORS = re.compile(r"""[-+!(){}\[\]^"~*?:\\/]|&&|\|\|""")
-_WORDS = re.compile(r"\b(?:AND|OR|NOT)\b")
-
-
-def _solr_text(query: str) -> str:
-    """A query as words: operators stand behind a backslash, and words of them in small letters."""
-    return _WORDS.sub(lambda word: word[0].casefold(), _OPERATORS.sub(r"\\\g<0>", query))
-
-
-def _vespa_problem(answer: Any) -> str:
-    errors = _at(answer, "root.errors")
-    if errors:
-        return f"it reports an error: {_at(answer, 'root.errors.0.message')!r:.100}"
-    return "its coverage is degraded" if _at(answer, "root.coverage.degraded") else ""
-
-
-_SIMPLE_LANGUAGE = re.compile(r"""(?<!\w)[-+]|[()":*!?{}\[\]^~<>=\\|&]""")
-
-
-def _vespa_text(query: str) -> str:
-    """A query without the operators of Vespa's simple language, of which its index has none."""
-    return " ".join(_SIMPLE_LANGUAGE.sub(" ", query).split())
-
-
-def _vespa_id(text: str) -> str:
-    """What stands last in `id:namespace:type:key:ours`."""
-    parts = text.split(":", 4)
-    return parts[4] if len(parts) == 5 and parts[0] == "id" else text
-
-
-_SEARCH = {
-    "query": {"multi_match": {"query": "{query}", "fields": ["*"], "lenient": True}},
-    "size": "{depth}",
-    "_source": False,
-}
-_YQL = "select * from sources * where {grammar:'weakAnd'}userInput(@text)"
-
-PRESETS: dict[str, Preset] = {
-    "opensearch": Preset(
-        HitPaths("hits.hits", "_id", "_score"),
-        "http://127.0.0.1:9200/INDEX/_search",
-        _SEARCH,
-        problem_of=_opensearch_problem,
-    ),
-    "solr": Preset(
-        HitPaths("response.docs", "id", "score"),
-        "http://127.0.0.1:8983/solr/CORE/select",
-        parameters="defType=edismax&q={query}&rows={depth}&fl=id,score&wt=json",
-        problem_of=_solr_problem,
-        text_of=_solr_text,
-    ),
-    "vespa": Preset(
-        HitPaths("root.children", "id", "relevance"),
-        "http://127.0.0.1:8080/search/",
-        {"yql": _YQL, "text": "{query}", "hits": "{depth}"},
-        problem_of=_vespa_problem,
-        is_empty=lambda answer: _at(answer, "root.fields.totalCount") == 0,
-        short_id=_vespa_id,
-        text_of=_vespa_text,
-    ),
-}
-"""The kinds of servers, by the names that users call them."""
-
-PRESETS["elasticsearch"] = PRESETS["opensearch"]
-ANY = Preset(HitPaths(), "http://127.0.0.1:8000/search?q={query}&size={depth}")
-"""A server of which nothing is known: the address and the paths say it all."""
-
+from labeler.runs.engines.presets import ANY, PRESETS, Preset
 
 _CONNECT_SECONDS = 10.0
 _BUSY = frozenset((429, 503))
@@ -160,9 +50,7 @@ class HttpEngine:
     url_template: str = option(
         "", "The endpoint, with {query} and {depth}.", metavar="URL", panel=SYSTEM
     )
-    preset: str = option(
-        "", "opensearch, elasticsearch, solr or vespa.", metavar="NAME", panel=SYSTEM
-    )
+    preset: str = option("", f"{', '.join(PRESETS)}.", metavar="NAME", panel=SYSTEM)
     body: str = option("", "POST this, with {query} in its texts.", metavar="JSON", panel=SYSTEM)
     headers: tuple[str, ...] = option(
         (),
@@ -196,17 +84,24 @@ class HttpEngine:
 
     @property
     def address(self) -> str:
-        """The address with the preset's parameters, where it has none of its own."""
-        more = self.kind.parameters
-        is_bare = "?" not in self.url_template and "{query}" not in self.url_template
-        return self.url_template + (f"?{more}" if more and is_bare and not self.body else "")
+        """The address with the preset's parameters, where it does not say how it is asked."""
+        more, own = self.kind.parameters, self.url_template
+        if not more or self.body or "{query}" in own:
+            return own
+        return f"{own}{'&' if '?' in own else '?'}{more}"
 
     @property
     def content(self) -> Any:
         """The JSON of the body's template; None for GET."""
         if self.body:
             return read_body(self.body)
-        return None if "{query}" in self.url_template else self.kind.body
+        if "{query}" in self.url_template or self.kind.body is None:
+            return None
+        index = urlsplit(self.url_template).fragment
+        if self.kind.is_named and not index.isidentifier():
+            problem = "it ends with the name of what is searched"
+            raise Misuse(f"{problem}, as {self.kind.url}", parameter="url_template")
+        return json.loads(json.dumps(self.kind.body).replace("INDEX", index or "INDEX"))
 
     def check(self) -> None:
         """Raise `Misuse` where a request could not be made, or would not hold the query."""
@@ -264,7 +159,7 @@ class HttpEngine:
             raise Retryable(f"{where}: {problem}")
         if kind.is_empty(answer):
             return []
-        return [Hit(kind.short_id(hit.id), hit.score) for hit in hits_in(answer, self.paths, where)]
+        return [Hit(plain_key(hit.id), hit.score) for hit in hits_in(answer, self.paths, where)]
 
 
 def headers_of(names: Sequence[str], environment: Mapping[str, str]) -> dict[str, str]:
