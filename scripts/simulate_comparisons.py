@@ -22,11 +22,15 @@ from __future__ import annotations
 
 import argparse
 import itertools
+from pathlib import Path
 
 import numpy as np
 from harness import DL19, parser, scores_of, shown
 
 from labeler.evaluation.equivalence import most_lost
+from labeler.evaluation.evaluator import Evaluator
+from labeler.runs.fuse import rrf
+from labeler.stats.families import FEW, Systems, compared
 from labeler.stats.means import mean_interval, paired_interval
 from labeler.stats.power import (
     PlannedTest,
@@ -36,64 +40,145 @@ from labeler.stats.power import (
     queries_needed,
     variance_factors,
 )
-from labeler.stats.significance import holm, randomised_hsd, randomization_test
+from labeler.stats.significance import randomised_hsd
 from labeler.stats.student import SIGNIFICANT
+from labeler.trec.runs import read_run
 
 SIZES = (10, 25, 43)
-SYSTEMS = (3, 5, 11, 20)
 GATED = ("nDCG@10", "AP", "RR@10", "Success@1", "RR(rel=2)@10", "Success(rel=2)@1")
-DRAWN = 2000
-"""Assignments drawn by each test: a fifth of those that the command draws."""
+DRAWN = 499
+"""Draws of each test: a twentieth of those that the command makes."""
+DEEP = 30
+"""A bad system starts this far down the list of a real one."""
+WORSE = 0.1
+"""How much lower the worse half of a world truly is."""
 
 
-def alike(real: np.ndarray, systems: int, queries: int, rng: np.random.Generator) -> np.ndarray:
-    """Scores of systems that are alike: at each query those of real ones, dealt at random."""
-    chosen = rng.integers(real.shape[1], size=queries)
-    dealt = rng.permuted(np.tile(np.arange(len(real)), (queries, 2)), axis=1)[:, :systems]
-    return real[dealt.T, chosen]
+def systems_of(folder: Path, measure: str) -> tuple[np.ndarray, np.ndarray]:
+    """The scores of good systems, `(systems, queries)`, and of bad ones.
+
+    The good ones are the eleven, and the first pairs of them fused by reciprocal rank; a bad one is
+    what a real one ranks from `DEEP` on.
+    """
+    evaluator = Evaluator(folder / "nist.qrels", measure)
+    runs = [read_run(path).as_dict() for path in sorted((folder / "runs").glob("*.gz"))]
+    fused = [rrf(pair) for pair in itertools.combinations(runs, 2)]
+    deep = [
+        {q: dict(sorted(row.items(), key=by_score)[DEEP:]) for q, row in r.items()} for r in runs
+    ]
+    of_each = [
+        np.array([evaluator.score(run).values[0] for run in some])
+        for some in ([*runs, *fused], deep)
+    ]
+    return of_each[0], of_each[1]
 
 
-def told(values: np.ndarray, seed: int) -> np.ndarray:
-    """Which of the others are told from the best, by both, and from the first: `(3, others)`."""
-    best = int(values.mean(axis=1).argmax())
-    p = []
-    for baseline in (best, 0):
-        others = np.arange(len(values)) != baseline
-        alone = randomization_test(values[others] - values[baseline], seed, DRAWN)
-        p.append(holm(alone))
-        if len(p) == 1:
-            p_of_pairs = randomised_hsd(values, seed, DRAWN).p[baseline][others]
-            p.insert(0, np.maximum(alone, p_of_pairs))
-    return np.array(p) < SIGNIFICANT
+def by_score(item: tuple[str, float]) -> float:
+    return -item[1]
 
 
-WAYS = ("HSD, best", "Holm, best", "Holm, named")
+def centred(values: np.ndarray) -> np.ndarray:
+    return values - values.mean(axis=1, keepdims=True)
+
+
+NULLS = ("equal", "wild", "half bad")
+
+
+def null_world(
+    name: str, good: np.ndarray, bad: np.ndarray, systems: int, rng: np.random.Generator
+) -> tuple[np.ndarray, int]:
+    """Systems each with its own variance and skewness, and how many of them, the first, are best.
+
+    Of `wild` ones 3 of 10 are bad systems, with other variances; of `half bad` ones half are worse.
+    """
+    chosen = rng.choice(len(good), min(systems, len(good)), replace=False)
+    if name == "wild":
+        some = centred(good[chosen[: max(systems * 7 // 10, 2)]])
+        wild = rng.choice(len(bad), max(systems - len(some), 1), replace=systems > len(bad))
+        return np.concatenate([some, centred(bad[wild])]), systems
+    world = centred(good[chosen])
+    best = systems - systems // 2 if name == "half bad" else systems
+    world[best:] -= WORSE
+    return world, best
+
+
+def told(values: np.ndarray, family: str, seed: int) -> np.ndarray:
+    """Which systems are told from the best of the sample, or with `all pairs` which pairs are."""
+    if family == "HSD":
+        best = int(values.mean(axis=1).argmax())
+        return randomised_hsd(values, seed, DRAWN).p[best] < SIGNIFICANT
+    systems = Systems(values, most=1.0)
+    way = "all pairs" if family == "all pairs" else None
+    verdicts = compared(systems, 0 if family == "baseline" else None, way, seed, DRAWN)
+    apart = np.zeros((len(values), len(values)), dtype=bool)
+    for verdict in verdicts:
+        apart[verdict.first, verdict.second] = verdict.is_told
+        apart[verdict.second, verdict.first] = verdict.is_told and family == "all pairs"
+    return apart if way else apart.any(axis=1)
+
+
+FAMILIES = ("best", "baseline", "all pairs", "HSD")
 
 
 def verdicts(given: argparse.Namespace) -> None:
-    real = scores_of(given.data, given.measure)
-    rng = np.random.default_rng(given.seed)
-    print(f"{given.measure}: systems alike, a wrong verdict (standard error)")
-    for queries in SIZES:
-        for systems in SYSTEMS:
-            wrong = np.zeros(len(WAYS))
+    """How often some verdict is wrong, among systems that are truly alike."""
+    good, bad = systems_of(given.data, given.measure)
+    print(f"{given.measure}: some verdict wrong, or of few queries a given best system left out")
+    for queries, systems in itertools.product(SIZES, given.systems):
+        for name in NULLS:
+            rng = np.random.default_rng(given.seed)
+            wrong, found = np.zeros(len(FAMILIES)), np.zeros(len(FAMILIES))
             for repeat in range(given.repeats):
-                values = alike(real, systems, queries, rng)
-                wrong += told(values, repeat).any(axis=1)
-            rates = zip(WAYS, wrong / given.repeats, strict=True)
-            cells = "  ".join(shown(name, share, given.repeats) for name, share in rates)
-            print(f"{queries:3} queries {systems:3} systems  {cells}", flush=True)
-    print("real systems: the share of the others told from the best of the sample")
-    for queries in SIZES:
-        for systems in (3, 5, 11):
-            found = np.zeros(len(WAYS) - 1)
-            for repeat in range(given.repeats // 4):
-                some = rng.choice(len(real), systems, replace=False)
-                values = real[some][:, rng.integers(real.shape[1], size=queries)]
-                found += told(values, repeat)[:2].mean(axis=1)
-            rates = zip(WAYS, found / (given.repeats // 4), strict=False)
-            cells = "  ".join(f"{name} {share:.3f}" for name, share in rates)
-            print(f"{queries:3} queries {systems:3} systems  {cells}", flush=True)
+                world, best = null_world(name, good, bad, systems, rng)
+                values = world[:, rng.integers(world.shape[1], size=queries)]
+                for place, family in enumerate(FAMILIES):
+                    apart = told(values, family, repeat)
+                    alike = apart[:best, :best] if apart.ndim == 2 else apart[:best]
+                    alone = family == "best" and queries < FEW
+                    wrong[place] += alike.mean() if alone else alike.any()
+                    lower = apart[best:, :best] if apart.ndim == 2 else apart[best:]
+                    found[place] += lower.mean() if lower.size else 0.0
+            cells = "  ".join(
+                f"{family} {share:.3f} ({(share * (1 - share) / given.repeats) ** 0.5:.3f})"
+                + (f" finds {some:.2f}" if best < systems else "")
+                for family, share, some in zip(
+                    FAMILIES, wrong / given.repeats, found / given.repeats, strict=True
+                )
+            )
+            print(f"{queries:3} queries {systems:3} systems {name:8} {cells}", flush=True)
+
+
+def company(given: argparse.Namespace) -> None:
+    """What is found among three good systems as bad ones come along, and which verdicts change."""
+    good, bad = systems_of(given.data, given.measure)
+    print(f"{given.measure}: of 3 good systems the share of worse ones told; verdicts that change")
+    for queries in (25, 43):
+        for family in ("best", "HSD"):
+            rng = np.random.default_rng(given.seed)
+            found, changed = np.zeros((given.repeats, 5)), np.zeros(5)
+            for repeat in range(given.repeats):
+                three = good[rng.choice(11, 3, replace=False)]
+                drawn = rng.integers(good.shape[1], size=queries)
+                worse = bad[rng.integers(len(bad), size=12)]
+                first = None
+                for place, count in enumerate((0, 1, 3, 7, 12)):
+                    apart = told(np.concatenate([three, worse[:count]])[:, drawn], family, repeat)
+                    first = apart[:3] if first is None else first
+                    truly = three.mean(axis=1) < three.mean(axis=1).max() - 1e-9
+                    found[repeat, place] = (apart[:3] & truly).sum() / truly.sum()
+                    changed[place] += (apart[:3] != first).sum() / 2
+            errors = found.std(axis=0) / given.repeats**0.5
+            cells = "  ".join(
+                f"{count} bad {share:.3f} ({error:.3f}), changed {some:.3f}"
+                for count, share, error, some in zip(
+                    (0, 1, 3, 7, 12),
+                    found.mean(axis=0),
+                    errors,
+                    changed / given.repeats,
+                    strict=True,
+                )
+            )
+            print(f"{queries:3} queries {family:5} {cells}", flush=True)
 
 
 def gates(given: argparse.Namespace) -> None:
@@ -223,12 +308,18 @@ def differences(given: argparse.Namespace) -> None:
             )
 
 
-ACTS = {"differences": differences, "power": power, "verdicts": verdicts, "gates": gates}
+ACTS = {
+    "company": company,
+    "differences": differences,
+    "power": power,
+    "verdicts": verdicts,
+    "gates": gates,
+}
 
 
 def main() -> None:
     given = parser(
-        __doc__, act=ACTS, repeats=1000, measure="nDCG@10", seed=0, data=DL19
+        __doc__, act=ACTS, repeats=600, measure="nDCG@10", seed=0, data=DL19, systems=[10]
     ).parse_args()
     ACTS[given.act](given)
 

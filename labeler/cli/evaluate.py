@@ -155,7 +155,7 @@ class TableFlags:
 
     per_query: bool = option(False, PER_QUERY)
     comparisons: bool = option(False, "In csv and jsonl: the comparisons of runs.", panel=TABLES)
-    compare: tuple[str, ...] = option(
+    compare_by: tuple[str, ...] = option(
         (),
         "Compare runs by it, or by all; else by the first. Repeatable.",
         metavar="MEASURE",
@@ -169,7 +169,7 @@ class TableFlags:
         """`Misuse` where groups and another table are asked for in a form that holds one table."""
         if not by or form == "json" or FORMS[form].for_people:
             return
-        names = ("per_query", "comparisons", "compare", "scenarios")
+        names = ("per_query", "comparisons", "compare_by", "scenarios")
         if other := next((name for name in names if getattr(self, name)), None):
             option = f"--{other.replace('_', '-')}"
             problem = f"{form} holds one table; leave this out, or {option}, or take json"
@@ -232,7 +232,11 @@ def command(
     blamed = about("no_worse_than", "baseline") if gates.no_worse_than else nullcontext()
     with blamed, gates.blamed_for_groups(by):
         report = report_of(*_sources(paths, qrels), asked_for)
-    asked = {"comparisons": tables.comparisons, "compare": tables.compare, "margin": gates.margin}
+    asked = {
+        "comparisons": tables.comparisons,
+        "compare_by": tables.compare_by,
+        "margin": gates.margin,
+    }
     _check_several(report, no_worse_than=gates.no_worse_than, **asked)
     if held:
         held.check_names(report)
@@ -283,12 +287,12 @@ def _compared(report: Report, names: Sequence[str] | None) -> tuple[str, ...] | 
         return every
     from labeler.metrics import parse_all
 
-    with about("compare"):
+    with about("compare_by"):
         asked = tuple(map(str, parse_all(names)))
     if missing := [name for name in asked if name not in every]:
         listed = ", ".join(every)
         problem = f"runs are not compared by {missing[0]}; they are by {listed}"
-        raise Misuse(problem, parameter="compare")
+        raise Misuse(problem, parameter="compare_by")
     return asked
 
 
@@ -300,13 +304,13 @@ def _shown(report: Report, flags: TableFlags, form: FormName, *, by: Sequence[st
 
     tables = {table.name: table for table in report.tables(scenarios=flags.scenarios)}
     for_people = FORMS[form].for_people
-    measures = _compared(report, flags.compare)
+    measures = _compared(report, flags.compare_by)
     if measures is not None or not for_people:
         every = tuple(dict.fromkeys(c.measure for c in report.comparisons))
         compare = measures if measures is not None else every
         tables |= {table.name: table for table in report.tables(compare, scenarios=False)}
     shown = [report.query_table() if flags.per_query else tables["scores"]]
-    if flags.comparisons or flags.compare or (for_people and not flags.per_query):
+    if flags.comparisons or flags.compare_by or (for_people and not flags.per_query):
         shown += [tables["comparisons"]] if "comparisons" in tables else []
     if for_people and "equivalence" in tables:
         shown.append(tables["equivalence"])

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from labeler.arrays import Floats, Integers
 from labeler.errors import BadInput
-from labeler.evaluation.evaluate import P_TITLES, allowance, told_apart
-from labeler.evaluation.scores import UNBOUNDED, Correction
+from labeler.evaluation.evaluate import against, allowance, beside, may_be_best, told_apart
+from labeler.evaluation.scores import UNBOUNDED
 from labeler.messages import count_of
 from labeler.metrics import Measure, Rankings, score
 from labeler.metrics.judged import JudgedPairs
@@ -19,12 +19,9 @@ from labeler.report.finding import Finding
 from labeler.report.result import Result, as_plain
 from labeler.report.table import Cell, Column, Row, Table, interval_text
 from labeler.stats.estimates import UNIT, Design, balance
+from labeler.stats.families import Family
 from labeler.stats.ppi import CorrectedMean, Joint
-from labeler.stats.significance import holm
 from labeler.stats.student import SIGNIFICANT
-
-if TYPE_CHECKING:
-    pass
 
 SIDES = ("human", "assessor", "corrected")
 
@@ -48,9 +45,7 @@ class CorrectedScores:
 class CorrectedDifference:
     """A run less the baseline by one measure, over the queries that count for both.
 
-    `p` is of the corrected difference, and the verdict goes by `p_corrected`, which allows for all
-    runs compared with a baseline that was named beforehand (`holm`), or for all pairs of runs, so
-    that the best of the same scores may be the baseline (`hsd`).
+    The corrected interval, `p` and the verdict allow for the family of comparisons.
     """
 
     run: str
@@ -58,19 +53,12 @@ class CorrectedDifference:
     measure: str
     means: CorrectedMean
     p: float
-    p_corrected: float
-    correction: Correction
-
-    @property
-    def verdict(self) -> str:
-        """In words, at the 5 % level after the correction."""
-        if not self.p_corrected < SIGNIFICANT:
-            return "cannot tell apart"
-        return "better" if self.means.corrected.value > 0 else "worse"
+    family: Family
+    verdict: str
 
     def as_json(self) -> dict[str, Any]:
         """The means, the tests and the verdict."""
-        names = ("run", "baseline", "measure", "p", "p_corrected", "correction", "verdict")
+        names = ("run", "baseline", "measure", "p", "family", "verdict")
         return {name: getattr(self, name) for name in names} | _means_as_json(self.means)
 
 
@@ -97,7 +85,7 @@ class Corrections(Result):
             return [f"{best.run}: corrected {measure} is {value}."]
         leads = f"{best.run} has the highest corrected {measure}, {value}."
         compared = [c for c in self.comparisons if c.measure == measure]
-        return [leads, *told_apart(compared, best.run)]
+        return [*may_be_best(compared), leads, *told_apart(compared, best.run)]
 
     def tables(self) -> list[Table]:
         """The tables `scores` and, of several runs, `comparisons`."""
@@ -121,21 +109,20 @@ def score_table(scores: Sequence[CorrectedScores]) -> Table:
 
 def comparison_table(differences: Sequence[CorrectedDifference]) -> Table:
     """A row for each comparison with the baseline, which a header for people names."""
-    against = f"against {differences[0].baseline}"
+    sides = beside(differences)
     columns = [
-        Column("run", title=against, align="left"),
+        *sides,
         Column("measure", align="left"),
         *_mean_columns("+.4f", "+.3f"),
-        Column("p", only="programs"),
-        Column("correction", only="programs"),
-        Column("p_corrected", title=P_TITLES[differences[0].correction]),
+        Column("family", only="programs"),
+        Column("p"),
         Column("verdict"),
     ]
     rows: list[list[Cell]] = [
-        [d.run, d.measure, *d.means.sides, d.p, d.correction, d.p_corrected, d.verdict]
+        [*(d.run, d.baseline)[: len(sides)], d.measure, *d.means.sides, d.family, d.p, d.verdict]
         for d in differences
     ]
-    return Table("comparisons", columns, rows, note=allowance(differences))
+    return Table("comparisons", columns, rows, against(differences), allowance(differences))
 
 
 def _mean_columns(value: str, ends: str) -> list[Column]:
@@ -211,30 +198,15 @@ def _joint(group: Sequence[ScoredByBoth], index: int, measure: Measure, target: 
 def corrected_differences(
     runs: Sequence[ScoredByBoth], measures: Sequence[Measure], baseline: str | None, target: str
 ) -> Iterator[CorrectedDifference]:
-    """All runs against the baseline: the one asked for, else the best corrected one."""
-    base = _baseline(runs, measures[0], baseline, target)
-    compared = [both for both in runs if both is not base]
-    correction: Correction = "hsd" if baseline is None else "holm"
-    for index, measure in enumerate(measures if compared else ()):
-        joint = _joint(runs, index, measure, target)
-        differences = joint.differences([both is base for both in runs].index(True))
-        p = p_corrected = np.array([difference.chance for difference in differences])
-        if correction == "holm":
-            p_corrected = holm(p)
-        elif len(p) > 1:  # no p that allows for several tests is below that of the one test
-            p_corrected = np.maximum(p, joint.adjusted(differences))
-        columns = zip(p.tolist(), p_corrected.tolist(), strict=True)
-        for both, means, chances in zip(compared, differences, columns, strict=True):
-            yield CorrectedDifference(both.run, base.run, str(measure), means, *chances, correction)
-
-
-def _baseline(
-    runs: Sequence[ScoredByBoth], first: Measure, name: str | None, target: str
-) -> ScoredByBoth:
-    if name is not None:
-        return next(both for both in runs if both.run == name)
-    means = [row.means.corrected.value for row in _by_measure(runs, 0, first, target)]
-    return runs[int(np.argmax(means))]
+    """All runs against the baseline: the one asked for, else each measure's best corrected one."""
+    names = [both.run for both in runs]
+    base = None if baseline is None else names.index(baseline)
+    for index, measure in enumerate(measures if len(runs) > 1 else ()):
+        for means, verdict in _joint(runs, index, measure, target).compared(base):
+            pair = names[verdict.first], names[verdict.second]
+            yield CorrectedDifference(
+                *pair, str(measure), means, verdict.p, verdict.family, verdict.word
+            )
 
 
 # Whether the queries that people judged were chosen, and what that could do to a verdict.

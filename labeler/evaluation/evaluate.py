@@ -45,6 +45,7 @@ from labeler.evaluation.inputs import (
 from labeler.evaluation.options import (
     DEFAULT_MEASURES,
     FEWEST,
+    Compare,
     EvaluationOptions,
     Facts,
     Missing,
@@ -57,9 +58,9 @@ from labeler.evaluation.scores import (
     COLORS,
     MEANS,
     NAMED,
+    NOT_KNOWN,
     Comparing,
     Comparison,
-    Correction,
     RunScores,
     Weights,
     best,
@@ -87,6 +88,7 @@ from labeler.metrics.scores import whole_queries
 from labeler.report.finding import Finding, merged
 from labeler.report.result import Result, as_plain, notebook_html
 from labeler.report.table import Cell, Column, Row, Table, frame_of, interval_text, table_of
+from labeler.stats.families import FEW, Family
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -98,6 +100,7 @@ def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
     measures: str | Sequence[object] = DEFAULT_MEASURES,
     *,
     baseline: str | None = None,
+    compare: Compare = "best",
     missing: Missing = "zero",
     unanswerable: Unanswerable = "count",
     max_grade: int | None = None,
@@ -140,7 +143,9 @@ def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
     names = names_of(measures)
     margins = margins_by_measure(margin, names)
     grouping = grouping_of(by, weights, queries, min_queries)
-    options = EvaluationOptions(names, scoring, baseline, fill, scenarios, seed, margins, grouping)
+    options = EvaluationOptions(
+        names, scoring, baseline, compare, fill, scenarios, seed, margins, grouping
+    )
     return report_of(qrels, runs, options)
 
 
@@ -177,7 +182,7 @@ def report_on(
     findings += scope.findings
     scored, of_runs = score_runs(runs, pool, measures, options, scope.weights)
     findings += of_runs
-    comparing = compared(scored, measures[0], options, findings)
+    comparing = compared(scored, options, findings)
     by: tuple[ByGroup, ...] = ()
     if grouping.by:
         by = grouped_by(scope, scored, options)
@@ -245,14 +250,13 @@ def score_runs(
 
 def compared(
     runs: Sequence[RunScores],
-    first: Measure,
     options: EvaluationOptions,
     findings: list[Finding],
 ) -> Comparing | None:
-    """All runs against the baseline: the one asked for, else the best by the first measure.
+    """All runs against the baseline that is asked for, or against the best by each measure.
 
     Over the queries that all runs have. The best of the same scores is no baseline that was fixed
-    beforehand: against it the tests allow for all pairs of runs.
+    beforehand: the tests allow for its choice.
     """
     if len(runs) < 2:
         return None
@@ -263,8 +267,7 @@ def compared(
     if not queries:
         return None
     findings += identical_findings(runs)
-    correction: Correction = "hsd" if options.baseline is None else "holm"
-    return Comparing(scores, options.baseline or best(scores, first), correction, options.seed)
+    return Comparing(scores, options.baseline, options.seed, options.compare)
 
 
 def _equivalences(
@@ -273,9 +276,10 @@ def _equivalences(
     """What the margins show of the runs, where there are some."""
     if comparing is None or not margins:
         return ()
-    mark = next(run.mark for run in runs if run.name == comparing.baseline)
+    baseline = comparing.baseline or best(comparing.scores, runs[0].scores.measures[0])
+    mark = next(run.mark for run in runs if run.name == baseline)
     identical = [run.name for run in runs if run.mark == mark]
-    return tuple(equivalences(comparing.scores, comparing.baseline, margins, identical))
+    return tuple(equivalences(comparing.scores, baseline, margins, identical))
 
 
 def mean_measure(measure: object) -> Measure:
@@ -302,11 +306,15 @@ class Compared(Protocol):
         """The name of the run that it is held against."""
 
     @property
-    def correction(self) -> Correction:
-        """What p allows for."""
+    def measure(self) -> str:
+        """What both are compared by."""
 
     @property
-    def p_corrected(self) -> float:
+    def family(self) -> Family:
+        """The comparisons that p allows for."""
+
+    @property
+    def p(self) -> float:
         """The p that the verdict goes by."""
 
     @property
@@ -459,6 +467,9 @@ class Report(Result):
 
 # Which run leads, by how much, and how sure that is, in sentences.
 
+TOLD = ("better", "worse", "not the best")
+"""The verdicts that tell two runs apart."""
+
 
 def headline(
     runs: Sequence[RunScores], comparisons: Sequence[Comparison], measure: str
@@ -480,7 +491,7 @@ def headline(
     leads = f"{best.name} has the highest {measure}, {score} over {over}{also}."
     of = [c for c in comparisons if c.measure == measure]
     believed = told_apart([c for c in of if c.doubt is None], best.name)
-    return [leads, *believed, *_doubted([c for c in of if c.doubt is not None])]
+    return [*may_be_best(of), leads, *believed, *_doubted([c for c in of if c.doubt is not None])]
 
 
 def _doubted(comparisons: Sequence[Comparison]) -> list[str]:
@@ -490,6 +501,22 @@ def _doubted(comparisons: Sequence[Comparison]) -> list[str]:
     first = comparisons[0]
     names = listed([c.run for c in comparisons])
     return [f"Whether {names} and {first.baseline} differ is {first.doubt}."]
+
+
+def may_be_best(compared: Sequence[Compared]) -> list[str]:
+    """Which runs may be the best, where they were compared with the best of the same scores."""
+    of_best = any(c.family in ("best", "may be best") for c in compared)
+    if not of_best or all(c.verdict == NOT_KNOWN for c in compared):
+        return []
+    measure, best = compared[0].measure, compared[0].baseline
+    names = [best, *(c.run for c in compared if not c.verdict.startswith(TOLD))]
+    if len(names) == 1:
+        return [f"{best} is the best of these {len(compared) + 1} runs by {measure}."]
+    if len(names) > NAMED:
+        others = count_of(len(names) - 1, "other", "others")
+        return [f"{best} or one of {others} may be the best by {measure}."]
+    named = f"{', '.join(names[:-1])} or {names[-1]}"
+    return [f"{named} may be the best by {measure}."]
 
 
 def _queries(run: RunScores, measure: str) -> str:
@@ -504,13 +531,18 @@ def _queries(run: RunScores, measure: str) -> str:
 def told_apart(compared: Sequence[Compared], best: str) -> list[str]:
     """Which runs are better or worse than the baseline, and which cannot be told from it."""
     parts = []
+    if any(c.family == "all pairs" for c in compared):
+        apart = sum(c.verdict.startswith(TOLD) for c in compared)
+        return [f"{apart:,} of the {len(compared):,} pairs of runs can be told apart."]
     by_verdict: dict[str, list[Compared]] = {}
     for each in compared:
         by_verdict.setdefault(each.verdict, []).append(each)
     for verdict in sorted(by_verdict, key=_rank):
         of = by_verdict[verdict]
-        names, p, is_one = listed([c.run for c in of]), [c.p_corrected for c in of], len(of) == 1
-        if verdict.startswith(("better", "worse")):
+        names, p, is_one = listed([c.run for c in of]), [c.p for c in of], len(of) == 1
+        if verdict.startswith("may be the best"):
+            continue
+        if verdict.startswith(TOLD):
             most = "p" if is_one else "p at most"
             parts.append(f"{names} {'is' if is_one else 'are'} {verdict} ({most} {max(p):.2g})")
         elif verdict.startswith("cannot tell apart"):
@@ -526,7 +558,7 @@ def told_apart(compared: Sequence[Compared], best: str) -> list[str]:
 
 def _rank(verdict: str) -> int:
     """Where a verdict comes in a sentence."""
-    order = ("better", "worse", "cannot tell apart", "unresolvable", "undefined")
+    order = (*TOLD, "may be the best", "cannot tell apart", "unresolvable", "undefined")
     return next(rank for rank, words in enumerate(order) if verdict.startswith(words))
 
 
@@ -547,7 +579,15 @@ def score_table(runs: Sequence[RunScores], measures: Sequence[str]) -> Table:
     return Table("scores", columns, rows)
 
 
-P_TITLES = {"holm": "p Holm", "hsd": "p HSD"}
+def beside(compared: Sequence[Compared]) -> list[Column]:
+    """The columns of runs and, where there are several, of what each is compared with."""
+    run, baseline = Column("run", align="left"), Column("baseline", "against", align="left")
+    return [run, baseline] if len({c.baseline for c in compared}) > 1 else [run]
+
+
+def against(compared: Sequence[Compared]) -> str:
+    """What a table says of its one baseline."""
+    return "" if len(beside(compared)) > 1 else f"against {compared[0].baseline}"
 
 
 def comparison_table(comparisons: Sequence[Comparison]) -> Table:
@@ -557,35 +597,39 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Table:
         return programs
     measures = list(dict.fromkeys(c.measure for c in comparisons))
     by_measure = [Column("measure", align="left")] if len(measures) > 1 else []
+    sides = beside(comparisons)
     columns = [
-        Column("run", align="left"),
+        *sides,
         *by_measure,
         Column("verdict", align="left", widest=None, colors=COLORS),
         Column("difference", format="+.4f", ends="+.3f"),
         Column("w/t/l"),
-        Column("p_corrected", title=P_TITLES[comparisons[0].correction]),
+        Column("p"),
     ]
     rows: list[list[Cell]] = [
         [
-            c.run,
+            *(c.run, c.baseline)[: len(sides)],
             *([c.measure] if by_measure else []),
             c.verdict,
             c.interval,
             c.counts,
-            c.p_corrected,
+            c.p,
         ]
         for c in comparisons
     ]
-    title = f"against {comparisons[0].baseline}" + ("" if by_measure else f" by {measures[0]}")
+    title = " ".join([against(comparisons), *([] if by_measure else ["by", measures[0]])]).strip()
     note = allowance(comparisons)
     return for_both(programs, Table("comparisons", columns, rows, title, note))
 
 
 def allowance(compared: Sequence[Compared]) -> str:
-    """What p allows for: the runs compared with a baseline, or all pairs; empty of one pair."""
-    runs = len({c.run for c in compared})
-    if runs == 1:
-        return ""
-    if compared[0].correction == "holm":
-        return f"p allows for the {runs} runs compared with {compared[0].baseline} (Holm)"
-    return f"p allows for all {(runs + 1) * runs // 2} pairs of runs (HSD)"
+    """What p and intervals allow for; empty of one pair."""
+    runs, pairs = len({c.run for c in compared}), len({(c.run, c.baseline) for c in compared})
+    return {
+        "pair": "",
+        "baseline": f"p and intervals allow for the {runs} runs compared with the baseline",
+        "best": f"p and intervals allow for the choice of the best of {runs + 1} runs",
+        "may be best": f"fewer than {FEW} queries: each run alone may be the best, or is not",
+        "all pairs": f"p and intervals allow for all {pairs} pairs of runs",
+        "hsd": f"p and intervals allow for all {(runs + 1) * runs // 2} pairs of runs (HSD)",
+    }[compared[0].family]

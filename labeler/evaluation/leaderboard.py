@@ -27,7 +27,12 @@ from labeler.evaluation.inputs import (
     top_grade_beside,
 )
 from labeler.evaluation.options import Scoring
-from labeler.evaluation.scores import difference_interval, few_queries, name_findings, run_findings
+from labeler.evaluation.scores import (
+    few_queries,
+    most_difference,
+    name_findings,
+    run_findings,
+)
 from labeler.evaluation.two_sided import (
     SHOWN,
     PairCounts,
@@ -57,7 +62,8 @@ from labeler.stats.correlation import (
     noise_ceiling,
     swapped_pairs,
 )
-from labeler.stats.significance import Decisions, decisions, pairwise_p
+from labeler.stats.families import Systems, each_pair, p_of_all_pairs
+from labeler.stats.significance import Decisions, decisions
 
 
 def leaderboard(
@@ -152,7 +158,7 @@ class Leaderboard(Result):
     and by the second. Queries of which the measure is undefined for some run are left out;
     `undefined` counts them. `pairs` counts what the two judged; where that differs, scores are on
     the pairs that both judged. `decisions` says how far the two agree on which pairs of systems
-    differ, each pair tested alone; `ceiling` is the tau-b of two sets of as many queries by the
+    differ, allowing for all pairs; `ceiling` is the tau-b of two sets of as many queries by the
     first qrels, `kin` are the systems akin to whoever judged, `facts` are of the runs.
     """
 
@@ -273,7 +279,7 @@ def leaderboard_of(
         return None
     scores = np.ascontiguousarray(scored.values[:, :, defined])
     sides = first, second = scores
-    p = [pairwise_p(side, seed) for side in sides]
+    p = [p_of_all_pairs(Systems(side, most=most_difference(measure)), seed) for side in sides]
     means = np.array([first.mean(axis=1), second.mean(axis=1)])
     return Leaderboard(
         str(measure),
@@ -297,15 +303,14 @@ def _systems(
     scores = scored.values
     first, second = scores.mean(axis=2)
     first_ranks, second_ranks = (competition_ranks(side).tolist() for side in (first, second))
+    changes = scores[1] - scores[0]
+    verdicts = each_pair(changes, most_difference(measure), seed)
     systems = []
-    for i, run in enumerate(runs):
-        change = scores[1, i] - scores[0, i]
-        ends = difference_interval(measure, change, seed)
-        low, high = (None if np.isnan(end) else end for end in ends)
+    for i, (run, verdict) in enumerate(zip(runs, verdicts, strict=True)):
         means = float(first[i]), float(second[i])
         ranks = first_ranks[i], second_ranks[i]
         judged = scored.judged[:, i].tolist()
-        systems.append(System(run, *means, *ranks, means[1] - means[0], low, high, *judged))
+        systems.append(System(run, *means, *ranks, means[1] - means[0], *verdict.ends, *judged))
     return tuple(systems)
 
 
@@ -324,7 +329,7 @@ def _swaps(runs: Sequence[str], means: Floats, p: Sequence[Floats]) -> tuple[Swa
 
 # What two leaderboards say, in sentences that need no statistics to be understood.
 
-ALONE = "each pair alone at p < .05"
+ALLOWED = "allowing for all pairs, at p < .05"
 
 
 def board_sentences(board: Leaderboard, first: str, second: str) -> Iterator[str]:
@@ -388,9 +393,9 @@ def _swaps_text(swaps: Sequence[Swap], pairs: int, first: str, second: str) -> s
     ours = sum(swap.significant for swap in swaps)
     theirs = sum(swap.significant_by_second for swap in swaps)
     if not ours and not theirs:
-        none = f"neither's grades tell any of those apart ({ALONE})"
+        none = f"neither's grades tell any of those apart ({ALLOWED})"
         return f"{counted}; {none}, which is no sign of equality"
-    tell = f"{first}'s grades tell {ours:,} apart, {second}'s {theirs:,} ({ALONE})"
+    tell = f"{first}'s grades tell {ours:,} apart, {second}'s {theirs:,} ({ALLOWED})"
     return f"{counted}; of those, {tell}"
 
 
@@ -398,7 +403,7 @@ def significance_sentence(of: Decisions, first: str, second: str) -> str:
     """Which of the second's significant differences are the first's too."""
     counts = (
         f"{first}'s grades tell {of.significant_first:,} of the {of.pairs:,} pairs apart, "
-        f"{second}'s {of.significant_second:,} ({ALONE})"
+        f"{second}'s {of.significant_second:,} ({ALLOWED})"
     )
     if not of.significant_second:
         return f"{counts}."

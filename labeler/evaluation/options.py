@@ -20,6 +20,7 @@ Missing = Literal["zero", "skip"]
 Unanswerable = Literal["count", "skip"]
 Stale = Literal["drop", "keep"]
 Target = Literal["these", "like-these"]
+Compare = Literal["best", "all", "hsd"]
 
 
 SCORING, COMPARING = "Scoring", "Comparing runs"
@@ -34,6 +35,11 @@ FILL = Option(
     "Another set, or file, whose grades stand where these qrels have none.",
     metavar="NAME",
     panel=SCORING,
+)
+FAMILY = Option(
+    "Compare runs with the best (or a baseline), all pairs of them, or by Tukey's hsd.",
+    panel=COMPARING,
+    rare=True,
 )
 STALE_GRADES = Option(
     "Grades of texts that have changed since: drop, or keep.", panel=SCORING, rare=True
@@ -119,8 +125,9 @@ class Grouping(Options):
 
 @dataclass(frozen=True)
 class EvaluationOptions:
-    """What to compute: measures, and a comparison with the baseline.
+    """What to compute: measures, and a comparison with the baseline or else with the best.
 
+    `compare` may ask for `all` pairs of runs, or for the test of Tukey's `hsd`.
     Of the measures in `margins` it is said whether runs are shown to differ by less than that.
     `fill` names the set whose grades stand where the qrels have none.
     `progress` is told how many runs are scored, and how much of each field's groups is.
@@ -129,6 +136,7 @@ class EvaluationOptions:
     measures: tuple[str, ...] = option(DEFAULT_MEASURES, MEASURES)
     scoring: Scoring = field(default_factory=Scoring)
     baseline: str | None = option(None, BASELINE)
+    compare: Compare = option("best", FAMILY)
     fill: str = option("", FILL)
     scenarios: bool = True
     seed: int = 0

@@ -7,40 +7,32 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
 
-from labeler.arrays import Floats
+from labeler.arrays import Flags, Floats
 from labeler.errors import BadInput
 from labeler.evaluation.holes import UnjudgedOfRun
 from labeler.evaluation.inputs import Doubt
-from labeler.evaluation.options import Scoring
+from labeler.evaluation.options import Compare, Scoring
 from labeler.messages import count_of, no_query_in_common
 from labeler.metrics import Rankings, score
 from labeler.metrics.judged import Facts, JudgedPairs
 from labeler.metrics.registry import Measure, parse, renamed
-from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN, Scores, Weighting, summed_up
+from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN, Scores, Weighting
 from labeler.report.finding import Finding, Setting
-from labeler.report.result import as_plain
+from labeler.report.result import Hidden, as_plain
 from labeler.report.table import Column, Interval, Table, shown
+from labeler.stats.families import Family, Systems, Verdict, compared
 from labeler.stats.means import (
     bounded_interval,
     mean_interval,
-    paired_interval,
     share_interval,
     weighted_bounded,
     weighted_interval,
-    weighted_mean,
 )
-from labeler.stats.significance import (
-    holm,
-    randomised_hsd,
-    randomization_test,
-    smallest_p,
-    wins_ties_losses,
-)
-from labeler.stats.student import SIGNIFICANT
+from labeler.stats.significance import wins_ties_losses
 
 # Which measures are means over queries, and between which values they lie.
 
@@ -56,47 +48,19 @@ def most_difference(measure: Measure) -> float:
     return math.inf if measure.name in UNBOUNDED else 1.0
 
 
-# Scores of queries that do not count alike: weighted means, their intervals and differences.
-
-
-def weighted_difference(
-    measure: Measure, values: Floats, weighting: Weighting
-) -> tuple[float, float, float]:
-    """The weighted mean of paired differences, and its interval, `nan` for fewer than two."""
-    mean, most = weighted_mean(values, weighting.weights), most_difference(measure)
-    if math.isinf(most):
-        return mean, *(weighted_interval(values, weighting) or UNDEFINED)
-    return mean, *(weighted_bounded(values, weighting, (-most, most), paired=True) or UNDEFINED)
-
-
-def weighed(scores: Scores, measure: Measure) -> Floats:
-    """The values, each times its weight where queries have some, so that tests weigh them, too."""
-    values = scores.of(measure)
-    return values if scores.weighting is None else values * parts_of_mean(scores.weighting)
-
-
-def parts_of_mean(weighting: Weighting) -> Floats:
-    """The weights, scaled to a mean of 1."""
-    parts: Floats = weighting.weights / weighting.weights.mean()
-    return parts
-
-
-Correction = Literal["holm", "hsd"]
-
-
 NOT_KNOWN = "not known"
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One run against the baseline by one measure, over the queries where both are defined.
+    """One run against the baseline by one measure, over the queries where all runs have a value.
 
-    `p` is of this pair alone, and the verdict goes by `p_corrected`. With `holm` as the
-    `correction` it allows for all runs compared with a baseline that was named beforehand; with
-    `hsd` for all pairs of runs, so that the best of the same scores may be the baseline.
-    `p_attainable` is the smallest that it could be where only these queries differ, whatever their
-    differences are. With a `doubt` the verdict is not known. `unchecked` is the assessor whose
-    grades these scores are by, where nobody checked them.
+    The verdict, its `p` and the interval allow for the whole `family`: `baseline`, the runs
+    compared with one that was named before; `best`, those with the best of the same scores; `may be
+    best`, the same of few queries; `all pairs`; `hsd`; and `pair`, of two runs alone.
+
+    `by_test` is what the test alone says. With a `doubt` the verdict is not known. `unchecked` is
+    the assessor whose grades these scores are by, where nobody checked them.
     """
 
     run: str
@@ -105,15 +69,14 @@ class Comparison:
     queries: int
     difference: float
     percent: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     wins: int
     ties: int
     losses: int
     p: float
-    p_corrected: Annotated[float, Column("p_corrected")]
-    correction: Correction
-    p_attainable: Annotated[float, Column("p_attainable")]
+    family: Family
+    by_test: Hidden[str]
     doubt: Doubt | None = None
     unchecked: str = ""
 
@@ -133,7 +96,7 @@ class Comparison:
 
     @shown
     def verdict(self) -> str:
-        """In words, at the 5 % level after the correction; whose grades, where nobody checked."""
+        """In words, at the 5 % level for the family; whose grades, where nobody checked."""
         if not self.queries:
             return "undefined"
         if self.doubt is not None:
@@ -141,17 +104,8 @@ class Comparison:
         unchecked = f" by {self.unchecked}'s grades, unchecked" if self.unchecked else ""
         return f"{self.by_test}{unchecked}"
 
-    @property
-    def by_test(self) -> str:
-        """What the test alone says."""
-        if self.ties < self.queries and not self.p_attainable < SIGNIFICANT:
-            return "unresolvable"
-        if not self.p_corrected < SIGNIFICANT:
-            return "cannot tell apart"
-        return "better" if self.difference > 0 else "worse"
 
-
-COLORS: Mapping[str, str] = {"better": "green", "worse": "red"}
+COLORS: Mapping[str, str] = {"better": "green", "worse": "red", "not the best": "red"}
 """Of verdicts on a terminal."""
 
 
@@ -184,24 +138,22 @@ def summary_interval(
     return bounded_interval(values, (0.0, 1.0), seed) or UNDEFINED
 
 
-def difference_interval(measure: Measure, values: Floats, seed: int) -> tuple[float, float]:
-    """The interval of the mean of paired differences; `nan` for fewer than two."""
-    return paired_interval(values, most_difference(measure), seed) or UNDEFINED
-
-
 @dataclass(frozen=True, eq=False)
 class Comparing:
-    """Runs over the same queries, compared with a baseline by a measure once that is asked for."""
+    """Runs over the same queries, compared by a measure once that is asked for.
+
+    With a `baseline`, or with the best by each measure; `compare` asks for another family.
+    """
 
     scores: Mapping[str, Scores]
-    baseline: str
-    correction: Correction
+    baseline: str | None
     seed: int
+    compare: Compare = "best"
 
     @cached_property
     def measures(self) -> list[Measure]:
         """The measures that are means over queries."""
-        measures = self.scores[self.baseline].measures
+        measures = next(iter(self.scores.values())).measures
         return [measure for measure in measures if measure.definition.summary in MEANS]
 
     @cached_property
@@ -210,78 +162,47 @@ class Comparing:
         return {}
 
     def by(self, measure: Measure) -> list[Comparison]:
-        """Every other run against the baseline."""
+        """Every other run against the baseline, or every pair."""
         if measure not in self._held:
             self._held[measure] = self._by(measure)
         return self._held[measure]
 
     def _by(self, measure: Measure) -> list[Comparison]:
-        """After Carterette (2012), ACM TOIS 30(1), where the correction is for all pairs."""
-        rows = {name: weighed(scores, measure) for name, scores in self.scores.items()}
-        names = [name for name in rows if name != self.baseline]
-        if not names:
+        names = list(self.scores)
+        values = np.array([scores.of(measure) for scores in self.scores.values()])
+        defined: Flags = ~np.isnan(values).any(axis=0)
+        values, weighting = values[:, defined], next(iter(self.scores.values())).weighting
+        weighting = None if weighting is None else weighting.choose(defined)
+        if not defined.any() or len(names) < 2:
             return []
-        hsd = None
-        if self.correction == "hsd":
-            index = [*rows].index(self.baseline)
-            of_all = randomised_hsd(np.array([*rows.values()]), self.seed)
-            hsd = np.delete(of_all.p[index], index)
-        differences = np.array([rows[name] - rows[self.baseline] for name in names])
-        comparisons = []
-        chances = zip(*_chances(differences, hsd, self.seed), strict=True)
-        for name, (p, p_corrected, attainable) in zip(names, chances, strict=True):
-            figures = _figures(measure, self.scores[name], self.scores[self.baseline], self.seed)
-            comparisons.append(
-                Comparison(
-                    name,
-                    self.baseline,
-                    str(measure),
-                    *figures,
-                    float(p),
-                    float(p_corrected),
-                    self.correction,
-                    float(attainable),
-                )
-            )
-        return comparisons
+        systems = Systems(values, weighting, most_difference(measure))
+        base = None if self.baseline is None else names.index(self.baseline)
+        family = FAMILIES[self.compare]
+        verdicts = compared(systems, base, family, self.seed)
+        return [_comparison(names, str(measure), systems, verdict) for verdict in verdicts]
 
 
-def _figures(
-    measure: Measure, scores: Scores, baseline: Scores, seed: int
-) -> tuple[int, float, float, float, float, int, int, int]:
-    """Queries, the difference, its percent and ends; wins, ties and losses, where both are defined.
-
-    The percent are of the baseline over the same queries.
-    """
-    base, weighting = baseline.of(measure), baseline.weighting
-    row = scores.of(measure) - base
-    both = ~np.isnan(row)
-    defined = row[both]
-    weights = None if weighting is None else parts_of_mean(weighting)[both]
-    start = summed_up(measure, base[both], weights)
-    if weighting is None:
-        difference = float(defined.mean()) if len(defined) else math.nan
-        low, high = difference_interval(measure, row, seed)
-    else:
-        difference, low, high = weighted_difference(measure, row, weighting)
-    percent = 100 * difference / start if start else math.nan
-    return len(defined), difference, percent, low, high, *wins_ties_losses(defined)
+FAMILIES: Mapping[Compare, Family | None] = {"best": None, "all": "all pairs", "hsd": "hsd"}
 
 
-def _chances(
-    differences: Floats, p_of_pairs: Floats | None, seed: int
-) -> tuple[Floats, Floats, Floats]:
-    """Of each row: its p alone, after the correction, and the least that the latter could be.
-
-    The correction is Holm's where there is no p that allows for all pairs. A query undefined for a
-    row says nothing about it. No p that allows for several tests is below that of the one test.
-    """
-    differing = [sum(wins_ties_losses(row[~np.isnan(row)])[::2]) for row in differences]
-    p = randomization_test(np.nan_to_num(differences), seed)
-    attainable = np.array([*map(smallest_p, differing)])
-    if p_of_pairs is None:
-        return p, holm(p), holm(attainable)
-    return p, p if len(p) == 1 else np.maximum(p, p_of_pairs), attainable
+def _comparison(
+    names: Sequence[str], measure: str, systems: Systems, verdict: Verdict
+) -> Comparison:
+    first, second = verdict.first, verdict.second
+    start = float(systems.estimates[second])
+    return Comparison(
+        names[first],
+        names[second],
+        measure,
+        verdict.queries,
+        verdict.estimate,
+        100 * verdict.estimate / start if start else math.nan,
+        *verdict.ends,
+        *wins_ties_losses(systems.values[first] - systems.values[second]),
+        verdict.p,
+        verdict.family,
+        verdict.word,
+    )
 
 
 def best(runs: Mapping[str, Scores], measure: Measure) -> str:

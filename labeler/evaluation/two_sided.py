@@ -256,8 +256,8 @@ class System:
 class Swap:
     """Two systems whose order differs: `better` is so by the first qrels, not by the second.
 
-    `first` and `second` are their differences by each, `p_first` and `p_second` of these, of this
-    pair alone: of pairs without a difference, 5 of 100 are below .05.
+    `first` and `second` are their differences by each, `p_first` and `p_second` of these, which
+    allow for all pairs of systems.
     """
 
     better: str
@@ -269,7 +269,7 @@ class Swap:
 
     @property
     def significant(self) -> bool:
-        """Whether the first qrels tell the two apart, this pair alone at 5 %."""
+        """Whether the first qrels tell the two apart at 5 %, allowing for all pairs."""
         return self.p_first < SIGNIFICANT
 
     @property
@@ -340,7 +340,7 @@ def swap_table(
     columns = [
         *(Column(name, align="left") for name in (f"better by {first}", "than")),
         *(Column(name, format="+.4f") for name in (f"{measure} by {first}", f"by {second}")),
-        *(Column(f"p alone, {name}") for name in names),
+        *(Column(f"p, {name}") for name in names),
         Column("told apart by"),
     ]
     words = {"the first alone": f"{first} alone", "the second alone": f"{second} alone"}
@@ -371,5 +371,5 @@ def significance_table(of: Decisions, names: tuple[str, str]) -> Table:
         "first letter: both tell the pair apart (A), one does (M), neither does (P); "
         "second: the same system is first (A), or not (D)"
     )
-    title = "pairs told apart at 5 %, each alone"
+    title = "pairs told apart at 5 %, allowing for all of them"
     return Table("significance", columns, [row], title, key)

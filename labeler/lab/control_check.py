@@ -25,7 +25,8 @@ from labeler.messages import count_of
 from labeler.report.result import Result
 from labeler.report.table import Cell, Interval, Table, figure_table
 from labeler.stats.drift import FailedReplies, RetestP, retest
-from labeler.stats.means import bounded_interval, paired_interval
+from labeler.stats.families import each_pair
+from labeler.stats.means import bounded_interval
 from labeler.stats.student import SIGNIFICANT, t_quantile
 
 TIMES = 2
@@ -208,7 +209,8 @@ class DriftCheck(Result):
     def shift(self) -> Interval:
         """How far grades moved on average."""
         most = float(np.ptp(self.grades)) if len(self.grades) else 0.0
-        return _estimate(self.moved, paired_interval(self.moved, max(most, 1.0)))
+        (verdict,) = each_pair(self.moved[None], max(most, 1.0))
+        return Interval(_mean(self.moved), *verdict.ends)
 
     @property
     def has_drifted(self) -> bool:

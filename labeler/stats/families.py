@@ -7,6 +7,7 @@ A family is what is looked at together, and at most one of twenty families has a
 - `best`: systems against the best of the sample, which every draw chooses anew.
 - `may be best`: the same of few queries. It says of each system alone whether it may be the best.
 - `all pairs`: every two systems.
+- `hsd`: against one system by Tukey's randomised test of all pairs (`labeler.stats.significance`).
 
 Queries are drawn with replacement, and systems are centred, so that none is better. A difference is
 divided by its error, which each draw computes anew: one that varies much then reaches no farther
@@ -36,10 +37,10 @@ from labeler.arrays import Flags, Floats, Integers
 from labeler.metrics.scores import Weighting
 from labeler.stats.intervals import drawn_counts
 from labeler.stats.means import unseen
-from labeler.stats.significance import TIED, smallest_p
+from labeler.stats.significance import TIED, hsd_ranges, smallest_p
 from labeler.stats.student import NORMAL_QUANTILE, SIGNIFICANT
 
-Family = Literal["pair", "baseline", "best", "may be best", "all pairs"]
+Family = Literal["pair", "baseline", "best", "may be best", "all pairs", "hsd"]
 """What is looked at together."""
 DRAWS = 9_999
 """How many times queries are drawn; for very many pairs fewer."""
@@ -50,6 +51,7 @@ FLOOR = 0.02
 """A draw's variance is at least this share of the sample's, as ties leave some draws with none."""
 _CELLS = 20_000_000
 """The most statistics of draws that are held at once, in single precision."""
+_AT_ONCE = 4096
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,11 @@ class Verdict:
     high: float
     p: float
     is_told: bool
+
+    @property
+    def ends(self) -> tuple[float | None, float | None]:
+        """The interval; `None` where there is none."""
+        return (self.low, self.high) if math.isfinite(self.high - self.low) else (None, None)
 
     @property
     def word(self) -> str:
@@ -96,13 +103,15 @@ class Systems:
     """Values of systems over the same queries, `(systems, queries)`, none of them `nan`.
 
     `weighting` says how much each query counts. Two values differ by `most` at the most, where that
-    is known. `means`, where given, are better estimates than the values' means.
+    is known. `means` and `all_errors`, `(systems, systems)`, are given where the values' own means
+    and the standard errors of their differences are not the best known.
     """
 
     values: Floats
     weighting: Weighting | None = None
     most: float = math.inf
     means: Floats | None = None
+    all_errors: Floats | None = None
 
     @property
     def queries(self) -> int:
@@ -120,6 +129,14 @@ class Systems:
     def _own_means(self) -> Floats:
         weights = None if self.weighting is None else self.weighting.weights
         return np.asarray(np.average(self.values, axis=1, weights=weights), dtype=np.float64)
+
+    @property
+    def weighed(self) -> Floats:
+        """The values, each times its weight over the mean weight."""
+        if self.weighting is None:
+            return self.values
+        weights = self.weighting.weights
+        return np.asarray(self.values * (weights / weights.mean()), dtype=np.float64)
 
     @cached_property
     def centred(self) -> Floats:
@@ -141,104 +158,218 @@ class Systems:
         """
         if self.queries < 2:
             return np.full(len(first), math.inf)
+        if self.all_errors is not None:
+            return np.asarray(self.all_errors[first, second], dtype=np.float64)
         spread = np.sqrt((self.less(first, second) ** 2).mean(axis=1) / (self.queries - 1))
         if math.isinf(self.most):
             return np.asarray(np.where(spread > TIED, spread, math.inf), dtype=np.float64)
         away = unseen(self.values[first] - self.values[second], self.most, self.weighting)
         return np.asarray(np.maximum(spread, away / NORMAL_QUANTILE), dtype=np.float64)
 
-    def differing(self, first: Integers, second: Integers) -> Integers:
+    def counted_differing(self, first: Integers, second: Integers) -> Integers:
         """At how many queries the two systems of each pair differ."""
         apart: Flags = np.abs(self.values[first] - self.values[second]) > TIED
         return np.asarray(apart.sum(axis=1), dtype=np.int64)
 
 
-def pair(
-    differences: Floats, weighting: Weighting | None = None, most: float = math.inf
-) -> Verdict:
+def pair(differences: Floats, most: float = math.inf, seed: int = 0) -> Verdict:
     """The verdict on one pair of systems, from its differences at each query, `nan` left out."""
-    defined = ~np.isnan(differences)
-    row = differences[defined]
-    some = None if weighting is None else weighting.choose(defined)
-    return compared(Systems(np.stack([row, np.zeros_like(row)]), some, most), 1)[0]
+    return each_pair(differences[~np.isnan(differences)][None], most, seed)[0]
+
+
+def each_pair(differences: Floats, most: float = math.inf, seed: int = 0) -> list[Verdict]:
+    """The verdicts on pairs of which each is looked at alone, `(pairs, queries)`."""
+    values = np.concatenate([differences, np.zeros((1, differences.shape[1]))])
+    return compared(Systems(values, most=most), len(differences), "pair", seed)
 
 
 def compared(
-    systems: Systems, baseline: int | None = None, family: Family | None = None, seed: int = 0
+    systems: Systems,
+    baseline: int | None = None,
+    family: Family | None = None,
+    seed: int = 0,
+    draws: int = DRAWS,
 ) -> list[Verdict]:
     """The verdicts on a family, in the order of the systems, or of the pairs.
 
     Without a `family` it is every other system against the `baseline`, or against the best.
     """
     count = len(systems.values)
-    if family == "all pairs" and count > 2:
-        return _verdicts(systems, _Pairs(systems, *np.triu_indices(count, 1), seed), family)
     base = int(systems.estimates.argmax()) if baseline is None else baseline
-    others = np.delete(np.arange(count), base)
-    bases = np.full(len(others), base)
-    if count == 2 or baseline is not None:
-        named: Family = "pair" if count == 2 else "baseline"
-        return _verdicts(systems, _Pairs(systems, others, bases, seed), named)
-    of_best: Family = "may be best" if systems.queries < FEW else "best"
-    return _verdicts(systems, _AgainstBest(systems, others, bases, seed), of_best)
+    first, second = np.delete(np.arange(count), base), np.full(count - 1, base)
+    if family == "all pairs":
+        first, second = np.triu_indices(count, 1)
+    if family is None or count == 2:
+        best: Family = "may be best" if systems.queries < FEW else "best"
+        family = "pair" if count == 2 else best if baseline is None else "baseline"
+    return _Pairs(systems, first, second, family, seed, draws).verdicts
+
+
+def p_of_all_pairs(systems: Systems, seed: int = 0) -> Floats:
+    """The p of every two systems, `(systems, systems)`, with ones on the diagonal."""
+    p = np.ones((len(systems.values), len(systems.values)))
+    for verdict in compared(systems, family="all pairs", seed=seed):
+        p[verdict.first, verdict.second] = p[verdict.second, verdict.first] = verdict.p
+    return p
 
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """Pairs of systems whose differences are held against the largest of any of them, up or down.
-
-    The pair `i` are the systems `first[i]` and `second[i]`.
-    """
+    """The pairs of a family: the places of two systems each."""
 
     systems: Systems
     first: Integers
     second: Integers
+    family: Family
     seed: int
+    draws: int
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """A verdict on each pair."""
+        systems, decided, may = self.systems, self.decided, self.may
+        estimates = systems.estimates[self.first] - systems.estimates[self.second]
+        reach = decided.reach * self.errors
+        # what no outcome could tell from 0 does not leave it out
+        low = np.where(may, estimates - reach, np.minimum(estimates - reach, 0.0))
+        high = np.where(may, estimates + reach, np.maximum(estimates + reach, 0.0))
+        columns = (
+            *(self.first, self.second, self.differing, estimates),
+            *(np.maximum(low, -systems.most), np.minimum(high, systems.most)),
+            *(np.maximum(decided.p, self.least_p), decided.is_told),
+        )
+        return [
+            Verdict(i, j, self.family, systems.queries, n, *figures)
+            for i, j, n, *figures in zip(*(column.tolist() for column in columns), strict=True)
+        ]
 
     @cached_property
-    def _statistics(self) -> list[Floats]:
-        """The statistics of each draw, `(draws, pairs)` in blocks."""
-        rows = self.systems.less(self.first, self.second)
-        few = max(FEWEST_DRAWS, _CELLS // max(len(rows), 1))
-        blocks = _counts(self.systems.queries, min(DRAWS, few), len(rows), self.seed)
-        return [np.abs(_studentized(counts, rows)).astype(np.float32) for counts in blocks]
+    def differing(self) -> Integers:
+        """At how many queries the two systems of each pair differ."""
+        return self._of_each(self.systems.counted_differing).astype(np.int64)
 
-    def largest(self, active: Flags) -> Floats:
-        """The largest statistic of the active pairs in each draw."""
-        return np.concatenate([block[:, active].max(axis=1) for block in self._statistics])
+    @property
+    def least_p(self) -> Floats:
+        """The least p that so many differing queries could have."""
+        return np.array([*map(smallest_p, self.differing.tolist())])
+
+    @property
+    def may(self) -> Flags:
+        """Whether some outcome could tell the two of a pair apart."""
+        return np.asarray(self.least_p < SIGNIFICANT, dtype=np.bool_)
+
+    @cached_property
+    def errors(self) -> Floats:
+        """The standard error of each difference; HSD takes all to have the same one."""
+        if self.family != "hsd":
+            return self._of_each(self.systems.errors)
+        values, queries = self.systems.weighed, self.systems.queries
+        apart = values - values.mean(axis=0)
+        variance = float((apart**2).sum()) / max(queries * (len(values) - 1), 1)
+        return np.full(len(self.first), math.sqrt(2 * variance / max(queries, 1)))
+
+    @property
+    def decided(self) -> Decided:
+        """Which pairs are told apart, and by how many errors."""
+        systems, size = self.systems, len(self.first)
+        if systems.queries < 2:
+            nothing = np.zeros(size, dtype=np.bool_)
+            return Decided(np.ones(size), np.full(size, math.nan), nothing)
+        apart = np.abs(systems.estimates[self.first] - systems.estimates[self.second])
+        t = apart / np.maximum(self.errors, TIED**2)
+        t = np.where(self.may, t, np.minimum(t, NORMAL_QUANTILE))
+        if self.family == "hsd":
+            ranges = hsd_ranges(systems.weighed, self.seed, self.draws)
+            return each_alone(t, ranges[:, None] / max(self.errors[0], TIED**2))
+        if self.family == "may be best":
+            return each_alone(t, self._of_best.below(np.ones(size, dtype=np.bool_)))
+        if self.family == "best":
+            return stepped_down(t, self._of_best.largest)
+        rows = Rows(systems.less(self.first, self.second), self.seed, self.draws)
+        if self.family == "pair":
+            return each_alone(t, np.concatenate(rows.statistics))
+        return stepped_down(t, rows.largest)
+
+    @property
+    def _of_best(self) -> _AgainstBest:
+        best = int(self.second[0])
+        return _AgainstBest(self.systems, self.first, best, self.seed, self.draws)
+
+    def _of_each(self, of: Callable[[Integers, Integers], Floats | Integers]) -> Floats:
+        """A function of pairs; of very many, some thousand at a time."""
+        starts = range(0, len(self.first), _AT_ONCE)
+        pairs = [(side[i : i + _AT_ONCE] for side in (self.first, self.second)) for i in starts]
+        return np.concatenate([np.zeros(0), *(of(*both) for both in pairs)])
 
 
 @dataclass(frozen=True, eq=False)
-class _AgainstBest(_Pairs):
-    """The same of systems against the best: each draw takes its own best of the active ones."""
+class Rows:
+    """Differences less their means, `(rows, queries)`, which are looked at together."""
+
+    rows: Floats
+    seed: int = 0
+    draws: int = DRAWS
+
+    @property
+    def _enough(self) -> int:
+        """How many draws are made of so many rows."""
+        return min(self.draws, max(FEWEST_DRAWS, _CELLS // max(len(self.rows), 1)))
+
+    @cached_property
+    def statistics(self) -> list[Floats]:
+        """Of blocks of draws, how many errors each row's mean lies from 0, `(draws, rows)`."""
+        return [*self._made()]
+
+    def _made(self) -> Iterator[Floats]:
+        for counts in _counts(self.rows.shape, self._enough, self.seed):
+            yield np.abs(_studentized(counts, self.rows)).astype(np.float32)
+
+    def largest(self, active: Flags) -> Floats:
+        """The largest statistic of the active rows in each draw."""
+        is_few = len(self.rows) * self._enough <= _CELLS
+        blocks = self.statistics if is_few else self._made()
+        return np.concatenate([block[:, active].max(axis=1) for block in blocks])
+
+
+@dataclass(frozen=True, eq=False)
+class _AgainstBest:
+    """The others of some systems and the best, of which each draw takes its own."""
+
+    systems: Systems
+    others: Integers
+    best: int
+    seed: int
+    draws: int
 
     def largest(self, active: Flags) -> Floats:
         """How far the farthest of the active systems lies below the best of each draw."""
-        return np.asarray(self.below_best(active).max(axis=1), dtype=np.float64)
+        return np.asarray(self.below(active).max(axis=1), dtype=np.float64)
 
-    def below_best(self, active: Flags) -> Floats:
+    def below(self, active: Flags) -> Floats:
         """How far each active system lies below the best of each draw, `(draws, active)`."""
-        among = np.append(self.first[active], self.second[0])
-        blocks = _counts(self.systems.queries, DRAWS, len(among), self.seed)
-        return np.concatenate([self._of_block(counts, among) for counts in blocks])
-
-    def _of_block(self, counts: Floats, among: Integers) -> Floats:
-        rows = self.systems.centred[among]
-        queries = rows.shape[1]
-        means, squares = counts @ rows.T / queries, counts @ (rows**2).T / queries
-        best = means.argmax(axis=1)
-        # (draws, systems): mean products of each system with the best of the draw
-        products = (counts * rows[best]) @ rows.T / queries
-        whole = rows @ rows.T / queries
-        of_best = np.arange(len(counts)), best
-        below = means[of_best][:, None] - means
-        variances = squares[of_best][:, None] + squares - 2 * products - below**2
-        least = whole.diagonal()[best][:, None] + whole.diagonal() - 2 * whole[best]
-        return _divided(below, variances, least, queries)[:, :-1]
+        rows = self.systems.centred[np.append(self.others[active], self.best)]
+        blocks = _counts(rows.shape, self.draws, self.seed)
+        return np.concatenate([_below_best(counts, rows) for counts in blocks])
 
 
-def _counts(queries: int, draws: int, rows: int, seed: int) -> Iterator[Floats]:
-    """How often each query is drawn, in blocks for which the statistics of rows are few enough."""
+def _below_best(counts: Floats, rows: Floats) -> Floats:
+    """How many errors each centred row but the last lies below the best row of each draw."""
+    queries = rows.shape[1]
+    means, squares = counts @ rows.T / queries, counts @ (rows**2).T / queries
+    best = means.argmax(axis=1)
+    # (draws, systems): mean products of each system with the best of the draw
+    products = (counts * rows[best]) @ rows.T / queries
+    whole = rows @ rows.T / queries
+    of_best = np.arange(len(counts)), best
+    below = means[of_best][:, None] - means
+    variances = squares[of_best][:, None] + squares - 2 * products - below**2
+    least = whole.diagonal()[best][:, None] + whole.diagonal() - 2 * whole[best]
+    return _divided(below, variances, least, queries)[:, :-1]
+
+
+def _counts(shape: tuple[int, ...], draws: int, seed: int) -> Iterator[Floats]:
+    """How often each query is drawn, in blocks that have few statistics of `(rows, queries)`."""
+    rows, queries = shape
     size = max(1, 1_000_000 // max(rows, 1))
     for counts in drawn_counts(queries, draws, seed):
         for start in range(0, len(counts), size):
@@ -261,7 +392,7 @@ def _divided(means: Floats, variances: Floats, whole: Floats, queries: int) -> F
 
 
 @dataclass(frozen=True, eq=False)
-class _Decided:
+class Decided:
     """Of each pair its p, how many errors its interval reaches, and whether it is told apart."""
 
     p: Floats
@@ -269,36 +400,7 @@ class _Decided:
     is_told: Flags
 
 
-def _verdicts(systems: Systems, pairs: _Pairs, family: Family) -> list[Verdict]:
-    first, second = pairs.first, pairs.second
-    estimates = systems.estimates[first] - systems.estimates[second]
-    errors, differing = systems.errors(first, second), systems.differing(first, second)
-    could = np.array([*map(smallest_p, differing.tolist())])
-    t = np.where(could < SIGNIFICANT, np.abs(estimates) / np.maximum(errors, TIED**2), 0.0)
-    if systems.queries < 2:
-        decided = _Decided(
-            np.ones(len(t)), np.full(len(t), math.nan), np.zeros(len(t), dtype=np.bool_)
-        )
-    elif isinstance(pairs, _AgainstBest) and family == "may be best":
-        decided = _each_alone(t, pairs.below_best(np.ones(len(t), dtype=np.bool_)))
-    else:
-        decided = _stepped_down(t, pairs.largest)
-    low, high = estimates - decided.reach * errors, estimates + decided.reach * errors
-    # what no outcome could tell from 0 does not leave it out
-    low = np.where(could < SIGNIFICANT, low, np.minimum(low, 0.0))
-    high = np.where(could < SIGNIFICANT, high, np.maximum(high, 0.0))
-    columns = (
-        *(first, second, differing, estimates),
-        *(np.maximum(low, -systems.most), np.minimum(high, systems.most)),
-        *(np.maximum(decided.p, could), decided.is_told),
-    )
-    return [
-        Verdict(i, j, family, systems.queries, n, *figures)
-        for i, j, n, *figures in zip(*(column.tolist() for column in columns), strict=True)
-    ]
-
-
-def _stepped_down(t: Floats, largest: Callable[[Flags], Floats]) -> _Decided:
+def stepped_down(t: Floats, largest: Callable[[Flags], Floats]) -> Decided:
     """Hold each observed statistic against the largest of those that are not yet told apart.
 
     What the first step does not tell apart reaches as far as the first step asks for.
@@ -317,24 +419,31 @@ def _stepped_down(t: Floats, largest: Callable[[Flags], Floats]) -> _Decided:
             break
         least, active = float(p[is_told].max()), active & ~is_told
     reach[active] = first
-    return _Decided(p, reach, ~active)
+    return Decided(p, reach, ~active)
 
 
-def _each_alone(t: Floats, below: Floats) -> _Decided:
-    """Hold each observed statistic against its own in each draw, `(draws, systems)`."""
-    drawn = np.sort(below, axis=0)
-    reach = np.array([_critical(column) for column in drawn.T])
-    p = np.array([_chances(t[i : i + 1], column)[0] for i, column in enumerate(drawn.T)])
-    return _Decided(p, reach, np.asarray(t > reach, dtype=np.bool_))
+def each_alone(t: Floats, drawn: Floats) -> Decided:
+    """Hold each observed statistic against its own in each draw, or against one for all of them.
+
+    `drawn` is `(draws, systems)`, or `(draws, 1)`.
+    """
+    ordered = np.broadcast_to(np.sort(drawn, axis=0), (len(drawn), len(t))).T
+    reach = np.array([*map(_critical, ordered)])
+    p = np.array([_chances(each[None], own)[0] for each, own in zip(t, ordered, strict=True)])
+    return Decided(p, reach, np.asarray(t > reach, dtype=np.bool_))
 
 
 def _chances(t: Floats, drawn: Floats) -> Floats:
-    """The share of ascending drawn statistics that reach each observed one, which is one of all."""
+    """The share of ascending drawn statistics that reach each observed one, which is one of all.
+
+    No less than a normal would say, as draws of alike values say nothing.
+    """
     reached = len(drawn) - np.searchsorted(drawn, t)
-    return np.asarray((1.0 + reached) / (1.0 + len(drawn)), dtype=np.float64)
+    normal = [math.erfc(each / math.sqrt(2)) for each in t.tolist()]
+    return np.asarray(np.maximum((1.0 + reached) / (1.0 + len(drawn)), normal), dtype=np.float64)
 
 
 def _critical(drawn: Floats) -> float:
     """What a statistic must exceed to be told from chance: its p is then below 5 %."""
     beyond = math.ceil(SIGNIFICANT * (1 + len(drawn)) - 1 - 1e-9)
-    return float(drawn[len(drawn) - beyond])
+    return max(float(drawn[len(drawn) - beyond]), NORMAL_QUANTILE)

@@ -10,7 +10,7 @@ import numpy as np
 from labeler.arrays import Flags, Floats
 from labeler.metrics.scores import Weighting
 from labeler.stats.intervals import Interval, Replicates, Sample, cluster_bootstrap, jackknife
-from labeler.stats.significance import TIED, smallest_p, wins_ties_losses
+from labeler.stats.significance import TIED
 from labeler.stats.student import LEVEL, NORMAL_QUANTILE, SIGNIFICANT, binomial_below, t_quantile
 
 # What a sample says of a share of all: Wilson's interval, and Clopper and Pearson's bound.
@@ -278,29 +278,21 @@ def _unbiased(shares: Floats) -> float:
     return squares / float((shares**2 * (1 - 2 * shares + squares) / (1 - shares) ** 2).sum())
 
 
-def weighted_bounded(
-    values: Floats, weighting: Weighting, bounds: tuple[float, float], *, paired: bool = False
-) -> Interval:
+def weighted_bounded(values: Floats, weighting: Weighting, bounds: tuple[float, float]) -> Interval:
     """The same of values between two bounds, and never beyond them.
 
-    Values that pile up at a bound, or paired differences that pile up at 0, say little of queries
-    that do not: the interval reaches as far as Wilson's of that pile, for as many queries of equal
-    weight as say as much.
+    Values that pile up at a bound say little of queries that do not: the interval reaches as far as
+    Wilson's of that pile, for as many queries of equal weight as say as much.
     """
     ends = weighted_interval(values, weighting)
     if ends is None:
         return None
     defined = ~np.isnan(values)
     of_defined = weighting if defined.all() else weighting.choose(defined)
-    (low, high), (least, most), held = ends, bounds, values[defined]
-    if paired:
-        reach = float(unseen(held[None], most, of_defined)[0])
-        mean = weighted_mean(held, of_defined.weights)
-        low, high = min(low, mean - reach), max(high, mean + reach)
-    else:
-        below, above = at_the_bounds((held - least) / (most - least), of_defined)
-        low = min(low, below * (most - least) + least)
-        high = max(high, above * (most - least) + least)
+    least, most = bounds
+    below, above = at_the_bounds((values[defined] - least) / (most - least), of_defined)
+    low = min(ends[0], below * (most - least) + least)
+    high = max(ends[1], above * (most - least) + least)
     return max(low, least), min(high, most)
 
 
@@ -343,25 +335,3 @@ def bounded_interval(values: Floats, bounds: tuple[float, float], seed: int = 0)
     below, above = at_the_bounds((values[~np.isnan(values)] - least) / scale)
     low, high = min(low, below * scale + least), max(high, above * scale + least)
     return max(low, least), min(high, most)
-
-
-def paired_interval(values: Floats, most: float, seed: int = 0) -> Interval:
-    """The interval of a mean of paired differences of `most` at most, up or down.
-
-    It is moved out by what alike differences leave open (`unseen`), and holds 0 where so few
-    queries differ that no test could tell the mean from it.
-    """
-    if math.isinf(most):
-        ends = mean_interval(values, seed=seed)
-    else:
-        ends = bounded_interval(values, (-most, most), seed)
-    if ends is None:
-        return None
-    low, high = ends
-    defined = values[~np.isnan(values)]
-    if not math.isinf(most):
-        reach = float(unseen(defined[None], most)[0])
-        low, high = min(low, defined.mean() - reach), max(high, defined.mean() + reach)
-    if not smallest_p(sum(wins_ties_losses(defined)[::2])) < SIGNIFICANT:
-        low, high = min(low, 0.0), max(high, 0.0)
-    return max(low, -most), min(high, most)

@@ -10,7 +10,6 @@ corrected means.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -27,8 +26,7 @@ from labeler.stats.estimates import (
     freedom_of,
     t_of,
 )
-from labeler.stats.significance import DRAWS, adjusted_for_all_pairs
-from labeler.stats.student import two_sided
+from labeler.stats.families import Systems, Verdict, compared
 
 FEWEST = 3
 """With fewer labelled queries nothing is corrected."""
@@ -60,21 +58,14 @@ class CorrectedMean:
         return self.human, self.assessor, self.corrected
 
     @property
-    def chance(self) -> float:
-        """Two-sided p that the corrected mean, as of a difference, is 0; 1 where nothing tells.
-
-        It is below .05 where the interval leaves 0 out: by how far that reaches towards 0.
-        """
-        return two_sided(self.errors_from_0, self.freedom)
-
-    @property
-    def errors_from_0(self) -> float:
-        """How many of its errors the corrected mean lies above 0, or below; 0 without interval."""
+    def error(self) -> float:
+        """The corrected mean's error, as its interval reaches towards 0; endless without one."""
         mean = self.corrected
-        if mean.low is None or mean.high is None or mean.value == 0:
-            return 0.0
-        reach = mean.value - mean.low if mean.value > 0 else mean.high - mean.value
-        return mean.value / max(reach / t_of(self.freedom), 1e-12)
+        if mean.low is None or mean.high is None:
+            return math.inf
+        return (mean.value - mean.low if mean.value > 0 else mean.high - mean.value) / t_of(
+            self.freedom
+        )
 
 
 class _Rows(NamedTuple):
@@ -219,18 +210,24 @@ class Joint:
         scale = 1 / max(design.count - 1, 1) / total
         return np.asarray(design.centered(rows.human) * math.sqrt(scale), dtype=np.float64)
 
-    def adjusted(
-        self, differences: Sequence[CorrectedMean], seed: int = 0, draws: int = DRAWS
-    ) -> Floats:
-        """p of differences, each allowing for all pairs of the systems.
+    def compared(self, baseline: int | None, seed: int = 0) -> list[tuple[CorrectedMean, Verdict]]:
+        """The difference of each other system from one, or from the best, and its verdict.
 
-        Against the best of the same scores every pair has been looked at.
+        Corrected intervals hold for all of them together. What is drawn are people's scores less
+        what the assessor foretells of them, query by query.
         """
-        own, more = self._estimate(self._scores, self.weight).contributions
-        parts = np.concatenate([own * math.sqrt(self.design.open_share), more], axis=1)
-        observed = np.array([difference.errors_from_0 for difference in differences])
-        freedom = max(means.freedom for means in differences)
-        return adjusted_for_all_pairs(parts, observed, freedom, seed, draws)
+        means = np.array([mean.value for mean in self._corrected(self._scores, self.weight)])
+        base = int(means.argmax()) if baseline is None else baseline
+        differences = self.differences(base)
+        errors = np.full((len(means), len(means)), math.inf)
+        errors[np.arange(len(means)) != base, base] = [d.error for d in differences]
+        span = math.inf if self._span is None else self._span[1]
+        residual = self.human - self.weight * self._scores.inside
+        verdicts = compared(Systems(residual, None, span, means, errors), baseline, seed=seed)
+        return [
+            (replace(d, corrected=Mean(d.corrected.value, *v.ends)), v)
+            for d, v in zip(differences, verdicts, strict=True)
+        ]
 
     def _assessors(self, assessor: Floats) -> list[Mean]:
         """What the assessor's scores alone say; over these queries they leave nothing open."""

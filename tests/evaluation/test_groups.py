@@ -315,7 +315,7 @@ def test_a_file_of_rows_holds_groups_only_where_they_are_asked_for(
         plain = capsys.readouterr().out
         assert labeler([*command, *words, "--require", "RR:0.1@worst-kind"]) == 0
         assert capsys.readouterr().out == plain
-    for words in ("--per-query", "--comparisons", "--compare RR", "--scenarios"):
+    for words in ("--per-query", "--comparisons", "--compare-by RR", "--scenarios"):
         assert labeler([*command, "--by", "kind", *words.split()]) == 2
         said = f"--by: csv holds one table; leave this out, or {words.split()[0]}, or take json"
         assert said in capsys.readouterr().err

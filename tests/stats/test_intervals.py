@@ -16,6 +16,7 @@ from labeler.evaluation.leaderboard import leaderboard_of
 from labeler.evaluation.scores import Comparing, summary_interval
 from labeler.evaluation.two_sided import two_qrels
 from labeler.metrics import evaluate, parse
+from labeler.stats.families import pair
 from labeler.stats.intervals import (
     Replicates,
     Sample,
@@ -27,7 +28,7 @@ from labeler.stats.intervals import (
     percentile,
     stretched,
 )
-from labeler.stats.means import mean_interval, paired_interval
+from labeler.stats.means import mean_interval
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "scripts"))
 
@@ -60,14 +61,14 @@ def test_the_same_differences_get_the_same_interval_from_whoever_is_asked() -> N
     board = leaderboard_of(two_qrels(first, second), runs, parse("RR"), 3)
     assert board is not None
     scores = [evaluate(qrels, runs["a"], ["RR"]) for qrels in (first, second)]
-    comparing = Comparing({"first": scores[0], "second": scores[1]}, "first", "holm", 3)
+    comparing = Comparing({"first": scores[0], "second": scores[1]}, "first", 3)
     (found,) = comparing.by(comparing.measures[0])
     system = board.systems[0]
     assert (system.difference, system.low, system.high) == pytest.approx(
         (found.difference, found.low, found.high)
     )
     differences = board.scores[1, 0] - board.scores[0, 0]
-    assert (system.low, system.high) == paired_interval(differences, 1.0, 3)
+    assert (system.low, system.high) == pytest.approx(pair(differences, 1.0, 3).ends)
 
 
 def test_the_mean_of_a_measure_has_the_interval_of_the_engine_within_its_bounds() -> None:
@@ -184,12 +185,14 @@ def test_the_same_seed_gives_the_same_interval_and_another_another() -> None:
     assert a == b != c
 
 
-def test_ties_alone_leave_open_how_many_queries_differ() -> None:
-    low, high = paired_interval(np.zeros(10), 1.0) or (0, 0)
+@pytest.mark.parametrize("value", [0.0, 0.1])
+def test_alike_differences_leave_open_how_many_queries_differ(value: float) -> None:
+    found = pair(np.full(10, value), 1.0)
     # Wilson's interval of 0 of 10: z² / (n + z²)
-    assert high == pytest.approx(1.959964**2 / (10 + 1.959964**2))
-    assert low == -high
-    assert paired_interval(np.zeros(10), np.inf) == (0, 0)
+    assert found.high - value == pytest.approx(1.959964**2 / (10 + 1.959964**2))
+    assert found.low == pytest.approx(2 * value - found.high)
+    assert not found.is_told
+    assert pair(np.full(10, value)).ends == (None, None)
 
 
 @pytest.mark.sweep
@@ -199,19 +202,16 @@ def test_differences_of_first_places_are_held_where_few_queries_differ(queries: 
     held = 0
     for seed in range(200):
         values = rng.choice([-1.0, -0.5, 0.0, 1.0], size=queries, p=[0.04, 0.04, 0.9, 0.02])
-        low, high = paired_interval(values, 1.0, seed) or (0, 0)
+        low, high = pair(values, 1.0, seed).ends
         held += low <= -0.04 <= high
     assert held >= 190  # without the ties .66 and .90 of them
-
-
-def test_values_without_ties_have_the_interval_of_any_mean() -> None:
-    values = np.random.default_rng(5).normal(0.02, 0.15, size=25)
-    assert paired_interval(values, 1.0, 1) == mean_interval(values, seed=1)
 
 
 def test_an_interval_holds_zero_where_no_test_could_exclude_it() -> None:
     values = np.zeros(30)
     values[:5] = -1.0  # p is 1 / 16 at least
-    low, high = paired_interval(values, 1.0) or (0, 0)
+    low, high = pair(values, 1.0).ends
+    assert low is not None
+    assert high is not None
     assert low < -0.3
     assert high >= 0

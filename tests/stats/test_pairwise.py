@@ -12,28 +12,8 @@ from labeler.stats.correlation import (
     noise_ceiling,
     tau_b,
 )
-from labeler.stats.significance import decisions, pairwise_p, randomization_test
-
-
-@pytest.mark.parametrize("queries", [4, 9, 13, 30])
-def test_a_pair_has_the_p_that_the_randomisation_test_gives_it(queries: int) -> None:
-    rng = np.random.default_rng(queries)
-    scores = np.round(rng.random((6, queries)), 1)
-    scores[5] = scores[4]
-    found = pairwise_p(scores, seed=3)
-    for i in range(6):
-        for j in range(i):
-            alone = randomization_test((scores[j] - scores[i])[None], seed=3)
-            assert found[i, j] == found[j, i] == pytest.approx(alone[0])
-    assert (np.diag(found) == 1).all()
-    assert found[4, 5] == 1
-
-
-def test_a_pair_can_be_significant_however_many_pairs_there_are() -> None:
-    rng = np.random.default_rng(0)
-    scores = rng.random((60, 40)) * 0.1 + np.linspace(0, 1, 60)[:, None]
-    found = pairwise_p(scores, seed=0)
-    assert (found[np.triu_indices(60, 1)] < 0.05).sum() > 1600
+from labeler.stats.families import Systems, p_of_all_pairs
+from labeler.stats.significance import decisions
 
 
 @steadily(50)
@@ -58,7 +38,7 @@ def test_every_pair_is_counted_once_and_every_call_is_confirmed_or_not(
 def test_an_assessor_agrees_with_itself_and_a_reversed_one_says_the_opposite() -> None:
     rng = np.random.default_rng(1)
     scores = rng.random((12, 30)) * 0.3 + np.linspace(0, 0.6, 12)[:, None]
-    p = pairwise_p(scores, seed=0)
+    p = p_of_all_pairs(Systems(scores))
     means = scores.mean(axis=1)
     same = decisions(np.array([means, means]), [p, p])
     assert same.unconfirmed == same.missed == 0

@@ -7,6 +7,7 @@ import pytest
 from every_row import every_row
 from scipy import stats
 
+from labeler.stats.families import Systems, p_of_all_pairs
 from labeler.stats.power import (
     PlannedTest,
     detectable,
@@ -15,7 +16,6 @@ from labeler.stats.power import (
     range_quantile,
     variance_factors,
 )
-from labeler.stats.significance import randomised_hsd
 from labeler.stats.student import chi_square_quantile
 
 
@@ -53,7 +53,7 @@ def test_the_planned_power_is_that_of_the_test_of_all_pairs() -> None:
     for seed in range(150):
         values = rng.normal(0, deviation / math.sqrt(2), (runs, 30))
         values[0] += least
-        found += randomised_hsd(values, seed, 1000).p[0, 1] < 0.05
+        found += p_of_all_pairs(Systems(values), seed)[0, 1] < 0.05
     assert found / 150 == pytest.approx(0.8, abs=0.1)  # 3 standard errors
 
 

@@ -1,21 +1,26 @@
 """The least p that a comparison could have had, given how many queries differ."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
-from labeler.stats.significance import holm, randomization_test, smallest_p
+from labeler.stats.families import pair
+from labeler.stats.significance import smallest_p
 
 
-@pytest.mark.parametrize(("differing", "queries"), [(1, 12), (3, 12), (5, 10), (10, 10)])
-def test_no_differences_of_so_many_queries_have_a_smaller_p(differing: int, queries: int) -> None:
-    rng = np.random.default_rng(0)
-    rows = np.zeros((40, queries))
-    rows[:, :differing] = rng.uniform(-1, 1, (40, differing))
-    rows[0, :differing] = 0.5
-    p = randomization_test(rows, seed=0)
-    assert p.min() == pytest.approx(smallest_p(differing))
+@pytest.mark.parametrize("differing", [1, 3, 6])
+def test_it_is_what_all_assignments_of_signs_say_of_the_surest_differences(differing: int) -> None:
+    row = np.full(differing, 0.5)
+    sums = [abs(row @ np.array(signs)) for signs in product((-1, 1), repeat=differing)]
+    assert np.mean(np.array(sums) >= row.sum()) == smallest_p(differing)
 
 
-def test_of_several_runs_the_least_is_after_holm() -> None:
-    for differing, least in (([3, 3], [0.5, 0.5]), ([0, 0], [1.0, 1.0])):
-        assert holm(np.array([smallest_p(count) for count in differing])).tolist() == least
+@pytest.mark.parametrize(("differing", "could_tell"), [(5, False), (6, True)])
+def test_so_few_differing_queries_are_never_told_apart(differing: int, could_tell: bool) -> None:
+    row = np.zeros(12)
+    row[:differing] = np.linspace(0.5, 0.6, differing)
+    found = pair(row, 1.0)
+    assert found.p >= smallest_p(differing)
+    assert (found.word == "unresolvable") == (not could_tell)
+    assert found.low <= 0 or could_tell
