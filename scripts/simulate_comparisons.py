@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """How often do comparisons of runs err, and what do they find? Scores of TREC DL 2019.
 
-`verdicts`: systems that are alike (each query's scores of the real systems dealt to them at
-random), of which the best is compared with the others: how often some verdict is wrong, by the
-randomised HSD test, by Holm against the best as if it had been named before, and by Holm against a
-system that was. Then what each finds among real systems, of queries drawn with replacement: the
-share of the others that are told from the best.
+`verdicts`: systems whose true means are alike, or of which half are worse: each real system's
+scores less their mean, queries drawn with replacement, so that every pair keeps its own variance
+and skewness. How often some verdict is wrong, by each family of comparisons and by Tukey's HSD, and
+which share of the worse half is found. Of few queries: how often a given best system is left out.
+
+`company`: what is found among three good systems as ever more bad ones come along, and how many of
+their verdicts change for it.
 
 `gates`: how often a gate with a margin lets a run pass that truly loses the margin, and one that is
 equal.
@@ -15,7 +17,7 @@ the range that it gives holds the truth.
 
 `differences`: how often intervals of a difference hold the truth.
 
-Usage: simulate_comparisons.py verdicts|gates|power|differences [--repeats 1000] [--data FOLDER]
+Usage: simulate_comparisons.py verdicts|company|gates|power|differences [--repeats 600]
 """
 
 from __future__ import annotations
@@ -30,8 +32,8 @@ from harness import DL19, parser, scores_of, shown
 from labeler.evaluation.equivalence import most_lost
 from labeler.evaluation.evaluator import Evaluator
 from labeler.runs.fuse import rrf
-from labeler.stats.families import FEW, Systems, compared
-from labeler.stats.means import mean_interval, paired_interval
+from labeler.stats.families import FEW, Family, Systems, compared, each_pair
+from labeler.stats.means import mean_interval
 from labeler.stats.power import (
     PlannedTest,
     lower_bound,
@@ -40,8 +42,6 @@ from labeler.stats.power import (
     queries_needed,
     variance_factors,
 )
-from labeler.stats.significance import randomised_hsd
-from labeler.stats.student import SIGNIFICANT
 from labeler.trec.runs import read_run
 
 SIZES = (10, 25, 43)
@@ -104,20 +104,18 @@ def null_world(
 
 def told(values: np.ndarray, family: str, seed: int) -> np.ndarray:
     """Which systems are told from the best of the sample, or with `all pairs` which pairs are."""
-    if family == "HSD":
-        best = int(values.mean(axis=1).argmax())
-        return randomised_hsd(values, seed, DRAWN).p[best] < SIGNIFICANT
     systems = Systems(values, most=1.0)
-    way = "all pairs" if family == "all pairs" else None
+    way = WAYS.get(family)
     verdicts = compared(systems, 0 if family == "baseline" else None, way, seed, DRAWN)
     apart = np.zeros((len(values), len(values)), dtype=bool)
     for verdict in verdicts:
         apart[verdict.first, verdict.second] = verdict.is_told
         apart[verdict.second, verdict.first] = verdict.is_told and family == "all pairs"
-    return apart if way else apart.any(axis=1)
+    return apart if way == "all pairs" else apart.any(axis=1)
 
 
 FAMILIES = ("best", "baseline", "all pairs", "HSD")
+WAYS: dict[str, Family] = {"all pairs": "all pairs", "HSD": "hsd"}
 
 
 def verdicts(given: argparse.Namespace) -> None:
@@ -232,35 +230,31 @@ def power(given: argparse.Namespace) -> None:
     """Systems alike but one, which is better by .05, of as many queries as were planned."""
     real = scores_of(given.data, given.measure)
     rng = np.random.default_rng(given.seed)
-    centred = real - real.mean(axis=1, keepdims=True)
+    alike = real - real.mean(axis=1, keepdims=True)
     print("power: of a difference of .05 with as many queries as power plans for .80")
     for named in (False, True):
         for systems in (2, 3, 5, 11):
-            deviation = pooled(list(paired_deviations(alike(centred, 11, 20_000, rng)).values()))
-            test = PlannedTest(systems, named_baseline=named)
-            queries = queries_needed(0.05, deviation, test=test)
-            found = 0
-            for repeat in range(given.repeats):
-                values = alike(centred, systems, queries, rng)
+            found, planned = 0, []
+            for repeat in range(given.repeats // 3):
+                some = alike[rng.choice(len(alike), systems, replace=False)]
+                deviation = pooled(list(paired_deviations(some).values()))
+                test = PlannedTest(systems, named_baseline=named)
+                planned.append(queries_needed(0.05, deviation, test=test))
+                values = some[:, rng.integers(some.shape[1], size=planned[-1])]
                 values[0] += 0.05
-                found += bool(tested(values, repeat, named=named))
-            which = "Holm" if named else "HSD "
-            cells = shown("found", found / given.repeats, given.repeats)
-            print(f"{which} {systems:3} systems {queries:4} queries  {cells}", flush=True)
+                verdicts = compared(
+                    Systems(values, most=1.0), 1 if named else None, None, repeat, DRAWN
+                )
+                found += any({v.first, v.second} == {0, 1} and v.is_told for v in verdicts)
+            which = "named" if named else "best "
+            cells = shown("found", found / len(planned), len(planned))
+            print(
+                f"{which} {systems:3} systems {np.mean(planned):4.0f} queries  {cells}", flush=True
+            )
     print("range: how often it holds the queries truly needed; power and assurance reached")
     for systems in (2, 3, 11):
         for queries in (10, 25, 43):
             ranged(real, systems, queries, given.repeats, rng)
-
-
-def tested(values: np.ndarray, seed: int, *, named: bool) -> bool:
-    """Whether the first is told from the second by the test of `evaluate`."""
-    others = np.arange(len(values)) != 1
-    alone = randomization_test(values[others] - values[1], seed, DRAWN)
-    if named:
-        return bool(holm(alone)[0] < SIGNIFICANT)
-    p = alone[0] if len(values) == 2 else randomised_hsd(values, seed, DRAWN).p[0, 1]
-    return bool(max(p, alone[0]) < SIGNIFICANT)
 
 
 def ranged(
@@ -292,7 +286,8 @@ def differences(given: argparse.Namespace) -> None:
             pairs = list(itertools.combinations(real, 2)) * repeats
             for seed, (run, base) in enumerate(pairs):
                 values = (run - base)[rng.integers(real.shape[1], size=queries)]
-                both = [paired_interval(values, 1.0, seed), mean_interval(values, "t")]
+                (verdict,) = each_pair(values[None], 1.0, seed)
+                both = [(verdict.low, verdict.high), mean_interval(values, "t")]
                 truth = (run - base).mean()
                 held += [low - 1e-9 <= truth <= high + 1e-9 for low, high in both]
                 width += [high - low for low, high in both]

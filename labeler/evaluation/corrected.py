@@ -10,8 +10,8 @@ import numpy as np
 
 from labeler.arrays import Floats, Integers
 from labeler.errors import BadInput
-from labeler.evaluation.evaluate import against, allowance, beside, may_be_best, told_apart
 from labeler.evaluation.scores import UNBOUNDED
+from labeler.evaluation.verdicts import against, allowance, beside, may_be_best, told_apart
 from labeler.messages import count_of
 from labeler.metrics import Measure, Rankings, score
 from labeler.metrics.judged import JudgedPairs

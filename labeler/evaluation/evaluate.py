@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from labeler.errors import Misuse, about
 from labeler.evaluation.equivalence import (
@@ -58,7 +58,6 @@ from labeler.evaluation.scores import (
     COLORS,
     MEANS,
     NAMED,
-    NOT_KNOWN,
     Comparing,
     Comparison,
     RunScores,
@@ -81,6 +80,7 @@ from labeler.evaluation.scores import (
     score_findings,
 )
 from labeler.evaluation.trust import Trust, scenario_table
+from labeler.evaluation.verdicts import against, allowance, beside, may_be_best, told_apart
 from labeler.messages import count_of
 from labeler.metrics import Measure, parse, parse_all, score
 from labeler.metrics.judged import JudgedPairs
@@ -88,7 +88,6 @@ from labeler.metrics.scores import whole_queries
 from labeler.report.finding import Finding, merged
 from labeler.report.result import Result, as_plain, notebook_html
 from labeler.report.table import Cell, Column, Row, Table, frame_of, interval_text, table_of
-from labeler.stats.families import FEW, Family
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -294,34 +293,6 @@ def mean_measure(measure: object) -> Measure:
 # What an evaluation says: scores of runs, comparisons with a baseline, findings, as a result.
 
 
-class Compared(Protocol):
-    """A run beside a baseline, by scores as they are or corrected ones: what is said of both."""
-
-    @property
-    def run(self) -> str:
-        """The run's name."""
-
-    @property
-    def baseline(self) -> str:
-        """The name of the run that it is held against."""
-
-    @property
-    def measure(self) -> str:
-        """What both are compared by."""
-
-    @property
-    def family(self) -> Family:
-        """The comparisons that p allows for."""
-
-    @property
-    def p(self) -> float:
-        """The p that the verdict goes by."""
-
-    @property
-    def verdict(self) -> str:
-        """Which is better, in words, or that it cannot be told."""
-
-
 @dataclass(frozen=True, repr=False)
 class Report(Result):
     """All that an evaluation says: scores of each run, comparisons with the baseline, findings.
@@ -467,9 +438,6 @@ class Report(Result):
 
 # Which run leads, by how much, and how sure that is, in sentences.
 
-TOLD = ("better", "worse", "not the best")
-"""The verdicts that tell two runs apart."""
-
 
 def headline(
     runs: Sequence[RunScores], comparisons: Sequence[Comparison], measure: str
@@ -503,22 +471,6 @@ def _doubted(comparisons: Sequence[Comparison]) -> list[str]:
     return [f"Whether {names} and {first.baseline} differ is {first.doubt}."]
 
 
-def may_be_best(compared: Sequence[Compared]) -> list[str]:
-    """Which runs may be the best, where they were compared with the best of the same scores."""
-    of_best = any(c.family in ("best", "may be best") for c in compared)
-    if not of_best or all(c.verdict == NOT_KNOWN for c in compared):
-        return []
-    measure, best = compared[0].measure, compared[0].baseline
-    names = [best, *(c.run for c in compared if not c.verdict.startswith(TOLD))]
-    if len(names) == 1:
-        return [f"{best} is the best of these {len(compared) + 1} runs by {measure}."]
-    if len(names) > NAMED:
-        others = count_of(len(names) - 1, "other", "others")
-        return [f"{best} or one of {others} may be the best by {measure}."]
-    named = f"{', '.join(names[:-1])} or {names[-1]}"
-    return [f"{named} may be the best by {measure}."]
-
-
 def _queries(run: RunScores, measure: str) -> str:
     """How many queries the run is scored over, and how they count; in a sum they count alike."""
     queries = count_of(len(run.scores.queries), "query", "queries")
@@ -526,40 +478,6 @@ def _queries(run: RunScores, measure: str) -> str:
         return queries
     alike = count_of(whole_queries(run.scores.weighting.effective), "query", "queries")
     return f"{queries} by weight (as precise as {alike} of equal weight)"
-
-
-def told_apart(compared: Sequence[Compared], best: str) -> list[str]:
-    """Which runs are better or worse than the baseline, and which cannot be told from it."""
-    parts = []
-    if any(c.family == "all pairs" for c in compared):
-        apart = sum(c.verdict.startswith(TOLD) for c in compared)
-        return [f"{apart:,} of the {len(compared):,} pairs of runs can be told apart."]
-    by_verdict: dict[str, list[Compared]] = {}
-    for each in compared:
-        by_verdict.setdefault(each.verdict, []).append(each)
-    for verdict in sorted(by_verdict, key=_rank):
-        of = by_verdict[verdict]
-        names, p, is_one = listed([c.run for c in of]), [c.p for c in of], len(of) == 1
-        if verdict.startswith("may be the best"):
-            continue
-        if verdict.startswith(TOLD):
-            most = "p" if is_one else "p at most"
-            parts.append(f"{names} {'is' if is_one else 'are'} {verdict} ({most} {max(p):.2g})")
-        elif verdict.startswith("cannot tell apart"):
-            least = "p" if is_one else "p at least"
-            parts.append(f"{names} cannot be told apart ({least} {min(p):.2g})")
-        else:
-            parts.append(f"too few queries differ to tell {names} apart by any outcome")
-    if not parts:
-        return []
-    baseline = "it" if compared[0].baseline == best else compared[0].baseline
-    return [f"Against {baseline}, {'; '.join(parts)}."]
-
-
-def _rank(verdict: str) -> int:
-    """Where a verdict comes in a sentence."""
-    order = (*TOLD, "may be the best", "cannot tell apart", "unresolvable", "undefined")
-    return next(rank for rank, words in enumerate(order) if verdict.startswith(words))
 
 
 # Scores and comparisons as tables.
@@ -577,17 +495,6 @@ def score_table(runs: Sequence[RunScores], measures: Sequence[str]) -> Table:
         shares = [run.judged[name] for name in judged]
         rows.append([run.name, len(run.scores.queries), *run.means().values(), *shares])
     return Table("scores", columns, rows)
-
-
-def beside(compared: Sequence[Compared]) -> list[Column]:
-    """The columns of runs and, where there are several, of what each is compared with."""
-    run, baseline = Column("run", align="left"), Column("baseline", "against", align="left")
-    return [run, baseline] if len({c.baseline for c in compared}) > 1 else [run]
-
-
-def against(compared: Sequence[Compared]) -> str:
-    """What a table says of its one baseline."""
-    return "" if len(beside(compared)) > 1 else f"against {compared[0].baseline}"
 
 
 def comparison_table(comparisons: Sequence[Comparison]) -> Table:
@@ -620,16 +527,3 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Table:
     title = " ".join([against(comparisons), *([] if by_measure else ["by", measures[0]])]).strip()
     note = allowance(comparisons)
     return for_both(programs, Table("comparisons", columns, rows, title, note))
-
-
-def allowance(compared: Sequence[Compared]) -> str:
-    """What p and intervals allow for; empty of one pair."""
-    runs, pairs = len({c.run for c in compared}), len({(c.run, c.baseline) for c in compared})
-    return {
-        "pair": "",
-        "baseline": f"p and intervals allow for the {runs} runs compared with the baseline",
-        "best": f"p and intervals allow for the choice of the best of {runs + 1} runs",
-        "may be best": f"fewer than {FEW} queries: each run alone may be the best, or is not",
-        "all pairs": f"p and intervals allow for all {pairs} pairs of runs",
-        "hsd": f"p and intervals allow for all {(runs + 1) * runs // 2} pairs of runs (HSD)",
-    }[compared[0].family]

@@ -18,6 +18,7 @@ from labeler.options import COUNT, SHARE, SIZE, given, option
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Column, Ends, Table
+from labeler.stats.families import Systems, contenders
 from labeler.stats.power import (
     PlannedTest,
     detectable,
@@ -41,7 +42,8 @@ class PowerPlan(Result):
     `deviation` is that of the paired differences, pooled over all pairs of runs. `deviation_range`
     is what these queries say of it: as a rule it holds the truth nine times in ten (the page of
     methods has the figures).
-    `planned_runs` are to be compared, all pairs of them, or with a `named_baseline` each with it.
+    `runs` are those that may be the best. `planned_runs` are to be compared, the best of them with
+    the others, or with a `named_baseline` each with it.
     `detectable` has a difference for each number of queries, and `needed` a number of queries for
     each difference; the ranges are by the ends of `deviation_range`.
     """
@@ -74,9 +76,9 @@ class PowerPlan(Result):
         return [
             f"{many} a difference of {least:.3f} in {self.measure} {self.power:.0%} of the time"
             f"{self._among}; one of {smallest:g} takes {self._needed(smallest, enough)}.",
-            f"{self.measure} of {self.runs} runs over {queries}: over queries, the difference of"
-            f" two runs has a standard deviation of {self.deviation:.4f} (pooled over pairs of"
-            f" runs; so few leave {low:.4f} to {high:.4f} possible).",
+            f"{self.measure} of the {self.runs} runs that may be the best, over {queries}: the"
+            f" difference of two has a standard deviation of {self.deviation:.4f} (pooled over"
+            f" pairs of runs; so few leave {low:.4f} to {high:.4f} possible).",
         ]
 
     @property
@@ -86,8 +88,8 @@ class PowerPlan(Result):
             return ", between two runs"
         if self.named_baseline:
             others = self.planned_runs - 1
-            return f" where {others} runs are compared with a baseline named before (Holm)"
-        return f" where all pairs of {self.planned_runs} runs are compared (HSD)"
+            return f" where {others} runs are compared with a baseline named before"
+        return f" where the best of {self.planned_runs} runs is compared with the others"
 
     def _needed(self, difference: float, enough: int) -> str:
         low, high = self.needed_range[difference]
@@ -124,8 +126,8 @@ class PowerPlan(Result):
 class PowerOptions:
     """What to plan for: numbers of queries, differences, power and significance level.
 
-    `planned_runs` are compared, as many as the earlier ones by default: all pairs of them, or with
-    a `named_baseline` each with that one.
+    `planned_runs` are compared, by default as many as may be the best of the earlier ones: the best
+    with the others, or with a `named_baseline` each with that one.
     """
 
     queries: tuple[int, ...] = option((), "What can so many queries tell? Repeatable.", COUNT)
@@ -135,11 +137,14 @@ class PowerOptions:
     power: float = option(0.8, "The chance to find the difference.", SHARE)
     level: float = option(0.05, "Of significance.", SHARE)
     planned_runs: int | None = option(
-        None, "Plan for so many runs (default: as many as these).", COUNT, flags="--compared"
+        None,
+        "Plan for so many runs (default: those that may be the best of these).",
+        COUNT,
+        flags="--compared",
     )
     named_baseline: bool = option(
         False,
-        "Plan for each run against one that is named, not for all pairs.",
+        "Plan for each run against one that is named, not for the best.",
         flags="--one-baseline",
     )
 
@@ -165,8 +170,8 @@ def power(
     """Say what so many queries can tell apart, and how many a difference needs.
 
     From the scores of two or more earlier runs. Qrels and runs are taken as by `evaluate`. The
-    plan is for the test that `evaluate` makes of so many runs, all pairs of them or each with a
-    named baseline; `settings` are fields of `PowerOptions`.
+    plan is for the test that `evaluate` makes of those that may be the best: of the best with the
+    others, or of each with a named baseline. `settings` are fields of `PowerOptions`.
 
     >>> import labeler
     >>> qrels = {f"q{n}": {"d1": 1} for n in range(20)}
@@ -212,12 +217,12 @@ def plan_of(scores: SystemScores, measure: str, options: PowerOptions) -> PowerP
     queries = len(scores.queries)
     if queries < 2:
         raise BadInput("one query says nothing of how differences vary from query to query")
-    deviations = paired_deviations(scores.values)
-    spread = pooled(list(deviations.values()))
+    values = _contending(scores.values)
+    spread = pooled(list(paired_deviations(values).values()))
     if not spread > 0:
         raise BadInput(f"the runs do not differ in {measure} at any query, so nothing varies")
-    runs = options.planned_runs or len(scores.runs)
-    low, high = (spread * math.sqrt(end) for end in variance_factors(scores.values, RANGE))
+    runs = options.planned_runs or len(values)
+    low, high = (spread * math.sqrt(end) for end in variance_factors(values, RANGE))
     numbers = sorted(set(options.queries or (queries, *NUMBERS)))
     differences = options.differences or DIFFERENCES
     test = PlannedTest(runs, options.named_baseline)
@@ -225,7 +230,7 @@ def plan_of(scores: SystemScores, measure: str, options: PowerOptions) -> PowerP
     return PowerPlan(
         measure,
         queries,
-        len(scores.runs),
+        len(values),
         spread,
         (low, high),
         runs,
@@ -238,6 +243,17 @@ def plan_of(scores: SystemScores, measure: str, options: PowerOptions) -> PowerP
         {d: (least.needed_if_any(d), most.needed_if_any(d)) for d in differences},
         scores.findings,
     )
+
+
+def _contending(values: Floats) -> Floats:
+    """The rows of the runs that may be the best: worse ones are told from these without a plan."""
+    defined = ~np.isnan(values).any(axis=0)
+    may = (
+        contenders(Systems(values[:, defined]))
+        if defined.any()
+        else np.ones(len(values), dtype=np.bool_)
+    )
+    return values[may] if may.sum() > 1 else values
 
 
 @dataclass(frozen=True)

@@ -69,8 +69,8 @@ class Comparison:
     queries: int
     difference: float
     percent: float
-    low: float | None
-    high: float | None
+    low: float
+    high: float
     wins: int
     ties: int
     losses: int
@@ -197,7 +197,8 @@ def _comparison(
         verdict.queries,
         verdict.estimate,
         100 * verdict.estimate / start if start else math.nan,
-        *verdict.ends,
+        verdict.low,
+        verdict.high,
         *wins_ties_losses(systems.values[first] - systems.values[second]),
         verdict.p,
         verdict.family,

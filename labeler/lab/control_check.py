@@ -210,7 +210,7 @@ class DriftCheck(Result):
         """How far grades moved on average."""
         most = float(np.ptp(self.grades)) if len(self.grades) else 0.0
         (verdict,) = each_pair(self.moved[None], max(most, 1.0))
-        return Interval(_mean(self.moved), *verdict.ends)
+        return Interval(verdict.estimate, *verdict.ends)
 
     @property
     def has_drifted(self) -> bool:

@@ -77,7 +77,7 @@ class Verdict:
     @property
     def ends(self) -> tuple[float | None, float | None]:
         """The interval; `None` where there is none."""
-        return (self.low, self.high) if math.isfinite(self.high - self.low) else (None, None)
+        return (None, None) if math.isnan(self.low) else (self.low, self.high)
 
     @property
     def word(self) -> str:
@@ -127,6 +127,8 @@ class Systems:
 
     @cached_property
     def _own_means(self) -> Floats:
+        if not self.queries:
+            return np.full(len(self.values), math.nan)
         weights = None if self.weighting is None else self.weighting.weights
         return np.asarray(np.average(self.values, axis=1, weights=weights), dtype=np.float64)
 
@@ -205,6 +207,13 @@ def compared(
     return _Pairs(systems, first, second, family, seed, draws).verdicts
 
 
+def contenders(systems: Systems, seed: int = 0) -> Flags:
+    """Which systems may be the best, `(systems,)`."""
+    may = np.ones(len(systems.values), dtype=np.bool_)
+    may[[verdict.first for verdict in compared(systems, seed=seed) if verdict.is_told]] = False
+    return may
+
+
 def p_of_all_pairs(systems: Systems, seed: int = 0) -> Floats:
     """The p of every two systems, `(systems, systems)`, with ones on the diagonal."""
     p = np.ones((len(systems.values), len(systems.values)))
@@ -229,7 +238,8 @@ class _Pairs:
         """A verdict on each pair."""
         systems, decided, may = self.systems, self.decided, self.may
         estimates = systems.estimates[self.first] - systems.estimates[self.second]
-        reach = decided.reach * self.errors
+        # without an end there is no interval
+        reach = np.where(np.isfinite(self.errors), decided.reach * self.errors, math.nan)
         # what no outcome could tell from 0 does not leave it out
         low = np.where(may, estimates - reach, np.minimum(estimates - reach, 0.0))
         high = np.where(may, estimates + reach, np.maximum(estimates + reach, 0.0))
@@ -285,7 +295,7 @@ class _Pairs:
             return each_alone(t, self._of_best.below(np.ones(size, dtype=np.bool_)))
         if self.family == "best":
             return stepped_down(t, self._of_best.largest)
-        rows = Rows(systems.less(self.first, self.second), self.seed, self.draws)
+        rows = Contrasts(systems.less(self.first, self.second), self.seed, self.draws)
         if self.family == "pair":
             return each_alone(t, np.concatenate(rows.statistics))
         return stepped_down(t, rows.largest)
@@ -303,7 +313,7 @@ class _Pairs:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class Contrasts:
     """Differences less their means, `(rows, queries)`, which are looked at together."""
 
     rows: Floats

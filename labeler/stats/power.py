@@ -115,8 +115,9 @@ MOST_QUERIES = 10_000_000
 class PlannedTest:
     """The test of one pair of runs among several, at a level for all of them together.
 
-    Of all pairs Tukey's HSD, as the randomised one is of many queries; with a `named_baseline`
-    Holm's first step, the strictest.
+    Of the best with the others, where each difference has its own error: Tukey's range, the most
+    that the best of alike runs can lie above another one. With a `named_baseline` as many pairs as
+    there are. Both are the strictest step.
     """
 
     runs: int = 2
@@ -126,9 +127,7 @@ class PlannedTest:
         """How many standard errors of the pair a difference must reach, and their freedom."""
         if self.runs == 2 or self.named_baseline:
             return t_quantile(1 - level / 2 / (self.runs - 1), queries - 1), queries - 1
-        freedom = (queries - 1) * (self.runs - 1)
-        reach = range_quantile(1 - level, self.runs, freedom) / math.sqrt(2)
-        return max(reach, t_quantile(1 - level / 2, queries - 1)), freedom
+        return range_quantile(1 - level, self.runs, queries - 1) / math.sqrt(2), queries - 1
 
 
 ALONE = PlannedTest()

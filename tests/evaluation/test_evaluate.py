@@ -663,7 +663,6 @@ def test_runs_with_the_same_score_share_the_highest() -> None:
     first, later = {"d": 2.0, "x": 1.0}, {"x": 2.0, "d": 1.0}
     good, bad = {"q1": first, "q2": first}, {"q1": later, "q2": later}
     two = evaluate(qrels, {"a": good, "b": good, "c": bad}, "RR").sentences
-    assert two[0] == "a, b or c may be the best by RR."
-    assert two[1] == "a has the highest RR, 1.0000 over 2 queries, as has b."
+    assert two[0] == "a has the highest RR, 1.0000 over 2 queries, as has b."
     three = evaluate(qrels, {"a": good, "b": good, "c": good}, "RR").sentences
-    assert three[1] == "a has the highest RR, 1.0000 over 2 queries, as have b and c."
+    assert three[0] == "a has the highest RR, 1.0000 over 2 queries, as have b and c."
