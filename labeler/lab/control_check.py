@@ -208,8 +208,8 @@ class DriftCheck(Result):
     @cached_property
     def shift(self) -> Interval:
         """How far grades moved on average."""
-        most = float(np.ptp(self.grades)) if len(self.grades) else 0.0
-        (verdict,) = each_pair(self.moved[None], max(most, 1.0))
+        most = float(self.grades.max(initial=1.0))
+        (verdict,) = each_pair(self.moved[None], most)
         return Interval(verdict.estimate, *verdict.ends)
 
     @property
