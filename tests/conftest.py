@@ -14,6 +14,7 @@ from kept import Kept, kept_as
 from outgoing import nothing_around, watch
 from postgres_server import PostgresServer, postgres_server
 
+os.environ["LABELER_ENCODER"] = "wordllama"  # needs no file; tests/models/test_minilm.py unsets it
 os.environ.setdefault("NUMBA_DISABLE_JIT", "1")  # ranx, an oracle, would compile for minutes
 
 MEMORY, ROOM = Path("/dev/shm"), 4 * 2**30

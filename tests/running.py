@@ -13,6 +13,7 @@ from labeler.testing import FakeServer
 def environment(**more: str) -> dict[str, str]:
     """This process' environment without what would choose another model, and with a key."""
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("OPENAI_", "LABELER_"))}
+    clean["LABELER_ENCODER"] = os.environ["LABELER_ENCODER"]
     return {**clean, "OPENAI_API_KEY": "sk-canary-7d1f0a", **more}
 
 

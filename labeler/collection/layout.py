@@ -77,7 +77,7 @@ class Collection:
 
     @property
     def vectors(self) -> Path:
-        """The folder of vectors that servers gave."""
+        """The folder of vectors that are not made anew: those of servers and of `minilm`."""
         return self.folder / "vectors"
 
     @property

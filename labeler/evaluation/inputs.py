@@ -405,12 +405,14 @@ FAMILIES: Mapping[str, str] = {
     "Jina": "jina",
     "Arctic": "snowflake arctic",
     "BM25": "bm25 bm25f bm25s bm25l bm25plus similarity",
-    "WordLlama": "wordllama similarity",
+    "MiniLM": "minilm similarity",
+    "WordLlama": "wordllama",
 }
 """Family to its members' names: words, or words in a row; `#` stands for a number that must follow.
 
 A word may go on with a number or a size (`llama3`, `t5xl`), and begin with one of `BEFORE`
-(`rankzephyr`). The embedded judge `similarity` is made of BM25 and WordLlama.
+(`rankzephyr`). The embedded judge `similarity` is made of BM25 and MiniLM; where it is of
+WordLlama, the name of the model says so.
 """
 
 BEFORE = (

@@ -33,7 +33,7 @@ from labeler.judging.methods.inquiries import Inquiries
 from labeler.judging.methods.inquiry import ReadAtMost, in_chunks
 from labeler.judging.part import DerivedPairs, PartOfSet, derived_pairs
 from labeler.model import Model
-from labeler.models.choose import choose, ready
+from labeler.models.choose import choose, rehearsed
 from labeler.models.embedded import embedded_name
 from labeler.models.policies.limits import RateLimiter, RateLimits
 from labeler.models.policies.stack import Guard, only_remembered
@@ -297,5 +297,5 @@ async def same_assessor(
         votes, reader = int(asked.pop("votes", 1)), str(asked.pop("reader", ""))
         return Assessor(current.read_by(reader), model, asked, secret=secret, votes=votes)
     choice = await choose("judge", "similarity", None)
-    async with ready(choice, texts.documents.values()) as started:
-        return Assessor(current, model, made_by.parameters, started.inputs, secret=secret)
+    inputs = rehearsed(choice, texts.documents.values()).inputs
+    return Assessor(current, model, made_by.parameters, inputs, secret=secret)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -21,11 +22,11 @@ from labeler.files.paths import expanded
 from labeler.files.settings import ASSESSORS, NAME, read_toml
 from labeler.model import Model, Reply, Request
 from labeler.models.cost import Price, price_of
-from labeler.models.embedded import cosine_of, similarity_model
+from labeler.models.embedded import similarity_model, similarity_rule
 from labeler.models.local.serve import EMBEDDED, can_serve, engine_id, model_path, serving
 from labeler.models.server.client import Calls, answers, called_model, models_of, server_model
 from labeler.models.settings import AssessorSettings, check_model_name
-from labeler.text.terms import TermStatistics, encode, encoder_id, terms, text_to_search
+from labeler.text.terms import TermStatistics, terms, text_to_search
 from labeler.wire.addresses import masked, ollama_address, server_address
 from labeler.wire.gate import Admitted, admit
 
@@ -313,10 +314,9 @@ async def ready(
         model = called_model(choice.name, choice.server, calls or Calls(), choice.declared)
         yield Ready(model, concurrency=SERVER_CONCURRENCY)
     elif choice.name == "similarity":
-        statistics = TermStatistics.of(terms(text_to_search(d)) for d in documents)
-        model = similarity_model(cosine_of(encode), encoder_id(), statistics)
-        inputs = {"term_statistics": statistics.digest}
-        yield Ready(model, inputs, concurrency=256)  # so that replies are stored in large batches
+        tell = calls.note if calls else lambda _line: None
+        await asyncio.to_thread(similarity_rule().fetch, tell)
+        yield rehearsed(choice, documents)
     else:
         path, sha256 = _gguf(choice.name)
         identity = _identity(sha256, engine_id())
@@ -324,8 +324,13 @@ async def ready(
             yield Ready(server_model(path.name, *served, identity=identity))
 
 
-def rehearsed(choice: Choice) -> Ready:
-    """An embedded LLM as the store knows it, for counting calls: it needs no file and no engine."""
+def rehearsed(choice: Choice, documents: Iterable[Document]) -> Ready:
+    """An embedded model as the store knows it, for counting calls: it needs no file, no engine."""
+    if choice.name == "similarity":
+        statistics = TermStatistics.of(terms(text_to_search(d)) for d in documents)
+        model, inputs = similarity_model(similarity_rule(), statistics), statistics.digest
+        # as many at once as make large batches of replies to store
+        return Ready(model, {"term_statistics": inputs}, concurrency=256)
     sha256 = EMBEDDED.sha256 if choice.name == "local" else _gguf(choice.name)[1]
     engine = engine_id() if can_serve() else "no engine"
 
@@ -333,11 +338,6 @@ def rehearsed(choice: Choice) -> Ready:
         raise NotImplementedError("a rehearsal asks nothing")
 
     return Ready(Model(_identity(sha256, engine), ask, is_server=True))
-
-
-def is_llm(choice: Choice) -> bool:
-    """Whether the choice is an embedded model with a file and an engine."""
-    return choice.is_embedded and choice.name != "similarity"
 
 
 def _identity(sha256: str, engine: str) -> str:

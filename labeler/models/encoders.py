@@ -12,17 +12,27 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from labeler.errors import BadInput, CallFailed, Misconfigured, NoCompletion, NotFound, Stopped
+from labeler.errors import (
+    BadInput,
+    CallFailed,
+    LabelerError,
+    Misconfigured,
+    NoCompletion,
+    NotFound,
+    Stopped,
+)
 from labeler.messages import Advance, cost_of, count_of, dollars
 from labeler.model import Bound, Message, Model, Reply, Request, whole
 from labeler.models.choose import SERVER_CONCURRENCY, server_of
 from labeler.models.cost import NOTHING, Price, Tokens, about, at_most, price_of
+from labeler.models.local import minilm
 from labeler.models.policies.call import StopSignal
 from labeler.models.policies.limits import Spending
 from labeler.models.policies.stack import unremembered
@@ -30,14 +40,15 @@ from labeler.models.server.answers import begin_of, tokens_used, usage_in
 from labeler.models.server.client import MUTE_SECONDS, Calls, Connected, in_json, wire_format
 from labeler.models.session import Control, check_priced, guard_of, run_to_end, sync
 from labeler.models.settings import (
-    EMBEDDED_ENCODER,
     ENCODER_ADDRESS,
+    MINILM,
+    WORDLLAMA,
     AssessorSettings,
     EncoderOptions,
     Limits,
 )
 from labeler.store.vectors import VectorFile, Vectors, key_of_text
-from labeler.text.terms import Encode, Encoder, embedded_encoder, unit_vectors
+from labeler.text.terms import Encode, Encoder, can_encode, embedded_encoder, unit_vectors
 from labeler.wire import addresses
 from labeler.wire.addresses import identity, masked
 from labeler.wire.gate import Admitted, admit
@@ -63,13 +74,43 @@ class Encoding:
     async def aready(
         self, folder: Path, texts: EncoderTexts, *, control: Control | None = None
     ) -> Encoder:
-        """The encoder; a server is asked first for the vectors that `folder` does not hold."""
+        """The encoder, once it made the vectors that `folder` does not hold, or a server did."""
         self.options.check()
-        if not self.options.is_served:
+        watch = control or Control()
+        if self.options.is_served:
+            return await self._filled(folder, texts, watch)
+        if self.options.name == WORDLLAMA:
             return await asyncio.to_thread(embedded_encoder)
-        return await self._filled(folder, texts, control or Control())
+        return await self._embedded(folder, _Prefixed(self.options, texts), watch)
 
     ready = sync(aready)
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether there is an encoder: a server's, or an embedded one's package."""
+        return self.options.is_served or can_encode()
+
+    async def _embedded(self, folder: Path, texts: Iterable[str], control: Control) -> Encoder:
+        """`minilm`, where it is named, or is quick enough for what is missing; else `wordllama`."""
+        file = VectorFile.read(folder / f"{minilm.ID}.vectors", minilm.ID)
+        most = inf if self.options.name == MINILM else minilm.SECONDS
+        seconds = minilm.seconds_of((text for _, text in missing_texts(texts, file)), most)
+        if seconds > most:
+            note = f"as {MINILM} would take more than {most:.0f} s of a processor's time"
+            control.note(f"encoder: {WORDLLAMA}, {note}; name {MINILM} to have it")
+            return await asyncio.to_thread(embedded_encoder)
+        if seconds:
+            try:
+                await asyncio.to_thread(minilm.fetch_minilm, tell=control.note)
+            except LabelerError as error:
+                if self.options.name == MINILM:
+                    raise
+                control.note(f"encoder: {WORDLLAMA}, as {MINILM} cannot be had: {error}")
+                return await asyncio.to_thread(embedded_encoder)
+            control.note(f"encoder: {MINILM}, some {seconds:,.0f} s of a processor's time")
+            await _encode_here(texts, file, control)
+        lookup = looked_up(file, "")
+        return Encoder(minilm.ID, lookup, lookup, minilm.ID)
 
     def plan(self, folder: Path, texts: EncoderTexts) -> EncodingPlan | None:
         """What making it ready would take; None where nobody is asked."""
@@ -90,7 +131,8 @@ class Encoding:
         if server is None:
             problem = f"no server for the encoder {name!r}: give its address, or set OPENAI_API_KEY"
             raise Misconfigured(
-                f"{problem}; the embedded encoder is {EMBEDDED_ENCODER}", parameter="embeddings_url"
+                f"{problem}; the embedded encoders are {MINILM} and {WORDLLAMA}",
+                parameter="embeddings_url",
             )
         address, why = server
         price = price_of(address, name, writes=False)
@@ -407,6 +449,22 @@ async def encode_missing(
     return Encoded(work.done, len(work.cut))
 
 
+_STOPPED = "stopped before all texts were encoded"
+
+
+async def _encode_here(texts: Iterable[str], file: VectorFile, control: Control) -> None:
+    """Encode by `minilm` the texts that have no vector yet; each batch is then in the file."""
+    total, done = count_missing(texts, file), 0
+    async with file.appending(control.note, control.stop.is_set):
+        with control.progress("encoding") as advance:
+            for batch in _batches(missing_texts(texts, file)):
+                if control.stop.is_set():
+                    raise Stopped(_STOPPED)
+                some = [text for _, text in batch]
+                file.add([key for key, _ in batch], await asyncio.to_thread(minilm.encode, some))
+                advance(done := done + len(batch), total)
+
+
 _WORKERS = 64
 """Batches in hand; how many are under way is the limiter's to say."""
 
@@ -439,7 +497,7 @@ class _Work:
                 if batch is None:
                     return
                 if stop.is_set():
-                    raise Stopped("stopped before all texts were encoded")
+                    raise Stopped(_STOPPED)
                 await self._encode(batch)
             except Exception as problem:
                 self.problem = self.problem or problem

@@ -37,7 +37,6 @@ from labeler.models.choose import (
     Ready,
     Task,
     choose,
-    is_llm,
     ready,
     rehearsed,
 )
@@ -452,11 +451,11 @@ async def _started(
     if isinstance(model, Model):
         yield Ready(model, concurrency=SERVER_CONCURRENCY)
         return
-    if selection.options.rehearsal and is_llm(selection.choice):
-        yield rehearsed(selection.choice)
+    choice = selection.choice
+    if selection.options.rehearsal and choice.is_embedded:
+        yield rehearsed(choice, documents)
         return
-    limits, choice = selection.options.limits, selection.choice
-    calls = None if choice.is_embedded else Calls(limits.timeout, control.note, mute=MUTE_SECONDS)
+    calls = Calls(selection.options.limits.timeout, control.note, mute=MUTE_SECONDS)
     async with ready(choice, documents, calls) as started:
         yield started
 

@@ -240,7 +240,9 @@ def check_model_name(model_name: str) -> None:
         raise Misuse(problem, parameter="model")
 
 
-EMBEDDED_ENCODER = "wordllama"
+MINILM, WORDLLAMA = "minilm", "wordllama"
+"""The embedded encoders: a small transformer, and the mean of words' vectors."""
+
 ENCODER_NAME, ENCODER_ADDRESS = "LABELER_ENCODER", "LABELER_EMBEDDINGS_URL"
 
 
@@ -248,19 +250,20 @@ ENCODER_NAME, ENCODER_ADDRESS = "LABELER_ENCODER", "LABELER_EMBEDDINGS_URL"
 class EncoderOptions:
     """Which encoder makes vectors, and what it is given before each text.
 
-    `encoder` is `wordllama`, the embedded one, or the name of a server's model; empty, it is
-    LABELER_ENCODER's, else the embedded one. `embeddings_url` is the address of an
+    `encoder` is `minilm` or `wordllama`, the embedded ones, or the name of a server's model; empty,
+    it is LABELER_ENCODER's, else an embedded one. `embeddings_url` is the address of an
     OpenAI-compatible server. `query_prefix` and `document_prefix` stand before every text, as some
     models want it.
     """
 
     encoder: str = option(
         "",
-        "wordllama, or a server's model (LABELER_ENCODER).",
+        "minilm, wordllama, or a server's model (LABELER_ENCODER). Default: minilm where it takes "
+        "less than 30 s, else wordllama.",
         section="encoder",
         key="name",
         variable=ENCODER_NAME,
-        example=EMBEDDED_ENCODER,
+        example=MINILM,
     )
     embeddings_url: str = option(
         "",
@@ -279,13 +282,13 @@ class EncoderOptions:
 
     @property
     def name(self) -> str:
-        """The encoder's name; that of the embedded one where none is given."""
-        return self.encoder or os.environ.get(ENCODER_NAME, "") or EMBEDDED_ENCODER
+        """The encoder's name; empty where none is given, and an embedded one is chosen."""
+        return self.encoder or os.environ.get(ENCODER_NAME, "")
 
     @property
     def is_served(self) -> bool:
         """Whether a server encodes, so that vectors are asked for."""
-        return self.name != EMBEDDED_ENCODER
+        return self.name not in ("", MINILM, WORDLLAMA)
 
     def check(self) -> None:
         """Raise `Misuse` where what is given does not go with the encoder."""
@@ -295,5 +298,6 @@ class EncoderOptions:
             return
         for parameter in ("embeddings_url", "query_prefix", "document_prefix"):
             if getattr(self, parameter):
-                problem = f"does not go with the encoder {self.name!r}; name another one"
+                which = f"the encoder {self.name!r}" if self.name else "an embedded encoder"
+                problem = f"does not go with {which}; name a server's"
                 raise Misuse(problem, parameter=parameter)

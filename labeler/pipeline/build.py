@@ -19,7 +19,7 @@ from labeler.judging.judge import JudgeOptions, JudgingPlan, ajudge
 from labeler.models.encoders import Encoding, EncodingPlan
 from labeler.models.policies.call import StopSignal
 from labeler.models.session import Control, run_to_end
-from labeler.models.settings import EMBEDDED_ENCODER, EncoderOptions
+from labeler.models.settings import WORDLLAMA, EncoderOptions
 from labeler.options import COUNT, SEED, Options, given, option
 from labeler.pools.pool import PoolResult, plan_pool, pool, texts_to_encode
 from labeler.queries.filter import FilterRules
@@ -241,7 +241,7 @@ class Rehearsal:
 def rehearsal(options: BuildOptions, control: Control | None = None) -> Iterator[Rehearsal]:
     """A rehearsal of a build, as long as the block runs."""
     with TemporaryDirectory(prefix="labeler-") as folder:
-        embedded = replace(options, encoder=EncoderOptions(EMBEDDED_ENCODER))
+        embedded = replace(options, encoder=EncoderOptions(WORDLLAMA))
         build = Build(Collection(Path(folder)), embedded, control or Control())
         yield Rehearsal(build, options.encoding)
 

@@ -33,7 +33,7 @@ from labeler.options import COUNT, SHARE, TOP_GRADE, Options, option
 from labeler.report.result import Merged, Result
 from labeler.report.table import Table, shown, table_of
 from labeler.runs.retrieve import neighbors
-from labeler.text.terms import DENSE_EXTRA, Encoder, can_encode, embedded_encoder
+from labeler.text.terms import DENSE_EXTRA
 from labeler.trec.qrels import read_qrels
 
 ENOUGH_JUDGED = 0.9
@@ -273,7 +273,12 @@ class _Growth:
         self, searched: Searched, seeds: Sequence[Pair], encoding: Encoding, control: Control
     ) -> Mapping[str, Mapping[str, int]]:
         """Of each relevant document its neighbors."""
-        encoder = _encoder(self.collection, encoding, control)
+        encoder = None
+        if encoding.is_possible:
+            texts = EncoderTexts(CorpusTexts(self.collection.corpus))
+            encoder = encoding.ready(self.collection.vectors, texts, control=control)
+        else:
+            control.note(f"neighbors by BM25 only: {DENSE_EXTRA}")
         documents = documents_of(self.collection.corpus, {pair.doc_id for pair in seeds})
         for query_id, doc_id in seeds:
             if doc_id not in documents:
@@ -290,16 +295,6 @@ def _grade(grades: Qrels, pair: Pair) -> int | None:
 def _searched(collection: Collection, control: Control) -> Searched:
     with control.progress("reading the corpus") as advance:
         return searched_corpus(collection, advance)
-
-
-def _encoder(collection: Collection, encoding: Encoding, control: Control) -> Encoder | None:
-    if encoding.options.is_served:
-        texts = EncoderTexts(CorpusTexts(collection.corpus))
-        return encoding.ready(collection.vectors, texts, control=control)
-    if can_encode():
-        return embedded_encoder()
-    control.note(f"neighbors by BM25 only: {DENSE_EXTRA}")
-    return None
 
 
 def _of_round(

@@ -40,7 +40,7 @@ from labeler.report.result import Result
 from labeler.runs.retrieve import BUILT_IN, RUN_DEPTH, note_analyzer, retrieve, tag_of
 from labeler.stats.estimates import equal_shares, inclusions, systematic
 from labeler.text.bm25 import USUAL, Bm25Settings
-from labeler.text.terms import DENSE_EXTRA, Encoder, can_encode
+from labeler.text.terms import DENSE_EXTRA, Encoder
 from labeler.trec.pairs import PairColumns, id_ranks, joined_pairs
 from labeler.trec.write import write_run
 
@@ -448,11 +448,13 @@ def texts_to_encode(collection: Collection) -> EncoderTexts:
 
 
 def _encoder(collection: Collection, encoding: Encoding, control: Control) -> Encoder | None:
-    """Another encoder than the embedded one, with the vectors of all texts; None without one."""
+    """The encoder, with the vectors of all texts; None where none is installed or named."""
     encoding.options.check()
-    if encoding.options.is_served:
-        return encoding.ready(collection.vectors, texts_to_encode(collection), control=control)
-    return None
+    check_exists(collection.corpus)
+    if not encoding.is_possible:
+        control.note(f"BM25 only: {DENSE_EXTRA}")
+        return None
+    return encoding.ready(collection.vectors, texts_to_encode(collection), control=control)
 
 
 def _pool(
@@ -509,11 +511,8 @@ def _retrieved(
     none.
     """
     check_exists(collection.corpus)
-    encodes = can_encode() or sources.encoder is not None
     if not sources.force:
-        check_made(collection, map(collection.run, BUILT_IN if encodes else BUILT_IN[:1]))
-    if not encodes:
-        control.note(f"BM25 only: {DENSE_EXTRA}")
+        check_made(collection, map(collection.run, BUILT_IN if sources.encoder else BUILT_IN[:1]))
     _note_other_encoder(collection, sources.encoder, control)
     with control.progress("reading the corpus") as advance:
         searched = searched_corpus(collection, advance, bm25=sources.bm25)
@@ -529,7 +528,7 @@ def _note_other_encoder(collection: Collection, encoder: Encoder | None, control
     """Say so where the dense run that stands there is another encoder's, and is replaced."""
     pooled = card_section(read_card(collection), "pool", "runs").get("dense")
     is_there = collection.run("dense").exists() and isinstance(pooled, str)
-    if is_there and (can_encode() or encoder) and pooled != tag_of("dense", encoder):
+    if is_there and encoder and pooled != encoder.id:
         control.note(
             f"the runs dense and hybrid were made with {pooled}, and are replaced; their pairs stay"
             " in the pool. To compare encoders, retrieve a run of its own with each"

