@@ -191,7 +191,7 @@ def test_a_leaderboard_names_the_kin_of_the_assessor() -> None:
         ("o3-mini", {"GPT"}),
         ("solo3", set()),
         ("wordllama", {"WordLlama"}),
-        ("similarity@2", {"WordLlama", "BM25"}),
+        ("similarity@2", {"MiniLM", "BM25"}),
         ("Qwen2.5-Coder-0.5B", {"Qwen"}),
         ("gemma-3", {"Gemini or Gemma"}),
         ("monot5-base", {"T5"}),
