@@ -29,36 +29,36 @@ _NAME = re.compile(r"[A-Za-z0-9._-]+")
 _RUN_FILE = re.compile(r"(.+?)(?:\.(?:trec|run|txt))+(?:\.gz)?", re.IGNORECASE)
 
 
+class PathInFolder:
+    """A property: the path of one name in the `folder` of its object."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, owner: Any, _kind: type | None = None) -> Path:
+        return Path(owner.folder, self.name)
+
+
 @dataclass(frozen=True, slots=True)
 class Collection:
     """The layout below a directory; making one touches nothing."""
 
     folder: Path
 
-    @property
-    def corpus(self) -> Path:
-        """The file of the documents."""
-        return self.folder / "corpus.jsonl"
+    corpus = PathInFolder("corpus.jsonl")
+    """The file of the documents."""
 
-    @property
-    def queries(self) -> Path:
-        """The file of the queries."""
-        return self.folder / "queries.jsonl"
+    queries = PathInFolder("queries.jsonl")
+    """The file of the queries."""
 
-    @property
-    def rejected(self) -> Path:
-        """The file of the generated queries that a filter dropped."""
-        return self.folder / "rejected.jsonl"
+    rejected = PathInFolder("rejected.jsonl")
+    """The file of the generated queries that a filter dropped."""
 
-    @property
-    def pool(self) -> Path:
-        """The file of the pairs to judge."""
-        return self.folder / "pool.jsonl"
+    pool = PathInFolder("pool.jsonl")
+    """The file of the pairs to judge."""
 
-    @property
-    def dropped(self) -> Path:
-        """The file of the pairs that left the pool with their query or document."""
-        return self.folder / "dropped.jsonl"
+    dropped = PathInFolder("dropped.jsonl")
+    """The file of the pairs that left the pool with their query or document."""
 
     @property
     def store(self) -> StorePlace:
@@ -70,50 +70,32 @@ class Collection:
 
         return DatabaseAddress.of(shared, unsent=file)
 
-    @property
-    def file_of_replies(self) -> Path:
-        """The file in which replies are kept where no database is named."""
-        return self.folder / "replies.db"
+    file_of_replies = PathInFolder("replies.db")
+    """The file in which replies are kept where no database is named."""
 
-    @property
-    def vectors(self) -> Path:
-        """The folder of vectors that are not made anew: those of servers and of `minilm`."""
-        return self.folder / "vectors"
+    vectors = PathInFolder("vectors")
+    """The folder of vectors that are not made anew: those of servers and of `minilm`."""
 
-    @property
-    def card(self) -> Path:
-        """The file that says what made the collection."""
-        return self.folder / "card.json"
+    card = PathInFolder("card.json")
+    """The file that says what made the collection."""
 
-    @property
-    def controls(self) -> Path:
-        """The folder of pairs that were judged again, to see whether the assessor has drifted."""
-        return self.folder / "controls"
+    controls = PathInFolder("controls")
+    """The folder of pairs that were judged again, to see whether the assessor has drifted."""
 
-    @property
-    def repeats(self) -> Path:
-        """The folder of what pairs were given when they were asked about again."""
-        return self.folder / "repeats"
+    repeats = PathInFolder("repeats")
+    """The folder of what pairs were given when they were asked about again."""
 
-    @property
-    def annotations(self) -> Path:
-        """The folder of what raters answered, a journal each, to which alone is written."""
-        return self.folder / "annotations"
+    annotations = PathInFolder("annotations")
+    """The folder of what raters answered, a journal each, to which alone is written."""
 
-    @property
-    def indexes(self) -> Path:
-        """The folder of what is derived from the documents, and made anew where it is not there."""
-        return self.folder / "indexes"
+    indexes = PathInFolder("indexes")
+    """The folder of what is derived from the documents, and made anew where it is not there."""
 
-    @property
-    def lock(self) -> Path:
-        """The file by which one process at a time changes the others."""
-        return self.folder / ".lock"
+    lock = PathInFolder(".lock")
+    """The file by which one process at a time changes the others."""
 
-    @property
-    def readme(self) -> Path:
-        """README.md, which says to people what made the collection."""
-        return self.folder / "README.md"
+    readme = PathInFolder("README.md")
+    """README.md, which says to people what made the collection."""
 
     def run(self, name: str) -> Path:
         """The file of a run: the one that is there, else `NAME.trec`."""

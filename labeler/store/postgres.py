@@ -248,7 +248,8 @@ class PostgresDatabase:
     def transaction(self, work: Callable[[Statements], Result], *, writing: bool = True) -> Result:
         """Do work in one transaction, which is durable when this returns.
 
-        While it is writing, no other does, on any machine.
+        While it is writing, no other does, on any machine. Work is done twice where an answer to
+        its end was lost: it has to come to the same then.
         """
         with self._lock:
             return self._again_where_lost(lambda: self._once(work, lock=writing))

@@ -1,6 +1,6 @@
 """An open store: what it keeps, and the one transaction in which all of a moment is written.
 
-It is the same over every `Database`: keys, rows, checksums and leases. A database is a file, or a
+It is the same over every database: keys, rows, checksums and leases. A database is a file, or a
 server that several machines share; of its own it has how a transaction is begun and waited for, how
 rows are inserted, and by which clock leases end.
 """
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from labeler.errors import BadInput, FileProblem, LabelerError
 from labeler.messages import count_of
@@ -48,65 +48,11 @@ from labeler.store.sqlite import (
     whole_rows,
 )
 
-Result = TypeVar("Result")
+if TYPE_CHECKING:
+    from labeler.store.postgres import PostgresDatabase
+
 StorePlace = Path | DatabaseAddress
 """Where a store is."""
-
-
-class Database(Protocol):
-    """Where the tables of a store are, and what is not the same in every database."""
-
-    @property
-    def address(self) -> StorePlace:
-        """Where it is, fit to be shown."""
-
-    @property
-    def beside(self) -> Path | None:
-        """The file beside which replies are saved when the database cannot take them, if any."""
-
-    @property
-    def now(self) -> str:
-        """The time in seconds since 1970, in SQL."""
-
-    def transaction(self, work: Callable[[Statements], Result], *, writing: bool = True) -> Result:
-        """Do work in one transaction, which is durable when this returns.
-
-        One that is `writing` runs while no other does, in any process. Work may be done twice,
-        where an answer to its end was lost: it has to come to the same then.
-        """
-
-    def insert(self, to: Statements, rows: Sequence[StoredRow]) -> set[bytes]:
-        """Write replies; the keys of those that are the first under their keys, and so are kept."""
-
-    def registered(self, to: Statements, owner: int | None) -> int:
-        """The number under which this process holds leases, which are renewed; else a new one."""
-
-    def release_dead(self, to: Statements) -> None:
-        """Release the leases of processes that are gone."""
-
-    def is_lost(self, error: LabelerError) -> bool:
-        """Whether nothing can be written any more after an error."""
-
-    def rows_left(self) -> Iterable[list[StoredRow]]:
-        """What can still be read of the replies, once the database is lost."""
-
-    def check(self) -> None:
-        """Raise `Lost` where something was done to what was opened."""
-
-    def problems(self) -> list[str]:
-        """What is wrong with the database as such."""
-
-    def size(self) -> int:
-        """How many bytes the replies take."""
-
-    def collect_garbage(self) -> tuple[int, int]:
-        """Give unused room back to the disk; the bytes that the replies take before and after."""
-
-    def stop_waiting(self) -> None:
-        """From now on, try once, and wait for nothing."""
-
-    def close(self) -> None:
-        """End the connection."""
 
 
 _RECORD = (
@@ -120,7 +66,7 @@ class ReplyStore:
 
     def __init__(
         self,
-        database: Database,
+        database: SqliteDatabase | PostgresDatabase,
         *,
         redacted: bool = False,
         reading: bool = False,
@@ -376,7 +322,7 @@ def open_store(
     for who writes nothing, so that a file need not be writable. `waiting` says for how long to wait
     while another program holds it, or it cannot be reached.
     """
-    database: Database
+    database: SqliteDatabase | PostgresDatabase
     if isinstance(where, Path):
         database = SqliteDatabase(where, waiting, reading=reading)
     else:

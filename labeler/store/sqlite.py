@@ -471,7 +471,7 @@ class SqliteDatabase:
         *,
         reading: bool = False,
     ) -> None:
-        self.address = self.beside = path
+        self.address = self.beside = path  # beside which replies are saved that it cannot take
         self._waiting = waiting or Waiting()
         self._clock = clock
         self._first_seen: dict[tuple[int, Now], float] = {}
