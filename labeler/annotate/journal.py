@@ -200,8 +200,7 @@ class AnswersGiven:
 
     def row_of(self, item: str) -> JournalRow | None:
         """The answer that stands for an item."""
-        rows = self._rows.get(item, [])
-        return next((row for row in reversed(rows) if row.is_answer), None)
+        return next((row for row in reversed(self._rows.get(item, [])) if row.is_answer), None)
 
     def standing(self) -> dict[str, JournalRow]:
         """The answer of each item that has one, the earliest item first."""

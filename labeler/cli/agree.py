@@ -74,8 +74,7 @@ def command(
     options = replace(options, gated=tuple(gate.name for gate in gates))
     opened = sources_of(sources[0], sources[1:], runs, more_humans, options.stale)
     name_unread_runs(sources[0], *runs)
-    inputs = (*map(Path, (*sources, *more_humans)), *runs)
-    to = output.to_file(*inputs)
+    to = output.to_file(*(*map(Path, (*sources, *more_humans)), *runs))
     reports = agree_all(opened, options)
     if to.form == "json":
         show_json(reports_as_json(reports, details=details), to, indent=2)

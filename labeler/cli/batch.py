@@ -101,8 +101,7 @@ def wait(
     if flags.dry_run:
         _plan(collection, asked, flags, to)
         return
-    collected = watched(flags, partial(await_batches, collection, asked))
-    _show_and_check(collected, to)
+    _show_and_check(watched(flags, partial(await_batches, collection, asked)), to)
 
 
 def status(folder: Folder, *, server: ServerFlags, output: OutputFlags) -> None:
@@ -127,8 +126,7 @@ def collect(
     _check_asks(flags)
     collection = open_collection(folder)
     to = output.made_from(collection.folder)
-    collected = watched(flags, partial(acollect, collection, server.base_url, limits))
-    _show_and_check(collected, to)
+    _show_and_check(watched(flags, partial(acollect, collection, server.base_url, limits)), to)
 
 
 def read(
@@ -144,15 +142,13 @@ def read(
     _check_asks(flags)
     collection, address = open_collection(folder), server.base_url
     to = output.made_from(collection.folder, file)
-    collected = watched(flags, partial(aread_answers, collection, file, address, limits))
-    _show_and_check(collected, to)
+    _show_and_check(watched(flags, partial(aread_answers, collection, file, address, limits)), to)
 
 
 def _plan(collection: Collection, asked: JudgeOptions, flags: ShownFlags, to: Destination) -> None:
     """Show what all that waits for no batch would take."""
     deferred = replace(asked, deferral=Deferral(is_live=False))
-    plan = planned(flags, partial(ajudge, collection, deferred))
-    show_outcome(plan, show_judging_plan, to)
+    show_outcome(planned(flags, partial(ajudge, collection, deferred)), show_judging_plan, to)
 
 
 def _check_asks(flags: ShownFlags) -> None:

@@ -54,9 +54,8 @@ def command(
     It is ingest, generate, pool and judge in one: corpus, queries, runs, pool, judgements, qrels.
     """
     reading = replace(options.reading, force=force)
-    judging = who.asking(options.judging)
     asked, control = (
-        replace(options, inputs=inputs, reading=reading, judging=judging),
+        replace(options, inputs=inputs, reading=reading, judging=who.asking(options.judging)),
         control_of(flags),
     )
     if flags.dry_run:

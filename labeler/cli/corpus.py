@@ -148,8 +148,7 @@ def update(
 
     to = output.made_from(folder)
     control = Control(note=note, progress=progress)
-    result = update(inputs, folder, words=words, dry_run=dry_run, control=control)
-    show_update(result, folder, to)
+    show_update(update(inputs, folder, words=words, dry_run=dry_run, control=control), folder, to)
 
 
 def show_update(result: UpdateResult, folder: Path, to: Destination) -> None:
@@ -192,5 +191,4 @@ def rechunk(
 
     to = output.made_from(folder)
     control = Control(note=note, progress=progress)
-    result = rechunk(folder, words, inputs=inputs, dry_run=dry_run, control=control)
-    show_update(result, folder, to)
+    show_update(rechunk(folder, words, inputs=inputs, dry_run=dry_run, control=control), folder, to)

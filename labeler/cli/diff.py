@@ -57,11 +57,9 @@ def command(
         warn(moved.findings)
         return
     if qrels:
-        problem = "it names the qrels of two states of a collection"
-        raise Misuse(problem, parameter="qrels")
+        raise Misuse("it names the qrels of two states of a collection", parameter="qrels")
     human = [] if people is None else [Path(people)]
-    inputs = [*map(Path, sources), *human, *run]
-    to = output.made_from(*(path for path in inputs if path.exists()))
+    to = output.made_from(*(path for path in [*map(Path, sources), *human, *run] if path.exists()))
     name_unread_runs(sources[0], *run)
     changes = diff(*sources, people=people, runs=run, options=options)
     if to.form == "json":

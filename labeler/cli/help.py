@@ -72,8 +72,7 @@ def _tables_with(words: Sequence[str]) -> list[Table]:
     folder = shipped("docs")
     meanings, headings = list[list[str]](), list[list[str]]()
     for path in sorted(folder.rglob("*.md")):
-        text = path.read_text(encoding="utf-8")
-        lines = _LITERAL.sub("", text).splitlines()
+        lines = _LITERAL.sub("", path.read_text(encoding="utf-8")).splitlines()
         titles = [line.lstrip("# ") for line in lines if line.startswith("#")]
         headings += [[title, str(path)] for title in titles if _stand_in(words, title)][:1]
         if path.name == GLOSSARY:

@@ -179,8 +179,7 @@ def panel(
             raise judged.stopped
         if judged.panel is not None:
             _note_members(judged, sources[0])
-            pairs = len(judged.panel)
-            _check_all_graded(judged.panel.failed, pairs, again={"retry_failed": True})
+            _check_all_graded(judged.panel.failed, len(judged.panel), again={"retry_failed": True})
         return
     collection, *names = sources
     to = None

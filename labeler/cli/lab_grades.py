@@ -134,10 +134,8 @@ def cascade(
     """
     collection, judging = open_collection(folder), options.judging
     to = output.made_from(collection.folder)
-    strong = who.asking(replace(judging, name=None))
-    how = replace(options, name=judging.name, judging=strong)
-    act = partial(acascade, folder, *cheap, options=how)
-    result = asked(flags, act, _show_cascade_plan, to)
+    how = replace(options, name=judging.name, judging=who.asking(replace(judging, name=None)))
+    result = asked(flags, partial(acascade, folder, *cheap, options=how), _show_cascade_plan, to)
     if result is None:
         return
     show_result(result, to)

@@ -133,8 +133,7 @@ def explain(
         name, prompt = name or declared.name, prompt or declared.prompt or None
 
     to, collection = output.made_from(open_collection(folder).folder), open_collection(folder)
-    pair = Pair(query_id, doc_id)
-    explanations = asyncio.run(_explanations(collection, pair, name, prompt))
+    explanations = asyncio.run(_explanations(collection, Pair(query_id, doc_id), name, prompt))
     if not explanations:
         names = ", ".join([name] if name else collection.judgement_names())
         others = f"there are: {names or '-'}"

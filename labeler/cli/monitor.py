@@ -41,8 +41,7 @@ def _proposal_to(
     if path is None:
         return None
     if not logs:
-        problem = "queries are proposed from a log of searches; name one"
-        raise Misuse(problem, parameter="log")
+        raise Misuse("queries are proposed from a log of searches; name one", parameter="log")
     if output.output is not None and true_path(output.output) == true_path(path):
         raise Misuse(f"{path}: the output goes there, too", parameter="propose")
     return output.written_to(path, folder, *log_files(logs))
@@ -105,8 +104,7 @@ def command(
     failed: list[LabelerError] = []
     left_out: list[Finding] = []
     if again:
-        name = _only(options.names)
-        asked = who.asking(JudgeOptions(name=name, limits=options.encoding.limits))
+        asked = who.asking(JudgeOptions(name=_only(options.names), limits=options.encoding.limits))
         drawn = DriftOptions(again, fixed=True, judging=asked)
         try:
             run_until_stopped(
@@ -136,8 +134,7 @@ def _without_control(error: LabelerError) -> Finding:
 def _only(names: Sequence[str]) -> str | None:
     """The one set of judgements that a control is of; None where none is named."""
     if len(names) > 1:
-        problem = "a control is of one set of judgements; name one"
-        raise Misuse(problem, parameter="names")
+        raise Misuse("a control is of one set of judgements; name one", parameter="names")
     return next(iter(names), None)
 
 

@@ -225,8 +225,7 @@ def _fetch_prompts(name: str, out: Path | None, force: bool) -> None:
 def _fetch_dataset(name: str, out: Path | None, force: bool) -> None:
     from labeler.catalog.ir_datasets import fetch_dataset
 
-    folder = name.removeprefix(IR_DATASETS).replace("/", "-")
-    collection = _fetched_into(out, name, folder)
+    collection = _fetched_into(out, name, name.removeprefix(IR_DATASETS).replace("/", "-"))
     with progress("documents") as advance:
         fetched = fetch_dataset(name, collection, advance, note, force=force)
     note("licence and citation: see https://ir-datasets.com")

@@ -455,8 +455,7 @@ def answer_shell(words: Sequence[str]) -> object:
 
 
 def _line_so_far() -> list[str]:
-    line = next((os.environ[name] for name in LINES if name in os.environ), "")
-    return line.split()[1:]
+    return next((os.environ[name] for name in LINES if name in os.environ), "").split()[1:]
 
 
 def _all_commands(line: Sequence[str]) -> typer.Typer:

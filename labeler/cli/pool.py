@@ -92,8 +92,7 @@ def command(
         judging = JudgeOptions(growth.prompt, name=growth.expand, limits=options.encoding.limits)
         asked = who.asking(judging)
         if flags.dry_run:
-            plan = planned(flags, partial(ajudge, folder, asked))
-            show_outcome(plan, show_judging_plan, to)
+            show_outcome(planned(flags, partial(ajudge, folder, asked)), show_judging_plan, to)
             note("that is the pool as it is; what rounds add to it is not known before")
             return
         act = partial(aexpand_until, folder, asked, expansion, encoding=options.encoding)
@@ -167,8 +166,7 @@ def retrieve(
     else:
         if dry_run:
             raise Misuse("only what a built-in engine would take can be told", parameter="dry_run")
-        system = _described(server, program, own)
-        result = retrieve_run(folder, system, name, options, control_of())
+        result = retrieve_run(folder, _described(server, program, own), name, options, control_of())
     show_outcome(result, lambda done: _show_retrieved(done, folder), to)
     if result.failures:
         raise Incomplete(_failed(result))

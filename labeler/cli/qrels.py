@@ -40,8 +40,7 @@ def stats(paths: Files, *, output: OutputFlags) -> None:
     from labeler.qrels.stats import qrels_stats, stats_table
 
     to = output.made_from(*paths)
-    counts = [_without_warnings(qrels_stats(path)) for path in paths]
-    show_counts(counts, stats_table, to)
+    show_counts([_without_warnings(qrels_stats(path)) for path in paths], stats_table, to)
 
 
 def validate(

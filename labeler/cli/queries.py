@@ -71,14 +71,12 @@ def generate(
     collection = open_collection(folder)
     to = output.made_from(collection.folder)
     how = who.asking(options, force=output.force)
-    act = partial(agenerate, collection, how)
-    result = asked(flags, act, show_generation_plan, to)
+    result = asked(flags, partial(agenerate, collection, how), show_generation_plan, to)
     if result is None:
         return
     like = how.asking.like
     beside = realism(collection, like) if like is not None and result.total else None
-    written = _Written(result, how.queries, beside)
-    show_outcome(written, _show_written, to)
+    show_outcome(_Written(result, how.queries, beside), _show_written, to)
     result.check()
 
 

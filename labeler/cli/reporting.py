@@ -305,8 +305,7 @@ def _json_steps(step: str) -> Iterator[Advance]:
 
 
 def _watched(run: Underway, how: ProgressForm) -> AbstractContextManager[OnJudged]:
-    counts = RunProgress(run.total, run.guard.limiter, run.guard.budget, asks=run.asks)
-    return shown(counts, how)
+    return shown(RunProgress(run.total, run.guard.limiter, run.guard.budget, asks=run.asks), how)
 
 
 SECONDS_ON_SCREEN = 0.5

@@ -56,8 +56,7 @@ def validate(
     from labeler.runs.stats import run_stats, stats_table
 
     to = output.made_from(*paths)
-    counts = (_warned(run_stats(path)) for path in run_paths(paths))
-    show_counts(counts, stats_table, to, _sound)
+    show_counts((_warned(run_stats(path)) for path in run_paths(paths)), stats_table, to, _sound)
 
 
 def _sound(counts: Mapping[str, Any]) -> str:
@@ -157,8 +156,7 @@ def rerank(
     """
     collection = open_collection(folder)
     to = output.made_from(collection.folder)
-    how = who.asking(options, force=output.force)
-    act = partial(arerank, collection, run, name, how)
+    act = partial(arerank, collection, run, name, who.asking(options, force=output.force))
     result = asked(flags, act, show_calls, to)
     if result is not None:
         show_outcome(result, _show, to)

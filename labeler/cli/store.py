@@ -73,8 +73,7 @@ def stats(folder: Folder, *, output: OutputFlags) -> None:
     with _store_of(folder, reading=True) as store:
         counts = maintain.statistics(store)
         size = store.database.size()
-    table = maintain.statistics_table(counts, f"{store.database.address}: {size / 1e6:,.1f} MB")
-    show([table], to)
+    show([maintain.statistics_table(counts, f"{store.database.address}: {size / 1e6:,.1f} MB")], to)
 
 
 def prune(

@@ -91,8 +91,7 @@ def _group(group: str, *rows: _Row) -> Iterator[Command]:
         name = f"{group} {row.name}" if inside else row.name
         at = row.at or (f"{group}:{verb}" if inside else f"{verb}:command")
         example = f"labeler {name} {row.example}".rstrip()
-        function = f"labeler.cli.{at}"
-        yield Command(name, group, row.summary, function, example, row.words, row.files)
+        yield Command(name, group, row.summary, f"labeler.cli.{at}", example, row.words, row.files)
 
 
 _COMMANDS = (

@@ -113,8 +113,7 @@ def note_changed(collection: Collection) -> None:
 
     The collection must be locked, and a command of its own have changed them.
     """
-    hashes = card_section(read_card(collection), SECTION)
-    paths = {key: collection.folder / key for key in hashes}
+    paths = {key: collection.folder / key for key in card_section(read_card(collection), SECTION)}
     now = {key: sha256_of(path) for key, path in paths.items() if path.is_file()}
     update_card(collection, SECTION, dict(sorted(now.items())))
 
@@ -227,8 +226,7 @@ def parent_of(collection: Collection, name: str) -> Parent | None:
 
     Where all pairs of a part were judged anew, that is the set of which they are a part.
     """
-    judged = card_section(read_card(collection), "judge")
-    return _parent_in(judged, name, MOST_GENERATIONS)
+    return _parent_in(card_section(read_card(collection), "judge"), name, MOST_GENERATIONS)
 
 
 def _parent_in(judged: Mapping[str, Any], name: str, generations: int) -> Parent | None:

@@ -96,8 +96,7 @@ def sample_grades(collection: Collection, sample: str) -> set[int]:
 def sample_scale(collection: Collection, sample: str) -> dict[int, str]:
     """The grades that a sample is graded by, with their names, empty where one has none."""
     grades = sample_grades(collection, sample)
-    samples = card_section(read_card(collection), "samples")
-    names = _names_in(card_section(samples, sample))
+    names = _names_in(card_section(read_card(collection), "samples", sample))
     return {grade: names.get(grade, "") for grade in sorted(grades)}
 
 

@@ -42,8 +42,7 @@ _OF_THE_PROMPT = {
 
 def hash_of(*texts: str) -> str:
     """Twelve hex digits of some texts; others have others."""
-    whole = "\0".join(texts).encode("utf-8", "surrogatepass")
-    return hashlib.sha256(whole).hexdigest()[:12]
+    return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def rules_of(prompt: Prompt) -> str:

@@ -43,8 +43,7 @@ def scores_of_systems(
     runs = contents.chosen_runs(options.runs)
     if not runs or scoring is None:
         if options.baseline is not None:
-            problem = "no system is scored, so that none is a baseline"
-            raise Misuse(problem, parameter="baseline")
+            raise Misuse("no system is scored, so that none is a baseline", parameter="baseline")
         return None
     how = EvaluationOptions(
         options.measures,

@@ -57,8 +57,7 @@ class GatheredReport(Result):
     @property
     def missing(self) -> tuple[NextStep, ...]:
         """What the collection lacks, with the commands that make it."""
-        by_people = self.sets.human is not None
-        return tuple(self.contents.missing(judged_by_people=by_people))
+        return tuple(self.contents.missing(judged_by_people=self.sets.human is not None))
 
     @property
     def runs(self) -> Mapping[str, Path]:

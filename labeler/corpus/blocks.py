@@ -44,8 +44,7 @@ class Lengths:
 def lengths_of(words: int) -> Lengths:
     """The lengths of passages of about so many words; `Misuse` where nobody could want them."""
     if not FEWEST <= words <= MOST_ASKED:
-        problem = f"expected {FEWEST} to {MOST_ASKED} words, found {words}"
-        raise Misuse(problem, parameter="words")
+        raise Misuse(f"expected {FEWEST} to {MOST_ASKED} words, found {words}", parameter="words")
     return Lengths(words)
 
 

@@ -316,8 +316,7 @@ class Spans:
     def of(self, passage: Passage) -> tuple[int, int]:
         """Where a passage begins and ends."""
         start = self._start_of(self._first_place(passage))
-        end = self._end_of(passage.end)
-        return start, max(start, end)
+        return start, max(start, self._end_of(passage.end))
 
     def _first_place(self, passage: Passage) -> Place:
         """Where a passage begins: at a heading, where the first words of its text are one."""
@@ -363,8 +362,7 @@ class Spans:
         """Where the line above a block of code begins, if it opens the block."""
         above = self.blocks[number].line - 1
         first = self._offset(above) if above else begin
-        opens = self.text[first:begin].lstrip().startswith(_FENCE)
-        return first if opens else begin
+        return first if self.text[first:begin].lstrip().startswith(_FENCE) else begin
 
     def _parts_of(self, number: int) -> _Parts:
         """The function from an offset in a block that was cut to the source's; that of the last
@@ -473,5 +471,4 @@ def writable(text: str) -> str:
 
 
 def _percent(character: str) -> str:
-    raw = character.encode("utf-8", "surrogateescape")
-    return "".join(f"%{byte:02X}" for byte in raw)
+    return "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "surrogateescape"))

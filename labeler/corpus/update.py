@@ -412,8 +412,7 @@ def change_corpus(  # noqa: PLR0913  what is read, and how
     with control.progress("passages compared") as advance:
         matches = match_passages(old_documents, ingested.documents, advance)
     carrying = partial(Carrying, matches=matches, documents=ingested.documents, merges=merges)
-    from_old = carrying(old)
-    outcome = from_old.outcome()
+    outcome = carrying(old).outcome()
     is_same = _is_same(old_documents, ingested.documents) and old is collection
     if dry_run or is_same:
         return UpdateResult(ingested, outcome)

@@ -96,8 +96,7 @@ def network_file_system(path: Path, mounts: Path = Path("/proc/self/mounts")) ->
         deepest, deepest_kind = -1, None
         for line in mounts.read_text(encoding="utf-8").splitlines():
             _, point, kind, *_ = line.split(" ")
-            below = true_path(path).is_relative_to(point.replace("\\040", " "))
-            if below and len(point) > deepest:
+            if true_path(path).is_relative_to(point.replace("\\040", " ")) and len(point) > deepest:
                 deepest, deepest_kind = len(point), kind
         return deepest_kind if deepest_kind in _KINDS else None
     return None

@@ -312,8 +312,7 @@ class PanelSet:
     def _shown(self, row: int) -> str:
         """What the first member that says it was shown."""
         at = zip(self.members, self.rows[row].tolist(), strict=True)
-        shown = (member.judged.text("shown", of) for member, of in at)
-        return next(filter(None, shown), "")
+        return next(filter(None, (member.judged.text("shown", of) for member, of in at)), "")
 
 
 def panel_of(members: Sequence[Member], options: PanelOptions | None = None) -> PanelSet:

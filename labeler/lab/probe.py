@@ -123,9 +123,8 @@ async def _probe(
         case._replace(grade=outcome.grade if isinstance(outcome, Judgement) else None)
         for case, outcome in zip(prepared.cases, outcomes, strict=True)
     ]
-    grades = assessor.prompt.grades
     return ProbeResult(
-        certificate_of(Evidence(tuple(graded), max(grades))),
+        certificate_of(Evidence(tuple(graded), max(assessor.prompt.grades))),
         assessor.prompt.id,
         assessor.model.id,
         assessor.asked_with,

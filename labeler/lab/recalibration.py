@@ -94,8 +94,7 @@ class CalibrationSet:
         shares = self.shares.of(index)
         columns = columns_of(shares, self.scale, logits=takes_logits(shares, self.scale))
         fitted = cumulative_logistic(columns, self.outcome[index], self.weight[index])
-        numbers = (tuple(side.tolist()) for side in fitted)
-        return Recalibration(self.scale, shares.grades, *numbers)
+        return Recalibration(self.scale, shares.grades, *(tuple(side.tolist()) for side in fitted))
 
 
 def calibration_set(

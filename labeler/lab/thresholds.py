@@ -250,8 +250,7 @@ def evidence_of(
     of_people = pairs.beside(PairColumns.of(sources.human or {}, np.int64), 0)
     of_strong = pairs.beside(strong.grades, 0)
     of_cheap = taken(sources.grades, in_pool, 0)
-    every = [of_people, of_strong, of_cheap[in_pool != NONE]]
-    scale = np.unique(np.concatenate(every))
+    scale = np.unique(np.concatenate([of_people, of_strong, of_cheap[in_pool != NONE]]))
     weight = drawn_weights(pairs, sources.weights)
     unit = unit_of(*members)
     cost = [took_by(some, pairs, unit) for some in (members[:-1], members[-1:])]

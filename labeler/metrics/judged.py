@@ -224,15 +224,14 @@ def _ranked(parts: Iterable[Batch], pool: JudgedPairs, *, outside: bool) -> tupl
         retrieved[part.pop("queries")] = part.pop("retrieved")
     columns = {name: np.concatenate([part[name] for part in placed]) for name in placed[0]}
     order = np.argsort(columns["query"], kind="stable")
-    ranked = Rankings(
+    return Rankings(
         pool.queries,
         retrieved,
         **{name: column[order] for name, column in columns.items()},
         pool_query=pool.query,
         pool_grade=pool.grade,
         max_grade=pool.max_grade,
-    )
-    return ranked, facts
+    ), facts
 
 
 def _placed(

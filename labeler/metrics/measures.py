@@ -20,8 +20,7 @@ INFAP_EPSILON = 0.00001
 def ratio(above: Floats | Integers, below: Floats | Integers | float) -> Floats:
     """`above / below`, and 0 where `below` is 0, as trec_eval has it."""
     below = np.broadcast_to(np.asarray(below, dtype=np.float64), np.shape(above))
-    zeros = np.zeros(np.shape(above))
-    return np.divide(above, below, out=zeros, where=below != 0)
+    return np.divide(above, below, out=np.zeros(np.shape(above)), where=below != 0)
 
 
 def relevant(r: Rankings, rel: int, cutoff: float | None = None) -> Flags:
@@ -168,8 +167,7 @@ def _so_far(query: Integers, counted: Flags) -> Integers:
     running = np.cumsum(counted)
     first = firsts(query)
     before: Integers = (running - counted)[first]
-    sizes = np.diff(np.append(first, len(query)))
-    return running - np.repeat(before, sizes)
+    return running - np.repeat(before, np.diff(np.append(first, len(query))))
 
 
 @measure("Bpref", RANKS)
@@ -198,8 +196,7 @@ def inferred_average_precision(r: Rankings, rel: int = 1) -> Floats:
     rank = r.rank[good].astype(np.float64)
     above = _so_far(r.query, good)[good] - 1
     wrong = _so_far(r.query, (r.grade >= 0) & ~good)[good]
-    unjudged = _so_far(r.query, r.grade < 0)[good]
-    inside = ratio(above + wrong + unjudged, rank)
+    inside = ratio(above + wrong + _so_far(r.query, r.grade < 0)[good], rank)
     likely = (above + INFAP_EPSILON) / (above + wrong + 2 * INFAP_EPSILON)
     terms = 1.0 / (rank + 1.0) + (rank / (rank + 1.0)) * inside * likely
     return ratio(r.total(good, terms), r.in_pool(rel))
@@ -279,8 +276,7 @@ def expected_reciprocal_ranks(query: Integers, rank: Integers, stop: Floats, n: 
     nth = ordinals(query)
     total, going = np.zeros(n), np.ones(n)
     order = np.argsort(nth, kind="stable")
-    borders = np.searchsorted(nth[order], np.arange(np.max(nth, initial=-1) + 2))
-    for start, end in pairwise(borders):
+    for start, end in pairwise(np.searchsorted(nth[order], np.arange(np.max(nth, initial=-1) + 2))):
         step = order[start:end]
         at = query[step]
         total[at] += going[at] * stop[step] / (rank[step] + 1)
@@ -309,8 +305,7 @@ def err(r: Rankings, cutoff: int | None = None) -> Floats:
     Needs the scale's top grade. After Chapelle, Metzler, Zhang and Grinspan (CIKM 2009).
     """
     hits = relevant(r, 1, cutoff)
-    stop = _stop(r, r.grade[hits])
-    return expected_reciprocal_ranks(r.query[hits], r.rank[hits], stop, r.n)
+    return expected_reciprocal_ranks(r.query[hits], r.rank[hits], _stop(r, r.grade[hits]), r.n)
 
 
 @measure("nERR", GRADED)
@@ -341,8 +336,7 @@ def rank_biased_precision(
 
 def powers(p: float, rank: Integers) -> Floats:
     """p ** rank, multiplied up one by one as trec_eval does."""
-    table = np.multiply.accumulate(np.append(1.0, np.full(int(np.max(rank, initial=0)), p)))
-    return table[rank]
+    return np.multiply.accumulate(np.append(1.0, np.full(int(np.max(rank, initial=0)), p)))[rank]
 
 
 @measure("Q-measure", GRADED)

@@ -320,9 +320,8 @@ class _Run:
                 text = "online measures: the log says neither what was shown nor what was clicked"
                 self._miss(text)
             try:
-                searches = searches_of(log)
                 queries = searched_queries(
-                    self.collection, searches, self.options.encoding, self.control
+                    self.collection, searches_of(log), self.options.encoding, self.control
                 )
                 watches.append(Watched("queries", "Users' queries", looked_at, queries))
             except (BadInput, Misconfigured) as error:

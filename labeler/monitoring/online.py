@@ -164,14 +164,13 @@ def online(log: EventLog, seed: int = 0) -> OnlineMeasures:
     measures = [m for m in MEASURES if totals[AT[m.whole]] > 0 and says.get(m.name, True)]
     of_all = GroupedSums(sums.searches.sum(axis=1), seed)
     by_rank = GroupedSums(sums.ranks, seed)
-    ranks = (
-        RankFigures(rank + 1, float(shown), float(clicks), by_rank.share((rank, 1), (rank, 0)))
-        for rank, (shown, clicks) in enumerate(by_rank.total)
-        if shown > 0
-    )
     return OnlineMeasures(
         log.reading,
-        tuple(ranks),
+        tuple(
+            RankFigures(rank + 1, float(shown), float(clicks), by_rank.share((rank, 1), (rank, 0)))
+            for rank, (shown, clicks) in enumerate(by_rank.total)
+            if shown > 0
+        ),
         {each.name: of_all.share((AT[each.part],), (AT[each.whole],)) for each in measures},
         tuple(_variants(sums, log.variants, measures, seed)),
     )

@@ -190,8 +190,7 @@ def _pooled(
     A sheet holds a random share of the draw; together they hold the share that their pairs make.
     """
     entries = card_section(read_card(collection), "samples")
-    draws = {str(card_section(entries, sample).get("draw", sample)) for sample in samples}
-    if len(draws) > 1:
+    if len({str(card_section(entries, sample).get("draw", sample)) for sample in samples}) > 1:
         names = ", ".join(sorted(samples))
         problem = f"would hold grades of several draws ({names}), whose chances cannot be pooled"
         raise BadInput(f"{where} {problem}; use another name", parameter="name")

@@ -187,8 +187,7 @@ def _answer(path: Path, line: int, row: Sequence[str], positions: Mapping[str, i
         raise BadInput.at(path, line, f"expected a sample's name, found {cell('sample')[:40]!r}")
     written = cell(GRADE)
     if written and not _NUMBER.fullmatch(written):
-        problem = f"expected a grade or an empty cell, found {written[:20]!r}"
-        raise BadInput.at(path, line, problem)
+        raise BadInput.at(path, line, f"expected a grade or an empty cell, found {written[:20]!r}")
     return SheetAnswer(
         line,
         cell("sample"),
@@ -268,8 +267,7 @@ def _unchanged(prompt: str) -> Prompt | None:
 
 def meanings_of(collection: Collection, sample: str, scale: Mapping[int, str]) -> dict[int, str]:
     """What the prompt behind a sample's grades says of each; empty where it says it of none."""
-    entry = card_section(read_card(collection), "samples", sample)
-    source = entry.get("source")
+    source = card_section(read_card(collection), "samples", sample).get("source")
     path = collection.judgements(source) if isinstance(source, str) and is_name(source) else None
     made_by = origin_of(path) if path is not None else None
     prompt = made_by.prompt if made_by is not None else JUDGING_PROMPT

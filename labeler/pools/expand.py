@@ -235,8 +235,7 @@ class _Growth:
         return self.is_own(number) and is_wide and (grade is None or grade <= self.expansion.rel)
 
     def _settings(self, number: int) -> dict[str, Any]:
-        rounds = card_section(read_card(self.collection), "pool", "rounds")
-        return card_section(rounds, str(number))
+        return card_section(read_card(self.collection), "pool", "rounds", str(number))
 
     def grow(self, encoding: Encoding, control: Control) -> int:
         """Add the neighbors of all relevant documents as a round; how many pairs are new."""

@@ -138,8 +138,7 @@ def _own_name(path: Path, name: str) -> str:
 
 
 def _check_documents(path: Path, run: PairColumns[float], depth: int, corpus: Path) -> None:
-    places = np.unique(run.document[run.ranks() <= depth])
-    pooled = {run.documents[at] for at in places.tolist()}
+    pooled = {run.documents[at] for at in np.unique(run.document[run.ranks() <= depth]).tolist()}
     unknown = pooled - ids_among(corpus, pooled)
     if not unknown:
         return
@@ -497,8 +496,7 @@ def _add(
         old = standing_pool(collection).pairs
         depth = depth_within(runs, depth, old, max(0, options.size.max_pairs - len(old)))
     if not depth:
-        problem = "too few for the first document of each run and query"
-        raise Misuse(problem, parameter="max_pairs")
+        raise Misuse("too few for the first document of each run and query", parameter="max_pairs")
     added = Added(pool_runs(runs, depth), depth, sources.encoder, progress, sources.bm25)
     merged = add_pairs(collection, runs, added, force=options.force)
     return merged, depth if options.size.max_pairs else None

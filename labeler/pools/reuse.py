@@ -82,8 +82,7 @@ class Reusability(Result):
         """The runs that were judged too little to be compared with the others."""
         findings = []
         for row in self.runs:
-            least = min(other.judged_left_out for other in self.runs if other is not row)
-            if row.judged < least:
+            if row.judged < min(other.judged_left_out for other in self.runs if other is not row):
                 text = (
                     f"{row.run} has Judged@10 {row.judged:.3f}, less than any other run would have"
                     " that was left out: too little to compare it; pool it and judge what is new"

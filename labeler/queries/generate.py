@@ -177,10 +177,9 @@ def _possible(documents: Sequence[Document], writer: Writer, missing: int) -> It
 def _unanswered(turn: PassageTurn, writer: Writer) -> list[Request]:
     """The requests of a turn to which the store has no reply that would do."""
     requests = generation_requests(turn.document, writer, turn.kind)
-    replies = writer.model.recall(requests)
     return [
         request
-        for request, reply in zip(requests, replies, strict=True)
+        for request, reply in zip(requests, writer.model.recall(requests), strict=True)
         if reply is None or (writer.retry_failed and is_no_query(reply))
     ]
 
@@ -374,8 +373,7 @@ async def _prepared(
         if len(among) < len(search.documents):
             drawn = f"{len(among):,} of {len(search.documents):,} passages may be asked about"
             control.note(f"{drawn}; the seed decides which")
-        choice = choose_passages(among, options.seed, options.passages)
-        yield _Prepared(choice, writer, session)
+        yield _Prepared(choose_passages(among, options.seed, options.passages), writer, session)
 
 
 # Generated queries in a collection: those there are, and new ones beside them.

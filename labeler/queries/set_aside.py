@@ -204,8 +204,7 @@ def _boilerplate(documents: Sequence[Document]) -> Iterator[str]:
     common = {line for line, where in files.items() if len(where) >= _BOILERPLATE_FILES}
     for document in documents if common else ():
         lines = list(_lines(document))
-        repeated = _count(line for line in lines if line in common)
-        if repeated * 2 > _count(lines):
+        if _count(line for line in lines if line in common) * 2 > _count(lines):
             yield document.id
 
 

@@ -170,9 +170,8 @@ def from_log(path: Path | str, options: TrafficOptions | None = None) -> Traffic
         raise BadInput(f"{path}: no query is left ({reasons or 'nobody typed anything'})")
     strata = _strata(counts)
     drawn = _drawn(strata, options.queries, options.seed)
-    queries = _weighted(strata, drawn, counts, typed.forms)
     return Traffic(
-        queries,
+        _weighted(strata, drawn, counts, typed.forms),
         tuple(
             Stratum(name, len(keys), sum(counts[key] for key in keys), len(drawn[name]))
             for name, keys in strata.items()

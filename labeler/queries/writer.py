@@ -314,8 +314,7 @@ def candidate_of(reply: Reply | CallFailed) -> tuple[str, str]:
 
 def _reason_to_reject(text: str, turn: PassageTurn, writer: Writer) -> str | None:
     """Why a text is no query of a kind about some passages."""
-    turns = writer.prompt_of(turn.kind).turns
-    examples = [m.content for m in turns if m.role == "assistant"]
+    examples = [m.content for m in writer.prompt_of(turn.kind).turns if m.role == "assistant"]
     passage = "\n".join(document.text for document in turn.documents)
     has_one_word = writer.style.length(turn.document, turn.kind, writer.seed) == 1
     reason = reason_to_reject(

@@ -133,8 +133,7 @@ class BatchWriter:
         self._is_due = False
         batch, self._next = self._next, _NextBatch()
         work = WriteBatch(batch.replies, batch.failed, batch.claimed, batch.sought)
-        loop = asyncio.get_running_loop()
-        self._writing = loop.run_in_executor(None, self._store.write, work)
+        self._writing = asyncio.get_running_loop().run_in_executor(None, self._store.write, work)
         self._writing.add_done_callback(lambda writing: self._end(batch, writing))
 
     def _end(self, batch: _NextBatch, writing: asyncio.Future[Granted]) -> None:
@@ -219,8 +218,7 @@ class Claims:
     def _note_long_wait(self, key: bytes) -> None:
         """Say who is waited for, where that has gone on for long; at most once a minute."""
         now = self._clock()
-        since = self._since.setdefault(key, now)
-        if now - since >= NOTE_AFTER_SECONDS and now >= self._next_note:
+        if now - self._since.setdefault(key, now) >= NOTE_AFTER_SECONDS and now >= self._next_note:
             self._next_note = now + NOTE_SECONDS
             requests = count_of(len(self._since), "request", "requests")
             self._waiting.note(f"waiting for {self._store.asker(key)}, which asks {requests}")

@@ -13,7 +13,7 @@ import secrets
 import sqlite3
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -412,8 +412,7 @@ class Rescue:
 
     def _write(self, chunks: Sequence[Sequence[StoredRow]]) -> None:
         if self._connection is None:
-            name = f"{self._of.name}{_MARK}{os.getpid()}-{secrets.token_hex(4)}"
-            path = self._folders[0] / name
+            path = self._folders[0] / f"{self._of.name}{_MARK}{os.getpid()}-{secrets.token_hex(4)}"
             self._saved[path] = 0
             self._connection = _new_for_one(path)
             facts = "INSERT OR IGNORE INTO facts VALUES (?, ?)"

@@ -136,13 +136,12 @@ def store_problems(path: Path) -> Iterator[None]:
 
 def _explained(error: sqlite3.DatabaseError, code: int) -> str:
     """What one of SQLite's errors means for whoever uses the store."""
-    meanings = {
+    return {
         sqlite3.SQLITE_BUSY: "locked by another program; end it, or try again",
         sqlite3.SQLITE_FULL: "the disk is full; replies up to the last batch are kept",
         sqlite3.SQLITE_READONLY: "the store is read-only; this has to write to it",
         sqlite3.SQLITE_IOERR: f"could not be written ({error}); is the disk full?",
-    }
-    return meanings.get(code, str(error))
+    }.get(code, str(error))
 
 
 def connect(path: Path, *, reading: bool = False) -> sqlite3.Connection:
@@ -509,8 +508,7 @@ class SqliteDatabase:
 
     def registered(self, to: Statements, owner: int | None) -> int:
         """The number under which this process holds leases, which are renewed; else a new one."""
-        moment = self._clock()
-        until, wall = (clock + LEASE_SECONDS for clock in moment)
+        until, wall = (clock + LEASE_SECONDS for clock in self._clock())
         if owner is not None:
             renewed = "UPDATE owners SET until = :until, until_wall = :wall WHERE id = :owner"
             to.run(renewed, owner=owner, until=until, wall=wall)

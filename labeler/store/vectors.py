@@ -46,8 +46,7 @@ _READ_AT_ONCE = 4096
 
 def key_of_text(text: str) -> bytes:
     """The hash under which a text's vector is kept."""
-    encoded = text.encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(encoded, digest_size=_KEY_BYTES).digest()
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_KEY_BYTES).digest()
 
 
 @dataclass(slots=True)
@@ -170,8 +169,7 @@ class VectorFile:
                     self._rows[some["key"][at].tobytes()] = start + at
 
     def _whole_records(self) -> int:
-        size = self.path.stat().st_size - HEAD
-        return max(0, size) // _record(self.dimensions).itemsize
+        return max(0, self.path.stat().st_size - HEAD) // _record(self.dimensions).itemsize
 
     def _mapped(self) -> Any:
         """The records, which are read from the disk where they are looked at."""
@@ -186,8 +184,7 @@ class VectorFile:
 
 
 def _record(dimensions: int) -> np.dtype[Any]:
-    parts = [("key", f"V{_KEY_BYTES}"), ("check", "<u4"), ("vector", "<f4", (dimensions,))]
-    return np.dtype(parts)
+    return np.dtype([("key", f"V{_KEY_BYTES}"), ("check", "<u4"), ("vector", "<f4", (dimensions,))])
 
 
 def _append(file: FileIO, content: bytes) -> int:

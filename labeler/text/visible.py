@@ -133,8 +133,7 @@ def mark_of(secret: bytes, *texts: str, digits: int = MARK_DIGITS) -> str:
     """
     shown = b"".join(_with_length(text.encode("utf-8", "surrogatepass")) for text in texts)
     for turn in range(1000):
-        digest = hmac.digest(secret, b"%d\0%s" % (turn, shown), hashlib.sha256)
-        mark = digest.hex()[:digits]
+        mark = hmac.digest(secret, b"%d\0%s" % (turn, shown), hashlib.sha256).hex()[:digits]
         if not any(mark in text for text in texts):
             break
     return mark

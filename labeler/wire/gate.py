@@ -70,8 +70,7 @@ def trust(address: str, key: str = "") -> str:
     _check(key)
     if key:
         where.check_variable(key)
-    others = _others(address)
-    _write({**others, address: key})
+    _write({**_others(address), address: key})
     return address
 
 

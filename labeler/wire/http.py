@@ -244,8 +244,7 @@ class Connections(aiohttp.TCPConnector):
 
     def _look_at_the_end(self) -> None:
         """Look at the connections once the one that rests for longest has rested, and a bit."""
-        end = self._resting[0][0]
-        self._loop.call_at(end + self._keeping.watch / 10, self._end_rests)
+        self._loop.call_at(self._resting[0][0] + self._keeping.watch / 10, self._end_rests)
 
     def _end_rests(self) -> None:
         """Give back the connections that have rested, to be used again if they still may be."""
@@ -445,8 +444,7 @@ class Wire:
             case TimeoutError():
                 return NoAnswer(f"{self._where}: no answer in time")
             case aiohttp.ClientConnectorError():
-                problem = f"{self._where}: no connection ({error.os_error})"
-                return NoAnswer(problem, was_sent=False)
+                return NoAnswer(f"{self._where}: no connection ({error.os_error})", was_sent=False)
             case _:
                 reason = " ".join(f"{type(error).__name__} {error}".split())[:200]
                 return NoAnswer(f"{self._where}: the answer broke off ({reason})")

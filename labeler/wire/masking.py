@@ -41,8 +41,7 @@ def without_key(body: bytes, key: str) -> bytes:
 def hidden(text: str, key: str) -> str:
     """A text with `[key]` in place of the key; a short key only where it stands alone."""
     if len(key) >= SHORTEST_KEY:
-        masked = _masked(text.encode("utf-8", "surrogatepass"), key)
-        return masked.decode("utf-8", "surrogatepass")
+        return _masked(text.encode("utf-8", "surrogatepass"), key).decode("utf-8", "surrogatepass")
     return re.sub(rf"(?<!\w){re.escape(key)}(?!\w)", MASK, text) if key else text
 
 

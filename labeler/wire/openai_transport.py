@@ -26,8 +26,7 @@ def client_over(wire: Wire, left_out: Iterable[str]) -> Any:
     """
     import openai
 
-    base = openai.DefaultAsyncHttpxClient.__mro__[1]
-    library = import_module(base.__module__.partition(".")[0])
+    library = import_module(openai.DefaultAsyncHttpxClient.__mro__[1].__module__.partition(".")[0])
     transport: Any = _Transport(wire, library, left_out)
     return openai.DefaultAsyncHttpxClient(
         transport=transport, trust_env=False, follow_redirects=False

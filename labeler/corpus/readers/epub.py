@@ -52,8 +52,7 @@ def read_epub(path: Path, raw: bytes) -> Extracted:
 
 def _package(archive: zipfile.ZipFile, path: Path) -> str:
     """The name of the part that lists the others."""
-    container = xml_of(path, part_of(archive, _CONTAINER, path))
-    root = container.find(".//{*}rootfile")
+    root = xml_of(path, part_of(archive, _CONTAINER, path)).find(".//{*}rootfile")
     name = root.get("full-path") if root is not None else None
     if not name:
         raise BadInput(f"{path}: damaged: {_CONTAINER} names no package")

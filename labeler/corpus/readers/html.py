@@ -358,8 +358,7 @@ class _Walk:
             texts = [_BLANKS.sub(" ", _words(cell, depth)).strip() for cell in cells]
             if any(texts):
                 is_head = all(cell.tag == "th" for cell in cells)
-                line = " | ".join(texts)
-                self.outline.prose(line, 1, tight=not first, leads=first and is_head)
+                self.outline.prose(" | ".join(texts), 1, tight=not first, leads=first and is_head)
                 first = False
 
 

@@ -104,8 +104,7 @@ class _Inliner:
         elif self.kind == ".adoc":
             yield from ("----", *lines, "----")
         else:
-            ticks = max((len(run) for run in re.findall(r"`+", text)), default=0)
-            mark = "`" * max(3, ticks + 1)
+            mark = "`" * max(3, max((len(run) for run in re.findall(r"`+", text)), default=0) + 1)
             yield from (f"{mark}{path.suffix[1:]}", *lines, mark)
 
 
@@ -113,8 +112,7 @@ def inlined(text: str, path: Path, root: Path, kind: str) -> str:
     """A text with the files that it includes, as far as they stand below `root`."""
     if "include" not in text and "8<" not in text and "{*" not in text and "{!" not in text:
         return text
-    inliner = _Inliner(root.resolve(), kind)
-    return "\n".join(inliner.lines(text, path.resolve().parent, 0))
+    return "\n".join(_Inliner(root.resolve(), kind).lines(text, path.resolve().parent, 0))
 
 
 def _end_of_directive(lines: list[str], start: int) -> int:

@@ -310,8 +310,7 @@ class _Reader:
     def walk(self, node: SyntaxTreeNode, outline: Outline, indent: int) -> None:
         """Add the blocks of what a node holds."""
         for child in node.children:
-            handler = _HANDLERS.get(child.type, _Reader.walk)
-            handler(self, child, outline, indent)
+            _HANDLERS.get(child.type, _Reader.walk)(self, child, outline, indent)
 
     def line(self, node: SyntaxTreeNode) -> int:
         """The line of the file at which a node begins."""
@@ -376,8 +375,7 @@ class _Reader:
 
     def term(self, node: SyntaxTreeNode, outline: Outline, _indent: int) -> None:
         """A term, which stays with its definition."""
-        text = one_line(self.inline, self.words(node))
-        self.prose(text, self.line(node), outline, leads=True)
+        self.prose(one_line(self.inline, self.words(node)), self.line(node), outline, leads=True)
 
     def row(self, node: SyntaxTreeNode, outline: Outline, _indent: int) -> None:
         """A table's row, a block of its own, so that a long table can be cut between them."""

@@ -171,8 +171,7 @@ def _push_paragraph(state: StateBlock, text: str, start: int, end: int, **meta: 
 def _deepest(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     if silent or state.level < _MOST_LEVELS:
         return False
-    text = state.getLines(start, end, state.blkIndent, False).strip()
-    _push_paragraph(state, text, start, end)
+    _push_paragraph(state, state.getLines(start, end, state.blkIndent, False).strip(), start, end)
     state.line = end
     return True
 
@@ -209,8 +208,7 @@ def _element(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     unclosed = state.env["unclosed"]
     if begin >= unclosed.get(closing, begin + 1):
         return False
-    pattern = re.compile(re.escape(closing), re.IGNORECASE)
-    closed = pattern.search(state.src, begin + len(match[0]))
+    closed = re.compile(re.escape(closing), re.IGNORECASE).search(state.src, begin + len(match[0]))
     if not closed:
         unclosed[closing] = begin  # none comes after this, so that nobody searches again
     if not closed or closed.end() > state.eMarks[end - 1]:

@@ -34,8 +34,7 @@ def _sources(cells: list[dict[str, Any]], language: str) -> Iterator[str]:
         if cell.get("cell_type") == "markdown":
             yield source
         elif cell.get("cell_type") == "code" and source.strip():
-            ticks = max(map(len, re.findall(r"`+", source)), default=0)
-            fence = "`" * max(3, ticks + 1)
+            fence = "`" * max(3, max(map(len, re.findall(r"`+", source)), default=0) + 1)
             yield f"{fence}{language}\n{source}\n{fence}"
         elif source.strip():
             drop("cells of other kinds", source)

@@ -129,8 +129,7 @@ class Outline:
         lines = trimmed(lines)
         if lines:
             body = "\n".join(line for _, line in lines)
-            longest = max((len(run) for run in re.findall(r"`+", body)), default=0)
-            fence = "`" * max(3, longest + 1)
+            fence = "`" * max(3, max((len(run) for run in re.findall(r"`+", body)), default=0) + 1)
             text = f"{fence}{language}\n{body}\n{fence}"
             self.blocks.append(Block(text, self.path, lines[0][0], code=True))
 

@@ -250,10 +250,9 @@ async def _judged(
     if problems:
         raise type(problems[0])(f"{problems[0]}; the replies of its batch are in the store")
     left = [record.status for record in read_batches(collection) if record.is_open]
-    ended = tuple(taken.ended)
     return CollectedBatches(
         taken.collected,
-        ended,
+        tuple(taken.ended),
         tuple(results),
         len(left),
         left.count(WRITTEN),

@@ -242,8 +242,7 @@ async def _ask_a_few(collection: Collection, options: JudgeOptions, control: Con
             note=control.note,
             proof=proof_in(session, options.proof, len(job.pairs)),
         )
-        asked = AskedRound(assessor, job.pairs, job.texts)
-        asking, _ = await piloted(asked, asking, session.guard)
+        asking, _ = await piloted(AskedRound(assessor, job.pairs, job.texts), asking, session.guard)
         if asking.ended:
             raise asking.ended
 
