@@ -1271,11 +1271,11 @@ LAB: dict[str, Case] = {
         $JUDGE --repeat 3
         judge coll $FAKE --as voted --votes 3 --quiet
         $JUDGE --control 6
-        $JUDGE --control 5 --fixed
+        $JUDGE --control 5
         """,
         serve("another grade", lambda _: '{"grade": 1}'),
         """
-        $JUDGE --control 5 --fixed
+        $JUDGE --control 5
         judge coll $FAKE --panel basic,four-grades --rule majority --as panel --quiet
         monitor coll
         status coll

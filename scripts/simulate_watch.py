@@ -2,7 +2,7 @@
 """Does each alarm of the watch come when it should, and none before? Whole weeks, end to end.
 
 A made collection is judged by a made assessor with noise, and watched for 12 weeks: each week the
-fixed pairs are judged again and `monitor` runs. From week 6 on the assessor is lenient: of pairs
+pairs are judged again and `monitor` runs. From week 6 on the assessor is lenient: of pairs
 below the highest grade, `--lenient` get one grade more. At week 9 a fifth of the documents is
 edited. In a quiet world neither happens.
 
@@ -82,7 +82,7 @@ def weeks(folder: Path, given: argparse.Namespace, seed: int) -> Iterator[dict[s
     assessor = Assessor(given.noise, given.lenient, rng)
     judge(made, model=assessor.model(), name="llm")
     options = JudgeOptions("", assessor.model(), None, "llm")
-    controlled = DriftOptions(given.pairs, fixed=True, judging=options)
+    controlled = DriftOptions(given.pairs, judging=options)
     for week in range(1, WEEKS + 1):
         time = START + timedelta(weeks=week)
         assessor.is_lenient = week >= LENIENT_FROM and not given.quiet

@@ -20,7 +20,6 @@ from plain_rankings import plain_rankings
 from labeler.agreement.sources import source_of_file
 from labeler.collection.annotations import read_journal
 from labeler.collection.card import read_card, update_card
-from labeler.collection.controls import read_fixed
 from labeler.collection.corpus import read_corpus
 from labeler.collection.judgements import grades_of, read_judgements
 from labeler.collection.layout import Collection, locked
@@ -298,9 +297,6 @@ PEOPLE = """{"query_id": "q1", "doc_id": "d1", "grade": 2, "assessor": "A", "tim
 "comment": "c", "probability": 0.5, "sample": "s1"}
 {"query_id": "q1", "doc_id": "d2", "grade": null, "probability": 1}
 """
-FIXED = """{"query_id": "q1", "doc_id": "d1", "sha256": "ab"}
-{"query_id": "q1", "doc_id": "d2"}
-"""
 CONTROLLED = """{"query_id": "q1", "doc_id": "d1", "old": 1, "new": [1, 2], "model": ["m"]}
 {"query_id": "q1", "doc_id": "d2", "old": 0, "new": [0, "refused"], "model": []}
 """
@@ -413,12 +409,6 @@ READERS: dict[str, Reader] = {
         CONTROLLED,
         lambda p: [pair.old for pair in read_control(p)],
         lambda data: [r["old"] for r in plain_rows(data) if type(r.get("old")) is int],
-    ),
-    "fixed pairs": Reader(
-        "a.fixed.jsonl",
-        FIXED,
-        lambda p: [each.shown for each in read_fixed(p)],
-        lambda data: [r.get("shown", "") for r in plain_rows(data)],
     ),
     "people": Reader(
         "a.jsonl",

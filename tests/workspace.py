@@ -110,7 +110,7 @@ def make_workspace(folder: Path) -> Path:
     assert execute(["pool", coll, "--run", run]) == 0
     for name in ("first", "second"):
         assert execute(["judge", coll, "--model", "similarity", "--as", name, "--quiet"]) == 0
-    control = ["--as", "first", "--pairs", "4", "--fixed", "--quiet"]
+    control = ["--as", "first", "--pairs", "4", "--quiet"]
     assert execute(["lab", "control", coll, "--model", "similarity", *control]) == 0
     draw_sheets(collection, "first", SampleDesign(None), [sheet])
     fill_sheet(sheet, "1")

@@ -15,9 +15,8 @@ import re
 import threading
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -32,32 +31,18 @@ from labeler.data import Document, Query
 from labeler.errors import Misuse
 from labeler.files.read import file_problems
 from labeler.report.result import Hidden, as_plain
-from labeler.text.languages import common_words, count_words, language_of, short_stretches
+from labeler.text.languages import (
+    NAMES,
+    common_words,
+    count_words,
+    language_of,
+    short_stretches,
+)
+from labeler.text.terms import UNSPACED, Analyzer, stemmed_languages, word_pattern
 from labeler.text.visible import visible
 
 # Where the words of a query stand in a text, by their stems in the text's language.
 
-_WORD = re.compile(
-    r"(?:[^\W_]"
-    "|[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"  # points and accents
-    "\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed"
-    "\u0900-\u0963\u0966-\u0dff\u200c\u200d])+"  # the scripts of India, whose vowels are marks
-)
-_UNSPACED = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
-"""Thai, Japanese and Chinese, whose words no space parts: two characters at a time are a term."""
-
-_STEMMERS = {
-    "ar": "arabic",
-    "de": "german",
-    "en": "english",
-    "es": "spanish",
-    "fr": "french",
-    "it": "italian",
-    "nl": "dutch",
-    "pt": "portuguese",
-    "ru": "russian",
-    "sv": "swedish",
-}
 _ASKING = frozenset(
     word
     for words in (
@@ -81,7 +66,7 @@ class QueryTerms:
     """The terms of a query that are marked in a text, and how that text's words are stemmed."""
 
     terms: frozenset[str]
-    stem: Callable[[str], str]
+    analyzer: Analyzer
 
     @classmethod
     def of(cls, query: str, text: str, language: str = "") -> QueryTerms:
@@ -90,33 +75,22 @@ class QueryTerms:
         Words that any text of the language holds are none, unless the query has no others.
         """
         code = language or language_of(text[:_TEXT_TO_TELL]) or language_of(query)
-        stem = _stemmer(_STEMMERS.get(code, "english"))
+        name = NAMES.get(code, "").casefold()
+        analyzer = Analyzer(name) if name in stemmed_languages() else Analyzer()
         common = common_words(code or "en") | (_ASKING if code in ("", "en") else frozenset())
-        telling = [word for word in _words(query) if word not in common]
-        terms = (stem(part) for word in telling or _words(query) for part in _parts(word))
-        return cls(frozenset(terms), stem)
+        words = analyzer.words(query)
+        telling = [word for word in words if word not in common]
+        return cls(frozenset(map(analyzer.term_of, telling or words)), analyzer)
 
     def spans(self, text: str) -> Iterator[Span]:
         """Yield where a term stands in a text, and which; pairs of characters may overlap."""
-        if not self.terms:
-            return
-        term_of: dict[str, str] = {}  # a long text repeats its words
-        for match in _WORD.finditer(text):
-            word = match[0]
-            if _UNSPACED.search(word):
-                yield from self._pairs(word, match.start())
-                continue
-            if word not in term_of:
-                term_of[word] = self.stem(_folded(word))
-            if term_of[word] in self.terms:
-                yield match.start(), match.end(), term_of[word]
-
-    def _pairs(self, word: str, start: int) -> Iterator[Span]:
-        size = min(2, len(word))
-        for at in range(len(word) - size + 1):
-            term = _folded(word[at : at + size])
-            if term in self.terms:
-                yield start + at, start + at + size, term
+        for match in word_pattern().finditer(text) if self.terms else ():
+            start, end = match.span()
+            size = min(2, end - start) if UNSPACED.search(match[0]) else end - start
+            for at in range(start, end - size + 1):
+                term = self.analyzer.term_of(_folded(text[at : at + size]))
+                if term in self.terms:
+                    yield at, at + size, term
 
 
 def runs_of(text: str, spans: Sequence[Span]) -> Sequence[Run]:
@@ -132,26 +106,8 @@ def runs_of(text: str, spans: Sequence[Span]) -> Sequence[Run]:
     return (*runs, (text[end:], False)) if end < len(text) else tuple(runs)
 
 
-def _words(text: str) -> list[str]:
-    return [_folded(word) for word in _WORD.findall(text)]
-
-
 def _folded(word: str) -> str:
     return word.lower() if word.isascii() else unicodedata.normalize("NFKC", word).casefold()
-
-
-def _parts(word: str) -> list[str]:
-    if not _UNSPACED.search(word):
-        return [word]
-    return [word[at : at + 2] for at in range(len(word) - 1)] or [word]
-
-
-@cache
-def _stemmer(language: str) -> Callable[[str], str]:
-    import Stemmer
-
-    stem: Callable[[str], str] = Stemmer.Stemmer(language).stemWord
-    return stem
 
 
 @dataclass(frozen=True)

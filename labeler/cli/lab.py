@@ -302,23 +302,13 @@ def _show_tuning_plan(plan: TunePlan) -> None:
     note("at most: as if every one were asked about all pairs, with re-asks")
 
 
-@dataclass(frozen=True, slots=True)
-class ShareGates:
-    """What must hold of shares: that none lies above what is required."""
-
-    require: tuple[str, ...] = option(
-        (), "A gate, as raised:0.05: exit 5 where the share lies above; repeatable.", panel="Gates"
-    )
-    require_high: tuple[str, ...] = option(
-        (), "The same of the interval's high end.", panel="Gates", rare=True
-    )
-
-
 def probe(
     folder: Folder,
     *,
     options: ProbeOptions,
-    gates: ShareGates,
+    require: tuple[str, ...] = option(
+        (), "A gate, as raised:0.05: exit 5 where the share lies above; repeatable.", panel="Gates"
+    ),
     who: ModelFlags,
     flags: ShownFlags,
     output: OutputFlags,
@@ -329,16 +319,13 @@ def probe(
     """
     if options.judging.name is not None:
         raise Misuse("a probe keeps no judgements, which could have a name", parameter="name")
-    lows = parse_limits(gates.require, "raised:0.05")
-    highs = parse_limits(gates.require_high, "raised:0.05", "require_high")
+    limits = parse_limits(require, "raised:0.05")
     collection, judging = open_collection(folder), who.asking(options.judging)
     to = output.made_from(collection.folder, *filter(None, [options.attacks]))
-    check_gates(options, [name for name, _ in lows])
-    check_gates(options, [name for name, _ in highs], "require_high")
+    check_gates(options, [name for name, _ in limits])
     act = partial(aprobe, collection, replace(options, judging=judging))
     result = asked(flags, act, show_judging_plan, to)
     if result is not None:
         show_result(result, to)
         warn(result.findings)
-        result.check(lows)
-        result.check(highs, high_end=True)
+        result.check(limits)

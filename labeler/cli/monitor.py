@@ -7,18 +7,14 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
-from labeler.cli.model_options import NamedModel
 from labeler.cli.options import Destination, Folder, OutputFlags
 from labeler.cli.output import deliver, said_to, show, show_json, warn
-from labeler.cli.process import run_until_stopped
 from labeler.cli.screen import caution, note, progress, say
 from labeler.collection.layout import open_collection
 from labeler.collection.user_files import Output
-from labeler.errors import GateFailed, LabelerError, Misuse
+from labeler.errors import GateFailed, Misuse
 from labeler.exchange.logs import EVENT_PARTS
 from labeler.files.paths import true_path
-from labeler.judging.judge import JudgeOptions
-from labeler.lab.control import DriftOptions, adrift
 from labeler.messages import count_of, told_what_files_are
 from labeler.models.session import Control
 from labeler.monitoring.corpus import ALARMS
@@ -30,7 +26,7 @@ from labeler.monitoring.monitor import (
     log_files,
     monitor,
 )
-from labeler.options import COUNT_OR_NONE, OUTPUT, option
+from labeler.options import OUTPUT, option
 from labeler.report.finding import Finding
 
 
@@ -80,14 +76,6 @@ def command(
         metavar="KIND",
         panel=ALARMS,
     ),
-    again: int = option(
-        0,
-        "Judge so many fixed pairs again first; this asks a model.",
-        COUNT_OR_NONE,
-        flags="--control",
-        panel="Judge again",
-    ),
-    who: NamedModel,
     quiet: bool = option(
         False, "Print alarms and errors alone: nothing where there are none.", panel=OUTPUT
     ),
@@ -101,41 +89,15 @@ def command(
     to = output.made_from(collection.folder)
     proposal = _proposal_to(propose, log, output, collection.folder)
     control = Control() if quiet else Control(note=note, progress=progress)
-    failed: list[LabelerError] = []
-    left_out: list[Finding] = []
-    if again:
-        asked = who.asking(JudgeOptions(name=_only(options.names), limits=options.encoding.limits))
-        drawn = DriftOptions(again, fixed=True, judging=asked)
-        try:
-            run_until_stopped(
-                lambda stop: adrift(folder, options=drawn, control=control.with_stop(stop))
-            )
-        except (Misuse, GateFailed):
-            raise
-        except LabelerError as error:
-            failed.append(error)
-            left_out.append(_without_control(error))
     listening = told_what_files_are(lambda _line: None) if quiet else nullcontext()
     with listening:
-        run = monitor(
-            collection, documents, log, options=options, left_out=left_out, control=control
-        )
+        run = monitor(collection, documents, log, options=options, control=control)
     _show(run, to, quiet=quiet)
     if proposal is not None:
         _propose(run, proposal, quiet=quiet)
-    _end(run, gates, failed)
-
-
-def _without_control(error: LabelerError) -> Finding:
-
-    return Finding(f"judge drift: the control ended early: {error}")
-
-
-def _only(names: Sequence[str]) -> str | None:
-    """The one set of judgements that a control is of; None where none is named."""
-    if len(names) > 1:
-        raise Misuse("a control is of one set of judgements; name one", parameter="names")
-    return next(iter(names), None)
+    kinds = [kind for kind in run.kinds if not gates or kind in gates]
+    if kinds:
+        raise GateFailed(f"{run.folder}: {', '.join(kinds)}")
 
 
 def _show(run: Monitoring, to: Destination, *, quiet: bool) -> None:
@@ -185,12 +147,3 @@ def _print(run: Monitoring, to: Destination) -> None:
                 say(sentence)
     else:
         show(run.tables(), to)
-
-
-def _end(run: Monitoring, gates: frozenset[str], failed: Sequence[LabelerError]) -> None:
-    """`GateFailed` where an alarm was raised that a gate is for; else what ended the control."""
-    kinds = [kind for kind in run.kinds if not gates or kind in gates]
-    if kinds:
-        raise GateFailed(f"{run.folder}: {', '.join(kinds)}")
-    if failed:
-        raise failed[0]

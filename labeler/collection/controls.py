@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from labeler.collection.card import card_section, read_card, update_card_entry
 from labeler.collection.layout import Collection, check_locked
-from labeler.collection.rows import records
-from labeler.data import Pair
 from labeler.files.jsonl import write_rows
 
 _STEM = re.compile(r"(.+)\.([1-9][0-9]{0,8})")
@@ -60,32 +58,3 @@ def write_control(
     check_locked(collection.folder)
     write_rows(path, rows)
     update_card_entry(collection, "control", path.stem, made)
-
-
-# `controls/NAME.fixed.jsonl`: the pairs of a set that every control of it asks about again.
-
-
-class FixedPair(NamedTuple):
-    """A pair, and what tells the texts that were shown when it was drawn from others."""
-
-    pair: Pair
-    shown: str
-
-
-def fixed_file(collection: Collection, name: str) -> Path:
-    """The file of the fixed pairs of a set of judgements."""
-    return collection.controls / f"{name}.fixed.jsonl"
-
-
-def read_fixed(path: Path) -> list[FixedPair]:
-    """The fixed pairs in the order of their file; none where none were drawn."""
-    if not path.exists():
-        return []
-    return list(records(path, lambda row: FixedPair(row.pair, row.text("shown"))))
-
-
-def write_fixed(collection: Collection, name: str, pairs: Iterable[FixedPair]) -> None:
-    """Write the fixed pairs of a set, in place of those that were fixed before."""
-    check_locked(collection.folder)
-    rows = ({**each.pair._asdict(), "shown": each.shown} for each in pairs)
-    write_rows(fixed_file(collection, name), rows)

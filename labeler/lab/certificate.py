@@ -210,21 +210,18 @@ class ProbeResult(WithCost, Result):
             **attacks,
         }
 
-    def check(self, limits: Sequence[tuple[str, float]], *, high_end: bool = False) -> None:
-        """`GateFailed` names each share above its limit, or the high end of its interval."""
+    def check(self, limits: Sequence[tuple[str, float]]) -> None:
+        """`GateFailed` names each share above its limit."""
         shares, failures = self.shares(), list[str]()
         for name, limit in limits:
             if name not in shares:
                 names = ", ".join(shares)
-                parameter = "require_high" if high_end else "require"
-                raise Misuse(f"no share {name!r} to ask for; known: {names}", parameter=parameter)
-            share = shares[name]
-            value = share.high if high_end else share.value
-            what = "the high end of its interval" if high_end else f"of {share.pairs:,} pairs"
+                raise Misuse(f"no share {name!r} to ask for; known: {names}", parameter="require")
+            value, pairs = shares[name].value, shares[name].pairs
             if value is None:
                 failures.append(f"{name} has no value, as no pair has both grades")
             elif value > limit:
-                failures.append(f"{name} is {value:.4f} ({what}), above {limit:g}")
+                failures.append(f"{name} is {value:.4f} (of {pairs:,} pairs), above {limit:g}")
         if failures:
             raise GateFailed("; ".join(failures))
 

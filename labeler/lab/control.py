@@ -6,20 +6,15 @@ from collections.abc import AsyncIterator, Callable, Container, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
 from labeler.collection.batches import held_back
 from labeler.collection.controls import (
-    FixedPair,
     control_file,
-    fixed_file,
     next_control,
-    read_fixed,
     reserve_control,
     write_control,
-    write_fixed,
 )
 from labeler.collection.judgements import JudgementRow, origin_of, read_judgements
 from labeler.collection.layout import (
@@ -61,14 +56,13 @@ FIRST_REPEAT = 1000
 
 @dataclass(frozen=True, slots=True)
 class DriftOptions(Options):
-    """How many pairs of a set are judged again, and by whom; `fixed` ones are drawn once for all.
+    """How many pairs of a set are judged again, and by whom.
 
-    Where their file is removed others are drawn. `judging` names the set, and whom to ask: the
-    model and the prompt of the set, as they are now, where it names no others.
+    `judging` names the set, and whom to ask: the model and the prompt of the set, as they are now,
+    where it names no others.
     """
 
     pairs: int = option(PAIRS, "Judge so many graded pairs again.", COUNT)
-    fixed: bool = option(False, "Control the same pairs each time, drawn once.")
     judging: JudgeOptions = field(default_factory=JudgeOptions)
 
 
@@ -140,7 +134,6 @@ async def _control(
         ),
         tuple(sorted({row.judged.model for row in prepared.rows if row.judged.model})),
         prepared.changed,
-        options.fixed,
     )
     async with locked_in_loop(collection, control.stop, control.note):
         path = control_file(collection, name, prepared.number)
@@ -176,7 +169,8 @@ async def _prepared(
         problem = "a control asks about every pair anew; there is nothing to retry"
         raise Misuse(problem, parameter="retry_failed")
     name = _name_of(collection, options)
-    _check_pairs(collection, name, which)
+    if which.pairs < 2:
+        raise Misuse("a control takes two pairs at least", parameter="control")
     made_by = origin_of(collection.judgements(name))
     source = prompt_source(made_by.prompt) if made_by and made_by.prompt else options.grading_prompt
     options = asked_again(collection, name, replace(options, prompt=options.prompt or source))
@@ -194,13 +188,8 @@ async def _prepared(
         if not rehearsal:
             async with locked_in_loop(collection, control.stop, control.note):
                 number = reserve_control(collection, name)
-                if which.fixed:
-                    fix(collection, name, rows, which.pairs, number)
-        stale, path = stale_pairs(collection, name), fixed_file(collection, name)
-        if which.fixed and path.exists():
-            drawn, changed = fixed_rows(path, rows, stale)
-        else:
-            drawn, changed = drawn_by_chance(f"control\0{number}", rows, which.pairs, stale)
+        stale = stale_pairs(collection, name)
+        drawn, changed = drawn_by_chance(f"control\0{number}", rows, which.pairs, stale)
         if len(drawn) < 2:
             problem = f"the texts of {changed:,} pairs have changed since they were judged"
             raise BadInput(f"{collection.judgements(name)}: {problem}; too few are left to control")
@@ -209,17 +198,6 @@ async def _prepared(
         numbers = range(FIRST_REPEAT + TIMES * number, FIRST_REPEAT + TIMES * (number + 1))
         rounds = [AskedRound(replace(assessor, repeat=n), asked, texts) for n in numbers]
         yield _Prepared(name, number, drawn, changed, rounds, session)
-
-
-def _check_pairs(collection: Collection, name: str, which: DriftOptions) -> None:
-    """`Misuse` of too few pairs, and of another number than the fixed ones of a set are."""
-    path = fixed_file(collection, name)
-    count = len(read_fixed(path))
-    if which.fixed and count not in (0, which.pairs):
-        problem = f"the fixed pairs of {name} are {count:,}; control so many, or remove {path}"
-        raise Misuse(problem, parameter="pairs")
-    if which.pairs < 2:
-        raise Misuse("a control takes two pairs at least", parameter="control")
 
 
 def _name_of(collection: Collection, options: JudgeOptions) -> str:
@@ -237,7 +215,7 @@ def _name_of(collection: Collection, options: JudgeOptions) -> str:
     return name
 
 
-# Which pairs a control asks about again: drawn anew by chance, or the same as the last time.
+# Which pairs a control asks about again, drawn by chance.
 
 
 def with_grades(collection: Collection, name: str, texts: Texts) -> list[JudgementRow]:
@@ -271,33 +249,3 @@ def drawn_by_chance(
         else:
             drawn.append(row)
     return drawn, passed
-
-
-def fix(
-    collection: Collection, name: str, rows: Sequence[JudgementRow], pairs: int, number: int
-) -> None:
-    """Draw the fixed pairs of a set, where there are none; the collection is locked."""
-    if fixed_file(collection, name).exists():
-        return
-    stale = stale_pairs(collection, name)
-    drawn, _ = drawn_by_chance(f"control set\0{name}\0{number}", rows, pairs, stale)
-    fixed = (FixedPair(row.judged.outcome.pair, row.judged.shown) for row in drawn)
-    write_fixed(collection, name, sorted(fixed))
-
-
-def fixed_rows(
-    path: Path, rows: Sequence[JudgementRow], stale: Container[Pair]
-) -> tuple[list[JudgementRow], int]:
-    """The rows of the fixed pairs whose texts are as they were when drawn, and how many are not.
-
-    A pair that has no grade any more counts among the latter.
-    """
-    by_pair = {row.judged.outcome.pair: row for row in rows}
-    fixed = read_fixed(path)
-    unchanged = [
-        by_pair[each.pair]
-        for each in fixed
-        if each.pair in by_pair and each.pair not in stale
-        if by_pair[each.pair].judged.shown == each.shown
-    ]
-    return unchanged, len(fixed) - len(unchanged)

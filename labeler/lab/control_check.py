@@ -168,15 +168,14 @@ class DriftCheck(Result):
     """What one control says of the assessor of the judgements `name`.
 
     `judged_as` is what the server called its model when the pairs were judged. `changed` counts the
-    pairs that were passed over because their texts are others now. With `fixed` the pairs are those
-    of earlier controls, too. A stable assessor is called drifted in 5 of 100 controls at most.
+    pairs that were passed over because their texts are others now. A stable assessor is called
+    drifted in 5 of 100 controls at most.
     """
 
     name: str
     run: ControlRun
     judged_as: Sequence[str] = ()
     changed: int = 0
-    fixed: bool = False
 
     @cached_property
     def grades(self) -> Floats:
@@ -274,10 +273,8 @@ class DriftCheck(Result):
     def _left_out(self) -> Iterator[str]:
         """Which pairs are not compared, and why."""
         if self.changed:
-            why = "to the texts as they are now no reply is stored"
-            if self.fixed:
-                why = "edited since the fixed pairs were drawn, or without a grade now"
-            yield f"{count_of(self.changed, 'pair')} passed over: {why}"
+            pairs = count_of(self.changed, "pair")
+            yield f"{pairs} passed over: to the texts as they are now no reply is stored"
         if self.remembered:
             pairs = count_of(self.remembered, "pair")
             yield f"{pairs} left out: a reply was stored before this control began"
@@ -331,7 +328,7 @@ class DriftCheck(Result):
     def as_json(self) -> dict[str, Any]:
         """The figures by name; what is undefined is None."""
         return self.picked(
-            *("name", "fixed", "verdict", "compared", "failed", "remembered", "changed"),
+            *("name", "verdict", "compared", "failed", "remembered", "changed"),
             *("same", "same_now", "shift"),
             control=self.run.number,
             drifted=self.has_drifted,

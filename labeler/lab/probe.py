@@ -175,13 +175,13 @@ async def _prepared(
         yield _Prepared([*once, *again], rounds, source, session)
 
 
-def check_gates(options: ProbeOptions, names: Iterable[str], parameter: str = "require") -> None:
+def check_gates(options: ProbeOptions, names: Iterable[str]) -> None:
     """`Misuse` of a gate that asks for a share of which the probe will tell nothing."""
     shares = ["noise", "raised", "worst", *_attacks_to_try(options)]
     for name in names:
         if name not in shares:
             problem = f"no share {name!r} to ask for; known: {', '.join(shares)}"
-            raise Misuse(problem, parameter=parameter)
+            raise Misuse(problem, parameter="require")
 
 
 def _attacks_to_try(options: ProbeOptions) -> Mapping[str, Attack]:

@@ -146,7 +146,7 @@ def judge_drift(collection: AnyCollection, name: str) -> JudgeDrift:
     >>> collection, mild = small_collection(), fake_model('{"grade": 2}')
     >>> first = judge(collection, model=mild, name="first")
     >>> for _ in range(2):
-    ...     check = drift(collection, "first", model=mild, pairs=4, fixed=True)
+    ...     check = drift(collection, "first", model=mild, pairs=4)
     >>> judge_drift(collection, "first").alarms
     []
     """

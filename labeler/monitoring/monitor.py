@@ -218,27 +218,26 @@ def monitor(  # noqa: PLR0913  what is watched, and how
     logs: Paths = (),
     *,
     options: MonitorOptions | None = None,
-    left_out: Sequence[Finding] = (),
     control: Control | None = None,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Monitoring:
     """Watch over a collection: its assessor by past controls, its documents, and users' searches.
 
     `logs` are files of one log, read as one. Asks no model. What there is no data for is left out,
-    and said. `left_out` are findings of a caller about what it did not watch. Writes nothing.
+    and said. Writes nothing.
 
     >>> from labeler.lab.control import drift
     >>> from labeler.judging.judge import judge
     >>> from labeler.testing import fake_model, small_collection
     >>> collection, mild = small_collection(), fake_model('{"grade": 2}')
     >>> first = judge(collection, model=mild, name="first")
-    >>> check = drift(collection, "first", model=mild, pairs=4, fixed=True)
+    >>> check = drift(collection, "first", model=mild, pairs=4)
     >>> monitor(collection)
     Monitoring(1 watch, no alarm)
     """
     opened, control = open_collection(collection), control or Control()
     documents, logs = _several(documents), _several(logs)
-    run = _Run(opened, options or MonitorOptions(), control, [*left_out])
+    run = _Run(opened, options or MonitorOptions(), control, [])
     watches = [*run.judges(), *run.corpus(documents), *run.logs(logs)]
     if not watches:
         raise _nothing(opened, run.missing, has_sources=bool(logs))
@@ -279,9 +278,8 @@ class _Run:
         coll = self.collection
         names = self.options.names or [n for n in coll.judgement_names() if read_controls(coll, n)]
         if not names:
-            setting = Setting("control", 50)
-            text = f"judge drift: no set of judgements was ever controlled; {setting} does so"
-            self._miss(text, setting)
+            how = f"labeler lab control {coll.folder}"
+            self._miss(f"judge drift: no set of judgements was ever controlled; next: {how}")
         for name in names:
             drift = judge_drift(self.collection, name)
             if not drift.controls:

@@ -32,7 +32,9 @@ ENGLISH = "english"
 UNSTEMMED = "none"
 """The analyzer that leaves words as they are."""
 
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0e7f]+")
+UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0e7f]+")
+"""Thai, Japanese and Chinese, whose words no space parts: two characters at a time are a term."""
+"""Thai, Japanese and Chinese, whose words no space parts: two characters at a time are a term."""
 
 
 class _Stemmer(Protocol):
@@ -75,7 +77,8 @@ def word_expression() -> str:
 
 
 @cache
-def _word() -> re.Pattern[str]:
+def word_pattern() -> re.Pattern[str]:
+    """What finds the words of a text."""
     return re.compile(word_expression())
 
 
@@ -134,10 +137,10 @@ def words_to_stem(text: str) -> list[str]:
     if text.isascii():
         return text.translate(_ASCII_WORDS).split()  # four times as fast as what follows
     folded = unicodedata.normalize("NFKC", text).casefold().replace(_JOINER, "")
-    words = _word().findall(folded)
-    if not _UNSPACED.search(folded):
+    words = word_pattern().findall(folded)
+    if not UNSPACED.search(folded):
         return words
-    return [part for word in words for part in (_pairs(word) if _UNSPACED.search(word) else [word])]
+    return [part for word in words for part in (_pairs(word) if UNSPACED.search(word) else [word])]
 
 
 _JOINER = "\u200d"

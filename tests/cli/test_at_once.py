@@ -49,7 +49,7 @@ ELSEWHERE = {
     "compare": "judges holes as judge does, as a set of its own: tests/test_compare.py",
     "lab cascade": "judges as judge does, and keeps a set under the lock as panel does",
     "demo": "takes the steps of build",
-    "monitor": "writes nothing but a control's own file, under the lock: tests/judging",
+    "monitor": "writes nothing but what it is told to",
     "corpus rechunk": "works as a whole under the collection's lock: tests/corpus",
     "people merge": "keeps qrels under the collection's lock, as people import does: tests/people",
     "lab panel": "writes a set of its own under the collection's lock: tests/agreement",

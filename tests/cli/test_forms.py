@@ -26,7 +26,6 @@ REASONS = {
     "--as": "it names judgements that are made, qrels that are made, or a set to look at",
     "--by": "runs, queries or pairs are parted or ordered by different things",
     "--assessor": "it is a person's name, or a set of qrels",
-    "--control": "random pairs, or fixed ones before the watch",
     "--documents": "they fill a tool's file, or are those of today",
     "--depth": "documents are pooled, kept or re-ranked",
     "--expand": "it names the qrels that rounds begin from, or the share at which they end",

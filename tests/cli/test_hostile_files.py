@@ -113,10 +113,6 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("docs.md", "monitor coll --documents docs.md --qrels first --require judge-drift"),
     ("coll/controls/first.1.jsonl", "monitor coll"),
     ("coll/card.json", "monitor coll"),
-    (
-        "coll/controls/first.fixed.jsonl",
-        "lab control coll --model similarity --as first --pairs 4 --fixed --quiet",
-    ),
     ("people.txt", "generate coll --model local --dry-run --personas people.txt"),
     ("docs.jsonl", "corpus ingest docs.jsonl -o new"),
     ("docs.csv", "corpus ingest docs.csv -o new"),

@@ -15,7 +15,7 @@ from made import grade_in, make_collection, pair_calls
 from labeler.cli import execute
 from labeler.cli.lab import check_steady
 from labeler.collection.controls import next_control
-from labeler.data import Failure, Judged, Judgement, Pair, Query
+from labeler.data import Failure, Judged, Judgement, Pair
 from labeler.errors import BadInput, GateFailed, Misuse
 from labeler.judging.judge import judge
 from labeler.judging.status import status
@@ -343,45 +343,9 @@ def test_the_status_of_a_set_tells_its_controls(
     assert "a: 2 controls, the last: drifted" in capsys.readouterr().out
 
 
-def test_fixed_pairs_are_the_same_at_every_control_until_others_are_drawn() -> None:
-    queries = [Query(f"q{n}", f"cats {n}") for n in range(6)]
-    collection, mild = small_collection(None, queries), fake_model('{"grade": 2}')
-    judge(collection, model=mild, name="a")
-
-    def controlled() -> list[tuple[str, str]]:
-        check = drift(collection, "a", pairs=5, model=mild, fixed=True)
-        return [(row["query_id"], row["doc_id"]) for row in check.run.rows()]
-
-    first = controlled()
-    assert controlled() == first
-    assert drift(collection, "a", pairs=5, model=mild).verdict == "no drift shown"
-    assert controlled() == first
-    (collection.controls / "a.fixed.jsonl").unlink()
-    drawn = controlled()
-    assert drawn != first
-    assert controlled() == drawn
-    with pytest.raises(Misuse, match="the fixed pairs of a are 5"):
-        drift(collection, "a", pairs=6, model=mild, fixed=True)
-
-
-def test_a_fixed_pair_whose_text_was_edited_is_set_aside_whoever_is_asked() -> None:
-    collection, mild = small_collection(), fake_model('{"grade": 2}')
-    judge(collection, model=mild, name="a")
-    drift(collection, "a", pairs=4, model=mild, fixed=True)
-    rows = list(map(json.loads, collection.queries.read_text().splitlines()))
-    rows[0]["text"] += " and more"
-    collection.queries.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    other = fake_model('{"grade": 2}', "other")
-    check = drift(collection, "a", pairs=4, model=other, fixed=True)
-    assert check.changed == 2
-    assert {row["query_id"] for row in check.run.rows()} == {rows[1]["_id"]}
-    assert any("edited since the fixed pairs were drawn" in line for line in check.sentences)
-
-
-def test_a_dry_run_fixes_no_pairs(tmp_path: Path) -> None:
+def test_a_dry_run_makes_no_control(tmp_path: Path) -> None:
     collection = make_collection(tmp_path, queries=3, documents=20)
     with FakeServer(grade_in) as server:
         control(tmp_path, server)
-        assert control(tmp_path, server, "--pairs", "10", "--fixed", "--dry-run") == 0
+        assert control(tmp_path, server, "--pairs", "10", "--dry-run") == 0
         assert not collection.controls.exists()
-        assert control(tmp_path, server, "--fixed") == 2

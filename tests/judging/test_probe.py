@@ -204,14 +204,14 @@ def test_a_probe_asks_only_for_what_is_missing_and_says_the_same_again(
     assert "<table>" in html
 
 
-def test_gates_hold_shares_and_the_high_ends_of_their_intervals(collection: Collection) -> None:
+def test_gates_hold_shares(collection: Collection) -> None:
     options = ProbeOptions(pairs=4, only=("claim", "reply"))
     result = probe(collection, options, model=fake_model(answer))
     result.check([("raised", 0.5), ("reply", 0.0), ("noise", 0.1)])
     with pytest.raises(GateFailed, match=r"worst is 1\.0000 \(of 4 pairs\), above 0\.05"):
         result.check([("worst", 0.05)])
-    with pytest.raises(GateFailed, match=r"reply is .* above 0\.3"):
-        result.check([("reply", 0.3)], high_end=True)
+    with pytest.raises(GateFailed, match=r"reply is .* above -0\.1"):
+        result.check([("reply", -0.1)])
     with pytest.raises(Misuse, match="no share 'rised' to ask for; known: raised, worst"):
         result.check([("rised", 0.3)])
 
