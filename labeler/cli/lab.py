@@ -287,7 +287,7 @@ def _models(names: Sequence[str], assessor: str) -> tuple[AnyModel | None, ...]:
     return tuple(model_in(None, None, n) if n in declared else n or None for n in listed)
 
 
-def _listed(texts: Sequence[str], parameter: str) -> tuple[str, ...]:
+def _listed(texts: Sequence[str], parameter: str) -> Sequence[str]:
     """The names that commas and repeated options name."""
     names = tuple(name.strip() for text in texts for name in text.split(",") if name.strip())
     if texts and not names:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -120,7 +121,7 @@ def _show_check(checked: PromptCheck) -> None:
         _show_example(checked.writing, "asked once for each query, to write its questions:")
 
 
-def _show_example(messages: tuple[Message, ...], title: str) -> None:
+def _show_example(messages: Sequence[Message], title: str) -> None:
     say(f"\n{title}")
     for role, content in messages:
         say(f"\n# {role}\n{content}")

@@ -19,7 +19,7 @@ from labeler.options import UNSET, Declared, options_of
 Sections = Mapping[str, Mapping[str, Any]]
 """What is said of options, by section and key."""
 
-SECTIONS: Mapping[str, tuple[str, ...]] = {
+SECTIONS: Mapping[str, Sequence[str]] = {
     "model": ("models.settings:AssessorSettings", "models.settings:Limits"),
     "budget": ("models.settings:Limits",),
     "store": ("cli.model_options:ShownFlags", "judging.judge:JudgeOptions"),
@@ -206,7 +206,7 @@ _WORDS: Mapping[type, str] = {
 """What may stand in a file, in words."""
 
 
-def _types(each: Declared) -> tuple[type, ...]:
+def _types(each: Declared) -> Sequence[type]:
     """The types of TOML that an option takes."""
     types: list[type] = []
     for kind in each.kinds:

@@ -7,7 +7,7 @@ line that a crash cut short at the end of the file was never confirmed to anybod
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -24,7 +24,7 @@ from labeler.files.read import numbered_bytes
 Purpose = Literal["audit", "fix"]
 _BEGINNING = b'{"task": "'
 KINDS = ("grade",)
-PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
+PURPOSES: Sequence[Purpose] = get_args(Purpose)
 TOPIC = ("description", "narrative")
 LONGEST_TIME = 86_400.0
 
@@ -81,7 +81,7 @@ def journal_path(collection: Collection, rater: str) -> Path:
     return collection.annotations / f"{check_name(rater)}.jsonl"
 
 
-def journal_names(collection: Collection) -> tuple[str, ...]:
+def journal_names(collection: Collection) -> Sequence[str]:
     """The raters whose answers a collection holds, sorted."""
     return tuple(sorted(path.stem for path in collection.annotations.glob("[!.]*.jsonl")))
 

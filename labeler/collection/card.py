@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -154,9 +154,9 @@ class Parent:
     pairs: int = 0
     of_pairs: int = 0
     seed: int | None = None
-    beside: tuple[str, ...] = ()
+    beside: Sequence[str] = ()
     is_reparsed: bool = False
-    picked_before: tuple[str, ...] = ()
+    picked_before: Sequence[str] = ()
 
     @property
     def kind(self) -> str:
@@ -174,7 +174,7 @@ class Parent:
         return bool(self.picking)
 
     @property
-    def picking(self) -> tuple[str, ...]:
+    def picking(self) -> Sequence[str]:
         """The sets by whose grades the pairs were picked."""
         is_picked = self.is_part and self.kind in (DISAGREEMENTS, FAILURES)
         own = (self.name, *self.beside) if is_picked else ()

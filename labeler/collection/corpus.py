@@ -6,7 +6,7 @@ import hashlib
 import weakref
 from array import array
 from collections import deque
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -211,7 +211,7 @@ class CorpusParts:
 
     path: Path
     sha256: str
-    parts: tuple[str, ...]
+    parts: Sequence[str]
     lines: int
     lines_of_a_part: int = LINES_OF_A_PART
     bytes_of_a_part: int = BYTES_OF_A_PART

@@ -6,7 +6,7 @@ knew of it, so that a query which is only missing for a while loses nothing.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from labeler.collection.card import card_section, read_card, update_card
@@ -30,8 +30,8 @@ class Dropped:
 
     pairs: int
     returned: int
-    queries: tuple[str, ...] = ()
-    documents: tuple[str, ...] = ()
+    queries: Sequence[str] = ()
+    documents: Sequence[str] = ()
     kept_grades: Mapping[str, int] = field(default_factory=dict)
 
     def sentences(self) -> Iterator[str]:

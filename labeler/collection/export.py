@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,13 +45,13 @@ class ExportOptions(Options):
 class Exported(Result):
     """The files that were written, how much is in them, and a line that says who reads them how."""
 
-    files: tuple[Path, ...]
+    files: Sequence[Path]
     qrels: str
     documents: int
     queries: int
     pairs: int
     reader: str
-    losses: tuple[str, ...] = ()
+    losses: Sequence[str] = ()
 
 
 def export(

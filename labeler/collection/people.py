@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -133,8 +133,8 @@ class OwnQrels:
 
     qrels: Qrels
     left_out: int = 0
-    unknown_queries: tuple[str, ...] = ()
-    unknown_documents: tuple[str, ...] = ()
+    unknown_queries: Sequence[str] = ()
+    unknown_documents: Sequence[str] = ()
 
     @property
     def pairs(self) -> int:

@@ -145,10 +145,10 @@ class CollectionContents:
     pool: int
     runs: Mapping[str, Path]
     qrels: Mapping[str, Qrels]
-    people: tuple[str, ...]
-    ungraded: tuple[str, ...]
+    people: Sequence[str]
+    ungraded: Sequence[str]
     waiting: Mapping[str, int]
-    findings: tuple[Finding, ...] = ()
+    findings: Sequence[Finding] = ()
 
     @property
     def title(self) -> str:
@@ -240,10 +240,10 @@ class ChosenSets:
 
     scoring: str | None
     human: str | None = None
-    more_humans: tuple[str, ...] = ()
-    assessors: tuple[str, ...] = ()
+    more_humans: Sequence[str] = ()
+    assessors: Sequence[str] = ()
     rule: str = ""
-    findings: tuple[Finding, ...] = ()
+    findings: Sequence[Finding] = ()
 
 
 def choose_sets(contents: CollectionContents, options: ReportOptions) -> ChosenSets:

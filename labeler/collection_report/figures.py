@@ -97,10 +97,10 @@ class AgreementWithPeople:
     `scale_names` are what the grades are called; `apart` are all pairs with unequal grades.
     """
 
-    reports: tuple[AssessorReport, ...] = ()
+    reports: Sequence[AssessorReport] = ()
     scale_names: Mapping[int, str] = field(default_factory=dict)
-    apart: tuple[FarPair, ...] = ()
-    findings: tuple[Finding, ...] = ()
+    apart: Sequence[FarPair] = ()
+    findings: Sequence[Finding] = ()
 
     @property
     def main(self) -> AssessorReport | None:
@@ -141,7 +141,7 @@ def agreement_with_people(
     )
 
 
-def _apart(sources: Sources, main: AssessorLabels) -> tuple[FarPair, ...]:
+def _apart(sources: Sources, main: AssessorLabels) -> Sequence[FarPair]:
     """The pairs with unequal grades, the farthest first; of equally far ones a query's first ones
     come before any query's second ones, so that the first few are of many queries.
     """
@@ -186,7 +186,7 @@ class ReportedQuery:
 
     query: Query
     scores: Mapping[str, float]
-    documents: tuple[ShownDocument, ...]
+    documents: Sequence[ShownDocument]
     relevant: int
     unseen: int
 

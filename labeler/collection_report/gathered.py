@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -48,14 +48,14 @@ class GatheredReport(Result):
     options: ReportOptions
     scores: Report | None
     agreement: AgreementWithPeople
-    judged: tuple[SetStatus, ...]
-    queries: tuple[ReportedQuery, ...]
+    judged: Sequence[SetStatus]
+    queries: Sequence[ReportedQuery]
     reasons: ReasonsAndFailures
     provenance: Provenance
     private: Private
 
     @property
-    def missing(self) -> tuple[NextStep, ...]:
+    def missing(self) -> Sequence[NextStep]:
         """What the collection lacks, with the commands that make it."""
         return tuple(self.contents.missing(judged_by_people=self.sets.human is not None))
 
@@ -144,7 +144,7 @@ class GatheredReport(Result):
         return f"{whom}, so that nothing is known of agreement with people."
 
     @property
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> Sequence[Finding]:
         """What a reader should know of the figures, warnings first, each once.
 
         What holds of groups of queries, or of single runs' files, comes last.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -103,9 +103,9 @@ class Provenance:
     are the hashes of files by their names in the collection.
     """
 
-    lines: tuple[str, ...]
+    lines: Sequence[str]
     assessors: Table
-    prompts: tuple[UsedPrompt, ...]
+    prompts: Sequence[UsedPrompt]
     sha256: Mapping[str, str]
 
 

@@ -48,7 +48,7 @@ class Detail:
         return f"{few if self.most < fullest.most else ''}texts beside far pairs alone"
 
 
-def levels(top: int) -> tuple[Detail, ...]:
+def levels(top: int) -> Sequence[Detail]:
     """From the fullest page to the smallest."""
     small = Detail(top, 20, 60, 0, 0)
     return (Detail(top), Detail(top, text=0), small, Detail(min(top, 3), 4, 30, 0, 0))

@@ -29,7 +29,7 @@ class Match(NamedTuple):
     """What became of a passage: its state, and the new passages that have its text."""
 
     state: str
-    new_ids: tuple[str, ...] = ()
+    new_ids: Sequence[str] = ()
 
 
 def match_passages(
@@ -124,7 +124,7 @@ def _squeezed(text: str) -> str:
     return " ".join(text.split())
 
 
-def _shingles(text: str) -> Iterator[tuple[str, ...]]:
+def _shingles(text: str) -> Iterator[Sequence[str]]:
     words = text.split()
     return zip(*(words[n:] for n in range(_SHINGLE)), strict=False)
 

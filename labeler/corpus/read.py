@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -71,7 +71,7 @@ up to the bound of tokens, and plain text 12 times.
 """
 
 
-def kinds_read() -> tuple[str, ...]:
+def kinds_read() -> Sequence[str]:
     """The endings of files that are read unasked; of rows, they may be compressed (`.jsonl.gz`)."""
     fill(TEXT_READERS, "readers", Callable)  # type: ignore[arg-type]  # a kind of values
     return (*TEXT_READERS, *EXTRACTED, *_TABLES, *ROWS)

@@ -87,7 +87,7 @@ class _Carried(NamedTuple):
 
     old: Pair
     state: str
-    sources: tuple[str, ...]
+    sources: Sequence[str]
     grade: int
 
 
@@ -342,7 +342,7 @@ class UpdateResult(Result):
     ingested: Hidden[Ingested]
     carryover: Merged[Carryover]
     history: Path | None = None
-    runs: tuple[str, ...] = ()
+    runs: Sequence[str] = ()
 
     @shown
     def documents(self) -> int:

@@ -130,7 +130,7 @@ class Candidate(NamedTuple):
 
 async def candidates_of(
     options: TuneOptions, control: Control, *, rehearsal: bool = False
-) -> tuple[Candidate, ...]:
+) -> Sequence[Candidate]:
     """Every model with every prompt, in the order in which they were named."""
     checked, named = dict[str, Prompt](), list[Candidate]()
     for model in dict.fromkeys(options.models):
@@ -171,7 +171,7 @@ class Tuning:
     split: QuerySplit
     by: Yardstick
     statistic: Statistic
-    notes: tuple[str, ...]
+    notes: Sequence[str]
     asked: dict[str, list[JudgementRow]] = field(default_factory=dict)
 
     @classmethod

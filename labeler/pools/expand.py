@@ -112,7 +112,7 @@ class ExpandedJudging(Result):
     """
 
     judging: Merged[JudgeResult]
-    rounds: tuple[RoundFound, ...]
+    rounds: Sequence[RoundFound]
     ended: str
 
     @property

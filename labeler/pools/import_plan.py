@@ -54,7 +54,7 @@ class Imported(Result):
     documents: int
     queries: int
     qrels: ImportedQrels | None
-    left: tuple[str, ...]
+    left: Sequence[str]
 
 
 def look_at(source: Path | str) -> ImportPlan:

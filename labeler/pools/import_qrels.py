@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,8 +41,8 @@ class ImportedQrels(Result):
     pool: int
     new: int
     left_out: int
-    unknown_queries: tuple[str, ...]
-    unknown_documents: tuple[str, ...]
+    unknown_queries: Sequence[str]
+    unknown_documents: Sequence[str]
 
 
 def import_qrels(  # noqa: PLR0913  the keywords of a public function are its settings

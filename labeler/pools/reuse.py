@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
@@ -59,7 +59,7 @@ class Reusability(Result):
     """How each run would have fared as a new system that the pool had not known; best first."""
 
     measure: str
-    runs: tuple[RunLeftOut, ...]
+    runs: Sequence[RunLeftOut]
 
     def tables(self) -> list[Table]:
         """A row for each run, best first."""
@@ -157,7 +157,7 @@ class Finders:
     """
 
     pool: Pool
-    names: tuple[str, ...]
+    names: Sequence[str]
     finds: Flags
     counts: Flags
 

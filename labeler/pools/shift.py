@@ -64,7 +64,7 @@ class Shift(Result):
     state: Path
     queries: int
     holes: float
-    runs: tuple[RunShift, ...]
+    runs: Sequence[RunShift]
     findings: Sequence[Finding] = ()
 
     @property
@@ -159,7 +159,7 @@ def _state(collection: Collection, number: int) -> Collection:
     return Collection(numbered[number])
 
 
-def _common(what: str, first: tuple[str, ...], second: tuple[str, ...], name: str) -> str:
+def _common(what: str, first: Sequence[str], second: Sequence[str], name: str) -> str:
     common = sorted(set(first) & set(second))
     if name in common:
         return name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,9 +68,9 @@ class PromptCheck(Result):
 
     path: Path
     prompt: Prompt | None
-    problems: tuple[PromptProblem, ...]
-    example: tuple[Message, ...] = ()
-    writing: tuple[Message, ...] = ()
+    problems: Sequence[PromptProblem]
+    example: Sequence[Message] = ()
+    writing: Sequence[Message] = ()
 
     @property
     def errors(self) -> int:
@@ -179,7 +180,7 @@ def check_prompt(path: Path | str) -> PromptCheck:
     made = _made(draft.prompt)
     example = draft.prompt.render({name: made.get(name, f"({name})") for name in names})
     writer, questions = draft.prompt.question_writer, draft.prompt.front.questions
-    writing: tuple[Message, ...] = ()
+    writing: Sequence[Message] = ()
     if writer and questions:
         writing = writer.render({**made, "count": str(questions.count)})
     return PromptCheck(path, draft.prompt, problems, example, writing)

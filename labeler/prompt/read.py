@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
@@ -40,11 +41,11 @@ class Draft:
 
     path: Path
     prompt: Prompt | None
-    problems: tuple[PromptProblem, ...]
-    disagreements: tuple[PromptProblem, ...] = ()
+    problems: Sequence[PromptProblem]
+    disagreements: Sequence[PromptProblem] = ()
 
     @property
-    def all_problems(self) -> tuple[PromptProblem, ...]:
+    def all_problems(self) -> Sequence[PromptProblem]:
         """Both, in the order of the lines."""
         return tuple(sorted([*self.problems, *self.disagreements]))
 

@@ -99,7 +99,7 @@ def other_grade(before: str, after: str, grade: int, grades: Sequence[int]) -> i
     return next((other for other in (*last, *later) if other != grade and other in grades), None)
 
 
-def _number(words: tuple[str, ...]) -> int:
+def _number(words: Sequence[str]) -> int:
     word = next(filter(None, words)).lower()
     return NUMBER_WORDS.index(word) if word in NUMBER_WORDS else int(word[:9])
 

@@ -225,7 +225,7 @@ _NEEDED: Mapping[str, Sequence[tuple[str, ...]]] = {
 class _Part(NamedTuple):
     """Placeholders of which a template shows one where the front matter has something."""
 
-    names: tuple[str, ...]
+    names: Sequence[str]
     key: str
     is_set: Callable[[FrontMatter], object]
 

@@ -62,7 +62,7 @@ class _Passage:
     code: Sequence[str]
 
 
-def reasons() -> tuple[str, ...]:
+def reasons() -> Sequence[str]:
     """Every reason for which a passage may be set aside."""
     return (*RULES, BOILERPLATE, NEAR_DUPLICATE)
 

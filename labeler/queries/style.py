@@ -34,8 +34,8 @@ class Style:
     """
 
     language: str = ""
-    personas: tuple[str, ...] = ()
-    like: tuple[str, ...] = ()
+    personas: Sequence[str] = ()
+    like: Sequence[str] = ()
 
     @cached_property
     def _like_by_kind(self) -> Mapping[str, list[str]]:
@@ -75,7 +75,7 @@ def _chance(seed: int, document: Document, what: str) -> random.Random:
     return random.Random(f"{seed}\0{document.id}\0{what}")
 
 
-def read_personas(path: Path | str) -> tuple[str, ...]:
+def read_personas(path: Path | str) -> Sequence[str]:
     """The people or tasks of a file, one a line; lines that begin with # say nothing."""
     path = Path(path)
     with reading(path):
@@ -90,7 +90,7 @@ def read_personas(path: Path | str) -> tuple[str, ...]:
     return personas
 
 
-def read_like(path: Path | str) -> tuple[str, ...]:
+def read_like(path: Path | str) -> Sequence[str]:
     """The texts of the queries of a file of any usual form, each once, in order."""
     texts = (" ".join(query.text.split()) for query in read_query_list(path).values())
     return tuple(dict.fromkeys(text for text in texts if words(text)))

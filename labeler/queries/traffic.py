@@ -33,7 +33,7 @@ _LONG = 9
 _CARD = range(13, 20)
 
 
-def personal(text: str) -> tuple[str, ...]:
+def personal(text: str) -> Sequence[str]:
     """The kinds of personal data that a text holds: mail address, handle, card, phone, number.
 
     >>> personal("invoice of jane.doe@example.org"), personal("iphone 13")
@@ -118,7 +118,7 @@ class Traffic(Result):
     """
 
     queries: list[Query]
-    strata: tuple[Stratum, ...]
+    strata: Sequence[Stratum]
     dropped: Mapping[str, int]
     searches: int
     searches_dropped: int

@@ -122,7 +122,7 @@ class Writer:
     closeness: Closeness
     samples: int = 5
     seed: int = 0
-    already: tuple[Query, ...] = ()
+    already: Sequence[Query] = ()
     retry_failed: bool = False
     mix: Mix = field(default_factory=dict)
     prompts: Mapping[str, Prompt] = field(default_factory=dict)
@@ -130,7 +130,7 @@ class Writer:
     search: CorpusSearch | None = None
     rules: FilterRules = field(default_factory=FilterRules)
     topic: Prompt | None = None
-    real: tuple[str, ...] = ()
+    real: Sequence[str] = ()
 
     @property
     def shares(self) -> Mix:
@@ -226,7 +226,7 @@ class PassageTurn:
     other: Document | None = None
 
     @property
-    def documents(self) -> tuple[Document, ...]:
+    def documents(self) -> Sequence[Document]:
         """The passages that the query is about."""
         return (self.document, self.other) if self.other else (self.document,)
 

@@ -161,7 +161,7 @@ def checksum(*fields: object) -> bytes:
     return hashlib.blake2b(whole, digest_size=16).digest()
 
 
-def _values_of(keyed_reply: KeyedReply, sent: str | None) -> tuple[Any, ...]:
+def _values_of(keyed_reply: KeyedReply, sent: str | None) -> Sequence[Any]:
     """A reply's columns, in the order of `REPLY`, as SQLite gives them back.
 
     It would read NaN as NULL, -0.0 as 0.0 and true as 1: checksums are of what is read.

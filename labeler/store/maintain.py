@@ -22,7 +22,7 @@ class Verified(NamedTuple):
     """How many replies there are, and what is not as it was written."""
 
     replies: int
-    problems: tuple[str, ...]
+    problems: Sequence[str]
 
     def as_json(self) -> dict[str, Any]:
         """The count, and the problems as they are said."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -63,7 +63,7 @@ class BatchWriter:
         self._timer: asyncio.Handle | None = None
         self._is_due = False
         self._renewing: asyncio.Task[None] | None = None
-        self._in_progress: dict[bytes, tuple[asyncio.Future[None], ...]] = {}
+        self._in_progress: dict[bytes, Sequence[asyncio.Future[None]]] = {}
 
     async def claim(self, keyed: Keyed) -> Claimed:
         """The stored reply, or how the call failed in another process, or whether the

@@ -448,10 +448,10 @@ class _Statements:
 
     def run(
         self, query: str, keys: Sequence[bytes] | None = None, **values: Any
-    ) -> list[tuple[Any, ...]]:
+    ) -> list[Sequence[Any]]:
         if keys is None:
             return list(self.connection.execute(query, values))
-        rows: list[tuple[Any, ...]] = []
+        rows: list[Sequence[Any]] = []
         for start in range(0, len(keys), ROWS_OF_A_CHUNK):
             some = {f"k{at}": key for at, key in enumerate(keys[start : start + ROWS_OF_A_CHUNK])}
             table = f"VALUES {','.join(f'(:{name})' for name in some)}"

@@ -50,7 +50,7 @@ def _stemmer(language: str = ENGLISH) -> _Stemmer:
 
 
 @cache
-def stemmed_languages() -> tuple[str, ...]:
+def stemmed_languages() -> Sequence[str]:
     """The languages that have a Snowball stemmer, in English."""
     import Stemmer
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import IPv4Address
@@ -92,7 +92,7 @@ def _parts(address: str) -> SplitResult | None:
 
 # Places that can be asked: how two addresses compare, and the providers known from the start.
 
-PROVIDERS: Mapping[str, tuple[str, ...]] = {
+PROVIDERS: Mapping[str, Sequence[str]] = {
     "api.openai.com": ("OPENAI_API_KEY",),
     "api.anthropic.com": ("ANTHROPIC_API_KEY",),
     "generativelanguage.googleapis.com": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
@@ -112,7 +112,7 @@ AZURE, AZURE_KEY = ".openai.azure.com", "AZURE_OPENAI_API_KEY"
 OLLAMA = "http://127.0.0.1:11434"
 PORTS = {"http": 80, "https": 443, "postgresql": 5432}
 
-VARIABLES: Mapping[str, tuple[str, ...]] = {
+VARIABLES: Mapping[str, Sequence[str]] = {
     "OPENAI_BASE_URL": ("OPENAI_API_KEY",),
     "LABELER_EMBEDDINGS_URL": ("LABELER_EMBEDDINGS_KEY", "OPENAI_API_KEY"),
     "AZURE_OPENAI_ENDPOINT": (AZURE_KEY,),
@@ -163,7 +163,7 @@ class Place:
         return self._is_usual and self.host in PROVIDERS
 
     @property
-    def variables(self) -> tuple[str, ...] | None:
+    def variables(self) -> Sequence[str] | None:
         """The variables of its key, where it is known whose place it is."""
         if self._is_usual and self.host.endswith(AZURE):
             return (AZURE_KEY,)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -185,7 +185,7 @@ def named(address: str, key: str = "") -> Admitted:
     return Admitted(address, checked_key(key))
 
 
-def check_named(where: Place, shown: str, named_by: object = "") -> tuple[str, ...]:
+def check_named(where: Place, shown: str, named_by: object = "") -> Sequence[str]:
     """The variables that may hold a place's key, the first first.
 
     `Misconfigured` where a file alone names it.
@@ -212,7 +212,7 @@ def checked_key(key: str) -> str:
     return "" if key == NO_KEY else key
 
 
-def _key_in(variables: tuple[str, ...], where: Place) -> str:
+def _key_in(variables: Sequence[str], where: Place) -> str:
     """The key in the first of the variables that is set; `Misconfigured` of another provider's."""
     for variable in variables:
         if value := os.environ.get(variable):

@@ -11,6 +11,7 @@ import json
 import re
 from base64 import b64encode
 from bisect import bisect_right
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -115,8 +116,8 @@ def _folded(body: bytes) -> _Folded:
 class _Spellings(NamedTuple):
     """The spellings of a key: in any letter case, and in base64, which has but one."""
 
-    any_case: tuple[bytes, ...]
-    in_base64: tuple[bytes, ...]
+    any_case: Sequence[bytes]
+    in_base64: Sequence[bytes]
     base64_pattern: re.Pattern[bytes]
 
     def spans(self, text: bytes) -> set[tuple[int, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from email import policy
 from email.message import EmailMessage
 from email.parser import BytesParser
@@ -25,7 +26,7 @@ def read_mhtml(path: Path, raw: bytes) -> Extracted:
     return _read(path, raw, ())
 
 
-def _read(path: Path, raw: bytes, headers: tuple[str, ...]) -> Extracted:
+def _read(path: Path, raw: bytes, headers: Sequence[str]) -> Extracted:
     message = BytesParser(policy=policy.default).parsebytes(raw)
     if not isinstance(message, EmailMessage) or not message.keys():
         raise BadInput(f"{path}: no message: it begins with no header")

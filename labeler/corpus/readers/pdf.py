@@ -299,7 +299,7 @@ def _edge_of(page: Sequence[_Line]) -> list[_Line]:
     return [*page[:_EDGE], *page[max(_EDGE, len(page) - _EDGE) :]]
 
 
-def _edge_key(number: int, cell: _Cell) -> tuple[object, ...]:
+def _edge_key(number: int, cell: _Cell) -> Sequence[object]:
     """What a cell shares with those that are equal but for the page number, at the same place.
 
     Of a page number its distance from the page's own number is the same.
@@ -311,7 +311,7 @@ def _edge_key(number: int, cell: _Cell) -> tuple[object, ...]:
 
 
 def _inside(
-    number: int, page: Sequence[_Line], often: Container[tuple[object, ...]]
+    number: int, page: Sequence[_Line], often: Container[Sequence[object]]
 ) -> Iterator[_Line]:
     for position, line in enumerate(page):
         inner = line

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -58,11 +58,11 @@ class CollectedBatches(Result):
     """
 
     collected: Collected
-    ended: tuple[BatchRecord, ...]
-    results: tuple[JudgeResult, ...]
+    ended: Sequence[BatchRecord]
+    results: Sequence[JudgeResult]
     open: int
     in_files: int = 0
-    problems: tuple[LabelerError, ...] = ()
+    problems: Sequence[LabelerError] = ()
 
     @property
     def lost(self) -> int:

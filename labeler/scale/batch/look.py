@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -210,7 +210,7 @@ UNKNOWN = "not known there"
 class Batches(Result):
     """How far the batches of a collection are, as the server says, or as a file says."""
 
-    records: Hidden[tuple[BatchRecord, ...]]
+    records: Hidden[Sequence[BatchRecord]]
     states: Hidden[dict[int, BatchState]] = field(default_factory=dict)
 
     @shown

@@ -176,7 +176,7 @@ class Submitted(Result):
     """What was handed over, what waits in earlier batches, and what it costs at most."""
 
     name: str
-    batches: tuple[BatchRecord, ...]
+    batches: Sequence[BatchRecord]
     waiting: int
     spent: Spending
     is_priced: bool

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -62,7 +62,7 @@ class Share(Options):
     retry_failed: bool = option(False, RETRY_FAILED)
     proof: Proof = field(default_factory=Proof)
     model: Model | None = None
-    named: tuple[str, ...] = ()
+    named: Sequence[str] = ()
 
 
 def share_of(whole: Share, workers: int) -> Share:

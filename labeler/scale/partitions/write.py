@@ -251,7 +251,7 @@ def _cut(job: Job, rows: int) -> Iterator[Sequence[PositionedPair]]:
 def _groups(job: Job) -> Iterator[list[PositionedPair]]:
     """The pairs of each query, with those of later queries whose texts are the same."""
     first_of: dict[str, str] = {}
-    by_texts: dict[tuple[str, ...], str] = {}
+    by_texts: dict[Sequence[str], str] = {}
     for query_id in dict.fromkeys(pair.query_id for pair in job.pairs):
         texts = tuple(values_of(job.texts.queries[query_id]).values())
         first_of[query_id] = by_texts.setdefault(texts, query_id)
