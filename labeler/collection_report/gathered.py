@@ -208,11 +208,6 @@ class GatheredReport(Result):
         )
         return figures
 
-    def __repr__(self) -> str:
-        of = self.contents
-        counts = f"queries={len(of.queries)}, runs={len(of.runs)}, qrels={len(of.qrels)}"
-        return f"{type(self).__name__}({of.name!r}, {counts})"
-
 
 def words_without_settings(finding: Finding) -> str:
     """A finding's text without its advice, and without what settings would do."""

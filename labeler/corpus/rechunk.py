@@ -34,8 +34,8 @@ def rechunk(
     >>> page, made = Path(folder.name, "cats.md"), Path(folder.name, "collection")
     >>> _ = page.write_text("# Cats\\n\\n" + "A cat sleeps anywhere. " * 30)
     >>> _ = ingest(page, made)
-    >>> rechunk(made, 60)
-    UpdateResult(0 unchanged, 0 moved, 0 merged, 1 split, 0 gone)
+    >>> rechunk(made, 60).carryover.passages["split"]
+    1
     >>> folder.cleanup()
     """
     opened, control = open_collection(collection), control or Control()

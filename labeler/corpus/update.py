@@ -332,7 +332,7 @@ SECTION = "carried"
 _RUNNING = "being written"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class UpdateResult(Result):
     """What became of passages and judgements; `history` holds the state before, if one was kept.
 
@@ -348,10 +348,6 @@ class UpdateResult(Result):
     def documents(self) -> int:
         """How many passages the corpus has now."""
         return len(self.ingested.documents)
-
-    def __repr__(self) -> str:
-        counts = self.carryover.passages
-        return f"UpdateResult({', '.join(f'{n} {state}' for state, n in counts.items())})"
 
 
 def update(
@@ -376,8 +372,8 @@ def update(
     >>> _ = page.write_text("# Cats\\n\\nA cat sleeps anywhere.\\n")
     >>> _ = ingest(page, made)
     >>> _ = page.write_text("# The cat\\n\\nA cat sleeps anywhere.\\n")
-    >>> update(page, made)
-    UpdateResult(0 unchanged, 1 moved, 0 merged, 0 split, 0 gone)
+    >>> update(page, made).carryover.passages["moved"]
+    1
     >>> folder.cleanup()
     """
     several = [inputs] if isinstance(inputs, str | Path) else inputs

@@ -301,9 +301,3 @@ class ProbeResult(WithCost, Result):
             noticed=every.noticed,
             calls=self.spent.calls,
         )
-
-    def __repr__(self) -> str:
-        raised = self.certificate.all_attacks.raised
-        if raised.value is None:
-            return "ProbeResult(raised=nothing)"
-        return f"ProbeResult(raised={raised.value:.2f} of {raised.pairs})"

@@ -341,9 +341,6 @@ class DriftCheck(Result):
             now=self.run.now,
         )
 
-    def __repr__(self) -> str:
-        return f"DriftCheck({self.name!r}, {self.verdict}, p={self.p.either:.2g})"
-
 
 def _mean(values: Floats) -> float:
     return float(values.mean()) if len(values) else math.nan

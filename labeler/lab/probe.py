@@ -87,8 +87,8 @@ def aprobe(
     >>> collection = small_collection()
     >>> on_cats = lambda request: '{"grade": %d}' % ("cat" in request.inputs["text"])
     >>> first = judge(collection, model=fake_model(on_cats), name="first")
-    >>> probe(collection, pairs=2, model=fake_model(on_cats))
-    ProbeResult(raised=0.23 of 30)
+    >>> round(probe(collection, pairs=2, model=fake_model(on_cats)).shares()["raised"].value, 2)
+    0.23
     """
     opened, watch = open_collection(collection), control or Control()
     asked = given(ProbeOptions, options, settings)

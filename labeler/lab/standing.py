@@ -400,12 +400,3 @@ class TuneResult(Result):
             "dollars_a_thousand": answers.cost_a_thousand,
             "efficient": standing.name in self.efficient,
         }
-
-    def __repr__(self) -> str:
-        if not self.held_out:
-            return "TuneResult(stopped)"
-        best = self.held_out[0]
-        return (
-            f"TuneResult({best.name!r} of {len(self.standings)}, {self.statistic} "
-            f"{interval_text(best.value.value)} on {best.queries} queries held out)"
-        )

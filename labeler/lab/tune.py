@@ -302,8 +302,8 @@ def atune(
     >>> _ = collection.qrels("human").write_text(people)
     >>> mild = fake_model('{"grade": 2}', "mild")
     >>> fair = fake_model(lambda r: '{"grade": %d}' % (3 * ("chair" in r.inputs["text"])), "fair")
-    >>> tune(collection, prompts="four-grades", models=[mild, fair])
-    TuneResult('four-grades-fair' of 2, kappa 1.000 on 4 queries held out)
+    >>> tune(collection, prompts="four-grades", models=[mild, fair]).best
+    'four-grades-fair'
     """
     asked = given(TuneOptions, options, settings)
     tuning = Tuning.of(open_collection(collection), asked, control or Control())

@@ -187,11 +187,6 @@ class Monitoring(Result):
         when = self.time.strftime("%Y-%m-%d %H:%M UTC")
         return Page(f"Watch over {true_path(self.folder).name}", blocks, subtitle=when)
 
-    def __repr__(self) -> str:
-        watches = count_of(len(self.watches), "watch", "watches")
-        alarms = count_of(len(self.alarms), "alarm") if self.alarms else "no alarm"
-        return f"Monitoring({watches}, {alarms})"
-
 
 @dataclass(frozen=True)
 class MonitorOptions:
@@ -232,8 +227,8 @@ def monitor(  # noqa: PLR0913  what is watched, and how
     >>> collection, mild = small_collection(), fake_model('{"grade": 2}')
     >>> first = judge(collection, model=mild, name="first")
     >>> check = drift(collection, "first", model=mild, pairs=4)
-    >>> monitor(collection)
-    Monitoring(1 watch, no alarm)
+    >>> monitor(collection).alarms
+    []
     """
     opened, control = open_collection(collection), control or Control()
     documents, logs = _several(documents), _several(logs)

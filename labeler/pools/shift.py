@@ -79,9 +79,6 @@ class Shift(Result):
         """A row for each run."""
         return [table_of("shift", RunShift, self.runs)]
 
-    def __repr__(self) -> str:
-        return f"Shift({len(self.runs)} runs, {self.measure} over {self.queries} queries)"
-
 
 def shift(
     collection: AnyCollection,
@@ -103,8 +100,8 @@ def shift(
     >>> _ = asked.write_text("where do cats sleep\\n")
     >>> for make in (lambda: labeler.ingest(page, made, asked), lambda: labeler.rechunk(made, 60)):
     ...     _ = make(), labeler.pool(made), labeler.judge(made, model="similarity", name="a")
-    >>> shift(made)
-    Shift(3 runs, nDCG@10 over 1 queries)
+    >>> len(shift(made).runs)
+    3
     >>> folder.cleanup()
     """
     now = open_collection(collection)
