@@ -245,8 +245,9 @@ class RaterPage:
 
     async def _of_bug(self, _request: Request, error: Exception) -> Response:
         self._on_bug(error)
-        problem = "this went wrong, and is a bug of labeler; what was answered before is kept"
-        return _problem(problem, 500)
+        return _problem(
+            "this went wrong, and is a bug of labeler; what was answered before is kept", 500
+        )
 
 
 async def _bounded(request: Request) -> bytes:

@@ -89,8 +89,9 @@ def samples_of(
 ) -> list[str]:
     """The sample of each rater; drawn where there is none."""
     if sum((choice.sample is not None, choice.routed, choice.pairs is not None)) > 1:
-        problem = "a sample that is there, routed pairs, or a new draw: which one?"
-        raise Misuse(problem, parameter="sample")
+        raise Misuse(
+            "a sample that is there, routed pairs, or a new draw: which one?", parameter="sample"
+        )
     by_id = purposes(collection)
     if choice.sample is not None:
         return [_named(collection, choice.sample, by_id)] * len(raters)

@@ -154,8 +154,9 @@ def _how_to_go_on(error: LabelerError, arguments: Sequence[str]) -> str:
     from labeler.wire.addresses import HIDDEN, identity
 
     words = [identity(word) if "://" in word else word for word in arguments]
-    more = words_of(error.again, options_by_parameter(arguments))
-    new = [word for word in more if word not in words]
+    new = [
+        word for word in words_of(error.again, options_by_parameter(arguments)) if word not in words
+    ]
     is_hidden = any(HIDDEN in word for word in words)
     where = ", with what is hidden of the address" if is_hidden else ""
     return f"; to go on{where}: {shlex.join(['labeler', *words, *new])}"

@@ -102,8 +102,9 @@ def _show(
     texts = sources.query_texts()
     warned: set[Finding] = set()
     for report, source in zip(reports, sources.assessors, strict=True):
-        names = scale_names(sources, source, options)
-        show(report_parts(report, names, texts, details=details), to)
+        show(
+            report_parts(report, scale_names(sources, source, options), texts, details=details), to
+        )
         say()
         warn((w for w in report.findings if w not in warned), MAPS)
         warned |= set(report.findings)

@@ -109,8 +109,9 @@ def repeat(
     """
     collection = open_collection(folder)
     to = output.made_from(collection.folder)
-    act = partial(ajudge, collection, who.asking(options), repeat=times)
-    result = asked(flags, act, show_judging_plan, to)
+    result = asked(
+        flags, partial(ajudge, collection, who.asking(options), repeat=times), show_judging_plan, to
+    )
     if result is None:
         return
     again = None if result.stopped else retest_of(collection, result.name)
@@ -323,8 +324,9 @@ def probe(
     collection, judging = open_collection(folder), who.asking(options.judging)
     to = output.made_from(collection.folder, *filter(None, [options.attacks]))
     check_gates(options, [name for name, _ in limits])
-    act = partial(aprobe, collection, replace(options, judging=judging))
-    result = asked(flags, act, show_judging_plan, to)
+    result = asked(
+        flags, partial(aprobe, collection, replace(options, judging=judging)), show_judging_plan, to
+    )
     if result is not None:
         show_result(result, to)
         warn(result.findings)

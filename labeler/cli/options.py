@@ -450,8 +450,9 @@ def _setting_called(command: Command, option: str) -> str:
 
 def answer_shell(words: Sequence[str]) -> object:
     """Install or show the script of a shell, or answer what it asks while a line is typed."""
-    how = {"prog_name": "labeler", "standalone_mode": False}
-    return typer.main.get_command(_all_commands(_line_so_far()))([*words], **how)
+    return typer.main.get_command(_all_commands(_line_so_far()))(
+        [*words], **{"prog_name": "labeler", "standalone_mode": False}
+    )
 
 
 def _line_so_far() -> list[str]:

@@ -95,15 +95,17 @@ def command(
             show_outcome(planned(flags, partial(ajudge, folder, asked)), show_judging_plan, to)
             note("that is the pool as it is; what rounds add to it is not known before")
             return
-        act = partial(aexpand_until, folder, asked, expansion, encoding=options.encoding)
-        grown = watched(flags, act)
+        grown = watched(
+            flags, partial(aexpand_until, folder, asked, expansion, encoding=options.encoding)
+        )
         show_outcome(grown, _show_rounds, to)
         check_complete(grown.judging)
     elif flags.dry_run:
         show_encoding_plan(plan_pool(folder, options.encoding), to)
     else:
-        result = pool(folder, replace(options, force=output.force), control=control_of(flags))
-        show_outcome(result, _show, to)
+        show_outcome(
+            pool(folder, replace(options, force=output.force), control=control_of(flags)), _show, to
+        )
 
 
 def _show_rounds(grown: ExpandedJudging) -> None:

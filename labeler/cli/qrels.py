@@ -55,11 +55,13 @@ def validate(
     try:
         grades = {int(text) for text in scale.split(",") if text}
     except ValueError as error:
-        problem = f"cannot read {scale!r:.80}; write the grades as 0,1,2,3"
-        raise Misuse(problem, parameter="scale") from error
+        raise Misuse(
+            f"cannot read {scale!r:.80}; write the grades as 0,1,2,3", parameter="scale"
+        ) from error
     to = output.made_from(*paths)
-    counts = (_without_warnings(validate_qrels(path, grades)) for path in paths)
-    show_counts(counts, stats_table, to, _sound)
+    show_counts(
+        (_without_warnings(validate_qrels(path, grades)) for path in paths), stats_table, to, _sound
+    )
 
 
 def _sound(counts: Mapping[str, Any]) -> str:

@@ -55,8 +55,9 @@ def command(
         show_outcome(_Shown(result, source), _show, to)
         check_complete(result.judging, asked=False)
         return
-    act = partial(arelabel, collection, source, how, only=part)
-    new_set = asked(flags, act, show_judging_plan, to)
+    new_set = asked(
+        flags, partial(arelabel, collection, source, how, only=part), show_judging_plan, to
+    )
     if new_set is not None:
         show_outcome(_Shown(new_set, source), _show, to)
         check_complete(new_set.judging)
@@ -87,8 +88,9 @@ class _Shown:
         from labeler.agreement.diff.sides import sides_of_sets
 
         judging = self.result.judging
-        names = self.source, judging.name
-        return diff_of(sides_of_sets(judging.job.collection, names, self.result.sets))
+        return diff_of(
+            sides_of_sets(judging.job.collection, (self.source, judging.name), self.result.sets)
+        )
 
     def as_json(self) -> dict[str, Any]:
         """The counts and changes, and the diff, whose moves are those of the changes."""

@@ -50,8 +50,9 @@ def verify(folder: Folder, *, output: OutputFlags) -> None:
         result = maintain.verify(store)
     for name in opened.judgement_names() if not result.problems else ():
         wrong, _ = asyncio.run(unproven(opened, name, stale_pairs(opened, name)))
-        named = (f"{opened.judgements(name)}: {each}" for each in wrong)
-        result = result._replace(problems=(*result.problems, *named))
+        result = result._replace(
+            problems=(*result.problems, *(f"{opened.judgements(name)}: {each}" for each in wrong))
+        )
     show_outcome(result, _show_checked, to)
     if result.problems:
         problems = f"{len(result.problems):,} problems; bring back a copy of it"

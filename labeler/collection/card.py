@@ -204,17 +204,18 @@ class Parent:
 
     def as_json(self) -> dict[str, Any]:
         """The entry of the card; what is not so is left out."""
-        entry = {
-            "from": self.name,
-            "only": self.only,
-            "pairs": self.pairs,
-            "of_pairs": self.of_pairs,
-            "seed": self.seed,
-            "beside": list(self.beside),
-            "reparsed": self.is_reparsed,
-        }
         return {
-            key: value for key, value in entry.items() if value or (key == "seed" and value == 0)
+            key: value
+            for key, value in {
+                "from": self.name,
+                "only": self.only,
+                "pairs": self.pairs,
+                "of_pairs": self.of_pairs,
+                "seed": self.seed,
+                "beside": list(self.beside),
+                "reparsed": self.is_reparsed,
+            }.items()
+            if value or (key == "seed" and value == 0)
         }
 
 

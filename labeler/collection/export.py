@@ -152,6 +152,7 @@ def _failed(collection: Collection, name: str) -> Iterable[str]:
 def _run(collection: Collection, name: str) -> Run:
     if name not in collection.run_names():
         names = ", ".join(collection.run_names()) or "none"
-        problem = f"{collection.folder} has no run {name!r}; there are: {names}"
-        raise Misuse(problem, parameter="runs")
+        raise Misuse(
+            f"{collection.folder} has no run {name!r}; there are: {names}", parameter="runs"
+        )
     return read_run(collection.run(name))

@@ -282,14 +282,15 @@ def summary_section(report: GatheredReport, cuts: str) -> PageSection:
 
 def _counts(report: GatheredReport) -> str:
     of = report.contents
-    counts = (
-        count_of(of.documents, "document"),
-        count_of(len(of.queries), "query", "queries"),
-        count_of(of.pool, "pooled pair"),
-        count_of(len(of.runs), "run"),
-        count_of(len(of.qrels), "set of grades", "sets of grades"),
+    return " · ".join(
+        (
+            count_of(of.documents, "document"),
+            count_of(len(of.queries), "query", "queries"),
+            count_of(of.pool, "pooled pair"),
+            count_of(len(of.runs), "run"),
+            count_of(len(of.qrels), "set of grades", "sets of grades"),
+        )
     )
-    return " · ".join(counts)
 
 
 def summary_page(report: GatheredReport) -> Page:

@@ -323,8 +323,9 @@ def keep_before(collection: Collection) -> Path:
     with ExitStack() as stack:
         for name in collection.judgement_names():
             path = collection.judgements(name)
-            made = MadeFile(collection, path, {"change": "corpus"}, "wait until it has ended")
-            stack.enter_context(claimed(made))
+            stack.enter_context(
+                claimed(MadeFile(collection, path, {"change": "corpus"}, "wait until it has ended"))
+            )
         return keep_state(collection)
 
 

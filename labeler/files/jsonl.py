@@ -139,8 +139,9 @@ def identifier(path: Path, number: int, row: Mapping[str, Any], key: str) -> str
     if not isinstance(value, str) or not value:
         raise BadInput.at(path, number, f"expected {key!r} to be a string, found {value!r:.80}")
     if not value.strip() or "\0" in value:
-        problem = f"the id {value!r:.80} is nothing but white space, or holds a NUL"
-        raise BadInput.at(path, number, problem)
+        raise BadInput.at(
+            path, number, f"the id {value!r:.80} is nothing but white space, or holds a NUL"
+        )
     return kept_id(value, path)
 
 

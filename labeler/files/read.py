@@ -258,8 +258,9 @@ def numbered_bytes(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def _too_long(path: Path, number: int) -> TooLarge:
-    problem = f"a line of more than {in_megabytes(LONGEST_LINE)}; is this a file of lines?"
-    return TooLarge.at(path, number, problem)
+    return TooLarge.at(
+        path, number, f"a line of more than {in_megabytes(LONGEST_LINE)}; is this a file of lines?"
+    )
 
 
 def in_megabytes(size: int) -> str:
@@ -369,8 +370,9 @@ def _lz4(packed: BufferedReader) -> IO[bytes]:
     try:
         import lz4.frame
     except ImportError as error:
-        problem = "files packed with LZ4 need a package: pip install lz4; or unpack it: lz4 -d"
-        raise Misconfigured(problem) from error
+        raise Misconfigured(
+            "files packed with LZ4 need a package: pip install lz4; or unpack it: lz4 -d"
+        ) from error
     return cast("IO[bytes]", lz4.frame.LZ4FrameFile(packed))
 
 

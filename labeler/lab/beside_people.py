@@ -125,7 +125,6 @@ class Independence(Result):
 
     `by_people` says that errors are what members' grades differ by among pairs of one human grade.
     Without people, all that members share counts as error, so that the number is a lower bound.
-    `matrix` holds the correlation of every two members, `nan` where it is undefined.
     """
 
     members: Sequence[str]
@@ -133,7 +132,6 @@ class Independence(Result):
     pairs: int
     queries: int
     correlation: Interval
-    matrix: Floats
 
     @shown
     def effective_number(self) -> Interval:
@@ -174,13 +172,9 @@ def independence(
     # of many members the sums of each query are many
     usual = min(draws_of(max(len(sums), 1)), MOST_CELLS // features)
     sample = Sample(sums, options.draws or max(FEWEST_DRAWS, usual), options.seed)
-    names = votes.assessors
-    matrix = np.eye(len(names))
-    links = combinations(range(len(names)), 2)
-    for each, (a, b) in zip(_correlations(sample.total).tolist(), links, strict=True):
-        matrix[a, b] = matrix[b, a] = each
     correlation = interval_of(sample, _mean_correlation, bounded=True)
-    return Independence(names, human is not None, votes.pairs.size, len(sums), correlation, matrix)
+    by_people, pairs = human is not None, votes.pairs.size
+    return Independence(votes.assessors, by_people, pairs, len(sums), correlation)
 
 
 def _moments(votes: GradeMatrix, group: Integers) -> Floats:

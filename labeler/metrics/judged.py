@@ -87,8 +87,9 @@ class JudgedPairs:
                 with indexed(run, RUN, block) as index:
                     return _ranked(batches([index], size=block), self, outside=outside)
         # the reader by line names the first line that is wrong
-        columns = PairColumns.of(read_run_by_line(run), np.float64)
-        return _ranked(columns.batches(), self, outside=outside)
+        return _ranked(
+            PairColumns.of(read_run_by_line(run), np.float64).batches(), self, outside=outside
+        )
 
 
 def rankings(qrels: Qrels, run: Run, max_grade: int | None = None) -> Rankings:

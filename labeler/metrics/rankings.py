@@ -113,8 +113,9 @@ class Rankings:
             return
         entries = np.searchsorted(self.query, edges).tolist()
         pool_entries = np.searchsorted(self.pool_query, edges).tolist()
-        parts = zip(pairwise(edges), pairwise(entries), pairwise(pool_entries), strict=True)
-        for queries, own, pool in parts:
+        for queries, own, pool in zip(
+            pairwise(edges), pairwise(entries), pairwise(pool_entries), strict=True
+        ):
             yield self._slice(slice(*queries), slice(*own), slice(*pool))
 
     def _slice(self, queries: slice, own: slice, pool: slice) -> Rankings:

@@ -366,12 +366,14 @@ def _keep(
     sample = "s" + _id(sampled)
     write_sample(sample_path(collection.folder, sample), sampled)
     scale = {str(grade): name for grade, name in sheet.scale.items()}
-    entry = {**sheet.made, "pairs": len(sampled), "scale": scale}
-    update_card_entry(collection, "samples", sample, entry)
+    update_card_entry(
+        collection, "samples", sample, {**sheet.made, "pairs": len(sampled), "scale": scale}
+    )
     return SheetSample(sample, len(rows), len({row.query_id for row in rows}))
 
 
 def _id(rows: Iterable[DrawnPair | SampledPair]) -> str:
     """Eight hex digits of the pairs and their probabilities, in their order."""
-    lines = ("\0".join([*row.pair, repr(row.probability)]) for row in rows)
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:8]
+    return hashlib.sha256(
+        "\n".join("\0".join([*row.pair, repr(row.probability)]) for row in rows).encode()
+    ).hexdigest()[:8]

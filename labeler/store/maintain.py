@@ -118,8 +118,9 @@ def statistics_table(counts: Sequence[ModelCount], note: str = "") -> Table:
         Column("cost", format="$", undefined="unknown"),
         Column("last", align="left"),
     )
-    rows = [(*count[:5], moment(count.last)[:16]) for count in counts]
-    return Table("store", columns, rows, note=note)
+    return Table(
+        "store", columns, [(*count[:5], moment(count.last)[:16]) for count in counts], note=note
+    )
 
 
 def timestamp_of(day: str) -> float:

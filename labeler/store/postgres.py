@@ -270,8 +270,9 @@ class PostgresDatabase:
         columns = (
             f"(place, process, started, until) VALUES (:machine, :process, :started, {_UNTIL})"
         )
-        made = f"INSERT INTO owners {columns} RETURNING id"
-        return int(to.run(made, **this_process()._asdict())[0][0])
+        return int(
+            to.run(f"INSERT INTO owners {columns} RETURNING id", **this_process()._asdict())[0][0]
+        )
 
     def release_dead(self, to: Statements) -> None:
         """Release the leases of processes that are gone: by the server's clock, or by a look."""

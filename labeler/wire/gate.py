@@ -80,8 +80,9 @@ def forget(address: str) -> list[str]:
     gone = sorted(addresses.keys() - others.keys())
     if not gone:
         listed = ", ".join(addresses) or "none"
-        problem = f"{_without_query(address)} is not trusted; trusted: {listed}"
-        raise Misuse(problem, parameter="address")
+        raise Misuse(
+            f"{_without_query(address)} is not trusted; trusted: {listed}", parameter="address"
+        )
     _write(others)
     return gone
 

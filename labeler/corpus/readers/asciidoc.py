@@ -130,8 +130,9 @@ class _Reader:
 
     def add_table(self, lines: Lines) -> None:
         """Add a table, a block a line of it."""
-        rows = ((number, line.strip().lstrip("|")) for number, line in lines if line.strip())
-        for position, (number, line) in enumerate(rows):
+        for position, (number, line) in enumerate(
+            (number, line.strip().lstrip("|")) for number, line in lines if line.strip()
+        ):
             cells = " | ".join(self.words(cell) for cell in line.split("|"))
             self.outline.prose(cells, number, tight=position > 0, leads=position == 0)
 

@@ -382,8 +382,9 @@ class _Reader:
         cells = [one_line(self.inline, self.inline_tokens(cell.content)) for cell in node.children]
         head = node.parent is not None and node.parent.type == "thead"
         if any(cells):
-            text = f"| {' | '.join(cells)} |"
-            self.prose(text, self.line(node), outline, tight=not head, leads=head)
+            self.prose(
+                f"| {' | '.join(cells)} |", self.line(node), outline, tight=not head, leads=head
+            )
 
     def fence(self, node: SyntaxTreeNode, outline: Outline, _indent: int) -> None:
         """A fenced block of code, with its title where it has one; not one that shows nothing."""
@@ -417,8 +418,9 @@ class _Reader:
 
     def preformatted(self, node: SyntaxTreeNode, outline: Outline, _indent: int) -> None:
         """HTML's preformatted text, without its tags."""
-        text = html.unescape(_PRE_TAG.sub("", node.content))
-        self.code(self.numbered(text, self.line(node)), outline)
+        self.code(
+            self.numbered(html.unescape(_PRE_TAG.sub("", node.content)), self.line(node)), outline
+        )
 
     def formula(self, node: SyntaxTreeNode, outline: Outline, _indent: int) -> None:
         """A formula of lines of its own, as it is."""

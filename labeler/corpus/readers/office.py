@@ -38,8 +38,9 @@ def read_xlsx(path: Path, raw: bytes) -> Extracted:
         reader = _Workbook(archive, path)
         for name, sheet in _parts_in_order(archive, path, "xl/workbook.xml", "sheet"):
             outline.heading(1, name, 1)
-            rows = (" | ".join(row) for row in reader.rows(sheet))
-            for number, row in enumerate(filter(None, rows)):
+            for number, row in enumerate(
+                filter(None, (" | ".join(row) for row in reader.rows(sheet)))
+            ):
                 outline.prose(row, 1, tight=number > 0, leads=number == 0)
         _drop_parts(archive, path, "xl/(?:comment|drawing|chart)", "comments and drawings")
         title = _title(archive, path)

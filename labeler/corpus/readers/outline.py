@@ -130,8 +130,9 @@ class Outline:
         if lines:
             body = "\n".join(line for _, line in lines)
             fence = "`" * max(3, max((len(run) for run in re.findall(r"`+", body)), default=0) + 1)
-            text = f"{fence}{language}\n{body}\n{fence}"
-            self.blocks.append(Block(text, self.path, lines[0][0], code=True))
+            self.blocks.append(
+                Block(f"{fence}{language}\n{body}\n{fence}", self.path, lines[0][0], code=True)
+            )
 
 
 # The text of a file that is no text itself, with its blocks at the lines where they stand in it.

@@ -328,8 +328,9 @@ class _Reader:
             self.outline.prose(marker, line, tight=tight, leads=bool(texts))
         for block in nested.blocks:
             if texts and block is texts[0] and not block.code:
-                text = f"{marker} {block.text}"
-                self.outline.prose(text, block.line, tight=tight, leads=block.leads)
+                self.outline.prose(
+                    f"{marker} {block.text}", block.line, tight=tight, leads=block.leads
+                )
             else:
                 self.outline.blocks.append(inside_item(block))
         return end

@@ -102,8 +102,9 @@ def documents_of_rows(
         if document.id is not None:
             first = ids.add(document.id)
             if first < len(lines):
-                problem = f"the id {document.id!r:.80} stands in line {lines[first]} too"
-                raise BadInput.at(path, number, problem)
+                raise BadInput.at(
+                    path, number, f"the id {document.id!r:.80} stands in line {lines[first]} too"
+                )
             lines.append(number)
         yield document
 
@@ -252,8 +253,9 @@ def _as_json(path: Path, number: int, key: str, value: Any) -> Any:
     def text_of(inner: Any) -> str:
         if isinstance(inner, date | time | timedelta | Decimal | UUID):
             return str(inner)
-        problem = f"expected text or numbers in {key!r}, found {type(inner).__name__}"
-        raise BadInput.at(path, number, problem)
+        raise BadInput.at(
+            path, number, f"expected text or numbers in {key!r}, found {type(inner).__name__}"
+        )
 
     is_plain = isinstance(value, str | bool | int | float)
     return value if is_plain else json.loads(json.dumps(value, default=text_of))

@@ -195,8 +195,9 @@ async def aread_answers(
     with alone(opened):
         records = [record for record in read_batches(opened) if record.status == WRITTEN]
         if not records:
-            problem = "no batch was written into a file that waits for answers"
-            raise Misuse(problem, parameter="batch")
+            raise Misuse(
+                "no batch was written into a file that waits for answers", parameter="batch"
+            )
         for record in records:
             part = stored(opened, record, answers, os.environ.get(USUAL, ""))
             if part.answered:

@@ -334,8 +334,9 @@ def server_of_batches(
     if base_url is not None:
         return admit(base_url)
     if len(servers) > 1:
-        problem = f"batches are at {' and '.join(sorted(servers))}; name one"
-        raise Misuse(problem, parameter="base_url")
+        raise Misuse(
+            f"batches are at {' and '.join(sorted(servers))}; name one", parameter="base_url"
+        )
     return admit(whole_address(next(iter(servers)), None), named_by=batches_folder(collection))
 
 

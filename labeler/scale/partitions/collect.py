@@ -93,8 +93,9 @@ async def acollect(
     assessor = _assessor(parts, job)
     judging = _judged(set_of_pairs, _Partitions(parts, job, assessor), unfinished)
     tally = await write_set(set_of_pairs, assessor, judging, control.stop, control.note)
-    result = JudgeResult(set_of_pairs, tally, Spending(), True)
-    return CollectedPartitions(result, done, len(job.partitions), replies)
+    return CollectedPartitions(
+        JudgeResult(set_of_pairs, tally, Spending(), True), done, len(job.partitions), replies
+    )
 
 
 collect = sync(acollect)

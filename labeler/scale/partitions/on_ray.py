@@ -94,8 +94,9 @@ async def awork_on_ray(
         running = [task.remote(str(parts.path), each, wait) for _ in range(workers)]
         _raise_first(await _ends(ray, running, control))
     except ray.exceptions.RayError as error:
-        problem = f"Ray: {error.__class__.__name__}; what was answered is kept"
-        raise ProviderError(problem) from error
+        raise ProviderError(
+            f"Ray: {error.__class__.__name__}; what was answered is kept"
+        ) from error
     finally:
         ray.shutdown()
     done = ((number, parts.judged(number)) for number in range(len(parts.read_job().partitions)))
@@ -110,8 +111,9 @@ def _start(ray: Any, address: str | None, workers: int) -> None:
     try:
         ray.init(address=address, log_to_driver=False, logging_level="ERROR", **own)
     except Exception as error:  # of no kind of its own where a part of it does not start
-        problem = f"Ray cannot be reached or started: {error}"
-        raise Misconfigured(problem, parameter="address") from error
+        raise Misconfigured(
+            f"Ray cannot be reached or started: {error}", parameter="address"
+        ) from error
     for number, handler in ours.items():  # Ray puts its own there
         signal.signal(number, handler)
 

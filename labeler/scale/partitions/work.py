@@ -200,8 +200,9 @@ class PartitionWorker:
         """
         done, every = dict[int, JudgedPartition](), range(len(self.job.partitions))
         if number is not None and number not in every:
-            problem = f"partitions count from 0 to {len(every) - 1}, not {number}"
-            raise Misuse(problem, parameter="number")
+            raise Misuse(
+                f"partitions count from 0 to {len(every) - 1}, not {number}", parameter="number"
+            )
         left = list(every) if number is None else [number]
         while True:
             for each in left:
