@@ -21,7 +21,7 @@ from labeler.report.table import Column, Table
 GLOSSARY = "concepts.md"
 """The page of the manual whose table says what words mean."""
 
-_LITERAL = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
+_LITERAL = re.compile(r"(?ms)^```.*?^```$")
 """What a page shows of files and terminals, where a `#` begins no heading."""
 
 

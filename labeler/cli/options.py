@@ -451,7 +451,7 @@ def _setting_called(command: Command, option: str) -> str:
 def answer_shell(words: Sequence[str]) -> object:
     """Install or show the script of a shell, or answer what it asks while a line is typed."""
     return typer.main.get_command(_all_commands(_line_so_far()))(
-        [*words], **{"prog_name": "labeler", "standalone_mode": False}
+        [*words], prog_name="labeler", standalone_mode=False
     )
 
 

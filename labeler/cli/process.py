@@ -223,7 +223,7 @@ def _exception_of(number: int) -> BaseException:
     return Terminated() if number == signal.SIGTERM else KeyboardInterrupt()
 
 
-_SECRET = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
+_SECRET = re.compile(r"(?i)(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$")
 _SHORTEST = 6
 """Characters of a secret; what is shorter would be found in any text."""
 

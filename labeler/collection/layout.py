@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from labeler.store import StorePlace
 
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
-_RUN_FILE = re.compile(r"(.+?)(?:\.(?:trec|run|txt))+(?:\.gz)?", re.IGNORECASE)
+_RUN_FILE = re.compile(r"(?i)(.+?)(?:\.(?:trec|run|txt))+(?:\.gz)?")
 
 
 class PathInFolder:
@@ -248,9 +248,8 @@ _PARTS = ("corpus.jsonl", "queries.jsonl", "pool.jsonl", "card.json", "replies.d
 """A folder with one of these is a collection's."""
 
 _OWN = re.compile(
-    r"(?:(?:corpus|queries|rejected|unanswerable|pool|dropped)\.jsonl(?:\.gz)?|card\.json|README\.md"
+    r"(?i)(?:(?:corpus|queries|rejected|unanswerable|pool|dropped)\.jsonl(?:\.gz)?|card\.json|README\.md"
     r"|replies\.db(?:[-.][\w-]+)?|\.lock)",
-    re.IGNORECASE,
 )
 _OWN_FOLDERS = (
     *("annotations", "batches", "controls", "indexes", "judgements", "people"),

@@ -105,15 +105,15 @@ class Pairs(Collection[Pair]):
         """Which pairs stand among others, `(n,)`."""
         queries, documents, codes = others._lookup
         query, document = (
-            np.array([places.get(id_, -1) for id_ in ids], dtype=np.int64)
+            np.array([places.get(id_, -1) for id_ in ids], np.int64)
             for places, ids in ((queries, self.queries), (documents, self.documents))
         )
         return np.isin(query[self.query] << _BITS | document[self.document], codes)
 
     def among(self, queries: Container[str], documents: Container[str]) -> Flags:
         """Which pairs have both ids among some, `(n,)`."""
-        has_query = np.array([id_ in queries for id_ in self.queries], dtype=np.bool_)
-        has_document = np.array([id_ in documents for id_ in self.documents], dtype=np.bool_)
+        has_query = np.array([id_ in queries for id_ in self.queries], np.bool_)
+        has_document = np.array([id_ in documents for id_ in self.documents], np.bool_)
         return has_query[self.query] & has_document[self.document]
 
 
@@ -169,12 +169,12 @@ class Pool(Iterable[Pooled]):
     def is_sampled(self) -> Flags:
         """Which pairs were drawn at random from beyond the pool, `(n,)`."""
         drawn = [source.inclusion is not None for source in self.sources]
-        return np.array(drawn, dtype=np.bool_)[self.source]
+        return np.array(drawn, np.bool_)[self.source]
 
     @property
     def rounds(self) -> Integers:
         """The round of expansion that added each pair, `(n,)`, 0 where none did."""
-        return np.array([source.round or 0 for source in self.sources], dtype=np.int64)[self.source]
+        return np.array([source.round or 0 for source in self.sources], np.int64)[self.source]
 
 
 class _Numbered:
@@ -331,6 +331,6 @@ def united_pool(entries: Iterable[Pooled], unite: Unite = united) -> Pool:
         source[at] = number_of.setdefault(both, len(sources))
         if len(number_of) > len(sources):
             sources.append(both)
-    is_kept = np.ones(len(pool), dtype=np.bool_)
+    is_kept = np.ones(len(pool), np.bool_)
     is_kept[again] = False
     return Pool(pool.pairs, rank, source, sources).keep(is_kept)

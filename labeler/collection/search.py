@@ -183,8 +183,8 @@ class BestRows:
 
     def __init__(self, depth: int, ids: Sequence[str]) -> None:
         self._depth, self._ids = depth, ids
-        self._rows = np.zeros(0, dtype=np.int64)
-        self._scores = np.zeros(0, dtype=np.float32)
+        self._rows = np.zeros(0, np.int64)
+        self._scores = np.zeros(0, np.float32)
         self.floor = -np.inf
 
     def __len__(self) -> int:
@@ -219,7 +219,7 @@ class BestRows:
         above, tied = self._scores > self.floor, np.flatnonzero(self._scores == self.floor)
         room = self._depth - int(above.sum())
         last = sorted(tied.tolist(), key=lambda at: self._ids[int(self._rows[at])])[-room:]
-        self._take(np.concatenate([np.flatnonzero(above), np.array(last, dtype=np.int64)]))
+        self._take(np.concatenate([np.flatnonzero(above), np.array(last, np.int64)]))
 
     def _take(self, places: Integers) -> None:
         self._rows, self._scores = self._rows[places], self._scores[places]

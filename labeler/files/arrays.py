@@ -56,7 +56,7 @@ class ArraysWriter:
     def add_texts(self, name: str, texts: Iterable[str]) -> None:
         """Write texts, to be read as a `StoredTexts`."""
         encoded = [text.encode() for text in texts]
-        self.add(name, [np.frombuffer(b"".join(encoded), dtype=np.uint8)])
+        self.add(name, [np.frombuffer(b"".join(encoded), np.uint8)])
         self.add(f"{name} end", [np.cumsum([*map(len, encoded)], dtype=np.int64)])
 
     def close(self) -> None:
@@ -109,7 +109,7 @@ class Arrays:
 
     def _mapped(self, kind: str, shape: tuple[int, ...], start: int) -> Array:
         if 0 in shape:
-            return np.zeros(shape, dtype=kind)
+            return np.zeros(shape, kind)
         return np.asarray(np.memmap(self.path, dtype=kind, mode="r", offset=start, shape=shape))
 
 

@@ -162,7 +162,7 @@ def independence(
     what members have in common because they see the same truth is no error, nor is a bias.
     """
     options = options or StatisticOptions()
-    groups = np.zeros(votes.pairs.size, dtype=np.int64)
+    groups = np.zeros(votes.pairs.size, np.int64)
     if human is not None:
         people = PairColumns.of(human, np.int64)
         votes = votes.among(people)

@@ -412,12 +412,12 @@ def _threshold_of(evidence: CascadeEvidence, options: CascadeOptions) -> tuple[f
             return pairs.threshold_for(rows, doubts, options.tolerance)
         return _at_share(doubts.of_pool, options.share)
 
-    held_out = np.zeros(len(pairs.query), dtype=bool)
+    held_out = np.zeros(len(pairs.query), bool)
     for part in folds_of(evidence.judged, options.seed):
         doubts = evidence.doubts(part)
         held_out[part] = doubts.of_pairs[part] >= threshold(doubts, ~part)
     everywhere = evidence.doubts()
-    at = threshold(everywhere, np.ones(len(pairs.query), dtype=bool))
+    at = threshold(everywhere, np.ones(len(pairs.query), bool))
     return at, pairs.check(held_out, everywhere.of_pairs >= at)
 
 

@@ -111,7 +111,7 @@ def combine(votes: GradeMatrix, rule: str = "median", seed: int = 0) -> Integers
     check_rule(rule)
     if not votes.graded.any(axis=1).all():
         raise Misuse("a pair without any grade cannot be given one by a panel")
-    values, claims = [np.zeros(0, dtype=np.int64)], PANEL_RULES[rule]
+    values, claims = [np.zeros(0, np.int64)], PANEL_RULES[rule]
     for block in votes.blocks():
         first = sum(map(len, values))
         values.append(settled(block, claims(block), seed, first))

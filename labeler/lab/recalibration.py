@@ -89,7 +89,7 @@ class CalibrationSet:
 
     def fit(self, rows: Flags | slice = slice(None)) -> Recalibration:
         """The map that fits some rows best."""
-        index = np.zeros(len(self), dtype=np.bool_)
+        index = np.zeros(len(self), np.bool_)
         index[rows] = True
         shares = self.shares.of(index)
         columns = columns_of(shares, self.scale, logits=takes_logits(shares, self.scale))
@@ -147,7 +147,7 @@ def folds_of(pairs: CalibrationSet, seed: int) -> Iterator[Flags]:
     """The rows of each fold of queries."""
     queries = len(pairs.queries)
     order = np.random.default_rng(seed).permutation(queries)
-    fold = np.empty(queries, dtype=np.int64)
+    fold = np.empty(queries, np.int64)
     fold[order] = np.arange(queries) % min(FOLDS, queries)
     for number in range(min(FOLDS, queries)):
         yield fold[pairs.query] == number

@@ -42,7 +42,7 @@ def took(judged: JudgedSet, unit: str) -> Floats:
     if unit == "dollars":
         return np.asarray(np.nan_to_num(judged.cost))
     if unit == "tokens":
-        return np.asarray(judged.took[:, 1:].sum(axis=1), dtype=np.float64)
+        return np.asarray(judged.took[:, 1:].sum(axis=1), np.float64)
     return np.maximum(judged.took[:, 0], 1).astype(np.float64)
 
 
@@ -147,7 +147,7 @@ class CascadePairs:
         """The highest threshold by which some rows lose no more agreement than `tolerance`."""
         queries = np.unique(self.query[rows])
         tried = candidates(doubts.of_pool)
-        sent = [np.ones(len(rows), dtype=bool), *(doubts.of_pairs >= each for each in tried)]
+        sent = [np.ones(len(rows), bool), *(doubts.of_pairs >= each for each in tried)]
         values = [float(self.agreement(self.tables(s)[queries].sum(axis=0))) for s in sent]
         losses = values[0] - np.array(values[1:])
         # a single low value among higher ones is noise: the more is sent, the less is lost
@@ -161,7 +161,7 @@ class CascadePairs:
         Agreement would look too good where the threshold was chosen. What is saved was not chosen
         by, and hangs on the one threshold that is used.
         """
-        none, everything = np.zeros(len(sent), dtype=bool), np.ones(len(sent), dtype=bool)
+        none, everything = np.zeros(len(sent), bool), np.ones(len(sent), bool)
         failed = self.cheap == FAILED
         # (queries, 3, k, k): cheap where it has a grade, strong, cascade
         sides = [self.tables(each) for each in (none, everything, held_out | failed)]

@@ -48,7 +48,7 @@ class JudgedPairs:
         ids = [query_id for query_id, size in zip(qrels.queries, sizes, strict=True) if size]
         names = sorted(ids)
         number = {query_id: i for i, query_id in enumerate(names)}
-        numbers = np.array([number[query_id] for query_id in ids], dtype=np.int64)
+        numbers = np.array([number[query_id] for query_id in ids], np.int64)
         query = np.repeat(numbers, sizes[sizes > 0])
         grade = qrels.value.astype(np.int64)
         order = best_first(query, grade)
@@ -132,7 +132,7 @@ def _looked_up(qrels: Qrels, run: Run) -> Rankings:
     order = best_first(query, grade)
     return Rankings(
         tuple(queries),
-        np.array(list(map(len, of_queries)), dtype=np.int64),
+        np.array(list(map(len, of_queries)), np.int64),
         query[hits],
         rank[hits],
         grade[hits],
@@ -220,7 +220,7 @@ def _ranked(parts: Iterable[Batch], pool: JudgedPairs, *, outside: bool) -> tupl
     placed = [_placed(lines, pool, facts, gathered) for lines in parts]
     if gathered is not None:
         facts.outside = Outside(np.concatenate(gathered), _bits(pool))
-    retrieved = np.zeros(n, dtype=np.int64)
+    retrieved = np.zeros(n, np.int64)
     for part in placed:
         retrieved[part.pop("queries")] = part.pop("retrieved")
     columns = {name: np.concatenate([part[name] for part in placed]) for name in placed[0]}

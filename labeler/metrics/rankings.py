@@ -139,7 +139,7 @@ def sums(query: Integers, weights: Floats, n: int) -> Floats:
 
 def ordinals(query: Integers) -> Integers:
     """For entries sorted by query: the how-manieth of its query each is, from 0."""
-    counts = np.bincount(query) if len(query) else np.zeros(0, dtype=np.int64)
+    counts = np.bincount(query) if len(query) else np.zeros(0, np.int64)
     return np.arange(len(query)) - (np.cumsum(counts) - counts)[query]
 
 

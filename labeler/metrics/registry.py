@@ -81,10 +81,9 @@ REFUSED = {
 """Names in lower case that mean something else elsewhere, and what to ask for instead."""
 
 _PARTS = re.compile(
-    r"(?P<name>[a-z0-9][a-z0-9_-]*?)"
+    r"(?i)(?P<name>[a-z0-9][a-z0-9_-]*?)"
     r"(?P<inside>\(.*\))?"
     r"(?:(?P<sign>@|\.|_at_|_cut_|_cut\.|_)(?P<cutoff>[0-9][0-9.]{0,20}))?",
-    re.IGNORECASE,
 )
 
 

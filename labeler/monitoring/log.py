@@ -320,7 +320,7 @@ def _search_of(frame: DataFrame) -> Series[int]:
     by_id = frame["search"] != 0
     by_name = ~by_id & (frame["client"] != 0)
     alone = ~(by_id | by_name)
-    time, zero = frame["time"].fillna(-1.0), np.zeros(len(frame), dtype=np.int64)
+    time, zero = frame["time"].fillna(-1.0), np.zeros(len(frame), np.int64)
     keys = pd.DataFrame(
         {
             "how": by_id + 2 * by_name,

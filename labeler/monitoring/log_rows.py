@@ -70,9 +70,9 @@ class RawBlock(NamedTuple):
     ) -> Any:
         """What a function makes of each row's part, called once a value; `missing` without it."""
         if part not in self.cells:
-            return np.full(len(self.lines), missing, dtype=dtype)
+            return np.full(len(self.lines), missing, dtype)
         values = {cell: value_of(cell) for cell in dict.fromkeys(self.cells[part])}
-        return np.array([values[cell] for cell in self.cells[part]], dtype=dtype)
+        return np.array([values[cell] for cell in self.cells[part]], dtype)
 
 
 class LogSource(NamedTuple):
@@ -297,12 +297,12 @@ class RowReader:
 
     def read(self, block: RawBlock, file: int) -> Rows:
         """The rows of a block that can be read."""
-        rows = np.zeros(len(block.lines), dtype=ROW)
-        rows["place"] = (file << 32) + np.array(block.lines, dtype=np.int64)
+        rows = np.zeros(len(block.lines), ROW)
+        rows["place"] = (file << 32) + np.array(block.lines, np.int64)
         self.total += len(rows) + len(block.bad)
         for line, reason in block.bad:
             self.tally.add(reason, np.array([(file << 32) + line]))
-        keep = np.ones(len(rows), dtype=bool)
+        keep = np.ones(len(rows), bool)
         for reason, flags in self._filled_in(block, rows):
             self.tally.add(reason, rows["place"][keep & flags])
             keep &= ~flags
@@ -341,7 +341,7 @@ class RowReader:
         rows["client"] = np.where(users != 0, users, rows["session"])
         rows["variant"] = block.mapped("variant", self._variant, np.int16)
         rows["bot"] = block.mapped("agent", is_program, np.uint8)
-        places = np.full(len(rows), -1, dtype=np.int64)
+        places = np.full(len(rows), -1, np.int64)
         for part in ("user", "session", "search", "query"):  # the first that is named counts
             if (places < 0).any():
                 places = np.where(places >= 0, places, block.mapped(part, spread, np.int64, -1))
@@ -393,6 +393,6 @@ class Scratch:
                 parts = []
                 for start, count in together:
                     self._file.seek(start * ROW.itemsize)
-                    parts.append(np.frombuffer(self._file.read(count * ROW.itemsize), dtype=ROW))
+                    parts.append(np.frombuffer(self._file.read(count * ROW.itemsize), ROW))
                 yield np.concatenate(parts)
                 together = []

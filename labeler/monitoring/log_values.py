@@ -74,9 +74,8 @@ _KIND_OF = {name: kind for kind, names in _ACTIONS.items() for name in names}
 _UPS, _DOWNS = ("up", "1", "+1", "true", "yes", "good"), ("down", "-1", "0", "false", "no", "bad")
 _NO_NAMES = ("", "null", "none", "nan", "undefined", "-")
 _AGENTS = re.compile(
-    r"bot\b|bot[/;_ -]|crawl|spider|slurp|headless|phantomjs|selenium|puppeteer|playwright"
+    r"(?i)bot\b|bot[/;_ -]|crawl|spider|slurp|headless|phantomjs|selenium|puppeteer|playwright"
     r"|python-|curl/|wget/|httpclient|java/|go-http|okhttp|scrapy|monitor|uptime|pingdom",
-    re.IGNORECASE,
 )
 """What a program that asks for itself calls itself, as a rule."""
 

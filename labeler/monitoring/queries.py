@@ -200,7 +200,7 @@ _AT_ONCE = 512
 def _distances(some: Points, points: Points) -> Points:
     """The Euclidean distances of all pairs, `(some, points)`; those of equal points are 0."""
     lengths = np.einsum("ij,ij->i", points, points)
-    away = np.empty((len(some), len(points)), dtype=np.float32)
+    away = np.empty((len(some), len(points)), np.float32)
     for first in range(0, len(some), _AT_ONCE):
         rows = some[first : first + _AT_ONCE]
         own = np.einsum("ij,ij->i", rows, rows)

@@ -42,7 +42,7 @@ _MONTHS = tuple("jan feb mar mär apr may mai jun jul aug sep oct okt nov dec de
 
 _ROW = re.compile(r"[0-9]{1,18}")
 _NUMBER = re.compile(r"-?[0-9]{1,10}(\.0+)?")
-_GRADE_WITH_SCALE = re.compile(r"grade( \(-?[0-9]+( = .*|;.*)?\))?", re.DOTALL)
+_GRADE_WITH_SCALE = re.compile(r"(?s)grade( \(-?[0-9]+( = .*|;.*)?\))?")
 
 
 @dataclass(frozen=True)

@@ -122,7 +122,7 @@ def with_standing(path: Path, run: Run) -> Run | None:
 
 
 def _of_queries(run: PairColumns[float], queries: Container[str]) -> PairColumns[float]:
-    is_asked = np.array([query_id in queries for query_id in run.queries], dtype=np.bool_)
+    is_asked = np.array([query_id in queries for query_id in run.queries], np.bool_)
     return run if is_asked.all() else run.keep(is_asked[run.query])
 
 
@@ -163,7 +163,7 @@ def pool_runs(runs: Mapping[str, Run], depth: int) -> Pool:
     """The first `depth` documents of each query in each run, with the runs and the best rank."""
     tops = [first_documents(run, depth) for run in runs.values()]
     joined = joined_pairs([top for top, _ in tops])
-    best, source = np.zeros((2, len(joined.query)), dtype=np.int64)
+    best, source = np.zeros((2, len(joined.query)), np.int64)
     finders: list[tuple[str, ...]] = [()]
     for column, (name, (_, ranks)) in enumerate(zip(runs, tops, strict=True)):
         rank = joined.values(column, ranks, 0)
@@ -312,7 +312,7 @@ def beyond(
     shares = equal_shares(sizes.tolist(), count)
     weights = np.split(left.rank**-0.5, np.cumsum(sizes)[:-1])
     inclusion = np.concatenate(list(map(inclusions, weights, shares)))
-    drawn = np.array(systematic(inclusion, float(rng.random())), dtype=np.int64)
+    drawn = np.array(systematic(inclusion, float(rng.random())), np.int64)
     entries = zip(left.keep(drawn), inclusion[drawn].tolist(), strict=True)
     return [replace(entry, inclusion=chance) for entry, chance in entries], len(left)
 

@@ -67,14 +67,13 @@ _ENDS = (
 )
 _WORD = rf"(?<![A-Za-z])(?:{GRADE_WORDS}|deserves|merits|warrants|final|boxed)(?![A-Za-z])"
 _AS_A_GRADE = re.compile(
-    rf"{_WORD}[^\d.,;!?\n]{{0,16}}?{_NUMBER}{_ENDS})"
+    rf"(?im){_WORD}[^\d.,;!?\n]{{0,16}}?{_NUMBER}{_ENDS})"
     rf"|\b(?:I\b[^\d.;!?\n]{{0,40}}?|it(?:'s| is) an? |therefore,? ){_NUMBER}{_ENDS}|[,:])"
     rf"|^[^\w\n]*{_NUMBER}(?![.)]\s*{OBJECT})[^\w\n]*$",
-    re.IGNORECASE | re.MULTILINE,
 )
 _AT_THE_END = re.compile(
+    r"(?m)"
     r"(?:^|[.!?])[ \t]*(?:[^\s.!?:]+[ \t]+){0,5}[^\w\s.!?:]*(?<!of )(\d)(?:[.!]?[ \t]*$| would be)",
-    re.MULTILINE,
 )
 
 
@@ -255,14 +254,13 @@ def whole_number(value: object) -> int:
 
 
 _DECORATION = re.compile(
-    r"(?:[\s*_`~\"'#>{}\[\]()<|\\/.:=：。“”„«»「」【】点分점は为是]|[-–—•]\s"
+    r"(?i)(?:[\s*_`~\"'#>{}\[\]()<|\\/.:=：。“”„«»「」【】点分점は为是]|[-–—•]\s"
     rf"|(?<![A-Za-z])(?:{GRADE_WORDS}|final|overall|my|the|is|of|boxed|result|points?|level|text"
     r"|die|der|ist|la|le|est|es|è|баллов|балла)(?![A-Za-z]))*+",
-    re.IGNORECASE,
 )
 _ONLY_NUMBER = re.compile(r"(?<![\d.,])((?:(?<!\w)-)?\d{1,9})(?:\.0+)?(?![\d.,]*\d)")
-_LABEL = re.compile(rf"(?:{GRADE_WORDS})\W*[:：]\W*$", re.IGNORECASE)
-_OTHER_NUMBER = re.compile(r"[\d¼-¾²³¹二三四五]|\b(?:zero|two|three|four|five)\b", re.IGNORECASE)
+_LABEL = re.compile(rf"(?i)(?:{GRADE_WORDS})\W*[:：]\W*$")
+_OTHER_NUMBER = re.compile(r"(?i)[\d¼-¾²³¹二三四五]|\b(?:zero|two|three|four|five)\b")
 LONGEST_BARE = 10_000
 """Characters; a longer text is no grade alone."""
 

@@ -20,15 +20,14 @@ from labeler.prompt.template import PLACEHOLDER, FrontMatter, PromptProblem, Sou
 
 _NAMES = r"(?:grade|score|rating|level|label)?"
 _LISTED = re.compile(
-    rf"(?:[-*•]\s++|\|\s*+)?\*{{0,2}}{_NAMES}\s*+[\"'`(]?(-?\d{{1,3}}+)[\"'`)]?\*{{0,2}}\s*+"
+    rf"(?i)(?:[-*•]\s++|\|\s*+)?\*{{0,2}}{_NAMES}\s*+[\"'`(]?(-?\d{{1,3}}+)[\"'`)]?\*{{0,2}}\s*+"
     r"(?:[=:–—|→]|->?\s)\s*+\S",
-    re.IGNORECASE,
 )
 _RANGE = re.compile(
     r"(?<![\w.,/-])(?:between\s+(-?\d{1,3})\s+and|(-?\d{1,3})(?:\s*(?:-|–|—|\.{2,3}|…)|\s+to\s))"
     r"\s*(-?\d{1,3})(?![\w%/]|[.,]\d)"
 )
-_OF_GRADES = re.compile(r"grade|scor|scale|integer|rating|rate\b|level|label|number", re.IGNORECASE)
+_OF_GRADES = re.compile(r"(?i)grade|scor|scale|integer|rating|rate\b|level|label|number")
 
 _SENTENCE = re.compile(r"[.;!?]\s")
 BEFORE, AFTER = 30, 12
@@ -126,8 +125,8 @@ _KEY = re.compile(r"[\"'`](\w+)[\"'`]")
 _OBJECT = re.compile(r"\{\s*[\"'][^{}]*\}")
 _KEY_OF_AN_OBJECT = re.compile(r"[\"'](\w+)[\"']\s*:")
 _BLANK = r"(?:N|X|score|grade|[<\[](?:N|score|grade|number|integer|\d)[^<>\[\]\n]*[>\]])(?!\w)"
-_FORM = re.compile(rf"([#*]{{0,6}}[\w ]{{2,40}}[:=] *){_BLANK}", re.IGNORECASE)
-_BLANK_OF_A_FORM = re.compile(rf"(?<=[:=] ){_BLANK}", re.IGNORECASE)
+_FORM = re.compile(rf"(?i)([#*]{{0,6}}[\w ]{{2,40}}[:=] *){_BLANK}")
+_BLANK_OF_A_FORM = re.compile(rf"(?i)(?<=[:=] ){_BLANK}")
 
 SHORTEST_REASON = 40
 """Tokens that a short sentence and the grade take."""

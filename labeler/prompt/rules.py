@@ -211,7 +211,7 @@ def _of_cuts(front: FrontMatter, combine: Combine) -> Iterator[str]:
 
 # The template: its sections, and the placeholders in them.
 
-_HEADING = re.compile(r"#{1,6} ?(system|user|assistant):?[ \t]*", re.IGNORECASE)
+_HEADING = re.compile(r"(?i)#{1,6} ?(system|user|assistant):?[ \t]*")
 _NEARLY = re.compile(r"\{\{\s*(\w+)\s*\}\}|\{\s+(\w+)\s*\}|\{(\w+)\s+\}")
 _DOCUMENTS = ("passage", "passages", "title", "text")
 _QUERY = ("query", "description", "narrative")

@@ -54,8 +54,8 @@ def close_to(name: str, names: Iterable[str]) -> str:
     return f"did you mean {by_lower[close[0]]}? " if close else ""
 
 
-_FENCE = re.compile(r"^\+\+\+[ \t]*$", re.MULTILINE)
-_SECTION = re.compile(r"^# (system|user|assistant)[ \t]*$", re.MULTILINE)
+_FENCE = re.compile(r"(?m)^\+\+\+[ \t]*$")
+_SECTION = re.compile(r"(?m)^# (system|user|assistant)[ \t]*$")
 _TABLE = re.compile(r"[ \t]*+\[([^\[\]]*)\]")
 _KEY_LINE = re.compile(r"[ \t]*+([\w-]+|\"[^\"]*\"|'[^']*')[ \t]*=")
 

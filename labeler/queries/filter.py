@@ -45,14 +45,13 @@ _SAME_SHARE = 0.8
 """A query that shares so many of its terms with an earlier or a real one asks the same."""
 _PARTS = r"passage|text|document|excerpt|section|chapter|snippet|listing|paragraph|tutorial|article"
 _POINTS_AT_ITS_SOURCE = re.compile(
-    rf"\b(?:this|the|above|given|following|preceding) (?:{_PARTS})\b"
+    rf"(?i)\b(?:this|the|above|given|following|preceding) (?:{_PARTS})\b"
     r"|\b(?:this|these|the above|the following) (?:example|code|function|method|case|book)s?\b",
-    re.I,
 )
-_POINTS_NOWHERE = re.compile(r"\b(?:this|these|those|the following|the above)\W*$", re.I)
+_POINTS_NOWHERE = re.compile(r"(?i)\b(?:this|these|those|the following|the above)\W*$")
 _NUMBER = re.compile(r"(?<![\w.])\d[\d.,]*\d(?![\w.])")
 _REFUSAL = re.compile(
-    r"""\W*(?:
+    r"""(?ix)\W*(?:
         (?:i['’]?m|i\ am)\ (?:(?:very|so|really)\ )?sorry (?=\W*$ | [,.;:!—–-] | \ (?:but|i)\b)
         | sorry (?=\W*$ | [,.;:!—–] | \ but\b | \ i\ (?:can|am|do|will)\b | \ i['’]m\b)
         | (?:i|we)\ apologi[sz]e\b | my\ apologies\b
@@ -63,9 +62,8 @@ _REFUSAL = re.compile(
             |fulfil|provide|engage|discuss|do\ that\b|(?:answer|respond\ to)\ (?:this|that)\b
             |(?:create|generate|write)\ (?:a|an|any|this|that|such)\ (?:search\ )?quer))
     )""",
-    re.IGNORECASE | re.VERBOSE,
 )
-_LEFTOVERS = re.compile(r"^(?:query\s*:\s*|[-*•]\s+|\d+[.)]\s+)+|[\"“”`]|\*\*", re.I)
+_LEFTOVERS = re.compile(r"(?i)^(?:query\s*:\s*|[-*•]\s+|\d+[.)]\s+)+|[\"“”`]|\*\*")
 
 
 def words(text: str) -> list[str]:

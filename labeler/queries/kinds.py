@@ -112,19 +112,17 @@ def turns(mix: Mix, counts: Mapping[str, int] | None = None) -> Iterator[str]:
         yield kind
 
 
-_COMPARES = re.compile(r"\b(?:vs\.?|versus|differences? between|compared?|better than)\b", re.I)
+_COMPARES = re.compile(r"(?i)\b(?:vs\.?|versus|differences? between|compared?|better than)\b")
 _CHOOSES = re.compile(
-    r"\b(?:vs\.?|versus|or|than|between|differ\w*|compar\w*|instead of|rather|which)\b", re.I
+    r"(?i)\b(?:vs\.?|versus|or|than|between|differ\w*|compar\w*|instead of|rather|which)\b"
 )
 _DOES = re.compile(
-    r"^how (?:to|do|does|can|could|should|would)\b|^(?:steps|guide|tutorial)\b"
+    r"(?i)^how (?:to|do|does|can|could|should|would)\b|^(?:steps|guide|tutorial)\b"
     r"|\b(?:error|fails?|failed|fix|broken|(?:not|n['’]t|never) (?:work|start|load|connect|open))",
-    re.I,
 )
 _ASKS = re.compile(
-    r"^(?:what|which|who|whom|whose|when|where|why|how|is|are|was|were|do|does|did|can|could"
+    r"(?i)^(?:what|which|who|whom|whose|when|where|why|how|is|are|was|were|do|does|did|can|could"
     r"|should|would|will|has|have|may|must)(?:['’]s|['’]re)?\s",
-    re.I,
 )
 
 

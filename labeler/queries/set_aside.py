@@ -115,14 +115,14 @@ def _parts_of(document: Document, min_words: int) -> _Passage:
 
 
 _CHANGELOG_NAME = re.compile(
-    r"(?:change(?:s|_?log)?|history|news|releases?([-_ ]?notes)?|whats[-_]?new)", re.I
+    r"(?i)(?:change(?:s|_?log)?|history|news|releases?([-_ ]?notes)?|whats[-_]?new)"
 )
 _CHANGELOG_HEADING = re.compile(
+    r"(?i)"
     r"change ?log|changes|release notes.*|what['’]s new.*|(?:release|version) history|unreleased"
     r"|(?:version |release |v)?\[?\d+\.\d+[\w.]*\]?(?:\s*[-–—(:].*)?",
-    re.I,
 )
-_ISSUE = re.compile(r"#\d+|:(?:issue|pr|gh):|\b(?:GH|PR|BUG)-?\d+", re.I)
+_ISSUE = re.compile(r"(?i)#\d+|:(?:issue|pr|gh):|\b(?:GH|PR|BUG)-?\d+")
 _ENTRY_MARK = re.compile(r"^[ \t]{0,20}(?:[-*•+]|\d{1,9}[.)])[ \t]+(?=\S)")
 
 
@@ -140,12 +140,11 @@ def _is_changelog(passage: _Passage) -> bool:
 
 
 _LICENCE_NAME = re.compile(
-    r"(?:licen[cs]es?|copying|notice|authors|contributors|code[-_]of[-_]conduct)(?:[-_.].*)?", re.I
+    r"(?i)(?:licen[cs]es?|copying|notice|authors|contributors|code[-_]of[-_]conduct)(?:[-_.].*)?"
 )
 _LICENCE_TEXT = re.compile(
-    r"permission is hereby granted|redistribution and use in source"
+    r"(?i)permission is hereby granted|redistribution and use in source"
     r"|without warrant(?:y|ies) (?:of any kind|or conditions)|licensed under the apache license",
-    re.I,
 )
 
 
@@ -163,7 +162,7 @@ def _count(lines: Iterable[str]) -> int:
     return sum(len(words(line)) for line in lines)
 
 
-_LIST_NAME = re.compile(r"summary|toc|(?:table[-_]of[-_])?contents|genindex|sitemap", re.I)
+_LIST_NAME = re.compile(r"(?i)summary|toc|(?:table[-_]of[-_])?contents|genindex|sitemap")
 _LONGEST_ENTRY = 8
 _FEWEST_ENTRIES = 5
 

@@ -82,7 +82,7 @@ class VectorFile:
     def of(self, keys: Sequence[bytes]) -> Vectors:
         """The vectors under these keys, `(keys, dimensions)`; `KeyError` where one has none."""
         if not keys:
-            return np.zeros((0, self.dimensions), dtype=np.float32)
+            return np.zeros((0, self.dimensions), np.float32)
         rows = [self._rows[key] for key in keys]
         with file_problems(self.path):
             records = self._mapped()
@@ -127,8 +127,8 @@ class VectorFile:
         if file is None:
             raise RuntimeError(f"{self.path} is not open to be added to; use `appending`")
         self._check_length(dimensions)
-        records = np.empty(len(keys), dtype=_record(dimensions))
-        records["key"] = np.frombuffer(b"".join(keys), dtype=f"V{_KEY_BYTES}")
+        records = np.empty(len(keys), _record(dimensions))
+        records["key"] = np.frombuffer(b"".join(keys), f"V{_KEY_BYTES}")
         records["vector"] = vectors
         records["check"] = list(_checks(records))
         head = b"" if self.dimensions else _head(self.encoder, dimensions)

@@ -148,7 +148,7 @@ class Bm25Part:
             tokens.extend(map(of_terms.__getitem__, analyzer.words(text)))
             ends.append(len(tokens))
         lengths = np.diff(np.array(ends)).astype(np.int32)
-        postings = np.array(tokens, dtype=np.int64)
+        postings = np.array(tokens, np.int64)
         del tokens
         postings <<= 32
         postings |= np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
@@ -157,7 +157,7 @@ class Bm25Part:
         starts = np.flatnonzero(is_first)
         count, postings = np.diff(starts, append=len(postings)), postings[starts]
         in_order = sorted(of_terms.numbers)
-        number = np.array([of_terms.numbers[term] for term in in_order], dtype=np.int32)
+        number = np.array([of_terms.numbers[term] for term in in_order], np.int32)
         end = np.cumsum(np.bincount(postings >> 32, minlength=len(number)))
         of_text = (postings & _LOW).astype(np.int32)
         return cls(lengths, in_order, number, end, of_text, count.astype(np.int32))
@@ -170,7 +170,7 @@ class Bm25Part:
 
     def numbers(self, asked: Sequence[str]) -> npt.NDArray[np.int32]:
         """The number of each of some terms; -1 of one that is not here."""
-        numbers = np.full(len(asked), -1, dtype=np.int32)
+        numbers = np.full(len(asked), -1, np.int32)
         for index, term in enumerate(asked):
             at = bisect_left(self.terms, term)
             if at < len(self.terms) and self.terms[at] == term:
@@ -214,7 +214,7 @@ class Bm25:
         """The statistics of the parts, of all terms of the queries."""
         terms = settings.makes_terms.terms
         asked = [*dict.fromkeys(term for query in queries for term in terms(query))]
-        numbers, frequency = [], np.zeros(len(asked), dtype=np.int64)
+        numbers, frequency = [], np.zeros(len(asked), np.int64)
         count = length = 0
         for part in parts:
             numbers.append(part.numbers(asked))
@@ -240,7 +240,7 @@ class PartScorer:
         self._saturation: Floats = k1 * ((1 - b) + b * lengths / index.mean)
         self._numbers = index.numbers[part].tolist()
         self._shares: dict[int, tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]] = {}
-        self._scores = np.zeros(len(self), dtype=np.float32)
+        self._scores = np.zeros(len(self), np.float32)
 
     def __len__(self) -> int:
         return len(self._saturation)
@@ -277,4 +277,4 @@ def write_part(out: ArraysWriter, texts: Iterable[str], settings: Bm25Settings =
 def _idf(frequency: Integers, count: int) -> npt.NDArray[np.float32]:
     """Inverse document frequency of each term, as `TermStatistics.idf`."""
     idf = [math.log(1 + (count - n + 0.5) / (n + 0.5)) for n in frequency.tolist()]
-    return np.array(idf, dtype=np.float32)
+    return np.array(idf, np.float32)

@@ -11,13 +11,12 @@ from typing import Any
 from labeler.files.jsonl import unique_members
 
 _THOUGHT = r"(?:seed:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|analysis|scratchpad)"
-_BEGIN = re.compile(rf"<{_THOUGHT}>|\[{_THOUGHT}\]|◁{_THOUGHT}▷|<\|channel\|>analysis", re.I)
+_BEGIN = re.compile(rf"(?i)<{_THOUGHT}>|\[{_THOUGHT}\]|◁{_THOUGHT}▷|<\|channel\|>analysis")
 _END = re.compile(
-    rf"</{_THOUGHT}>|\[/{_THOUGHT}\]|◁/{_THOUGHT}▷|<\|channel\|>final\b[^{{]{{0,40}}?<\|message\|>"
+    rf"(?i)</{_THOUGHT}>|\[/{_THOUGHT}\]|◁/{_THOUGHT}▷|<\|channel\|>final\b[^{{]{{0,40}}?<\|message\|>"
     r"|\bassistantfinal",
-    re.I,
 )
-_BEGINS_WITH_AN_OBJECT = re.compile(r"\s*(?:[`~]{1,3}(?:json)?\s*)?(?:\[\s*)?\{", re.I)
+_BEGINS_WITH_AN_OBJECT = re.compile(r"(?i)\s*(?:[`~]{1,3}(?:json)?\s*)?(?:\[\s*)?\{")
 
 _QUOTE = "[\"'“”‘’„«»]?"
 _ONE_MEMBER = re.compile(

@@ -310,14 +310,14 @@ def can_encode() -> bool:
 def encode(texts: Sequence[str]) -> npt.NDArray[np.float32]:
     """The unit vectors of `texts`, float32, `(texts, 256)`."""
     if not texts:
-        return np.zeros((0, 256), dtype=np.float32)
+        return np.zeros((0, 256), np.float32)
     return unit_vectors(_means(texts))
 
 
 def _means(texts: Sequence[str]) -> npt.NDArray[np.float32]:
     """The mean of the vectors of each text's tokens; zeros for a text without any."""
     encoder = _encoder()
-    means = np.zeros((len(texts), encoder.vectors.shape[1]), dtype=np.float32)
+    means = np.zeros((len(texts), encoder.vectors.shape[1]), np.float32)
     for start in range(0, len(texts), 64):
         for row, ids in enumerate(encoder.tokens.of(texts[start : start + 64]), start):
             if ids:

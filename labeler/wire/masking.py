@@ -84,13 +84,11 @@ class _Folded(NamedTuple):
         return self.origins[stretch] + position - self.at[stretch]
 
 
-_ESCAPE = re.compile(
-    rb"\\+(?:u([0-9a-f]{4})|x([0-9a-f]{2})|(.))?|%(?:25)*([0-9a-f]{2})", re.IGNORECASE | re.DOTALL
-)
+_ESCAPE = re.compile(rb"(?is)\\+(?:u([0-9a-f]{4})|x([0-9a-f]{2})|(.))?|%(?:25)*([0-9a-f]{2})")
 """A run of backslashes with what it escapes, or a byte of an address: however often escaped."""
 
 
-_MATTERS = re.compile(rb"\\(?:u00[2-7]|x[2-7]|[^\\\"nrtbfux])|%(?:25)*[2-7]", re.IGNORECASE)
+_MATTERS = re.compile(rb"(?i)\\(?:u00[2-7]|x[2-7]|[^\\\"nrtbfux])|%(?:25)*[2-7]")
 """What may be an escape of a key's character; most bodies have none but `\\n` and `\\"`."""
 
 

@@ -16,6 +16,7 @@ from labeler.corpus.readers.outline import (
     extracted,
     opened,
     part_of,
+    squeezed,
     xml_of,
 )
 from labeler.errors import Misconfigured
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from docx.text.paragraph import Paragraph
 
 NEEDS = missing_extra("docx", "DOCX files need")
-_HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
-_CODE = re.compile(r"code|source|preformatted|listing|verbatim", re.IGNORECASE)
+_HEADING = re.compile(r"(?i)heading (\d)")
+_CODE = re.compile(r"(?i)code|source|preformatted|listing|verbatim")
 _MAIN = "word/document.xml"
 _UNREAD = re.compile(r"word/(header|footer|footnote|endnote|comment)s?\d*\.xml")
 
@@ -80,7 +81,7 @@ class _Body:
             self.code_lines += enumerate(text.split("\n"), 1)
             return
         self.close_code()
-        self.paragraph(" ".join(text.split()), style, _list_level(part, style))
+        self.paragraph(squeezed(text), style, _list_level(part, style))
 
     def style_of(self, part: Paragraph) -> str:
         """The name of a paragraph's style, which python-docx looks for among all of them."""
@@ -106,11 +107,8 @@ class _Body:
 
     def table(self, table: Table) -> None:
         """Add a table, a block a row; a cell that spans columns is read once."""
-        for number, row in enumerate(table.rows):
-            cells = {id(cell._tc): cell for cell in row.cells}.values()
-            texts = [" ".join(cell.text.split()) for cell in cells]
-            if any(texts):
-                self.outline.prose(" | ".join(texts), 1, tight=number > 0, leads=number == 0)
+        rows = ({id(cell._tc): cell for cell in row.cells}.values() for row in table.rows)
+        self.outline.rows([squeezed(cell.text) for cell in cells] for cells in rows)
 
     def close_code(self) -> None:
         """Add the lines of code that stand one below the other as one block."""

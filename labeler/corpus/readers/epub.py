@@ -15,7 +15,7 @@ from labeler.corpus.readers.outline import (
     LARGEST_FILE,
     Extracted,
     Outline,
-    extracted,
+    finished,
     opened,
     part_of,
     xml_of,
@@ -45,9 +45,7 @@ def read_epub(path: Path, raw: bytes) -> Extracted:
             if page.strip():
                 add_html(text_of_page(path, page), outline)
     title = package.findtext(".//{*}metadata/{*}title") or ""
-    if not outline.blocks:
-        raise BadInput(f"{path}: no text in it")
-    return extracted(" ".join(title.split()), outline.blocks)
+    return finished(path, title, outline)
 
 
 def _package(archive: zipfile.ZipFile, path: Path) -> str:

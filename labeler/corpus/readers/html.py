@@ -31,11 +31,10 @@ _AROUND = frozenset(("nav", "aside", "footer", "menu"))
 _ROLE_NAMES = "navigation banner contentinfo search complementary menu menubar toolbar dialog"
 _ROLES = frozenset(_ROLE_NAMES.split())
 _NAMES = re.compile(
-    r"(?:^|[\s_-])(?:nav|navbar|navigation|sidebar|toc|table-of-contents|breadcrumbs?|menu|footer"
+    r"(?i)(?:^|[\s_-])(?:nav|navbar|navigation|sidebar|toc|table-of-contents|breadcrumbs?|menu|footer"
     r"|masthead|cookies?|consent|comments?|related|share|social|sharing|skip-?link|pagination|pager"
     r"|prev-next|advert|ads?|banner|newsletter|promo|popup|modal|sphinxsidebar|localtoc|headerlink"
     r"|edit-page|feedback)(?:$|[\s_-])",
-    re.IGNORECASE,
 )
 _NAMED = frozenset(("div", "section", "ul", "ol", "header", "form", "a", "span", "p", "details"))
 _LEAST_LINKS = 4
@@ -105,7 +104,7 @@ def _is_of_links(node: LexborNode) -> bool:
 
 NEEDS = missing_extra("html", "HTML and EPUB need")
 _DEEPEST = 150
-_CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
+_CHARSET = re.compile(rb"(?i)<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w.:-]{1,40})")
 _HEAD = 4096
 _MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _BLANKS = re.compile(r"[ \t\r\n\f]+")
@@ -217,7 +216,7 @@ def bounded_markup(text: str) -> str:
         parts.append(text[at : mark.start()])
         at, name = mark.end(), (mark[2] or "").lower()
         if name in _RAW and not mark[1]:
-            end = re.compile(rf"</{name}(?=[\t\n\f\r />])", re.IGNORECASE).search(text, at)
+            end = re.compile(rf"(?i)</{name}(?=[\t\n\f\r />])").search(text, at)
             inner, at = text[at : end.start() if end else None], end.start() if end else len(text)
             parts.append(f"<title>{inner.replace('<', '&lt;')}" if name == "title" else "")
         elif name and (name == "title" or name not in _RAW):

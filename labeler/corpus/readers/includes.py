@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from labeler.corpus.readers.outline import indentation
+from labeler.corpus.readers.outline import fenced, indentation
 from labeler.files.read import decoded, file_problems
 
 _PATH = r"(?P<path>[^\s\"'\[\]{}:!]+\.\w+)"
@@ -104,8 +104,7 @@ class _Inliner:
         elif self.kind == ".adoc":
             yield from ("----", *lines, "----")
         else:
-            mark = "`" * max(3, max((len(run) for run in re.findall(r"`+", text)), default=0) + 1)
-            yield from (f"{mark}{path.suffix[1:]}", *lines, mark)
+            yield fenced("\n".join(lines), path.suffix[1:])
 
 
 def inlined(text: str, path: Path, root: Path, kind: str) -> str:

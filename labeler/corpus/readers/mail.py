@@ -10,7 +10,7 @@ from pathlib import Path
 
 from labeler.corpus.losses import AS_HTML, SCRIPTS, drop
 from labeler.corpus.readers.html import add_html
-from labeler.corpus.readers.outline import Extracted, Outline, extracted, read_plaintext
+from labeler.corpus.readers.outline import Extracted, Outline, finished, read_plaintext, squeezed
 from labeler.errors import BadInput
 
 _HEADERS = ("From", "To", "Cc", "Date")
@@ -32,13 +32,11 @@ def _read(path: Path, raw: bytes, headers: Sequence[str]) -> Extracted:
         raise BadInput(f"{path}: no message: it begins with no header")
     outline = Outline()
     lines = (f"{name}: {message[name]}" for name in headers if message[name])
-    outline.prose("\n".join(" ".join(line.split()) for line in lines), 1)
+    outline.prose("\n".join(map(squeezed, lines)), 1)
     has_plain = message.get_body(("plain",)) is not None  # be it beside HTML
     for part in message.walk():
         _add_part(outline, part, has_plain)
-    if not any(block.text for block in outline.blocks):
-        raise BadInput(f"{path}: no text in it")
-    return extracted(" ".join(str(message["Subject"] or "").split()), outline.blocks)
+    return finished(path, str(message["Subject"] or ""), outline)
 
 
 def _add_part(outline: Outline, part: EmailMessage, has_plain: bool) -> None:

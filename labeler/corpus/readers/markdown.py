@@ -20,6 +20,7 @@ from labeler.corpus.readers.outline import (
     Lines,
     Outline,
     role_text,
+    squeezed,
     trimmed,
 )
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 # Markdown within a paragraph: from tokens to words, code spans as they are.
 
-_TAG = re.compile(r"<(/?)([A-Za-z][\w.:-]*+)(.*?)(/?)>", re.DOTALL)
+_TAG = re.compile(r"(?s)<(/?)([A-Za-z][\w.:-]*+)(.*?)(/?)>")
 _SHOWN = re.compile(r"\b(number|caption|alt|title|label|summary)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _BLANKS = re.compile(r"[ \t\r]+")
 _AROUND_BREAK = re.compile(r"(?<! ) *\n *")
@@ -111,7 +112,7 @@ def parts(inline: Inline, tokens: Sequence[Token], line: int) -> list[Part]:
 
 def one_line(inline: Inline, tokens: Sequence[Token]) -> str:
     """The words of a heading or a table's cell."""
-    return " ".join(" ".join(part.text.split()) for part in parts(inline, tokens, 1))
+    return " ".join(squeezed(part.text) for part in parts(inline, tokens, 1))
 
 
 def _words(inline: Inline, token: Token) -> str:
@@ -259,7 +260,7 @@ _SLASHES = re.compile(r"\s*(/{3,})\s*")
 _DIRECTIVE = re.compile(r"\{([\w:.+-]+)\}")
 _LANGUAGE = re.compile(r"\{?\s*\.?([\w+#.-]*)")
 _FENCE_TITLE = re.compile(r"\btitle\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
-_PRE_TAG = re.compile(r"</?(?:pre|code|span|b|i|em|strong|a|samp|kbd)\b[^<>]*>", re.IGNORECASE)
+_PRE_TAG = re.compile(r"(?i)</?(?:pre|code|span|b|i|em|strong|a|samp|kbd)\b[^<>]*>")
 
 
 def read_markdown(text: str, *, mdx: bool = False) -> tuple[str, list[Block]]:
@@ -350,7 +351,7 @@ class _Reader:
         """A paragraph, or the several that HTML's tags make of it."""
         for part in parts(self.inline, self.words(node), self.line(node)):
             if part.level:
-                outline.heading(part.level, " ".join(part.text.split()), part.line)
+                outline.heading(part.level, squeezed(part.text), part.line)
             else:
                 leads = part.leads or bool(node.meta.get("leads"))
                 self.prose(part.text, part.line, outline, leads=leads)

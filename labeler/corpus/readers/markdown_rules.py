@@ -29,7 +29,7 @@ _JSX_TAG = re.compile(
     rf"<[A-Za-z][\w.:-]*(?:\s+(?:[\w:.-]+(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|{_BRACES}))?|{_BRACES}))*"
     r"\s*/?>|</?>"
 )
-_INLINE_UNSHOWN = re.compile(r"\{/\*.*?\*/\}|\{\{#\w[^{}]*\}\}|\{\{[<%].*?[%>]\}\}", re.DOTALL)
+_INLINE_UNSHOWN = re.compile(r"(?s)\{/\*.*?\*/\}|\{\{#\w[^{}]*\}\}|\{\{[<%].*?[%>]\}\}")
 _INLINE_ATTRIBUTES = re.compile(ATTRIBUTES)
 _EXPRESSION = re.compile(rf"\{{\s*(?:\"([^\"{{}}]*)\"|'([^'{{}}]*)'|`([^`{{}}]*)`)\s*\}}|{_BRACES}")
 _ALERT = re.compile(r"\[!\w+\][+-]?[ \t]*")
@@ -100,7 +100,7 @@ INCLUSION = re.compile(rf"\s*(?:{_SNIPPET})\s*")
 """A line that stands for the text of another file."""
 
 _UNSHOWN_LINES = re.compile(
-    rf"(?:{_SNIPPET}"
+    rf"(?m)(?:{_SNIPPET}"
     rf"|{ATTRIBUTES}"
     r"|\{%[^\n]*%\}|\{\{[<%][^\n]*[%>]\}\}"  # Liquid's and Hugo's tags
     r"|\([\w:./-]+\)=|\[TOC\]|\[\[toc\]\]|\[\[_TOC_\]\]"  # MyST's targets, tables of contents
@@ -109,10 +109,9 @@ _UNSHOWN_LINES = re.compile(
     r"(?:\"[^\"\n]*\"|'[^'\n]*')[ \t]*;?"
     r"|export\s+(?:(?:const|let|var|default|(?:async\s+)?function|class)\b|[{*])(?:.|\n(?!\s*\n))*"
     r")[ \t]*$",
-    re.MULTILINE,
 )
 
-_ELEMENT = re.compile(r"<(?:!--|!(?=[A-Za-z])|\?|(script|style|pre)(?=[\s>]))", re.IGNORECASE)
+_ELEMENT = re.compile(r"(?i)<(?:!--|!(?=[A-Za-z])|\?|(script|style|pre)(?=[\s>]))")
 _CLOSING = {"<!--": "-->", "<?": "?>", "<!": ">"}
 
 _INDENTED = re.compile(r"(?:!!!|\?\?\?\+?|===[!+]?)[ \t]+(\S.*)")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from labeler.corpus.losses import PRINTED, drop
 from labeler.corpus.readers.markdown import read_markdown
-from labeler.corpus.readers.outline import Extracted, extracted
+from labeler.corpus.readers.outline import Extracted, extracted, fenced
 from labeler.errors import BadInput
 
 
@@ -34,8 +33,7 @@ def _sources(cells: list[dict[str, Any]], language: str) -> Iterator[str]:
         if cell.get("cell_type") == "markdown":
             yield source
         elif cell.get("cell_type") == "code" and source.strip():
-            fence = "`" * max(3, max(map(len, re.findall(r"`+", source)), default=0) + 1)
-            yield f"{fence}{language}\n{source}\n{fence}"
+            yield fenced(source, language)
         elif source.strip():
             drop("cells of other kinds", source)
         if cell.get("outputs"):

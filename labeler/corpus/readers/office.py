@@ -15,19 +15,19 @@ from labeler.corpus.readers.outline import (
     LARGEST_XML,
     Extracted,
     Outline,
-    extracted,
+    finished,
     opened,
     part_of,
+    squeezed,
     xml_of,
 )
-from labeler.errors import BadInput
 
 _MOST_EMPTY = 64
 """Cells that are empty stand in a row up to this column."""
 
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 _DATES = frozenset((*range(14, 23), *range(45, 48)))
-_OF_DATES = re.compile(r"(?:\[[^\]]*\]|\"[^\"]*\"|\\.|[^\[\"\\ymdhs])*[ymdhs]", re.IGNORECASE)
+_OF_DATES = re.compile(r"(?i)(?:\[[^\]]*\]|\"[^\"]*\"|\\.|[^\[\"\\ymdhs])*[ymdhs]")
 _COLUMN = re.compile(r"[A-Z]{1,3}")
 
 
@@ -38,13 +38,10 @@ def read_xlsx(path: Path, raw: bytes) -> Extracted:
         reader = _Workbook(archive, path)
         for name, sheet in _parts_in_order(archive, path, "xl/workbook.xml", "sheet"):
             outline.heading(1, name, 1)
-            for number, row in enumerate(
-                filter(None, (" | ".join(row) for row in reader.rows(sheet)))
-            ):
-                outline.prose(row, 1, tight=number > 0, leads=number == 0)
+            outline.rows(reader.rows(sheet))
         _drop_parts(archive, path, "xl/(?:comment|drawing|chart)", "comments and drawings")
         title = _title(archive, path)
-    return _finished(path, title, outline)
+    return finished(path, title, outline)
 
 
 def _tree(archive: zipfile.ZipFile, name: str, path: Path) -> Element:
@@ -63,20 +60,13 @@ def read_pptx(path: Path, raw: bytes) -> Extracted:
                     _add_slide(outline.nested(), _tree(archive, notes, path))
         _drop_parts(archive, path, "ppt/(?:comment|chart|diagrams/data)", "comments and charts")
         title = _title(archive, path)
-    return _finished(path, title, outline)
-
-
-def _finished(path: Path, title: str, outline: Outline) -> Extracted:
-    if not outline.blocks:
-        raise BadInput(f"{path}: no text in it")
-    return extracted(title, outline.blocks)
+    return finished(path, title, outline)
 
 
 def _title(archive: zipfile.ZipFile, path: Path) -> str:
     if "docProps/core.xml" not in archive.namelist():
         return ""
-    title = xml_of(path, part_of(archive, "docProps/core.xml", path)).findtext(".//{*}title")
-    return " ".join((title or "").split())
+    return xml_of(path, part_of(archive, "docProps/core.xml", path)).findtext(".//{*}title") or ""
 
 
 def _drop_parts(archive: zipfile.ZipFile, path: Path, pattern: str, rule: str) -> None:
@@ -141,7 +131,7 @@ class _Workbook:
                 letters = _COLUMN.match(cell.get("r", ""))
                 column = _number_of(letters[0]) if letters else len(cells)
                 cells += [""] * (min(column, _MOST_EMPTY) - len(cells))
-                cells.append(" ".join(self.value(cell).split()))
+                cells.append(squeezed(self.value(cell)))
             while cells and not cells[-1]:
                 cells.pop()
             yield cells
@@ -196,7 +186,7 @@ def _add_slide(outline: Outline, slide: Element) -> None:
     kinds = [_placeholder(shape) for shape in shapes]
     for shape, kind in zip(shapes, kinds, strict=True):
         if kind in _TITLES:
-            outline.heading(1, " ".join(" ".join(_paragraphs(shape)).split()), 1)
+            outline.heading(1, squeezed(" ".join(_paragraphs(shape))), 1)
     for shape, kind in zip(shapes, kinds, strict=True):
         if kind in _APART:
             drop("numbers, dates and footers of slides", " ".join(_paragraphs(shape)))
@@ -204,9 +194,8 @@ def _add_slide(outline: Outline, slide: Element) -> None:
             for number, text in enumerate(_paragraphs(shape)):
                 outline.prose(text, 1, tight=number > 0)
     for table in slide.iterfind(".//{*}tbl"):
-        for number, row in enumerate(table.iterfind("{*}tr")):
-            cells = (" ".join(_paragraphs(cell)) for cell in row.iterfind("{*}tc"))
-            outline.prose(" | ".join(cells), 1, tight=number > 0, leads=number == 0)
+        rows = (row.iterfind("{*}tc") for row in table.iterfind("{*}tr"))
+        outline.rows([" ".join(_paragraphs(cell)) for cell in cells] for cells in rows)
 
 
 def _placeholder(shape: Element) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from io import BytesIO
@@ -129,10 +129,25 @@ class Outline:
         lines = trimmed(lines)
         if lines:
             body = "\n".join(line for _, line in lines)
-            fence = "`" * max(3, max((len(run) for run in re.findall(r"`+", body)), default=0) + 1)
-            self.blocks.append(
-                Block(f"{fence}{language}\n{body}\n{fence}", self.path, lines[0][0], code=True)
-            )
+            text = fenced(body, language)
+            self.blocks.append(Block(text, self.path, lines[0][0], code=True))
+
+    def rows(self, rows: Iterable[Sequence[str]], *, has_head: bool = True) -> None:
+        """Add the rows of a table, without empty ones; its head stays with the next one."""
+        texts = (" | ".join(cells) for cells in rows if any(cells))
+        for number, text in enumerate(texts):
+            self.prose(text, 1, tight=number > 0, leads=number == 0 and has_head)
+
+
+def fenced(body: str, language: str = "") -> str:
+    """Code between fences that are longer than any in it."""
+    fence = "`" * max(3, max(map(len, re.findall(r"`+", body)), default=0) + 1)
+    return f"{fence}{language}\n{body}\n{fence}"
+
+
+def squeezed(text: str) -> str:
+    """A text on one line, with single spaces."""
+    return " ".join(text.split())
 
 
 # The text of a file that is no text itself, with its blocks at the lines where they stand in it.
@@ -172,6 +187,13 @@ def extracted(title: str, blocks: Iterable[Block]) -> Extracted:
     return Extracted(title, "".join(parts), placed)
 
 
+def finished(path: Path, title: str, outline: Outline) -> Extracted:
+    """The same of an outline; `BadInput` where the file holds no text."""
+    if not any(block.text for block in outline.blocks):
+        raise BadInput(f"{path}: no text in it")
+    return extracted(squeezed(title), outline.blocks)
+
+
 # The parts of a document that is a ZIP archive of XML, none larger than a document may be.
 
 _MOST_PARTS = 20_000
@@ -181,7 +203,7 @@ _TIMES = 4
 _SMALL, _MOST_PACKED = 20_000, 250
 """A part above `_SMALL` bytes may unpack to at most `_MOST_PACKED` times its packed size."""
 
-_ENTITY = re.compile(rb"<!\s*(?:ENTITY|ELEMENT|ATTLIST)", re.IGNORECASE)
+_ENTITY = re.compile(rb"(?i)<!\s*(?:ENTITY|ELEMENT|ATTLIST)")
 _OLE = b"\xd0\xcf\x11\xe0"
 
 

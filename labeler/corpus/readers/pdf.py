@@ -115,7 +115,7 @@ class _Cell:
 
 _Line = Sequence[_Cell]
 _NARROW, _WIDE = frozenset("fijlrtI.,:;'!|()[]- "), frozenset("mwMW@%—…")
-_BOLD = re.compile(r"bold|black|heavy|cmbx|demi", re.IGNORECASE)
+_BOLD = re.compile(r"(?i)bold|black|heavy|cmbx|demi")
 _TABULATED = re.compile(r"(?<=\S) {3,}(?=\S)")
 _LONG_CELL = 25
 """Cells that have more characters on average are lines of columns, and no table's."""
@@ -277,9 +277,8 @@ _REPEATED_PAGES = 3
 _EDGE = 2
 _PAGE_WORDS = r"page|p|seite|s|página|pagina|pág|pag|sida|strona|str|стр|第"
 _PAGE_NUMBER = re.compile(
-    rf"\s*(?:(?:{_PAGE_WORDS})\.?\s*|[-–—|/(\[]\s*)?(\d{{1,5}})"
+    rf"(?i)\s*(?:(?:{_PAGE_WORDS})\.?\s*|[-–—|/(\[]\s*)?(\d{{1,5}})"
     r"(?:\s*(?:of|von|de|di|van|av|z|из|sur|/)\s*\d{1,5})?\s*[-–—|)\]页頁]?\s*",
-    re.IGNORECASE,
 )
 
 

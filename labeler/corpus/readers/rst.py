@@ -29,12 +29,13 @@ from labeler.corpus.readers.outline import (
     lines_of,
     quoted,
     role_text,
+    squeezed,
     trimmed,
 )
 
 # reStructuredText within a paragraph: its words without roles, references and emphasis.
 
-_LITERAL = re.compile(r"(?<![`\w])``(?=\S)(.{1,2000}?)(?<=\S)``(?!`)", re.DOTALL)
+_LITERAL = re.compile(r"(?s)(?<![`\w])``(?=\S)(.{1,2000}?)(?<=\S)``(?!`)")
 _ROLE = re.compile(r":([\w.+-]{1,60}(?::[\w.+-]{1,60})?):`([^`]{1,1000})`")
 _ROLE_AFTER = re.compile(r"(?<![`\w])`([^`]{1,1000})`:([\w.+-]{1,60}):(?!`)")
 _EMBEDDED = re.compile(r"(?<![`\w])`([^`<>]{0,1000}?)\s{0,100}<([^`<>]{1,1000})>`__?")
@@ -42,7 +43,7 @@ _REFERENCE = re.compile(r"(?<![`\w])`([^`]{1,1000})`__?")
 _FOOTNOTE = re.compile(r"(\[(?:[1-9]\d*|[#*]|#?[A-Za-z][\w.-]*)\])_(?!\w)")
 _INTERPRETED = re.compile(r"(?<![`\w])`([^`]{1,1000})`(?![`\w])")
 _NAMED = re.compile(r"(?<![\w.:+-])([^\W_]{1,60}(?:[-._+:][^\W_]{1,60}){0,20})__?(?![\w`])")
-_STRONG = re.compile(r"(?<![\w*])\*\*(?=\S)(.{1,500}?)(?<=\S)\*\*(?!\w)", re.DOTALL)
+_STRONG = re.compile(r"(?s)(?<![\w*])\*\*(?=\S)(.{1,500}?)(?<=\S)\*\*(?!\w)")
 _EMPHASIS = re.compile(r"(?<![\w*])\*(?=[^\s*])([^*]{1,500}?)(?<=\S)\*(?![\w*])")
 _ESCAPE = re.compile(r"\\(?:\s|(.))")
 _PROTECTED = re.compile(r"\0(\d+)\0")
@@ -237,7 +238,7 @@ class _Reader:
             drop(ADDRESSES, argument)
             outline.prose(one_line(options.get("alt", "")), line)
         elif argument and trimmed(content) and describes_code(name):
-            inner.heading(0, " ".join(argument.split()), line)
+            inner.heading(0, squeezed(argument), line)
         elif argument and not WRAPPER.fullmatch(name):
             outline.prose(_term(name, argument), line, leads=bool(trimmed(content)))
         outline.prose(one_line(caption), line, leads=True)
