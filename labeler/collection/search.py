@@ -386,7 +386,7 @@ class DenseIndex:
                 products = vectors[start : start + _QUERIES_AT_ONCE] @ block.T
                 for number, product in enumerate(products, start):
                     near = several[number].near(product)
-                    exact = block[near].astype(np.float64) @ vectors[number].astype(np.float64)
+                    exact = block[near].astype(float) @ vectors[number].astype(float)
                     several[number].add(near + first, exact.astype(np.float32))
             first += len(block)
         return {query.id: best.ranked() for query, best in zip(queries, several, strict=True)}

@@ -83,7 +83,7 @@ class CalibrateResult(Result):
 
     def rows(self) -> Iterator[tuple[Pair, list[float], float]]:
         """Each pair with the probability of each grade, and the mean of the calibrated grade."""
-        expected = self.probabilities @ np.array(self.scale, np.float64)
+        expected = self.probabilities @ np.array(self.scale, float)
         pairs = self.shares.pairs.pairs()
         return zip(pairs, self.probabilities.tolist(), expected.tolist(), strict=True)
 

@@ -45,7 +45,7 @@ def share_of(values: Sequence[tuple[Pair, bool]]) -> ShareOfPairs:
     """The share of pairs for which something is true."""
     if not values:
         return ShareOfPairs(None, None, None, 0)
-    holds = np.array([value for _, value in values], np.float64)
+    holds = np.array([value for _, value in values], float)
     ends = clustered_interval(holds, [pair.query_id for pair, _ in values])
     return ShareOfPairs(float(holds.mean()), *ends, len(values))
 

@@ -181,7 +181,7 @@ class DriftCheck(Result):
     def grades(self) -> Floats:
         """The grades of the pairs that compare, `(pairs, 1 + times)`, the old ones first."""
         grades = [pair.grades for pair in self.run.pairs if pair.grades]
-        return np.array(grades, np.float64).reshape(len(grades), -1 if grades else 3)
+        return np.array(grades, float).reshape(len(grades), -1 if grades else 3)
 
     @cached_property
     def p(self) -> RetestP:
@@ -197,7 +197,7 @@ class DriftCheck(Result):
     @property
     def same_now(self) -> float:
         """The share of pairs whose two new grades are equal."""
-        return _mean((self.grades[:, 1] == self.grades[:, 2]).astype(np.float64))
+        return _mean((self.grades[:, 1] == self.grades[:, 2]).astype(float))
 
     @property
     def moved(self) -> Floats:

@@ -50,7 +50,7 @@ def votes_of(
 def _shares(own: JudgedSet, votes: GradeMatrix, member: int) -> Floats:
     """How probable a member holds each grade of each pair, `(pairs, grades)`."""
     is_grade = votes.values[:, member, None] == np.arange(len(votes.grades))
-    shares: Floats = is_grade.astype(np.float64)
+    shares: Floats = is_grade.astype(float)
     if own.distributions is not None:
         own.distributions.put(votes.pairs, votes.grades, shares)
     return shares

@@ -89,7 +89,7 @@ class CalibrationSet:
 
     def fit(self, rows: Flags | slice = slice(None)) -> Recalibration:
         """The map that fits some rows best."""
-        index = np.zeros(len(self), np.bool_)
+        index = np.zeros(len(self), bool)
         index[rows] = True
         shares = self.shares.of(index)
         columns = columns_of(shares, self.scale, logits=takes_logits(shares, self.scale))

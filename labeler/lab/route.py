@@ -119,7 +119,7 @@ def route(*sources: str | Path, options: RouteOptions | None = None) -> RouteRes
     by = options.by or default_criterion(opened)
     need = needs(opened, by, judged_by_people(opened) if by == "doubt" else None)
     pairs = opened.shares.pairs
-    is_new = np.ones(pairs.size, np.bool_)
+    is_new = np.ones(pairs.size, bool)
     for qrels in opened.looked_at:
         is_new &= pairs.rows_in(PairColumns.of(qrels, np.int64)) == NONE
     candidates = np.flatnonzero(is_new)

@@ -42,8 +42,8 @@ def took(judged: JudgedSet, unit: str) -> Floats:
     if unit == "dollars":
         return np.asarray(np.nan_to_num(judged.cost))
     if unit == "tokens":
-        return np.asarray(judged.took[:, 1:].sum(axis=1), np.float64)
-    return np.maximum(judged.took[:, 0], 1).astype(np.float64)
+        return np.asarray(judged.took[:, 1:].sum(axis=1), float)
+    return np.maximum(judged.took[:, 0], 1).astype(float)
 
 
 def took_by(members: Iterable[Member], pairs: PairColumns[Any], unit: str) -> Floats:
@@ -131,12 +131,12 @@ class CascadePairs:
         graded = grades != FAILED
         cell = ((self.query * k + self.human) * k + grades)[graded]
         counts = np.bincount(cell, self.weight[graded], self.queries * k * k)
-        return counts.astype(np.float64).reshape(self.queries, k, k)
+        return counts.astype(float).reshape(self.queries, k, k)
 
     def sums(self, *columns: Floats | Flags | int) -> Floats:
         """The weighted sum of each column over each query's pairs, `(queries, columns)`."""
         each = [np.bincount(self.query, self.weight * c, self.queries) for c in columns]
-        return np.stack(each, axis=1).astype(np.float64)
+        return np.stack(each, axis=1).astype(float)
 
     def costs(self, sent: Flags) -> Floats:
         """What the cascade takes, and the strong assessor alone, `(queries, 2)`."""

@@ -147,8 +147,8 @@ def _places(grades: Mapping[str, int], scores: Mapping[str, float]) -> tuple[Int
 
     A document's rank is how many have a higher score, or the same one and a greater id.
     """
-    values = np.fromiter(scores.values(), np.float64, len(scores))
-    score = np.fromiter(map(scores.get, grades, repeat(math.nan)), np.float64, len(grades))
+    values = np.fromiter(scores.values(), float, len(scores))
+    score = np.fromiter(map(scores.get, grades, repeat(math.nan)), float, len(grades))
     ordered = np.sort(values)
     if not np.isfinite(ordered[-1:] - ordered[:1]).all():
         raise Irregular

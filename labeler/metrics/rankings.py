@@ -134,7 +134,7 @@ class Rankings:
 
 def sums(query: Integers, weights: Floats, n: int) -> Floats:
     """The sum of the weights of each query, added one by one."""
-    return np.bincount(query, weights=weights, minlength=n).astype(np.float64, copy=False)
+    return np.bincount(query, weights=weights, minlength=n).astype(float, copy=False)
 
 
 def ordinals(query: Integers) -> Integers:

@@ -74,7 +74,7 @@ class Scores:
     def choose(self, mask: Sequence[bool] | Flags) -> Scores:
         """The scores of the queries in the mask alone."""
         queries = tuple(query for query, keep in zip(self.queries, mask, strict=True) if keep)
-        selected = np.array(mask, np.bool_)
+        selected = np.array(mask, bool)
         weighting = None if self.weighting is None else self.weighting.choose(selected)
         return Scores(queries, self.measures, self.values[:, selected], weighting)
 

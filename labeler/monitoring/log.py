@@ -368,8 +368,8 @@ def _impressions(frame: DataFrame, is_from_0: bool) -> DataFrame:
         is_clicked_alone=~is_shown,
         rank_or_last=rank.where(rank > 0, 1 << 30),
         row=np.arange(len(about)),
-        shown=is_shown.astype(np.float64),
-        clicks=(about["kind"] & CLICKED > 0).astype(np.float64),
+        shown=is_shown.astype(float),
+        clicks=(about["kind"] & CLICKED > 0).astype(float),
     ).sort_values(["is_clicked_alone", "rank_or_last"], kind="stable")
     columns = {"rank": "first", "row": "first", "shown": "max", "clicks": "max"}
     grouped = about.groupby(["at", "document"], sort=False).agg(columns).reset_index()
@@ -396,8 +396,8 @@ def _searches(frame: DataFrame, impressions: DataFrame) -> DataFrame:
             "session": _named(frame, "session", searches.index),
             "group": searches["group"].astype(np.int64),
             "is_clicked": (kinds & CLICKED > 0).groupby(frame["at"]).any(),
-            "ups": (kinds & UP > 0).groupby(frame["at"]).sum().astype(np.float64),
-            "downs": (kinds & DOWN > 0).groupby(frame["at"]).sum().astype(np.float64),
+            "ups": (kinds & UP > 0).groupby(frame["at"]).sum().astype(float),
+            "downs": (kinds & DOWN > 0).groupby(frame["at"]).sum().astype(float),
             "variant": _named(frame, "variant", searches.index),
             "shown": shown.reindex(searches.index, fill_value=0),
         }

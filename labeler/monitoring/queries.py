@@ -149,7 +149,7 @@ def searched_queries(
         texts = [*log.texts, *(query.text for query in queries.values())]
         encoder = encoding.ready(opened.vectors, EncoderTexts(queries=texts), control=watch)
         asked = np.concatenate([week.query for week in recent])
-        times = np.bincount(asked, minlength=len(log.texts)).astype(np.float64)
+        times = np.bincount(asked, minlength=len(log.texts)).astype(float)
         proposal = propose(queries, log, times, encoder, add)
     weeks = (WeekSearches(w.monday.isoformat(), w.searches, len(w.query)) for w in log.weeks)
     return SearchedQueries(tuple(weeks), len(queries), log.dropped, proposal)

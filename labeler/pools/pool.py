@@ -122,7 +122,7 @@ def with_standing(path: Path, run: Run) -> Run | None:
 
 
 def _of_queries(run: PairColumns[float], queries: Container[str]) -> PairColumns[float]:
-    is_asked = np.array([query_id in queries for query_id in run.queries], np.bool_)
+    is_asked = np.array([query_id in queries for query_id in run.queries], bool)
     return run if is_asked.all() else run.keep(is_asked[run.query])
 
 

@@ -203,7 +203,7 @@ class Finders:
 
 
 def _has_seeds(pool: Pool) -> Flags:
-    return np.array([bool(s.seeds) for s in pool.sources], np.bool_)[pool.source]
+    return np.array([bool(s.seeds) for s in pool.sources], bool)[pool.source]
 
 
 class _Scored(NamedTuple):

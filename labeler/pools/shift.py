@@ -185,7 +185,7 @@ def translated(run: Run, matches: Mapping[str, Match]) -> Run:
 
 def _scores(qrels: Qrels, run: Run, measure: str) -> Floats:
     """The score of each query of the qrels; that of a query without a ranking is 0."""
-    return np.asarray(np.nan_to_num(evaluate(qrels, run, [measure]).values[0]), np.float64)
+    return np.asarray(np.nan_to_num(evaluate(qrels, run, [measure]).values[0]), float)
 
 
 def _shift_of(run: str, before: Floats, between: Floats, now: Floats) -> RunShift:

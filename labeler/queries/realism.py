@@ -136,7 +136,7 @@ def _source_first(queries: Sequence[Query], collection: Collection) -> Interval 
 
 def _share(values: Iterable[bool]) -> Interval:
     """A share with Wilson's interval."""
-    array = np.fromiter(map(float, values), np.float64)
+    array = np.fromiter(map(float, values), float)
     return Interval(float(array.mean()), *share_interval(array))
 
 

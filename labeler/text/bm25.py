@@ -235,7 +235,7 @@ class PartScorer:
 
     def __init__(self, index: Bm25, part: int) -> None:
         self._index, self._part = index, index.parts[part]
-        lengths = self._part.lengths.astype(np.float64)
+        lengths = self._part.lengths.astype(float)
         self._terms, k1, b = index.settings.makes_terms.terms, index.settings.k1, index.settings.b
         self._saturation: Floats = k1 * ((1 - b) + b * lengths / index.mean)
         self._numbers = index.numbers[part].tolist()

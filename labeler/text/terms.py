@@ -373,7 +373,7 @@ def unit_vectors(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     unit: npt.NDArray[np.float32] = (vectors / np.where(is_exact, norms, 1)).astype(np.float32)
     rest = np.flatnonzero(~is_exact)
     if rest.size:  # their squares do not fit into 32 bits
-        wide = vectors[rest].astype(np.float64)
+        wide = vectors[rest].astype(float)
         lengths = np.linalg.norm(wide, axis=1, keepdims=True)
         unit[rest] = wide / np.where(lengths == 0, 1, lengths)
     return unit
