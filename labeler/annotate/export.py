@@ -7,10 +7,16 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 
-from labeler.annotate.journal import AnswersGiven, read_journal
+from labeler.annotate.journal import read_journal
 from labeler.annotate.passages import PageTexts
 from labeler.annotate.samples import draw_of, purposes
-from labeler.collection.annotations import JournalRow, Purpose, journal_names, journal_path
+from labeler.collection.annotations import (
+    AnswersGiven,
+    JournalRow,
+    Purpose,
+    journal_names,
+    journal_path,
+)
 from labeler.collection.layout import AnyCollection, Collection, check_name, locked, open_collection
 from labeler.collection.people import (
     HumanAnswer,

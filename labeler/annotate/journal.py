@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 from labeler.collection.annotations import (
     JournalRow,
-    Purpose,
     journal_names,
     journal_path,
     journal_rows,
@@ -155,62 +153,6 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-# Which answers stand, by the lines of a journal: of several to one item, the last one.
-
-
-class AnswersGiven:
-    """The answers of one task, as lines are read; an answer that is taken back leaves the earlier.
-
-    `is_own` tells which lines of the journal are of the task. `answered` are the items with an
-    answer, `skipped` those that were only put off.
-    """
-
-    def __init__(self, is_own: Callable[[JournalRow], bool]) -> None:
-        self._is_own = is_own
-        self._rows: dict[str, list[JournalRow]] = {}
-        self._order: list[JournalRow] = []
-        self.answered: set[str] = set()
-        self.skipped: set[str] = set()
-
-    def take(self, row: JournalRow) -> None:
-        """Read the next line of the journal."""
-        if not self._is_own(row):
-            return
-        rows = self._rows.setdefault(row.item, [])
-        if not row.undo:
-            rows.append(row)
-            self._order.append(row)
-        elif rows:
-            last = rows.pop()
-            position = next(n for n in reversed(range(len(self._order))) if self._order[n] is last)
-            del self._order[position]
-        for items in (self.answered, self.skipped):
-            items.discard(row.item)
-        if rows:
-            (self.answered if any(r.is_answer for r in rows) else self.skipped).add(row.item)
-
-    @property
-    def last(self) -> JournalRow | None:
-        """The last line that was not taken back."""
-        return self._order[-1] if self._order else None
-
-    def has(self, item: str) -> bool:
-        """Whether an item was answered or skipped."""
-        return item in self.answered or item in self.skipped
-
-    def row_of(self, item: str) -> JournalRow | None:
-        """The answer that stands for an item."""
-        return next((row for row in reversed(self._rows.get(item, [])) if row.is_answer), None)
-
-    def standing(self) -> dict[str, JournalRow]:
-        """The answer of each item that has one, the earliest item first."""
-        rows = {item: self.row_of(item) for item in self._rows}
-        return {item: row for item, row in rows.items() if row is not None}
-
-
-# Every rater's answers that stand, from the journals of a collection.
-
-
 def read_journals(collection: Collection) -> dict[str, list[JournalRow]]:
     """The journals of a collection by rater; `BadInput` where nobody has answered anything."""
     names = journal_names(collection)
@@ -221,28 +163,3 @@ def read_journals(collection: Collection) -> dict[str, list[JournalRow]]:
             f"{folder}: nobody has answered anything yet; next: labeler annotate {folder}"
         )
     return journals
-
-
-class RaterAnswers(NamedTuple):
-    """A rater's answers in the order in which they were given, and how many are put off.
-
-    Of several answers to one item the last stands, and one that was taken back does not. Put off
-    are items of random samples.
-    """
-
-    standing: list[JournalRow]
-    skipped: int
-
-
-def answers_in(rows: Sequence[JournalRow]) -> RaterAnswers:
-    """The answers that stand, and how many items of random samples are put off."""
-    by_sample: dict[str, AnswersGiven] = {}
-    items: dict[str, dict[str, Purpose]] = {}
-    for row in rows:
-        by_sample.setdefault(row.sample, AnswersGiven(lambda _row: True)).take(row)
-        items.setdefault(row.sample, {})[row.item] = row.purpose
-    standing = [row for given in by_sample.values() for row in given.standing().values()]
-    position = {id(row): number for number, row in enumerate(rows)}
-    standing.sort(key=lambda row: position[id(row)])
-    put_off = (items[key][item] for key, given in by_sample.items() for item in given.skipped)
-    return RaterAnswers(standing, sum(purpose == "audit" for purpose in put_off))

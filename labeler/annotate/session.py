@@ -23,8 +23,8 @@ from pydantic import (
     ValidationError,
 )
 
-from labeler.annotate.journal import AnswersGiven, JournalRow, RatingJournal
-from labeler.collection.annotations import LONGEST_TIME, Purpose
+from labeler.annotate.journal import JournalRow, RatingJournal
+from labeler.collection.annotations import LONGEST_TIME, AnswersGiven, Purpose
 from labeler.errors import Misuse, NotCurrent
 from labeler.files.boundary import finite
 

@@ -9,9 +9,9 @@ from typing import Annotated, NamedTuple
 
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.several.joint import GradeMatrix, grade_matrix, together
-from labeler.annotate.journal import RaterAnswers, answers_in, read_journals
+from labeler.annotate.journal import read_journals
 from labeler.annotate.samples import purposes
-from labeler.collection.annotations import JournalRow
+from labeler.collection.annotations import JournalRow, RaterAnswers, answers_in
 from labeler.collection.card import card_section, read_card
 from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.collection.people import read_sample, sample_path

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from labeler.collection.annotations import (
-    JournalRow,
+    answers_in,
     journal_names,
     journal_path,
     read_journal,
@@ -105,28 +105,14 @@ def waiting_grades(collection: Collection) -> dict[str, int]:
         for answer in read_people(path)
     }
     waiting = {
-        rater: sum((rater, row.query_id, row.time) not in written for row in _standing(rows))
+        rater: sum(
+            (rater, row.query_id, row.time) not in written
+            for row in answers_in(read_journal(journal_path(collection, rater))).standing
+            if row.grade is not None
+        )
         for rater in raters
-        for rows in [read_journal(journal_path(collection, rater))]
     }
     return {rater: pairs for rater, pairs in waiting.items() if pairs}
-
-
-def _standing(rows: Sequence[JournalRow]) -> Iterator[JournalRow]:
-    """The last answer to each pair that counts, without those that were taken back."""
-    answers: dict[tuple[str, str], list[JournalRow]] = {}
-    for row in rows:
-        if row.task != "grade":
-            continue
-        own = answers.setdefault((row.sample, row.item), [])
-        if not row.undo:
-            own.append(row)
-        elif own:
-            own.pop()
-    for own in answers.values():
-        last = next((row for row in reversed(own) if row.is_answer), None)
-        if last is not None and last.grade is not None:
-            yield last
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from labeler.annotate.journal import AnswersGiven, RatingJournal, read_journal
-from labeler.collection.annotations import JournalRow
+from labeler.annotate.journal import RatingJournal, read_journal
+from labeler.collection.annotations import AnswersGiven, JournalRow
 from labeler.errors import BadInput, FileProblem
 
 ROW = JournalRow("grade", "audit", "s1", "1", "q1", "d1", grade=2, note="Ä ✓\n\u2028", seconds=2.5)

@@ -11,9 +11,9 @@ import pytest
 
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.several.joint import grade_matrix, together
-from labeler.annotate.journal import RatingJournal, answers_in
+from labeler.annotate.journal import RatingJournal
 from labeler.annotate.status import status_of_raters
-from labeler.collection.annotations import JournalRow, journal_path
+from labeler.collection.annotations import JournalRow, answers_in, journal_path
 from labeler.collection.layout import Collection, locked
 from labeler.collection.people import SampledPair, sample_path, write_sample
 from labeler.data import Pair
