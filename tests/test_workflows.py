@@ -18,7 +18,7 @@ from labeler.testing import FakeServer
 from tests.made import make_collection, pair_calls
 
 ROOT = Path(__file__).parent.parent
-PAGE = (ROOT / "docs" / "how-to" / "report.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "how-to" / "decide.md").read_text(encoding="utf-8")
 BLOCK = re.compile(
     r"^<!-- file: \.github/workflows/([\w-]+)\.yml -->\n```yaml\n(.*?)^```$", re.M | re.S
 )

@@ -105,9 +105,8 @@ def collection_qrels(folder: Path, name: str | None) -> Path:
     collection = open_collection(folder)
     names = collection.qrels_names()
     if name is None and len(names) > 1 and "human" not in names:
-        raise Misuse(
-            f"{folder} has several qrels; choose one: {', '.join(names)}", parameter="qrels"
-        )
+        problem = f"{folder} has several qrels, none of them human; choose one: {', '.join(names)}"
+        raise Misuse(problem, parameter="qrels")
     if name is None and not names:
         raise Misuse(f"{folder} has no qrels yet; next: {next_for_qrels(folder)}")
     return collection.existing_qrels(name or ("human" if "human" in names else names[0]))

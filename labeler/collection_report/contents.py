@@ -20,6 +20,7 @@ from labeler.collection.layout import HUMAN, Collection
 from labeler.collection.people import read_people
 from labeler.collection.pool import read_pool
 from labeler.collection.queries import read_queries
+from labeler.collection.user_files import collection_qrels
 from labeler.collection.whose import is_of_people
 from labeler.data import Qrels, Query
 from labeler.errors import Misuse
@@ -45,17 +46,16 @@ TOP = 10
 class ReportOptions:
     """Which grades score which systems, by which measures, and what is shown of each query.
 
-    `qrels` names the set that scores the systems; without it these are people's grades, or, where
-    another set holds more than twice as many, the set with most. `humans` are people's qrels:
-    assessors are compared with the first, and the others add how far people agree among themselves.
-    Without any that is `human`, else the first set of people's by name. `runs` are names of runs of
+    `qrels` names the set that scores the systems, by default people's `human`. `humans` are
+    people's qrels: assessors are compared with the first, and the others add how far people agree
+    among themselves. Without any that is `human`, else the first set of people's by name. `runs` are names of runs of
     the collection, all by default. Of each system the first `top` documents are shown.
     `stale` grades, of texts that have changed since, are left out (`drop`) or counted (`keep`).
     """
 
     qrels: str | None = option(
         None,
-        "The grades that score systems (default: people's, unless twice as many exist).",
+        "The grades that score systems (default: human).",
         metavar="NAME",
         panel=SCORING,
     )
@@ -213,29 +213,22 @@ def contents_of(collection: Collection) -> CollectionContents:
     )
 
 
-TIMES = 2
-"""People's grades score the systems, unless another set holds more than so many times as many."""
-
-
 @dataclass(frozen=True)
 class ChosenSets:
-    """The set that scores systems, people's sets, and the assessors, the main one first.
-
-    `rule` says why this set scores the systems.
-    """
+    """The set that scores systems, people's sets, and the assessors, the main one first."""
 
     scoring: str | None
     human: str | None = None
     more_humans: Sequence[str] = ()
     assessors: Sequence[str] = ()
-    rule: str = ""
     findings: Sequence[Finding] = ()
 
 
 def choose_sets(contents: CollectionContents, options: ReportOptions) -> ChosenSets:
     """The sets that a report is about; `Misuse` where a name is none of the collection's.
 
-    People's set is `human`, else the first by name.
+    People's set is `human`, else the first by name. Without a choice people's `human` scores the
+    systems, else the set that `humans` names first, else the only one; `Misuse` of several others.
     """
     asked = [(name, "human") for name in options.humans]
     for name, parameter in [*asked, *([(options.qrels, "qrels")] if options.qrels else [])]:
@@ -247,31 +240,15 @@ def choose_sets(contents: CollectionContents, options: ReportOptions) -> ChosenS
         return ChosenSets(None)
     people = options.humans or ((HUMAN,) if HUMAN in contents.people else contents.people[:1])
     sizes = {name: contents.grades(name) for name in contents.qrels}
-    # of equally large sets people's come first, then the first by name
-    largest = min(
-        sizes,
-        key=lambda name: (-sizes[name], name not in people, name not in contents.people, name),
-    )
-    scoring, rule = largest, "the set with most grades"
-    if options.qrels is not None:
-        scoring, rule = options.qrels, "as asked for"
-    elif len(sizes) == 1:
-        rule = "the only set of grades"
-    elif people and TIMES * sizes[people[0]] >= sizes[largest]:
-        scoring, rule = (
-            people[0],
-            f"people's, as no set holds more than {TIMES} times as many grades",
-        )
+    scoring = options.qrels or next(iter([*({HUMAN} & sizes.keys()), *options.humans]), "")
+    if not scoring:
+        scoring = collection_qrels(contents.collection.folder, None).stem
     models = [name for name in sizes if name not in (*contents.people, *people)]
     notes = []
-    alike = [name for name in models if sizes[name] == sizes[scoring] and name != scoring]
-    if options.qrels is None and scoring in models and alike:
-        text = f"{scoring} scores the systems as the first by name of those with most grades"
-        notes.append(f"{text}: {', '.join(alike)}")
     if not options.humans and HUMAN not in contents.people and len(contents.people) > 1:
         text = f"assessors are compared with {people[0]}, the first by name; there is also "
         notes.append(f"{text}{', '.join(contents.people[1:])}")
     ordered = sorted(models, key=lambda name: (name != scoring, -sizes[name], name))
     findings = tuple(Finding(text, level="note") for text in notes)
     human = people[0] if people else None
-    return ChosenSets(scoring, human, tuple(people[1:]), tuple(ordered), rule, findings)
+    return ChosenSets(scoring, human, tuple(people[1:]), tuple(ordered), findings)

@@ -68,11 +68,11 @@ def first_findings(findings: Sequence[Finding]) -> Iterator[PageBlock]:
         yield Disclosure(words, [FindingList(rest)])
 
 
-def systems_section(report: GatheredReport, scores: Report) -> PageSection:
+def systems_section(scores: Report) -> PageSection:
     """The systems with their intervals, as a chart and a table."""
-    measure, sets = scores.measures[0], report.sets
+    measure = scores.measures[0]
     blocks: list[PageBlock] = [
-        Paragraph(f"Scored by the grades of {sets.scoring}: {sets.rule}."),
+        Paragraph(f"Scored {scores.grades}."),
         Chart(measure_drawing(scores, measure)),
         TableBlock(scores.tables()[0], "Means over queries, with 95 % intervals"),
     ]
@@ -255,7 +255,7 @@ def report_page(report: GatheredReport, documents: Mapping[str, Document], detai
     scores = report.scores
     sections = [
         summary_section(report, detail.cuts(levels(report.options.top)[0])),
-        systems_section(report, scores) if scores else None,
+        systems_section(scores) if scores else None,
         differences_section(report, scores) if scores else None,
         agreement_section(report),
         holes_section(scores) if scores else None,

@@ -73,7 +73,7 @@ class GradesUsed:
             return ""
         counted = "; ".join(f"{n:,} of {name}" for name, n in self.counts.items())
         counted = f": {counted}" if counted else ""
-        listed = ", ".join(self.others)
+        listed = " and ".join(self.others)
         beside = f"; there is also {listed}" if self.others else ""
         return f"by {self.giver}{counted}{beside}"
 

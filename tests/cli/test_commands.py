@@ -211,7 +211,7 @@ def test_help_finds_a_command_by_another_form_of_its_words(
     [
         ("holes", ["hole  a retrieved document without a grade", "docs/methods/scores.md"]),
         ("ollama", ["Ollama, vLLM, Azure, and what they cost", "docs/how-to/servers.md"]),
-        ("drift", ["lab control", "word   what it means", "docs/how-to/report.md"]),
+        ("drift", ["lab control", "word   what it means", "docs/how-to/decide.md"]),
     ],
 )
 def test_help_finds_terms_of_the_glossary_and_pages_of_the_manual(

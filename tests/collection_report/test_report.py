@@ -206,7 +206,7 @@ STAGES: dict[str, Stage] = {
     "queries": ("pool.jsonl runs qrels judgements", "labeler pool shop/"),
     "no judgements": ("qrels judgements", "labeler judge shop/"),
     "no runs": ("runs", "labeler pool shop/"),
-    "no people": ("qrels/human.qrels", "labeler annotate shop/"),
+    "no people": ("qrels/human.qrels qrels/second.qrels", "labeler annotate shop/"),
     "people alone": ("judgements qrels/first.qrels qrels/second.qrels", ""),
     "no texts": ("corpus.jsonl queries.jsonl pool.jsonl card.json", "labeler corpus ingest"),
     "nothing": ("corpus.jsonl queries.jsonl pool.jsonl card.json runs qrels judgements", "ingest"),
@@ -262,7 +262,7 @@ def test_grades_that_stand_on_the_page_alone_are_said_with_the_command_that_take
     assert [step.command for step in made.missing][-1] == command
     assert "no person has judged" not in made.text("html").casefold()
     export_answers(collection, "anna")
-    assert not report_of(collection).contents.waiting
+    assert not report_of(collection, ReportOptions(qrels="anna")).contents.waiting
 
 
 def test_warnings_of_the_agreement_name_what_they_are_about_and_groups_come_last(
@@ -285,20 +285,24 @@ def test_one_system_and_one_query_have_a_page(tmp_path: Path) -> None:
     assert "Differences between systems" not in page
 
 
-def test_people_score_the_systems_unless_another_set_is_twice_as_large(
+def test_people_score_the_systems_however_many_grades_others_have(
     collection: Collection, tmp_path: Path
 ) -> None:
     assert report_of(collection).sets.scoring == "human"
     folder = shutil.copytree(collection.folder, tmp_path / "shop")
-    lines = (folder / "qrels" / "human.qrels").read_text().splitlines()
-    (folder / "qrels" / "human.qrels").write_text("\n".join(lines[::3]) + "\n")
-    sets = report_of(folder).sets
-    assert (sets.scoring, sets.human, sets.rule) == ("first", "human", "the set with most grades")
-    told = "first scores the systems as the first by name of those with most grades: second"
-    assert told in map(str, sets.findings)
-    by_people = choose_sets(contents_of(Collection(folder)), ReportOptions(humans=("second",)))
-    assert by_people.scoring == "second"
-    assert not any("scores the systems" in str(finding) for finding in by_people.findings)
+    human = folder / "qrels" / "human.qrels"
+    human.write_text("\n".join(human.read_text().splitlines()[::3]) + "\n")
+    made = report_of(folder)
+    assert (made.sets.scoring, made.sets.human) == ("human", "human")
+    said = "Scored by people&#x27;s grades (human); there is also first and second."
+    assert said in made.text("html")
+    by_name = choose_sets(contents_of(Collection(folder)), ReportOptions(qrels="second"))
+    assert by_name.scoring == "second"
+    human.unlink()
+    with pytest.raises(
+        Misuse, match="several qrels, none of them human; choose one: first, second"
+    ):
+        report_of(folder)
 
 
 @pytest.mark.parametrize(
