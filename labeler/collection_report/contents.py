@@ -48,8 +48,9 @@ class ReportOptions:
 
     `qrels` names the set that scores the systems, by default people's `human`. `humans` are
     people's qrels: assessors are compared with the first, and the others add how far people agree
-    among themselves. Without any that is `human`, else the first set of people's by name. `runs` are names of runs of
-    the collection, all by default. Of each system the first `top` documents are shown.
+    among themselves. Without any that is `human`, else the first set of people's by name. `runs`
+    are names of runs of the collection, all by default. Of each system the first `top` documents
+    are shown.
     `stale` grades, of texts that have changed since, are left out (`drop`) or counted (`keep`).
     """
 

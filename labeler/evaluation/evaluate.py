@@ -468,7 +468,8 @@ def _doubted(comparisons: Sequence[Comparison]) -> list[str]:
         return []
     first = comparisons[0]
     names = listed([c.run for c in comparisons])
-    return [f"Whether {names} and {first.baseline} differ is {first.doubt}."]
+    differ = "differs" if len(comparisons) == 1 else "differ"
+    return [f"Whether {names} {differ} from {first.baseline} is {first.doubt}."]
 
 
 def _queries(run: RunScores, measure: str) -> str:

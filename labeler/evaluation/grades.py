@@ -90,13 +90,14 @@ def grades_used(path: Path) -> GradesUsed:
     from labeler.collection.whose import made_by, whose  # takes long to load
 
     collection, name = where
+    folder = str(path.parent.parent)  # as it was given, fit for a command
     others = tuple(other for other in collection.qrels_names() if other != name)
     holder = whose(path)
     if holder != "model":
-        return GradesUsed(name, holder, (), others, folder=str(collection.folder))
+        return GradesUsed(name, holder, (), others, folder=folder)
     models = made_by(collection, name).models
     checked = _checked_by_people(collection, path, others)
-    return GradesUsed(name, holder, models, others, checked, str(collection.folder))
+    return GradesUsed(name, holder, models, others, checked, folder)
 
 
 def _checked_by_people(collection: Collection, path: Path, others: Sequence[str]) -> int:

@@ -413,7 +413,8 @@ class SystemComparison(Result):
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What a reader of the scores should know, and how holes are filled."""
-        findings = (*self.report.of_scoring, *self.report.of_judges)
+        of_scores = (*self.report.of_scoring, *self.report.of_judges)
+        findings = tuple(finding.without_advice() for finding in of_scores)
         if not self.systems.missing:
             return findings
         fill = Setting("fill", "ASSESSOR")
