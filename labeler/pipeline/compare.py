@@ -333,8 +333,9 @@ class SystemComparison(Result):
         if len(self.report.runs) > 2:
             return " ".join(self.report.sentences)
         c, old, new = self.comparison, *self.names
-        if c.doubt is not None:
-            return f"{c.doubt}."
+        if c.doubt is not None:  # what fills holes is said with its price in the third line
+            is_of_holes = c.doubt.command.startswith("labeler compare")
+            return f"not known, because {c.doubt.because}." if is_of_holes else f"{c.doubt}."
         means = {run.name: run.means()[self.measure].value for run in self.report.runs}
         of = f"{self.measure} of {new} is {means[new]:.4f}, of {old} {means[old]:.4f}"
         over = f"over {count_of(c.queries, 'query', 'queries')}, by {self.report.grades.giver}"
