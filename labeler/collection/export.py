@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labeler.collection.corpus import corpus_on_demand
-from labeler.collection.judgements import read_judgements
+from labeler.collection.judgements import states_of
 from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.collection.people import own_qrels
 from labeler.collection.queries import read_queries
 from labeler.collection.user_files import Output, collection_qrels
-from labeler.data import Failure, Qrels, Run
+from labeler.data import Qrels, Run
 from labeler.errors import BadInput, Misuse
 from labeler.exchange.export.content import Content, Export, FormatName
 from labeler.exchange.export.formats import EXPORTS
@@ -142,11 +142,9 @@ def _judged(qrels: Qrels) -> Qrels:
 def _failed(collection: Collection, name: str) -> Iterable[str]:
     """A line that counts the pairs which were asked about, and have no grade to export."""
     path = collection.judgements(name)
-    if path.exists():
-        failed = sum(isinstance(row.judged.outcome, Failure) for row in read_judgements(path))
-        if failed:
-            pairs = count_of(failed, "pair failed and has", "pairs failed and have")
-            yield f"{path}: {pairs} no grade: not exported"
+    if failed := sum(state.grade is None for _, state in states_of(path)):
+        pairs = count_of(failed, "pair failed and has", "pairs failed and have")
+        yield f"{path}: {pairs} no grade: not exported"
 
 
 def _run(collection: Collection, name: str) -> Run:

@@ -147,7 +147,7 @@ def shown_in(path: Path) -> Iterator[tuple[Pair, str]]:
 
 def shown_in_block(block: JudgedBlock) -> list[str]:
     """What was shown for each grade; empty of a failure, and where that is not known."""
-    each = zip(block.state, block.shown, strict=True)
+    each = zip(block.state, map(bytes.decode, block.shown), strict=True)
     return [
         shown if state.grade is not None and _SHOWN.fullmatch(shown) else ""
         for state, shown in each

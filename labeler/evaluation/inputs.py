@@ -22,7 +22,7 @@ from labeler.collection.user_files import (
     runs_by_name,
     runs_in,
 )
-from labeler.data import Failure, Pair, Run
+from labeler.data import JUDGED, Pair, Run
 from labeler.errors import Misuse
 from labeler.exchange.qrels import read_qrels
 from labeler.exchange.runs import hold_run, names_texts, read_run
@@ -318,14 +318,11 @@ def part_findings(collection: Collection, name: str) -> list[Finding]:
 
 def judgement_findings(judgements: Path) -> list[Finding]:
     """How many pairs have no grade, and why; nothing without a file."""
-    if not judgements.exists():
-        return []
-    from labeler.collection.judgements import read_judgements  # takes long to load
+    from labeler.collection.judgements import states_of  # takes long to load
 
-    outcomes = (row.judged.outcome for row in read_judgements(judgements))
-    statuses = Counter(o.status if isinstance(o, Failure) else "" for o in outcomes)
+    statuses = Counter(state.status for _, state in states_of(judgements))
     asked = count_of(statuses.total(), "pair", "pairs")
-    statuses.pop("", None)
+    statuses.pop(JUDGED, None)
     if not statuses:
         return []
     by_status = ", ".join(f"{count:,} {status}" for status, count in statuses.most_common())

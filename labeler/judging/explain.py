@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from labeler.collection.judgements import JudgementRow, read_judgements
+from labeler.collection.judgements import JudgementRow, read_judgements, states_of
 from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.data import JUDGED, Failure, Judgement, Outcome, Pair
 from labeler.errors import LabelerError, Misuse, about
@@ -139,7 +139,7 @@ def _of_record(record: Record) -> dict[str, Any]:
 def is_judged(collection: Collection, pair: Pair) -> bool:
     """Whether any set of judgements holds a pair."""
     sets = map(collection.judgements, collection.judgement_names())
-    return any(row.judged.outcome.pair == pair for path in sets for row in read_judgements(path))
+    return any(each == pair for path in sets for each, _ in states_of(path))
 
 
 async def explain(

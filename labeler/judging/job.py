@@ -24,6 +24,7 @@ from labeler.collection.judgements import (
     origin_of,
     read_judgements,
     replacing_set,
+    states_of,
 )
 from labeler.collection.layout import (
     Collection,
@@ -229,9 +230,7 @@ def job_of(
 def check_keeps(collection: Collection, name: str, pairs: Container[Pair]) -> None:
     """Raise `Misuse` where judging a part of a set's pairs as `name` would lose other pairs."""
     path = collection.judgements(check_name(name))
-    if not path.exists():
-        return
-    others = sum(row.judged.outcome.pair not in pairs for row in read_judgements(path))
+    others = sum(pair not in pairs for pair, _ in states_of(path))
     if others:
         more = count_of(others, "pair that is", "pairs that are")
         problem = f"{path} holds {more} not among these and would be lost; give another name"
@@ -363,7 +362,7 @@ def judged_pairs(collection: Collection, name: str, texts: Texts) -> Pairs:
     """The pairs that a set of judgements holds, whose query and document are there still."""
     with about("source", "name"):
         path = collection.existing_judgements(check_name(name))
-    pairs = Pairs.of(row.judged.outcome.pair for row in read_judgements(path))
+    pairs = Pairs.of(pair for pair, _ in states_of(path))
     return pairs.keep(pairs.among(texts.queries, texts.documents))
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from labeler.collection.card import Parent, parent_of
-from labeler.collection.judgements import Origin, origin_of, read_judgements
+from labeler.collection.judgements import Origin, judged_blocks, origin_of
 from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.collection.pool import Pairs
 from labeler.data import Failure, Judged, Judgement, Outcome, Pair
@@ -229,11 +229,11 @@ async def unproven(
         return [], 0
 
     def rows() -> Iterator[GradedLine]:
-        for line, row in enumerate(read_judgements(path), start=1):
-            outcome = row.judged.outcome
-            pair, grade = outcome.pair, getattr(outcome, "grade", None)
+        rows = (zip(b.pairs(), b.state, b.rest, strict=True) for b in judged_blocks(path))
+        for line, (pair, state, rest) in enumerate(chain.from_iterable(rows), start=1):
             if texts.has(pair):
-                yield GradedLine(line, pair, None if row.carried or pair in stale else grade)
+                is_left = rest.carried or pair in stale
+                yield GradedLine(line, pair, None if is_left else state.grade)
 
     with open_store(collection.store, reading=True) as store, suppress(Misuse):
         model = only_remembered(made_by.model, store)

@@ -8,19 +8,20 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from labeler.collection.annotations import journal_names, journal_path, numbered_journal
 from labeler.collection.card import SECTION, card_section, read_card
 from labeler.collection.corpus import document_in
-from labeler.collection.judgements import Origin, read_judgements
+from labeler.collection.judgements import Origin, judged_blocks, states_of
 from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.collection.pool import DROPS, Pairs, read_pool
 from labeler.collection.queries import query_in
 from labeler.collection.rows import Record, Row
 from labeler.collection.stale import stale_pairs
-from labeler.data import Judgement, Pair, Query
+from labeler.data import Pair, Query
 from labeler.errors import BadInput, LabelerError
 from labeler.files.cache import sha256_of
 from labeler.files.jsonl import RowIndex, read_rows
@@ -297,19 +298,19 @@ class _Validator:
         """Pairs stand once, ids are in the collection, and all rows are of one origin."""
         grades, origins = _PairGrades(), list[Origin]()
         beyond = 0
-        for number, row in enumerate(read_judgements(path), start=1):
-            outcome = row.judged.outcome
-            is_dropped = len(self.dropped) > 0 and outcome.pair in self.dropped
+        blocks = judged_blocks(path)
+        rows = chain.from_iterable(zip(b.pairs(), b.state, b.rest, strict=True) for b in blocks)
+        for number, (pair, state, rest) in enumerate(rows, start=1):
+            is_dropped = len(self.dropped) > 0 and pair in self.dropped
             if not is_dropped:
-                self._ids(path, number, outcome.pair)
-            grade = outcome.grade if isinstance(outcome, Judgement) and not is_dropped else None
-            is_new = grades.add(outcome.pair, grade)
-            self._once(path, number, outcome.pair, is_new=is_new)
+                self._ids(path, number, pair)
+            is_new = grades.add(pair, None if is_dropped else state.grade)
+            self._once(path, number, pair, is_new=is_new)
             beyond += is_dropped and is_new
-            if origins and row.origin not in origins:
+            if origins and rest.origin not in origins:
                 text = "made by another prompt, model or parameters than the rows above"
                 self.add(path, number, "rows of another origin", text)
-            origins += [row.origin] if row.origin not in origins[:1] else []
+            origins += [rest.origin] if rest.origin not in origins[:1] else []
         self.grades[path.stem] = grades
         stale = stale_pairs(self.collection, path.stem)
         wrong, proven = run_to_end(lambda _stop: unproven(self.collection, path.stem, stale))
@@ -317,8 +318,8 @@ class _Validator:
             self.add(path, each.line, "grades that no reply gave", str(each))
         self.proven += proven
         if beyond:
-            rows = count_of(beyond, "row is of a pair", "rows are of pairs")
-            text = f"{rows} that {_LEFT}; no score counts them"
+            those = count_of(beyond, "row is of a pair", "rows are of pairs")
+            text = f"{those} that {_LEFT}; no score counts them"
             self.warn(path, 0, "rows of pairs that left the pool", text)
         if stale:
             text = (
@@ -349,9 +350,8 @@ class _Validator:
                 text = f"{' '.join(pair)} has the grade {grade}, and {has} in {path.stem}.jsonl"
                 self.add(path, number, "grades that judgements do not have", text)
         if judged and missing:
-            rows = read_judgements(self.collection.judgements(path.stem))
-            every = (row.judged.outcome.pair for row in rows)
-            first = min(p for p in every if p not in pairs and judged.get(p) is not None)
+            every = states_of(self.collection.judgements(path.stem))
+            first = min(p for p, _ in every if p not in pairs and judged.get(p) is not None)
             text = f"{missing:,} judged pairs are not in it, as {' '.join(first)}"
             self.add(path, 0, "judgements without a line", text)
 

@@ -232,7 +232,7 @@ class Tuning:
     def answers(self) -> dict[str, CandidateAnswers]:
         """What every candidate said so far."""
         return {
-            name: CandidateAnswers(set_of_blocks([JudgedBlock.of(rows)])[0])
+            name: CandidateAnswers(set_of_blocks(map(JudgedBlock.of, rows))[0])
             for name, rows in self.asked.items()
         }
 

@@ -15,14 +15,14 @@ from labeler.arrays import Floats
 from labeler.collection.annotations import texts_identity
 from labeler.collection.card import update_card_entry
 from labeler.collection.corpus import corpus_on_demand
-from labeler.collection.judgements import read_judgements
+from labeler.collection.judgements import judged_blocks
 from labeler.collection.layout import Collection, locked
 from labeler.collection.people import SampledPair, people_path, sample_path, write_sample
 from labeler.collection.pool import read_pool
 from labeler.collection.queries import read_queries
 from labeler.collection.scale import grade_names
 from labeler.collection.user_files import Output
-from labeler.data import Document, Failure, Pair, Query
+from labeler.data import Document, Pair, Query
 from labeler.errors import BadInput, Misuse, about
 from labeler.files.paths import true_path
 from labeler.messages import Note, count_of
@@ -283,10 +283,9 @@ def _strata(collection: Collection, source: str | None) -> tuple[Strata, Mapping
     strata: Strata = {}
     prompts = set[str]()
     if source is not None and collection.judgements(source).exists():
-        for row in read_judgements(collection.judgements(source)):
-            outcome = row.judged.outcome
-            strata[outcome.pair] = None if isinstance(outcome, Failure) else outcome.grade
-            prompts.add(row.origin.prompt)
+        for block in judged_blocks(collection.judgements(source)):
+            strata |= zip(block.pairs(), (state.grade for state in block.state), strict=True)
+            prompts.update(rest.origin.prompt for rest in block.rest)
     else:
         if source is None or collection.pool.exists():
             strata = dict.fromkeys(read_pool(collection.pool).pairs)

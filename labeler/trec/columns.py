@@ -157,7 +157,7 @@ def split(block: bytes, names: str, number: int) -> Fields | None:
         not regular
         or (ends <= starts).any()
         or (text[starts[::columns]] == ord("#")).any()
-        or not _is_utf8(block, inside)
+        or not (block.isascii() or is_utf8(block))
     ):
         return None
     if number == 1 and block.startswith(b"\xef\xbb\xbf"):
@@ -165,11 +165,10 @@ def split(block: bytes, names: str, number: int) -> Fields | None:
     return Fields(text, starts.reshape(-1, columns), ends.reshape(-1, columns), number)
 
 
-def _is_utf8(block: bytes, text: Bytes) -> bool:
-    if not len(text) or int(text.max()) < 128:
-        return True
+def is_utf8(block: bytes) -> bool:
+    """Whether these bytes are text."""
     try:
-        block.decode("utf-8")
+        block.decode()
     except UnicodeDecodeError:
         return False
     return True
