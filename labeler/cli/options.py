@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 FORM = Option(
-    "The form of tables; else the output's suffix says it (.csv, .json, .tex, .md).",
+    "The form of tables; else the output's suffix says it (.csv, .json, .xlsx, .html, .tex, .md).",
     flags="--format",
     panel=OUTPUT,
 )

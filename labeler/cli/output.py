@@ -49,8 +49,13 @@ def show(parts: Iterable[Table | str], to: Destination = ON_SCREEN) -> None:
     from labeler.report.render import FORMS, rendered_all
     from labeler.report.table import Table
 
-    if not FORMS[to.form].for_people:
-        parts = [next(part for part in parts if isinstance(part, Table))]
+    form = FORMS[to.form]
+    if not form.for_people:
+        table = next(part for part in parts if isinstance(part, Table))
+        if form.in_bytes and to.file:
+            _deliver_bytes(form.in_bytes(table), to.file)
+            return
+        parts = [table]
     width = result_width() if to.file is None else None
     color = to.file is None and has_colors()
     deliver(rendered_all(parts, to.form, width, color=color), to.file)
@@ -144,6 +149,13 @@ def deliver(text: str, output: Output | None) -> None:
 
     with output.writing(), replacing(output.path) as out:
         out.write(text)
+
+
+def _deliver_bytes(raw: bytes, output: Output) -> None:
+    from labeler.files.atomic import replacing_bytes
+
+    with output.writing(), replacing_bytes(output.path) as out:
+        out.write(raw)
 
 
 def warn(

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 # Which files an evaluation reads, and what its runs are called.
 
 RUN_SUFFIXES = (".gz", ".trec", ".run", ".txt")
-OTHER_SUFFIXES = (".json", ".jsonl", ".csv", ".tsv", ".parquet")
+OTHER_SUFFIXES = (".json", ".jsonl", ".csv", ".tsv", ".parquet", ".xlsx")
 """What runs of other tools are called, in a folder that is no collection."""
 
 

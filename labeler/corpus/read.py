@@ -17,7 +17,7 @@ from labeler.corpus.readers.mail import read_mail, read_mhtml
 from labeler.corpus.readers.markdown import front_matter, read_markdown
 from labeler.corpus.readers.notebook import read_notebook
 from labeler.corpus.readers.office import read_pptx, read_xlsx
-from labeler.corpus.readers.outline import LARGEST_FILE, Extracted, read_plaintext
+from labeler.corpus.readers.outline import Extracted, read_plaintext
 from labeler.corpus.readers.pdf import read_pdf
 from labeler.corpus.readers.rst import read_rst
 from labeler.corpus.readers.tables import ROWS, documents_of_file
@@ -26,6 +26,7 @@ from labeler.errors import BadInput, TooLarge
 from labeler.exchange.fields import FieldNames
 from labeler.exchange.shapes import HEAD, JSON, JSON_LINES, PARQUET, head_of, shape_of
 from labeler.exchange.tables import refuse_trec
+from labeler.files.archives import LARGEST_FILE
 from labeler.files.boundary import reading
 from labeler.files.read import decoded, read_bytes
 from labeler.messages import tell

@@ -34,7 +34,7 @@ _ROLES = {
 }
 """What the words in the names of files and folders say of them."""
 
-_ROWS = (".jsonl", ".ndjson", ".json", ".parquet", ".csv", ".tsv", ".arrow")
+_ROWS = (".jsonl", ".ndjson", ".json", ".parquet", ".csv", ".tsv", ".arrow", ".xlsx")
 _PAIRS = (*_ROWS, ".qrels", ".trec", ".run", ".txt")
 OF_DATASETS = ("dataset_info.json", "dataset_dict.json", "state.json")
 """What `save_to_disk` of Hugging Face's datasets writes beside the rows."""

@@ -22,7 +22,7 @@ from labeler.exchange.quepid import book, rated_ranking_evaluator
 from labeler.exchange.rag import deepeval, llama_index, promptfoo, ragas
 from labeler.exchange.ratings import RatedFile
 from labeler.exchange.responses import search_responses
-from labeler.exchange.shapes import JSON, JSON_LINES, TEXT, TREC, XML, head_of, shape_of
+from labeler.exchange.shapes import JSON, JSON_LINES, TEXT, TREC, WORKBOOK, XML, head_of, shape_of
 from labeler.exchange.tables import (
     Rows,
     described,
@@ -36,6 +36,7 @@ from labeler.exchange.tables import (
     rows_of_json_lines,
     rows_of_text,
 )
+from labeler.exchange.workbooks import rows_of_workbook
 from labeler.files.boundary import reading
 
 Format = Callable[[Any], Contents | None]
@@ -158,7 +159,7 @@ def _rows(path: Path, shape: str, head: bytes) -> Rows | None:
         delimiters = (by for by, names in cells.items() if by != " " and _is_known(names))
         delimiter = next(delimiters, None)
         return None if delimiter is None else rows_of_text(path, delimiter)
-    return rows_of_columns(path, shape)
+    return rows_of_workbook(path) if shape == WORKBOOK else rows_of_columns(path, shape)
 
 
 def _is_known(names: Iterable[str]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 
 from labeler.errors import BadInput
@@ -10,6 +11,7 @@ from labeler.files.read import byte_chunks, refuse_other_encodings
 
 PARQUET, JSON, JSON_LINES, XML = "Parquet", "JSON", "JSON Lines", "XML"
 ARROW, ARROW_MAGIC = "Arrow", (b"ARROW1", b"\xff\xff\xff\xff")
+WORKBOOK = "a workbook"
 TREC, TEXT = "TREC's columns", "text"
 HEAD = 1 << 16
 _QRELS_COLUMNS, _RUN_COLUMNS = 4, 6
@@ -40,13 +42,8 @@ def shape_of(path: Path, head: bytes) -> str:
     """
     if _is_trec(head):
         return TREC
-    for magic, words in _PACKED.items():
-        if head.startswith(magic):
-            raise BadInput(f"{path}: {words.format(name=path.name)}")
-    if head.startswith(b"PAR1"):
-        return PARQUET
-    if head.startswith(ARROW_MAGIC) or is_cbor(path, head):
-        return JSON if is_cbor(path, head) else ARROW
+    if shape := _of_bytes(path, head):
+        return shape
     refuse_other_encodings(path, head)
     text = head.lstrip()
     if text.startswith((b"POST ", b"PUT ")):
@@ -57,6 +54,27 @@ def shape_of(path: Path, head: bytes) -> str:
     if text[:1] == b"{" or text[:1] == b"[":
         return JSON_LINES if _is_one_a_line(text) else JSON
     return TEXT
+
+
+def _of_bytes(path: Path, head: bytes) -> str:
+    """The shape of a file that is no text; empty of a text."""
+    if head.startswith(b"PK\x03\x04") and _is_workbook(path):
+        return WORKBOOK
+    for magic, words in _PACKED.items():
+        if head.startswith(magic):
+            raise BadInput(f"{path}: {words.format(name=path.name)}")
+    if is_cbor(path, head):
+        return JSON
+    return PARQUET if head.startswith(b"PAR1") else ARROW if head.startswith(ARROW_MAGIC) else ""
+
+
+def _is_workbook(path: Path) -> bool:
+    """Whether an archive holds what a workbook of Office Open XML does."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return "xl/workbook.xml" in archive.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError):
+        return False
 
 
 def _is_trec(head: bytes) -> bool:

@@ -9,14 +9,15 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any
 
 from labeler.errors import Misuse
 from labeler.exchange.tables import parquet_writer
-from labeler.files.atomic import replacing
+from labeler.files.archives import write_workbook
+from labeler.files.atomic import replacing, replacing_bytes
 from labeler.files.jsonl import plain_id
 from labeler.trec.write import GradedPart, RankedPart, write_graded, write_ranked
 
@@ -24,6 +25,8 @@ BEIR_HEADER = ("query-id", "corpus-id", "score")
 _QRELS_COLUMNS = {"query_id": "string", "doc_id": "string", "relevance": "int64"}
 _RUN_COLUMNS = {"query_id": "string", "doc_id": "string", "score": "double"}
 """As ir_measures has them."""
+
+_RANKED = ("query_id", "doc_id", "rank", "score")
 
 Triple = tuple[str, str, int]
 
@@ -40,6 +43,11 @@ def write_table(
             writer.writerow(row)
             count += 1
     return count
+
+
+def _write_workbook(path: Path, columns: Iterable[str], rows: Iterable[Sequence[Any]]) -> int:
+    with replacing_bytes(path) as out:
+        return write_workbook(out, chain([tuple(columns)], rows)) - 1
 
 
 def _write_nested(path: Path, queries: Iterable[tuple[str, Mapping[str, float]]]) -> int:
@@ -112,6 +120,7 @@ QRELS_FORMATS: dict[str, Callable[[Path, Iterable[GradedPart]], int]] = {
     "json": lambda path, parts: _write_nested(path, _grades_by_query(parts)),
     "csv": lambda path, parts: write_table(path, _QRELS_COLUMNS, _plain(_graded(parts))),
     "parquet": lambda path, parts: _write_parquet(path, parts, _QRELS_COLUMNS, attrgetter("grade")),
+    "xlsx": lambda path, parts: _write_workbook(path, _QRELS_COLUMNS, _plain(_graded(parts))),
 }
 """How qrels of a format are written."""
 
@@ -123,15 +132,14 @@ RUN_FORMATS: dict[str, Callable[[Path, Iterable[RankedPart], str], int]] = {
     "parquet": lambda path, parts, _tag: _write_parquet(
         path, parts, _RUN_COLUMNS, attrgetter("score")
     ),
-    "csv": lambda path, parts, _tag: write_table(
-        path, ("query_id", "doc_id", "rank", "score"), _plain(_ranked(parts))
-    ),
+    "csv": lambda path, parts, _tag: write_table(path, _RANKED, _plain(_ranked(parts))),
+    "xlsx": lambda path, parts, _tag: _write_workbook(path, _RANKED, _plain(_ranked(parts))),
 }
 """How runs of a format are written; parts come in with a tag."""
 
-_OF_QRELS = {"tsv": "beir", "json": "json", "csv": "csv", "parquet": "parquet"}
-_OF_RUNS = {"json": "json", "csv": "csv", "parquet": "parquet"}
-_OTHERS = ("tsv", "jsonl", "ndjson", "xlsx", "feather", "arrow", "pkl", "lz4", "zip", "bz2")
+_OF_QRELS = {"tsv": "beir", "json": "json", "csv": "csv", "parquet": "parquet", "xlsx": "xlsx"}
+_OF_RUNS = {"json": "json", "csv": "csv", "parquet": "parquet", "xlsx": "xlsx"}
+_OTHERS = ("tsv", "jsonl", "ndjson", "feather", "arrow", "pkl", "lz4", "zip", "bz2")
 """Endings of files in which nobody expects TREC's columns."""
 
 

@@ -8,15 +8,19 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from labeler.errors import Misuse
+from labeler.errors import Misconfigured, Misuse
+from labeler.files.archives import write_workbook
+from labeler.messages import missing_extra
 from labeler.report.neutral import (
     cut,
+    html_text,
     json_text,
     latex_text,
     markdown_prose,
     markdown_text,
     printable,
     spreadsheet_cell,
+    table_as_html,
     width_of,
 )
 from labeler.report.table import Column, FormName, Scalar, Table
@@ -185,12 +189,13 @@ class Form:
     """A form of tables.
 
     `for_people`: an interval shares a cell with its value, and several tables may follow one
-    another. `prose`: sentences may stand around tables.
+    another. `of_prose`: sentences may stand around tables. `in_bytes` makes a file that is no text.
     """
 
     of_table: Callable[[Table], str]
     for_people: bool = False
     of_prose: Callable[[str], str] | None = None
+    in_bytes: Callable[[Table], bytes] | None = None
 
 
 def _csv(table: Table) -> str:
@@ -239,6 +244,29 @@ def latex_table(table: Table) -> str:
     return _comment(table.title) + tabular + _comment(table.note)
 
 
+def _html(table: Table) -> str:
+    aligned = [column.align for column in table.shown]
+    return table_as_html([table.titles, *table.texts()], aligned, table.title, table.note)
+
+
+def _workbook(table: Table) -> bytes:
+    out = io.BytesIO()
+    write_workbook(out, [table.keys, *table.values()])
+    return out.getvalue()
+
+
+def _parquet(table: Table) -> bytes:
+    try:
+        return bytes(table.frame().to_parquet(index=False))
+    except ImportError as error:
+        raise Misconfigured(missing_extra("parquet", "parquet files need")) from error
+
+
+def _no_text(table: Table) -> str:
+    problem = f"{table.name}: a workbook or Parquet is no text"
+    raise Misuse(f"{problem}; write it to a file", parameter="output")
+
+
 def _comment(text: str) -> str:
     return "".join(f"% {line}\n" for line in printable(text).splitlines())
 
@@ -250,6 +278,9 @@ FORMS: dict[FormName, Form] = {
     "jsonl": Form(_json_lines),
     "latex": Form(latex_table, for_people=True),
     "markdown": Form(markdown_table, for_people=True, of_prose=markdown_prose),
+    "html": Form(_html, for_people=True, of_prose=lambda text: f"<p>{html_text(text)}</p>"),
+    "xlsx": Form(_no_text, in_bytes=_workbook),
+    "parquet": Form(_no_text, in_bytes=_parquet),
 }
 """Every form by its name."""
 

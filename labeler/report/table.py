@@ -34,7 +34,7 @@ else:
 
 
 Scalar = str | int | float | None
-FormName = Literal["table", "csv", "json", "jsonl", "latex", "markdown"]
+FormName = Literal["table", "csv", "json", "jsonl", "latex", "markdown", "html", "xlsx", "parquet"]
 """The names of `FORMS` in `report/render.py`."""
 
 _BY_SUFFIX: dict[str, FormName] = {
@@ -45,6 +45,9 @@ _BY_SUFFIX: dict[str, FormName] = {
     ".tex": "latex",
     ".md": "markdown",
     ".markdown": "markdown",
+    ".html": "html",
+    ".xlsx": "xlsx",
+    ".parquet": "parquet",
 }
 
 

@@ -88,8 +88,8 @@ def test_any_ids_survive_every_format(
 
 def test_a_format_that_is_none_is_refused(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["qrels", "convert", str(source), "-o"]
-    assert execute([*words, str(source.with_suffix(".xlsx"))]) == Misuse.exit_code
-    assert "qrels are not written as .xlsx; known: .tsv" in capsys.readouterr().err
+    assert execute([*words, str(source.with_suffix(".feather"))]) == Misuse.exit_code
+    assert "qrels are not written as .feather; known: .tsv" in capsys.readouterr().err
     assert execute([*words, str(source.with_suffix(".odd")), "--to", "json"]) == 0
     assert json.loads(source.with_suffix(".odd").read_text(encoding="utf-8")) == QRELS
     with pytest.raises(Misuse, match="no format 'xml'"):

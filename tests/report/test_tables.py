@@ -7,6 +7,7 @@ import io
 import json
 import math
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import get_args
 
 import pandas as pd
@@ -15,6 +16,7 @@ from every_row import every_row
 from markdown_it import MarkdownIt
 
 from labeler.errors import Misuse
+from labeler.exchange.workbooks import rows_of_workbook
 from labeler.report.render import FORMS, render, rendered_all
 from labeler.report.table import Column, Ends, FormName, Interval, Table
 
@@ -161,24 +163,27 @@ def test_html_reads_back_as_the_table_that_people_see_with_nothing_in_it_run() -
     assert reader.texts == ["<i>", "<b>", "<script>alert(1)</script> & 'x' \"y\""]
 
 
-@pytest.mark.parametrize("form", FORMS)
+TEXTS = [name for name, form in FORMS.items() if not form.in_bytes]
+
+
+@pytest.mark.parametrize("form", TEXTS)
 def test_a_small_negative_number_is_no_negative_zero_for_people(form: str) -> None:
     assert "-0.0000 " not in render(TABLE, form)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", TEXTS)
 def test_a_row_is_one_line_in_all_but_csv(form: str) -> None:
-    extra = {"latex": 6, "markdown": 2, "table": 1, "csv": 2, "jsonl": 0, "json": 0}[form]
+    extra = {"latex": 6, "markdown": 2, "table": 1, "csv": 2, "html": 7}.get(form, 0)
     assert len(render(TABLE, form).splitlines()) == len(TABLE.rows) + extra
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", TEXTS)
 def test_nothing_that_drives_a_terminal_is_sent_by_a_form_for_people(form: str) -> None:
     if FORMS[form].for_people:
         assert "\x1b" not in render(TABLE, form)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", TEXTS)
 def test_a_table_without_rows_keeps_its_header(form: str) -> None:
     empty = Table("t", SCORES.columns, [])
     text = render(empty, form)
@@ -201,3 +206,24 @@ def test_an_unknown_form_is_refused_with_the_names_of_those_there_are() -> None:
 
 def test_the_type_of_a_form_names_every_form() -> None:
     assert get_args(FormName) == tuple(FORMS)
+
+
+def test_a_workbook_and_parquet_hold_what_csv_holds(tmp_path: Path) -> None:
+    rows = [list(row) for row in SCORES.values()]
+    sheet = tmp_path / "a.xlsx"
+    sheet.write_bytes(in_bytes("xlsx"))
+    read = rows_of_workbook(sheet)
+    assert list(read.columns) == SCORES.keys
+    cells = [["" if value is None else str(value) for value in row] for row in rows]
+    assert [[*row.values()] for _, row in read.rows] == cells
+    frame = pd.read_parquet(io.BytesIO(in_bytes("parquet")))
+    assert list(frame.columns) == SCORES.keys
+    assert len(frame) == len(rows)
+    with pytest.raises(Misuse, match="write it to a file"):
+        render(SCORES, "xlsx")
+
+
+def in_bytes(form: FormName) -> bytes:
+    write = FORMS[form].in_bytes
+    assert write is not None
+    return write(SCORES)

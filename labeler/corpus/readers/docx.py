@@ -8,18 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labeler.corpus.losses import drop
-from labeler.corpus.readers.outline import (
-    LARGEST_FILE,
-    LARGEST_XML,
-    Extracted,
-    Outline,
-    extracted,
-    opened,
-    part_of,
-    squeezed,
-    xml_of,
-)
+from labeler.corpus.readers.outline import Extracted, Outline, extracted, squeezed
 from labeler.errors import Misconfigured
+from labeler.files.archives import LARGEST_FILE, LARGEST_XML, opened, part_of, xml_of
 from labeler.messages import missing_extra
 
 if TYPE_CHECKING:

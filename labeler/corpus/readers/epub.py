@@ -11,16 +11,9 @@ from xml.etree.ElementTree import Element
 
 from labeler.corpus.losses import AROUND, drop
 from labeler.corpus.readers.html import add_html, text_of_page
-from labeler.corpus.readers.outline import (
-    LARGEST_FILE,
-    Extracted,
-    Outline,
-    finished,
-    opened,
-    part_of,
-    xml_of,
-)
+from labeler.corpus.readers.outline import Extracted, Outline, finished
 from labeler.errors import BadInput, TooLarge
+from labeler.files.archives import LARGEST_FILE, opened, part_of, xml_of
 from labeler.files.read import in_megabytes
 
 _CONTAINER = "META-INF/container.xml"

@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 import re
-import zipfile
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from io import BytesIO
 from itertools import chain
 from pathlib import Path
-from xml.etree import ElementTree
 
 from labeler.corpus.blocks import Block
-from labeler.errors import BadInput, TooLarge
-from labeler.files.read import in_megabytes
+from labeler.errors import BadInput
 
 Lines = list[tuple[int, str]]
 """Lines with their numbers in the file, which stay as they are when a nested part is read."""
-
-LARGEST_FILE = 1 << 26
-"""The most bytes of a file that is one document, and of a text taken out of one: 64 MB."""
-
-LARGEST_XML = LARGEST_FILE // 8
-"""The same of a part whose XML is held as a tree, which takes some eight times its size."""
 
 DEEPEST = 20
 """Levels of nesting that are followed; what lies deeper is read as plain paragraphs."""
@@ -192,66 +181,6 @@ def finished(path: Path, title: str, outline: Outline) -> Extracted:
     if not any(block.text for block in outline.blocks):
         raise BadInput(f"{path}: no text in it")
     return extracted(squeezed(title), outline.blocks)
-
-
-# The parts of a document that is a ZIP archive of XML, none larger than a document may be.
-
-_MOST_PARTS = 20_000
-_TIMES = 4
-"""All parts together, with pictures, may have this many times the bytes of a document."""
-
-_SMALL, _MOST_PACKED = 20_000, 250
-"""A part above `_SMALL` bytes may unpack to at most `_MOST_PACKED` times its packed size."""
-
-_ENTITY = re.compile(rb"(?i)<!\s*(?:ENTITY|ELEMENT|ATTLIST)")
-_OLE = b"\xd0\xcf\x11\xe0"
-
-
-@contextmanager
-def opened(path: Path, raw: bytes) -> Iterator[zipfile.ZipFile]:
-    """The archive, whose parts say that they are not too large; none unpacks to more than it says.
-
-    `BadInput` says where it is no archive, or encrypted.
-    """
-    if raw.startswith(_OLE):
-        raise BadInput(f"{path}: encrypted, or of an old format; save it anew without a password")
-    try:
-        archive = zipfile.ZipFile(BytesIO(raw))
-    except zipfile.BadZipFile as error:
-        raise BadInput(f"{path}: damaged, or no ZIP archive ({error})") from error
-    with archive:
-        parts = archive.infolist()
-        if len(parts) > _MOST_PARTS:
-            raise TooLarge(f"{path}: more than {_MOST_PARTS:,} parts")
-        texts = (part for part in parts if part.filename.endswith((".xml", ".rels")))
-        largest = max((part.file_size for part in texts), default=0)
-        total, bound = sum(part.file_size for part in parts), in_megabytes(LARGEST_FILE)
-        if largest > LARGEST_FILE or total > _TIMES * LARGEST_FILE:
-            raise TooLarge(f"{path}: unpacks to more than the {bound} of a document")
-        if any(part.flag_bits & 1 for part in parts):
-            raise BadInput(f"{path}: encrypted; save it without a password first")
-        yield archive
-
-
-def part_of(archive: zipfile.ZipFile, name: str, path: Path, most: int = LARGEST_FILE) -> bytes:
-    """The bytes of one part; `BadInput` where there is none of this name."""
-    try:
-        part = archive.getinfo(name)
-    except KeyError as error:
-        raise BadInput(f"{path}: damaged: nothing is called {name!r:.80} in it") from error
-    if part.file_size > most:
-        raise TooLarge(f"{path}: {name!r:.80} has more than the {in_megabytes(most)} of a document")
-    if part.file_size > max(_SMALL, _MOST_PACKED * part.compress_size):
-        times = part.file_size // max(1, part.compress_size)
-        raise TooLarge(f"{path}: {name!r:.80} unpacks to {times:,} times its size, as no text does")
-    return archive.read(part)
-
-
-def xml_of(path: Path, raw: bytes) -> ElementTree.Element:
-    """The root of an XML part, which may define no entities."""
-    if _ENTITY.search(raw):
-        raise BadInput(f"{path}: defines entities of XML, which no such document needs")
-    return ElementTree.fromstring(raw)
 
 
 # Names of the directives and roles of Sphinx and MyST, and what each of them shows.

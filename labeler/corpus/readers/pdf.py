@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from labeler.corpus.blocks import Block
 from labeler.corpus.losses import drop
-from labeler.corpus.readers.outline import LARGEST_FILE, PAGE, Extracted, Outline
+from labeler.corpus.readers.outline import PAGE, Extracted, Outline
 from labeler.errors import BadInput, Misconfigured, TooLarge
+from labeler.files.archives import LARGEST_FILE
 from labeler.files.read import in_megabytes
 from labeler.messages import count_of, missing_extra
 

@@ -1,0 +1,166 @@
+"""Workbooks (XLSX): their sheets as rows of cells, and the one sheet that holds a table."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import zipfile
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+from labeler.errors import BadInput
+from labeler.exchange.tables import QUERY_TEXT, RATING, Row, Rows, has_column
+from labeler.files.archives import LARGEST_FILE, LARGEST_XML, opened, part_of, xml_of
+from labeler.files.read import read_bytes
+from labeler.trec.values import DOCUMENT_ID, GRADE, QUERY_ID, SCORE
+
+_MOST_EMPTY = 64
+"""Cells that are empty stand in a row up to this column."""
+
+_RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+_DATES = frozenset((*range(14, 23), *range(45, 48)))
+_OF_DATES = re.compile(r"(?:\[[^\]]*\]|\"[^\"]*\"|\\.|[^\[\"\\ymdhs])*[ymdhs]", re.IGNORECASE)
+_COLUMN = re.compile(r"[A-Z]{1,3}")
+_CODED = re.compile(r"_x([0-9A-Fa-f]{4})_")
+
+
+def rows_of_workbook(path: Path) -> Rows:
+    """The rows of the only sheet with any, or of the only one whose first row names columns.
+
+    `BadInput` names the sheets where there are several, or none.
+    """
+    with opened(path, read_bytes(path, LARGEST_FILE)) as archive:
+        reader = Workbook(archive, path)
+        parts = parts_in_order(archive, path, "xl/workbook.xml", "sheet")
+        sheets = {name: [row for row in reader.rows(part) if row[1]] for name, part in parts}
+    filled = {name: rows for name, rows in sheets.items() if rows}
+    usual = (QUERY_ID, QUERY_TEXT, DOCUMENT_ID, GRADE, RATING, SCORE)
+    tables = {name: rows for name, rows in filled.items() if has_column(rows[0][1], *usual)}
+    several = tables if len(filled) > 1 and tables else filled
+    if len(several) != 1:
+        problem = f"{len(several)} sheets hold rows ({', '.join(several) or 'none'})"
+        raise BadInput(f"{path}: {problem}; keep the one to read, or save it as CSV")
+    ((name, (header, *rows)),) = several.items()
+    names = [cell.strip() for cell in header[1]]
+    twice = next((each for each in names if names.count(each) > 1), None)
+    if twice is not None:
+        raise BadInput.at(path, header[0], f"two columns have the name {twice!r}")
+    return Rows(path, f"the sheet {name!r} of a workbook", names, _by_name(path, names, rows))
+
+
+def _by_name(path: Path, names: list[str], rows: list[tuple[int, list[str]]]) -> Iterator[Row]:
+    for number, cells in rows:
+        if len(cells) > len(names):
+            problem = f"expected {len(names)} columns as in the first row, found {len(cells)}"
+            raise BadInput.at(path, number, problem)
+        yield number, dict(zip(names, [*cells, *[""] * (len(names) - len(cells))], strict=True))
+
+
+def tree_of(archive: zipfile.ZipFile, name: str, path: Path) -> Element:
+    """The XML of a part of an archive."""
+    return xml_of(path, part_of(archive, name, path, LARGEST_XML))
+
+
+def related(archive: zipfile.ZipFile, path: Path, name: str) -> dict[str, str]:
+    """The parts that one part refers to, by the ids of the relations."""
+    folder, file = posixpath.split(name)
+    relations = f"{folder}/_rels/{file}.rels"
+    if relations not in archive.namelist():
+        return {}
+    entries = xml_of(path, part_of(archive, relations, path)).iterfind("{*}Relationship")
+    targets = {entry.get("Id", ""): entry.get("Target", "") for entry in entries}
+    return {
+        id_: posixpath.normpath(posixpath.join(folder, target)).lstrip("/")
+        for id_, target in targets.items()
+    }
+
+
+def parts_in_order(
+    archive: zipfile.ZipFile, path: Path, main: str, tag: str
+) -> Iterator[tuple[str, str]]:
+    """The names and the parts of sheets or slides, each once."""
+    parts, taken = related(archive, path, main), set[str]()
+    for entry in tree_of(archive, main, path).iterfind(f".//{{*}}{tag}"):
+        part = parts.get(entry.get(_RELATION, ""), "")
+        if part in archive.namelist() and part not in taken and "chartsheets/" not in part:
+            taken.add(part)
+            yield entry.get("name", ""), part
+
+
+class Workbook:
+    """Reads the cells of sheets: their shared strings, and which styles are of dates."""
+
+    def __init__(self, archive: zipfile.ZipFile, path: Path) -> None:
+        self.archive, self.path = archive, path
+        strings = self.part("xl/sharedStrings.xml")
+        self.strings = [_text_of(entry) for entry in strings.iterfind("{*}si")]
+        styles = self.part("xl/styles.xml")
+        formats = {
+            int(entry.get("numFmtId", "0")): entry.get("formatCode", "")
+            for entry in styles.iterfind("{*}numFmts/{*}numFmt")
+        }
+        used = (int(f.get("numFmtId", "0")) for f in styles.iterfind("{*}cellXfs/{*}xf"))
+        self.of_dates = [n in _DATES or bool(_OF_DATES.match(formats.get(n, ""))) for n in used]
+
+    def part(self, name: str) -> Element:
+        """A part of the workbook, or an element without any where there is none."""
+        exists = name in self.archive.namelist()
+        raw = part_of(self.archive, name, self.path, LARGEST_XML) if exists else b"<none/>"
+        return xml_of(self.path, raw)
+
+    def rows(self, name: str) -> Iterator[tuple[int, list[str]]]:
+        """The rows of a sheet with their numbers, without empty cells at their ends."""
+        number = 0
+        for row in self.part(name).iterfind("{*}sheetData/{*}row"):
+            number = int(row.get("r", number + 1))
+            cells: list[str] = []
+            for cell in row.iterfind("{*}c"):
+                letters = _COLUMN.match(cell.get("r", ""))
+                column = _number_of(letters[0]) if letters else len(cells)
+                cells += [""] * (min(column, _MOST_EMPTY) - len(cells))
+                cells.append(self.value(cell))
+            while cells and not cells[-1].strip():
+                cells.pop()
+            yield number, cells
+
+    def value(self, cell: Element) -> str:
+        """What a cell shows; a date as ISO 8601 has it."""
+        kind, value, formula = cell.get("t", "n"), cell.findtext("{*}v"), cell.findtext("{*}f")
+        if not value:
+            inside = "".join(map(_text_of, cell.iterfind("{*}is")))
+            return inside or (f"={formula}" if formula else "")
+        if kind == "s":
+            return self.strings[int(value)]
+        if kind == "b":
+            return "TRUE" if value == "1" else "FALSE"
+        style = int(cell.get("s", "0"))
+        if kind == "n" and style < len(self.of_dates) and self.of_dates[style]:
+            return _date_of(float(value))
+        return value
+
+
+def _number_of(letters: str) -> int:
+    """The number of a column, from 0, by its letters."""
+    number = 0
+    for letter in letters:
+        number = 26 * number + ord(letter) - 64
+    return number - 1
+
+
+def _date_of(days: float) -> str:
+    """A date of a workbook, which counts days since the end of 1899."""
+    if not 0 <= days < 2_958_466:
+        return str(days)
+    moment = datetime(1899, 12, 30) + timedelta(days=days, microseconds=500)
+    if days < 1:
+        return moment.time().isoformat("minutes")
+    return moment.date().isoformat() if days == int(days) else moment.isoformat(" ", "minutes")
+
+
+def _text_of(element: Element) -> str:
+    """The text of an element; how words of East Asia are pronounced is none of it."""
+    inside = (run for run in element if not run.tag.endswith("rPh"))
+    text = "".join("".join(run.itertext()) for run in inside)
+    return _CODED.sub(lambda code: chr(int(code[1], 16)), text)
