@@ -174,6 +174,15 @@ def test_evaluate_fills_holes_with_another_set_and_says_whose_grades_count(
     assert "--fill" in capsys.readouterr().err
 
 
+def test_a_doubt_is_never_beside_a_line_that_all_is_well(coll: Path) -> None:
+    human = coll / "qrels/human.qrels"
+    human.write_text("".join(human.read_text().splitlines(keepends=True)[:40]))
+    result = both(coll)
+    assert result.which == "not known, because 5 queries are too few (at least 10)."
+    assert result.surer.startswith("labeler power ")
+    assert "all of it is judged" not in result.surer
+
+
 def test_a_gate_passes_fails_and_cannot_tell(
     coll: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

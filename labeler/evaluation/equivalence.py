@@ -249,8 +249,15 @@ def _failure(e: Equivalence) -> str:
 
 
 def _remedy(e: Equivalence) -> str:
-    """What these data do exclude, and what may show that a run loses less than the margin."""
-    return f"a loss of {e.least_margin:.3f} or more is; more queries may show less"
+    """What these data do exclude, and what may show that a run loses less than the margin.
+
+    The lower bound nears the difference with the square root of the number of queries.
+    """
+    more, above = "more queries", e.difference + e.margin
+    if above > 0 and math.isfinite(e.low):
+        needed = math.ceil(e.queries * ((e.difference - e.low) / above) ** 2)
+        more = f"about {needed:,} queries with such a difference"
+    return f"a loss of {e.least_margin:.3f} or more is; {more} may show less"
 
 
 def equivalence_table(equivalences: Sequence[Equivalence]) -> Table:

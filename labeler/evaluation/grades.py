@@ -145,8 +145,11 @@ def filled_pool(
             more = {doc: grade for doc, grade in row.items() if doc not in held}
             held.update(more)
             added += len(more)
-    filling = grades_used(fill_paths(path, fill)[0])
-    filled = replace(used, filling=filling, counts={used.name: graded, filling.name: added})
+    paths = fill_paths(path, fill)
+    filling = grades_used(paths[0])
+    rest = tuple(name for name in used.others if name not in [path.stem for path in paths])
+    counts = {used.name: graded, filling.name: added}
+    filled = replace(used, others=rest, filling=filling, counts=counts)
     columns = PairColumns.of(whole, np.int32)
     return JudgedPairs.of(columns, name if path is None else str(path)), filled
 

@@ -56,7 +56,8 @@ class Trust:
             return None
         by_hand = self.grades.is_unchecked
         price = f"{PEOPLE_CHECK} pairs by hand" if by_hand else "free"
-        command = self._people if by_hand else f"labeler lab leaderboard {self._folder}"
+        board = f"labeler lab leaderboard {self._folder} human {self.grades.assessor.name}"
+        command = self._people if by_hand else board
         return Doubt(f"it is circular: {akin[0]}", command, price)
 
     def believed(self, comparison: Comparison) -> Comparison:

@@ -333,9 +333,8 @@ class SystemComparison(Result):
         if len(self.report.runs) > 2:
             return " ".join(self.report.sentences)
         c, old, new = self.comparison, *self.names
-        if c.doubt is not None:  # what fills holes is said with its price in the third line
-            is_of_holes = c.doubt.command.startswith("labeler compare")
-            return f"not known, because {c.doubt.because}." if is_of_holes else f"{c.doubt}."
+        if c.doubt is not None:  # the third line says what would change that
+            return f"not known, because {c.doubt.because}."
         means = {run.name: run.means()[self.measure].value for run in self.report.runs}
         of = f"{self.measure} of {new} is {means[new]:.4f}, of {old} {means[old]:.4f}"
         over = f"over {count_of(c.queries, 'query', 'queries')}, by {self.report.grades.giver}"
@@ -365,6 +364,9 @@ class SystemComparison(Result):
     def surer(self) -> str:
         """The first thing that would make the decision surer, with its price."""
         parts = [*self._holes(), *self._queries(), *self._people()]
+        doubt = self.comparison.doubt
+        if doubt is not None and not doubt.command.startswith("labeler compare"):
+            parts.insert(0, f"{doubt.command} ({doubt.price})")
         if not parts:
             return "all of it is judged, and the queries tell the systems apart."
         return "; ".join(parts) + "."
