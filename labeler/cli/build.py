@@ -99,7 +99,6 @@ def _show_plan(plan: BuildPlan) -> None:
 
 
 DEMO_MEASURES = ("nDCG@5", "P@5", "RR@5")
-DEMO_STATISTICS = ("agreement", "kappa", "kappa-quadratic")
 LLM = "four-grades-local"
 SIMILARITY = "similarity"
 PAGE = "report.html"
@@ -114,23 +113,22 @@ def say_scores(collection: Collection) -> None:
         caution(finding)
     say(f"\nScores of three systems, by the grades of {SIMILARITY}")
     show(report.tables()[:1])
-    say("(similarity grades by the vectors of dense and the terms of bm25: it favors both.)")
+    say("(similarity compares vectors, as dense does, and terms, as bm25 does: it favors both.)")
 
 
 def say_agreement(collection: Collection) -> None:
-    """How far the two assessors agree, and why nobody should trust either."""
+    """What the two assessors gave the same pairs, and why nobody should trust either."""
     from labeler.agreement.agree import AgreeOptions, agree_all
     from labeler.agreement.compare import StatisticOptions
-    from labeler.agreement.shown import confusion_table, statistics_table
+    from labeler.agreement.shown import confusion_table
     from labeler.agreement.sources import sources_of
     from labeler.models.embedded import MEASURED, NOT_FOR_DECISIONS
 
     sources = sources_of(str(collection.folder), [SIMILARITY, LLM])
-    (report,) = agree_all(sources, AgreeOptions(statistics=StatisticOptions(DEMO_STATISTICS)))
-    agreement = report.agreement
-    pairs = f"{agreement.pairs} pairs drawn from the pool"
-    say(f"\nHow far two assessors agree on {pairs} ({SIMILARITY} in rows, {LLM} in columns)")
-    show([confusion_table(agreement, SIMILARITY, LLM, {}), statistics_table(agreement)])
+    (report,) = agree_all(sources, AgreeOptions(statistics=StatisticOptions(("agreement",))))
+    pairs = f"{count_of(report.agreement.pairs, 'pair')} drawn from the pool"
+    say(f"\nThe grades of {pairs} ({SIMILARITY} in rows, {LLM} in columns)")
+    show([confusion_table(report.agreement, SIMILARITY, LLM, {})])
     for assessor, measured in MEASURED.items():
         say(f"{assessor}: {measured}")
     say(f"So neither is to be trusted: {NOT_FOR_DECISIONS}.")
@@ -152,8 +150,8 @@ def say_page(collection: Collection) -> None:
 
 
 DEMO_DEPTH = 5
-SAMPLED_PER_QUERY = 3
-"""Pairs a query that the LLM judges: so few that the demo ends soon, enough to see the path."""
+SAMPLED = 3
+"""Pairs that the LLM judges: enough to see the path, as its grades are worth nothing."""
 
 
 def demo(
@@ -170,6 +168,8 @@ def demo(
     from labeler.corpus.ingest import IngestOptions
     from labeler.corpus.python_docs import write_python_documents
     from labeler.judging.judge import JudgeOptions
+    from labeler.queries.generate import write_heading_queries
+    from labeler.queries.style import Asking
     from labeler.text.terms import DENSE_EXTRA, can_encode
 
     if model not in {None, "local"}:
@@ -185,24 +185,25 @@ def demo(
     )
     judging, reading = JudgeOptions(model=llm), IngestOptions(force=force)
     asked = BuildOptions(
-        str(documents), queries, depth=DEMO_DEPTH, judging=judging, reading=reading
+        str(documents),
+        queries,
+        depth=DEMO_DEPTH,
+        judging=judging,
+        reading=reading,
+        asking=Asking(topics=False),  # each would take as long as a query
     )
     steps = Build(collection, asked, control_of())
     note_ingested(steps.ingest())
-    has_llm = llm != "local" or can_ask_llm()
-    note("== 2/4 queries" + ("" if has_llm else ": headings, since no model can write any"))
-    make_queries(steps, has_llm)
-    note("== 3/4 retrieval by BM25, by dense vectors and by their fusion, and a pool")
-    pooled = steps.pool()
-    note_pooled(pooled)
-    drawn = min(SAMPLED_PER_QUERY * queries, pooled.pairs)
-    sample = f", then {drawn} drawn pairs by the embedded LLM with four-grades"
-    note("== 4/4 judging: similarity" + (sample if has_llm else ""))
-    judge_all(steps)
-    if has_llm:
-        judge_sample(steps, drawn)
-    say_scores(collection)
-    if has_llm:
+    note("== 2/4 a first table: headings as queries, graded by similarity")
+    write_heading_queries(collection, queries, seed=0)
+    measure(steps)
+    if llm != "local" or can_ask_llm():
+        note("== 3/4 the same with queries that the embedded LLM writes")
+        collection.queries.unlink()
+        note_generated(run_until_stopped(steps.generate), queries)
+        pooled = measure(steps)
+        note("== 4/4 a few pairs graded by the embedded LLM, with four-grades")
+        judge_sample(steps, min(SAMPLED, pooled.pairs))
         say_agreement(collection)
     say("\nNext, on your own documents")
     say("  labeler build DOCUMENTS/ -o my-collection/ --queries 50")
@@ -228,14 +229,12 @@ def can_ask_llm() -> bool:
     return True
 
 
-def make_queries(steps: Build, has_llm: bool) -> None:
-    """Let the embedded LLM write queries; headings take their place where there is none."""
-    from labeler.queries.generate import write_heading_queries
-
-    if has_llm:
-        note_generated(run_until_stopped(steps.generate), steps.options.queries)
-    elif not steps.collection.queries.exists():
-        write_heading_queries(steps.collection, steps.options.queries, seed=0)
+def measure(steps: Build) -> PoolResult:
+    """Retrieve, pool and judge by similarity, and print the systems' scores."""
+    note_pooled(pooled := steps.pool())
+    judge_all(steps)
+    say_scores(steps.collection)
+    return pooled
 
 
 def judge_all(steps: Build) -> None:

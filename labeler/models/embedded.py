@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from labeler.errors import CallFailed
+from labeler.errors import CallFailed, ProviderError
 from labeler.messages import Note
 from labeler.model import Model, Reply, Request
 from labeler.models.local import minilm
@@ -30,8 +30,11 @@ class SimilarityRule(NamedTuple):
 
     def fetch(self, tell: Note) -> None:
         """Bring the files of its encoder where they are not there yet."""
-        if self.encoder == minilm.ID:
-            minilm.fetch_minilm(tell=tell)
+        try:
+            if self.encoder == minilm.ID:
+                minilm.fetch_minilm(tell=tell)
+        except ProviderError as error:
+            raise ProviderError(f"{error}; {ENCODER_NAME}={WORDLLAMA} does without it") from error
 
 
 def similarity_rule() -> SimilarityRule:

@@ -99,7 +99,7 @@ def seconds_of(texts: Iterable[str], most: float = float("inf")) -> float:
 
 _CHARACTERS = 4.5
 _OF_A_TEXT, _OF_A_TOKEN = 0.001, 0.00035
-"""Seconds, by `scripts/measure_encoders.py`."""
+"""Seconds of a processor that does nothing else, .09 for 256 tokens."""
 
 
 def fetch_minilm(advance: Advance = quiet, tell: Note = lambda _: None) -> None:
