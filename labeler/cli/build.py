@@ -199,7 +199,8 @@ def demo(
     measure(steps)
     if llm != "local" or can_ask_llm():
         note("== 3/4 the same with queries that the embedded LLM writes")
-        collection.queries.unlink()
+        for path in (collection.queries, collection.pool):  # of the headings
+            path.unlink()
         note_generated(run_until_stopped(steps.generate), queries)
         pooled = measure(steps)
         note("== 4/4 a few pairs graded by the embedded LLM, with four-grades")
