@@ -107,7 +107,8 @@ class Encoding:
                     raise
                 control.note(f"encoder: {WORDLLAMA}, as {MINILM} cannot be had: {error}")
                 return await asyncio.to_thread(embedded_encoder)
-            control.note(f"encoder: {MINILM}, some {seconds:,.0f} s of a processor's time")
+            if seconds >= 1:
+                control.note(f"encoder: {MINILM}, some {seconds:,.0f} s of a processor's time")
             await _encode_here(texts, file, control)
         lookup = looked_up(file, "")
         return Encoder(minilm.ID, lookup, lookup, minilm.ID)
