@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,10 +22,10 @@ from labeler.collection.user_files import collection_qrels, run_name
 from labeler.data import Pair, Query
 from labeler.errors import Misuse, about
 from labeler.evaluation.equivalence import Margin, margins_by_measure
-from labeler.evaluation.evaluate import Report, report_on
+from labeler.evaluation.evaluate import Report, check_baseline, report_on
 from labeler.evaluation.grades import COMPARED, fill_paths, grade_layers
 from labeler.evaluation.inputs import run_of
-from labeler.evaluation.options import FILL, MEASURES, SCORING, EvaluationOptions, Stale, names_of
+from labeler.evaluation.options import FILL, MEASURES, SCORING, EvaluationOptions, names_of
 from labeler.evaluation.power import PowerOptions, SystemScores, plan_of
 from labeler.evaluation.scores import Comparison, over_common_queries
 from labeler.exchange.runs import read_run
@@ -46,6 +47,8 @@ System = Any
 """A run in any form, the name of a run of the collection, or a retriever in Python."""
 DEPTH = 10
 """So many documents of each system are looked at where the measure has no cutoff."""
+ENOUGH_PAIRS = 1000
+"""So many pairs tell what others will cost."""
 CHANCE = 0.8
 """With what chance so many queries as are asked for would tell the systems apart."""
 
@@ -67,7 +70,6 @@ class CompareOptions(Options):
     fill: str = option("", FILL)
     baseline: str | None = None
     margins: Mapping[str, float] = field(default_factory=dict)
-    stale: Stale = "drop"
 
 
 # The systems: files, runs of the collection by name, or retrievers, which are asked.
@@ -246,10 +248,8 @@ def compared_systems(
     with about("qrels"):
         qrels = collection_qrels(opened.folder, options.qrels)
     runs = systems_of(opened, systems, control or Control())
-    baseline = options.baseline
-    if baseline is not None and baseline not in runs:
-        listed = ", ".join(runs)
-        raise Misuse(f"no system {baseline!r}; there are: {listed}", parameter="baseline")
+    if options.baseline is not None:
+        check_baseline(options.baseline, runs)
     return ComparedSystems(opened, qrels, runs, options)
 
 
@@ -277,16 +277,15 @@ def ajudge_missing(
 judge_missing = sync(ajudge_missing)
 
 
-def price_of(collection: Collection, pairs: int) -> str:
-    """What so many pairs would cost by the assessor that judged most; empty without one."""
-    costs = {
-        name: [row.judged.cost for row in read_judgements(collection.judgements(name))]
-        for name in collection.judgement_names()
-    }
-    if not costs:
+def price_of(collection: Collection, pairs: int, assessor: str = "") -> str:
+    """What so many pairs would cost by an assessor, as its first ones did; empty without any."""
+    names = collection.judgement_names()
+    if not names:
         return ""
-    name = max(costs, key=lambda each: len(costs[each]))
-    priced = [cost for cost in costs[name] if cost is not None]
+    name = assessor if assessor in names else names[0]
+    rows = islice(read_judgements(collection.judgements(name)), ENOUGH_PAIRS)
+    costs = [row.judged.cost for row in rows]
+    priced = [cost for cost in costs if cost is not None]
     mean = sum(priced) / len(priced) if priced else None
     return f"{dollars(None if mean is None else mean * pairs)} by {name}, as it has cost so far"
 
@@ -375,7 +374,8 @@ class SystemComparison(Result):
         if not (missing := len(self.systems.missing)):
             return
         pairs = count_of(missing, "pair")
-        price = price_of(self.systems.collection, missing) or "no model has judged here yet"
+        of = self.systems
+        price = price_of(of.collection, missing, of.options.fill) or "no model has judged here yet"
         yield f"grades for the {pairs} among the first {self.systems.depth} documents ({price})"
 
     def _queries(self) -> Iterator[str]:

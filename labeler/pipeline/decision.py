@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from labeler.collection.corpus import distinct_documents
+from labeler.collection.corpus import documents_of
 from labeler.collection.judgements import read_judgements
 from labeler.collection.user_files import Output
 from labeler.data import Judgement, Pair
@@ -92,11 +92,9 @@ class _DecisionPage:
         path, ids = self.result.systems.collection.corpus, {pair.doc_id for pair in self.shown}
         if not path.is_file():
             return {}
-        longest = LENGTHS[0].title
         return {
-            document.id: flat((document.title or document.text)[: longest + 1])
-            for document in distinct_documents(path)
-            if document.id in ids
+            doc_id: flat((document.title or document.text)[: LENGTHS[0].title])
+            for doc_id, document in documents_of(path, ids).items()
         }
 
     @cached_property
