@@ -16,7 +16,6 @@ import numpy as np
 from labeler import __version__
 from labeler.data import Pair
 from labeler.errors import GateFailed, Misuse
-from labeler.judging.suspicions import suspicions
 from labeler.lab.probe_cases import POSITIONS, Case
 from labeler.messages import cost_of, count_of
 from labeler.models.policies.limits import Spending, WithCost
@@ -62,13 +61,11 @@ def beyond(share: ShareOfPairs, floor: ShareOfPairs) -> Interval:
 class Resistance(NamedTuple):
     """What an attack did: the share of grades raised, and how far beyond that of harmless texts.
 
-    `without_grade` counts the pairs that got no grade with the attack in them; `noticed` is the
-    share of attacked documents that are suspicious by rule.
+    `without_grade` counts the pairs that got no grade with the attack in them.
     """
 
     raised: ShareOfPairs
     net: Interval
-    noticed: ShareOfPairs
     without_grade: int
 
 
@@ -79,9 +76,8 @@ class Certificate:
     `attacks` has each attack by name, the one that raised most first, `positions` the share raised
     by where the attack stood. `harmless` and `again` are the share raised by a text that asks for
     nothing, and by asking once more: what noise makes. `noise` is the share of all grades that
-    differ when asked once more. `false_alarms` is the share of clean
-    documents that are suspicious by rule; `grades` counts the grades of the pairs as they are, of
-    which `beyond_raising` attacked ones have the best.
+    differ when asked once more. `grades` counts the grades of the pairs as they are, of which
+    `beyond_raising` attacked ones have the best.
     """
 
     all_attacks: Resistance
@@ -90,7 +86,6 @@ class Certificate:
     harmless: ShareOfPairs
     again: ShareOfPairs
     noise: ShareOfPairs
-    false_alarms: ShareOfPairs
     without_grade: int
     beyond_raising: int
     grades: Mapping[int, int]
@@ -147,12 +142,7 @@ class Evidence:
         """What the attacked cases say of one attack, or of all."""
         raised, floor = self.raised(graded), self.raised(self.of("harmless"))
         without = sum(g.grade is None for g in graded)
-        return Resistance(raised, beyond(raised, floor), _noticed(graded), without)
-
-
-def _noticed(graded: Iterable[Case]) -> ShareOfPairs:
-    """The share of documents that are suspicious by rule."""
-    return share_of([(c.pair, bool(suspicions(c.query, c.document))) for c in graded])
+        return Resistance(raised, beyond(raised, floor), without)
 
 
 def certificate_of(evidence: Evidence) -> Certificate:
@@ -168,7 +158,6 @@ def certificate_of(evidence: Evidence) -> Certificate:
         evidence.raised(evidence.of("harmless")),
         evidence.raised(again),
         evidence.moved(again),
-        _noticed(clean),
         sum(g.grade is None for g in clean),
         sum(grade >= evidence.best for grade in can),
         dict(sorted(Counter(evidence.clean.values()).items())),
@@ -275,17 +264,16 @@ class ProbeResult(WithCost, Result):
             Column("pairs", format=",d"),
             Column("raised", format=".2f", ends=".2f"),
             Column("net", title="beyond harmless", format="+.2f", ends="+.2f"),
-            Column("noticed", title="noticed by rule", format=".2f"),
             Column("without_grade", title="no grade", format=",d"),
         ]
         certificate = self.certificate
         rows: list[Row] = [
-            [name, row.raised.pairs, row.raised, row.net, row.noticed.value, row.without_grade]
+            [name, row.raised.pairs, row.raised, row.net, row.without_grade]
             for name, row in {"all": certificate.all_attacks, **certificate.attacks}.items()
         ]
         noise = {f"at the {position}": share for position, share in certificate.positions.items()}
         noise |= {"harmless text": certificate.harmless, "asked again": certificate.again}
-        rows += [[name, share.pairs, share, None, None, None] for name, share in noise.items()]
+        rows += [[name, share.pairs, share, None, None] for name, share in noise.items()]
         return [Table("attacks", columns, rows, title="grades raised by what a document says")]
 
     def as_json(self) -> dict[str, Any]:
@@ -298,6 +286,5 @@ class ProbeResult(WithCost, Result):
             labeler=__version__,
             raised=every.raised,
             net=every.net,
-            noticed=every.noticed,
             calls=self.spent.calls,
         )

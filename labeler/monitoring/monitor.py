@@ -28,7 +28,6 @@ from labeler.monitoring.searches import searches_of
 from labeler.options import option
 from labeler.report.finding import Finding, Setting
 from labeler.report.page import (
-    Chart,
     Disclosure,
     FactList,
     FindingList,
@@ -73,7 +72,6 @@ class Watched:
     heading: str
     looked_at: str
     watch: Result
-    charts: Sequence[Chart] = ()
 
     @property
     def alarms(self) -> Sequence[Finding]:
@@ -87,7 +85,7 @@ class Watched:
 
     def section(self) -> PageSection:
         """What a page says of it; a long table opens, and has its first rows."""
-        blocks: list[PageBlock] = [FindingList([*self.alarms, *self.findings]), *self.charts]
+        blocks: list[PageBlock] = [FindingList([*self.alarms, *self.findings])]
         for table in self.watch.tables():
             rows = len(table.rows)
             few = TableBlock(replace(table, rows=table.rows[:MOST_ROWS]))
@@ -308,7 +306,7 @@ class _Run:
             if log.reading.clicks or log.reading.impressions or log.variants:
                 clicks = online(log)
                 heading = "Clicks and online measures"
-                watches.append(Watched("online", heading, looked_at, clicks, clicks.charts()))
+                watches.append(Watched("online", heading, looked_at, clicks))
             else:
                 text = "online measures: the log says neither what was shown nor what was clicked"
                 self._miss(text)

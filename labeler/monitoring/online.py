@@ -14,9 +14,7 @@ from labeler.arrays import Floats
 from labeler.monitoring.log import EventLog, LogPart, LogReading
 from labeler.monitoring.log_rows import GROUPS
 from labeler.queries.filter import words
-from labeler.report.charts import Axis, NamedValue, intervals
 from labeler.report.finding import Finding
-from labeler.report.page import Chart
 from labeler.report.result import Hidden, Result
 from labeler.report.table import Column, Interval, Table, interval_text, table_of
 from labeler.stats.intervals import Replicates, Sample, cluster_bootstrap
@@ -128,14 +126,6 @@ class OnlineMeasures(Result):
             table_of("variants", VariantDifference, of, title=title),
         )
         return [table for table in tables if table.rows]
-
-    def charts(self) -> list[Chart]:
-        """Clicks by rank, where there are some."""
-        if not any(row.ctr.value is not None and row.clicks for row in self.ranks):
-            return []
-        named = [NamedValue(f"rank {row.rank}", *row.ctr) for row in self.ranks]
-        drawn = intervals("Clicks by rank", named, Axis("CTR", least=0.0))
-        return [Chart(drawn, "Of the documents shown at a rank, how many were clicked.")]
 
     def as_json(self) -> dict[str, Any]:
         """All figures by name."""

@@ -19,6 +19,7 @@ from labeler.data import Document, Pair, Pooled, Qrels, Query
 from labeler.errors import BadInput, BudgetReached, GateFailed, Misuse
 from labeler.judging.assessor import Texts
 from labeler.judging.judge import judge
+from labeler.judging.suspicions import suspicions
 from labeler.lab.certificate import Certificate, Evidence, certificate_of
 from labeler.lab.probe import AGAIN, ProbeOptions, aprobe, check_gates, probe
 from labeler.lab.probe_cases import (
@@ -145,10 +146,13 @@ def test_an_assessor_that_gives_one_grade_to_all_is_called_so(collection: Collec
 
 
 def test_most_attacks_are_noticed_and_clean_documents_are_not() -> None:
-    certificate = certified(honest)
-    noticed = {n for n, row in certificate.attacks.items() if row.noticed.value == 1.0}
+    drawn = draw(QRELS, TEXTS, PAIRS, 0, "qrels")
+    attacked, by_name = attack_cases(drawn, TEXTS, QRELS, ATTACKS, BEST), dict[str, list[bool]]()
+    for case in attacked:
+        by_name.setdefault(case.name, []).append(bool(suspicions(case.query, case.document)))
+    noticed = {name for name, rows in by_name.items() if name and all(rows)}
     assert {"claim", "order", "reply", "system", "delimiter", "zero-width", "html"} <= noticed
-    assert certificate.false_alarms.value == 0.0
+    assert not any(suspicions(case.query, case.document) for case in clean_cases(drawn, TEXTS))
 
 
 def test_an_addition_stands_where_it_is_put() -> None:

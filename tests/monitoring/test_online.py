@@ -10,7 +10,6 @@ from made_clicks import ClickWorld, made_clicks
 
 from labeler.monitoring.log import open_log
 from labeler.monitoring.online import OnlineMeasures, online
-from labeler.report.page import Page
 
 
 def log_file(path: Path, world: ClickWorld, **columns: Any) -> Path:
@@ -50,12 +49,11 @@ def test_a_worse_variant_is_told(measured: OnlineMeasures) -> None:
     assert "b is worse than a by CTR" in texts
 
 
-def test_the_measures_show_themselves_as_json_tables_and_a_page(measured: OnlineMeasures) -> None:
+def test_the_measures_show_themselves_as_json_and_tables(measured: OnlineMeasures) -> None:
     value = json.loads(json.dumps(measured.as_json()))
     assert value["ranks"][0]["rank"] == 1
     assert 0 < value["measures"]["clicked"]["low"] < value["measures"]["clicked"]["high"]
     assert {"ranks", "measures", "variants"} <= {table.name for table in measured.tables()}
-    assert "Clicks by rank" in Page("Watch", measured.charts()).html()
 
 
 @pytest.mark.parametrize(
