@@ -22,8 +22,9 @@ from labeler.models.policies.learn import Abilities
 from labeler.models.server.client import server_model
 from labeler.prompt import find_prompt
 from labeler.store import Store, open_store
-from labeler.store.base import KeyedReply, WriteBatch, kept_secret
+from labeler.store.base import KeyedReply, WriteBatch
 from labeler.store.keys import Canon
+from labeler.store.replies import kept_secret
 
 PASSAGE = "words of a passage that is about as long as passages are " * 14
 NOBODY = "http://127.0.0.1:9/v1"

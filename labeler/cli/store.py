@@ -18,12 +18,12 @@ from labeler.errors import BadInput, FileProblem, Misuse
 from labeler.options import REQUIRED, option
 
 if TYPE_CHECKING:
-    from labeler.store import ReplyStore
+    from labeler.store import Store
     from labeler.store.maintain import Verified
 
 
 @contextmanager
-def _store_of(folder: Folder, *, reading: bool = False) -> Iterator[ReplyStore]:
+def _store_of(folder: Folder, *, reading: bool = False) -> Iterator[Store]:
     """The store that the collection's replies are in: a file, or the database of LABELER_STORE."""
     from labeler.store import open_store
 

@@ -24,8 +24,9 @@ from labeler.models.policies.stack import fitting, only_remembered
 from labeler.prompt import Prompt
 from labeler.prompt.check import PromptCheck, check_prompt
 from labeler.store import Store, open_store
-from labeler.store.base import Record, secret_of
+from labeler.store.base import Record
 from labeler.store.keys import Canon
+from labeler.store.replies import secret_of
 
 
 class Attempt(NamedTuple):

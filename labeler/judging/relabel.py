@@ -45,7 +45,7 @@ from labeler.prompt import Prompt, find_prompt, prompt_files
 from labeler.report.result import Hidden, Merged, Result
 from labeler.report.table import Table
 from labeler.store import open_store
-from labeler.store.base import secret_of
+from labeler.store.replies import secret_of
 from labeler.wire.addresses import HIDDEN
 from labeler.wire.gate import admit
 

@@ -50,7 +50,8 @@ from labeler.models.server.client import MUTE_SECONDS, Calls
 from labeler.models.settings import AnyModel, AssessorSettings, Limits
 from labeler.store import Store, StorePlace, Waiting, open_store
 from labeler.store.address import DatabaseAddress
-from labeler.store.base import WriteBatch, kept_secret, secret_of
+from labeler.store.base import WriteBatch
+from labeler.store.replies import kept_secret, secret_of
 
 # How a caller watches work that asks a model, and stops it.
 

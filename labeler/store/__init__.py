@@ -3,8 +3,8 @@
 It keeps what a server sent, not what was made of it: a grade is a pure function of a reply.
 """
 
-from labeler.store.base import Store, Waiting
+from labeler.store.base import Waiting
 from labeler.store.keys import key_of
-from labeler.store.replies import ReplyStore, StorePlace, open_store
+from labeler.store.replies import Store, StorePlace, open_store
 
-__all__ = ["ReplyStore", "Store", "StorePlace", "Waiting", "key_of", "open_store"]
+__all__ = ["Store", "StorePlace", "Waiting", "key_of", "open_store"]

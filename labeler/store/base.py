@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +16,6 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
-from labeler.errors import BadInput
 from labeler.files.boundary import amount, count
 from labeler.messages import Note
 from labeler.model import Reply
@@ -97,47 +95,6 @@ class Record(NamedTuple):
     cost: float | None
     request: str | None
     body: bytes
-
-
-class Store(Protocol):
-    """An open store; `open_store` gives one. Every method may be called from any thread."""
-
-    def replies(self, keys: Sequence[bytes]) -> Mapping[bytes, Reply]:
-        """The replies that are stored under these keys."""
-
-    def write(self, batch: WriteBatch) -> Granted:
-        """Do all of a batch in one transaction, which is durable when this returns.
-
-        A key that has a reply keeps that one. A key whose call failed stays leased, so that no
-        other process that runs now asks for it again.
-        """
-
-    def asker(self, key: bytes) -> str:
-        """Which other process asks for a key, in words."""
-
-    def renew(self) -> None:
-        """Renew the leases of this process, so that they do not expire."""
-
-    def fact(self, name: str) -> str | None:
-        """The fact that is stored under a name."""
-
-    def learn(self, name: str, value: str) -> None:
-        """Store a fact."""
-
-    def learn_once(self, name: str, value: str) -> str:
-        """Store a fact where there is none of its name; the fact that is stored then."""
-
-    def record(self, key: bytes) -> Record | None:
-        """All that is kept of the reply under a key."""
-
-    def failure(self, key: bytes) -> tuple[float, str, str] | None:
-        """When and how the last call under a key failed for good: time, status, detail."""
-
-    def __len__(self) -> int:
-        """How many replies are kept."""
-
-    def close(self) -> None:
-        """Release the leases and close the store."""
 
 
 # A reply as columns, the same in every store, so that its checksum is the same in all of them.
@@ -257,31 +214,3 @@ class Statements(Protocol):
         self, query: str, keys: Sequence[bytes] | None = None, **values: Any
     ) -> Sequence[Sequence[Any]]:
         """The rows of a statement; `:name` stands for a value, and `{keys}` for a table of keys."""
-
-
-# The secret of a collection, which the marks round its documents are made with.
-#
-# It is kept in the store, beside the replies: the marks are in what was asked, so a reply is found
-# again only with the secret of its store. It is made once, and shown nowhere.
-
-_NAME = "secret of marks"
-_BYTES = 32
-
-
-def kept_secret(store: Store) -> bytes:
-    """The store's secret, which is made and stored where there is none."""
-    return store.learn_once(_NAME, secrets.token_hex(_BYTES)).encode()
-
-
-def secret_of(store: Store) -> bytes:
-    """The store's secret, for who asks nothing; none where it has none yet."""
-    return (store.fact(_NAME) or "").encode()
-
-
-def share_secret(store: Store, secret: bytes) -> None:
-    """Give a store the secret of another, so that replies to the same requests are found in both.
-
-    `BadInput` where it has its own.
-    """
-    if store.learn_once(_NAME, secret.decode()).encode() != secret:
-        raise BadInput("a store has another secret than the collection that its pairs are of")

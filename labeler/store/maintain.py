@@ -11,7 +11,7 @@ from labeler.errors import BadInput
 from labeler.messages import moment
 from labeler.report.table import Column, Table
 from labeler.store.base import REPLY, Statements, checksum
-from labeler.store.replies import ReplyStore
+from labeler.store.replies import Store
 
 ROWS_AT_ONCE = 500
 FORGOTTEN_AT_ONCE = 10_000
@@ -41,7 +41,7 @@ class ModelCount(NamedTuple):
     last: float
 
 
-def verify(store: ReplyStore) -> Verified:
+def verify(store: Store) -> Verified:
     """Check the database as such, and every row against its checksum."""
     problems, count = store.database.problems(), 0
     for number, stored_sum, *values in _rows(store, f"checksum, {REPLY}", "replies"):
@@ -56,7 +56,7 @@ def verify(store: ReplyStore) -> Verified:
     return Verified(count, tuple(problems))
 
 
-def _rows(store: ReplyStore, columns: str, table: str) -> Iterator[Sequence[Any]]:
+def _rows(store: Store, columns: str, table: str) -> Iterator[Sequence[Any]]:
     """All rows of a table, a few at a time, in the order in which they were written."""
     last = 0
     query = f"SELECT id, {columns} FROM {table} WHERE id > :last ORDER BY id LIMIT {ROWS_AT_ONCE}"
@@ -65,7 +65,7 @@ def _rows(store: ReplyStore, columns: str, table: str) -> Iterator[Sequence[Any]
         last = rows[-1][0]
 
 
-def statistics(store: ReplyStore) -> list[ModelCount]:
+def statistics(store: Store) -> list[ModelCount]:
     """What is kept, by model, most replies first."""
     query = (
         "SELECT model, count(*), sum(prompt_tokens), sum(completion_tokens), sum(cost), min(at),"
@@ -77,7 +77,7 @@ def statistics(store: ReplyStore) -> list[ModelCount]:
     ]
 
 
-def prune(store: ReplyStore, model: str | None, before: str | None) -> int:
+def prune(store: Store, model: str | None, before: str | None) -> int:
     """Forget the replies of a model, or from before a day (`2026-01-31`); how many.
 
     Each transaction forgets some of them, so that who judges meanwhile does not wait long.
@@ -103,7 +103,7 @@ def prune(store: ReplyStore, model: str | None, before: str | None) -> int:
     return forgotten
 
 
-def collect_garbage(store: ReplyStore) -> tuple[int, int]:
+def collect_garbage(store: Store) -> tuple[int, int]:
     """Give unused room back to the disk; the bytes that the replies take before and after."""
     return store.database.collect_garbage()
 

@@ -17,8 +17,9 @@ from types import MappingProxyType
 from labeler.errors import AskedElsewhere, LabelerError, Stopped
 from labeler.messages import count_of
 from labeler.model import Reply
-from labeler.store.base import Failed, Granted, KeyedReply, Store, Waiting, WriteBatch
+from labeler.store.base import Failed, Granted, KeyedReply, Waiting, WriteBatch
 from labeler.store.keys import LEASE_SECONDS, Keyed
+from labeler.store.replies import Store
 
 GATHER_SECONDS = 0.1
 """How long a batch waits for more work, while most calls are elsewhere and may bring some."""

@@ -61,7 +61,7 @@ _RECORD = (
 )
 
 
-class ReplyStore:
+class Store:
     """An open store; use `open_store`. Every method may be called from any thread."""
 
     def __init__(
@@ -122,6 +122,8 @@ class ReplyStore:
     def write(self, batch: WriteBatch) -> Granted:
         """Do all of a batch in one transaction, which is durable when this returns.
 
+        A key that has a reply keeps that one. A key whose call failed stays leased, so that no
+        other process that runs now asks for it again.
         Where that cannot be (the file is gone, is not the one that was opened, or stays locked; the
         disk is full; the server cannot be reached for longer than one would wait), the replies are
         kept in a file, from which they are taken in when the store is opened again; the error says
@@ -315,7 +317,7 @@ def open_store(
     redacted: bool = False,
     reading: bool = False,
     waiting: Waiting | None = None,
-) -> Iterator[ReplyStore]:
+) -> Iterator[Store]:
     """The store at a place, which is made where there is none.
 
     `redacted` keeps no request texts, only the hashes under which replies are found; `reading` is
@@ -329,7 +331,7 @@ def open_store(
         from labeler.store.postgres import PostgresDatabase
 
         database = PostgresDatabase(where, waiting)
-    store = ReplyStore(database, redacted=redacted, reading=reading, waiting=waiting)
+    store = Store(database, redacted=redacted, reading=reading, waiting=waiting)
     try:
         yield store
     finally:
@@ -451,3 +453,31 @@ def _new_for_one(path: Path) -> sqlite3.Connection:
 def saved_beside(path: Path) -> list[Path]:
     """The files in which replies were saved beside a store."""
     return sorted(path.parent.glob(f"{glob.escape(path.name)}{_MARK}*-????????"))
+
+
+# The secret of a collection, which the marks round its documents are made with.
+#
+# It is kept in the store, beside the replies: the marks are in what was asked, so a reply is found
+# again only with the secret of its store. It is made once, and shown nowhere.
+
+_NAME = "secret of marks"
+_BYTES = 32
+
+
+def kept_secret(store: Store) -> bytes:
+    """The store's secret, which is made and stored where there is none."""
+    return store.learn_once(_NAME, secrets.token_hex(_BYTES)).encode()
+
+
+def secret_of(store: Store) -> bytes:
+    """The store's secret, for who asks nothing; none where it has none yet."""
+    return (store.fact(_NAME) or "").encode()
+
+
+def share_secret(store: Store, secret: bytes) -> None:
+    """Give a store the secret of another, so that replies to the same requests are found in both.
+
+    `BadInput` where it has its own.
+    """
+    if store.learn_once(_NAME, secret.decode()).encode() != secret:
+        raise BadInput("a store has another secret than the collection that its pairs are of")

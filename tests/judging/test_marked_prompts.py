@@ -20,7 +20,7 @@ from labeler.model import Request
 from labeler.models.session import Control, run_to_end
 from labeler.prompt import find_prompt, read_prompt
 from labeler.store import open_store
-from labeler.store.base import kept_secret, secret_of
+from labeler.store.replies import kept_secret, secret_of
 from labeler.testing import fake_model, small_collection
 
 GRADING = ("four-grades", "basic", "by-topic")

@@ -24,7 +24,6 @@ from labeler.store import Store, StorePlace, Waiting, maintain, open_store
 from labeler.store.address import DatabaseAddress
 from labeler.store.base import Failed, KeyedReply, WriteBatch
 from labeler.store.postgres import PostgresDatabase
-from labeler.store.replies import ReplyStore
 from labeler.testing import Answer, Call, FakeServer, completion, fake_model, small_collection
 from labeler.trec.qrels import read_qrels
 
@@ -49,9 +48,9 @@ def keyed(key: bytes = KEY, text: str = "yes", request: str = "asked") -> KeyedR
     return KeyedReply(key, "m", request, Reply(text, "stop", None, "m-1", 3, 4, cost=0.25))
 
 
-def database_store(address: DatabaseAddress, waiting: Waiting | None = None) -> ReplyStore:
+def database_store(address: DatabaseAddress, waiting: Waiting | None = None) -> Store:
     """A store in a database, to be closed by hand."""
-    return ReplyStore(PostgresDatabase(address, waiting), waiting=waiting)
+    return Store(PostgresDatabase(address, waiting), waiting=waiting)
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))

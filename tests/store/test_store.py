@@ -28,7 +28,6 @@ from labeler.models.policies.stack import Guard, Remembering, guarded
 from labeler.store import Store, Waiting, key_of, maintain, open_store
 from labeler.store.base import Failed, Granted, KeyedReply, Record, WriteBatch
 from labeler.store.maintain import FORGOTTEN_AT_ONCE
-from labeler.store.replies import ReplyStore
 from labeler.store.sqlite import MERGE, VERSION, Now, SqliteDatabase, now
 from labeler.testing import fake_model
 
@@ -74,9 +73,9 @@ def remembered(model: Model, store: Store, **how: Any) -> Model:
     return replace(asked, recall=policy.recall, close=policy.finish)
 
 
-def file_store(path: Path, clock: Callable[[], Now] = now) -> ReplyStore:
+def file_store(path: Path, clock: Callable[[], Now] = now) -> Store:
     """A store in a file, to be closed by hand."""
-    return ReplyStore(SqliteDatabase(path, clock=clock))
+    return Store(SqliteDatabase(path, clock=clock))
 
 
 HUGE = [10**400, -(10**400), 2**63, math.inf, -math.inf, 1e308]
@@ -535,7 +534,7 @@ def test_a_copy_and_the_documented_merge_move_replies(tmp_path: Path) -> None:
 
 
 class MemoryStore:
-    """A store in memory: what the protocol asks for is all that the rest of the package needs."""
+    """A store in memory, with all that the rest of the package needs of one."""
 
     def __init__(self) -> None:
         self.kept: dict[bytes, Reply] = {}
@@ -581,7 +580,7 @@ class MemoryStore:
         return None
 
 
-def test_any_store_of_the_protocol_may_stand_behind_a_guarded_model() -> None:
+def test_another_store_may_stand_behind_a_guarded_model() -> None:
     calls: list[Request] = []
 
     async def ask(request: Request) -> Reply:

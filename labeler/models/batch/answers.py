@@ -16,8 +16,9 @@ from labeler.models.cost import Price
 from labeler.models.policies.learn import Abilities
 from labeler.models.server.answers import read_answer, read_refusal
 from labeler.models.server.client import request_body
-from labeler.store.base import Failed, KeyedReply, Store, WriteBatch
+from labeler.store.base import Failed, KeyedReply, WriteBatch
 from labeler.store.keys import cut_key, limit_of
+from labeler.store.replies import Store
 from labeler.wire.masking import without_key
 
 # The lines of batch files: a request with its key, and what was answered to it.

@@ -22,7 +22,7 @@ from labeler.model import NO_COMPLETION, Message, Model, OncePerPart, Reply, Req
 from labeler.models.policies.call import ModelCall, Policy, ToAwait
 from labeler.models.server.answers import begin_of
 from labeler.models.settings import AssessorSettings
-from labeler.store.base import Store
+from labeler.store.replies import Store
 
 # What a server accepts of a model, as far as it is known, and what a refusal says of it. Pure.
 

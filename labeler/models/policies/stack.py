@@ -38,9 +38,10 @@ from labeler.models.policies.limits import Budget, Budgeting, RateLimiter
 from labeler.models.policies.retry import FirstContact, Patience, Retrying
 from labeler.models.server.client import STRAY
 from labeler.models.settings import AssessorSettings
-from labeler.store.base import Failed, KeyedReply, Store, Waiting
+from labeler.store.base import Failed, KeyedReply, Waiting
 from labeler.store.keys import Canon, Keyed
 from labeler.store.remember import BatchWriter, Claims
+from labeler.store.replies import Store
 
 # A reply counts once it is certain that it answers its request, and no other.
 

@@ -40,7 +40,7 @@ from labeler.scale.partitions.folder import (
     read_pairs,
 )
 from labeler.store import StorePlace, open_store
-from labeler.store.base import share_secret
+from labeler.store.replies import share_secret
 from labeler.wire.addresses import Place, masked
 from labeler.wire.gate import admit, check_named
 
