@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 import typer
 
-from labeler.agreement.align import Rules
 from labeler.agreement.retest import Retest, retest_of
 from labeler.cli.model_options import ModelFlags, ServerFlags, ShownFlags
 from labeler.cli.options import FORCE, Folder, FormFlags, OutputFlags
@@ -43,10 +42,8 @@ from labeler.lab.probe import ProbeOptions, aprobe, check_gates
 from labeler.lab.tune import CHOICE, TuneOptions, TunePlan, atune
 from labeler.models.choose import declared_assessors, model_in, project_file
 from labeler.models.settings import MODEL, AnyModel
-from labeler.options import GRADE, OUTPUT, Bounds, option
+from labeler.options import OUTPUT, Bounds, option
 from labeler.report.render import render
-
-GRADES = "Reading grades"
 
 
 def control(
@@ -247,9 +244,6 @@ def tune(
     everybody: bool = option(
         False, "Ask all about all pairs: no halving.", panel=CHOICE, flags="--all"
     ),
-    cut: int | None = option(
-        None, "Compare only whether a grade is at least this one.", GRADE, panel=GRADES, rare=True
-    ),
     options: TuneOptions,
     server: ModelsFlags,
     flags: ShownFlags,
@@ -269,7 +263,6 @@ def tune(
         models=_models(_listed(models, "models"), server.assessor),
         base_url=server.base_url,
         halving=not everybody,
-        rules=Rules(cut=cut),
     )
     result = asked(flags, partial(atune, collection, tuned), _show_tuning_plan, to)
     if result is None:

@@ -141,14 +141,13 @@ class Yardstick:
     """
 
     human: Qrels
-    rules: Rules
     options: StatisticOptions
     weights: Mapping[Pair, float] | None = None
 
     def on(self, queries: Iterable[str]) -> Yardstick:
         """The same on some queries alone."""
         human = {query: self.human[query] for query in queries}
-        return Yardstick(human, self.rules, self.options, self.weights)
+        return Yardstick(human, self.options, self.weights)
 
     @property
     def pairs(self) -> list[Pair]:
@@ -159,11 +158,11 @@ class Yardstick:
     def agreement(self, name: str, answers: CandidateAnswers) -> Agreement:
         """How far a candidate agrees with people."""
         labels = replace(answers.labels, name=name)
-        return agreement_of(self.human, labels, self.rules, self.options, self.weights)
+        return agreement_of(self.human, labels, Rules(), self.options, self.weights)
 
     def worth(self, answers: CandidateAnswers) -> float:
         """Its value of the statistic, more of which is better; an undefined one is the least."""
-        pairs = align(self.human, answers.labels, self.rules, self.weights).pairs
+        pairs = align(self.human, answers.labels, Rules(), self.weights).pairs
         statistic = self.statistic(pairs.grades)
         value = defined(statistic(query_tables(pairs).sum(axis=0)))
         return -math.inf if value is None else statistic.better * value

@@ -68,7 +68,7 @@ class TuneOptions:
 
     Every prompt is asked of every model; without any, each assessor's own, or the default.
     `held_out` is the share of queries that nobody is chosen by. Without `halving`, all are
-    asked about all pairs. `rules` say how grades are read, as of `agree`.
+    asked about all pairs.
     `concurrency`, `retry_failed`, `redact`, `limits` and `proof` are as of `JudgeOptions`; the
     limits hold for all candidates together.
     """
@@ -89,7 +89,6 @@ class TuneOptions:
     halving: bool = True
     seed: int = option(0, "Seed of the split and of intervals.", SEED, panel=CHOICE)
     draws: int | None = None
-    rules: Rules = field(default_factory=Rules)
     concurrency: int | None = option(None, CONCURRENCY)
     retry_failed: bool = option(False, RETRY_FAILED)
     redact: bool = option(False, REDACT)
@@ -198,8 +197,8 @@ class Tuning:
             control.note(note)
         words = {query: texts.queries[query].text for query in graded}
         split = split_queries(words, options.held_out, options.seed)
-        by = Yardstick(graded, options.rules, options.intervals, weights)
-        statistic = by.statistic(scale_of(graded, options.rules))
+        by = Yardstick(graded, options.intervals, weights)
+        statistic = by.statistic(scale_of(graded, Rules()))
         return cls(collection, texts, options, control, split, by, statistic, tuple(notes))
 
     def sizes(self, candidates: Sequence[Candidate]) -> Sequence[int]:
