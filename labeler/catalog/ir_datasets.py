@@ -93,12 +93,14 @@ def _load(name: str) -> Any:
         close = get_close_matches(name, names, 3) or [n for n in names if name in n][:3]
         hint = f"; did you mean {' or '.join(close)}?" if close else ""
         raise Misuse(f"ir_datasets has no data set {name!r}{hint}") from error
-    if not (dataset.has_docs() and dataset.has_queries()):
-        parts = [n for n in sorted(ir_datasets.registry) if n.startswith(f"{name}/")][:5]
+    parts = [n for n in sorted(ir_datasets.registry) if n.startswith(f"{name}/")][:5]
+    has = {"documents": dataset.has_docs(), "queries": dataset.has_queries()}
+    if parts:  # a part has judgements where the whole has none
+        has["qrels"] = dataset.has_qrels()
+    lacking = next((what for what, is_there in has.items() if not is_there), None)
+    if lacking is not None:
         hint = f"; its parts: {', '.join(parts)}" if parts else ""
-        raise Misuse(
-            f"{PREFIX}{name} has no {'queries' if dataset.has_docs() else 'documents'}{hint}"
-        )
+        raise Misuse(f"{PREFIX}{name} has no {lacking}{hint}")
     return dataset
 
 

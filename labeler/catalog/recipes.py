@@ -137,7 +137,8 @@ def find_recipe(name: str) -> RecipeFile:
     names = [*shipped, "model"]
     near = get_close_matches(name, names, n=1)
     hint = f"did you mean {near[0]!r}? " if near else ""
-    raise Misuse(f"no recipe {name!r}; {hint}known: {', '.join(names)}, or a .toml file's path")
+    others = f"a .toml file's path, or ir_datasets:{name} if that package has it"
+    raise Misuse(f"no recipe {name!r}; {hint}known: {', '.join(names)}, {others}")
 
 
 def read_recipe(path: Path) -> RecipeFile:

@@ -151,16 +151,16 @@ def fetch(
 
     prompt:umbrela writes the prompts of UMBRELA, word for word, into this folder or the output's.
 
-    With the 'ir_datasets' extra, ir_datasets:NAME is a data set of that package, such as
-    ir_datasets:beir/scifact/test.
+    With the 'ir_datasets' extra, ir_datasets:NAME is a data set of that package; a name with a
+    slash, such as beir/scifact/test, needs no prefix.
 
     LABELER_MIRROR names a folder with the upstream files as OWNER/REPO/COMMIT/PATH, for machines
     without a way out; LABELER_CACHE the folder in which downloads are kept.
     """
     if name is None:
         _list(OutputFlags(form, as_json, out, force))
-    elif name.startswith(IR_DATASETS):
-        _fetch_dataset(name, out, force)
+    elif name.startswith(IR_DATASETS) or ("/" in name and not name.endswith(".toml")):
+        _fetch_dataset(f"{IR_DATASETS}{name.removeprefix(IR_DATASETS)}", out, force)
     elif name.startswith(PROMPTS):
         _fetch_prompts(name.removeprefix(PROMPTS), out, force)
     elif name == MODEL:

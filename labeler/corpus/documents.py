@@ -26,7 +26,8 @@ from labeler.corpus.read import (
     kinds_read,
 )
 from labeler.data import Document, Query
-from labeler.errors import BadInput, FileProblem, Misconfigured
+from labeler.errors import BadInput, FileProblem, Misconfigured, Misuse
+from labeler.exchange.bundles import is_archive, opened
 from labeler.exchange.fields import FieldNames
 from labeler.files.cache import sha256_of
 from labeler.files.jsonl import RowIndex
@@ -259,10 +260,29 @@ def read_documents(
     advance: Advance = lambda _done, _total: None,
     how: Reading = _USUAL,
 ) -> Ingested:
-    """The documents of folders, files and patterns.
+    """The documents of folders, files and patterns, or of one ZIP archive.
 
     Raises `BadInput` where none of the files holds any.
     """
+    archive = next((name for name in inputs if is_archive(Path(name))), None)
+    if archive is None:
+        return _read_all(inputs, leave_out, advance, how)
+    if len(inputs) > 1:
+        raise Misuse(f"{archive}: an archive is read alone, as paths in it begin anew")
+    with opened(Path(archive)) as inside:
+        try:
+            result = _read_all([str(inside)], leave_out, advance, how)
+        except BadInput as error:
+            problem = str(error).replace(str(inside), archive)
+            raise BadInput(problem, parameter=error.parameter) from error
+    for lines in (result.unread, result.collection_files, result.links_out):
+        lines[:] = [line.replace(str(inside), archive) for line in lines]
+    return result
+
+
+def _read_all(
+    inputs: Sequence[str], leave_out: Iterable[Path], advance: Advance, how: Reading
+) -> Ingested:
     input_files = find_files(inputs, leave_out, how.files, follow_links=how.follow_links)
     result = Ingested(
         left_out=input_files.left_out,

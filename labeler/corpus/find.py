@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from labeler.corpus.blocks import FileRules
 from labeler.errors import FileProblem, LabelerError, Misuse
-from labeler.exchange.bundles import DOCUMENTS, OF_DATASETS, is_bundle, role_of
+from labeler.exchange.bundles import OF_DATASETS, is_bundle
+from labeler.exchange.contents import DOCUMENTS, role_of
 from labeler.files.paths import expanded
 from labeler.files.read import decoded, read_bytes
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,6 +11,14 @@ from tempfile import TemporaryDirectory
 
 from labeler.errors import BadInput, LabelerError, TooLarge
 from labeler.exchange.any_table import rows_of_any
+from labeler.exchange.contents import (
+    DOCUMENTS,
+    GRADES,
+    QUERIES,
+    RANKINGS,
+    WORDS,
+    role_of,
+)
 from labeler.exchange.formats import held_by
 from labeler.exchange.qrels import judged_in
 from labeler.exchange.queries import read_query_list
@@ -25,33 +32,17 @@ from labeler.report.result import Result
 from labeler.trec import qrels as trec_qrels
 from labeler.trec import runs as trec_runs
 
-DOCUMENTS, QUERIES, GRADES, RANKINGS = "documents", "queries", "grades", "rankings"
-_ROLES = {
-    **dict.fromkeys(("corpus", "documents", "docs", "passages", "products"), DOCUMENTS),
-    **dict.fromkeys(("queries", "query", "topics", "questions"), QUERIES),
-    **dict.fromkeys(("qrels", "judgements", "judgments", "relevance", "ratings"), GRADES),
-    **dict.fromkeys(("runs", "run", "results", "predictions"), RANKINGS),
-}
-"""What the words in the names of files and folders say of them."""
-
 _ROWS = (".jsonl", ".ndjson", ".json", ".parquet", ".csv", ".tsv", ".arrow", ".xlsx")
 _PAIRS = (*_ROWS, ".qrels", ".trec", ".run", ".txt")
 OF_DATASETS = ("dataset_info.json", "dataset_dict.json", "state.json")
 """What `save_to_disk` of Hugging Face's datasets writes beside the rows."""
 
 _TEXTS = ("text", "title", "content", "contents", "body", "passage", "name", "description")
-_WORDS = re.compile(r"[^a-z]+")
-
-
-def role_of(name: str) -> str:
-    """What the name of a file or folder says that it holds; empty where it says nothing."""
-    stem = name.casefold().partition(".")[0]
-    return next((_ROLES[word] for word in _WORDS.split(stem) if word in _ROLES), "")
 
 
 def is_bundle(names: list[str]) -> bool:
     """Whether these lie in one folder: a corpus, and what belongs to it."""
-    has_corpus = any("corpus" in _WORDS.split(name.casefold()) for name in names)
+    has_corpus = any("corpus" in WORDS.split(name.casefold()) for name in names)
     return has_corpus and any(role_of(name) in (QUERIES, GRADES) for name in names)
 
 
@@ -117,6 +108,12 @@ def plan_of(source: Path) -> ImportPlan:
     return ImportPlan(str(source), kind, tuple(taken), (), ())
 
 
+def is_archive(source: Path) -> bool:
+    """Whether this is a ZIP archive by its name and by its content."""
+    is_named = source.suffix.casefold() == ".zip" and source.is_file()
+    return is_named and zipfile.is_zipfile(source)
+
+
 @contextmanager
 def opened(source: Path) -> Iterator[Path]:
     """The folder that a ZIP archive holds, while a block runs; any other source as it is.
@@ -124,7 +121,7 @@ def opened(source: Path) -> Iterator[Path]:
     `BadInput` of an archive whose members lead out of it, `TooLarge` of one that unpacks to far
     more than texts do.
     """
-    if source.is_dir() or not zipfile.is_zipfile(source) or source.suffix.casefold() != ".zip":
+    if not is_archive(source):
         yield source
         return
     with TemporaryDirectory(prefix="labeler-") as folder, file_problems(source), reading(source):

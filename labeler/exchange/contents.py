@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -13,6 +14,23 @@ from labeler.errors import BadInput
 from labeler.exchange.ratings import RatedFile, Rating
 
 _WORDS_OF_AN_ID = 4
+DOCUMENTS, QUERIES, GRADES, RANKINGS = "documents", "queries", "grades", "rankings"
+_ROLES = {
+    **dict.fromkeys(("corpus", "documents", "docs", "passages", "products"), DOCUMENTS),
+    **dict.fromkeys(("queries", "query", "topics", "questions"), QUERIES),
+    **dict.fromkeys(("qrels", "judgements", "judgments", "relevance", "ratings"), GRADES),
+    **dict.fromkeys(("runs", "run", "results", "predictions"), RANKINGS),
+}
+"""What the words in the names of files and folders say of them."""
+
+WORDS = re.compile(r"[^a-z]+")
+
+
+def role_of(name: str) -> str:
+    """What the name of a file or folder says that it holds; empty where it says nothing."""
+    stem = name.casefold().partition(".")[0]
+    return next((_ROLES[word] for word in WORDS.split(stem) if word in _ROLES), "")
+
 
 Records = Sequence[Mapping[str, Any]]
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import ast
 import json
+import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from labeler.errors import BadInput
-from labeler.exchange.contents import Contents
+from labeler.errors import BadInput, TooLarge
+from labeler.exchange.contents import WORDS, Contents, role_of
 from labeler.exchange.nested import predictions
 from labeler.exchange.opensearch import ranking_evaluation, workbench
 from labeler.exchange.quepid import book, rated_ranking_evaluator
@@ -38,6 +40,7 @@ from labeler.exchange.tables import (
 )
 from labeler.exchange.workbooks import rows_of_workbook
 from labeler.files.boundary import reading
+from labeler.files.read import file_of, most_unpacked, read_instead
 
 Format = Callable[[Any], Contents | None]
 
@@ -83,12 +86,15 @@ class Held:
         return self.contents.parts().get(name) or self.contents.refuse(self.path, name)
 
 
-def held_by(path: Path, *weak: Format, is_plain: bool = False) -> Held:
+def held_by(path: Path, *weak: Format, part: str = "", is_plain: bool = False) -> Held:
     """What a file holds; `weak` are formats that are of a value whose use is known alone.
 
-    Of one that is plain, as its columns are known, no format is looked for.
+    Of a ZIP archive it is the only file, or the only one whose name says that it is this `part`. Of
+    one that is plain, as its columns are known, no format is looked for.
     """
     with reading(path):
+        if path.suffix.casefold() == ".zip" and zipfile.is_zipfile(file_of(path)):
+            read_instead(path, partial(_unpack, path, part))
         head = head_of(path)
         shape = shape_of(path, head)
         if shape == JSON:
@@ -106,6 +112,30 @@ def held_by(path: Path, *weak: Format, is_plain: bool = False) -> Held:
             return Held(path, shape, head, contents)
         rows = replace(rows, rows=chain([first] if first else [], source))
         return Held(path, shape, head, rows=None if shape == TEXT else rows)
+
+
+def _unpack(path: Path, part: str, copy: Path) -> None:
+    """Write the file of an archive that is this part; `BadInput` where no single one is."""
+    with zipfile.ZipFile(path) as archive:
+        files = [
+            member
+            for member in archive.infolist()
+            if not member.is_dir() and not member.filename.startswith(("__MACOSX", "."))
+        ]
+        of_part = [member for member in files if part and _is_of(member.filename, part)]
+        tests = [member for member in of_part if "test" in WORDS.split(member.filename.casefold())]
+        several = tests or of_part or files
+        if len(several) != 1:
+            problem = f"a ZIP archive with {len(several)} files"
+            raise BadInput(f"{path}: {problem}; take it in by import, or unpack it and name one")
+        if several[0].file_size > most_unpacked(path.stat().st_size):
+            raise TooLarge(f"{path}: {several[0].filename!r:.80} unpacks to more than texts do")
+        copy.write_bytes(archive.read(several[0]))
+
+
+def _is_of(name: str, part: str) -> bool:
+    """Whether a file in an archive is of a part, by its name or by that of its folder."""
+    return next(filter(None, map(role_of, reversed(name.split("/")))), "") == part
 
 
 def rated_in(

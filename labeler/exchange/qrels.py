@@ -13,6 +13,7 @@ from typing import Any
 
 from labeler.errors import BadInput, SaysTooLittle
 from labeler.exchange import tables as usual
+from labeler.exchange.contents import GRADES
 from labeler.exchange.formats import held_by, rated_in
 from labeler.exchange.nested import by_query
 from labeler.exchange.ratings import (
@@ -225,8 +226,8 @@ def hold_labels(path: Path) -> None:
 
 def judged_in(path: Path) -> RatedFile | None:
     """The ratings of a file that is not in TREC's columns; `None` of one that may be."""
-    held = held_by(path, by_query)
-    return rated_in(held, "grades", _of_rows, (_EXPECTED, "query_id,doc_id,grade"))
+    held = held_by(path, by_query, part=GRADES)
+    return rated_in(held, GRADES, _of_rows, (_EXPECTED, "query_id,doc_id,grade"))
 
 
 def _of_rows(rows: Rows) -> RatedFile:

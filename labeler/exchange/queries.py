@@ -22,6 +22,7 @@ from labeler.exchange.any_table import (
     with_all_columns,
     with_metadata,
 )
+from labeler.exchange.contents import QUERIES
 from labeler.exchange.fields import Picked, has_field, value_at
 from labeler.exchange.formats import held_by
 from labeler.exchange.shapes import XML
@@ -156,12 +157,12 @@ def texts_by_id(queries: str | os.PathLike[str] | Mapping[str, str]) -> Mapping[
 
 
 def _rows(path: Path, query_field: str) -> Rows:
-    held = held_by(path, is_plain=bool(query_field))
+    held = held_by(path, part=QUERIES, is_plain=bool(query_field))
     if held.shape == XML:
         text = decoded(path, read_bytes(path, _LARGEST))
         return Rows(path, "TREC topics", (), topics(path, text))
     if held.contents is not None:
-        return rows_of_records(path, held.contents.kind, held.part("queries"))
+        return rows_of_records(path, held.contents.kind, held.part(QUERIES))
     if held.value is not None:
         return _of_json(path, held.value)
     rows = rows_in(held)

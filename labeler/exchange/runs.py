@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from labeler.errors import BadInput, SaysTooLittle
+from labeler.exchange.contents import RANKINGS
 from labeler.exchange.formats import held_by, rated_in
 from labeler.exchange.nested import by_query, ranked_lists
 from labeler.exchange.qrels import (
@@ -100,8 +101,8 @@ def names_texts(path: Path) -> bool:
 
 def scored_in(path: Path) -> RatedFile | None:
     """The scores of a run that is not in TREC's columns; `None` of one that may be."""
-    held = held_by(path, ranked_lists, by_query)
-    scored = rated_in(held, "rankings", _of_rows, (_EXPECTED, "query_id,doc_id,score"))
+    held = held_by(path, ranked_lists, by_query, part=RANKINGS)
+    scored = rated_in(held, RANKINGS, _of_rows, (_EXPECTED, "query_id,doc_id,score"))
     cells = first_line(held.head).split()
     is_of_three = len(cells) == len(_MS_MARCO) and cells[2].isascii() and cells[2].isdigit()
     if scored is None and held.shape == TEXT and is_of_three:

@@ -13,15 +13,8 @@ from labeler.collection.queries import write_queries
 from labeler.corpus.ingest import ingest, inputs_from
 from labeler.data import Query
 from labeler.errors import BadInput, Misuse
-from labeler.exchange.bundles import (
-    DOCUMENTS,
-    GRADES,
-    QUERIES,
-    RANKINGS,
-    ImportPlan,
-    opened,
-    plan_of,
-)
+from labeler.exchange.bundles import ImportPlan, opened, plan_of
+from labeler.exchange.contents import DOCUMENTS, GRADES, QUERIES, RANKINGS
 from labeler.exchange.queries import read_query_list
 from labeler.files.paths import true_path
 from labeler.messages import Note

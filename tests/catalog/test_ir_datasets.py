@@ -187,6 +187,11 @@ def test_the_command_names_what_is_close_and_what_has_queries(
     ]
     assert execute(["fetch", f"ir_datasets:{name}", "-o", f"{folder}2"]) == Misuse.exit_code
     assert f"{name} has no queries; its parts: {name}/test" in capsys.readouterr().err
+    assert execute(["fetch", "beir/scifact", "-o", f"{folder}2"]) == Misuse.exit_code
+    said = capsys.readouterr().err
+    assert "ir_datasets:beir/scifact has no qrels; its parts: beir/scifact/test" in said
+    assert execute(["fetch", "msmarco", "-o", f"{folder}2"]) == Misuse.exit_code
+    assert "or ir_datasets:msmarco if that package has it" in capsys.readouterr().err
     assert execute(["fetch", "ir_datasets:beir/scifacts", "-o", f"{folder}2"]) == Misuse.exit_code
     assert "did you mean beir/scifact" in capsys.readouterr().err
     assert execute(["fetch", f"ir_datasets:{name}/test"]) == Misuse.exit_code

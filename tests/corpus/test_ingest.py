@@ -110,7 +110,7 @@ def test_a_document_without_one_title_is_called_by_its_file(
         ("a.tsv", b"D1\thttp://x\tT\n", "a.tsv:1: expected the names of the columns"),
         (
             "a.tsv",
-            b"0\tx\n1\n2\ty\n3\n",
+            b"0\t" + b"x " * 20 + b"\n1\n2\t" + b"y " * 20 + b"\n3\n",
             "a.tsv:2: expected 2 columns as in the first row, found 1",
         ),
         ("a.jsonl", b'{"text": "x"}\n[]\n', "a.jsonl:2: expected a JSON object, found []"),
@@ -286,10 +286,11 @@ def test_real_documentation_becomes_passages_worth_judging(shared: Path) -> None
 
 
 def test_a_tsv_file_is_read_as_the_field_writes_it(docs: Path) -> None:
-    write(docs, a_DOT_tsv='0\t"Quoted" from the first letter on\n1\tsays "x\n')
+    long = "and so on, as passages do, for a dozen words and some more"
+    write(docs, a_DOT_tsv=f'0\t"Quoted" from the first letter on {long}\n1\tsays "x {long}\n')
     assert {d.id: d.text for d in read(docs).documents.values()} == {
-        "0": '"Quoted" from the first letter on',
-        "1": 'says "x',
+        "0": f'"Quoted" from the first letter on {long}',
+        "1": f'says "x {long}',
     }
     write(docs, a_DOT_tsv='id\ttitle\ttext\r\n7\t"T\tx y\r\n')
     (document,) = read(docs).documents.values()
@@ -297,6 +298,14 @@ def test_a_tsv_file_is_read_as_the_field_writes_it(docs: Path) -> None:
     write(docs, a_DOT_tsv="question\tanswer\nWhat is it?\tA thing\n")
     (document,) = read(docs).documents.values()
     assert document.text == "question: What is it?\nanswer: A thing"
+
+
+def test_ids_and_short_texts_may_be_queries_and_are_refused(docs: Path) -> None:
+    write(docs, a_DOT_tsv="1\twhere do cats sleep\n2\tred shoes\n")
+    with pytest.raises(BadInput, match=r"queries or documents\?; write id and text"):
+        read(docs)
+    write(docs, a_DOT_tsv="id\ttext\n1\twhere do cats sleep\n2\tred shoes\n")
+    assert list(read(docs).documents) == ["1", "2"]
 
 
 @pytest.mark.sweep

@@ -161,13 +161,13 @@ SPECIMENS = [
         DOCUMENTED,
         "msmarco_queries.tsv",
         table(("1", Q1), ("2", Q2), by="\t"),
-        {"queries": QUERIES, "documents": {"1", "2"}},
+        {"queries": QUERIES, "documents": "queries or documents?"},
     ),
     Specimen(
         DOCUMENTED,
         "beir_queries.jsonl",
         lines({"_id": "q1", "text": Q1}, {"_id": "q2", "text": Q2}),
-        {"queries": QUERIES, "documents": {"q1", "q2"}},
+        {"queries": QUERIES, "documents": "queries by its name"},
     ),
     Specimen(
         DOCUMENTED,

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 from bundles import BUNDLES, COUNTS, DOCS
+from specimen import reading
 
 from labeler.cli import execute
 from labeler.corpus.documents import read_documents
-from labeler.errors import BadInput
+from labeler.errors import BadInput, Misuse
 from labeler.pools.import_plan import import_plan, look_at
 from labeler.trec.qrels import read_qrels
 
@@ -89,3 +90,43 @@ def test_a_set_of_tests_for_rag_is_a_whole_collection(tmp_path: Path) -> None:
     assert (imported.documents, imported.queries) == (2, 2)
     assert imported.qrels is not None
     assert imported.qrels.pairs == 2
+
+
+def archive(path: Path, files: dict[str, str]) -> Path:
+    with zipfile.ZipFile(path, "w") as out:
+        for name, text in files.items():
+            out.writestr(name, text)
+    return path
+
+
+BEIR = {
+    "scifact/corpus.jsonl": '{"_id": "d1", "title": "", "text": "A red hat."}\n',
+    "scifact/queries.jsonl": '{"_id": "q1", "text": "red hat"}\n',
+    "scifact/qrels/train.tsv": "query-id\tcorpus-id\tscore\nq9\td1\t1\n",
+    "scifact/qrels/test.tsv": "query-id\tcorpus-id\tscore\nq1\td1\t1\n",
+}
+
+
+def test_an_archive_is_ingested_as_the_folder_that_it_holds(tmp_path: Path) -> None:
+    path, coll = archive(tmp_path / "beir.zip", BEIR), tmp_path / "coll"
+    assert execute(["corpus", "ingest", str(path), "-o", str(coll)]) == 0
+    (row,) = map(json.loads, (coll / "corpus.jsonl").read_text().splitlines())
+    assert row["_id"] == "d1"
+    assert execute(["corpus", "update", str(path), str(coll)]) == 0
+    pages = archive(tmp_path / "pages.zip", {"site/a.md": "# Cats\n\nCats sleep all day.\n"})
+    (document,) = read_documents([str(pages)]).documents.values()
+    assert document.metadata["source"] == "a.md"
+    with pytest.raises(Misuse, match="an archive is read alone"):
+        read_documents([str(pages), str(tmp_path)])
+    empty = archive(tmp_path / "empty.zip", {"a.bin": "\0"})
+    with pytest.raises(BadInput, match=r"empty\.zip: no file of a kind that can be read"):
+        read_documents([str(empty)])
+
+
+def test_grades_queries_and_runs_are_read_from_an_archive(tmp_path: Path) -> None:
+    path = archive(tmp_path / "beir.zip", BEIR)
+    assert reading("grades", path) == {"q1": {"d1": 1}}
+    assert reading("queries", path) == {"red hat"}
+    run = archive(tmp_path / "run.zip", {"bm25.csv": "qid,docno,score\nq1,d1,2.5\n"})
+    assert reading("rankings", run) == {"q1": ["d1"]}
+    assert "a ZIP archive with 4 files; take it in by import" in reading("rankings", path)

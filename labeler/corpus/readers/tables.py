@@ -9,6 +9,7 @@ from datetime import date, time, timedelta
 from decimal import Decimal
 from itertools import chain
 from pathlib import Path
+from statistics import median
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +17,7 @@ from labeler.corpus.blocks import SourceDocument, SourceText
 from labeler.corpus.readers.outline import read_plaintext
 from labeler.errors import BadInput
 from labeler.exchange.any_table import structured_rows
+from labeler.exchange.contents import DOCUMENTS, QUERIES, role_of
 from labeler.exchange.fields import FieldNames, value_at
 from labeler.exchange.responses import is_plumbing
 from labeler.exchange.shapes import head_of
@@ -38,6 +40,10 @@ _TEXTS = ("text", "contents", "content", "body", "passage", "segment", "abstract
 _TITLES = ("title", "name", "headline")
 _USUAL = FieldNames()
 _LISTED = 12
+_OF_QUERIES = frozenset(("_id", "id", "text", "metadata"))
+_LOOKED_AT = 50
+_SHORT = 12
+"""Words of a text between those of queries, some six in MS MARCO, and of its passages, some 50."""
 
 ALL = "*"
 """The name of the field of texts that takes all columns together, each with its name."""
@@ -53,6 +59,9 @@ def documents_of_file(path: Path, kind: str, fields: FieldNames) -> Iterator[Sou
     first = next(rows, None)
     if first is None:
         raise BadInput(f"{path}: empty")
+    if role_of(path.name) == QUERIES and _OF_QUERIES.issuperset(map(str.casefold, first[1])):
+        problem = "queries by its name, and with texts alone"
+        raise BadInput(f"{path}: {problem}; name it as documents if it holds those")
     if not fields.text_field:
         refuse_pairs(path, list(first[1]), [*_TEXTS, *_TITLES, "metadata"])
     check_has_text(path, first[1], fields)
@@ -64,10 +73,23 @@ def documents_of_file(path: Path, kind: str, fields: FieldNames) -> Iterator[Sou
 
 def _table(path: Path, kind: str) -> Rows:
     """The rows of a table of text, of which MS MARCO's may name no columns."""
-    line = first_line(head_of(path))
+    head = head_of(path)
+    line = first_line(head)
     if kind != ".tsv":
         return rows_of_text(path, delimiter_of(line))
-    return rows_of_text(path, "\t", _names_of(line.split("\t")))
+    names = _names_of(line.split("\t"))
+    if len(names) == 2 and role_of(path.name) != DOCUMENTS:
+        _refuse_short(path, head)
+    return rows_of_text(path, "\t", names)
+
+
+def _refuse_short(path: Path, head: bytes) -> None:
+    """`BadInput` of ids and short texts without names, which may as well be queries."""
+    lines = head.decode("utf-8", "replace").splitlines()[:_LOOKED_AT]
+    lengths = [len(line.partition("\t")[2].split()) for line in lines if "\t" in line]
+    if role_of(path.name) == QUERIES or median(lengths) < _SHORT:
+        problem = "ids and short texts, and no row that names them: queries or documents?"
+        raise BadInput(f"{path}: {problem}; write id and text, or id and query, in a row above")
 
 
 def _names_of(cells: list[str]) -> list[str]:
