@@ -100,13 +100,8 @@ def differences_section(report: GatheredReport, scores: Report) -> PageSection |
 
 
 def holes_section(scores: Report) -> PageSection:
-    """Which share of the first documents nobody judged, and what that leaves open."""
-    name = next(iter(scores.ranked[0].judged))
-    rows = [NamedValue(run.name, 1 - run.judged[name]) for run in scores.ranked]
-    depth = name.partition("@")[2]
-    title = f"Share of the first {depth} documents that nobody judged"
+    """What the documents that nobody judged leave open; their share stands beside the scores."""
     blocks: list[PageBlock] = [
-        Chart(intervals(title, rows, Axis("unjudged", ".0%", 0.0))),
         Paragraph(
             "Scores count an unjudged document as not relevant. The table says what they would "
             "be if such documents were of the top grade, and the least and the most possible."
