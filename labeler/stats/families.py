@@ -154,19 +154,20 @@ class Systems:
         return np.asarray(self.centred[first] - self.centred[second], dtype=np.float64)
 
     def errors(self, first: Integers, second: Integers) -> Floats:
-        """The standard errors of pairs' differences, no less than unseen queries leave open.
-
-        Without end where nothing is known, as of one query.
-        """
+        """The standard errors of pairs' differences; without end where nothing is known."""
         if self.queries < 2:
             return np.full(len(first), math.inf)
         if self.all_errors is not None:
             return np.asarray(self.all_errors[first, second], dtype=np.float64)
         spread = np.sqrt((self.less(first, second) ** 2).mean(axis=1) / (self.queries - 1))
-        if math.isinf(self.most):
-            return np.asarray(np.where(spread > TIED, spread, math.inf), dtype=np.float64)
-        away = unseen(self.values[first] - self.values[second], self.most, self.weighting)
-        return np.asarray(np.maximum(spread, away / NORMAL_QUANTILE), dtype=np.float64)
+        is_known = (spread > TIED) | math.isfinite(self.most)
+        return np.asarray(np.where(is_known, spread, math.inf), dtype=np.float64)
+
+    def left_open(self, first: Integers, second: Integers) -> Floats:
+        """How far pairs' differences may be off for queries unlike those seen."""
+        if self.all_errors is not None or math.isinf(self.most) or self.queries < 2:
+            return np.zeros(len(first))
+        return unseen(self.values[first] - self.values[second], self.most, self.weighting)
 
     def counted_differing(self, first: Integers, second: Integers) -> Integers:
         """At how many queries the two systems of each pair differ."""
@@ -236,10 +237,11 @@ class _Pairs:
     @property
     def verdicts(self) -> list[Verdict]:
         """A verdict on each pair."""
-        systems, decided, may = self.systems, self.decided, self.may
+        systems, decided, may = self.systems, self.decided, self.least_p < SIGNIFICANT
         estimates = systems.estimates[self.first] - systems.estimates[self.second]
         # without an end there is no interval
         reach = np.where(np.isfinite(self.errors), decided.reach * self.errors, math.nan)
+        reach = np.maximum(reach, self.left_open)
         # what no outcome could tell from 0 does not leave it out
         low = np.where(may, estimates - reach, np.minimum(estimates - reach, 0.0))
         high = np.where(may, estimates + reach, np.maximum(estimates + reach, 0.0))
@@ -258,15 +260,25 @@ class _Pairs:
         """At how many queries the two systems of each pair differ."""
         return self._of_each(self.systems.counted_differing).astype(np.int64)
 
-    @property
-    def least_p(self) -> Floats:
-        """The least p that so many differing queries could have."""
-        return np.array([*map(smallest_p, self.differing.tolist())])
+    @cached_property
+    def apart(self) -> Floats:
+        """How far the two systems of each pair lie from each other."""
+        estimates = self.systems.estimates
+        return np.asarray(np.abs(estimates[self.first] - estimates[self.second]), dtype=np.float64)
 
-    @property
-    def may(self) -> Flags:
-        """Whether some outcome could tell the two of a pair apart."""
-        return np.asarray(self.least_p < SIGNIFICANT, dtype=np.bool_)
+    @cached_property
+    def left_open(self) -> Floats:
+        """How far each difference may be off for queries unlike those seen."""
+        return self._of_each(self.systems.left_open)
+
+    @cached_property
+    def least_p(self) -> Floats:
+        """The least p that so many differing queries could have, or a normal, or queries unseen."""
+        errors = np.maximum(self.errors, self.left_open / NORMAL_QUANTILE)
+        z = self.apart / np.maximum(errors, TIED**2) / math.sqrt(2)
+        normal = np.array([*map(math.erfc, z.tolist())])
+        could = np.array([*map(smallest_p, self.differing.tolist())])
+        return np.asarray(np.maximum(normal, could), dtype=np.float64)
 
     @cached_property
     def errors(self) -> Floats:
@@ -285,9 +297,8 @@ class _Pairs:
         if systems.queries < 2:
             nothing = np.zeros(size, dtype=np.bool_)
             return Decided(np.ones(size), np.full(size, math.nan), nothing)
-        apart = np.abs(systems.estimates[self.first] - systems.estimates[self.second])
-        t = apart / np.maximum(self.errors, TIED**2)
-        t = np.where(self.may, t, np.minimum(t, NORMAL_QUANTILE))
+        t = self.apart / np.maximum(self.errors, TIED**2)
+        t = np.where(self.least_p < SIGNIFICANT, t, np.minimum(t, NORMAL_QUANTILE))
         if self.family == "hsd":
             ranges = hsd_ranges(systems.weighed, self.seed, self.draws)
             return each_alone(t, ranges[:, None] / max(self.errors[0], TIED**2))
@@ -444,13 +455,9 @@ def each_alone(t: Floats, drawn: Floats) -> Decided:
 
 
 def _chances(t: Floats, drawn: Floats) -> Floats:
-    """The share of ascending drawn statistics that reach each observed one, which is one of all.
-
-    No less than a normal would say, as draws of alike values say nothing.
-    """
+    """The share of ascending drawn statistics that reach each observed one, which is one of all."""
     reached = len(drawn) - np.searchsorted(drawn, t)
-    normal = [math.erfc(each / math.sqrt(2)) for each in t.tolist()]
-    return np.asarray(np.maximum((1.0 + reached) / (1.0 + len(drawn)), normal), dtype=np.float64)
+    return np.asarray((1.0 + reached) / (1.0 + len(drawn)), dtype=np.float64)
 
 
 def _critical(drawn: Floats) -> float:
