@@ -136,19 +136,16 @@ def filled_pool(
     used = GradesUsed() if path is None else grades_used(path)
     if not fill:
         return pool_from(qrels, warn, name, stale), used
-    own, *others = grade_layers(qrels, fill, warn, name, stale)
-    whole = {query: dict(row) for query, row in own.items()}
-    graded, added = sum(map(len, whole.values())), 0
-    for grades in others:
+    layers = grade_layers(qrels, fill, warn, name, stale)
+    whole: dict[str, dict[str, int]] = {}
+    for grades in layers:
         for query, row in grades.items():
-            held = whole.setdefault(query, {})
-            more = {doc: grade for doc, grade in row.items() if doc not in held}
-            held.update(more)
-            added += len(more)
+            whole[query] = {**row, **whole.get(query, {})}
+    graded, every = (sum(map(len, grades.values())) for grades in (layers[0], whole))
     paths = fill_paths(path, fill)
     filling = grades_used(paths[0])
     rest = tuple(name for name in used.others if name not in [path.stem for path in paths])
-    counts = {used.name: graded, filling.name: added}
+    counts = {used.name: graded, filling.name: every - graded}
     filled = replace(used, others=rest, filling=filling, counts=counts)
     columns = PairColumns.of(whole, np.int32)
     return JudgedPairs.of(columns, name if path is None else str(path)), filled
