@@ -154,7 +154,7 @@ def _with_runs(opened: Sources, run_sources: Sequence[Path]) -> Sources:
 def source_of_file(path: Path, name: str) -> AssessorLabels:
     """An assessor's file of judgements or of labels, under a name."""
     if path.name.endswith(JUDGEMENTS):
-        rows = judged_in(path, "distribution")
+        rows = judged_in(path, shares=True)
         answered = sorted(rows.asked | rows.served)
         notes = tuple(map(str, caveats(answered)))
         model = ", ".join(answered) or path.stem
@@ -246,7 +246,7 @@ def source_of_collection(collection: Collection, name: str) -> AssessorLabels:
     if not judgements.exists():
         scale_names = grade_names(collection, name)
         return replace(source_of_file(path, name), model=model, scale_names=scale_names)
-    rows = judged_in(judgements, "distribution")
+    rows = judged_in(judgements, shares=True)
     source = AssessorLabels({}, name=name)
     if path.stat().st_size:
         source = source_of_file(path, name)

@@ -7,7 +7,7 @@ import json
 import math
 import re
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -33,7 +33,6 @@ from labeler.data import (
     Pair,
     State,
     judged,
-    state_of,
 )
 from labeler.errors import BadInput, FileProblem
 from labeler.files.atomic import replacing, replacing_bytes
@@ -148,6 +147,7 @@ class Rest(NamedTuple):
     carried: Mapping[str, Any] | None
     members: Mapping[str, int | str | None]
     suspicions: tuple[str, ...]
+    listed: Listed | None = None
 
 
 class MadeOf(NamedTuple):
@@ -161,8 +161,7 @@ class MadeOf(NamedTuple):
 class JudgedBlock(NamedTuple):
     """Some rows of a file in its order: a list a column, with a value a row.
 
-    `reason`, of a failure its detail, is JSON, and `shown` as it stands in a line. `whole` is
-    the row of a block of one, where it was read alone.
+    `reason`, of a failure its detail, is JSON, and `shown` as it stands in a line.
     """
 
     query_id: Sequence[str]
@@ -175,29 +174,27 @@ class JudgedBlock(NamedTuple):
     model: Sequence[str]
     shown: Sequence[bytes]
     rest: Sequence[Rest]
-    whole: JudgementRow | None = None
 
     @classmethod
-    def of(cls, row: JudgementRow) -> JudgedBlock:
-        """The columns of one row."""
-        judged, outcome = row.judged, row.judged.outcome
-        made_of, reason = MadeOf(), getattr(outcome, "detail", None)
-        if isinstance(outcome, Judgement):
-            reason = outcome.reason
-            made_of = MadeOf(outcome.distribution, outcome.votes, outcome.passages)
-        rest = Rest(row.origin, judged.sent, row.carried, row.members, judged.suspicions)
+    def of(cls, row: Row) -> JudgedBlock:
+        """One row of any layout."""
+        values, pair, state = row.values, row.pair, _state(row)
+        if state.grade is None:
+            reason: str | None = row.text("detail")
+        else:
+            reason = None if values.get("reason") is None else row.text("reason")
+        replies, tokens_in, tokens_out = (count(values.get(name)) or 0 for name in COUNTS)
         return cls(
-            [outcome.pair.query_id],
-            [outcome.pair.doc_id],
-            [state_of(outcome)],
+            [pair.query_id],
+            [pair.doc_id],
+            [state],
             [to_json(reason)],
-            [made_of],
-            [(judged.attempts, judged.prompt_tokens, judged.completion_tokens)],
-            [judged.cost],
-            [judged.model],
-            [judged.shown.encode()],
-            [rest],
-            row,
+            [MadeOf() if state.grade is None else _made_of(row)],
+            [(replies, tokens_in, tokens_out)],
+            [amount(values.get("cost"))],
+            [row.text("model")],
+            [row.text("shown").encode()],
+            [_rest(row)._replace(listed=_listed(row, pair))],
         )
 
     def pairs(self) -> Iterator[Pair]:
@@ -210,8 +207,6 @@ class JudgedBlock(NamedTuple):
 
     def row(self, index: int) -> JudgementRow:
         """One row, made of its columns."""
-        if self.whole is not None:
-            return self.whole
         pair, state = Pair(self.query_id[index], self.doc_id[index]), self.state[index]
         reason, rest = from_json(self.reason[index]), self.rest[index]
         judged = Judged(
@@ -222,10 +217,18 @@ class JudgedBlock(NamedTuple):
             cost=self.cost[index],
             model=self.model[index],
             suspicions=rest.suspicions,
+            listed=rest.listed,
             shown=self.shown[index].decode(),
             sent=rest.sent,
         )
         return JudgementRow(judged, rest.origin, rest.carried, rest.members)
+
+
+def blocks_of(judged: Iterable[Judged]) -> Iterator[JudgedBlock]:
+    """What a program holds as what is read of its lines."""
+    lines = JudgementLines(Origin("", "", {}))
+    for each in judged:
+        yield JudgedBlock.of(Row(Path(), 1, from_json(lines.line(each))))
 
 
 def read_judgements(path: Path) -> Iterator[JudgementRow]:
@@ -246,25 +249,25 @@ def judged_blocks(path: Path) -> Iterator[JudgedBlock]:
             try:
                 yield _block(block)
             except Irregular:
-                yield from map(JudgedBlock.of, _one_by_one(path, number, block))
+                yield from _one_by_one(path, number, block)
             number += block.count(b"\n")
     except BadInput:
         if path.is_file():  # the reader of single lines knows where a file breaks off
-            deque(records(path, _judgement_row), maxlen=0)
+            deque(records(path, JudgedBlock.of), maxlen=0)
         raise
 
 
 _BLOCK = 1 << 18
 
 
-def _one_by_one(path: Path, number: int, block: bytes) -> Iterator[JudgementRow]:
+def _one_by_one(path: Path, number: int, block: bytes) -> Iterator[JudgedBlock]:
     """The rows of any lines, of which `number` is the first one's; blank ones are skipped."""
     with reading(path) as position:
         lines = enumerate(block[:-1].split(b"\n"), start=number)
         for position.line, line in lines:
             values = row_of_line(path, position.line, line + b"\n")
             if values is not None:
-                yield _judgement_row(Row(path, position.line, values))
+                yield JudgedBlock.of(Row(path, position.line, values))
 
 
 def _block(block: bytes) -> JudgedBlock:
@@ -372,23 +375,6 @@ def _costs(texts: Sequence[bytes]) -> list[float | None]:
     raise Irregular
 
 
-def _judgement_row(row: Row) -> JudgementRow:
-    values, pair, rest = row.values, row.pair, _rest(row)
-    judged = Judged(
-        _outcome(row, pair),
-        count(values.get("attempts")) or 0,
-        count(values.get("prompt_tokens")) or 0,
-        count(values.get("completion_tokens")) or 0,
-        cost=amount(values.get("cost")),
-        model=row.text("model"),
-        suspicions=rest.suspicions,
-        listed=_listed(row, pair),
-        shown=row.text("shown"),
-        sent=rest.sent,
-    )
-    return JudgementRow(judged, rest.origin, rest.carried, rest.members)
-
-
 def _rest(row: Row) -> Rest:
     is_declared = "declared" in row.values
     declared = row.object("declared" if is_declared else "parameters")
@@ -430,14 +416,6 @@ def carried_rows(path: Path) -> dict[Pair, JudgementRow]:
     return carried
 
 
-def _outcome(row: Row, pair: Pair) -> Outcome:
-    state = _state(row)
-    if state.grade is None:
-        return Failure(pair, state.status, row.text("detail"))
-    reason = None if row.values.get("reason") is None else row.text("reason")
-    return Judgement(pair, state.grade, reason, *_made_of(row))
-
-
 def _made_of(row: Row) -> MadeOf:
     parts = [row.list_of(name, {int, type(None)}, "grades") for name in ("votes", "passages")]
     return MadeOf(_distribution(row), *parts)
@@ -475,7 +453,7 @@ def origin_of(path: Path) -> Origin | None:
     """What made the judgements in a file; None where there is no file, or no row in it."""
     if not path.exists():
         return None
-    return next((row.origin for row in records(path, _judgement_row)), None)
+    return next((row.rest[0].origin for row in records(path, JudgedBlock.of)), None)
 
 
 def grades_of(path: Path) -> Iterator[tuple[str, str, int]]:

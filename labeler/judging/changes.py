@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, compress
@@ -308,6 +308,11 @@ class Reasons:
                 texts[row] = str(values.get(what) or "")
         return [texts[row] for row in at]
 
+    def shown(self) -> list[str]:
+        """What was shown for each grade; empty of a failure, and where that is not known."""
+        every = list(chain.from_iterable(map(shown_in_block, judged_blocks(self.path))))
+        return [every[at] for at in self.row.tolist()]
+
 
 @dataclass(frozen=True, eq=False)
 class JudgedSet:
@@ -315,15 +320,15 @@ class JudgedSet:
 
     `took`, `(n, 3)`, are each pair's replies, prompt tokens and completion tokens, and `cost`,
     `(n,)`, its dollars, `nan` for an unknown price; both are None where only grades are known.
-    `more` holds what was read beside by name, a list a name. `asked` are the models that were
-    asked, `served` what servers called theirs; `origin` is that of the last row.
+    `shares` say how probable each grade is, of each pair, where that was read. `asked` are the
+    models that were asked, `served` what servers called theirs; `origin` is that of the last row.
     """
 
     states: PairColumns[State]
     took: Places | None = None
     cost: Floats | None = None
     reasons: Reasons | None = None
-    more: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    shares: Sequence[Mapping[int, float] | None] = ()
     asked: frozenset[str] = frozenset()
     served: frozenset[str] = frozenset()
     prompts: frozenset[str] = frozenset()
@@ -366,13 +371,12 @@ class JudgedSet:
     @cached_property
     def distributions(self) -> Distributions | None:
         """How probable each grade is, of the pairs of which the assessor says it."""
-        given = self.more.get("distribution", ())
-        return Distributions.of(self.states, given) if any(given) else None
+        return Distributions.of(self.states, self.shares) if any(self.shares) else None
 
-    def text(self, name: str, row: int) -> str:
-        """What was read beside of a pair by that name; empty where nothing was."""
-        column = self.more.get(name, ())
-        return str(column[row]) if column and row != NONE else ""
+    @cached_property
+    def shown(self) -> list[str]:
+        """What was shown for each grade; empty of a failure, and where that is not known."""
+        return self.reasons.shown() if self.reasons else [""] * len(self)
 
     def reasons_of(self, rows: Places) -> list[str]:
         """Why some of the pairs have their grades; empty where that is not known."""
@@ -396,7 +400,7 @@ class JudgedSet:
             took=None if self.took is None else self.took[mask],
             cost=None if self.cost is None else self.cost[mask],
             reasons=self.reasons and replace(self.reasons, row=self.reasons.row[mask]),
-            more={name: list(compress(own, mask.tolist())) for name, own in self.more.items()},
+            shares=list(compress(self.shares, mask.tolist())),
         )
 
     def among(self, pairs: PairColumns[Any]) -> JudgedSet:
@@ -426,11 +430,11 @@ def texts_of_queries(collection: Collection) -> dict[str, str]:
     return {query.id: query.text for query in read_queries(collection.queries).values()}
 
 
-def read_set(collection: Collection, name: str, *more: str) -> JudgedSet:
+def read_set(collection: Collection, name: str) -> JudgedSet:
     """What `judgements/NAME.jsonl` says of each pair, or the qrels where there is none."""
     path = collection.judgements(name)
     if path.exists():
-        return judged_in(path, *more)
+        return judged_in(path)
     return JudgedSet.of_grades(read_qrels(collection.existing_qrels(name)))
 
 
@@ -446,23 +450,23 @@ def sets_alike(
     return first, second
 
 
-def judged_in(path: Path, *more: str) -> JudgedSet:
-    """What a file of judgements says of each pair; `more` is as of `set_of_blocks`."""
+def judged_in(path: Path, *, shares: bool = False) -> JudgedSet:
+    """What a file of judgements says of each pair; `shares` is as of `set_of_blocks`."""
     size = path.stat().st_size if path.is_file() else None
-    read, row = set_of_blocks(judged_blocks(path), more)
+    read, row = set_of_blocks(judged_blocks(path), shares=shares)
     return read if size is None else replace(read, reasons=Reasons(path, row, size))
 
 
 def set_of_blocks(
-    blocks: Iterable[JudgedBlock], more: Sequence[str] = ()
+    blocks: Iterable[JudgedBlock], *, shares: bool = False
 ) -> tuple[JudgedSet, Places]:
     """What rows say of each pair, its last row where there are several, and that row's place.
 
-    `more` names what is kept beside: `distribution`, `shown`.
+    `shares` says whether distributions are kept beside.
     """
     queries, documents, states = Codes(), Codes(), Codes()
     took, cost = array("q"), array("d")
-    columns: dict[str, list[Any]] = {name: [] for name in more}
+    distributions = list[Mapping[int, float] | None]()
     origins, served = dict[int, Origin](), set[str]()
     origin = None
     for block in blocks:
@@ -473,8 +477,7 @@ def set_of_blocks(
         cost.extend(math.nan if each is None else each for each in block.cost)
         origins |= {id(rest.origin): rest.origin for rest in block.rest}
         served.update(block.model)
-        for name in more:
-            columns[name] += _MORE[name](block)
+        distributions += [made_of.distribution for made_of in block.made_of] if shares else []
         origin = block.rest[-1].origin if block.rest else origin
     every = Pairs(tuple(queries.place), tuple(documents.place), queries.code, documents.code)
     row = _last_rows(every)
@@ -484,7 +487,7 @@ def set_of_blocks(
         PairColumns(every.queries, *places, states.code[row], tuple(states.place)),
         _narrow(np.asarray(took, dtype=np.int64)).reshape(-1, 3)[row],
         np.asarray(cost, dtype=np.float64)[row],
-        more={name: [column[at] for at in row.tolist()] for name, column in columns.items()},
+        shares=[distributions[at] for at in row.tolist()] if shares else (),
         asked=frozenset(each.model for each in origins.values() if each.model),
         served=frozenset(served - {""}),
         prompts=frozenset(each.prompt for each in origins.values()),
@@ -505,10 +508,3 @@ def _last_rows(every: Pairs) -> Small:
     is_last = np.append(codes[1:] != codes[:-1], True)[: len(codes)]
     first, last = order[np.roll(is_last, 1)], order[is_last]
     return np.asarray(last[np.lexsort((first, every.query[first]))], dtype=np.int32)
-
-
-_MORE: Mapping[str, Callable[[JudgedBlock], list[Any]]] = {
-    "distribution": lambda block: [made_of.distribution for made_of in block.made_of],
-    "shown": shown_in_block,
-}
-"""What a set can hold beside, by name."""

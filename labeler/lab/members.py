@@ -120,7 +120,7 @@ def read_member(collection: Collection, name: str) -> Member:
     if not path.exists():
         judged = JudgedSet.of_grades(read_qrels(collection.existing_qrels(name)))
         return Member(name, judged.restricted(judged.grade >= 0), {"models": models})
-    judged = judged_in(path, "distribution", "shown")
+    judged = judged_in(path, shares=True)
     of = judged.origin
     origin = {"prompt": of.prompt, "asked": of.model} if of is not None else {}
     return Member(name, judged, {**origin, "models": models})
@@ -312,7 +312,7 @@ class PanelSet:
     def _shown(self, row: int) -> str:
         """What the first member that says it was shown."""
         at = zip(self.members, self.rows[row].tolist(), strict=True)
-        return next(filter(None, (member.judged.text("shown", of) for member, of in at)), "")
+        return next(filter(None, (member.judged.shown[of] for member, of in at if of != NONE)), "")
 
 
 def panel_of(members: Sequence[Member], options: PanelOptions | None = None) -> PanelSet:

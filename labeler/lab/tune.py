@@ -13,9 +13,9 @@ from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.sources import human_grades
 from labeler.agreement.statistics import Statistic
 from labeler.collection.batches import held_back
-from labeler.collection.judgements import JudgedBlock, JudgementRow, Origin
+from labeler.collection.judgements import blocks_of
 from labeler.collection.layout import AnyCollection, Collection, open_collection
-from labeler.data import Pair
+from labeler.data import Judged, Pair
 from labeler.errors import BadInput, BudgetReached, Misuse, TooManyFailed
 from labeler.judging.assessor import Assessor, Texts, examples_for
 from labeler.judging.changes import set_of_blocks
@@ -171,7 +171,7 @@ class Tuning:
     by: Yardstick
     statistic: Statistic
     notes: Sequence[str]
-    asked: dict[str, list[JudgementRow]] = field(default_factory=dict)
+    asked: dict[str, list[Judged]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, collection: Collection, options: TuneOptions, control: Control) -> Tuning:
@@ -223,7 +223,7 @@ class Tuning:
                         async for judged in judged_rounds(
                             [asked], session, self.control, how, every
                         ):
-                            rows.append(JudgementRow(judged, Origin("", "", {})))
+                            rows.append(judged)
                     except TooManyFailed as error:
                         raise error.of(candidate.name) from None
 
@@ -231,7 +231,7 @@ class Tuning:
     def answers(self) -> dict[str, CandidateAnswers]:
         """What every candidate said so far."""
         return {
-            name: CandidateAnswers(set_of_blocks(map(JudgedBlock.of, rows))[0])
+            name: CandidateAnswers(set_of_blocks(blocks_of(rows))[0])
             for name, rows in self.asked.items()
         }
 
