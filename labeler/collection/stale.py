@@ -127,14 +127,14 @@ def stale_by_set(collection: Collection, names: Sequence[str]) -> dict[str, set[
     if not (names_shown and collection.corpus.is_file() and collection.queries.is_file()):
         return stale
     queries, documents = read_queries(collection.queries), corpus_on_demand(collection.corpus)
-    of_query = cache(lambda id_, rule: _hash(rule, queries[id_]))
-    of_document = cache(lambda id_, rule: _hash(rule, documents[id_]))
+    of_query = cache(lambda id_, rule: _hash(rule, queries[id_]) if id_ in queries else "")
+    of_document = cache(lambda id_, rule: _hash(rule, documents[id_]) if id_ in documents else "")
     for name in names_shown:
         for pair, shown in shown_in(collection.judgements(name)):
-            if pair.query_id in queries and pair.doc_id in documents:
-                query, document, *hashes = shown.split()
-                now = [of_query(pair.query_id, query), of_document(pair.doc_id, document)]
-                stale[name].update([pair] if hashes != now else [])
+            query, document, *hashes = shown.split()
+            now = [of_query(pair.query_id, query), of_document(pair.doc_id, document)]
+            if hashes != now and all(now):
+                stale[name].add(pair)
     return stale
 
 
