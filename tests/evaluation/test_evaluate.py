@@ -256,9 +256,9 @@ def test_every_format_holds_the_scores(
         (["h.qrels", "good.trec", "-m", "nDGC"], 2, "did you mean 'nDCG'?"),
         (["h.qrels", "good.trec", "good.trec"], 2, "are both the run 'good'"),
         (
-            ["h.qrels", "good.trec", "--format", "html"],
+            ["h.qrels", "good.trec", "--format", "pdf"],
             2,
-            "--format': 'html' is not one of 'table'",
+            "--format': 'pdf' is not one of 'table'",
         ),
         (["h.qrels", "good.trec", "--baseline", "x"], 2, "no run 'x' for a baseline; runs: good"),
         (
