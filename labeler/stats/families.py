@@ -132,22 +132,17 @@ class Systems:
         weights = None if self.weighting is None else self.weighting.weights
         return np.asarray(np.average(self.values, axis=1, weights=weights), dtype=np.float64)
 
-    @property
-    def weighed(self) -> Floats:
-        """The values, each times its weight over the mean weight."""
+    def by_weight(self, values: Floats) -> Floats:
+        """Values of systems, each times its query's weight over the mean weight."""
         if self.weighting is None:
-            return self.values
+            return values
         weights = self.weighting.weights
-        return np.asarray(self.values * (weights / weights.mean()), dtype=np.float64)
+        return np.asarray(values * (weights / weights.mean()), dtype=np.float64)
 
     @cached_property
     def centred(self) -> Floats:
         """What each query moves a system's mean by, times the queries; 0 in the mean."""
-        apart = self.values - self._own_means[:, None]
-        if self.weighting is None:
-            return apart
-        weights = self.weighting.weights
-        return np.asarray(apart * (weights / weights.mean()), dtype=np.float64)
+        return self.by_weight(self.values - self._own_means[:, None])
 
     def less(self, first: Integers, second: Integers) -> Floats:
         """The centred differences of pairs of systems, `(pairs, queries)`."""
@@ -285,7 +280,8 @@ class _Pairs:
         """The standard error of each difference; HSD takes all to have the same one."""
         if self.family != "hsd":
             return self._of_each(self.systems.errors)
-        values, queries = self.systems.weighed, self.systems.queries
+        systems = self.systems
+        values, queries = systems.by_weight(systems.values), systems.queries
         apart = values - values.mean(axis=0)
         variance = float((apart**2).sum()) / max(queries * (len(values) - 1), 1)
         return np.full(len(self.first), math.sqrt(2 * variance / max(queries, 1)))
@@ -300,7 +296,7 @@ class _Pairs:
         t = self.apart / np.maximum(self.errors, TIED**2)
         t = np.where(self.least_p < SIGNIFICANT, t, np.minimum(t, NORMAL_QUANTILE))
         if self.family == "hsd":
-            ranges = hsd_ranges(systems.weighed, self.seed, self.draws)
+            ranges = hsd_ranges(systems.by_weight(systems.values), self.seed, self.draws)
             return each_alone(t, ranges[:, None] / max(self.errors[0], TIED**2))
         if self.family == "may be best":
             return each_alone(t, self._of_best.below(np.ones(size, dtype=np.bool_)))

@@ -111,7 +111,7 @@ def largest_likely(low: float, is_likely: Callable[[float], bool]) -> float:
 # it has, by a binomial interval of that share, and the other queries lie as far off as those seen,
 # and at the worst farther. They differ in what is alike, and in what is known of the rest:
 #
-# - `at_the_bounds`: scores of 1, or of 0; the others have the mean of those seen.
+# - `at_the_bounds`: scores of 1, of 0, or of the most common value; others as those seen.
 # - `unseen`: differences of the most common value, mostly ties; one more differs by the most.
 # - `unseen_losses`: queries that lie no lower than the middle one, of a bound on one side.
 # - `unseen_others`: of many rows at once, queries with the most common value, whatever that is.
@@ -123,28 +123,28 @@ MOST_SKEWED = 3.0
 
 
 def at_the_bounds(values: Floats, weighting: Weighting | None = None) -> tuple[float, float]:
-    """What a mean could be if queries of value 0, or 1, had another share than in the sample.
+    """What a mean could be if fewer queries had the value 0, or 1, or that which most have.
 
-    A sample of ones alone says nothing of how many queries are not: resampling it gives no
-    interval, and Student's t none either. The shares are Wilson's, of as many queries of equal
-    weight as say as much; the other queries have their mean, or the other bound where there are
-    none.
+    Of values from 0 to 1. A sample of one value alone says nothing of how many queries have
+    another: resampling it gives no interval, and Student's t none either. The shares are Wilson's,
+    of as many queries of equal weight as say as much; the other queries lie as far off as those of
+    the sample, or as far as they can where it has none.
     """
-
-    def mean(of: Floats | Flags, where: Flags | slice = slice(None)) -> float:
-        if weighting is None:
-            return float(of[where].mean())
-        return weighted_mean(of[where].astype(np.float64), weighting.weights[where])
-
-    n = len(values) if weighting is None else weighting.effective
-    # the fewest queries of 1, and the fewest of 0, that the sample allows for
-    share_of_ones, _ = wilson_of(mean(values == 1), n)
-    share_of_zeros, _ = wilson_of(mean(values == 0), n)
-    below, above = values < 1, values > 0
-    mean_below_one = mean(values, below) if below.any() else 0.0
-    mean_above_zero = mean(values, above) if above.any() else 1.0
-    least = share_of_ones + (1 - share_of_ones) * mean_below_one
-    return least, (1 - share_of_zeros) * mean_above_zero
+    weights = np.ones(len(values)) if weighting is None else weighting.weights
+    n = float(len(values)) if weighting is None else weighting.effective
+    low = high = mean = float(np.average(values, weights=weights))
+    distinct, counts = np.unique(np.round(values, _DECIMALS), return_counts=True)
+    for alike in (0.0, 1.0, float(distinct[counts.argmax()])):
+        is_other = np.abs(values - alike) > TIED
+        others = float(weights[is_other].sum())
+        share = 1 - others / float(weights.sum())
+        fewer = share - wilson_of(share, n)[0]
+        down, up = alike, 1 - alike
+        if others:
+            apart = (values - alike) * weights / others
+            down, up = -float(apart.clip(max=0).sum()), float(apart.clip(min=0).sum())
+        low, high = min(low, mean - fewer * down), max(high, mean + fewer * up)
+    return low, high
 
 
 def unseen(differences: Floats, most: float, weighting: Weighting | None = None) -> Floats:

@@ -28,7 +28,7 @@ from labeler.stats.intervals import (
     percentile,
     stretched,
 )
-from labeler.stats.means import mean_interval
+from labeler.stats.means import bounded_interval, mean_interval
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "scripts"))
 
@@ -215,3 +215,11 @@ def test_an_interval_holds_zero_where_no_test_could_exclude_it() -> None:
     assert high is not None
     assert low < -0.3
     assert high >= 0
+
+
+@pytest.mark.parametrize("value", [0.0, 0.5, 0.9, 1.0])
+def test_ten_alike_scores_have_an_interval_wherever_they_lie(value: float) -> None:
+    low, high = bounded_interval(np.full(10, value), (0.0, 1.0)) or (value, value)
+    fewer = 1.959964**2 / (10 + 1.959964**2)
+    assert low == pytest.approx(value - fewer * value)
+    assert high == pytest.approx(value + fewer * (1 - value))
