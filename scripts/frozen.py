@@ -170,8 +170,11 @@ KEYS_GONE: tuple[Key, ...] = (
     Key("power", "/assurance$", "a plan takes the deviation as it was measured"),
     Key(".*", "difference_bounds", "no verdict goes by what unjudged documents leave open of two"),
     Key(".*", "/p_max_t$", "no verdict goes by it"),
-    Key("(evaluate|report|correct)", "/p_(holm|hsd)$", "`p_corrected` is what the verdict goes by"),
-    Key("(evaluate|report)", "/p_least$", "the verdict goes by `p_attainable`"),
+    Key(
+        "(evaluate|report|correct)",
+        "/(p_(holm|hsd|least|corrected|attainable)|correction)$",
+        "`p` is of the family, by which the verdict goes",
+    ),
     Key("power", "/largest$|widest.pair|/(needed|detectable)/[0-9.]+/[01]$", "one deviation"),
     Key("(agree|report)", "/method$", "every interval over queries is made in one way"),
     Key(
@@ -185,7 +188,7 @@ KEYS_GONE: tuple[Key, ...] = (
     Key("agree", "calibration/.*/said$", "`probability`"),
     Key("(agree|report)", "leaderboard/", "as `lab leaderboard` has it"),
     Key("(diff|relabel)", "/by_chance$|queries/[0-9]+/p$|uneven_p$", "moves are not tested so"),
-    Key(".*", "significance/hsd/", "each pair alone is what sentences say"),
+    Key(".*", "significance/hsd/", "what allows for all pairs is what sentences say"),
     Key("agree", "alternative/.*(_pairs)$", "pairs of one query are not independent"),
     Key("correct", "/turns_at$|/human_pairs$", "what other queries could do turns no verdict"),
     Key(
@@ -200,7 +203,7 @@ KEYS_NEW: tuple[Key, ...] = (
     Key("agree", "calibration/.*/probability$", "was `said`"),
     Key("lab leaderboard", "runs/[0-9]+/(difference|low|high)$", "each run's bias"),
     Key("power", "/(needed|detectable)/[0-9.]+$", "by the pooled deviation alone"),
-    Key("(evaluate|report|correct)", "/p_corrected$", "in place of `p_holm`, `p_hsd`, `p_max_t`"),
+    Key("(evaluate|report|correct)", "/family$", "in place of `correction`"),
 )
 """Values that only one of the two has, each with the reason."""
 
