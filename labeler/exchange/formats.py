@@ -20,8 +20,8 @@ from labeler.errors import BadInput, TooLarge
 from labeler.exchange.contents import WORDS, Contents, role_of
 from labeler.exchange.nested import predictions
 from labeler.exchange.opensearch import ranking_evaluation, workbench
-from labeler.exchange.quepid import book, rated_ranking_evaluator
-from labeler.exchange.rag import deepeval, llama_index, promptfoo, ragas
+from labeler.exchange.quepid import book, case, rated_ranking_evaluator
+from labeler.exchange.rag import deepeval, llama_index, promptfoo, ragas, squad
 from labeler.exchange.ratings import RatedFile
 from labeler.exchange.responses import search_responses
 from labeler.exchange.shapes import JSON, JSON_LINES, TEXT, TREC, WORKBOOK, XML, head_of, shape_of
@@ -43,17 +43,20 @@ from labeler.files.boundary import reading
 from labeler.files.read import file_of, most_unpacked, read_instead
 
 Format = Callable[[Any], Contents | None]
+_LINES = (".jsonl", ".ndjson")
 
 FORMATS: dict[str, Format] = {
     "OpenSearch's workbench": workbench,
     "_rank_eval": ranking_evaluation,
     "Quepid's books": book,
+    "Quepid's cases": case,
     "RRE": rated_ranking_evaluator,
     "search responses": search_responses,
     "LlamaIndex": llama_index,
     "ragas": ragas,
     "deepeval": deepeval,
     "promptfoo": promptfoo,
+    "SQuAD": squad,
     "MTEB's predictions": predictions,
 }
 """The registry: what each format is called, and what knows it."""
@@ -99,7 +102,9 @@ def held_by(path: Path, *weak: Format, part: str = "", is_plain: bool = False) -
         shape = shape_of(path, head)
         if shape == JSON:
             value = json_value(path)
-            formats = () if is_plain else (recognised, *weak)
+            formats: tuple[Format, ...] = () if is_plain else (recognised, *weak)
+            if formats and isinstance(value, dict) and path.name.endswith(_LINES):
+                formats = (*formats[:1], lambda row: recognised([row]), *formats[1:])
             of_formats = filter(None, (of_format(value) for of_format in formats))
             return Held(path, shape, head, next(of_formats, None), value)
         rows = None if is_plain and shape == TEXT else _rows(path, shape, head)
@@ -174,7 +179,8 @@ def _rows_of_pairs(held: Held, example: str) -> Rows | None:
     for delimiter, cells in first_cells(line).items():
         if names_a_pair(cells):
             return rows_of_text(path, delimiter)
-    if len(line.split()) < 3 and ("," in line or ";" in line):
+    has_texts = "\t" in line and any(len(cell.split()) > 1 for cell in line.split("\t"))
+    if has_texts or (len(line.split()) < 3 and ("," in line or ";" in line)):
         problem = f"a table whose first row names no columns of a query and a document: {line:.60}"
         raise BadInput.at(path, 1, f"{problem}; write such a row above it, as {example}")
     return None

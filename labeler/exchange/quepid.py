@@ -1,4 +1,4 @@
-"""Quepid's books of judgements, and the ratings of the Rated Ranking Evaluator."""
+"""Quepid's books of judgements and cases, and the ratings of the Rated Ranking Evaluator."""
 
 from __future__ import annotations
 
@@ -24,6 +24,25 @@ def _book(pairs: Sequence[Any]) -> Iterator[tuple[Any, Any, Any]]:
         for judgement in pair.get("judgements") or pair.get("judgments") or []:
             rating = None if judgement.get("unrateable") else judgement.get("rating")
             yield pair["query_text"], pair["doc_id"], rating
+
+
+def case(value: Any) -> Contents | None:
+    """The queries and ratings of an exported Quepid case; None where the value is none."""
+    queries = objects(value.get("queries"), "query_text") if isinstance(value, Mapping) else None
+    if queries is None or not any("ratings" in query for query in queries):
+        return None
+    pairs = ((q["query_text"], *each) for q in queries for each in _rated(q.get("ratings")))
+    texts = [{"text": text} for text in dict.fromkeys(q["query_text"] for q in queries)]
+    kind = "a case of Quepid"
+    return Contents(kind, queries=texts, grades=rated(kind, pairs, by_text=True, is_rating=True))
+
+
+def _rated(ratings: Any) -> Iterator[tuple[Any, Any]]:
+    """Documents and ratings, of `{id: rating}` or of a list of objects with both."""
+    if isinstance(ratings, Mapping):
+        yield from ratings.items()
+    for each in objects(ratings, "doc_id", "rating") or ():
+        yield each["doc_id"], each["rating"]
 
 
 # RRE: topics, query groups and queries, each of which may be left out; documents by gain.

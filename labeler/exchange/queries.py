@@ -166,6 +166,8 @@ def _rows(path: Path, query_field: str) -> Rows:
     if held.value is not None:
         return _of_json(path, held.value)
     rows = rows_in(held)
+    if rows is None and path.suffix.casefold() in (".json", ".jsonl", ".ndjson"):
+        raise BadInput(f"{path}: no array and no object of JSON, as its name says")
     return _of_text(path, held.head, query_field) if rows is None else _of_rows(rows)
 
 
@@ -220,6 +222,8 @@ def _of_text(path: Path, head: bytes, query_field: str) -> Rows:
         if _are_pairs(path, head, delimiter):
             form = f"{DELIMITERS[delimiter]} (ids and texts, no header)"
             return Rows(path, form, (), rows_of_text(path, delimiter, ("_id", "text")).rows)
+    if all(map(_SETTING.match, head.decode("utf-8", "replace").strip().split("\n"))):
+        raise BadInput.at(path, 1, f"a setting, and no query: {line[:60]!r}")
     items = _items(path)
     if items is not None:
         return Rows(path, "a list, a query an item", (), items)
@@ -228,6 +232,7 @@ def _of_text(path: Path, head: bytes, query_field: str) -> Rows:
 
 _MARK = re.compile(r"\s*(?:(#{1,6})|([-*+])|(\d{1,9})[.)])\s+(\S.*)")
 _MARKED_UP = (".md", ".markdown", ".rst", ".yaml", ".yml")
+_SETTING = re.compile(r"\s*(?:[\w.-]+\s*=\s*\S|\[[\w.-]+\]\s*$)")
 _KEYED = re.compile(r"(\w+):\s+(.*)")
 
 

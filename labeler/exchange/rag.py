@@ -30,20 +30,14 @@ def _asked(
     retrieved: str,
 ) -> Contents:
     """Rows of a query, the contexts that answer it, and those that a system retrieved."""
-    texts = [
-        context
-        for row in rows
-        for name in (relevant, retrieved)
-        for context in texts_in(row.get(name))
-    ]
-    graded = [(row[query], text_id(c), 1) for row in rows for c in texts_in(row.get(relevant))]
-    by_query = {row[query]: texts_in(row.get(retrieved)) for row in rows}
-    lists = [
-        (q, [(text_id(c), None) for c in dict.fromkeys(cs)]) for q, cs in by_query.items() if cs
-    ]
+    contexts = [pair for row in rows for of in (relevant, retrieved) for pair in _pairs(row, of)]
+    documents = [{"_id": id_, "text": text} for id_, text in dict(contexts).items() if text]
+    graded = [(row[query], id_, 1) for row in rows for id_, _ in _pairs(row, relevant)]
+    by_query = {row[query]: dict(_pairs(row, retrieved)) for row in rows}
+    lists = [(q, [(id_, None) for id_ in pairs]) for q, pairs in by_query.items() if pairs]
     return Contents(
         kind,
-        as_documents(texts) or None,
+        documents or None,
         [*_queries(rows, query)],
         rated(f"qrels from {kind} ({relevant})", dict.fromkeys(graded), by_text=True)
         if graded
@@ -51,6 +45,14 @@ def _asked(
         ranked(f"a run from {kind} ({retrieved})", lists, by_text=True) if lists else None,
         {"grades": f"no query has {relevant}", "rankings": f"no query has {retrieved}"},
     )
+
+
+def _pairs(row: Mapping[str, Any], contexts: str) -> list[tuple[str, str]]:
+    """Contexts with their ids, as ragas has them, else with hashes; of ids alone without texts."""
+    texts, ids = texts_in(row.get(contexts)), row.get(f"{contexts.removesuffix('s')}_ids")
+    if not isinstance(ids, list) or len(ids) != len(texts or ids):
+        ids = [*map(text_id, texts)]
+    return list(zip(map(str, ids), texts or [""] * len(ids), strict=True))
 
 
 def _queries(rows: Sequence[Mapping[str, Any]], query: str) -> Iterator[dict[str, Any]]:
@@ -139,4 +141,20 @@ def llama_index(value: Any) -> Contents | None:
         return None
     return _asked(
         "labelled examples of LlamaIndex", rows, "query", "reference_contexts", "contexts"
+    )
+
+
+def squad(value: Any) -> Contents | None:
+    """Questions of SQuAD, each with the paragraph that it was asked about."""
+    articles = objects(value.get("data"), "paragraphs") if isinstance(value, Mapping) else None
+    if articles is None:
+        return None
+    paragraphs = [each for article in articles for each in article["paragraphs"]]
+    asked = [(question, each["context"]) for each in paragraphs for question in each["qas"]]
+    pairs = [(q["id"], text_id(text), 1) for q, text in asked if not q.get("is_impossible")]
+    return Contents(
+        "SQuAD",
+        as_documents(each["context"] for each in paragraphs),
+        [{"_id": question["id"], "text": question["question"]} for question, _ in asked],
+        rated("qrels from SQuAD (a question's own paragraph)", pairs) if pairs else None,
     )

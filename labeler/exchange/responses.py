@@ -8,7 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from labeler.exchange.contents import Contents, Ranked, may_be_id, objects, ranked
+from labeler.exchange.contents import (
+    DOCUMENTS,
+    GRADES,
+    QUERIES,
+    RANKINGS,
+    Contents,
+    Ranked,
+    may_be_id,
+    objects,
+    ranked,
+)
 from labeler.exchange.fields import value_at
 from labeler.exchange.ratings import number_of
 from labeler.exchange.tables import QUERY_TEXT, RANK, column_of
@@ -19,7 +29,7 @@ class AnswerShape(NamedTuple):
     """Where a kind of search engine has its hits, and in these ids, scores and what was indexed.
 
     `query` is where its response repeats the query, if it does. Of `source` empty, the hit itself
-    is what was indexed.
+    is what was indexed. `of_none` is a name that tells an answer without hits from other objects.
     """
 
     name: str
@@ -28,18 +38,25 @@ class AnswerShape(NamedTuple):
     score: str
     source: str = ""
     query: str = ""
+    of_none: str = ""
 
 
 ENGINES = (
-    AnswerShape("OpenSearch or Elasticsearch", "hits.hits", "_id", "_score", "_source"),
-    AnswerShape("Solr", "response.docs", "id", "score", query="responseHeader.params.q"),
-    AnswerShape("Vespa", "root.children", "id", "relevance", "fields"),
-    AnswerShape("Algolia", "hits", "objectID", "", query="query"),
-    AnswerShape("Typesense", "hits", "document.id", "text_match", "document", "request_params.q"),
-    AnswerShape("Qdrant", "result.points", "id", "score", "payload"),
+    AnswerShape(
+        "OpenSearch or Elasticsearch", "hits.hits", "_id", "_score", "_source", of_none="hits"
+    ),
+    AnswerShape(
+        "Solr", "response.docs", "id", "score", query="responseHeader.params.q", of_none="response"
+    ),
+    AnswerShape("Vespa", "root.children", "id", "relevance", "fields", of_none="root"),
+    AnswerShape("Algolia", "hits", "objectID", "", query="query", of_none="nbHits"),
+    AnswerShape(
+        "Typesense", "hits", "document.id", "text_match", "document", "request_params.q", "found"
+    ),
+    AnswerShape("Qdrant", "result.points", "id", "score", "payload", of_none="result"),
     AnswerShape("Qdrant", "result", "id", "score", "payload"),
-    AnswerShape("Weaviate", "data.Get.*", "_additional.id", "_additional.score"),
-    AnswerShape("Azure AI Search", "value", "id", "@search.score"),
+    AnswerShape("Weaviate", "data.Get.*", "_additional.id", "_additional.score", of_none="data"),
+    AnswerShape("Azure AI Search", "value", "id", "@search.score", of_none="@odata.context"),
 )
 _LISTS = ("hits", "results", "docs", "documents", "ranking", "retrieved", "response", "responses")
 _OF_SEVERAL = ("responses", "results")
@@ -66,7 +83,7 @@ def response_in(value: Any) -> Response | None:
         return None
     for engine in ENGINES:
         hits = value_at(value, engine.hits)
-        if not isinstance(hits, list) or (engine.hits == "hits" and not hits):
+        if not isinstance(hits, list) or (not hits and not value.keys() >= {engine.of_none}):
             continue
         if all(isinstance(hit, Mapping) and value_at(hit, engine.id) is not None for hit in hits):
             query = value_at(value, engine.query) if engine.query else None
@@ -78,7 +95,7 @@ def search_responses(value: Any) -> Contents | None:
     """The rankings and documents of one response, or of several."""
     responses = list(_responses(value))
     if not responses:
-        return None
+        return _of_another_key(value)
     names = dict.fromkeys(each.engine.name for each in responses if each.engine.name)
     what = "a search response" if len(responses) == 1 else f"{len(responses):,} search responses"
     kind = f"{what} of {' and '.join(names)}" if names else "hits by query"
@@ -93,6 +110,16 @@ def search_responses(value: Any) -> Contents | None:
         ranking=ranked(f"a run from {kind}", rankings, by_text=by_text) if is_known else None,
         lacks={"rankings": _NO_QUERY},
     )
+
+
+def _of_another_key(value: Any) -> Contents | None:
+    """The refusal of Azure's hits whose key is not called id; None of anything else."""
+    hits = objects(value.get("value"), "@search.score") if isinstance(value, Mapping) else None
+    if hits is None:
+        return None
+    why = "its hits have no id; rename their key to id"
+    parts = (DOCUMENTS, QUERIES, GRADES, RANKINGS)
+    return Contents("a search response of Azure AI Search", lacks=dict.fromkeys(parts, why))
 
 
 def _responses(value: Any) -> Iterator[Response]:

@@ -114,7 +114,11 @@ _MS_MARCO = ("query", "document", "rank")
 
 
 def _ms_marco(path: Path) -> Iterator[Rating]:
-    """MS MARCO's three columns: the score falls with the rank."""
+    """MS MARCO's three columns: the score falls with the rank.
+
+    `BadInput` where a query's numbers are not 1, 2, 3 and so on: they may be grades.
+    """
+    ranks: dict[str, tuple[int, int, int]] = {}
     for number, line in numbered_lines(path):
         cells = line.split()
         if len(cells) not in (0, len(_MS_MARCO)):
@@ -122,6 +126,13 @@ def _ms_marco(path: Path) -> Iterator[Rating]:
             raise BadInput.at(path, number, problem)
         if cells:
             yield Rating(number, cells[0], cells[1], _of_rank(f"{path}:{number}", cells[2]))
+            rank = int(float(cells[2]))
+            low, high, count = ranks.get(cells[0], (rank, rank, 0))
+            ranks[cells[0]] = min(low, rank), max(high, rank), count + 1
+    for query, (low, high, count) in ranks.items():
+        if high - low + 1 != count or low > 1:
+            problem = f"the ranks of {query:.60} are not 1, 2, 3 and so on; are these grades?"
+            raise BadInput(f"{path}: {problem}")
 
 
 def _of_rows(rows: Rows) -> RatedFile:

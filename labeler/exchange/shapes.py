@@ -79,7 +79,10 @@ def _is_workbook(path: Path) -> bool:
 
 def _is_trec(head: bytes) -> bool:
     """Whether the first line is one of qrels or of a run, whatever its ids begin with."""
-    columns = head.lstrip().partition(b"\n")[0].split()
+    line = head.lstrip().partition(b"\n")[0]
+    columns = line.split()
+    if any(len(cell.split()) > 1 for cell in line.split(b"\t")[1:]):
+        return False  # a table with texts in it
     if len(columns) == _QRELS_COLUMNS:
         return columns[3].lstrip(b"+-").isdigit()
     return len(columns) == _RUN_COLUMNS and columns[3].isdigit() and columns[1] == b"Q0"

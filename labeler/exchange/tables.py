@@ -121,6 +121,12 @@ def refuse_trec(path: Path, head: bytes, expected: str) -> None:
         same = bool(rows) and all(len(row) == width for row in rows)
         if same and all(NUMBER.fullmatch(row[number]) for row in rows for number in numbers):
             raise BadInput.at(path, 1, f"{what} in TREC's columns; expected {expected}")
+    is_wide = bool(rows) and {len(row) for row in rows} == {len(rows[0])} and len(rows[0]) > 3
+    cells = zip(*rows, strict=True) if is_wide else ()
+    of_numbers = sum(all(map(NUMBER.fullmatch, each)) for each in cells)
+    if of_numbers > 1 or (rows and all(_LEARNED.match(" ".join(row)) for row in rows)):
+        problem = f"columns without names ({' '.join(rows[0])[:60]})"
+        raise BadInput.at(path, 1, f"{problem}; expected {expected}")
 
 
 def in_words(columns: Iterable[str]) -> str:
@@ -132,6 +138,9 @@ Row = tuple[int, dict[str, Any]]
 
 DELIMITERS = {"\t": "TSV", ",": "CSV", ";": "CSV with semicolons", "|": "CSV with bars"}
 _LOOKED_AT = 50
+_LEARNED = re.compile(r"\d+ qid:\S+ \d+:")
+"""A line of features for learning to rank, as LETOR and SVMrank have them."""
+
 _NO_NAME = re.compile(r"-?\d+(\.\d+)?|\w+://.*")
 
 

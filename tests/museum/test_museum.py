@@ -3,12 +3,13 @@
 from pathlib import Path
 
 import pytest
+from shapes_as_documented import SPECIMENS as VARIANTS
 from shapes_of_qrels import SPECIMENS as QRELS
 from shapes_of_queries import SPECIMENS as QUERIES
 from shapes_of_runs import SPECIMENS as RUNS
 from specimen import ROLES, Specimen, reading
 
-SPECIMENS = [*RUNS, *QRELS, *QUERIES]
+SPECIMENS = [*RUNS, *QRELS, *QUERIES, *VARIANTS]
 
 
 @pytest.mark.parametrize("specimen", SPECIMENS, ids=lambda specimen: specimen.name)
