@@ -106,8 +106,9 @@ def _show(run: Monitoring, to: Destination, *, quiet: bool) -> None:
     is_page = file is not None and file.path.suffix.casefold() in PAGES
     if is_page:
         deliver(run.page().html(), file)
-    if not quiet or (file is not None and not is_page):
-        _print(run, to._replace(file=None) if is_page else to)
+        to = Destination("table" if to.form == "html" else to.form)
+    if not quiet or to.file is not None:
+        _print(run, to)
     for alarm in run.alarms:
         caution(alarm)
     if quiet:

@@ -35,7 +35,7 @@ def run(collection: Collection, *more: str) -> int:
 
 
 def test_a_quiet_run_ends_with_0_and_says_what_it_looked_at(
-    capsys: pytest.CaptureFixture[str],
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     collection = weekly(judged(), [0, 0])
     assert run(collection) == 0
@@ -43,6 +43,8 @@ def test_a_quiet_run_ends_with_0_and_says_what_it_looked_at(
     assert out.splitlines()[0] == "nothing alarming"
     assert "looked at: 2 controls of llm, 2026-06-08 to 2026-06-15" in out
     assert "corpus drift: no --documents are named" in err
+    assert run(collection, "-o", str(tmp_path / "watch.html")) == 0
+    assert capsys.readouterr().out == out
     assert run(collection, "--quiet") == 0
     assert capsys.readouterr() == ("", "")
 
