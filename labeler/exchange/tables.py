@@ -216,21 +216,30 @@ def rows_of_text(
     return Rows(path, DELIMITERS.get(delimiter, "columns"), header, _by_name(path, header, cells))
 
 
+def rows_of_cells(path: Path, form: str, cells: Iterable[tuple[int, list[str]]]) -> Rows:
+    """Rows of cells whose first one names the columns; cells at the end of a row may be missing."""
+    (line, header), *rows = cells
+    names = [name.strip() for name in header]
+    _check_names(path, names, line)
+    padded = ((number, [*row, *[""] * (len(names) - len(row))]) for number, row in rows)
+    return Rows(path, form, names, _by_name(path, names, padded))
+
+
 def delimiter_of(line: str) -> str:
     """The delimiter that stands in a line most often."""
     return max(DELIMITERS, key=line.count)
 
 
-def _check_names(path: Path, names: Sequence[str]) -> None:
+def _check_names(path: Path, names: Sequence[str], line: int = 1) -> None:
     """`BadInput` of a first row that does not name the columns, each once."""
     value = next((name for name in names if _NO_NAME.fullmatch(name) or len(name) > 100), None)
     if value is not None or not any(names):
         problem = f"expected the names of the columns, as id and text; found {str(value)[:40]!r}"
-        raise BadInput.at(path, 1, f"{problem}; write such a row above it")
+        raise BadInput.at(path, line, f"{problem}; write such a row above it")
     times = Counter(names)
     twice = next((name for name in names if times[name] > 1), None)
     if twice is not None:
-        raise BadInput.at(path, 1, f"two columns have the name {twice!r}")
+        raise BadInput.at(path, line, f"two columns have the name {twice!r}")
 
 
 def _unquoted(cell: str) -> str:

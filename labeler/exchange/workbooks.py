@@ -11,7 +11,7 @@ from pathlib import Path
 from xml.etree.ElementTree import Element
 
 from labeler.errors import BadInput
-from labeler.exchange.tables import QUERY_TEXT, RATING, Row, Rows, has_column
+from labeler.exchange.tables import QUERY_TEXT, RATING, Rows, has_column, rows_of_cells
 from labeler.files.archives import LARGEST_FILE, LARGEST_XML, opened, part_of, xml_of
 from labeler.files.read import read_bytes
 from labeler.trec.values import DOCUMENT_ID, GRADE, QUERY_ID, SCORE
@@ -42,20 +42,8 @@ def rows_of_workbook(path: Path) -> Rows:
     if len(several) != 1:
         problem = f"{len(several)} sheets hold rows ({', '.join(several) or 'none'})"
         raise BadInput(f"{path}: {problem}; keep the one to read, or save it as CSV")
-    ((name, (header, *rows)),) = several.items()
-    names = [cell.strip() for cell in header[1]]
-    twice = next((each for each in names if names.count(each) > 1), None)
-    if twice is not None:
-        raise BadInput.at(path, header[0], f"two columns have the name {twice!r}")
-    return Rows(path, f"the sheet {name!r} of a workbook", names, _by_name(path, names, rows))
-
-
-def _by_name(path: Path, names: list[str], rows: list[tuple[int, list[str]]]) -> Iterator[Row]:
-    for number, cells in rows:
-        if len(cells) > len(names):
-            problem = f"expected {len(names)} columns as in the first row, found {len(cells)}"
-            raise BadInput.at(path, number, problem)
-        yield number, dict(zip(names, [*cells, *[""] * (len(names) - len(cells))], strict=True))
+    ((name, rows),) = several.items()
+    return rows_of_cells(path, f"the sheet {name!r} of a workbook", rows)
 
 
 def tree_of(archive: zipfile.ZipFile, name: str, path: Path) -> Element:
