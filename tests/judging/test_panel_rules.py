@@ -44,8 +44,7 @@ def set_of(
     """A set of judgements; of each pair the same distribution, where there is one."""
     states = {pair: judged(grade) for pair, grade in grades.items()}
     states |= {pair: State(None, status) for pair, status in (failures or {}).items()}
-    more = {"distribution": [shares] * len(states)}
-    return JudgedSet(PairColumns.of_pairs(states), more=more)
+    return JudgedSet(PairColumns.of_pairs(states), shares=[shares] * len(states))
 
 
 def drawn_votes(pairs: int = 400, members: int = 4, seed: int = 0) -> GradeMatrix:
