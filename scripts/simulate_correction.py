@@ -156,8 +156,8 @@ def _called(human: Floats, assessor: Floats, judged: int, draws: int) -> list[fl
         drawn = rng.choice(queries, judged, replace=False)
         design = Design(drawn, queries)
         for index, target in enumerate(("like-these", THESE)):
-            (means,) = Joint(both[0][:, drawn], both[1], design, target).differences(0)
-            counts[index] += means.chance < 0.05
+            joint = Joint(both[0][:, drawn], both[1], design, target)
+            counts[index] += joint.compared(0)[0][1].is_told
     return list(counts / draws)
 
 
