@@ -17,7 +17,7 @@ CHOSEN = 20
 
 
 def families(given: argparse.Namespace) -> Iterator[str]:
-    """How often an equal system is told from the best: any of them, or of few queries a given one."""
+    """How often any of equal systems is told from the best, or of few queries a given one."""
     scores = dl19(given.data, given.measures)
     yield "assessor      measure           n  systems  told from the best"
     for judge in JUDGES:
