@@ -211,8 +211,13 @@ def test_every_process_but_a_persons_browser_is_started_in_one_place() -> None:
         "labeler/cli/annotate.py: import webbrowser",
         "labeler/cli/annotate.py: webbrowser.open(address)",
     }
-    (only,) = places - browser
-    assert only.startswith("labeler/models/local/child.py: subprocess.Popen(")
+    file = "labeler/models/local/child.py"
+    started = sorted(place for place in places - browser)
+    assert [place.partition("(")[0] for place in started] == [
+        f"{file}: asyncio.create_subprocess_exec",
+        f"{file}: subprocess.Popen",
+    ]
+    assert all("env={**child_environment(os.environ), **environment}" in each for each in started)
 
 
 def test_subprocess_is_imported_whole_so_that_its_use_can_be_seen() -> None:

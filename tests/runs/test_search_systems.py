@@ -463,6 +463,16 @@ def test_a_program_answers_one_query_after_another(
     assert len({line["process"] for line in lines}) == 1
 
 
+def test_a_query_is_no_option_of_a_command(
+    collection: Collection, script: Callable[[str], str], tmp_path: Path
+) -> None:
+    texts = ["--form=fail", "-rf .", "$(touch made); touch made", "two\nlines"]
+    with_queries(collection, *texts)
+    retrieve_run(collection, ProgramEngine(script("json"), "found", "doc.n", "s"), "mine", ONCE)
+    assert sorted(line["query"] for line in asked(tmp_path)) == sorted(texts)
+    assert not (tmp_path / "made").exists()
+
+
 def test_a_program_that_returns_ids_ranks_them(
     collection: Collection, script: Callable[[str], str]
 ) -> None:
