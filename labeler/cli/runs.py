@@ -23,7 +23,7 @@ from labeler.runs.rerank import RerankOptions, RerankResult, arerank
 if TYPE_CHECKING:
     from labeler.runs.rewrite import Change
 
-RunFormat = Literal["trec", "json", "parquet", "csv"]
+RunFormat = Literal["trec", "json", "parquet", "csv", "xlsx"]
 FORMATS_HELP = "TREC's columns, BEIR's .json, .csv or .parquet, by its name"
 File = Annotated[
     Path,

@@ -16,7 +16,7 @@ from labeler.exchange.fields import action_of
 from labeler.exchange.formats import Held, held_by
 from labeler.exchange.ratings import stripped
 from labeler.exchange.responses import indexed, is_hit
-from labeler.exchange.shapes import HEAD, JSON_LINES, XML, head_of, shape_of
+from labeler.exchange.shapes import HEAD, JSON_LINES, LINES, XML, head_of, shape_of
 from labeler.exchange.tables import (
     Row,
     Rows,
@@ -33,8 +33,6 @@ from labeler.files.jsonl import identifier
 from labeler.files.read import rereadable
 from labeler.messages import tell
 from labeler.trec.values import QUERY_ID
-
-_LINES = (".jsonl", ".ndjson")
 
 
 def rows_of_any(path: Path, names: str) -> Rows:
@@ -85,7 +83,7 @@ def rows_in(held: Held) -> Rows | None:
 def _of_json(held: Held) -> Rows:
     path, value = held.path, held.value
     rows = listed(path, value)
-    is_one_line = path.name.removesuffix(".gz").endswith(_LINES) or (
+    is_one_line = path.name.removesuffix(".gz").endswith(LINES) or (
         len(held.head) < HEAD and b"\n" not in held.head.strip()
     )
     if rows is None and isinstance(value, dict) and is_one_line:

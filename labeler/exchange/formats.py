@@ -24,7 +24,17 @@ from labeler.exchange.quepid import book, case, rated_ranking_evaluator
 from labeler.exchange.rag import deepeval, llama_index, promptfoo, ragas, squad
 from labeler.exchange.ratings import RatedFile
 from labeler.exchange.responses import search_responses
-from labeler.exchange.shapes import JSON, JSON_LINES, TEXT, TREC, WORKBOOK, XML, head_of, shape_of
+from labeler.exchange.shapes import (
+    JSON,
+    JSON_LINES,
+    LINES,
+    TEXT,
+    TREC,
+    WORKBOOK,
+    XML,
+    head_of,
+    shape_of,
+)
 from labeler.exchange.tables import (
     Rows,
     described,
@@ -43,7 +53,6 @@ from labeler.files.boundary import reading
 from labeler.files.read import file_of, most_unpacked, read_instead
 
 Format = Callable[[Any], Contents | None]
-_LINES = (".jsonl", ".ndjson")
 
 FORMATS: dict[str, Format] = {
     "OpenSearch's workbench": workbench,
@@ -103,7 +112,7 @@ def held_by(path: Path, *weak: Format, part: str = "", is_plain: bool = False) -
         if shape == JSON:
             value = json_value(path)
             formats: tuple[Format, ...] = () if is_plain else (recognised, *weak)
-            if formats and isinstance(value, dict) and path.name.endswith(_LINES):
+            if formats and isinstance(value, dict) and path.name.endswith(LINES):
                 formats = (*formats[:1], lambda row: recognised([row]), *formats[1:])
             of_formats = filter(None, (of_format(value) for of_format in formats))
             return Held(path, shape, head, next(of_formats, None), value)

@@ -13,6 +13,8 @@ PARQUET, JSON, JSON_LINES, XML = "Parquet", "JSON", "JSON Lines", "XML"
 ARROW, ARROW_MAGIC = "Arrow", (b"ARROW1", b"\xff\xff\xff\xff")
 WORKBOOK = "a workbook"
 TREC, TEXT = "TREC's columns", "text"
+LINES = (".jsonl", ".ndjson")
+"""How files of JSON Lines are called."""
 HEAD = 1 << 16
 _QRELS_COLUMNS, _RUN_COLUMNS = 4, 6
 _MARK = b"\xef\xbb\xbf"
@@ -52,7 +54,7 @@ def shape_of(path: Path, head: bytes) -> str:
     if text[:1] == b"<":
         return XML
     if text[:1] == b"{" or text[:1] == b"[":
-        return JSON_LINES if _is_one_a_line(text) else JSON
+        return JSON_LINES if _is_one_a_line(path, text) else JSON
     return TEXT
 
 
@@ -88,14 +90,18 @@ def _is_trec(head: bytes) -> bool:
     return len(columns) == _RUN_COLUMNS and columns[3].isdigit() and columns[1] == b"Q0"
 
 
-def _is_one_a_line(text: bytes) -> bool:
-    """Whether a JSON value ends within the first line, and something follows below it."""
-    first, _, rest = text.partition(b"\n")
+def _is_one_a_line(path: Path, text: bytes) -> bool:
+    """Whether a JSON value ends within the first line, and something follows below it.
+
+    Of a first line that goes on beyond what was read here, its name says that it may.
+    """
+    first, end, rest = text.partition(b"\n")
+    if not end and len(text) > HEAD // 2:
+        return text[:1] == b"{" and path.name.removesuffix(".gz").endswith(LINES)
     if not rest.strip() or text[:1] != b"{":
         return False
     try:
         json.loads(first)
     except (ValueError, RecursionError):
-        # a first line that goes on beyond what was read here may be a whole row
-        return b"\n" not in text[:HEAD] and len(text) >= HEAD
+        return False
     return True

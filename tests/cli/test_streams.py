@@ -42,6 +42,9 @@ TO_STDERR = ("agree nothing…é😀.qrels h.qrels", "evaluate h.qrels gone…é
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("streams")
     (folder / "h.qrels").write_text(HUMAN)
+    queries = range(20)  # as of few a gate cannot tell
+    (folder / "many.qrels").write_text("".join(f"q{n} 0 d1 {n % 2}\n" for n in queries))
+    (folder / "many.trec").write_text("".join(f"q{n} Q0 d1 1 1 a\n" for n in queries))
     (folder / "l…é😀.qrels").write_text(LLM)
     for name in ("a", "b"):
         (folder / f"{name}.trec").write_text(RUN)
@@ -103,7 +106,7 @@ def test_a_file_never_gets_the_number_of_a_closed_stream(folder: Path) -> None:
     assert (folder / "f.trec").read_text().startswith("q1 Q0 d1 1 ")
 
 
-GATED = "labeler evaluate h.qrels a.trec --require P@1:{}"
+GATED = "labeler evaluate many.qrels many.trec --require P@1:{}"
 LONG = "labeler trec-eval -q -m all_trec h.qrels a.trec"
 
 

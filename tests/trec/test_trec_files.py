@@ -253,7 +253,13 @@ def test_json_that_is_no_run_is_refused(
     given = ["runs", "convert", str(tmp_path / "a.json"), "-o", str(tmp_path / "b.trec")]
     assert labeler(given) == 65
     err = capsys.readouterr().err
-    reasons = ("expected an object of query", "expected a finite number", "not JSON", "an empty")
+    reasons = (
+        "expected a run, as {query: {document: score}}",
+        "expected an object of query",
+        "expected a finite number",
+        "not JSON",
+        "an empty",
+    )
     assert any(reason in err for reason in reasons)
     assert not (tmp_path / "b.trec").exists()
 
