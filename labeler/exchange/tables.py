@@ -121,8 +121,8 @@ def refuse_trec(path: Path, head: bytes, expected: str) -> None:
         same = bool(rows) and all(len(row) == width for row in rows)
         if same and all(NUMBER.fullmatch(row[number]) for row in rows for number in numbers):
             raise BadInput.at(path, 1, f"{what} in TREC's columns; expected {expected}")
-    is_wide = bool(rows) and {len(row) for row in rows} == {len(rows[0])} and len(rows[0]) > 3
-    cells = zip(*rows, strict=True) if is_wide else ()
+    is_table = len(rows) > 1 and {len(row) for row in rows} == {len(rows[0])}  # one may be a text
+    cells = zip(*rows, strict=True) if is_table and len(rows[0]) > 3 else ()
     of_numbers = sum(all(map(NUMBER.fullmatch, each)) for each in cells)
     if of_numbers > 1 or (rows and all(_LEARNED.match(" ".join(row)) for row in rows)):
         problem = f"columns without names ({' '.join(rows[0])[:60]})"

@@ -376,3 +376,9 @@ def test_a_collection_that_was_moved_is_ingested_again(docs: Path, tmp_path: Pat
     (tmp_path / "a").rename(tmp_path / "b")
     ingest([docs], tmp_path / "b")
     assert (tmp_path / "b" / "corpus.jsonl").stat().st_size
+
+
+def test_one_line_of_words_and_numbers_is_a_text(tmp_path: Path) -> None:
+    (tmp_path / "moon.txt").write_text("In 1969 Apollo 11 landed on the moon\n")
+    [document] = read_documents([str(tmp_path)], ()).documents.values()
+    assert document.text == "In 1969 Apollo 11 landed on the moon"
