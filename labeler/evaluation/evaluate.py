@@ -17,7 +17,6 @@ from labeler.evaluation.equivalence import (
     equivalences,
     margins_by_measure,
 )
-from labeler.evaluation.grades import GradesUsed, fill_paths, filled_pool
 from labeler.evaluation.groups import (
     ByGroup,
     QueryScope,
@@ -79,8 +78,18 @@ from labeler.evaluation.scores import (
     run_findings,
     score_findings,
 )
-from labeler.evaluation.trust import Trust, scenario_table
-from labeler.evaluation.verdicts import against, allowance, beside, may_be_best, told_apart
+from labeler.evaluation.verdicts import (
+    GradesUsed,
+    Trust,
+    against,
+    allowance,
+    beside,
+    fill_paths,
+    filled_pool,
+    may_be_best,
+    scenario_table,
+    told_apart,
+)
 from labeler.messages import count_of
 from labeler.metrics import Measure, parse, parse_all, score
 from labeler.metrics.judged import JudgedPairs

@@ -1,14 +1,326 @@
-"""What is said of runs that were compared: which may be the best, which can be told apart."""
+"""Whose grades score systems, whether they may be believed, and what is said of systems by them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Protocol
 
-from labeler.evaluation.scores import NAMED, NOT_KNOWN, listed
-from labeler.messages import count_of
-from labeler.report.table import Column
+import numpy as np
+
+from labeler.collection.layout import Collection, collection_of_qrels
+from labeler.errors import BadInput, about
+from labeler.evaluation.inputs import (
+    AnyQrels,
+    Doubt,
+    Kin,
+    changed_since,
+    pool_from,
+    qrels_from,
+    qrels_path,
+    short_name,
+    without_pairs,
+)
+from labeler.evaluation.options import FEWEST
+from labeler.evaluation.scores import NAMED, NOT_KNOWN, Comparison, RunScores, listed
+from labeler.exchange.qrels import read_qrels
+from labeler.messages import Note, count_of
+from labeler.metrics import JudgedPairs, parse
+from labeler.report.table import Cell, Column, Ends, Table
 from labeler.stats.families import FEW, Family
+from labeler.trec.pairs import PairColumns
+
+
+@dataclass(frozen=True)
+class GradesUsed:
+    """Whose grades a set of qrels holds, and which other sets lie beside it.
+
+    `models` graded where `whose` is not people. `others` are the collection's other sets by name.
+    Of the pairs of a model, people graded `checked` too. Another set may be `filling` the holes;
+    `counts` is then how many grades each of both gave.
+    """
+
+    name: str = ""
+    whose: str = ""
+    models: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    checked: int = 0
+    folder: str = ""
+    filling: GradesUsed | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def assessor(self) -> GradesUsed | None:
+        """The assessor among those who graded; None where people did alone, or nobody knows."""
+        return self.filling if self.filling else self if self.whose == "model" else None
+
+    @property
+    def is_unchecked(self) -> bool:
+        """Whether a model gave grades among these, and people graded hardly a pair of its own."""
+        assessor = self.assessor
+        return assessor is not None and assessor.whose == "model" and not assessor.is_checked
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether people graded enough pairs of these, too."""
+        return self.checked >= ENOUGH_CHECKED
+
+    @property
+    def giver(self) -> str:
+        """By whose grades: `people's grades (human)`, `gpt's grades, unchecked`."""
+        own = (
+            f"people's grades ({self.name})" if self.whose == "people" else f"{self.name}'s grades"
+        )
+        filled = f", with {self.filling.name}'s in the holes" if self.filling else ""
+        return f"{own}{filled}{', unchecked' if self.is_unchecked else ''}"
+
+    def __str__(self) -> str:
+        if not self.name:
+            return ""
+        counted = "; ".join(f"{n:,} of {name}" for name, n in self.counts.items())
+        counted = f": {counted}" if counted else ""
+        listed = " and ".join(self.others)
+        beside = f"; there is also {listed}" if self.others else ""
+        return f"by {self.giver}{counted}{beside}"
+
+
+ENOUGH_CHECKED = 25
+"""An assessor of whose pairs people graded fewer is one that nobody checked."""
+
+
+def grades_used(path: Path) -> GradesUsed:
+    """Whose grades a file of qrels holds, as far as its collection tells."""
+    where = collection_of_qrels(path)
+    if where is None:
+        return GradesUsed(short_name(path.name))
+    from labeler.collection.whose import made_by, whose  # takes long to load
+
+    collection, name = where
+    folder = str(path.parent.parent)  # as it was given, fit for a command
+    others = tuple(other for other in collection.qrels_names() if other != name)
+    holder = whose(path)
+    if holder != "model":
+        return GradesUsed(name, holder, (), others, folder=folder)
+    models = made_by(collection, name).models
+    checked = _checked_by_people(collection, path, others)
+    return GradesUsed(name, holder, models, others, checked, folder)
+
+
+def _checked_by_people(collection: Collection, path: Path, others: Sequence[str]) -> int:
+    """Of how many of a model's pairs people's qrels of the collection hold a grade."""
+    from labeler.collection.whose import is_of_people  # takes long to load
+
+    people = [other for other in others if is_of_people(collection, other)]
+    if not people:
+        return 0
+    judged = read_qrels(path)
+    pairs = {
+        (query, doc)
+        for other in people
+        for query, row in read_qrels(collection.qrels(other)).items()
+        for doc, grade in row.items()
+        if grade >= 0 and doc in judged.get(query, ())
+    }
+    return len(pairs)
+
+
+# Holes of a set, filled with the grades of another.
+
+COMPARED = ".compared"
+"""What is behind an assessor's name in that of its grades for pairs that a comparison asked for."""
+
+
+def filled_pool(
+    qrels: AnyQrels, fill: str, warn: Note, name: str = "the qrels", stale: str = "drop"
+) -> tuple[JudgedPairs, GradesUsed]:
+    """The pool of any qrels, with another set's grades where they have none; and whose these are.
+
+    `fill` is a set of the same collection, or a file. Pairs that a comparison had that assessor
+    judge beyond its own count as its own. `BadInput` where the two have other scales.
+    """
+    path = qrels_path(qrels)
+    used = GradesUsed() if path is None else grades_used(path)
+    if not fill:
+        return pool_from(qrels, warn, name, stale), used
+    layers = grade_layers(qrels, fill, warn, name, stale)
+    whole: dict[str, dict[str, int]] = {}
+    for grades in layers:
+        for query, row in grades.items():
+            whole[query] = {**row, **whole.get(query, {})}
+    graded, every = (sum(map(len, grades.values())) for grades in (layers[0], whole))
+    paths = fill_paths(path, fill)
+    filling = grades_used(paths[0])
+    rest = tuple(name for name in used.others if name not in [path.stem for path in paths])
+    counts = {used.name: graded, filling.name: every - graded}
+    filled = replace(used, others=rest, filling=filling, counts=counts)
+    columns = PairColumns.of(whole, np.int32)
+    return JudgedPairs.of(columns, name if path is None else str(path)), filled
+
+
+def grade_layers(
+    qrels: AnyQrels, fill: str, warn: Note, name: str = "the qrels", stale: str = "drop"
+) -> list[Mapping[str, Mapping[str, int]]]:
+    """The grades of any qrels, then those of the set that fills their holes; no negative ones."""
+    path, layers = qrels_path(qrels), [qrels_from(qrels, warn, name)]
+    paths = fill_paths(path, fill) if fill else []
+    if path is not None and paths:
+        _check_scales(path, paths[0])
+    layers += [without_pairs(read_qrels(p, warn), changed_since(p, warn, stale)) for p in paths]
+    return [
+        {
+            query: {doc: grade for doc, grade in row.items() if grade >= 0}
+            for query, row in of.items()
+        }
+        for of in layers
+    ]
+
+
+def fill_paths(qrels: Path | None, fill: str) -> list[Path]:
+    """The files of a set that fills holes: of the collection that the qrels are of, or a file."""
+    origin = collection_of_qrels(qrels) if qrels else None
+    if origin is None or Path(fill).is_file():
+        return [Path(fill)]
+    paths = [
+        path for name in (fill, f"{fill}{COMPARED}") if (path := origin[0].qrels(name)).exists()
+    ]
+    with about("fill"):
+        return paths or [origin[0].existing_qrels(fill)]
+
+
+def _check_scales(first: Path, second: Path) -> None:
+    from labeler.collection.scale import top_grade_of  # takes long to load
+
+    tops = [top_grade_of(path) for path in (first, second)]
+    if None not in tops and tops[0] != tops[1]:
+        problem = f"{first} grades up to {tops[0]}, {second} up to {tops[1]}: not one scale"
+        raise BadInput(f"{problem}; map one: labeler qrels map", parameter="fill")
+
+
+# What must hold before the verdict of a comparison counts: enough judged, enough queries, no kin.
+#
+# A test of scores takes the grades as they are. These rules come before it: where one is broken the
+# verdict is `not known`, with the reason and with the command that would change that.
+
+LEAST_JUDGED = 0.7
+"""The share of a system's first documents that must be judged: below it a new system is scored by
+what nobody looked at."""
+PEOPLE_CHECK = 200
+"""Pairs that people grade as a rule to check an assessor."""
+
+
+@dataclass(frozen=True)
+class Trust:
+    """How far scores by some grades may be believed: the grades, the systems, and their kin."""
+
+    grades: GradesUsed = field(default_factory=GradesUsed)
+    runs: Mapping[str, RunScores] = field(default_factory=dict)
+    kin: Mapping[str, Kin] = field(default_factory=dict)
+
+    @property
+    def unchecked(self) -> str:
+        """The assessor whose grades nobody checked; empty where somebody did."""
+        assessor = self.grades.assessor
+        return assessor.name if assessor and self.grades.is_unchecked else ""
+
+    def of(
+        self, names: Sequence[str], measure: str, queries: int, *, decided: bool = False
+    ) -> Doubt | None:
+        """The first rule that scores of some runs break; None where they keep all.
+
+        With `decided` no grade of an unjudged document could change what is asked.
+        """
+        if queries < FEWEST:
+            few = f"{count_of(queries, 'query is', 'queries are')} too few"
+            return Doubt(f"{few} (at least {FEWEST})", f"labeler power {self._where}", "free")
+        if not decided and (doubt := self._holes(names, measure)):
+            return doubt
+        akin = [str(self.kin[name]) for name in names if name in self.kin]
+        if not akin or self.grades.assessor is None:
+            return None
+        by_hand = self.grades.is_unchecked
+        price = f"{PEOPLE_CHECK} pairs by hand" if by_hand else "free"
+        board = f"labeler lab leaderboard {self._folder} human {self.grades.assessor.name}"
+        command = self._people if by_hand else board
+        return Doubt(f"it is circular: {akin[0]}", command, price)
+
+    def believed(self, comparison: Comparison) -> Comparison:
+        """The comparison with what is doubtful about it."""
+        names, measure = (comparison.run, comparison.baseline), comparison.measure
+        doubt = self.of(
+            names, measure, comparison.queries, decided=self._one_is_above(names, measure)
+        )
+        return comparison.with_doubt(doubt, self.unchecked)
+
+    def against_gate(self, names: Sequence[str], measure: str, *, decided: bool = False) -> str:
+        """Why scores of some runs cannot be held against a gate; empty where they can."""
+        queries = min(len(self.runs[name].scores.queries) for name in names)
+        doubt = self.of(names, measure, queries, decided=decided)
+        if doubt is None and self.unchecked:
+            unchecked = f"nobody checked the grades of {self.unchecked}"
+            doubt = Doubt(unchecked, self._people, f"{PEOPLE_CHECK} pairs by hand")
+        return str(doubt or "")
+
+    def _holes(self, names: Sequence[str], measure: str) -> Doubt | None:
+        """That too little of a run is judged."""
+        shares = {name: self.judged(name, measure) for name in names}
+        name = min(shares, key=lambda run: shares[run][1])
+        what, share = shares[name]
+        if share >= LEAST_JUDGED:
+            return None
+        cutoff = int(what.partition("@")[2])
+        holes = round(len(self.runs[name].scores.queries) * (1 - share) * cutoff)
+        because = f"{what} of {name} is {share:.2f}, below {LEAST_JUDGED:.2f}"
+        return Doubt(because, self._filling(names), f"about {count_of(holes, 'pair')} of {name}")
+
+    def judged(self, name: str, measure: str) -> tuple[str, float]:
+        """The share judged of a run's documents that a measure looks at, and what it is called."""
+        shares = self.runs[name].judged
+        own = f"Judged@{parse(measure).cutoff}"
+        return (own, shares[own]) if own in shares else next(iter(shares.items()))
+
+    def _one_is_above(self, names: Sequence[str], measure: str) -> bool:
+        """Whether one run's least score is above the other's most, whatever is unjudged."""
+        first, second = (self.runs[name].scenarios.get(measure, {}) for name in names)
+        if "low" not in first or "low" not in second:
+            return False
+        return first["low"] > second["high"] or second["low"] > first["high"]
+
+    @property
+    def _folder(self) -> str:
+        return shlex.quote(self.grades.folder or "COLL")
+
+    @property
+    def _where(self) -> str:
+        return f"{self._folder} {self.grades.name}" if self.grades.folder else "QRELS RUNS"
+
+    @property
+    def _people(self) -> str:
+        return f"labeler annotate {self._folder}"
+
+    def _filling(self, names: Sequence[str]) -> str:
+        return f"labeler compare {self._folder} {shlex.join(names)}"
+
+
+def scenario_table(runs: Sequence[RunScores]) -> Table:
+    """What unjudged documents leave open, a row for each run and measure."""
+    columns = [
+        *(Column(name, align="left") for name in ("run", "measure")),
+        *map(Column, ("score", "unjudged irrelevant", "unjudged of top grade")),
+        *(Column(name, only="programs") for name in ("least", "most")),
+        Column("least and most", format="", ends=".4f", only="people"),
+    ]
+    rows: list[list[Cell]] = []
+    for run in runs:
+        for name, case in run.scenarios.items():
+            mean, ends = run.means()[name].value, Ends(case.get("low"), case.get("high"))
+            cases = case["unjudged_irrelevant"], case["unjudged_top"]
+            rows.append([run.name, name, mean, *cases, *ends, ends])
+    return Table("scenarios", columns, rows)
+
+
+# What is said of runs that were compared: which may be the best, which can be told apart.
 
 TOLD = ("better", "worse", "not the best")
 """The verdicts that tell two runs apart."""

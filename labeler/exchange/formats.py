@@ -116,7 +116,8 @@ def held_by(path: Path, *weak: Format, part: str = "", is_plain: bool = False) -
                 formats = (*formats[:1], lambda row: recognised([row]), *formats[1:])
             of_formats = filter(None, (of_format(value) for of_format in formats))
             return Held(path, shape, head, next(of_formats, None), value)
-        rows = None if is_plain and shape == TEXT else _rows(path, shape, head)
+        is_none = shape == TREC or (is_plain and shape == TEXT)
+        rows = None if is_none else _rows(path, shape, head)
         if rows is None:
             return Held(path, shape, head)
         source = iter(rows.rows)

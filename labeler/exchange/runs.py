@@ -103,11 +103,12 @@ def scored_in(path: Path) -> RatedFile | None:
     """The scores of a run that is not in TREC's columns; `None` of one that may be."""
     held = held_by(path, ranked_lists, by_query, part=RANKINGS)
     scored = rated_in(held, RANKINGS, _of_rows, (_EXPECTED, "query_id,doc_id,score"))
+    if scored is not None or held.shape != TEXT:
+        return scored
     cells = first_line(held.head).split()
-    is_of_three = len(cells) == len(_MS_MARCO) and cells[2].isascii() and cells[2].isdigit()
-    if scored is None and held.shape == TEXT and is_of_three:
+    if len(cells) == len(_MS_MARCO) and cells[2].isascii() and cells[2].isdigit():
         return RatedFile("a run in MS MARCO's columns (query, document, rank)", _ms_marco(path))
-    return scored
+    return None
 
 
 _MS_MARCO = ("query", "document", "rank")

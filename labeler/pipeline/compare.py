@@ -23,11 +23,11 @@ from labeler.data import Pair, Query
 from labeler.errors import Misuse, about
 from labeler.evaluation.equivalence import Margin, margins_by_measure
 from labeler.evaluation.evaluate import Report, check_baseline, report_on
-from labeler.evaluation.grades import COMPARED, fill_paths, grade_layers
 from labeler.evaluation.inputs import run_of
 from labeler.evaluation.options import FILL, MEASURES, SCORING, EvaluationOptions, names_of
 from labeler.evaluation.power import PowerOptions, SystemScores, plan_of
 from labeler.evaluation.scores import Comparison, over_common_queries
+from labeler.evaluation.verdicts import COMPARED, fill_paths, grade_layers
 from labeler.exchange.runs import read_run
 from labeler.files.paths import named_file
 from labeler.judging.job import JudgeResult
