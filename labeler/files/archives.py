@@ -125,7 +125,7 @@ def _cell(value: object) -> str:
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return "<c/>"
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return f"<c><v>{value!r}</v></c>"
+        return f"<c><v>{value}</v></c>"
     coded = _NO_XML.sub(lambda letter: f"_x{ord(letter[0]):04X}_", str(value))
     text = html.escape(coded, quote=False)
     return f'<c t="inlineStr"><is><t xml:space="preserve">{text}</t></is></c>'
