@@ -39,6 +39,7 @@ from labeler.files.atomic import replacing, replacing_bytes
 from labeler.files.boundary import LARGEST_AMOUNT, amount, count, reading
 from labeler.files.jsonl import row_of_line
 from labeler.files.read import byte_blocks
+from labeler.model import OncePerPart
 from labeler.trec.columns import Irregular, is_utf8
 from labeler.trec.rows import LARGEST_GRADE
 from labeler.trec.write import GradesToSort
@@ -87,7 +88,7 @@ class JudgementLines:
 
     def __init__(self, origin: Origin) -> None:
         self.origin = origin
-        self._end: tuple[Mapping[str, Any] | None, str] = (None, "")
+        self._ends = OncePerPart(self._end_of)
 
     def line(
         self,
@@ -110,9 +111,7 @@ class JudgementLines:
         if judged.listed:
             row["list"] = judged.listed.documents
             row |= {"alone": True} if judged.listed.alone else {}
-        if self._end[0] is not judged.sent:
-            self._end = judged.sent, self._end_of(judged.sent)
-        return f"{_ENCODER.encode(row)[:-1]}, {self._end[1]}"
+        return f"{_ENCODER.encode(row)[:-1]}, {self._ends.of(judged.sent)}"
 
     def _end_of(self, sent: Mapping[str, Any]) -> str:
         """The end of a line: the origin, and what was sent."""

@@ -13,7 +13,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from labeler.model import Request
+from labeler.model import OncePerPart, Request
 from labeler.wire.addresses import OPENAI
 
 if TYPE_CHECKING:
@@ -208,21 +208,16 @@ class Sizes:
     """What requests take, about and at most; a schema that many of them have is counted once."""
 
     def __init__(self) -> None:
-        self._schema: Mapping[str, Any] | None = None
-        self._of_schema = 0
+        self._of_schema = OncePerPart(_size_of_schema)
 
     def of(self, request: Request) -> tuple[Tokens, Tokens]:
         """What `about` and `at_most` say of a request."""
-        if request.schema is not self._schema:
-            self._schema = request.schema
-            text = json.dumps(request.schema, default=dict) if request.schema else ""
-            self._of_schema = _size(text)
         turns = contents = 0
         for role, content in request.messages:
             turns += _size(role) + OF_A_TURN
             contents += _size(content)
         most = _most_outside(request)
-        inside = turns + contents + self._of_schema + OF_A_REQUEST
+        inside = turns + contents + self._of_schema.of(request.schema) + OF_A_REQUEST
         outside = UNBOUNDED if most is None else most
         return Tokens(contents // BYTES_OF_A_TOKEN, most or 0), Tokens(inside, outside)
 
@@ -237,6 +232,10 @@ def at_most(request: Request) -> Tokens:
     than it has bytes.
     """
     return Sizes().of(request)[1]
+
+
+def _size_of_schema(schema: Mapping[str, Any] | None) -> int:
+    return _size(json.dumps(schema, default=dict)) if schema else 0
 
 
 def _size(text: str) -> int:

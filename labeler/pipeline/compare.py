@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from labeler.collection.judgements import read_judgements
+from labeler.collection.judgements import read_judgements, states_of
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.queries import read_queries
 from labeler.collection.user_files import collection_qrels, run_name
@@ -27,7 +27,7 @@ from labeler.evaluation.inputs import run_of
 from labeler.evaluation.options import FILL, MEASURES, SCORING, EvaluationOptions, names_of
 from labeler.evaluation.power import PowerOptions, SystemScores, plan_of
 from labeler.evaluation.scores import Comparison, over_common_queries
-from labeler.evaluation.verdicts import COMPARED, fill_paths, grade_layers
+from labeler.evaluation.verdicts import COMPARED, PEOPLE_CHECK, fill_paths, grade_layers
 from labeler.exchange.runs import read_run
 from labeler.files.paths import named_file
 from labeler.judging.job import JudgeResult
@@ -265,7 +265,7 @@ def ajudge_missing(
     """
     collection, name = systems.collection, f"{systems.options.fill}{COMPARED}"
     path = collection.judgements(name)
-    before = [row.judged.outcome.pair for row in read_judgements(path)] if path.exists() else []
+    before = [pair for pair, _ in states_of(path)]
     pairs = list(dict.fromkeys([*before, *systems.missing]))
 
     def of_these(_collection: Collection, texts: Any) -> list[Pair]:
@@ -391,7 +391,8 @@ class SystemComparison(Result):
     def _people(self) -> Iterator[str]:
         if assessor := self.report.trust.unchecked:
             command = f"labeler annotate {self.systems.collection.folder}"
-            yield f"people's grades for 200 pairs, as nobody checked {assessor}: {command}"
+            pairs = count_of(PEOPLE_CHECK, "pair")
+            yield f"people's grades for {pairs}, as nobody checked {assessor}: {command}"
 
     @cached_property
     def queries_needed(self) -> int | None:
