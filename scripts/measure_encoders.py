@@ -25,8 +25,8 @@ from labeler.collection.layout import Collection
 from labeler.collection.queries import read_queries
 from labeler.collection.search import Searched, bm25_run, dense_run
 from labeler.metrics import evaluate
+from labeler.models import embedded
 from labeler.models.encoders import EncoderTexts, Encoding
-from labeler.models.local import minilm
 from labeler.models.settings import MINILM, WORDLLAMA, EncoderOptions
 from labeler.text.terms import text_to_search
 from labeler.trec.qrels import read_qrels
@@ -55,10 +55,10 @@ def padded() -> Callable[[Sequence[str]], Any]:
     import onnxruntime
     from tokenizers import Tokenizer
 
-    tokenizer = Tokenizer.from_file(str(minilm.TOKENIZER.path))
-    tokenizer.enable_truncation(minilm.TOKENS)
+    tokenizer = Tokenizer.from_file(str(embedded.TOKENIZER.path))
+    tokenizer.enable_truncation(embedded.TOKENS)
     tokenizer.enable_padding(pad_id=0, pad_token="[PAD]")
-    session = onnxruntime.InferenceSession(str(minilm.WEIGHTS.path))
+    session = onnxruntime.InferenceSession(str(embedded.WEIGHTS.path))
 
     def encode(texts: Sequence[str]) -> Any:
         parts = []
@@ -89,14 +89,14 @@ def main(folders: list[str], texts: int, repeats: int) -> None:
     documents = map(text_to_search, read_corpus(Collection(Path(folders[0])).corpus).values())
     long = [*islice((text for text in documents if len(text) > 2000), texts)]
     cut = [" ".join(text.split()[: 10 + 90 * n // texts]) for n, text in enumerate(long)]
-    minilm.fetch_minilm()
+    embedded.fetch_minilm()
     peer = padded()
     for name, some in (("long", long), ("short", cut)):
         peers, ours = zip(
-            *((seconds(peer, some), seconds(minilm.encode, some)) for _ in range(repeats)),
+            *((seconds(peer, some), seconds(embedded.encode, some)) for _ in range(repeats)),
             strict=True,
         )
-        apart = np.abs(peer(some) - minilm.encode(some)).max()
+        apart = np.abs(peer(some) - embedded.encode(some)).max()
         print(
             f"{name} texts: padded {min(peers):.4f} s  {MINILM} {min(ours):.4f} s  "
             f"ratio {min(ours) / min(peers):.2f}  largest difference {apart:.0e}"

@@ -216,7 +216,8 @@ def demo(
 
 def can_ask_llm() -> bool:
     """Whether the embedded LLM is here, or could be fetched; says in one line why not."""
-    from labeler.models.local.serve import LOCAL_EXTRA, can_serve, fetch_model, model_path
+    from labeler.models.embedded import fetch_model, model_path
+    from labeler.models.local.serve import LOCAL_EXTRA, can_serve
 
     try:
         if not can_serve():

@@ -172,7 +172,7 @@ def fetch(
 def _list(output: OutputFlags) -> None:
     from labeler.catalog.fetch import prompt_recipes
     from labeler.catalog.recipes import read_recipe, recipe_files
-    from labeler.models.local.serve import EMBEDDED
+    from labeler.models.embedded import EMBEDDED
     from labeler.report.table import Column, Row, Table
 
     recipes = [read_recipe(path) for path in recipe_files().values()]
@@ -251,7 +251,7 @@ def _say_counts(collection: Collection, queries: int, documents: int, conflicts:
 
 
 def _fetch_model(out: Path | None) -> None:
-    from labeler.models.local.serve import EMBEDDED, fetch_model
+    from labeler.models.embedded import EMBEDDED, fetch_model
 
     if out is not None:
         raise Misuse("the model goes into the cache folder; LABELER_CACHE names another one")

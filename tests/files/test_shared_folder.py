@@ -16,7 +16,7 @@ from labeler.cli import execute
 from labeler.errors import FileProblem
 from labeler.files.cache import exclusive
 from labeler.files.paths import make_private
-from labeler.models.local.serve import ModelFile, fetch_model
+from labeler.models.embedded import ModelFile, fetch_model
 from labeler.wire.download import Remote, download
 
 BODY, OTHER = b"right" * 100, b"wrong" * 100

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from labeler.models.local.child import child_environment, start
-from labeler.models.local.serve import pip_settings
+from labeler.models.local.wheels import pip_settings
 
 ROOT = Path(__file__).parent.parent.parent
 KEY = "sk-canary-5f2a9c"

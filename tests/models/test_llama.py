@@ -17,7 +17,8 @@ from labeler.cli import execute
 from labeler.collection.judgements import read_judgements
 from labeler.data import Judgement
 from labeler.model import Message, Reply, Request
-from labeler.models.local.serve import Served, can_serve, model_path, serving
+from labeler.models.embedded import model_path
+from labeler.models.local.serve import Served, can_serve, serving
 from labeler.models.policies.learn import Abilities, probe
 from labeler.models.server.client import server_model
 from labeler.prompt import find_prompt, schema_of

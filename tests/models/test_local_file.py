@@ -12,7 +12,7 @@ from file_server import Files, serving
 
 from labeler.errors import BadInput, ProviderError
 from labeler.files.cache import cache_folder
-from labeler.models.local.serve import ModelFile, fetch_model, model_path
+from labeler.models.embedded import ModelFile, fetch_model, model_path
 
 BODY = b"".join(hashlib.sha256(bytes([i])).digest() * 40 for i in range(3))
 SMALL = ModelFile(
@@ -150,7 +150,7 @@ def test_when_nothing_is_in_reach_one_line_says_what_would_help(machine: Path) -
 def test_two_processes_at_once_fetch_the_file_once(machine: Path) -> None:
     files = Files({ADDRESS: BODY})
     code = (
-        "from labeler.models.local.serve import ModelFile, fetch_model\n"
+        "from labeler.models.embedded import ModelFile, fetch_model\n"
         f"print(fetch_model(model={SMALL!r}).stat().st_size)"
     )
     with serving(files):
@@ -191,7 +191,7 @@ def test_a_file_that_was_changed_after_it_was_checked_is_checked_again(machine: 
 def test_an_environment_without_pip_uses_the_one_that_python_brings_along(machine: Path) -> None:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", machine / "bare"], check=True)
     python = machine / "bare" / ("Scripts" if os.name == "nt" else "bin") / "python"
-    code = "from labeler.models.local.serve import pip_command; print(*pip_command(), sep='\\n')"
+    code = "from labeler.models.local.wheels import pip_command; print(*pip_command(), sep='\\n')"
     root = Path(__file__).parent.parent.parent
     found = subprocess.run(
         [python, "-c", code],

