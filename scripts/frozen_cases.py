@@ -1381,7 +1381,7 @@ LIFE: dict[str, Case] = {
         evaluate world --queries groups.csv --by kind --weights weight -m P@5 -m AP --interval t
         evaluate world --queries groups.csv --by kind --require nDCG@10:0.4@worst-kind
         evaluate world --queries groups.csv --by kind --require nDCG@10:0.4@kind=keyword --thin skip
-        evaluate world --compare-by all -m P@5 -m AP --baseline bm25 --scenarios
+        evaluate world -m P@5 -m AP --baseline bm25 --scenarios
         evaluate world --jobs 2 -m nDCG@10
     """,
     "export": """

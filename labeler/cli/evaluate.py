@@ -74,7 +74,6 @@ class FairnessFlags:
             with about("measures", "measure"):
                 result = reuse(folder, name, measure)
         show_result(result, to)
-        warn(result.findings)
 
 
 def _missed(folder: Path, name: str, rel: int) -> Missed:
@@ -155,12 +154,6 @@ class TableFlags:
 
     per_query: bool = option(False, PER_QUERY)
     comparisons: bool = option(False, "In csv and jsonl: the comparisons of runs.", panel=TABLES)
-    compare_by: tuple[str, ...] = option(
-        (),
-        "Compare runs by it, or by all; else by the first. Repeatable.",
-        metavar="MEASURE",
-        panel=TABLES,
-    )
     scenarios: bool = option(
         False, "What unjudged documents leave open; always in JSON.", panel=TABLES
     )
@@ -169,7 +162,7 @@ class TableFlags:
         """`Misuse` where groups and another table are asked for in a form that holds one table."""
         if not by or form == "json" or FORMS[form].for_people:
             return
-        names = ("per_query", "comparisons", "compare_by", "scenarios")
+        names = ("per_query", "comparisons", "scenarios")
         if other := next((name for name in names if getattr(self, name)), None):
             option = f"--{other.replace('_', '-')}"
             problem = f"{form} holds one table; leave this out, or {option}, or take json"
@@ -232,12 +225,8 @@ def command(
     blamed = about("no_worse_than", "baseline") if gates.no_worse_than else nullcontext()
     with blamed, gates.blamed_for_groups(by):
         report = report_of(*_sources(paths, qrels), asked_for)
-    asked = {
-        "comparisons": tables.comparisons,
-        "compare_by": tables.compare_by,
-        "margin": gates.margin,
-    }
-    _check_several(report, no_worse_than=gates.no_worse_than, **asked)
+    several = {"no_worse_than": gates.no_worse_than, "margin": gates.margin}
+    _check_several(report, comparisons=tables.comparisons, **several)
     if held:
         held.check_names(report)
     if to.form == "json":
@@ -277,40 +266,17 @@ def _check_several(report: Report, **options: object) -> None:
             raise Misuse("this compares runs, and there is one alone", parameter=parameter)
 
 
-def _compared(report: Report, names: Sequence[str] | None) -> tuple[str, ...] | None:
-    """The measures by which runs are to be compared; `None` leaves that to the report."""
-
-    if not names:
-        return None
-    every = tuple(dict.fromkeys(c.measure for c in report.comparisons))
-    if "all" in names:
-        return every
-    from labeler.metrics import parse_all
-
-    with about("compare_by"):
-        asked = tuple(map(str, parse_all(names)))
-    if missing := [name for name in asked if name not in every]:
-        listed = ", ".join(every)
-        problem = f"runs are not compared by {missing[0]}; they are by {listed}"
-        raise Misuse(problem, parameter="compare_by")
-    return asked
-
-
 def _shown(report: Report, flags: TableFlags, form: FormName, *, by: Sequence[str]) -> list[Table]:
     """The tables that were asked for; a program gets one, the last of them.
 
     People see groups that gates alone asked for, too.
     """
 
-    tables = {table.name: table for table in report.tables(scenarios=flags.scenarios)}
     for_people = FORMS[form].for_people
-    measures = _compared(report, flags.compare_by)
-    if measures is not None or not for_people:
-        every = tuple(dict.fromkeys(c.measure for c in report.comparisons))
-        compare = measures if measures is not None else every
-        tables |= {table.name: table for table in report.tables(compare, scenarios=False)}
+    every = None if for_people else tuple(dict.fromkeys(c.measure for c in report.comparisons))
+    tables = {table.name: table for table in report.tables(every, scenarios=flags.scenarios)}
     shown = [report.query_table() if flags.per_query else tables["scores"]]
-    if flags.comparisons or flags.compare_by or (for_people and not flags.per_query):
+    if flags.comparisons or (for_people and not flags.per_query):
         shown += [tables["comparisons"]] if "comparisons" in tables else []
     if for_people and "equivalence" in tables:
         shown.append(tables["equivalence"])

@@ -564,22 +564,14 @@ def test_runs_of_one_score_lead_together(
     )
 
 
-def test_runs_are_compared_by_the_first_measure_unless_more_are_asked_for(
+def test_people_see_runs_compared_by_the_first_measure_and_programs_by_all(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = [*sized(tmp_path, 30, one=28, other=3), "-m", "P@1", "-m", "AP"]
     assert labeler(["evaluate", *files]) == 0
     assert "against one by P@1\n" in capsys.readouterr().out
-    assert labeler(["evaluate", *files, "--compare-by", "map"]) == 0
-    assert "against one by AP\n" in capsys.readouterr().out
-    assert labeler(["evaluate", *files, "--compare-by", "all"]) == 0
-    assert "against one\nrun    measure" in capsys.readouterr().out
     assert labeler(["evaluate", *files, "--json"]) == 0
     assert [c["measure"] for c in printed_json(capsys)["comparisons"]] == ["P@1", "AP"]
-    assert labeler(["evaluate", *files, "--compare-by", "RR"]) == 2
-    assert (
-        "--compare-by: runs are not compared by RR; they are by P@1, AP" in capsys.readouterr().err
-    )
 
 
 def test_against_a_baseline_the_sentence_says_who_is_better_and_worse(

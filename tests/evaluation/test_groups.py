@@ -315,11 +315,11 @@ def test_a_file_of_rows_holds_groups_only_where_they_are_asked_for(
         plain = capsys.readouterr().out
         assert labeler([*command, *words, "--require", "RR:0.1@worst-kind"]) == 0
         assert capsys.readouterr().out == plain
-    for words in ("--per-query", "--comparisons", "--compare-by RR", "--scenarios"):
-        assert labeler([*command, "--by", "kind", *words.split()]) == 2
-        said = f"--by: csv holds one table; leave this out, or {words.split()[0]}, or take json"
+    for words in ("--per-query", "--comparisons", "--scenarios"):
+        assert labeler([*command, "--by", "kind", words]) == 2
+        said = f"--by: csv holds one table; leave this out, or {words}, or take json"
         assert said in capsys.readouterr().err
-        assert labeler([*command[:-1], "json", "--by", "kind", *words.split()]) == 0
+        assert labeler([*command[:-1], "json", "--by", "kind", words]) == 0
         capsys.readouterr()
 
 
