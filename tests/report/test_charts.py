@@ -66,22 +66,15 @@ def test_the_message_of_intervals_is_read_from_the_numbers() -> None:
     drawing = intervals("Systems", SYSTEMS, NDCG)
     assert drawing.message == (
         "Highest nDCG@10: hybrid, 0.710 [0.610, 0.810]; lowest: bm25, 0.506 [0.400, 0.600]; "
-        "3 in all. 1 value undefined."
+        "3 in all."
     )
 
 
-def test_rows_of_one_value_have_no_highest_and_no_lowest() -> None:
-    rows = [NamedValue(name, 0.0) for name in ("a", "b", "c")]
-    share = Axis("share unjudged", ".0%")
-    drawing = intervals("t", rows, share)
-    assert drawing.message == "share unjudged is 0% in all 3 rows."
-
-
-def test_an_interval_that_holds_the_reference_is_hollow_and_said_to_be_unclear() -> None:
+def test_an_interval_that_holds_the_reference_is_hollow_and_the_legend_says_so() -> None:
     rows = [NamedValue("a", 0.05, 0.01, 0.09), NamedValue("b", 0.02, -0.03, 0.07)]
     drawing = intervals("Gains", rows, Axis("gain", "+.3f", reference=0.0))
     assert re.findall(r'class="dot unclear"[^>]*><title>(\w)', drawing.svg) == ["b"]
-    assert "1 of 2 intervals excludes 0" in drawing.message
+    assert "the interval holds 0.000" in shown_texts(drawing.svg)
 
 
 DEGENERATE: dict[str, Callable[[], Drawing]] = {

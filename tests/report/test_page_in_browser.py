@@ -67,7 +67,7 @@ def every_chart() -> list[Chart]:
         intervals("long names", systems(9, LONG), AXIS),
         intervals("wide", systems(3, LONG), Axis(LONG, "+.9f", reference=0.0)),
         intervals("equal", [NamedValue(LONG, 0.5, 0.5, 0.5)] * 3, AXIS),
-        intervals("costs", [NamedValue(LONG, 1e6), NamedValue("b", 3.0)], Axis("dollars", "$")),
+        intervals("costs", [NamedValue(LONG, 1e6), NamedValue("b", 3.0)], Axis("dollars")),
     ]
     return [Chart(drawing) for drawing in drawings]
 

@@ -6,30 +6,23 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from labeler.report.charts.svg import length, mark, svg, words
+from labeler.report.charts.svg import length, svg, words
 from labeler.report.table import Column, Table, number_text
 
 WIDTH = 720
 """Pixels of a chart, which fill a page's column; a narrower screen scrolls it."""
-GAP = 14
-"""Pixels between the labels of two ticks."""
 _ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
-_LONG = 1e9
-"""From this number on, ticks are written with a power of ten."""
-_LINE, _SAMPLE = 20.0, 22.0
 
 
 @dataclass(frozen=True)
 class Axis:
-    """What is measured along an axis: its label, how its numbers are written, its least value.
+    """What is measured along an axis: its label, and how its numbers are written.
 
-    Where that is `None` it follows from what is drawn. `reference` is a value to compare with, such
-    as 0 for differences, which is drawn as a line.
+    `reference` is a value to compare with, such as 0 for differences, which is drawn as a line.
     """
 
     label: str
     format: str = ".3f"
-    least: float | None = None
     reference: float | None = None
 
     def text(self, value: float | None) -> str:
@@ -81,29 +74,18 @@ def is_number(value: float | None) -> bool:
 
 
 def scale(axis: Axis, values: Iterable[float | None], start: float, end: float) -> Scale:
-    """The scale on which all values can be drawn, and the ends that the axis asks for."""
-    named = (axis.least, axis.reference)
-    reached = [value for value in (*values, *named) if value is not None and is_number(value)]
+    """The scale on which all values can be drawn, and the reference of the axis."""
+    named = (*values, axis.reference)
+    reached = [value for value in named if value is not None and math.isfinite(value)]
     low, high = min(reached, default=0.0), max(reached, default=1.0)
-    if high - low <= 1e-9 * max(abs(low), abs(high), 1e-9):
-        low, high = _around(low, axis)
-    room = abs(end - start)
-    for most_ticks in range(7 if room > 400 else 5, 1, -1):
-        step = round_step((high - low) / most_ticks)
-        first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-        ticks = tuple(number * step for number in range(first, last + 1))
-        labels = tuple(tick_text(tick, step, axis.format) for tick in ticks)
-        each = 2 * GAP if end < start else max(map(length, labels)) + GAP  # upright, or along
-        if each * (len(ticks) - 1) <= room:
-            break
+    if high - low <= 1e-9 * max(abs(low), abs(high), 1e-9):  # some room on both sides
+        margin = abs(low) / 10 or 1.0
+        low, high = low - margin, low + margin
+    step = round_step((high - low) / (7 if end - start > 400 else 4))
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    ticks = tuple(number * step for number in range(first, last + 1))
+    labels = tuple(tick_text(tick, step) for tick in ticks)
     return Scale(ticks[0], ticks[-1], start, end, ticks, labels)
-
-
-def _around(value: float, axis: Axis) -> tuple[float, float]:
-    """Some room on both sides of a single value, within what the axis allows."""
-    margin = abs(value) / 10 or 1.0
-    least = value - margin if axis.least is None else axis.least
-    return least, value + margin
 
 
 def round_step(least: float) -> float:
@@ -116,36 +98,22 @@ def round_step(least: float) -> float:
     return next(factor * power for factor in _ROUND if factor * power >= least * (1 - 1e-9))
 
 
-def tick_text(value: float, step: float, spec: str) -> str:
-    """A tick's number with the decimals that its step needs, as percent or money where it is."""
-    percent, sign = spec.endswith("%"), "+" if "+" in spec else ""
-    size = step * (100 if percent else 1)
-    decimals = next((n for n in range(12) if abs(round(size, n) - size) <= 1e-6 * size), 12)
-    if spec == "$":
-        amount = f"${abs(value):,.{max(decimals, 2) if decimals else 0}f}"
-        return f"-{amount}" if value < 0 else amount
-    if abs(value) >= _LONG or 0 < step < 1 / _LONG:
-        return format(value, f"{sign}.3g")
-    return number_text(value, f"{sign},.{decimals}{'%' if percent else 'f'}")
+def tick_text(value: float, step: float) -> str:
+    """A tick's number with the decimals that its step needs; a long one as a power of ten."""
+    if not 1e-9 < step < 1e9:
+        return format(value, ".3g")
+    decimals = next(n for n in range(12) if abs(round(step, n) - step) <= 1e-6 * step)
+    return number_text(value, f",.{decimals}f")
 
 
 def across(made: Scale, y: float) -> Iterator[str]:
-    """The numbers of the ticks along a horizontal axis, none beyond the chart's width."""
+    """The numbers of the ticks along the axis, none beyond the chart's width."""
     for tick, label in zip(made.ticks, made.labels, strict=True):
         half = length(label) / 2
         yield words("tick middle", (min(max(made(tick), half), WIDTH - half), y), label)
 
 
 def label_across(label: str, made: Scale, y: float) -> str:
-    """What a horizontal axis measures, below its middle, within the chart."""
+    """What the axis measures, below its middle, within the chart."""
     middle = (made.start + made.end) / 2
     return words("axis middle", (middle, y), label, 2 * min(middle, WIDTH - middle))
-
-
-def legend(kind: str, name: str, start: float) -> tuple[str, float]:
-    """A class of marks with what it stands for, and the pixel where that ends."""
-    if not name:
-        return "", 8.0
-    drawn = mark(kind, (start + 8, 16.0))
-    text = words("name", (start + _SAMPLE, 20.0), name, WIDTH - start - _SAMPLE)
-    return drawn + text, 12 + _LINE

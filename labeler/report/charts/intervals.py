@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from labeler.messages import count_of
 from labeler.report.charts.axes import (
     WIDTH,
     Axis,
@@ -15,15 +14,12 @@ from labeler.report.charts.axes import (
     across,
     is_number,
     label_across,
-    legend,
     scale,
 )
 from labeler.report.charts.svg import length, line, mark, words
 from labeler.report.table import Column, Estimated, Interval, Table
 
 _MARGIN, _HEIGHT = 24.0, 18.0
-_MANY = 18
-"""Charts of more rows have the numbers of their axis above them, too."""
 
 
 @dataclass(frozen=True)
@@ -58,15 +54,12 @@ def intervals(
     Where the axis has a reference, a value whose interval holds it has a hollow dot: it cannot be
     told from the reference.
     """
-    unclear = ""
-    if any(is_unclear(row, axis) for row in rows):
-        unclear = f"the interval holds {axis.text(axis.reference)}"
-    drawn = _draw(rows, axis, unclear)
-    return Drawing(title, _of_values(rows, axis), _table(title, rows, axis), *drawn)
+    height, parts = _draw(rows, axis)
+    return Drawing(title, _of_values(rows, axis), _table(title, rows, axis), height, parts)
 
 
-def _draw(rows: Sequence[NamedValue], axis: Axis, unclear: str) -> tuple[float, str]:
-    """The height of the chart and its elements; the legend says what is `unclear`."""
+def _draw(rows: Sequence[NamedValue], axis: Axis) -> tuple[float, str]:
+    """The height of the chart and its elements; a legend says what hollow dots are."""
     column = axis.column(with_ends=True)
     figures = [column.text(row.interval) for row in rows]
     names = min(max((length(row.name) for row in rows), default=0), 0.34 * WIDTH) + 2
@@ -74,10 +67,13 @@ def _draw(rows: Sequence[NamedValue], axis: Axis, unclear: str) -> tuple[float, 
     reach = [value for row in rows for value in (row.value, row.low, row.high)]
     start, end = max(names + 14, _MARGIN), WIDTH - max(numbers + 14, _MARGIN)
     made = scale(axis, reach, start, end)
-    head, top = legend("dot unclear", unclear, start)
-    is_long = len(rows) > _MANY
-    y = top = top + (20 if is_long else 0)
+    y = top = 8.0
     drawn: list[str] = []
+    if any(is_unclear(row, axis) for row in rows):
+        y = top = 32.0
+        unclear = f"the interval holds {axis.text(axis.reference)}"
+        drawn.append(mark("dot unclear", (start + 8, 16.0)))
+        drawn.append(words("name", (start + 22, 20.0), unclear, WIDTH - start - 22))
     for row, figure in zip(rows, figures, strict=True):
         middle = y + _HEIGHT / 2 + 2
         kind = "dot unclear" if is_unclear(row, axis) else "dot"
@@ -88,9 +84,8 @@ def _draw(rows: Sequence[NamedValue], axis: Axis, unclear: str) -> tuple[float, 
     grid = [line("grid", (made(tick), top), (made(tick), y)) for tick in made.ticks]
     if axis.reference is not None:
         grid.append(line("reference", (made(axis.reference), top), (made(axis.reference), y)))
-    ticks = [*across(made, y + 16), *(across(made, top - 8) if is_long else ())]
     below = label_across(axis.label, made, y + 34)
-    return y + 42, "".join([head, *grid, *drawn, *ticks, below])
+    return y + 42, "".join([*grid, *drawn, *across(made, y + 16), below])
 
 
 def _marks(row: NamedValue, tip: str, made: Scale, y: float, kind: str) -> Iterator[str]:
@@ -115,23 +110,13 @@ def _table(title: str, rows: Sequence[NamedValue], axis: Axis) -> Table:
 
 
 def _of_values(rows: Sequence[NamedValue], axis: Axis) -> str:
-    """What the chart shows, in words: the highest and the lowest, and what is clear."""
+    """What the chart shows, in words: the highest and the lowest."""
     defined = [row for row in rows if is_number(row.value)]
     if not defined:
         return f"{axis.label}: no value is defined."
     column = axis.column(with_ends=True)
     ordered = sorted(defined, key=lambda row: -(row.value or 0.0))
-    ends = ordered[0], ordered[-1]
-    first, last = (f"{row.name}, {column.text(row.interval)}" for row in ends)
-    message = f"Highest {axis.label}: {first}; lowest: {last}; {len(defined):,} in all."
+    first, last = (f"{row.name}, {column.text(row.interval)}" for row in (ordered[0], ordered[-1]))
     if len(defined) == 1:
-        message = f"{axis.label} of {first}."
-    elif axis.text(ends[0].value) == axis.text(ends[1].value):
-        message = f"{axis.label} is {axis.text(ends[0].value)} in all {len(rows):,} rows."
-    if axis.reference is not None and any(row.low is not None for row in defined):
-        clear = sum(not is_unclear(row, axis) for row in defined if row.low is not None)
-        verb = "excludes" if clear == 1 else "exclude"
-        of = count_of(len(defined), "interval")
-        message += f" {clear:,} of {of} {verb} {axis.text(axis.reference)}."
-    undefined = len(rows) - len(defined)
-    return message + (f" {count_of(undefined, 'value')} undefined." if undefined else "")
+        return f"{axis.label} of {first}."
+    return f"Highest {axis.label}: {first}; lowest: {last}; {len(defined):,} in all."
