@@ -6,17 +6,15 @@ knew of it, so that a query which is only missing for a while loses nothing.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from labeler.collection.card import card_section, read_card, update_card
 from labeler.collection.corpus import corpus_lines
-from labeler.collection.judgements import grades_of
 from labeler.collection.layout import Collection
-from labeler.collection.pool import Pairs, Pool, merge_pools, read_pool, write_pool
+from labeler.collection.pool import Pool, merge_pools, read_pool, write_pool
 from labeler.collection.queries import read_queries
 from labeler.collection.rows import ids_in_words
-from labeler.data import Pair
 from labeler.messages import SHOWN, Note, count_of
 
 
@@ -24,15 +22,13 @@ from labeler.messages import SHOWN, Note, count_of
 class Dropped:
     """How many pairs left a pool now and how many returned to it, and why.
 
-    `queries` and `documents` are the ids that the collection has no more; `kept_grades` counts,
-    by set of judgements, the grades of the pairs that left.
+    `queries` and `documents` are the ids that the collection has no more.
     """
 
     pairs: int
     returned: int
     queries: Sequence[str] = ()
     documents: Sequence[str] = ()
-    kept_grades: Mapping[str, int] = field(default_factory=dict)
 
     def sentences(self) -> Iterator[str]:
         """What left the pool, what becomes of its grades, and what returned."""
@@ -41,13 +37,8 @@ class Dropped:
             pairs = count_of(self.pairs, "pair left", "pairs left")
             yield (
                 f"{pairs} the pool, as the collection lacks {absent};"
-                " dropped.jsonl keeps what was known of them, until the ids are there again"
-            )
-        for name, count in self.kept_grades.items():
-            grades = count_of(count, "grade")
-            yield (
-                f"judgements/{name}.jsonl keeps {grades} of such pairs; the next judge as {name}"
-                " leaves them out of its qrels"
+                " dropped.jsonl keeps what was known of them, until the ids are there again;"
+                " their judgements stay, and the next judge leaves them out of the qrels"
             )
         if self.returned:
             pairs = count_of(self.returned, "pair is", "pairs are")
@@ -80,7 +71,12 @@ def drop_absent(collection: Collection, note: Note = lambda _line: None) -> Drop
         collection.dropped.unlink()
     section = card_section(read_card(collection), "pool")
     update_card(collection, "pool", {**section, "pairs": len(left)})
-    result = _result(collection, gone.pairs, int(is_back.sum()), queries, documents)
+    result = Dropped(
+        len(gone),
+        int(is_back.sum()),
+        sorted({pair.query_id for pair in gone.pairs if pair.query_id not in queries}),
+        sorted({pair.doc_id for pair in gone.pairs if pair.doc_id not in documents}),
+    )
     for line in result.sentences():
         note(line)
     return result
@@ -89,20 +85,3 @@ def drop_absent(collection: Collection, note: Note = lambda _line: None) -> Drop
 def dropped_pairs(collection: Collection) -> Pool:
     """The pairs that left the pool; none without a file."""
     return read_pool(collection.dropped) if collection.dropped.exists() else Pool.of(())
-
-
-def _result(
-    collection: Collection,
-    gone: Pairs,
-    returned: int,
-    queries: Container[str],
-    documents: Container[str],
-) -> Dropped:
-    absent_queries = sorted({pair.query_id for pair in gone if pair.query_id not in queries})
-    absent_documents = sorted({pair.doc_id for pair in gone if pair.doc_id not in documents})
-    grades = {
-        name: sum(Pair(q, d) in gone for q, d, _ in grades_of(collection.judgements(name)))
-        for name in (collection.judgement_names() if len(gone) else ())
-    }
-    not_none = {name: count for name, count in grades.items() if count}
-    return Dropped(len(gone), returned, tuple(absent_queries), tuple(absent_documents), not_none)
