@@ -54,7 +54,6 @@ def command(
     if (number := _state_of(sources)) is not None:
         moved = shift(sources[1], qrels, measure=options.measure, state=number)
         show_result(moved, output.made_from())
-        warn(moved.findings)
         return
     if qrels:
         raise Misuse("it names the qrels of two states of a collection", parameter="qrels")

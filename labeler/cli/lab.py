@@ -13,7 +13,7 @@ import typer
 from labeler.agreement.retest import Retest, retest_of
 from labeler.cli.model_options import ModelFlags, ServerFlags, ShownFlags
 from labeler.cli.options import FORCE, Folder, FormFlags, OutputFlags
-from labeler.cli.output import show, show_result, warn
+from labeler.cli.output import show, show_result
 from labeler.cli.reporting import (
     asked,
     check_complete,
@@ -187,7 +187,6 @@ def panel(
     opened, name = open_collection(collection), options.name
     result = panel_of_sets(opened, *names, people=people, name=name, output=to, options=rules)
     show_result(result, shown.on_screen)
-    warn(result.findings)
     if name is not None:
         note(f"kept as {name}: labeler agree {collection} human {name}")
     if output is not None:
@@ -268,8 +267,6 @@ def tune(
     if result is None:
         return
     show_result(result, to)
-    if to.form != "json":
-        warn(result.findings)
     if result.stopped:
         raise result.stopped
 
@@ -322,5 +319,4 @@ def probe(
     )
     if result is not None:
         show_result(result, to)
-        warn(result.findings)
         result.check(limits)

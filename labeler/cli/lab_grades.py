@@ -60,7 +60,6 @@ def calibrate(
     rows_to = None if probabilities is None else output.written_to(probabilities, *inputs)
     result = fit_probabilities(*sources, options=options)
     show_result(result, to)
-    warn(result.findings)
     if rows_to is not None:
         write_probabilities(rows_to, result)
         note(f"probabilities of {result.shares.pairs.size:,} pairs: {rows_to.path}")
@@ -95,9 +94,9 @@ def route(
             pairs, rows=pairs.rows[:PAIRS_SHOWN], note=f"… and {left:,} more" if left > 0 else ""
         )
         show(["\n".join(result.sentences), few], to)
+        warn(result.findings)
     else:
         show_result(result, to)
-    warn(result.findings)
     if to_sheet is not None:
         _write_sheet(result, to_sheet, sources[0])
 
@@ -139,7 +138,6 @@ def cascade(
     if result is None:
         return
     show_result(result, to)
-    warn(result.findings)
     if result.failures:
         problem = f"{len(result.failures):,} of {result.pairs:,} pairs have no grade"
         raise Incomplete(problem, again={"retry_failed": True})

@@ -66,7 +66,7 @@ def show_result(
 ) -> None:
     """Write what a library function returned: its figures, or for people sentences and tables.
 
-    With `in_words` people get what that says.
+    With `in_words` people get what that says. Findings go to stderr in any form.
     """
     if to.form == "json":
         show_json(result.as_json(), to)
@@ -75,6 +75,7 @@ def show_result(
             in_words(result)
     else:
         show(["\n".join(result.sentences), *result.tables()], to)
+    warn(result.findings)
 
 
 def show_json(value: object, to: Destination, indent: int = 1) -> None:
