@@ -125,7 +125,7 @@ def test_what_nobody_judged_is_counted_and_no_system_is_taken(
     assert result.comparison.verdict == "not known"
     assert result.which.startswith("not known, because Judged@3 of old is 0.")
     open_pairs = {
-        (q.query.id, d.id) for q in result.queries for of in q.lists for d in of if d.grade is None
+        (q.query.id, d.id) for q in result.queries for d in q.documents if d.grade is None
     }
     assert {*result.systems.missing} == open_pairs
     assert f"grades for the {len(open_pairs)} pairs among the first 3 documents" in result.surer
@@ -201,7 +201,8 @@ def test_the_page_shows_both_lists_of_every_query_and_who_gave_grades(coll: Path
     assert "Which: take new" in page
     assert page.count("<ol>") == 2 * len(QUERIES) + 2  # and two of the contents
     assert "The title of d0 d0 <small>grade 1 by human · " in page
-    assert "moved from " in page
+    assert " in old</small>" in page
+    assert " in new</small>" in page
     assert "only here" in page
     assert str(coll) not in page
 

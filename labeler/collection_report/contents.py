@@ -222,7 +222,6 @@ class ChosenSets:
     human: str | None = None
     more_humans: Sequence[str] = ()
     assessors: Sequence[str] = ()
-    findings: Sequence[Finding] = ()
 
 
 def choose_sets(contents: CollectionContents, options: ReportOptions) -> ChosenSets:
@@ -245,11 +244,6 @@ def choose_sets(contents: CollectionContents, options: ReportOptions) -> ChosenS
     if not scoring:
         scoring = collection_qrels(contents.collection.folder, None).stem
     models = [name for name in sizes if name not in (*contents.people, *people)]
-    notes = []
-    if not options.humans and HUMAN not in contents.people and len(contents.people) > 1:
-        text = f"assessors are compared with {people[0]}, the first by name; there is also "
-        notes.append(f"{text}{', '.join(contents.people[1:])}")
     ordered = sorted(models, key=lambda name: (name != scoring, -sizes[name], name))
-    findings = tuple(Finding(text, level="note") for text in notes)
     human = people[0] if people else None
-    return ChosenSets(scoring, human, tuple(people[1:]), tuple(ordered), findings)
+    return ChosenSets(scoring, human, tuple(people[1:]), tuple(ordered))

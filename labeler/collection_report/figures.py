@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,10 +14,9 @@ from labeler.agreement.align import AssessorLabels
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.report import AssessorReport
 from labeler.agreement.sources import Sources, sources_of
-from labeler.collection.corpus import distinct_documents
 from labeler.collection.judgements import read_judgements
 from labeler.collection_report.contents import ChosenSets, CollectionContents, ReportOptions
-from labeler.data import Document, Failure, Pair, Query
+from labeler.data import Failure, Pair, Query
 from labeler.errors import BadInput, Misuse
 from labeler.evaluation.evaluate import Report, report_on
 from labeler.evaluation.groups import MOST_GROUPS
@@ -26,14 +24,13 @@ from labeler.evaluation.options import EvaluationOptions, Grouping, Scoring
 from labeler.exchange.runs import hold_run
 from labeler.files.read import rereadable
 from labeler.messages import Progress
+from labeler.pipeline.query_lists import FACTS, ShownDocument, ShownQuery, Tops, ranks_of
 from labeler.report.finding import Finding
 from labeler.trec.labels import number
 from labeler.trec.runs import ranking, read_run
 
 WHERE_UNJUDGED = " (see Unjudged documents)"
 """Where the page has more on documents that nobody judged."""
-GROUPS = ("origin", "kind")
-"""The fields of queries by whose values scores and grades are shown apart."""
 
 
 def scores_of_systems(
@@ -57,12 +54,12 @@ def scores_of_systems(
 
 
 def fields_with_groups(queries: Mapping[str, Query], judged: Iterable[str]) -> Iterator[str]:
-    """Those of `GROUPS` in which queries with a judgement have several values, and not too many.
+    """Those of `FACTS` in which queries with a judgement have several values, and not too many.
 
     A field in which some query has no single value, as a list, is passed over.
     """
     with_grades = [queries[query] for query in judged if query in queries]
-    for name in GROUPS:
+    for name in FACTS:
         values = [query.metadata.get(name) for query in queries.values()]
         if all(value is None or isinstance(value, str | int | float) for value in values):
             groups = {group_of(query, name) for query in with_grades}
@@ -161,43 +158,6 @@ def _apart(sources: Sources, main: AssessorLabels) -> Sequence[FarPair]:
 
 
 @dataclass(frozen=True)
-class ShownDocument:
-    """A document of a query: its rank by system (1 is first), its grades, and why.
-
-    `grade` is that which scores the systems; it is None where nobody judged the pair, or where
-    judging failed, which `failure` says. `human` is people's, where the grade is an assessor's.
-    """
-
-    id: str
-    ranks: Mapping[str, int] = field(default_factory=dict)
-    grade: int | None = None
-    human: int | None = None
-    failure: str = ""
-    reason: str = ""
-
-
-@dataclass(frozen=True)
-class ReportedQuery:
-    """A query with each system's score by the first measure, and the documents that are shown.
-
-    `relevant` counts documents with a grade above 0, `unseen` those of them that no system has
-    among the documents shown.
-    """
-
-    query: Query
-    scores: Mapping[str, float]
-    documents: Sequence[ShownDocument]
-    relevant: int
-    unseen: int
-
-    @property
-    def mean(self) -> float | None:
-        """The mean of the systems' scores; None where no system is scored."""
-        defined = [score for score in self.scores.values() if not math.isnan(score)]
-        return sum(defined) / len(defined) if defined else None
-
-
-@dataclass(frozen=True)
 class ReasonsAndFailures:
     """Reasons and failures of a set of judgements, by pair."""
 
@@ -216,10 +176,6 @@ def reasons_in(path: Path) -> ReasonsAndFailures:
         elif outcome.reason:
             reasons[outcome.pair] = outcome.reason
     return ReasonsAndFailures(reasons, failures)
-
-
-Tops = Mapping[str, Mapping[str, Sequence[str]]]
-"""System to query to the first documents that it returned."""
 
 
 def _first_documents(runs: Mapping[str, Path], top: int, progress: Progress) -> Tops:
@@ -241,7 +197,7 @@ def reported_queries(
     reasons: ReasonsAndFailures,
     scores: Report | None,
     options: ReportOptions,
-) -> Iterator[ReportedQuery]:
+) -> Iterator[ShownQuery]:
     """The queries in the order of the collection, then those that stand in the grades alone."""
     scoring = contents.qrels.get(sets.scoring or "", {})
     human = contents.qrels.get(sets.human or "", {}) if sets.human != sets.scoring else {}
@@ -252,7 +208,7 @@ def reported_queries(
     }
     for query_id in dict.fromkeys([*contents.queries, *scoring]):
         grades, of_people = (_judged(qrels.get(query_id, {})) for qrels in (scoring, human))
-        ranks = _ranks(tops, query_id)
+        ranks = ranks_of(tops, query_id)
         if not tops:
             best = sorted(grades, key=lambda doc_id: (-grades[doc_id], doc_id))[: options.top]
             ranks = {doc_id: {} for doc_id in best}
@@ -261,14 +217,13 @@ def reported_queries(
                 doc_id,
                 own,
                 grades.get(doc_id),
-                of_people.get(doc_id),
-                reasons.failures.get(Pair(query_id, doc_id), ""),
-                reasons.reasons.get(Pair(query_id, doc_id), ""),
+                human=of_people.get(doc_id),
+                failure=reasons.failures.get(Pair(query_id, doc_id), ""),
             )
             for doc_id, own in ranks.items()
         ]
         relevant = [doc_id for doc_id, grade in grades.items() if grade > 0]
-        yield ReportedQuery(
+        yield ShownQuery(
             contents.queries.get(query_id) or Query(query_id, ""),
             {name: row[query_id] for name, row in by_system.items() if query_id in row},
             tuple(shown),
@@ -279,27 +234,3 @@ def reported_queries(
 
 def _judged(grades: Mapping[str, int]) -> dict[str, int]:
     return {doc_id: grade for doc_id, grade in grades.items() if grade >= 0}
-
-
-def _ranks(tops: Tops, query_id: str) -> dict[str, dict[str, int]]:
-    """The ranks of each document by system; documents that most systems rank high come first."""
-    ranks: dict[str, dict[str, int]] = {}
-    for name, by_query in tops.items():
-        for rank, doc_id in enumerate(by_query.get(query_id, ()), start=1):
-            ranks.setdefault(doc_id, {})[name] = rank
-    weights = {doc_id: sum(1 / rank for rank in own.values()) for doc_id, own in ranks.items()}
-    return {doc_id: ranks[doc_id] for doc_id in sorted(ranks, key=lambda d: (-weights[d], d))}
-
-
-def documents_shown(
-    contents: CollectionContents, ids: Iterable[str], longest: int
-) -> dict[str, Document]:
-    """Those documents of the corpus that have one of the ids, with their texts cut."""
-    needed = frozenset(ids)
-    if not contents.collection.corpus.is_file():
-        return {}
-    return {
-        document.id: Document(document.id, document.text[:longest], document.title)
-        for document in distinct_documents(contents.collection.corpus)
-        if document.id in needed
-    }

@@ -19,11 +19,9 @@ from labeler.collection_report.contents import (
     ReportOptions,
 )
 from labeler.collection_report.figures import (
-    GROUPS,
     WHERE_UNJUDGED,
     AgreementWithPeople,
     ReasonsAndFailures,
-    ReportedQuery,
     reasons_in,
 )
 from labeler.collection_report.provenance import Private, Provenance
@@ -31,6 +29,7 @@ from labeler.data import Pair
 from labeler.evaluation.evaluate import Report
 from labeler.judging.status import SetStatus
 from labeler.messages import count_of
+from labeler.pipeline.query_lists import FACTS, ShownQuery
 from labeler.report.finding import Finding, merged
 from labeler.report.result import Result
 from labeler.report.table import Table
@@ -49,7 +48,7 @@ class GatheredReport(Result):
     scores: Report | None
     agreement: AgreementWithPeople
     judged: Sequence[SetStatus]
-    queries: Sequence[ReportedQuery]
+    queries: Sequence[ShownQuery]
     reasons: ReasonsAndFailures
     provenance: Provenance
     private: Private
@@ -151,7 +150,7 @@ class GatheredReport(Result):
         """
         every = sorted(
             merged(self._findings()),
-            key=lambda f: (f.level != "warning", bool(f.each) or f.about in GROUPS),
+            key=lambda f: (f.level != "warning", bool(f.each) or f.about in FACTS),
         )
         levels = {}
         for finding in every:
@@ -175,7 +174,7 @@ class GatheredReport(Result):
                 failed = count_of(tally.failed, "pair has", "pairs have")
                 text = f"{tally.name}: {failed} no grade, of {tally.pairs:,}"
                 yield Finding(text, level="note")
-        yield from (*contents.findings, *sets.findings)
+        yield from contents.findings
         yield from () if self.scores is None else self.scores.findings
         yield from self.agreement.findings
         if main is None:

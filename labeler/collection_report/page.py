@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from labeler.agreement.report import AssessorReport
 from labeler.agreement.shown import (
-    confusion_table,
-    detail_tables,
     overview,
     report_parts,
     short,
@@ -18,22 +17,23 @@ from labeler.agreement.shown import (
 from labeler.collection_report.figures import (
     WHERE_UNJUDGED,
     FarPair,
-    documents_shown,
 )
 from labeler.collection_report.gathered import GatheredReport
-from labeler.collection_report.queries import (
-    MOST_BYTES,
-    TEXT,
-    Detail,
-    QueryBlocks,
-    cut_text,
-    levels,
-)
 from labeler.data import Document
 from labeler.evaluation.evaluate import Report
 from labeler.evaluation.plot import measure_drawing
 from labeler.judging.status import status_table
 from labeler.messages import count_of
+from labeler.pipeline.query_lists import (
+    LENGTHS,
+    SYSTEMS_NAMED,
+    QueryLists,
+    ShownLengths,
+    ShownQuery,
+    cut_text,
+    documents_shown,
+    fitting,
+)
 from labeler.report.charts import Axis, NamedValue, intervals
 from labeler.report.finding import Finding
 from labeler.report.page import (
@@ -49,23 +49,20 @@ from labeler.report.page import (
     Preformatted,
     TableBlock,
 )
-from labeler.report.table import Table
+from labeler.report.table import Column, Row, Table, number_text
 
-MOST_WARNINGS = 5
-"""So many warnings are shown at once; of more, the first ones, and the others open."""
+MOST_BYTES = 2_000_000
+"""A page is smaller than that."""
 
 
-def first_findings(findings: Sequence[Finding]) -> Iterator[PageBlock]:
-    """The first warnings, then a line that opens to the other warnings and the notes."""
+def findings_blocks(findings: Sequence[Finding]) -> Iterator[PageBlock]:
+    """The warnings, then a line that opens to the notes."""
     warnings = [finding for finding in findings if finding.level == "warning"]
     notes = [finding for finding in findings if finding.level != "warning"]
-    first = warnings if len(warnings) <= MOST_WARNINGS else warnings[: MOST_WARNINGS - 1]
-    if first:
-        yield FindingList(first)
-    if rest := [*warnings[len(first) :], *notes]:
-        counts = {"more warning": len(warnings) - len(first), "note": len(notes)}
-        words = " and ".join(count_of(n, what) for what, n in counts.items() if n)
-        yield Disclosure(words, [FindingList(rest)])
+    if warnings:
+        yield FindingList(warnings)
+    if notes:
+        yield Disclosure(count_of(len(notes), "note"), [FindingList(notes)])
 
 
 def systems_section(scores: Report) -> PageSection:
@@ -113,9 +110,8 @@ def holes_section(scores: Report) -> PageSection:
     return PageSection("Unjudged documents", blocks)
 
 
-FEW_STATISTICS = ("agreement", "kappa", "kappa-quadratic", "alpha-ordinal", "tau-b", "mae", "bias")
-"""The statistics that are shown at once; the others open."""
 CAPTIONS = {
+    "statistics": "Statistics of agreement, with 95 % intervals over queries",
     "queries": "Queries with most disagreement",
     "runs": "The systems by the grades of both",
 }
@@ -140,55 +136,67 @@ def _agreement(report: GatheredReport, main: AssessorReport) -> Iterator[PageBlo
         yield Paragraph(sentence)
         yield TableBlock(table)
     texts = {query.query.id: query.query.text for query in report.queries}
-    parts = [part for part in report_parts(main, names, texts) if isinstance(part, Table)]
-    title = f"{short(main.assessor)} beside {short(main.human)}, with 95 % intervals over queries"
-    statistics = statistics_table(main.agreement)
-    few = few_statistics(statistics)
-    yield TableBlock(few, title)
-    if len(few.rows) < len(statistics.rows):
-        yield Disclosure(f"All {len(statistics.rows)} statistics", [TableBlock(statistics, title)])
-    counts = confusion_table(main.agreement, short(main.human), short(main.assessor), names)
-    yield TableBlock(counts, f"Grades of {short(main.human)} and of {short(main.assessor)}")
-    for table in parts:
-        if table.name not in ("confusion", "statistics"):
-            yield TableBlock(table, CAPTIONS.get(table.name, ""))
-    more = [
-        t
-        for t in detail_tables(main.details, texts)
-        if t.name in ("classes", "grades", "calibration") and t.rows
-    ]
-    if more:
-        yield Disclosure("By grade", list(map(TableBlock, more)))
+    grades = f"Grades of {short(main.human)} and of {short(main.assessor)}"
+    captions = {**CAPTIONS, "confusion": grades}
+    for part in report_parts(main, names, texts):
+        if isinstance(part, Table):
+            yield TableBlock(part, captions.get(part.name, ""))
 
 
-def few_statistics(table: Table) -> Table:
-    """The statistics that are shown at once; all where none of these was computed."""
-    few = [row for row in table.rows if row[0] in FEW_STATISTICS]
-    return replace(table, rows=few or table.rows)
-
-
-def far_section(report: GatheredReport, blocks: QueryBlocks) -> PageSection | None:
+def far_section(report: GatheredReport, lists: QueryLists) -> PageSection | None:
     """The pairs with grades farthest apart; None where no grades are unequal."""
     apart, main = report.agreement.apart, report.agreement.main
     if main is None or not apart:
         return None
-    rows = [_far(report, blocks, far) for far in apart[:FAR]]
+    rows = [_far(report, lists, far) for far in apart[:FAR]]
     text = f"{len(apart):,} pairs have other grades; the {len(rows)} farthest apart are shown."
-    columns = [short(main.human), short(main.assessor)]
+    numbers = [Column(short(main.human)), Column(short(main.assessor))]
+    words = [Column(name, align="left") for name in ("query", "document", "the assessor's reason")]
+    table = Table("far", [*words[:2], *numbers, words[2]], rows)
     title = "Where people and the assessor differ most"
-    return PageSection(title, [Paragraph(text), DisclosureRows("query", columns, rows)])
+    return PageSection(title, [Paragraph(text), TableBlock(table, title)])
 
 
-def _far(report: GatheredReport, blocks: QueryBlocks, far: FarPair) -> Disclosure:
+def _far(report: GatheredReport, lists: QueryLists, far: FarPair) -> Row:
     query_id, doc_id = far.pair
-    query = report.contents.queries.get(query_id)
-    inner: list[PageBlock] = [blocks.excerpt(doc_id, TEXT) or Paragraph(f"Document {doc_id}")]
-    if reason := report.reasons_of_main.get(far.pair):
-        inner.insert(0, Paragraph(f"The assessor's reason: {cut_text(reason, 600)}"))
+    query, reason = report.contents.queries.get(query_id), report.reasons_of_main.get(far.pair, "")
     asked = cut_text(f"{query_id} {query.text if query else ''}".strip(), 100)
-    return Disclosure(
-        f"{asked}: {blocks.title(doc_id)}", inner, [str(far.human), str(far.assessor)]
-    )
+    return [asked, lists.words(doc_id), far.human, far.assessor, cut_text(reason, 600)]
+
+
+def queries_section(report: GatheredReport, lists: QueryLists) -> PageSection:
+    """The queries, a row each: the worst by the mean of the systems' scores first."""
+    measure = report.scores.measures[0] if report.scores else ""
+    are_named = len(lists.systems) <= SYSTEMS_NAMED
+    named = lists.systems if are_named else lists.systems[:1]
+    columns = [f"{measure} of {name}" for name in named] if measure else []
+    columns += ["mean of systems"] if measure and not are_named else []
+    columns += ["relevant", "unjudged"] if lists.systems else ["relevant"]
+    text = "There is no run: the documents with the highest grades are shown."
+    if lists.systems:
+        text = f"A row opens to the first {report.options.top} documents of each system. "
+        text += "A document without a grade is marked as unjudged."
+        text += " Queries that systems answer worst come first." if measure else ""
+    rows = []
+    for query in sorted(report.queries, key=_worst_first):
+        scores = [query.scores.get(name) for name in named]
+        scores += [] if are_named else [query.mean]
+        figures = [*map(_score, scores)] if measure else []
+        figures.append(f"{query.relevant:,}")
+        unjudged = sum(document.grade is None for document in query.documents)
+        figures += [f"{unjudged:,}"] if lists.systems else []
+        rows.append(lists.row(query, figures))
+    return PageSection("Every query", [Paragraph(text), DisclosureRows("query", columns, rows)])
+
+
+def _worst_first(query: ShownQuery) -> tuple[bool, float]:
+    """Queries without a relevant document, of which no system could do better, come last."""
+    has_score = query.mean is not None and query.relevant > 0
+    return not has_score, query.mean or 0.0
+
+
+def _score(value: float | None) -> str:
+    return "-" if value is None or math.isnan(value) else number_text(value, ".3f")
 
 
 def cost_section(report: GatheredReport) -> PageSection | None:
@@ -208,9 +216,6 @@ def provenance_section(report: GatheredReport) -> PageSection:
     if made.assessors.rows:
         blocks.append(TableBlock(report.private.table(made.assessors), "Assessors"))
     blocks += _prompts(report)
-    if made.sha256:
-        files = FactList(list(made.sha256.items()))
-        blocks.append(Disclosure(f"SHA-256 of {len(made.sha256)} files", [files]))
     if not blocks:
         blocks.append(Paragraph("The collection has no card: what made it is not known."))
     return PageSection("What made it", blocks)
@@ -229,49 +234,44 @@ def _prompts(report: GatheredReport) -> Iterator[PageBlock]:
 
 def fitting_page(report: GatheredReport, most: int = MOST_BYTES) -> Page:
     """The fullest page of less than so many bytes; it says what it leaves out."""
-    documents = documents_of_report(report)
-    pages = (report_page(report, documents, detail) for detail in levels(report.options.top))
-    page = next(pages)
-    while len(page.html().encode()) >= most and (smaller := next(pages, None)):
-        page = smaller
-    return page
-
-
-def documents_of_report(report: GatheredReport) -> dict[str, Document]:
-    """The documents that some page of a report shows."""
     ids = {document.id for query in report.queries for document in query.documents}
     ids |= {far.pair.doc_id for far in report.agreement.apart[:FAR]}
-    return documents_shown(report.contents, ids, TEXT + 1)
+    documents = documents_shown(report.contents.collection.corpus, ids, LENGTHS[0].title)
+    return fitting(lambda lengths: report_page(report, documents, lengths), most)
 
 
-def report_page(report: GatheredReport, documents: Mapping[str, Document], detail: Detail) -> Page:
-    """The whole page, with as much of each query as `detail` says."""
-    rows = QueryBlocks(report, documents, detail)
+def report_page(
+    report: GatheredReport, documents: Mapping[str, Document], lengths: ShownLengths
+) -> Page:
+    """The whole page, with as much of each query as there is room for."""
     scores = report.scores
+    systems = [run.name for run in scores.ranked] if scores else sorted(report.runs)
+    lists = QueryLists(systems, documents, report.reasons.reasons, lengths)
     sections = [
-        summary_section(report, detail.cuts(levels(report.options.top)[0])),
+        summary_section(report, cuts=lengths != LENGTHS[0]),
         systems_section(scores) if scores else None,
         differences_section(report, scores) if scores else None,
         agreement_section(report),
         holes_section(scores) if scores else None,
         cost_section(report),
-        far_section(report, rows),
-        rows.section() if report.queries else None,
+        far_section(report, lists),
+        queries_section(report, lists) if report.queries else None,
         provenance_section(report),
     ]
     blocks = [section for section in sections if section is not None]
     return Page(f"{report.contents.title}: report", blocks, subtitle=_counts(report))
 
 
-def summary_section(report: GatheredReport, cuts: str) -> PageSection:
+def summary_section(report: GatheredReport, *, cuts: bool) -> PageSection:
     """Warnings first, then three sentences, and what the collection lacks."""
-    blocks: list[PageBlock] = [*first_findings(report.findings)]
+    blocks: list[PageBlock] = [*findings_blocks(report.findings)]
     blocks += [Paragraph(sentence, lead=True) for sentence in report.sentences]
     if missing := report.missing:
         blocks.append(Paragraph("What is missing, and the command that makes it:"))
         blocks.append(FactList([(step.lacks, step.command) for step in missing]))
     if cuts:
-        blocks.append(Paragraph(f"So that this page stays below 2 MB: {cuts}."))
+        text = "titles and reasons of documents are cut shorter, and long lists."
+        blocks.append(Paragraph(f"So that this page stays below 2 MB, {text}"))
     return PageSection("Summary", blocks)
 
 
@@ -302,6 +302,6 @@ def summary_page(report: GatheredReport) -> Page:
         if table.name in titles:
             blocks.append(PageSection(titles[table.name], [TableBlock(table)]))
     if report.agreement.main is not None:
-        table = few_statistics(statistics_table(report.agreement.main.agreement))
+        table = statistics_table(report.agreement.main.agreement)
         blocks.append(PageSection("Agreement with people", [TableBlock(table)]))
     return Page(f"{report.contents.title}: report", blocks, subtitle=_counts(report))

@@ -13,7 +13,6 @@ from labeler.collection.card import card_section
 from labeler.collection.readme import NOBODY, assessors_table, datasheet
 from labeler.collection_report.contents import CollectionContents
 from labeler.errors import LabelerError
-from labeler.files.cache import sha256_of
 from labeler.judging.status import prompt_source
 from labeler.prompt import find_prompt
 from labeler.report.neutral import flat
@@ -99,33 +98,21 @@ class UsedPrompt:
 class Provenance:
     """What made a collection, as far as its card and its files tell.
 
-    `lines` are those of its datasheet; `assessors` has a row for each set of judgements; `sha256`
-    are the hashes of files by their names in the collection.
+    `lines` are those of its datasheet; `assessors` has a row for each set of judgements.
     """
 
     lines: Sequence[str]
     assessors: Table
     prompts: Sequence[UsedPrompt]
-    sha256: Mapping[str, str]
 
 
 def provenance_of(contents: CollectionContents) -> Provenance:
     """What the card and the files tell of how the collection was made."""
-    card, collection = contents.card, contents.collection
+    card = contents.card
     lines = (flat(line) for of in datasheet(card, contents.queries).values() for line in of)
     has_people = bool(contents.people or contents.waiting)
-    files = [collection.corpus, collection.queries, collection.pool]
-    files += [*map(collection.qrels, contents.qrels), *contents.runs.values()]
-    return Provenance(
-        tuple(line for line in lines if not (has_people and line == NOBODY)),
-        assessors_table(card),
-        tuple(_prompts(card)),
-        {
-            path.relative_to(collection.folder).as_posix(): sha256_of(path)
-            for path in files
-            if path.is_file()
-        },
-    )
+    sheet = tuple(line for line in lines if not (has_people and line == NOBODY))
+    return Provenance(sheet, assessors_table(card), tuple(_prompts(card)))
 
 
 def _prompts(card: Mapping[str, Any]) -> Iterator[UsedPrompt]:

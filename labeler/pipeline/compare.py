@@ -36,6 +36,7 @@ from labeler.messages import count_of, dollars
 from labeler.metrics import parse
 from labeler.models.session import Act, Control, sync
 from labeler.options import Options, option
+from labeler.pipeline.query_lists import ShownDocument, ShownQuery, ranks_of
 from labeler.report.finding import Finding, Setting
 from labeler.report.result import Result
 from labeler.report.table import Column, Table
@@ -125,42 +126,6 @@ def _retrieved(collection: Collection, engine: object, control: Control) -> Any:
 # What the systems show first, and what of it nobody judged.
 
 
-@dataclass(frozen=True)
-class ListedDocument:
-    """A document that a system ranks first for a query, with its grade and who gave that.
-
-    `elsewhere` is its rank in the other list, 0 where that does not have it. `grade` is None where
-    nobody judged the pair.
-    """
-
-    id: str
-    rank: int
-    elsewhere: int = 0
-    grade: int | None = None
-    giver: str = ""
-
-    @property
-    def mark(self) -> str:
-        """How it stands to the other list."""
-        if not self.elsewhere:
-            return "only here"
-        return "same rank" if self.elsewhere == self.rank else f"moved from {self.elsewhere}"
-
-
-@dataclass(frozen=True)
-class ComparedQuery:
-    """A query: both scores, and both lists of first documents."""
-
-    query: Query
-    scores: tuple[float, float]
-    lists: tuple[tuple[ListedDocument, ...], tuple[ListedDocument, ...]]
-
-    @property
-    def difference(self) -> float:
-        """The second system's score less the first's."""
-        return self.scores[1] - self.scores[0]
-
-
 @dataclass(frozen=True, eq=False)
 class ComparedSystems:
     """Systems to compare: the qrels that score them, their runs, and what nobody judged of them."""
@@ -219,18 +184,6 @@ class ComparedSystems:
     def missing(self) -> list[Pair]:
         """The pairs that nobody judged, of all systems together, each once."""
         return list(dict.fromkeys(pair for pairs in self.unjudged.values() for pair in pairs))
-
-    def lists(self, query: str, names: tuple[str, str]) -> tuple[tuple[ListedDocument, ...], ...]:
-        """The first documents of two systems for a query, each held against the other's."""
-        tops = [self.tops[name].get(query, []) for name in names]
-        ranks = [{doc: rank for rank, doc in enumerate(top, start=1)} for top in tops]
-        return tuple(
-            tuple(
-                ListedDocument(doc, rank, other.get(doc, 0), *self.grade(query, doc))
-                for doc, rank in own.items()
-            )
-            for own, other in (ranks, reversed(ranks))
-        )
 
 
 def _read(run: Any) -> Iterable[tuple[str, Mapping[str, float]]]:
@@ -427,23 +380,30 @@ class SystemComparison(Result):
         return (*findings, Finding(text, settings=(fill,), level="note"))
 
     @cached_property
-    def queries(self) -> tuple[ComparedQuery, ...]:
+    def queries(self) -> tuple[ShownQuery, ...]:
         """Every query that both systems are scored on, the largest gain first."""
         by_name = {run.name: run.scores for run in self.report.runs}
         pair = over_common_queries({name: by_name[name] for name in self.names})
-        old, new = (pair[name] for name in self.names)
-        texts = self._texts
+        queries = pair[self.names[0]].queries
+        rows = zip(*(pair[name].values[0].tolist() for name in self.names), strict=True)
+        tops = {name: self.systems.tops[name] for name in self.names}
         compared = [
-            ComparedQuery(
-                texts.get(query) or Query(query, ""),
-                (a, b),
-                self.systems.lists(query, self.names),  # type: ignore[arg-type]  # of two systems
+            ShownQuery(
+                self._texts.get(query) or Query(query, ""),
+                dict(zip(self.names, scores, strict=True)),
+                [
+                    ShownDocument(doc, ranks, *self.systems.grade(query, doc))
+                    for doc, ranks in ranks_of(tops, query).items()
+                ],
             )
-            for query, a, b in zip(
-                old.queries, old.values[0].tolist(), new.values[0].tolist(), strict=True
-            )
+            for query, scores in zip(queries, rows, strict=True)
         ]
-        return tuple(sorted(compared, key=lambda q: (-q.difference, q.query.id)))
+        return tuple(sorted(compared, key=lambda q: (-self.gain(q), q.query.id)))
+
+    def gain(self, query: ShownQuery) -> float:
+        """The second system's score of a query less the first's."""
+        old, new = self.names
+        return query.scores[new] - query.scores[old]
 
     @cached_property
     def _texts(self) -> Mapping[str, Query]:
@@ -478,7 +438,7 @@ class SystemComparison(Result):
             "verdict": self.comparison.verdict,
             "queries_needed": self.queries_needed,
         }
-        queries = {q.query.id: q.difference for q in self.queries}
+        queries = {q.query.id: self.gain(q) for q in self.queries}
         return self.picked(
             "findings",
             decision=decision,

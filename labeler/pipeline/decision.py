@@ -7,17 +7,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from labeler.collection.corpus import documents_of
 from labeler.collection.judgements import read_judgements
 from labeler.collection.user_files import Output
-from labeler.data import Judgement, Pair
+from labeler.data import Document, Judgement, Pair
 from labeler.files.atomic import replacing
 from labeler.files.paths import true_path
 from labeler.messages import count_of
-from labeler.pipeline.compare import ComparedQuery, ListedDocument, SystemComparison
+from labeler.pipeline.compare import SystemComparison
+from labeler.pipeline.query_lists import (
+    FACTS,
+    LENGTHS,
+    QueryLists,
+    ShownLengths,
+    ShownQuery,
+    documents_shown,
+    fitting,
+)
 from labeler.report.charts import Axis, NamedValue, intervals
 from labeler.report.finding import Finding, merged
-from labeler.report.neutral import flat
 from labeler.report.page import (
     Chart,
     Disclosure,
@@ -28,39 +35,18 @@ from labeler.report.page import (
     PageBlock,
     PageSection,
     Paragraph,
-    RankedItem,
-    SideBySide,
     TableBlock,
 )
 from labeler.report.table import number_text
 
 MOST_BYTES = 5_000_000
 """A page is smaller than that."""
-FACTS = ("kind", "origin")
-"""The fields of queries by which they may be filtered."""
 TIED = 1e-9
-
-
-@dataclass(frozen=True)
-class TextLengths:
-    """How many characters of a document's title, or of its text, and of a reason are shown."""
-
-    title: int
-    reason: int
-
-
-LENGTHS = (TextLengths(110, 240), TextLengths(90, 100), TextLengths(70, 0), TextLengths(40, 0))
-"""From the fullest page to the smallest."""
 
 
 def decision_page(result: SystemComparison) -> Page:
     """The fullest page of less than five megabytes."""
-    made = _DecisionPage(result)
-    pages = (made.page(lengths) for lengths in LENGTHS)
-    page = next(pages)
-    while len(page.html().encode()) >= MOST_BYTES and (smaller := next(pages, None)):
-        page = smaller
-    return page
+    return fitting(_DecisionPage(result).page, MOST_BYTES)
 
 
 def write_decision(result: SystemComparison, output: Output) -> None:
@@ -77,48 +63,35 @@ class _DecisionPage:
     result: SystemComparison
 
     @cached_property
-    def shown(self) -> set[Pair]:
-        """The pairs of a query and a document that stand in some list."""
-        return {
-            Pair(query.query.id, document.id)
-            for query in self.result.queries
-            for documents in query.lists
-            for document in documents
-        }
-
-    @cached_property
-    def titles(self) -> Mapping[str, str]:
-        """Titles of the documents that are shown, or the beginnings of their texts."""
-        path, ids = self.result.systems.collection.corpus, {pair.doc_id for pair in self.shown}
-        if not path.is_file():
-            return {}
-        return {
-            doc_id: flat((document.title or document.text)[: LENGTHS[0].title])
-            for doc_id, document in documents_of(path, ids).items()
-        }
+    def documents(self) -> Mapping[str, Document]:
+        """The documents that are shown, with the beginnings of their texts."""
+        ids = {document.id for query in self.result.queries for document in query.documents}
+        return documents_shown(self.result.systems.collection.corpus, ids, LENGTHS[0].title)
 
     @cached_property
     def reasons(self) -> Mapping[Pair, str]:
         """Why the assessors among those whose grades count gave theirs."""
         collection, reasons = self.result.systems.collection, dict[Pair, str]()
+        shown = {Pair(q.query.id, d.id) for q in self.result.queries for d in q.documents}
         for name in reversed(self.result.systems.layers):
             path = collection.judgements(name)
             for row in read_judgements(path) if path.is_file() else ():
                 outcome = row.judged.outcome
-                if isinstance(outcome, Judgement) and outcome.reason and outcome.pair in self.shown:
-                    reasons[outcome.pair] = flat(outcome.reason)
+                if isinstance(outcome, Judgement) and outcome.reason and outcome.pair in shown:
+                    reasons[outcome.pair] = outcome.reason
         return reasons
 
-    def page(self, lengths: TextLengths) -> Page:
+    def page(self, lengths: ShownLengths) -> Page:
         """The page, with texts of these lengths."""
         result = self.result
-        rows = {"Wins": [], "Losses": [], "Ties": []}  # type: dict[str, list[ComparedQuery]]
+        rows = {"Wins": [], "Losses": [], "Ties": []}  # type: dict[str, list[ShownQuery]]
         for query in result.queries:
-            size = query.difference
+            size = result.gain(query)
             rows["Ties" if abs(size) < TIED else "Wins" if size > 0 else "Losses"].append(query)
         rows["Losses"].reverse()
+        lists = QueryLists(result.names, self.documents, self.reasons, lengths)
         sections = [
-            self._section(f"{outcome} of {result.names[1]}", queries, lengths)
+            self._section(f"{outcome} of {result.names[1]}", queries, lists)
             for outcome, queries in rows.items()
         ]
         blocks = [self._decision(), *self._scores(), self._filters(), *sections, *self._behind()]
@@ -149,7 +122,7 @@ class _DecisionPage:
 
     def _filters(self) -> PageBlock:
         values = {
-            name: sorted({fact for query in self.result.queries if (fact := _fact(query, name))})
+            name: sorted({fact for query in self.result.queries if (fact := query.fact(name))})
             for name in FACTS
         }
         choices = {name: texts for name, texts in values.items() if len(texts) > 1}
@@ -161,45 +134,17 @@ class _DecisionPage:
         )
         return PageSection("Every query", [Paragraph(text), FilterForm(choices)])
 
-    def _section(
-        self, heading: str, queries: Sequence[ComparedQuery], lengths: TextLengths
-    ) -> PageBlock:
-        old, new = self.result.names
-        rows = [self._row(query, lengths) for query in queries]
-        blocks = [DisclosureRows("query", ["difference", old, new], rows, filtered=True)]
+    def _section(self, heading: str, queries: Sequence[ShownQuery], lists: QueryLists) -> PageBlock:
+        rows = [self._row(query, lists) for query in queries]
+        blocks = [DisclosureRows("query", ["difference", *lists.systems], rows, filtered=True)]
         return PageSection(f"{heading}: {len(queries):,}", blocks if rows else [])
 
-    def _row(self, query: ComparedQuery, lengths: TextLengths) -> Disclosure:
-        seen = {document.id for document in query.lists[0]}
-        rankings = {
-            name: [
-                self._item(query, d, lengths, again=bool(at) and d.id in seen) for d in documents
-            ]
-            for at, (name, documents) in enumerate(zip(self.result.names, query.lists, strict=True))
-        }
-        facts = {name: fact for name in FACTS if (fact := _fact(query, name))}
-        figures = [number_text(query.difference, "+.3f")]
-        figures += [number_text(score, ".3f") for score in query.scores]
-        words = f"{query.query.id} {flat(query.query.text)}"[:160]
-        size = {"size": f"{abs(query.difference):.4f}"}
-        return Disclosure(words, [SideBySide(rankings)], figures, facts=facts | size)
-
-    def _item(
-        self, query: ComparedQuery, document: ListedDocument, lengths: TextLengths, *, again: bool
-    ) -> RankedItem:
-        """A document of a list; its reason stands in the first list that has it."""
-        title = self.titles.get(document.id, "")
-        words = f"{title[: lengths.title]} {document.id}" if title else document.id
-        grade = "unjudged" if document.grade is None else f"grade {document.grade}"
-        giver = f" by {document.giver}" if document.giver else ""
-        kind = "only" if not document.elsewhere else "moved"
-        kind = "open" if document.grade is None else kind
-        if document.elsewhere == document.rank and kind == "moved":
-            kind = ""
-        reason = "" if again else self.reasons.get(Pair(query.query.id, document.id), "")
-        return RankedItem(
-            words, f"{grade}{giver} · {document.mark}", kind, reason[: lengths.reason]
-        )
+    def _row(self, query: ShownQuery, lists: QueryLists) -> Disclosure:
+        gain = self.result.gain(query)
+        figures = [number_text(gain, "+.3f")]
+        figures += [number_text(query.scores[name], ".3f") for name in lists.systems]
+        facts = {name: fact for name in FACTS if (fact := query.fact(name))}
+        return lists.row(query, figures, facts | {"size": f"{abs(gain):.4f}"})
 
     def _behind(self) -> Iterator[PageBlock]:
         findings = [
@@ -208,8 +153,3 @@ class _DecisionPage:
         ]
         if findings:
             yield PageSection("What to know of these figures", [FindingList(findings)])
-
-
-def _fact(query: ComparedQuery, name: str) -> str:
-    value = query.query.metadata.get(name)
-    return str(value) if isinstance(value, str | int | float) else ""

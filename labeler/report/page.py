@@ -17,7 +17,6 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import NamedTuple
 
-from labeler.messages import count_of
 from labeler.report.charts import Drawing
 from labeler.report.finding import Finding, merged
 from labeler.report.neutral import (
@@ -38,6 +37,7 @@ _TALL = 30
 """Tables of more rows scroll in a box of their own, so that their header stays in sight."""
 COMMENT_LIMIT = 65_000
 """Characters; GitHub takes 65,536 in a comment, and a workflow may add a line of its own."""
+_LEFT_OUT = "\n\n*More is left out, to fit a comment; the whole report is in its HTML file.*\n"
 _CALLS = re.compile(r"(?<![a-zA-Z0-9_])@(?=[\w-])|#(?=[0-9])|\bGH-(?=[0-9])", re.ASCII)
 """What GitHub makes a mention, which writes to somebody, or a reference, which marks an issue."""
 _THEMES = """<fieldset class="themes">
@@ -88,11 +88,6 @@ class PageBlock:
     def markdown(self, level: int) -> str:
         """The block as Markdown; nothing where it is empty, or for HTML alone."""
         return ""
-
-    def pieces(self, level: int) -> list[str]:
-        """The block's Markdown in pieces that are shown or left out as a whole."""
-        text = self.markdown(level)
-        return [text] if text else []
 
 
 @dataclass(frozen=True)
@@ -273,8 +268,8 @@ class Disclosure(PageBlock):
     def markdown(self, level: int) -> str:
         """The same, which GitHub shows."""
         figures = [flat(f"{name} {figure}".strip()) for name, figure in self._named()]
-        inner = "\n".join(_pieces(self.blocks, level))
-        return _details(" · ".join([flat(self.summary), *figures]), inner)
+        words = " · ".join([flat(self.summary), *figures])
+        return _details(words, _joined(self.blocks, level))
 
 
 @dataclass(frozen=True)
@@ -368,11 +363,10 @@ class PageSection(PageBlock):
         inner = replace(depth, level=depth.level + 1).html(self.blocks)
         return f'<section aria-labelledby="{anchor}">\n{heading}{inner}</section>\n'
 
-    def pieces(self, level: int) -> list[str]:
-        """The heading stays with the first piece."""
-        heading = f"{'#' * min(level, _DEEPEST)} {_text(self.heading)}\n"
-        inner = _pieces(self.blocks, level + 1)
-        return [f"{heading}\n{inner[0]}", *inner[1:]] if inner else [heading]
+    def markdown(self, level: int) -> str:
+        """A heading, and the blocks below it."""
+        heading = f"{'#' * min(level, _DEEPEST)} {_text(self.heading)}"
+        return f"{heading}\n\n{_joined(self.blocks, level + 1)}"
 
 
 @dataclass(frozen=True)
@@ -413,21 +407,12 @@ class Page:
 """
 
     def markdown(self, limit: int = COMMENT_LIMIT) -> str:
-        """Markdown of at most `limit` characters: as many whole blocks as there is room for.
-
-        A last line says how many are left out.
-        """
-        head = f"# {_text(self.title)}\n"
-        if self.subtitle:
-            head += f"\n{_prose(self.subtitle)}\n"
-        pieces = _pieces(self.blocks, 2)
-        shown, left, used = [head], len(pieces), len(head)
-        for piece in pieces:
-            if used + len(piece) + 1 > limit - len(_left_out(left)):
-                break
-            shown.append(piece)
-            used, left = used + len(piece) + 1, left - 1
-        return "\n".join([*shown, _left_out(left)] if left else shown)
+        """Markdown of at most `limit` characters; a last line says where more is left out."""
+        below = f"\n{_prose(self.subtitle)}\n" if self.subtitle else ""
+        whole = f"# {_text(self.title)}\n{below}\n{_joined(self.blocks, 2)}"
+        if len(whole) <= limit:
+            return whole
+        return whole[: limit - len(_LEFT_OUT)].rpartition("\n\n")[0] + _LEFT_OUT
 
 
 @cache
@@ -473,13 +458,9 @@ def _contents(headings: Sequence[_Heading]) -> str:
     )
 
 
-def _pieces(blocks: Sequence[PageBlock], level: int) -> list[str]:
-    return [piece for block in blocks for piece in block.pieces(level)]
-
-
-def _left_out(number: int) -> str:
-    blocks = count_of(number, "more block is", "more blocks are")
-    return f"*{blocks} left out, to fit a comment; the whole report is in its HTML file.*\n"
+def _joined(blocks: Sequence[PageBlock], level: int) -> str:
+    """The Markdown of blocks, an empty line between two."""
+    return "\n".join(filter(None, (block.markdown(level) for block in blocks)))
 
 
 def _quiet(markdown: str) -> str:

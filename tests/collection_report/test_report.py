@@ -108,8 +108,8 @@ def test_what_nobody_judged_and_what_failed_is_marked_and_has_no_grade(
     assert documents["q1", "d11"].grade is None
     assert documents["q0", "d0"].failure == "refused"
     assert documents["q0", "d0"].grade is None
-    assert ">unjudged<" in page
-    assert ">refused<" in page
+    assert "<small>unjudged · " in page
+    assert "<small>refused · " in page
 
 
 def test_the_pairs_farthest_apart_come_first_and_are_of_many_queries(

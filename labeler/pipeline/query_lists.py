@@ -1,0 +1,215 @@
+"""Queries as rows of a page, which open to what systems ranked first, side by side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from labeler.collection.corpus import distinct_documents
+from labeler.data import Document, Pair, Query
+from labeler.report.neutral import flat
+from labeler.report.page import (
+    Disclosure,
+    Page,
+    PageBlock,
+    Paragraph,
+    RankedItem,
+    SideBySide,
+)
+
+SYSTEMS_NAMED = 4
+"""So many systems have a list of their own; of more, one list says how many have a document."""
+TOPIC = ("description", "narrative")
+FACTS = ("origin", "kind")
+"""The fields of queries by whose values they are told apart, in figures and in filters."""
+
+Tops = Mapping[str, Mapping[str, Sequence[str]]]
+"""System to query to the first documents that it returned."""
+
+
+@dataclass(frozen=True)
+class ShownDocument:
+    """A document of a query: its rank by system (1 is first), its grade, and who gave that.
+
+    `grade` is None where nobody judged the pair, or where judging failed, which `failure` says.
+    `human` is people's grade, where `grade` is an assessor's.
+    """
+
+    id: str
+    ranks: Mapping[str, int] = field(default_factory=dict)
+    grade: int | None = None
+    giver: str = ""
+    human: int | None = None
+    failure: str = ""
+
+    @property
+    def figures(self) -> str:
+        """Its grades in words."""
+        words = self.failure.replace("_", " ") or "unjudged"
+        if self.grade is not None:
+            words = f"grade {self.grade}" + (f" by {self.giver}" if self.giver else "")
+        return words if self.human is None else f"{words} · people {self.human}"
+
+    def elsewhere(self, system: str) -> str:
+        """How its rank in the list of one system stands to those in the lists of others."""
+        others = {name: rank for name, rank in self.ranks.items() if name != system}
+        if not others:
+            return "only here"
+        if {*others.values()} == {self.ranks[system]}:
+            return "same rank"
+        return ", ".join(f"rank {rank} in {name}" for name, rank in others.items())
+
+
+@dataclass(frozen=True)
+class ShownQuery:
+    """A query with each system's score by the first measure, and the documents that are shown.
+
+    `relevant` counts documents with a grade above 0, `unseen` those of them that no system has
+    among the documents shown.
+    """
+
+    query: Query
+    scores: Mapping[str, float]
+    documents: Sequence[ShownDocument]
+    relevant: int = 0
+    unseen: int = 0
+
+    @property
+    def mean(self) -> float | None:
+        """The mean of the systems' scores; None where no system is scored."""
+        defined = [score for score in self.scores.values() if not math.isnan(score)]
+        return sum(defined) / len(defined) if defined else None
+
+    def fact(self, name: str) -> str:
+        """A single value of the query's metadata as text; empty where it has none."""
+        value = self.query.metadata.get(name)
+        return str(value) if isinstance(value, str | int | float) else ""
+
+
+def ranks_of(tops: Tops, query_id: str) -> dict[str, dict[str, int]]:
+    """The ranks of each document by system; documents that most systems rank high come first."""
+    ranks: dict[str, dict[str, int]] = {}
+    for name, by_query in tops.items():
+        for rank, doc_id in enumerate(by_query.get(query_id, ()), start=1):
+            ranks.setdefault(doc_id, {})[name] = rank
+    weights = {doc_id: sum(1 / rank for rank in own.values()) for doc_id, own in ranks.items()}
+    return {doc_id: ranks[doc_id] for doc_id in sorted(ranks, key=lambda d: (-weights[d], d))}
+
+
+def documents_shown(corpus: Path, ids: Iterable[str], longest: int) -> dict[str, Document]:
+    """Those documents of a corpus that have one of the ids, with their texts cut."""
+    needed = frozenset(ids)
+    return {
+        document.id: Document(document.id, document.text[:longest], document.title)
+        for document in (distinct_documents(corpus) if corpus.is_file() else ())
+        if document.id in needed
+    }
+
+
+def cut_text(text: str, length: int) -> str:
+    """A text of at most so many characters; a longer one ends with an ellipsis."""
+    text = text.strip()
+    return text if len(text) <= length else f"{text[: max(1, length - 1)].rstrip()}…"
+
+
+@dataclass(frozen=True)
+class ShownLengths:
+    """How many characters of a title and of a reason are shown, and documents of a list."""
+
+    title: int
+    reason: int
+    documents: int
+
+
+LENGTHS = (
+    ShownLengths(110, 240, 1000),
+    ShownLengths(90, 100, 1000),
+    ShownLengths(70, 0, 20),
+    ShownLengths(40, 0, 4),
+)
+"""From the fullest page to the smallest."""
+
+
+def fitting(page_of: Callable[[ShownLengths], Page], most: int) -> Page:
+    """The fullest page of less than so many bytes, or the smallest there is."""
+    pages = map(page_of, LENGTHS)
+    page = next(pages)
+    while len(page.html().encode()) >= most and (smaller := next(pages, None)):
+        page = smaller
+    return page
+
+
+@dataclass(frozen=True, eq=False)
+class QueryLists:
+    """Makes the rows of queries, with texts of some lengths.
+
+    `documents` have the titles, and `reasons` say why assessors gave their grades.
+    """
+
+    systems: Sequence[str]
+    documents: Mapping[str, Document]
+    reasons: Mapping[Pair, str]
+    lengths: ShownLengths
+
+    def row(
+        self, query: ShownQuery, figures: Sequence[str], facts: Mapping[str, str] | None = None
+    ) -> Disclosure:
+        """A row: the query's id and text, and figures beside it."""
+        words = cut_text(f"{query.query.id} {flat(query.query.text)}", 160)
+        return Disclosure(words, [*self._opened(query)], figures, facts=facts or {})
+
+    def _opened(self, query: ShownQuery) -> Iterator[PageBlock]:
+        """The need behind the query, and the lists of documents."""
+        for name in TOPIC:
+            if value := query.fact(name).strip():
+                yield Paragraph(cut_text(value, 600))
+        if facts := [f"{name}: {fact}" for name in FACTS if (fact := query.fact(name))]:
+            yield Paragraph(" · ".join(facts))
+        if query.documents:
+            yield SideBySide(self._lists(query))
+        else:
+            yield Paragraph("No system returned a document, and nobody judged one.")
+        if query.unseen and self.systems:
+            yield Paragraph(f"Relevant, and among no system's first documents: {query.unseen:,}.")
+
+    def _lists(self, query: ShownQuery) -> dict[str, list[RankedItem]]:
+        """A list for each system; one of all together where these are too many, or none."""
+        most = self.lengths.documents
+        if not 0 < len(self.systems) <= SYSTEMS_NAMED:
+            many = len(self.systems)
+            title = f"{many} systems together" if many else "Highest grades"
+            return {title: [self._item(query, d, "") for d in query.documents[:most]]}
+        lists: dict[str, list[RankedItem]] = {}
+        seen: set[str] = set()
+        for name in self.systems:
+            own = sorted(
+                (d for d in query.documents if name in d.ranks), key=lambda d: d.ranks[name]
+            )
+            lists[name] = [self._item(query, d, name, again=d.id in seen) for d in own[:most]]
+            seen |= {document.id for document in own}
+        return lists
+
+    def _item(
+        self, query: ShownQuery, document: ShownDocument, system: str, *, again: bool = False
+    ) -> RankedItem:
+        """A document of a list; its reason stands in the first list that has it."""
+        ranks = document.elsewhere(system) if system else ""
+        if not system and document.ranks:
+            best = min(document.ranks.values())
+            ranks = f"in {len(document.ranks):,} of them, best rank {best:,}"
+        kind = {"only here": "only", "same rank": ""}.get(ranks, "moved" if system else "")
+        reason = "" if again else self.reasons.get(Pair(query.query.id, document.id), "")
+        return RankedItem(
+            self.words(document.id),
+            " · ".join(filter(None, (document.figures, ranks))),
+            "open" if document.grade is None else kind,
+            cut_text(flat(reason), self.lengths.reason) if self.lengths.reason else "",
+        )
+
+    def words(self, doc_id: str) -> str:
+        """A document's title, or the beginning of its text, then its id."""
+        document = self.documents.get(doc_id)
+        title = flat(document.title or document.text) if document else ""
+        return f"{cut_text(title, self.lengths.title)} {doc_id}".strip()
