@@ -121,7 +121,7 @@ class DocumentsOnDemand(Mapping[str, Document]):
     def __init__(self, path: Path) -> None:
         self._path = path
         with file_problems(path):
-            self._file = path.open("rb")
+            self._file = path.open("rb", buffering=0)
         weakref.finalize(self, self._file.close)
         self._lock = Lock()
         self._rows, self._starts, end = RowIndex(), array("Q"), 0
@@ -133,12 +133,13 @@ class DocumentsOnDemand(Mapping[str, Document]):
                     raise repeated_id(path, number, document.id)
                 self._starts.extend([end] if document else [])
                 end += len(raw)
+        self._starts.append(end)
 
     def __len__(self) -> int:
-        return len(self._starts)
+        return len(self._rows)
 
     def __iter__(self) -> Iterator[str]:
-        return (self._document_at(start).id for start in self._starts)
+        return (self._document(row).id for row in range(len(self)))
 
     def __contains__(self, doc_id: object) -> bool:
         return doc_id in self._rows
@@ -154,17 +155,22 @@ class DocumentsOnDemand(Mapping[str, Document]):
         row = self._rows.find(doc_id)
         if row is None:
             raise KeyError(doc_id)
-        document = self._document_at(self._starts[row])
+        document = self._document(row)
         if document.id != doc_id:
             raise self._changed()
         return document
 
-    def _document_at(self, start: int) -> Document:
-        with file_problems(self._path), self._lock:
-            self._file.seek(start)
-            raw = self._file.readline()
+    def _document(self, row: int) -> Document:
+        start, end = self._starts[row], self._starts[row + 1]
         try:
-            document = self._parsed(raw, 0 if start else 1)
+            with self._lock:
+                self._file.seek(start)
+                raw = self._file.read(end - start)
+        except OSError:
+            with file_problems(self._path):
+                raise
+        try:  # blank lines may follow its own
+            document = self._parsed(raw[: raw.find(b"\n") + 1] or raw, 0 if start else 1)
         except BadInput as error:
             raise self._changed() from error
         if document is None:

@@ -63,16 +63,13 @@ def shown_by(rules: str, query: Query, document: Document) -> str:
 def _hash(rule: str, record: Query | Document) -> str:
     names, _, most = rule.partition(":")
     texts = (_field(record, name) for name in names.split("+"))
-    if isinstance(record, Query):
-        return _hash_of_query(*texts)
-    shown = map(visible, texts)
-    return hash_of(*(bounded(text, int(most) if most else None) for text in shown))
+    return _hash_of(int(most) if most else None, *texts)
 
 
-@lru_cache(1024)
-def _hash_of_query(*texts: str) -> str:
-    """The hash of a query's texts; of its pairs, one after another, made once."""
-    return hash_of(*map(visible, texts))
+@lru_cache(256)
+def _hash_of(most: int | None, *texts: str) -> str:
+    """The hash of texts as they are shown, made once as long as their pairs come together."""
+    return hash_of(*(bounded(visible(text), most) for text in texts))
 
 
 def _field(record: Query | Document, name: str) -> str:

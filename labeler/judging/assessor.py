@@ -112,8 +112,12 @@ class Assessor:
         values = {**values, **cut}
         if not self.prompt.is_marked:
             return values
-        names = (name for name in _FIELDS if name in self.prompt.placeholders)
-        return {**values, "mark": self.mark(*map(values.__getitem__, names))}
+        return {**values, "mark": self.mark(*map(values.__getitem__, self._marked_names))}
+
+    @cached_property
+    def _marked_names(self) -> tuple[str, ...]:
+        """The texts of which a mark is, in their order."""
+        return tuple(name for name in _FIELDS if name in self.prompt.placeholders)
 
     def mark(self, *texts: str) -> str:
         """The mark of what is shown between marks."""

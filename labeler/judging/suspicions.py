@@ -105,7 +105,13 @@ def suspicions(query: Query, document: Document) -> tuple[str, ...]:
     return (*_of_text(text), *_of_query(query.text, text))
 
 
-def _of_text(text: str) -> Iterator[str]:
+@lru_cache(256)
+def _of_text(text: str) -> tuple[str, ...]:
+    """The suspicions of a document alone, looked for once as long as its pairs come together."""
+    return tuple(_found_in(text))
+
+
+def _found_in(text: str) -> Iterator[str]:
     read = text.replace(_SOFT_HYPHEN, "")
     lower = read.lower()
     if any(pattern.search(read) for words, pattern in _PATTERNS if _has_one(words, lower)):
