@@ -8,7 +8,7 @@ import math
 import re
 import tomllib
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,7 +41,7 @@ from labeler.metrics import JudgedPairs
 from labeler.people.sheet import read_sheet
 from labeler.prompt import find_prompt
 from labeler.queries.style import read_personas
-from labeler.trec.index import QRELS, RUN, Kind, batches, indexed
+from labeler.trec.index import RUN, Batch, batches, indexed
 from labeler.trec.labels import read_labels
 from labeler.trec.pairs import PairColumns
 from labeler.trec.qrels import read_qrels
@@ -162,20 +162,23 @@ def of_journal(data: bytes) -> list[tuple[str, int | None]]:
     return [(row["item"], row.get("grade")) for row in rows]
 
 
-def by_index(path: Path, kind: Kind) -> dict[str, dict[str, Any]]:
-    """All lines of a file through its index."""
-    table: dict[str, dict[str, Any]] = {}
-    with indexed(path, kind, 64) as index:
-        for batch in batches([index], size=64):
-            values = (batch.score if kind is RUN else batch.grade).tolist()
-            if kind is RUN:
-                batch.refuse_repeated()
-            texts = batch.texts(batch.group * 0 + range(len(values)))
-            for query, document, value in zip(batch.query.tolist(), texts, values, strict=True):
-                row = table.setdefault(batch.names[query].decode(), {})
-                if row.setdefault(document.decode(), value) != value:
-                    raise BadInput(f"{path}: two grades")
-    return table
+def by_index(path: Path) -> Run:
+    """All lines of a run through its index."""
+    with indexed(path, RUN, 64) as index:
+        return run_in(batches(index, size=64))
+
+
+def run_in(parts: Iterable[Batch]) -> Run:
+    """The scores in all lines of a run."""
+    run: Run = {}
+    for batch in parts:
+        batch.refuse_repeated()
+        texts = batch.texts(batch.query * 0 + range(len(batch.query)))
+        for query, document, score in zip(
+            batch.query.tolist(), texts, batch.score.tolist(), strict=True
+        ):
+            run.setdefault(batch.names[query].decode(), {})[document.decode()] = score
+    return run
 
 
 def by_rankings(path: Path) -> Run:
@@ -200,15 +203,8 @@ def by_pool(path: Path) -> Qrels:
 
 def by_format(path: Path) -> Run:
     """A run of any format through its index."""
-    run: Run = {}
     with indexed_run(path) as index:
-        for batch in batches([index]):
-            batch.refuse_repeated()
-            texts = batch.texts(batch.group * 0 + range(len(batch.query)))
-            rows = zip(batch.query.tolist(), texts, batch.score.tolist(), strict=True)
-            for query, document, score in rows:
-                run.setdefault(batch.names[query].decode(), {})[document.decode()] = score
-    return run
+        return run_in(batches(index))
 
 
 def by_card(path: Path) -> Any:
@@ -341,12 +337,11 @@ def pairs_of(data: bytes) -> list[tuple[str, str]]:
 
 READERS: dict[str, Reader] = {
     "run": Reader("a.trec", RUN_LINES, read_run, plain_run),
-    "run by index": Reader("a.trec", RUN_LINES, lambda p: by_index(p, RUN), plain_run),
+    "run by index": Reader("a.trec", RUN_LINES, by_index, plain_run),
     "run by rankings": Reader("a.trec", RUN_LINES, by_rankings, plain_run),
     "loose run": Reader("a.trec", RUN_LINES, lambda p: (read_loose_run(p), last_tag(p))[0]),
     "tag": Reader("a.trec", RUN_LINES, read_tag),
     "qrels": Reader("a.qrels", QRELS_LINES, read_qrels, plain_qrels),
-    "qrels by index": Reader("a.qrels", QRELS_LINES, lambda p: by_index(p, QRELS), plain_qrels),
     "qrels by pool": Reader("a.qrels", QRELS_LINES, by_pool, plain_qrels),
     "labels": Reader("a.qrels", QRELS_LINES, read_labels),
     "labels of judgements": Reader("a.jsonl", JUDGED, lambda p: source_of_file(p, "a")),

@@ -6,7 +6,6 @@ import os
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,6 @@ from labeler.exchange.tables import Rows
 from labeler.files.read import read_instead, rereadable
 from labeler.messages import Note, count_of, tell
 from labeler.trec import qrels as trec_qrels
-from labeler.trec.index import QRELS, Index, indexed
 from labeler.trec.pairs import PairColumns
 from labeler.trec.values import GRADE, SCORE
 
@@ -185,20 +183,14 @@ def read_qrels(
     >>> read_qrels(path).as_dict()
     {'q1': {'d1': 2, 'd2': 0}}
     """
-    path = Path(path)
-    meaning = Meaning.of(grade_map, scale, queries)
+    return qrels_by_meaning(Path(path), Meaning.of(grade_map, scale, queries), warn)
+
+
+def qrels_by_meaning(path: Path, meaning: Meaning, warn: Note) -> PairColumns[int]:
+    """The same, with what a person says of the file."""
     with rereadable():
         hold_qrels(path, warn, meaning)
         return trec_qrels.read_qrels(path, warn)
-
-
-@contextmanager
-def indexed_qrels(path: Path, warn: Note = lambda _message: None) -> Iterator[Index]:
-    """The index of qrels of any kind."""
-    with rereadable():
-        hold_qrels(path, warn)
-        with indexed(path, QRELS) as index:
-            yield index
 
 
 def hold_qrels(

@@ -1,7 +1,7 @@
 """The formats in which qrels and runs are written: TREC's columns, JSON, tables.
 
-A format is chosen by name, or by what the file's name ends in. All take parts of sorted qrels or
-runs, of which one is held at a time, and say how many pairs there were.
+A format is chosen by name, or by what the file's name ends in. Qrels are columns; runs are parts,
+of which one is held at a time. All say how many pairs there were.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, groupby
-from operator import attrgetter, itemgetter
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,8 @@ from labeler.exchange.tables import parquet_writer
 from labeler.files.archives import write_workbook
 from labeler.files.atomic import replacing, replacing_bytes
 from labeler.files.jsonl import plain_id
-from labeler.trec.write import GradedPart, RankedPart, write_graded, write_ranked
+from labeler.trec.pairs import PairColumns
+from labeler.trec.write import RankedPart, write_columns, write_ranked
 
 BEIR_HEADER = ("query-id", "corpus-id", "score")
 _QRELS_COLUMNS = {"query_id": "string", "doc_id": "string", "relevance": "int64"}
@@ -65,34 +65,22 @@ def _write_nested(path: Path, queries: Iterable[tuple[str, Mapping[str, float]]]
     return count
 
 
-def _write_parquet(
-    path: Path,
-    parts: Iterable[Any],
-    types: Mapping[str, str],
-    values: Callable[[Any], Any],
-) -> int:
-    count = 0
+_BATCH = 10_000
+
+
+def write_parquet(path: Path, types: Mapping[str, str], rows: Iterable[Sequence[Any]]) -> int:
+    """Write columns of these types, some thousand rows at a time; how many rows there are."""
+    count, source = 0, iter(rows)
     with parquet_writer(path, types) as write:
-        for part in parts:
-            count += len(part.query)
-            queries = [plain_id(part.names[query].decode()) for query in part.query.tolist()]
-            documents = [plain_id(doc_id.decode()) for doc_id in part.documents]
-            write([queries, documents, values(part)])
+        while batch := list(islice(source, _BATCH)):
+            write(list(map(list, zip(*batch, strict=True))))
+            count += len(batch)
     return count
 
 
-def _graded(parts: Iterable[GradedPart]) -> Iterator[Triple]:
+def _graded(qrels: PairColumns[int]) -> Iterator[Triple]:
     """Query, document and grade of each pair."""
-    for part in parts:
-        names = [name.decode() for name in part.names]
-        documents = (doc_id.decode() for doc_id in part.documents)
-        queries = (names[query] for query in part.query.tolist())
-        yield from zip(queries, documents, part.grade.tolist(), strict=True)
-
-
-def _grades_by_query(parts: Iterable[GradedPart]) -> Iterator[tuple[str, dict[str, float]]]:
-    for query_id, rows in groupby(_graded(parts), key=itemgetter(0)):
-        yield query_id, {doc_id: grade for _, doc_id, grade in rows}
+    return ((*pair, grade) for pair, grade in qrels.by_pair())
 
 
 def _ranked(parts: Iterable[RankedPart]) -> Iterator[tuple[str, str, int, float]]:
@@ -114,23 +102,23 @@ def _in_tsv(rows: Iterable[Triple]) -> Iterator[Sequence[Any]]:
         yield row if {"\t", "\n", "\r"} & {*plain[0], *plain[1]} else plain
 
 
-QRELS_FORMATS: dict[str, Callable[[Path, Iterable[GradedPart]], int]] = {
-    "trec": write_graded,
-    "beir": lambda path, parts: write_table(path, BEIR_HEADER, _in_tsv(_graded(parts)), "\t"),
-    "json": lambda path, parts: _write_nested(path, _grades_by_query(parts)),
-    "csv": lambda path, parts: write_table(path, _QRELS_COLUMNS, _plain(_graded(parts))),
-    "parquet": lambda path, parts: _write_parquet(path, parts, _QRELS_COLUMNS, attrgetter("grade")),
-    "xlsx": lambda path, parts: _write_workbook(path, _QRELS_COLUMNS, _plain(_graded(parts))),
+QRELS_FORMATS: dict[str, Callable[[Path, PairColumns[int]], int]] = {
+    "trec": write_columns,
+    "beir": lambda path, qrels: write_table(path, BEIR_HEADER, _in_tsv(_graded(qrels)), "\t"),
+    "json": lambda path, qrels: _write_nested(path, qrels.items()),
+    "csv": lambda path, qrels: write_table(path, _QRELS_COLUMNS, _plain(_graded(qrels))),
+    "parquet": lambda path, qrels: write_parquet(path, _QRELS_COLUMNS, _plain(_graded(qrels))),
+    "xlsx": lambda path, qrels: _write_workbook(path, _QRELS_COLUMNS, _plain(_graded(qrels))),
 }
-"""How qrels of a format are written."""
+"""How sorted qrels are written in a format."""
 
 RUN_FORMATS: dict[str, Callable[[Path, Iterable[RankedPart], str], int]] = {
     "trec": write_ranked,
     "json": lambda path, parts, _tag: _write_nested(
         path, (query for part in parts for query in part.by_query())
     ),
-    "parquet": lambda path, parts, _tag: _write_parquet(
-        path, parts, _RUN_COLUMNS, attrgetter("score")
+    "parquet": lambda path, parts, _tag: write_parquet(
+        path, _RUN_COLUMNS, ((q, d, score) for q, d, _, score in _plain(_ranked(parts)))
     ),
     "csv": lambda path, parts, _tag: write_table(path, _RANKED, _plain(_ranked(parts))),
     "xlsx": lambda path, parts, _tag: _write_workbook(path, _RANKED, _plain(_ranked(parts))),
@@ -158,11 +146,6 @@ def _format_of(path: Path, what: str, formats: Mapping[str, str]) -> str:
 def qrels_format_of(path: Path) -> str:
     """The format of qrels that a file's name says; `Misuse` where that is none of ours."""
     return _format_of(path, "qrels", _OF_QRELS)
-
-
-def write_qrels_as(path: Path, parts: Iterable[GradedPart], form: str = "") -> int:
-    """Write qrels in the format that the file's name says, or in `form`; how many pairs."""
-    return QRELS_FORMATS[form or qrels_format_of(path)](path, parts)
 
 
 def write_run_as(path: Path, parts: Iterable[RankedPart], tag: str, form: str = "") -> int:

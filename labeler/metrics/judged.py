@@ -85,7 +85,7 @@ class JudgedPairs:
                 return _ranked(streamed(run, RUN, block), self, outside=outside)
             except Scattered:
                 with indexed(run, RUN, block) as index:
-                    return _ranked(batches([index], size=block), self, outside=outside)
+                    return _ranked(batches(index, block), self, outside=outside)
         # the reader by line names the first line that is wrong
         return _ranked(
             PairColumns.of(read_run_by_line(run), np.float64).batches(), self, outside=outside

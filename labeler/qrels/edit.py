@@ -1,9 +1,9 @@
-"""What people do to qrels: merge, regrade and cut them, whatever their size."""
+"""What people do to qrels: merge, regrade and cut them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -15,20 +15,21 @@ from labeler.collection.layout import sources_path
 from labeler.collection.user_files import Output
 from labeler.collection.whose import COLUMNS, MIXED, mixture, whose
 from labeler.errors import BadInput, Misuse
-from labeler.exchange.qrels import Meaning, hold_qrels, indexed_qrels
-from labeler.exchange.written import QRELS_FORMATS, qrels_format_of, write_qrels_as
+from labeler.exchange.qrels import Meaning, qrels_by_meaning, read_qrels
+from labeler.exchange.written import QRELS_FORMATS, qrels_format_of
 from labeler.files.atomic import is_special, replacing
 from labeler.files.cache import sha256_of
-from labeler.files.read import rereadable
 from labeler.messages import Note, count_of
 from labeler.report.neutral import flat
-from labeler.trec.index import QRELS, Batch, Index, indexed
-from labeler.trec.qrels import pair_batches
-from labeler.trec.write import GradedPart, write_graded
+from labeler.trec.pairs import PairColumns, joined_pairs
+from labeler.trec.write import write_columns
 
 # Which file's grade wins where qrels are merged, and where each line of the result came from.
 
-WriteSources = Callable[[GradedPart, Integers], None]
+WriteSources = Callable[[PairColumns[int], Integers], None]
+
+_ABSENT = -(2**62)
+"""Stands for the grade of a pair that a file does not hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,33 +42,25 @@ class Winning:
     conflict: str
     preferred: int | None = None
 
-    def lines(self, grade: Integers, origin: Integers, starts: Integers) -> tuple[Integers, Flags]:
-        """The line that wins of each pair, -1 for none, and whether the pair's grades differ.
+    def files(self, grade: Integers) -> tuple[Integers, Flags]:
+        """The file whose grade wins for each pair, -1 for none, and whether the grades differ.
 
-        A pair whose grade the preferred file decides does not count as one that differs.
+        `grade` is `(pairs, files)`. A pair whose grade the preferred file decides does not count as
+        one that differs.
         """
-        low, high = np.minimum.reduceat(grade, starts), np.maximum.reduceat(grade, starts)
-        ends = np.append(starts[1:], len(grade))
-        differ = low != high
-        group = np.repeat(np.arange(len(starts)), ends - starts)
-        by_conflict = {"last": ends - 1, "min": _first_of(grade, low, group)}
-        by_conflict["max"] = _first_of(grade, high, group)
-        wins = by_conflict.get(self.conflict, starts)
-        if self.conflict == "drop":
-            wins = np.where(differ, -1, wins)
+        held = grade != _ABSENT
+        low = np.where(held, grade, -_ABSENT)
+        differ: Flags = low.min(axis=1) != grade.max(axis=1)
+        wins: Integers = {
+            "last": grade.shape[1] - 1 - held[:, ::-1].argmax(axis=1),
+            "min": low.argmin(axis=1),
+            "max": grade.argmax(axis=1),
+            "drop": np.where(differ, -1, held.argmax(axis=1)),
+        }.get(self.conflict, held.argmax(axis=1))
         if self.preferred is not None:
-            decided = np.flatnonzero((origin == self.preferred) & (grade >= 0))
-            wins = wins.copy()
-            wins[group[decided]] = decided
-            differ[group[decided]] = False
+            decided = grade[:, self.preferred] >= 0
+            wins, differ = np.where(decided, self.preferred, wins), differ & ~decided
         return wins, differ
-
-
-def _first_of(grade: Integers, sought: Integers, group: Integers) -> Integers:
-    """The first line of each pair that has the grade sought for it."""
-    lines = np.flatnonzero(grade == sought[group])
-    _, first = np.unique(group[lines], return_index=True)
-    return lines[first]
 
 
 def warn_of_mixture(path: Path, warn: Note) -> None:
@@ -131,19 +124,18 @@ def sources_list(to: Output | None, names: Sequence[str]) -> Iterator[WriteSourc
     The list begins with the hash of the result, so that it is not taken for one of other grades.
     """
     if to is None:
-        yield lambda _part, _origins: None
+        yield lambda _merged, _origins: None
         return
     beside = replace(to, path=sources_path(to.path))
     beside.check()
     with TemporaryFile("w+", encoding="utf-8", newline="\n") as lines:
 
-        def write(part: GradedPart, origins: Integers) -> None:
-            rows = zip(
-                part.query.tolist(), part.documents, part.grade.tolist(), origins, strict=True
-            )
+        def write(merged: PairColumns[int], origins: Integers) -> None:
             lines.writelines(
-                f"{part.names[query].decode()}\t{document.decode()}\t{grade}\t{names[origin]}\n"
-                for query, document, grade, origin in rows
+                f"{query}\t{document}\t{grade}\t{names[origin]}\n"
+                for ((query, document), grade), origin in zip(
+                    merged.by_pair(), origins.tolist(), strict=True
+                )
             )
 
         yield write
@@ -210,56 +202,44 @@ def merge_qrels(
     where each line came from.
     """
     to, conflict, prefer = Output.of(output, paths), rules.conflict, rules.prefer
-    preferred = preferred_file(paths, prefer)
+    winning = Winning(conflict, preferred_file(paths, prefer))
     merged, names = MergeResult(), source_names(paths)
     listed = is_listed(paths, to, prefer)
-
-    def graded() -> Iterator[GradedPart]:
-        for batch, lines, pair in pair_batches(indexes, warn):
-            part, conflicts, origins = _merged(batch, lines, pair, Winning(conflict, preferred))
-            write(part, origins)
-            merged.pairs += len(part.query)
-            for line in conflicts:
-                merged.conflicts += 1
-                merged.listed += [line] if len(merged.listed) < LISTED else []
-                each(line)
-            yield part
+    with sources_list(to if listed else None, names) as write, to.writing():
+        whole, conflicts, origins = _merged([read_qrels(path, warn) for path in paths], winning)
+        for line in conflicts:
+            merged.conflicts += 1
+            merged.listed += [line] if len(merged.listed) < LISTED else []
+            each(line)
         if merged.conflicts and conflict == "error":
             raise BadInput(
                 f"{merged}; which wins? {', '.join(CONFLICTS[1:])}", parameter="conflict"
             )
-
-    with sources_list(to if listed else None, names) as write, to.writing(), ExitStack() as stack:
-        indexes = [stack.enter_context(indexed_qrels(path)) for path in paths]
-        write_graded(to.path, graded())
+        write(whole, origins)
+        merged.pairs = write_columns(to.path, whole)
     merged.sources = sources_path(to.path) if listed else None
     return merged
 
 
 def _merged(
-    batch: Batch, lines: Integers, pair: Integers, winning: Winning
-) -> tuple[GradedPart, Iterator[str], Integers]:
+    sets: Sequence[PairColumns[int]], winning: Winning
+) -> tuple[PairColumns[int], Iterator[str], Integers]:
     """The pairs with the grades that win, those whose grades differ, in words, and the files."""
-    starts = np.flatnonzero(np.append(True, pair[1:] != pair[:-1]))
-    grade, origin = batch.grade[lines], batch.origin[lines]
-    wins, differ = winning.lines(grade, origin, starts)
-    ends = np.append(starts[1:], len(grade))
+    joined = joined_pairs(sets)
+    rows = joined.by_id(np.ones(len(joined.row), dtype=np.bool_))
+    columns = [joined.values(i, own.value.astype(np.int64), _ABSENT) for i, own in enumerate(sets)]
+    grade = np.stack(columns, axis=1)[rows]
+    wins, differ = winning.files(grade)
     has_grade = wins >= 0
-    graded = _graded(batch, lines[starts][has_grade], grade[wins[has_grade]])
+    origins = wins[has_grade]
+    whole = joined.columns(rows[has_grade])
 
     def words() -> Iterator[str]:
-        for index in np.flatnonzero(differ).tolist():
-            line = int(lines[starts[index]])
-            grades = ", ".join(map(str, grade[starts[index] : ends[index]].tolist()))
-            query = batch.names[int(batch.query[line])].decode()
-            (document,) = batch.texts(np.array([line]))
-            yield f"{query} {document.decode()}: {grades}"
+        for pair, own in zip(joined.pairs(rows[differ]), grade[differ].tolist(), strict=True):
+            grades = ", ".join(str(each) for each in own if each != _ABSENT)
+            yield f"{pair.query_id} {pair.doc_id}: {grades}"
 
-    return graded, words(), origin[wins[has_grade]]
-
-
-def _graded(batch: Batch, lines: Integers, grade: Integers) -> GradedPart:
-    return GradedPart(batch.names, batch.query[lines], batch.texts(lines), grade)
+    return whole.holding(grade[has_grade, origins]), words(), origins
 
 
 NamedIds = Mapping[str, str]
@@ -280,35 +260,24 @@ def subset_qrels(
     if queries is None and documents is None:
         raise Misuse("say what to keep: queries or documents")
     warn_of_mixture(path, warn)
-    sought = np.array([d.encode() for d in documents or ()] or [b""])
-    present: set[bytes] = set()
-
-    def parts(index: Index) -> Iterator[GradedPart]:
-        if queries is not None:
-            names = {name.decode() for name in index.names()}
-            _refuse_unknown("queries", queries, names, f"query of {path}")
-        for batch, lines, _ in pair_batches([index], warn):
-            has_query = [queries is None or name.decode() in queries for name in batch.names]
-            keep = np.array(has_query)[batch.query[lines]]
-            if documents is not None:
-                texts = np.array(batch.texts(lines))
-                is_sought = np.isin(texts, sought)
-                present.update(texts[is_sought].tolist())
-                keep &= is_sought
-            yield _graded(batch, lines[keep], batch.grade[lines[keep]])
-        if documents is not None:
-            ids = {text.decode() for text in present}
-            _refuse_unknown("documents", documents, ids, f"document of {path}")
-
     to = Output.of(output, [path])
-    with to.writing(), indexed_qrels(path) as index:
-        return write_graded(to.path, parts(index))
+    with to.writing():
+        qrels = read_qrels(path, warn)
+        keep = np.ones(qrels.size, dtype=np.bool_)
+        if queries is not None:
+            _refuse_unknown("queries", queries, qrels.queries, f"query of {path}")
+            keep &= np.array([query in queries for query in qrels.queries])[qrels.query]
+        if documents is not None:
+            _refuse_unknown("documents", documents, qrels.documents, f"document of {path}")
+            keep &= np.array([doc in documents for doc in qrels.documents])[qrels.document]
+        return write_columns(to.path, qrels.keep(keep).by_id())
 
 
 def _refuse_unknown(
-    parameter: str, source_by_id: Mapping[str, str], ids: Collection[str], what: str
+    parameter: str, source_by_id: Mapping[str, str], ids: Iterable[str], what: str
 ) -> None:
-    missing = [name for name in source_by_id if name not in ids]
+    present = set(ids)
+    missing = [name for name in source_by_id if name not in present]
     if missing:
         more = f"; {len(missing) - 1:,} more are none" if len(missing) > 1 else ""
         problem = f"{missing[0]!r} is no {what}{more}"
@@ -336,11 +305,6 @@ def convert_qrels(
     whole = Output.of(output, [path])
     warn_of_mixture(path, warn)
     form = to or qrels_format_of(whole.path)
-    with whole.writing(), rereadable():
-        hold_qrels(path, warn, meaning or Meaning())
-        with indexed(path, QRELS) as index:
-            parts = (
-                _graded(batch, lines, batch.grade[lines])
-                for batch, lines, _ in pair_batches([index], warn)
-            )
-            return write_qrels_as(whole.path, parts, form)
+    with whole.writing():
+        qrels = qrels_by_meaning(path, meaning or Meaning(), warn)
+        return QRELS_FORMATS[form](whole.path, qrels.by_id())

@@ -2,49 +2,35 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from labeler.arrays import Flags, Integers
 from labeler.errors import BadInput
-from labeler.exchange.qrels import indexed_qrels
-from labeler.messages import Note
+from labeler.exchange.qrels import read_qrels
+from labeler.messages import Note, no_query_in_common
 from labeler.report.table import Column, Table
-from labeler.trec.index import SPREAD_HEADER, files_per_query, nothing_shared, short_names, spread
-from labeler.trec.qrels import pair_batches
+from labeler.trec.index import SPREAD_HEADER, short_names, spread
+from labeler.trec.pairs import NONE, joined_pairs
 
 
 def qrels_stats(path: Path) -> dict[str, Any]:
     """Counts of a qrels file."""
     warnings: list[str] = []
-    sizes: list[Integers] = []
-    grades: Counter[int] = Counter()
-    relevant = 0
-    with indexed_qrels(path) as index:
-        for batch, lines, _ in pair_batches([index], warnings.append):
-            query, grade = batch.query[lines], batch.grade[lines]
-            sizes.append(np.bincount(query))
-            relevant += len(np.unique(query[grade > 0]))
-            grades.update(_counted(grade))
-    ordered = np.sort(np.concatenate(sizes))
+    qrels = read_qrels(path, warnings.append)
+    sizes = np.sort(np.diff(qrels.edges))
+    grades, counts = np.unique(qrels.value, return_counts=True)
     return {
         "qrels": str(path),
-        "queries": len(ordered),
-        "pairs": int(ordered.sum()),
-        "per_query": spread(ordered),
-        "grades": {str(grade): grades[grade] for grade in sorted(grades)},
-        "without_relevant": len(ordered) - relevant,
+        "queries": len(sizes),
+        "pairs": qrels.size,
+        "per_query": spread(sizes),
+        "grades": dict(zip(map(str, grades.tolist()), counts.tolist(), strict=True)),
+        "without_relevant": len(sizes) - len(np.unique(qrels.query[qrels.value > 0])),
         "warnings": warnings,
     }
-
-
-def _counted(grade: Integers) -> dict[int, int]:
-    grades, counts = np.unique(grade, return_counts=True)
-    return dict(zip(grades.tolist(), counts.tolist(), strict=True))
 
 
 def validate_qrels(path: Path, scale: Collection[int]) -> dict[str, Any]:
@@ -93,23 +79,20 @@ def comparison_table(comparison: Mapping[str, Any]) -> Table:
 
 def compare_qrels(first: Path, second: Path, warn: Note) -> dict[str, Any]:
     """How many pairs each has, and the grades of those that both have."""
-    alone, table = [0, 0], Counter[tuple[int, int]]()
-    with indexed_qrels(first) as ours, indexed_qrels(second) as theirs:
-        for batch, lines, pair in pair_batches([ours, theirs], warn):
-            grade, origin = batch.grade[lines], batch.origin[lines]
-            both: Flags = np.append(pair[1:] == pair[:-1], False)
-            for side in (0, 1):
-                alone[side] += int((origin == side).sum()) - int(both.sum())
-            grades = np.stack([grade[both], grade[np.roll(both, 1)]], axis=1)
-            kinds, counts = np.unique(grades, axis=0, return_counts=True)
-            for kind, count in zip(kinds.tolist(), counts.tolist(), strict=True):
-                table[kind[0], kind[1]] += count
-        if int(files_per_query([ours, theirs]).max()) == 1:
-            warn(nothing_shared(ours, theirs))
+    ours, theirs = sets = [read_qrels(path, warn) for path in (first, second)]
+    row = joined_pairs(sets).row
+    rows = row[(row != NONE).all(axis=1)]
+    grades = np.stack([own.value[rows[:, side]] for side, own in enumerate(sets)], axis=1)
+    kinds, counts = np.unique(grades, axis=0, return_counts=True)
+    if not ours.keys() & theirs.keys():
+        warn(no_query_in_common(first, ours, second, theirs))
     return {
-        "first_only": alone[0],
-        "second_only": alone[1],
-        "both": sum(table.values()),
-        "same_grade": sum(n for (a, b), n in table.items() if a == b),
-        "grades": [{"first": a, "second": b, "pairs": table[a, b]} for a, b in sorted(table)],
+        "first_only": ours.size - len(rows),
+        "second_only": theirs.size - len(rows),
+        "both": len(rows),
+        "same_grade": int((grades[:, 0] == grades[:, 1]).sum()),
+        "grades": [
+            {"first": a, "second": b, "pairs": pairs}
+            for (a, b), pairs in zip(kinds.tolist(), counts.tolist(), strict=True)
+        ],
     }

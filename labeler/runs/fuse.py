@@ -1,11 +1,10 @@
-"""Several runs' files fused into one, whatever their size."""
+"""Several runs fused into one."""
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,48 +14,15 @@ from labeler.arrays import Floats, Integers
 from labeler.collection.user_files import Output, run_name
 from labeler.data import Run
 from labeler.errors import BadInput, Misuse
-from labeler.exchange.runs import indexed_run
+from labeler.exchange.runs import read_run
 from labeler.exchange.written import write_run_as
-from labeler.messages import Advance, Note, count_of, counted
-from labeler.trec.index import (
-    Batch,
-    Index,
-    batches,
-    files_per_query,
-    in_order,
-    nothing_shared,
-    ranks_in_groups,
-)
-from labeler.trec.runs import ranking
-from labeler.trec.write import RankedPart
+from labeler.messages import Note, count_of, no_query_in_common
+from labeler.trec.columns import Small, joined_texts, keys
+from labeler.trec.index import in_order, ranks_in_groups
+from labeler.trec.pairs import NONE, PairColumns, joined_pairs
+from labeler.trec.write import ranked_part
 
 # Rank fusion: the scores of several runs as one.
-
-
-def rrf(
-    runs: Sequence[Run],
-    k: float = 60,
-    depth: int = 1000,
-    advance: Advance = lambda _done, _total: None,
-) -> Run:
-    """Reciprocal rank fusion: a document's score is the sum of 1/(k + rank) over the runs.
-
-    Ranks count from 1; at most `depth` documents of a query are kept. Runs that lack a query add
-    nothing to it; `advance` counts queries. After Cormack, Clarke and Buettcher (SIGIR 2009).
-    """
-    queries = dict.fromkeys(query_id for run in runs for query_id in run)
-    return {
-        query_id: _rrf_of([run[query_id] for run in runs if query_id in run], k, depth)
-        for query_id in counted(queries, len(queries), advance, every=10)
-    }
-
-
-def _rrf_of(rankings: Sequence[Mapping[str, float]], k: float, depth: int) -> dict[str, float]:
-    sums: defaultdict[str, float] = defaultdict(float)
-    for scores in rankings:
-        for rank, doc_id in enumerate(ranking(scores), start=1):
-            sums[doc_id] += 1 / (k + rank)
-    return {doc_id: sums[doc_id] for doc_id in ranking(sums)[:depth]}
 
 
 @dataclass(frozen=True)
@@ -194,6 +160,16 @@ def weights_of(text: str, paths: Sequence[Path]) -> tuple[float, ...]:
     return tuple(numbers[names.index(name)] for name in runs)
 
 
+def rrf(runs: Sequence[Run], k: float = 60, depth: int = 1000) -> Run:
+    """Reciprocal rank fusion: a document's score is the sum of 1/(k + rank) over the runs.
+
+    Ranks count from 1; at most `depth` documents of a query are kept. Runs that lack a query add
+    nothing to it. After Cormack, Clarke and Buettcher (SIGIR 2009).
+    """
+    columns = [PairColumns.of(run, np.float64) for run in runs]
+    return fused(columns, Fusion(k=k, depth=depth)).as_dict()
+
+
 def fuse_files(
     paths: Sequence[Path],
     output: Output | Path,
@@ -210,49 +186,49 @@ def fuse_files(
     if fusion.method == "wsum" and len(fusion.weights) != len(paths):
         problem = f"wsum needs {len(paths)} weights, one for each run, as 0.3,0.7"
         raise Misuse(problem, parameter="weights")
-    queries = 0
-
-    def fused() -> Iterator[RankedPart]:
-        nonlocal queries
-        for batch in batches(indexes):
-            queries += len(batch.names)
-            yield _fused(batch, fusion)
-
     to = Output.of(output, paths)
-    with to.writing(), ExitStack() as stack:
-        indexes = [stack.enter_context(indexed_run(path)) for path in paths]
-        _check_common(indexes, warn)
-        lines = write_run_as(to.path, fused(), tag)
-    return queries, lines
+    with to.writing():
+        runs = [read_run(path) for path in paths]
+        _check_common(paths, runs, warn)
+        whole = fused(runs, fusion)
+        parts = (ranked_part(batch, np.arange(len(batch.query))) for batch in whole.batches())
+        lines = write_run_as(to.path, parts, tag)
+    return len(whole.queries), lines
 
 
-def _check_common(indexes: Sequence[Index], warn: Note) -> None:
-    common = files_per_query(indexes)
-    if int(common.max()) == 1:
-        first, second = indexes[:2]
-        raise BadInput(nothing_shared(first, second))
-    for index in indexes:
-        if missing := len(common) - len(index.ids):
-            count = count_of(len(common), "query", "queries")
-            warn(f"{index.path} lacks {missing:,} of {count} of all runs")
+def _check_common(paths: Sequence[Path], runs: Sequence[Run], warn: Note) -> None:
+    times = Counter(query for run in runs for query in run)
+    if max(times.values()) == 1:
+        raise BadInput(no_query_in_common(paths[0], runs[0], paths[1], runs[1]))
+    for path, run in zip(paths, runs, strict=True):
+        if missing := len(times) - len(run):
+            count = count_of(len(times), "query", "queries")
+            warn(f"{path} lacks {missing:,} of {count} of all runs")
 
 
-def _fused(batch: Batch, fusion: Fusion) -> RankedPart:
-    """The pairs of a batch by their fused scores, in trec_eval's order."""
-    batch.refuse_repeated()
-    order, number = batch.pairs()
-    pair = np.empty_like(order)
-    pair[order] = number
+def fused(runs: Sequence[PairColumns[float]], fusion: Fusion) -> PairColumns[float]:
+    """Runs as one, the documents of each query in trec_eval's order of their fused scores."""
+    joined = joined_pairs(runs)
+    firsts = np.cumsum([0, *(len(run.queries) for run in runs)])[:-1]
     lists = Lists(
-        batch.origin,
-        np.cumsum(np.append(False, batch.group[1:] != batch.group[:-1])),
-        batch.ranks,
-        batch.score,
-        pair,
+        np.repeat(np.arange(len(runs)), [run.size for run in runs]),
+        np.concatenate([run.query + first for run, first in zip(runs, firsts, strict=True)]),
+        np.concatenate([run.ranks() for run in runs]),
+        np.concatenate([run.value for run in runs]),
+        np.concatenate([_pairs_in(row) for row in joined.row.T]),
     )
-    score = fusion.scores(lists)
-    first = order[np.append(True, number[1:] != number[:-1])]
-    query, documents = batch.query[first], batch.documents.take(first)
-    best = in_order(query, score, documents)
+    score, documents = fusion.scores(lists), keys(joined_texts(joined.documents), 0)
+    query = joined.query.astype(np.int64)
+    best = in_order(query, score, documents.take(joined.document))
     best = best[ranks_in_groups(query, best)[best] <= fusion.depth]
-    return RankedPart(batch.names, query[best], batch.texts(first[best]), score[best])
+    sizes = np.bincount(query[best], minlength=len(joined.queries))
+    edges, columns = np.append(0, np.cumsum(sizes)), (joined.document[best], score[best])
+    return PairColumns(joined.queries, edges, joined.documents, *columns, None, documents)
+
+
+def _pairs_in(row: Small) -> Integers:
+    """The number of each pair of a set among all pairs, of which `row` says where it stands."""
+    held = np.flatnonzero(row != NONE)
+    pairs = np.empty_like(held)
+    pairs[row[held]] = held
+    return pairs

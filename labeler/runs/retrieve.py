@@ -66,9 +66,7 @@ def retrieve(
         if name in FUSED and engine.is_available()
     }
     if all(name in runs for name in FUSED):
-        with progress("fusing") as advance:
-            fused = [runs[name] for name in FUSED]
-            runs["hybrid"] = rrf(fused, depth=RUN_DEPTH, advance=advance)
+        runs["hybrid"] = rrf([runs[name] for name in FUSED], depth=RUN_DEPTH)
     return runs
 
 

@@ -12,7 +12,7 @@ from labeler.exchange.runs import indexed_run
 from labeler.exchange.written import RUN_FORMATS, write_run_as
 from labeler.messages import Note
 from labeler.trec.index import Batch, batches
-from labeler.trec.write import RankedPart
+from labeler.trec.write import RankedPart, ranked_part
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,8 @@ def rewrite_run(
     """Write a run changed, its documents in trec_eval's order; how many lines it has."""
     to, meaning = Output.of(output, [path]), Meaning.of(queries=change.queries)
     with to.writing(), indexed_run(path, change.read_as, meaning, warn) as index:
-        parts = (_ranked(batch, change.depth) for batch in batches([index], sort=change.sort))
+        lines = batches(index.by_id() if change.sort else index)
+        parts = (_ranked(batch, change.depth) for batch in lines)
         return write_run_as(to.path, parts, change.tag, change.write_as)
 
 
@@ -53,4 +54,4 @@ def _ranked(batch: Batch, depth: int | None) -> RankedPart:
     order = batch.ranked
     if depth is not None:
         order = order[batch.ranks[order] <= depth]
-    return RankedPart(batch.names, batch.query[order], batch.texts(order), batch.score[order])
+    return ranked_part(batch, order)

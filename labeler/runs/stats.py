@@ -21,12 +21,12 @@ def run_stats(path: Path) -> dict[str, Any]:
     ties = contradicting = 0
     lowest, highest = np.inf, -np.inf
     with indexed_run(path) as index:
-        for batch in batches([index]):
+        for batch in batches(index):
             batch.refuse_repeated()
             score, order = batch.score, batch.ranked
-            sizes.append(np.bincount(batch.group))
-            ties += tied_pairs(batch.group[order], score[order])
-            contradicting += contradictions(batch.group, batch.declared, score)
+            sizes.append(np.bincount(batch.query))
+            ties += tied_pairs(batch.query[order], score[order])
+            contradicting += contradictions(batch.query, batch.declared, score)
             lowest, highest = min(lowest, score.min()), max(highest, score.max())
     ordered = np.sort(np.concatenate(sizes))
     return {

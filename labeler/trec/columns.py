@@ -249,12 +249,6 @@ def widened(words: Words, width: int) -> Words:
     return np.pad(words, ((0, 0), (0, width - words.shape[1])))
 
 
-def joined(parts: Sequence[Words]) -> Words:
-    """The words of all texts, one part after another."""
-    width = max(part.shape[1] for part in parts)
-    return np.concatenate([widened(part, width) for part in parts])
-
-
 # Columns of digits as numbers, rounded as Python rounds them; `Irregular` where one is none.
 
 _NUMERIC = np.zeros(256, dtype=np.bool_)

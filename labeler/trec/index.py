@@ -10,7 +10,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -22,7 +22,6 @@ from labeler.arrays import Floats, Integers
 from labeler.errors import BadInput
 from labeler.files.boundary import reading
 from labeler.files.read import file_problems, rereadable
-from labeler.messages import no_query_in_common
 from labeler.trec.columns import (
     Fields,
     Irregular,
@@ -33,12 +32,10 @@ from labeler.trec.columns import (
     fields,
     floats,
     integers,
-    joined,
     keys,
     mixed,
     numbers,
     split,
-    words_of,
 )
 from labeler.trec.rows import (
     LONGEST_ID,
@@ -80,8 +77,8 @@ QRELS = Kind(QRELS_COLUMNS, 3, np.int32, integers, grade_of)
 class Index:
     """Where the lines of each query stand: stretches of them, those of one query in a row.
 
-    `query` numbers the queries in the order of their first lines, `ids` are theirs. `source` holds
-    the lines with single white space between the columns.
+    `query` numbers the queries, whose ids are `names`, in the order of their first lines. `source`
+    holds the lines with single white space between the columns.
     """
 
     path: Path
@@ -90,18 +87,21 @@ class Index:
     start: Integers
     size: Small
     lines: Small
-    query: Small
-    ids: Words
+    query: Integers
+    names: list[bytes]
 
-    def numbered(self) -> Iterator[tuple[int, list[bytes]]]:
-        """All lines, with the numbers that they have in the file."""
-        return rows(self.path, self.kind.columns)
+    def by_id(self) -> Index:
+        """The same, the queries in the order of their ids."""
+        order = sorted(range(len(self.names)), key=self.names.__getitem__)
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        query = rank[self.query]
+        by_query = np.argsort(query, kind="stable")
+        columns = {name: getattr(self, name)[by_query] for name in ("start", "size", "lines")}
+        names = [self.names[at] for at in order]
+        return replace(self, query=query[by_query], names=names, **columns)
 
-    def names(self) -> list[bytes]:
-        """The queries' ids, in the order of their first lines."""
-        return texts_of(self.ids)
-
-    def text(self, stretches: Integers) -> Iterator[bytes]:
+    def text(self, stretches: slice) -> Iterator[bytes]:
         """The lines of some stretches; neighbours are read at once."""
         start, size = self.start[stretches], self.size[stretches]
         if not len(start):
@@ -114,6 +114,19 @@ class Index:
             lines = self.source.read(length)
             yield lines if lines.endswith(b"\n") else lines + b"\n"
 
+    def repeated(self, query: bytes, document: bytes) -> BadInput:
+        """The error at the second line of a pair."""
+        seen = 0
+        for number, columns in rows(self.path, self.kind.columns):
+            seen += columns[0] == query and columns[2] == document
+            if seen == 2:
+                return second_time(self.path, number, query.decode(), document.decode())
+        return self.changed()
+
+    def changed(self) -> BadInput:
+        """The error of a file whose lines are others than before."""
+        return BadInput(f"{self.path}: changed while it was read")
+
 
 @contextmanager
 def indexed(path: Path, kind: Kind, block: int = BLOCK) -> Iterator[Index]:
@@ -122,11 +135,15 @@ def indexed(path: Path, kind: Kind, block: int = BLOCK) -> Iterator[Index]:
     Raises `BadInput` at the first line that is not what the format says.
     """
     with rereadable(), tempfile.TemporaryFile(prefix="labeler-") as spool:
+        names: dict[bytes, int] = {}
         with file_problems(path), reading(path):
             plain = _spooled(path, kind, block, spool)
-            stretches = _together(list(_stretches(path, plain, kind)))
+            parts = [_located(path, *part, kind, names) for part in plain]
             spool.flush()
-        yield Index(path, kind, spool, *stretches)
+        start, size, lines, query = (np.concatenate(c) for c in zip(*parts, strict=True))
+        order = np.argsort(query, kind="stable")
+        columns = start[order], size[order], lines[order], query[order]
+        yield Index(path, kind, spool, *columns, list(names))
 
 
 def _spooled(path: Path, kind: Kind, block: int, spool: IO[bytes]) -> Iterator[tuple[Fields, int]]:
@@ -142,27 +159,25 @@ def _spooled(path: Path, kind: Kind, block: int, spool: IO[bytes]) -> Iterator[t
 
 
 class _Located(NamedTuple):
-    """Lines of one query in a row: where they start, their bytes, how many, and which of `ids`."""
+    """Lines of one query in a row: where they start, their bytes, how many, and whose they are."""
 
     start: Integers
     size: Small
     lines: Small
-    query: Small
-    ids: Words
+    query: Integers
 
 
-def _stretches(path: Path, parts: Iterator[tuple[Fields, int]], kind: Kind) -> Iterator[_Located]:
-    for part, offset in parts:
-        _check(path, part, kind)
-        words = words_of(part, 0)
-        new = np.append(True, (words[1:] != words[:-1]).any(axis=1))
-        first = np.flatnonzero(new)
-        end = int(part.ends[-1, -1]) + 1
-        start = part.starts[first, 0]
-        size = np.diff(np.append(start, end)).astype(np.int32)
-        lines = np.diff(np.append(first, len(words))).astype(np.int32)
-        query, ids = numbered_ids(words[first])
-        yield _Located(start + offset, size, lines, query.astype(np.int32), ids)
+def _located(
+    path: Path, part: Fields, offset: int, kind: Kind, names: dict[bytes, int]
+) -> _Located:
+    """The stretches of a block; `names` numbers the queries, and takes those that are new."""
+    _check(path, part, kind)
+    stretches = Stretches.of(part)
+    start = part.starts[stretches.edges[:-1], 0]
+    size = np.diff(np.append(start, int(part.ends[-1, -1]) + 1)).astype(np.int32)
+    query = [names.setdefault(name, len(names)) for name in stretches.names]
+    lines = np.diff(stretches.edges).astype(np.int32)
+    return _Located(start + offset, size, lines, np.array(query, dtype=np.int64))
 
 
 def _check(path: Path, part: Fields, kind: Kind) -> None:
@@ -183,57 +198,7 @@ def _refuse_first_wrong(path: Path, kind: Kind) -> None:
         kind.parse(path, number, columns[kind.number])
 
 
-def _together(parts: Sequence[_Located]) -> _Located:
-    """All stretches, those of a query in a row, the queries by their first lines."""
-    places, ids = _numbered_together([part.ids for part in parts])
-    columns = [(part.start, part.size, part.lines) for part in parts]
-    query = np.concatenate([row[part.query] for row, part in zip(places, parts, strict=True)])
-    order = np.argsort(query, kind="stable")
-    start, size, lines = (np.concatenate(column)[order] for column in zip(*columns, strict=True))
-    return _Located(start, size, lines, query[order].astype(np.int32), ids)
-
-
-def _numbered_together(parts: Sequence[Words]) -> tuple[list[Integers], Words]:
-    """The number of each part's ids among all distinct ones, and those."""
-    number, ids = numbered_ids(joined(parts))
-    return np.split(number, np.cumsum(list(map(len, parts)))[:-1]), ids
-
-
-def numbered_ids(words: Words) -> tuple[Integers, Words]:
-    """Equal rows by one number, counted in the order in which they first appear; and those rows."""
-    order = np.lexsort(words.T[::-1])
-    ordered = words[order]
-    new = np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))
-    first = order[new]
-    by_first = np.argsort(first)
-    rank = np.empty_like(by_first)
-    rank[by_first] = np.arange(len(by_first))
-    number = np.empty(len(words), dtype=np.int64)
-    number[order] = rank[np.cumsum(new) - 1]
-    return number, words[first[by_first]]
-
-
-def texts_of(words: Words) -> list[bytes]:
-    """The texts of some keys."""
-    padded = np.ascontiguousarray(words).astype(">u8").view(f"S{8 * words.shape[1]}")
-    texts: list[bytes] = padded.ravel().tolist()
-    return texts
-
-
-def refuse_repeated(index: Index, query: bytes, document: bytes) -> BadInput:
-    """The error at the second line of a pair."""
-    seen = 0
-    for number, columns in index.numbered():
-        seen += columns[0] == query and columns[2] == document
-        if seen == 2:
-            return second_time(index.path, number, query.decode(), document.decode())
-    return BadInput(f"{index.path}: changed while it was read")
-
-
 # How counts per query spread, and how a table names files.
-
-_GUESSED = 10_000
-
 
 SPREAD = ("least", "median", "most")
 
@@ -253,33 +218,26 @@ def spread(ordered: Integers) -> dict[str, int]:
     return {name: int(ordered[index]) for name, index in zip(SPREAD, indices, strict=True)}
 
 
-def nothing_shared(first: Index, second: Index) -> str:
-    """That two files have no query in common, some ids of each, and a guess why."""
-    ids = [[name.decode() for name in index.names()[:_GUESSED]] for index in (first, second)]
-    return no_query_in_common(first.path, ids[0], second.path, ids[1])
-
-
-# All lines of some queries at a time, from one file or from several: what every tool reads.
+# All lines of some queries at a time, from one file: what scoring and the tools for runs read.
 #
-# `streamed` reads one file in one pass, as scoring does, where each query's lines stand together;
-# `batches` reads files of any order through their indexes, several at once.
+# `streamed` reads a file in one pass, as scoring does, where each query's lines stand together;
+# `batches` reads a file of any order through its index.
 
 
 @dataclass(frozen=True)
 class Batch:
-    """The pairs of some queries with their values, file by file, in each file query by query.
+    """The pairs of some queries with their values, query by query.
 
-    `names` are the queries' ids; `query` and `origin` say of each pair whose it is, and from which
-    file. `part` are its lines, and `indexes` the files', where they have some.
+    `names` are the queries' ids; `query` says of each pair whose it is. `part` are its lines, and
+    `index` the file's, where they have some.
     """
 
     names: list[bytes]
     query: Integers
     documents: Keys
     value: Floats | Integers
-    origin: Integers
     part: Fields | None = None
-    indexes: Sequence[Index] = ()
+    index: Index | None = None
 
     @property
     def score(self) -> Floats:
@@ -294,26 +252,15 @@ class Batch:
         rank = numbers(self.part, 3)
         return np.where(rank.odd | rank.pointed | rank.negative, -1, rank.value)
 
-    @property
-    def grade(self) -> Integers:
-        """The grade of each line of qrels."""
-        return np.asarray(self.value, dtype=np.int64)
-
-    @cached_property
-    def group(self) -> Integers:
-        """A number for each file and query, ascending."""
-        numbered: Integers = self.origin * len(self.names) + self.query
-        return numbered
-
     @cached_property
     def ranked(self) -> Integers:
-        """The lines in trec_eval's order, in each group of its own."""
-        return in_order(self.group, self.score, self.documents)
+        """The lines in trec_eval's order, query by query."""
+        return in_order(self.query, self.score, self.documents)
 
     @cached_property
     def ranks(self) -> Integers:
-        """The rank of each line in its group, from 1."""
-        return ranks_in_groups(self.group, self.ranked)
+        """The rank of each line in its query, from 1."""
+        return ranks_in_groups(self.query, self.ranked)
 
     def texts(self, lines: Integers) -> list[bytes]:
         """The documents' ids of some lines."""
@@ -321,28 +268,23 @@ class Batch:
             return texts_of(self.documents.words[lines])
         return self.part.cells(lines, 2)
 
-    def pairs(self) -> tuple[Integers, Integers]:
-        """The lines sorted by query, document and file; and a number for each pair of the former.
-
-        Lines of one pair in one file stay as the file has them.
-        """
-        words = self.documents.words
-        order = np.lexsort((*words.T[::-1], self.query))
-        same = (words[order][1:] == words[order][:-1]).all(axis=1)
-        same &= self.query[order][1:] == self.query[order][:-1]
-        return order, np.cumsum(np.append(True, ~same)) - 1
-
     def refuse_repeated(self) -> None:
-        """`BadInput` where a file names a pair twice."""
-        likely = np.sort(self.documents.hashes + mixed(self.group))
-        if not (likely[1:] == likely[:-1]).any():
+        """`BadInput` where a query retrieves a document twice."""
+        likely = np.sort(self.documents.hashes + mixed(self.query))
+        if self.index is None or not (likely[1:] == likely[:-1]).any():
             return
-        order, pair = self.pairs()
-        again = (pair[1:] == pair[:-1]) & (self.origin[order][1:] == self.origin[order][:-1])
-        if again.any():
-            line = int(order[1:][again].min())
-            query, (document,) = self.names[int(self.query[line])], self.texts(np.array([line]))
-            raise refuse_repeated(self.indexes[int(self.origin[line])], query, document)
+        documents, seen = self.texts(np.arange(len(self.query))), set[tuple[int, bytes]]()
+        for pair in zip(self.query.tolist(), documents, strict=True):
+            if pair in seen:
+                raise self.index.repeated(self.names[pair[0]], pair[1])
+            seen.add(pair)
+
+
+def texts_of(words: Words) -> list[bytes]:
+    """The texts of some keys."""
+    padded = np.ascontiguousarray(words).astype(">u8").view(f"S{8 * words.shape[1]}")
+    texts: list[bytes] = padded.ravel().tolist()
+    return texts
 
 
 def in_order(group: Integers, score: Floats, documents: Keys) -> Integers:
@@ -418,9 +360,7 @@ def streamed(path: Path, kind: Kind, block: int) -> Iterator[Batch]:
 
 
 def _batch_of(part: Fields, stretches: Stretches, kind: Kind) -> Batch:
-    from_one_file = np.zeros(len(part.starts), dtype=np.int64)
-    columns = keys(part, 2), kind.values(part), from_one_file
-    return Batch(stretches.names, stretches.of_line, *columns, part)
+    return Batch(stretches.names, stretches.of_line, keys(part, 2), kind.values(part), part)
 
 
 def _batch_of_one(query: bytes, lines: list[bytes], kind: Kind) -> Batch:
@@ -436,79 +376,23 @@ def split_again(lines: bytes, kind: Kind) -> Fields:
     return part
 
 
-def batches(indexes: Sequence[Index], *, sort: bool = False, size: int = BLOCK) -> Iterator[Batch]:
-    """All lines of all files, about `size` bytes of them at a time, no query in two batches.
+def batches(index: Index, size: int = BLOCK) -> Iterator[Batch]:
+    """All lines of a file, about `size` bytes of them at a time, no query in two batches.
 
-    Queries come in the order in which they first appear, the first file's first; or, with `sort`,
-    by id.
+    Queries come in the order of the index.
     """
-    ids, numbers = _queries_of(indexes, sort=sort)
-    files = [
-        _Sorted(index, row, np.argsort(row, kind="stable"))
-        for index, row in zip(indexes, numbers, strict=True)
-    ]
-    bounds = [np.searchsorted(file.query[file.order], np.arange(len(ids) + 1)) for file in files]
-    total = np.cumsum(
-        sum(
-            np.bincount(row, weights=index.size, minlength=len(ids))
-            for row, index in zip(numbers, indexes, strict=True)
-        )
-    )
+    bounds = np.searchsorted(index.query, np.arange(len(index.names) + 1))
+    total = np.cumsum(np.bincount(index.query, weights=index.size, minlength=len(index.names)))
     cuts = np.flatnonzero(np.diff(total // size)) + 1
-    edges = [0, *cuts.tolist(), len(ids)]
-    for first, last in pairwise(edges):
-        stretches = [slice(int(bound[first]), int(bound[last])) for bound in bounds]
-        yield _batch(files, stretches, ids[first:last], first)
-
-
-def _changed(indexes: Sequence[Index]) -> BadInput:
-    names = ", ".join(str(index.path) for index in indexes)
-    return BadInput(f"{names}: changed while it was read")
-
-
-def files_per_query(indexes: Sequence[Index]) -> Integers:
-    """In how many of the files each query is."""
-    ids, numbers = _queries_of(indexes, sort=False)
-    present = np.concatenate([np.unique(row) for row in numbers])
-    return np.bincount(present, minlength=len(ids))
-
-
-@dataclass(frozen=True)
-class _Sorted:
-    """An index, the number of each stretch's query in all files, and the stretches sorted by it."""
-
-    index: Index
-    query: Integers
-    order: Integers
-
-
-def _batch(files: Sequence[_Sorted], parts: Sequence[slice], ids: Words, first: int) -> Batch:
-    texts: list[bytes] = []
-    query, origin = [], []
-    for number, (file, part_of_file) in enumerate(zip(files, parts, strict=True)):
-        stretches = file.order[part_of_file]
-        texts += file.index.text(stretches)
-        lines = file.index.lines[stretches]
-        query.append(np.repeat(file.query[stretches] - first, lines))
-        origin.append(np.full(int(lines.sum()), number))
-    indexes = [file.index for file in files]
-    kind = indexes[0].kind
-    try:
-        part = split_again(b"".join(texts), kind)
-    except _Changed as error:
-        raise _changed(indexes) from error
-    if len(part.starts) != sum(map(len, query)):
-        raise _changed(indexes)
-    columns = keys(part, 2), kind.values(part), np.concatenate(origin)
-    return Batch(texts_of(ids), np.concatenate(query), *columns, part, indexes)
-
-
-def _queries_of(indexes: Sequence[Index], *, sort: bool) -> tuple[Words, list[Integers]]:
-    """The ids of all files' queries in order, and the place of each stretch's query among them."""
-    places, ids = _numbered_together([index.ids for index in indexes])
-    if sort:
-        order = np.lexsort(ids.T[::-1])
-        rank = np.empty_like(order)
-        rank[order] = np.arange(len(order))
-        places, ids = [rank[row] for row in places], ids[order]
-    return ids, [row[index.query] for row, index in zip(places, indexes, strict=True)]
+    for first, last in pairwise([0, *cuts.tolist(), len(index.names)]):
+        stretches = slice(int(bounds[first]), int(bounds[last]))
+        lines = index.lines[stretches]
+        query = np.repeat(index.query[stretches] - first, lines)
+        try:
+            part = split_again(b"".join(index.text(stretches)), index.kind)
+        except _Changed as error:
+            raise index.changed() from error
+        if len(part.starts) != len(query):
+            raise index.changed()
+        columns = keys(part, 2), index.kind.values(part), part
+        yield Batch(index.names[first:last], query, *columns, index)

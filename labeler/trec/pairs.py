@@ -117,7 +117,7 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
             names = [query_id.encode() for query_id in self.queries[first:last]]
             query = self.query[pairs].astype(np.int64) - first
             documents = self.document_keys.take(self.document[pairs])
-            yield Batch(names, query, documents, self.value[pairs], np.zeros_like(query))
+            yield Batch(names, query, documents, self.value[pairs])
 
     def ranks(self) -> Integers:
         """The rank of each pair in its query, `(n,)`, from 1, as trec_eval orders scores."""
@@ -235,6 +235,15 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
             self.value[mask],
             self.labels,
             self.known_keys,
+        )
+
+    def by_id(self) -> PairColumns[Value]:
+        """The same pairs in the order of their queries' ids, and then of their documents'."""
+        rank, names = id_ranks(self.queries)[self.query], tuple(sorted(self.queries))
+        order = np.lexsort((id_ranks(self.documents)[self.document], rank))
+        edges = np.append(0, np.cumsum(np.bincount(rank, minlength=len(names))))
+        return replace(
+            self, queries=names, edges=edges, document=self.document[order], value=self.value[order]
         )
 
     def frame(self, value: str = "relevance") -> DataFrame:

@@ -1,6 +1,6 @@
 """Qrels and runs written whole or not at all: a file is read back before it takes its place.
 
-Three shapes come in: dicts, rows one by one, and parts of files that are handled some queries at a
+Dicts, rows one by one and columns come in, and parts of runs that are handled some queries at a
 time. One way goes out: lines, written, read back, renamed.
 """
 
@@ -15,14 +15,15 @@ from pathlib import Path
 
 import numpy as np
 
-from labeler.arrays import Floats, Integers, Places
+from labeler.arrays import Floats, Integers
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput, Misuse
 from labeler.files.atomic import replacing_bytes
 from labeler.files.read import byte_blocks
 from labeler.messages import Advance, counted
 from labeler.trec.columns import Codes, split
-from labeler.trec.pairs import PairColumns, id_ranks
+from labeler.trec.index import Batch
+from labeler.trec.pairs import PairColumns
 from labeler.trec.rows import LARGEST_GRADE, QRELS_COLUMNS, RUN_COLUMNS, shown
 from labeler.trec.runs import ranking
 
@@ -51,14 +52,9 @@ class RankedPart:
             yield name.decode(), dict(zip(ids, self.score[first:last].tolist(), strict=True))
 
 
-@dataclass(frozen=True)
-class GradedPart:
-    """Some queries' grades, sorted; `query` is a place in `names`."""
-
-    names: list[bytes]
-    query: Places
-    documents: list[bytes]
-    grade: Places
+def ranked_part(batch: Batch, order: Integers) -> RankedPart:
+    """Some lines of a run, in the order that they are to have, query by query."""
+    return RankedPart(batch.names, batch.query[order], batch.texts(order), batch.score[order])
 
 
 def write_run(
@@ -129,34 +125,25 @@ class GradesToSort:
     def write(self, path: Path) -> None:
         """Write qrels sorted by query and document."""
         queries, ids = tuple(self._query.place), tuple(self._document.place)
-        rank, document = id_ranks(queries)[self._query.code], self._document.code
-        order = np.lexsort((id_ranks(ids)[document], rank))
-        edges = np.append(0, np.cumsum(np.bincount(rank, minlength=len(queries))))
-        columns = document[order], np.array(self._value, dtype=np.int32)[order]
-        write_columns(path, PairColumns(tuple(sorted(queries)), edges, ids, *columns))
-
-
-def write_graded(path: Path, parts: Iterable[GradedPart]) -> int:
-    """Write qrels a part at a time; how many lines they have."""
-
-    def lines(part: GradedPart) -> list[bytes]:
-        names = [part.names[query] for query in part.query.tolist()]
-        rows = zip(names, part.documents, part.grade.tolist(), strict=True)
-        return [_QRELS_LINE % row for row in rows]
-
-    return _write(path, QRELS_COLUMNS, map(lines, parts))
+        query, value = self._query.code, np.array(self._value, dtype=np.int32)
+        order = np.argsort(query, kind="stable")
+        edges = np.append(0, np.cumsum(np.bincount(query, minlength=len(queries))))
+        columns = self._document.code[order], value[order]
+        write_columns(path, PairColumns(queries, edges, ids, *columns).by_id())
 
 
 def write_columns(path: Path, qrels: PairColumns[int]) -> int:
     """Write qrels whose pairs are sorted already; how many lines they have."""
     names = [query_id.encode() for query_id in qrels.queries]
 
-    def part(first: int) -> GradedPart:
+    def lines(first: int) -> list[bytes]:
         rows = slice(first, first + _LINES)
         ids = [qrels.documents[at].encode() for at in qrels.document[rows].tolist()]
-        return GradedPart(names, qrels.query[rows], ids, qrels.value[rows])
+        queries = [names[query] for query in qrels.query[rows].tolist()]
+        grades = qrels.value[rows].tolist()
+        return [_QRELS_LINE % row for row in zip(queries, ids, grades, strict=True)]
 
-    return write_graded(path, map(part, range(0, qrels.size, _LINES)))
+    return _write(path, QRELS_COLUMNS, map(lines, range(0, qrels.size, _LINES)))
 
 
 def _tag(tag: str) -> bytes:

@@ -14,7 +14,7 @@ from fuzzing import mutants, refused
 
 from labeler.cli import execute
 from labeler.errors import BadInput, Misuse
-from labeler.exchange.qrels import NamedByText, indexed_qrels, read_qrels
+from labeler.exchange.qrels import NamedByText, read_qrels
 from labeler.exchange.ratings import UnmappedRatings
 from labeler.exchange.runs import read_run
 from labeler.messages import told_what_files_are
@@ -80,8 +80,6 @@ def test_qrels_of_every_kind_are_the_same_qrels(tmp_path: Path, kind: str, packe
     data = QRELS_FILES[kind].encode()
     path.write_bytes(gzip.compress(data) if packed else data)
     assert read_qrels(path) == QRELS
-    with indexed_qrels(path) as index:
-        assert sorted(index.names()) == [b"1e5", b"q1"]
 
 
 @pytest.mark.parametrize("kind", ["TREC", "BEIR", "CSV with semicolons", "JSON Lines", "ranx"])

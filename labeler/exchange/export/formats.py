@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,8 +22,7 @@ from labeler.exchange.export.content import (
     write_json,
     write_json_lines,
 )
-from labeler.exchange.tables import parquet_writer
-from labeler.exchange.written import BEIR_HEADER, write_table
+from labeler.exchange.written import BEIR_HEADER, write_parquet, write_table
 from labeler.files.atomic import replacing
 from labeler.trec.runs import ranking
 from labeler.trec.write import write_qrels, write_run
@@ -102,7 +100,6 @@ OPENSEARCH = Export(
 # Tables: CSV, Quepid's ratings, and the Parquet folder that Hugging Face and MTEB load.
 
 Rows = Iterable[Sequence[object]]
-_BATCH = 10_000
 
 
 def _quepid_files(content: Content) -> dict[str, Write]:
@@ -153,12 +150,9 @@ def _parquet_files(content: Content) -> dict[str, Write]:
 
 
 def _write_parquet(columns: Sequence[str], rows: Rows, path: Path) -> None:
-    """Write texts, and the one column of grades as integers, some thousand rows at a time."""
+    """Write texts, and the one column of grades as integers."""
     types = {name: "int32" if name == "score" else "string" for name in columns}
-    source = iter(rows)
-    with parquet_writer(path, types) as write:
-        while batch := list(islice(source, _BATCH)):
-            write([[row[column] for row in batch] for column in range(len(columns))])
+    write_parquet(path, types, rows)
 
 
 HUGGING_FACE = Export(_parquet_files, nothing_lost, 'datasets.load_dataset("{}", "corpus")')
