@@ -6,10 +6,10 @@ Queries are drawn with replacement from the 43, which stand for all queries.
 the shares of all 43 queries; of all pairs, or of a random sample of them.
 `closer`: two sets by one assessor, whose grades wobble; how often is either called closer to NIST's
 by any statistic; and how often the interval of a difference of kappa holds that of all queries.
-`floor`: two sets by one assessor, one of them asked several times; how often is that called a
-change, of all pairs or of those that were picked because the first grade differs from NIST's; how
-often does the interval of what asking twice gives hold it; and how often are moves of a share of
-pairs called a change.
+`floor`: two sets by one assessor, whose replies within a session are alike with a chance; how often
+is that called a change, also beside a control of the old prompt, of all pairs or of those that were
+picked because the first grade differs from NIST's; how often does the interval of what asking twice
+gives hold it; and how often are moves of a share of pairs called a change.
 
 Usage: simulate_diff.py shares closer floor [--repeats 400] [--data FOLDER]
 """
@@ -149,28 +149,29 @@ def closer(pairs: Pairs, repeats: int, rng: np.random.Generator) -> None:
 def floor(pairs: Pairs, repeats: int, rng: np.random.Generator) -> None:
     print("floor: called a change, where nothing changed; where 5 % of pairs are lower by one")
     for mean in (0.05, 0.2, 0.4):
-        for times in (2, 3):
-            same, picked, lower, held = 0, 0, 0, 0
+        for alike in (0.0, 0.3, 1.0):
+            same, controlled, picked, lower, held = 0, 0, 0, 0, 0
             for repeat in range(repeats):
                 of = pairs.drawn(20, rng)
                 of = of.some(np.sort(rng.permutation(len(of.query))[:500]))
                 noise = noise_of(of, mean, rng)
-                before = np.column_stack([asked(of.first, noise, rng) for _ in range(times)])
-                after = asked(of.first, noise, rng)[:, None]
-                same += change(before, after, repeat)
-                fewer = before[:, 0] != of.nist
-                if times > 2:
-                    picked += change(before[fewer, 1:], after[fewer], repeat)
+                # the old set, a control of it and the new set: a session each, and asking twice
+                old, control, new = (asked(of.first, noise, rng) for _ in range(3))
+                again = np.where(rng.random(len(old)) < alike, old, asked(of.first, noise, rng))
+                same += change(repeat, old, new)
+                controlled += change(repeat, old, control, new)
+                fewer = old != of.nist
+                picked += change(repeat, control[fewer], new[fewer])
                 shifted = np.where(rng.random(len(of.query)) < 0.05, of.first - 1, of.first)
-                now = asked(np.clip(shifted, 0, 3), noise, rng)[:, None]
-                lower += change(before, now, repeat)
-                held += holds(of, before, noise, mean)
-            counts = [("same", same), ("picked", picked), ("lower", lower), ("held", held)]
-            line(f"noise {mean}, asked {times} times", counts, repeats)
+                lower += change(repeat, old, asked(np.clip(shifted, 0, 3), noise, rng))
+                held += holds(of, np.column_stack([old, again]), noise, mean)
+            counts = [("same", same), ("with a control", controlled), ("picked", picked)]
+            counts += [("lower", lower), ("held", held)]
+            line(f"noise {mean}, alike {alike}", counts, repeats)
 
 
-def change(before: Grades, after: Grades, seed: int) -> bool:
-    return changed(before.astype(float), after.astype(float), seed, DRAWS).either < SIGNIFICANT
+def change(seed: int, *sessions: Grades) -> bool:
+    return changed(np.column_stack(sessions).astype(float), seed, DRAWS).p < SIGNIFICANT
 
 
 def holds(of: Pairs, before: Grades, noise: NDArray[np.float64], mean: float) -> bool:

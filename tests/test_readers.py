@@ -20,6 +20,7 @@ from plain_rankings import plain_rankings
 from labeler.agreement.sources import source_of_file
 from labeler.collection.annotations import read_journal
 from labeler.collection.card import read_card, update_card
+from labeler.collection.controls import read_control
 from labeler.collection.corpus import read_corpus
 from labeler.collection.judgements import grades_of, read_judgements
 from labeler.collection.layout import Collection, locked
@@ -35,7 +36,6 @@ from labeler.exchange.logs import read_log
 from labeler.exchange.queries import read_query_list
 from labeler.exchange.runs import indexed_run
 from labeler.files.jsonl import read_rows
-from labeler.lab.control_check import read_control
 from labeler.lab.probe_cases import read_attacks
 from labeler.metrics import JudgedPairs
 from labeler.people.sheet import read_sheet

@@ -12,6 +12,7 @@ import numpy as np
 from labeler.agreement.compare import UNDEFINED, StatisticOptions, interval_of, share_of
 from labeler.agreement.statistics import find_statistic, tables_of
 from labeler.arrays import Floats, Integers
+from labeler.collection.controls import read_controls
 from labeler.collection.judgements import repeats_of
 from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.data import Pair
@@ -22,6 +23,9 @@ from labeler.report.result import Hidden, Result
 from labeler.report.table import Interval, Table, figure_table, interval_text
 from labeler.stats.intervals import Sample
 from labeler.trec.pairs import NONE, PairColumns, joined_pairs, taken
+
+MOST = 4
+"""So many controls are read at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +52,19 @@ class AskedAgain:
         """The same of some pairs alone."""
         mask = self.pairs.rows_in(pairs) != NONE
         return AskedAgain(self.pairs.keep(mask), self.grades[mask])
+
+    def of_grades(self, pairs: PairColumns[Any], grades: Integers) -> AskedAgain:
+        """The same of those of these pairs whose first grade is the one given here."""
+        part = self.among(pairs)
+        mask = part.grades[:, 0] == grades[part.pairs.rows_in(pairs)]
+        return AskedAgain(part.pairs.keep(mask), part.grades[mask])
+
+    def beside(self, pairs: PairColumns[Any]) -> Floats:
+        """The grades in the order of these pairs, `(pairs, times)`, `nan` where there are none."""
+        of = self.among(pairs)
+        grades = np.full((pairs.size, self.grades.shape[1]), np.nan)
+        grades[of.pairs.rows_in(pairs)] = of.grades
+        return grades
 
     def of(self, pairs: PairColumns[Any]) -> AskedAgain | None:
         """The same of exactly these pairs; None where it lacks one of them."""
@@ -122,6 +139,19 @@ def asked_again(collection: Collection, name: str) -> tuple[AskedAgain, int]:
     grades = [taken(each.grade, joined.row[whole, n], 0) for n, each in enumerate(sets)]
     of = AskedAgain.of_pairs(joined.pairs(whole), np.stack(grades, axis=1))
     return of, int(asked.sum()) - len(whole)
+
+
+def asked_in_controls(collection: Collection, name: str) -> AskedAgain:
+    """Grades that controls held, and the first new one of each, of pairs that all asked about.
+
+    Of the last controls by the same assessor: each is a session of its own.
+    """
+    runs = [run for run in read_controls(collection, name) if run.is_of_same_assessor]
+    of = [{(p.pair, p.old): p.grades[1] for p in run.pairs if p.grades} for run in runs[-MOST:]]
+    common = [key for key in (of[-1] if of else ()) if all(key in each for each in of)]
+    grades = [[old, *(each[pair, old] for each in of)] for pair, old in common]
+    rows = np.array(grades, np.int64).reshape(len(common), 1 + len(of))
+    return AskedAgain.of_pairs((pair for pair, _ in common), rows)
 
 
 def retest(

@@ -106,6 +106,9 @@ def note_next(collection: Collection, changes: Diff) -> None:
     ):
         again = f"labeler lab repeat {collection.folder} --as {before} --times 3"
         note(f"how many of these moves are chance? {again}, with its prompt and model, tells")
+    elif changes.noise and changes.noise.change.tests == 1 and not changes.noise.is_change_shown:
+        again = f"labeler lab control {collection.folder} --as {before} --pairs {changes.pairs}"
+        note(f"do moves cancel out? {again}, run beside the new set, asks the old prompt again")
     if changes.agreeing is None and {before, after} <= set(collection.judgement_names()):
         ask = f"labeler people sample {collection.folder} --from {after} -o sheet.csv"
         note(f"which is closer to people? draw a sheet for them: {ask}")

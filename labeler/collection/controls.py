@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from labeler.collection.card import card_section, read_card, update_card_entry
 from labeler.collection.layout import Collection, check_locked
-from labeler.files.jsonl import write_rows
+from labeler.data import Judged, Judgement, Pair
+from labeler.errors import BadInput
+from labeler.files.boundary import reading
+from labeler.files.jsonl import identifier, read_rows, write_rows
+from labeler.stats.drift import FailedReplies
 
 _STEM = re.compile(r"(.+)\.([1-9][0-9]{0,8})")
 
@@ -58,3 +65,135 @@ def write_control(
     check_locked(collection.folder)
     write_rows(path, rows)
     update_card_entry(collection, "control", path.stem, made)
+
+
+# What controls hold.
+
+TIMES = 2
+"""How often each pair is asked again: the new grades differ from each other by noise alone."""
+_LARGEST_GRADE = 2.0**31
+
+
+class PromptAndModel(NamedTuple):
+    """The prompt and the model that gave grades; empty where nobody knows."""
+
+    prompt: str = ""
+    model: str = ""
+
+
+class PairAgain(NamedTuple):
+    """A pair of a control: its grade as it stood, and what each new reply gave.
+
+    A reply without a grade has the status of its failure. `served` is what the server called its
+    model. A pair is `remembered` where a reply was stored before the control began: it says nothing
+    of today.
+    """
+
+    pair: Pair
+    old: int
+    new: Sequence[int | str]
+    served: Sequence[str] = ()
+    remembered: bool = False
+
+    @classmethod
+    def of(cls, old: Judgement, again: Sequence[Judged]) -> PairAgain:
+        """A pair with a grade, and how it was judged again."""
+        outcomes = [judged.outcome for judged in again]
+        new = tuple(o.grade if isinstance(o, Judgement) else o.status for o in outcomes)
+        served = tuple(sorted({judged.model for judged in again if judged.model}))
+        remembered = any(judged.remembered and not judged.shared for judged in again)
+        return cls(old.pair, old.grade, new, served, remembered)
+
+    @property
+    def grades(self) -> Sequence[int] | None:
+        """The old grade and the new ones; None where a new reply gave none, or is not new."""
+        new = tuple(grade for grade in self.new if isinstance(grade, int))
+        return None if self.remembered or len(new) < len(self.new) else (self.old, *new)
+
+
+@dataclass(frozen=True)
+class ControlRun:
+    """One control of a set: when, by which prompts and models then and now, and its pairs.
+
+    The time of a control of which the card names none is that of its file.
+    """
+
+    number: int
+    time: datetime
+    before: PromptAndModel
+    now: PromptAndModel
+    pairs: Sequence[PairAgain]
+
+    @property
+    def label(self) -> str:
+        """The day of the control."""
+        return self.time.strftime("%Y-%m-%d")
+
+    @property
+    def is_of_same_assessor(self) -> bool:
+        """Whether the prompt of that name, and the same model, were asked again."""
+        old, new = (made.prompt.partition("@")[0] for made in (self.before, self.now))
+        return not any(self.before) or (old, self.before.model) == (new, self.now.model)
+
+    @property
+    def names(self) -> Sequence[str]:
+        """What the server called its model."""
+        return tuple(sorted({name for pair in self.pairs for name in pair.served}))
+
+    @property
+    def failures(self) -> FailedReplies:
+        """How many of the new replies gave no grade."""
+        new = [each for pair in self.pairs if not pair.remembered for each in pair.new]
+        return FailedReplies(sum(isinstance(each, str) for each in new), len(new))
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """A row for each pair: its grade as it stood, and what each new reply gave."""
+        for pair in self.pairs:
+            given = {"old": pair.old, "new": list(pair.new), "model": list(pair.served)}
+            yield {**pair.pair._asdict(), **given}
+
+
+def read_controls(collection: Collection, name: str) -> list[ControlRun]:
+    """The controls of a set that were finished, the oldest first."""
+    entries = card_section(read_card(collection), "control")
+    runs = list[ControlRun]()
+    for path in sorted(collection.controls.glob("*.jsonl")):
+        match = _STEM.fullmatch(path.stem)
+        if match and match[1] == name:
+            entry = entries.get(path.stem)
+            runs.append(_run(path, int(match[2]), entry if isinstance(entry, dict) else {}))
+    return sorted(runs, key=lambda run: run.number)
+
+
+def _run(path: Path, number: int, made: Mapping[str, Any]) -> ControlRun:
+    with reading(path):
+        pairs = tuple(read_control(path))
+        time = datetime.fromtimestamp(os.stat(path).st_mtime, UTC)
+    try:
+        dated = datetime.fromisoformat(str(made.get("time")))
+        time = dated.replace(tzinfo=dated.tzinfo or UTC).astimezone(UTC)
+    except ValueError:
+        pass  # that of the file stays
+    by = (card_section(made, part) for part in ("before", "now"))
+    before, now = (
+        PromptAndModel(*(str(own.get(part) or "") for part in PromptAndModel._fields)) for own in by
+    )
+    return ControlRun(number, time, before, now, pairs)
+
+
+def read_control(path: Path) -> Iterator[PairAgain]:
+    """The pairs of one control's file; those that had no grade before are left out."""
+    for number, row in read_rows(path):
+        ids = (identifier(path, number, row, name) for name in Pair._fields)
+        pair, old, new, served = Pair(*ids), row.get("old"), row.get("new"), row.get("model")
+        if not isinstance(new, list) or not all(isinstance(each, int | str) for each in new):
+            raise BadInput.at(path, number, "expected new: a list of grades and statuses")
+        if len(new) != TIMES:
+            raise BadInput.at(path, number, f"expected {TIMES} new grades, found {len(new)}")
+        for grade in (old, *new):
+            is_whole = type(grade) is int and abs(grade) <= _LARGEST_GRADE
+            if not (is_whole or grade is None or isinstance(grade, str)):
+                raise BadInput.at(path, number, f"expected a grade, found {grade!r:.40}")
+        names = [name for name in served or () if isinstance(name, str)]
+        if isinstance(old, int):
+            yield PairAgain(pair, old, tuple(new), tuple(names))

@@ -6,13 +6,18 @@ from collections.abc import AsyncIterator, Callable, Container, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from random import Random
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 from labeler.collection.batches import held_back
 from labeler.collection.controls import (
+    TIMES,
+    ControlRun,
+    PairAgain,
+    PromptAndModel,
     control_file,
     next_control,
+    read_controls,
     reserve_control,
     write_control,
 )
@@ -36,7 +41,7 @@ from labeler.judging.pilot import AskedRound
 from labeler.judging.relabel import asked_again
 from labeler.judging.status import prompt_source
 from labeler.lab.asking import judged_rounds, plan_rounds
-from labeler.lab.control_check import TIMES, ControlRun, DriftCheck, PairAgain, PromptAndModel
+from labeler.lab.control_check import DriftCheck
 from labeler.models.session import (
     Act,
     Control,
@@ -77,7 +82,8 @@ def adrift(
 ) -> Act[DriftCheck, JudgingPlan]:
     """Judge some pairs of a set of judgements again, and say whether its assessor has drifted.
 
-    Each pair, drawn by chance among those with a grade, is asked about twice. Their grades stay as
+    Each pair, drawn by chance among those with a grade, is asked about twice. Later controls draw
+    the same pairs, and more where more are asked for. Their grades stay as
     they are. `settings` are fields of `DriftOptions`, and of `JudgeOptions` in it.
 
     >>> from labeler.judging.judge import judge
@@ -134,6 +140,7 @@ async def _control(
         ),
         tuple(sorted({row.judged.model for row in prepared.rows if row.judged.model})),
         prepared.changed,
+        read_controls(collection, name),
     )
     async with locked_in_loop(collection, control.stop, control.note):
         path = control_file(collection, name, prepared.number)
@@ -189,7 +196,7 @@ async def _prepared(
             async with locked_in_loop(collection, control.stop, control.note):
                 number = reserve_control(collection, name)
         stale = stale_pairs(collection, name)
-        drawn, changed = drawn_by_chance(f"control\0{number}", rows, which.pairs, stale)
+        drawn, changed = drawn_by_chance(rows, which.pairs, stale)
         if len(drawn) < 2:
             problem = f"the texts of {changed:,} pairs have changed since they were judged"
             raise BadInput(f"{collection.judgements(name)}: {problem}; too few are left to control")
@@ -219,7 +226,7 @@ def _name_of(collection: Collection, options: JudgeOptions) -> str:
 
 
 def with_grades(collection: Collection, name: str, texts: Texts) -> list[JudgementRow]:
-    """The rows of a set that a control draws from, in the order of pairs."""
+    """The rows of a set that a control draws from."""
     path = collection.judgements(name)
     rows = [
         row
@@ -233,15 +240,22 @@ def with_grades(collection: Collection, name: str, texts: Texts) -> list[Judgeme
         raise BadInput(
             f"{path}: no two pairs with a grade whose texts are there; nothing to control"
         )
-    return sorted(rows, key=lambda row: row.judged.outcome.pair)
+    return rows
 
 
 def drawn_by_chance(
-    seed: str, rows: Sequence[JudgementRow], pairs: int, stale: Container[Pair]
+    rows: Sequence[JudgementRow], pairs: int, stale: Container[Pair]
 ) -> tuple[list[JudgementRow], int]:
-    """So many rows whose texts are as they were judged, and how many others were passed over."""
+    """So many rows whose texts are as they were judged, and how many others were passed over.
+
+    By a hash of their ids: the same pairs each time, however many others a set has meanwhile.
+    """
+
+    def by_hash(row: JudgementRow) -> bytes:
+        return sha256("\0".join(row.judged.outcome.pair).encode()).digest()
+
     drawn, passed = list[JudgementRow](), 0
-    for row in Random(seed).sample(rows, len(rows)):
+    for row in sorted(rows, key=by_hash):
         if len(drawn) == pairs:
             break
         if row.judged.outcome.pair in stale:

@@ -1,166 +1,30 @@
-"""Pairs that were judged again: one control as it is kept, and whether its assessor has drifted."""
+"""Whether the assessor of a set of judgements has drifted, by pairs that were judged again."""
 
 from __future__ import annotations
 
 import math
-import os
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cached_property
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from labeler.arrays import Floats
-from labeler.collection.card import card_section, read_card
-from labeler.collection.layout import Collection
-from labeler.data import Judged, Judgement, Pair
-from labeler.errors import BadInput
-from labeler.files.boundary import reading
-from labeler.files.jsonl import identifier, read_rows
+from labeler.collection.controls import ControlRun, PromptAndModel
 from labeler.messages import count_of
 from labeler.report.result import Result
 from labeler.report.table import Cell, Interval, Table, figure_table
-from labeler.stats.drift import FailedReplies, RetestP, retest
+from labeler.stats.drift import LEAST_CHANGE, SessionChange, changed
 from labeler.stats.families import each_pair
 from labeler.stats.means import bounded_interval
 from labeler.stats.student import SIGNIFICANT, t_quantile
 
-TIMES = 2
-"""How often each pair is asked again: the new grades differ from each other by noise alone."""
 FOUR_IN_FIVE = 0.8
 MOST_WITHOUT_GRADE = 0.1
 """The share of new replies without a grade above which a control does not pass."""
-_LARGEST_GRADE = 2.0**31
-_NUMBER = re.compile(r"[1-9][0-9]{0,8}")
-
-
-class PromptAndModel(NamedTuple):
-    """The prompt and the model that gave grades; empty where nobody knows."""
-
-    prompt: str = ""
-    model: str = ""
-
-
-class PairAgain(NamedTuple):
-    """A pair of a control: its grade as it stood, and what each new reply gave.
-
-    A reply without a grade has the status of its failure. `served` is what the server called its
-    model. A pair is `remembered` where a reply was stored before the control began: it says nothing
-    of today.
-    """
-
-    pair: Pair
-    old: int
-    new: Sequence[int | str]
-    served: Sequence[str] = ()
-    remembered: bool = False
-
-    @classmethod
-    def of(cls, old: Judgement, again: Sequence[Judged]) -> PairAgain:
-        """A pair with a grade, and how it was judged again."""
-        outcomes = [judged.outcome for judged in again]
-        new = tuple(o.grade if isinstance(o, Judgement) else o.status for o in outcomes)
-        served = tuple(sorted({judged.model for judged in again if judged.model}))
-        remembered = any(judged.remembered and not judged.shared for judged in again)
-        return cls(old.pair, old.grade, new, served, remembered)
-
-    @property
-    def grades(self) -> Sequence[int] | None:
-        """The old grade and the new ones; None where a new reply gave none, or is not new."""
-        new = tuple(grade for grade in self.new if isinstance(grade, int))
-        return None if self.remembered or len(new) < len(self.new) else (self.old, *new)
-
-
-@dataclass(frozen=True)
-class ControlRun:
-    """One control of a set: when, by which prompts and models then and now, and its pairs.
-
-    The time of a control of which the card names none is that of its file.
-    """
-
-    number: int
-    time: datetime
-    before: PromptAndModel
-    now: PromptAndModel
-    pairs: Sequence[PairAgain]
-
-    @property
-    def label(self) -> str:
-        """The day of the control."""
-        return self.time.strftime("%Y-%m-%d")
-
-    @property
-    def is_of_same_assessor(self) -> bool:
-        """Whether the prompt of that name, and the same model, were asked again."""
-        old, new = (made.prompt.partition("@")[0] for made in (self.before, self.now))
-        return not any(self.before) or (old, self.before.model) == (new, self.now.model)
-
-    @property
-    def names(self) -> Sequence[str]:
-        """What the server called its model."""
-        return tuple(sorted({name for pair in self.pairs for name in pair.served}))
-
-    @property
-    def failures(self) -> FailedReplies:
-        """How many of the new replies gave no grade."""
-        new = [each for pair in self.pairs if not pair.remembered for each in pair.new]
-        return FailedReplies(sum(isinstance(each, str) for each in new), len(new))
-
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """A row for each pair: its grade as it stood, and what each new reply gave."""
-        for pair in self.pairs:
-            given = {"old": pair.old, "new": list(pair.new), "model": list(pair.served)}
-            yield {**pair.pair._asdict(), **given}
-
-
-def read_controls(collection: Collection, name: str) -> list[ControlRun]:
-    """The controls of a set that were finished, the oldest first."""
-    entries = card_section(read_card(collection), "control")
-    runs = list[ControlRun]()
-    for path in sorted(collection.controls.glob("*.jsonl")):
-        stem, _, number = path.stem.rpartition(".")
-        if stem == name and _NUMBER.fullmatch(number):
-            entry = entries.get(path.stem)
-            runs.append(_run(path, int(number), entry if isinstance(entry, dict) else {}))
-    return sorted(runs, key=lambda run: run.number)
-
-
-def _run(path: Path, number: int, made: Mapping[str, Any]) -> ControlRun:
-    with reading(path):
-        pairs = tuple(read_control(path))
-        time = datetime.fromtimestamp(os.stat(path).st_mtime, UTC)
-    try:
-        dated = datetime.fromisoformat(str(made.get("time")))
-        time = dated.replace(tzinfo=dated.tzinfo or UTC).astimezone(UTC)
-    except ValueError:
-        pass  # that of the file stays
-    by = (card_section(made, part) for part in ("before", "now"))
-    before, now = (
-        PromptAndModel(*(str(own.get(part) or "") for part in PromptAndModel._fields)) for own in by
-    )
-    return ControlRun(number, time, before, now, pairs)
-
-
-def read_control(path: Path) -> Iterator[PairAgain]:
-    """The pairs of one control's file; those that had no grade before are left out."""
-    for number, row in read_rows(path):
-        ids = (identifier(path, number, row, name) for name in Pair._fields)
-        pair, old, new, served = Pair(*ids), row.get("old"), row.get("new"), row.get("model")
-        if not isinstance(new, list) or not all(isinstance(each, int | str) for each in new):
-            raise BadInput.at(path, number, "expected new: a list of grades and statuses")
-        if len(new) != TIMES:
-            raise BadInput.at(path, number, f"expected {TIMES} new grades, found {len(new)}")
-        for grade in (old, *new):
-            is_whole = type(grade) is int and abs(grade) <= _LARGEST_GRADE
-            if not (is_whole or grade is None or isinstance(grade, str)):
-                raise BadInput.at(path, number, f"expected a grade, found {grade!r:.40}")
-        names = [name for name in served or () if isinstance(name, str)]
-        if isinstance(old, int):
-            yield PairAgain(pair, old, tuple(new), tuple(names))
+MOST_EARLIER = 4
+"""The grades of at most this many earlier controls are held against the new ones."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -168,14 +32,16 @@ class DriftCheck(Result):
     """What one control says of the assessor of the judgements `name`.
 
     `judged_as` is what the server called its model when the pairs were judged. `changed` counts the
-    pairs that were passed over because their texts are others now. A stable assessor is called
-    drifted in 5 of 100 controls at most.
+    pairs that were passed over because their texts are others now. `earlier` are the controls of
+    the set before this one. A stable assessor is called drifted in 5 of 100 controls at most,
+    however alike the two new replies are: the first alone decides.
     """
 
     name: str
     run: ControlRun
     judged_as: Sequence[str] = ()
     changed: int = 0
+    earlier: Sequence[ControlRun] = ()
 
     @cached_property
     def grades(self) -> Floats:
@@ -184,9 +50,21 @@ class DriftCheck(Result):
         return np.array(grades, float).reshape(len(grades), -1 if grades else 3)
 
     @cached_property
-    def p(self) -> RetestP:
-        """How likely so large a change is where there is none."""
-        return retest(self.grades[:, 0], self.grades[:, 1:])
+    def sessions(self) -> Floats:
+        """A grade a session, `(pairs, sessions)`: the old, of earlier controls, and the new."""
+        runs = [run for run in self.earlier if run.is_of_same_assessor][-MOST_EARLIER:]
+        earlier = [{(p.pair, p.old): p.grades[1] for p in run.pairs if p.grades} for run in runs]
+        rows = [
+            [pair.old, *(of.get((pair.pair, pair.old), math.nan) for of in earlier), pair.grades[1]]
+            for pair in self.run.pairs
+            if pair.grades
+        ]
+        return np.array(rows, float).reshape(len(rows), 2 + len(earlier))
+
+    @cached_property
+    def change(self) -> SessionChange:
+        """How far the new grades differ from the old, and how likely that is by chance."""
+        return changed(self.sessions)
 
     @cached_property
     def same(self) -> Interval:
@@ -201,8 +79,8 @@ class DriftCheck(Result):
 
     @property
     def moved(self) -> Floats:
-        """By how much the mean of each pair's new grades differs from the old, `(pairs,)`."""
-        return np.asarray(self.grades[:, 1:].mean(axis=1) - self.grades[:, 0])
+        """By how much each pair's first new grade differs from the old, `(pairs,)`."""
+        return np.asarray(self.grades[:, 1] - self.grades[:, 0])
 
     @cached_property
     def shift(self) -> Interval:
@@ -213,8 +91,8 @@ class DriftCheck(Result):
 
     @property
     def has_drifted(self) -> bool:
-        """Whether a drift is shown at the 5 % level."""
-        return self.p.either < SIGNIFICANT
+        """Whether a drift of some size is shown at the 5 % level."""
+        return self.change.is_shown()
 
     @property
     def verdict(self) -> str:
@@ -262,13 +140,27 @@ class DriftCheck(Result):
     @property
     def sentences(self) -> list[str]:
         """What was asked, what came of it, and what so few pairs can tell."""
-        p = "" if self.is_undecided else f"; p {self.p.either:.2g}"
+        p = "" if self.is_undecided else f"; p {self.change.p:.2g}"
         first = (
             f"{self.name}: {self.verdict} ({self.compared:,} of "
             f"{count_of(len(self.run.pairs), 'pair')} compared, each asked about twice{p})"
         )
         power = [] if self.is_undecided or self.has_drifted else [self._power()]
-        return [first, *self._changes(), *self._left_out(), *power]
+        return [first, *self._changes(), *self._left_out(), *self._basis(), *power]
+
+    def _basis(self) -> Iterator[str]:
+        """Which replies decide, and what they leave open."""
+        if self.is_undecided:
+            return
+        same = f"{self.same_now:.0%} of second replies equal the first"
+        yield f"{same}; the first alone decides, as replies of the same minutes may be alike"
+        if self.change.tests == 1:
+            yield (
+                "a mean shift is looked for; moves up and down that cancel out are told from the "
+                "next control on, which asks about the same pairs"
+            )
+        if self.change.p < SIGNIFICANT and not self.has_drifted:
+            yield f"what differs is less than {LEAST_CHANGE} grades, and is not called a drift"
 
     def _left_out(self) -> Iterator[str]:
         """Which pairs are not compared, and why."""
@@ -308,7 +200,7 @@ class DriftCheck(Result):
         deviation = float(np.std(moved, ddof=1))
         if not deviation:
             return (
-                f"the two new grades of every pair lie {moved[0]:+.2f} from the old on average; "
+                f"the new grade of every pair lies {moved[0]:+.2f} from the old; "
                 "which shift so many pairs would show cannot be told"
             )
         reach = t_quantile(1 - SIGNIFICANT / 4, len(moved) - 1) + t_quantile(FOUR_IN_FIVE, 1e6)
@@ -334,9 +226,9 @@ class DriftCheck(Result):
             drifted=self.has_drifted,
             pairs=len(self.run.pairs),
             passed=self.has_passed,
-            p=self.p.either,
-            p_shift=self.p.shift,
-            p_apart=self.p.apart,
+            p=self.change.p,
+            p_shift=self.change.p_shift,
+            p_apart=self.change.p_apart,
             before=self.run.before,
             now=self.run.now,
         )

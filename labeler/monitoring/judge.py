@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from labeler.collection.controls import ControlRun, read_controls
 from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import AnyCollection, open_collection
 from labeler.data import Judgement, Pair
-from labeler.lab.control_check import ControlRun, DriftCheck, read_controls
+from labeler.lab.control_check import DriftCheck
 from labeler.messages import count_of
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Column, Table
-from labeler.stats.drift import FailedReplies, fails_more_p
+from labeler.stats.drift import FEWEST_CALM, FailedReplies, alarming, fails_more_p
 
 LEVEL = 0.002
 """The chance of a false alarm of drift, or of failures, at one control, at most."""
@@ -40,12 +41,15 @@ class JudgeDrift(Result):
     @cached_property
     def checks(self) -> Sequence[DriftCheck]:
         """What each control says by itself: its new grades against those of the judgements."""
-        return tuple(DriftCheck(self.name, run, self.judged_as) for run in self.controls)
+        return tuple(
+            DriftCheck(self.name, run, self.judged_as, earlier=self.controls[:number])
+            for number, run in enumerate(self.controls)
+        )
 
     @property
     def has_drifted(self) -> bool:
         """Whether the last control shows a drift that chance would hardly show."""
-        return bool(self.checks) and self.checks[-1].p.either <= LEVEL
+        return bool(self.checks) and alarming([check.change for check in self.checks], LEVEL)[-1]
 
     @property
     def failure_p(self) -> float:
@@ -64,7 +68,9 @@ class JudgeDrift(Result):
         last, before = self.controls[-1], " and ".join(self.judged_as)
         if self.has_drifted:
             text = f"the assessor has drifted by the control of {last.label}"
-            yield f"{text}: {self._compared()}", "judge-drift"
+            few = f"; how much controls differ is not known from fewer than {FEWEST_CALM} before"
+            few = few if len(self.controls) <= FEWEST_CALM else ""
+            yield f"{text}: {self._compared()}{few}", "judge-drift"
         if before and last.names and set(last.names) != set(self.judged_as):
             text = (
                 f"the server calls its model {' and '.join(last.names)} at the control of "
@@ -86,7 +92,7 @@ class JudgeDrift(Result):
         """How the grades of the last control lie to those of the judgements."""
         check = self.checks[-1]
         same, shift = check.same.value, check.shift.value
-        return f"{same:.0%} of new grades equal the old, shift {shift:+.2f}; p {check.p.either:.2g}"
+        return f"{same:.0%} of new grades equal the old, shift {shift:+.2f}; p {check.change.p:.2g}"
 
     @property
     def findings(self) -> list[Finding]:
@@ -124,7 +130,7 @@ class JudgeDrift(Result):
                 "pairs": len(check.run.pairs),
                 "same": check.same,
                 "shift": check.shift,
-                "p": check.p.either,
+                "p": check.change.p,
                 "without_grade": check.run.failures.failed,
                 "replies": check.run.failures.replies,
                 "model": check.run.names,

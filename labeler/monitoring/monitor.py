@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from labeler import __version__
+from labeler.collection.controls import read_controls
 from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.errors import BadInput, Misconfigured, Misuse
 from labeler.files.paths import true_path
-from labeler.lab.control_check import read_controls
 from labeler.messages import count_of
 from labeler.models.encoders import Encoding
 from labeler.models.session import Control

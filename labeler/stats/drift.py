@@ -2,109 +2,144 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-from math import exp, lgamma
+from collections.abc import Iterator, Sequence
+from itertools import permutations
+from math import exp, isnan, lgamma, nan, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
 from labeler.arrays import Floats
 from labeler.stats.intervals import BLOCK
+from labeler.stats.student import SIGNIFICANT, t_quantile
 
-# Whether grades given now are as those given before: three grades or more of each pair.
+# Whether grades given now are as those given before.
 #
-# Where nothing has changed, any of a pair's grades might as well have been the old one. So the
-# old ones are chosen at random, pair by pair, as often as need be, and what is seen is held against
-# that: tests that are exact whatever the assessor's own noise is.
+# Replies of one session, as within the same minutes, may be alike for that reason alone: at
+# temperature 0, by a cache, or by one replica. So each session gives one grade of a pair.
+# Where nothing has changed, the grades of any two sessions might as well have been the old and the
+# new one. So these are chosen at random, pair by pair, as often as need be, and what is seen is
+# held against that: tests that are exact whatever the assessor's noise is within and between
+# sessions. Moves that cancel out need a third session: two alone do not tell them from noise.
 
-RETEST_DRAWS = 10_000
+DRAWS = 10_000
 FEWEST = 1000
 """If pairs are very many, fewer ways are drawn, but at least this many."""
+LEAST_CHANGE = 0.05
+"""Of fewer grades a pair, in the mean, nothing is called a change, however sure it is."""
 
 
-class RetestP(NamedTuple):
-    """Chances, were nothing changed: of so large a shift, and of new grades so far from old ones.
+class SessionChange(NamedTuple):
+    """By how many grades new grades differ from old ones, and how likely that is by chance.
 
-    `either` allows for both tests.
+    `shift` is the mean of the new grades less that of the old. `apart` is how much farther new
+    grades lie from old ones than those of any two sessions; it and its p are `nan` where no pair
+    has a third session. Of no `pairs` nothing is told.
     """
 
+    pairs: int
     shift: float
     apart: float
+    p_shift: float
+    p_apart: float
 
     @property
-    def either(self) -> float:
+    def tests(self) -> int:
+        """How many tests were made."""
+        return 1 if isnan(self.p_apart) else 2
+
+    @property
+    def p(self) -> float:
         """The chance of the smaller of the two p, at most (Bonferroni)."""
-        return min(1.0, 2 * min(self.shift, self.apart))
+        return min(1.0, self.tests * float(np.nanmin((self.p_shift, self.p_apart))))
+
+    def is_shown(self, level: float = SIGNIFICANT) -> bool:
+        """Whether a change of `LEAST_CHANGE` or more is told from chance."""
+        sizes = ((abs(self.shift), self.p_shift), (self.apart, self.p_apart))
+        return any(self.tests * p < level and size >= LEAST_CHANGE for size, p in sizes)
 
 
-def retest(old: Floats, new: Floats, seed: int = 0, draws: int = RETEST_DRAWS) -> RetestP:
-    """The p of `(pairs,)` old grades and `(pairs, 2)` new ones.
+def changed(sessions: Floats, seed: int = 0, draws: int = DRAWS) -> SessionChange:
+    """How far new grades differ from old ones, of `(pairs, sessions)`.
 
-    `shift` looks at the means of new and old grades, both ways; `apart` at whether the new grades
-    are farther from the old one than from each other, which also sees changes that cancel out.
+    The first session is the old one and the last the new one. Between them may stand others by the
+    old assessor, `nan` where they did not ask about a pair.
+
+    >>> changed(np.array([[0.0, 1.0]] * 8)).shift
+    1.0
     """
-    return changed(old[:, None], new, seed, draws)
-
-
-def changed(before: Floats, after: Floats, seed: int = 0, draws: int = RETEST_DRAWS) -> RetestP:
-    """The p of `(pairs, a)` grades given before and `(pairs, b)` after; `a + b` is 3 at the least.
-
-    Were nothing changed, any `a` of a pair's grades might as well have been those of before.
-    """
-    grades = np.column_stack([before, after])
-    if not len(grades):
-        return RetestP(1.0, 1.0)
+    pairs, times = sessions.shape
+    ways = np.array([*permutations(range(times), 2)])
     # grades that are all alike add nothing to either statistic, whichever came first
-    grades = grades[np.ptp(grades, axis=1) > 0]
-    draws = max(min(draws, FEWEST), min(draws, BLOCK // max(len(grades), 1)))
-    first = list(combinations(range(grades.shape[1]), before.shape[1]))
-    # (pairs, ways): what each would add to either statistic, were those the grades of before
-    shifts, farther = (
-        np.column_stack([statistic(grades, which) for which in first])
-        for statistic in (_shift, _farther)
+    rows = sessions[np.ptp(np.where(np.isnan(sessions), sessions[:, :1], sessions), axis=1) > 0]
+    shifts = rows[:, ways[:, 1]] - rows[:, ways[:, 0]]  # (pairs, ways)
+    distances = np.abs(shifts)
+    farther = distances - np.nansum(distances, axis=1, keepdims=True) / np.maximum(
+        (~np.isnan(shifts)).sum(axis=1, keepdims=True), 1
     )
-    rng, rows = np.random.default_rng(seed), np.arange(len(grades))
-    drawn_shifts, drawn_farther = [], []
-    for start in range(0, draws, at_once := max(1, BLOCK // max(len(grades), 1))):
-        drawn = rng.integers(len(first), size=(min(at_once, draws - start), len(grades)))
-        drawn_shifts.append(shifts[rows, drawn].sum(axis=1))
-        drawn_farther.append(farther[rows, drawn].sum(axis=1))
-    return RetestP(
-        _share(np.abs(np.concatenate(drawn_shifts)), abs(float(shifts[:, 0].sum()))),
-        _share(np.concatenate(drawn_farther), float(farther[:, 0].sum())),
+    observed = shifts[:, times - 2].sum(), farther[:, times - 2].sum()  # from the first to the last
+    drawn = np.concatenate([*_drawn(shifts, farther, seed, draws)])
+    has_third = bool(((~np.isnan(sessions)).sum(axis=1) > 2).any())
+    return SessionChange(
+        pairs,
+        float(observed[0]) / max(pairs, 1),
+        float(observed[1]) / pairs if has_third else nan,
+        _share(np.abs(drawn[:, 0]), abs(float(observed[0]))),
+        _share(drawn[:, 1], float(observed[1])) if has_third else nan,
     )
 
 
-def _shift(grades: Floats, first: tuple[int, ...]) -> Floats:
-    """The mean of the other grades less that of the first."""
-    before, after = grades[:, first], np.delete(grades, first, axis=1)
-    shift: Floats = after.mean(axis=1) - before.mean(axis=1)
-    return shift
-
-
-def _farther(grades: Floats, first: tuple[int, ...]) -> Floats:
-    """How much farther the others are from the first than grades of one side are from each other.
-
-    A side of one grade tells nothing of the latter.
-    """
-    before, after = grades[:, first], np.delete(grades, first, axis=1)
-    across = np.abs(before[:, :, None] - after[:, None, :]).mean(axis=(1, 2))
-    inside = [_inside(side) for side in (before, after) if side.shape[1] > 1]
-    farther: Floats = across - np.mean(inside, axis=0)
-    return farther
-
-
-def _inside(side: Floats) -> Floats:
-    """The mean distance of two different grades of each row."""
-    times = side.shape[1]
-    distances = np.abs(side[:, :, None] - side[:, None, :]).sum(axis=(1, 2))
-    inside: Floats = distances / (times * (times - 1))
-    return inside
+def _drawn(shifts: Floats, farther: Floats, seed: int, draws: int) -> Iterator[Floats]:
+    """Blocks of both sums, `(draws, 2)`, where each pair's old and new session are chosen anew."""
+    size, rng = max(len(shifts), 1), np.random.default_rng(seed)
+    draws = max(min(draws, FEWEST), min(draws, BLOCK // size))
+    # ways between sessions that asked about a pair stand first in its row
+    order, rows = np.argsort(np.isnan(shifts), axis=1, kind="stable"), np.arange(len(shifts))
+    possible = (~np.isnan(shifts)).sum(axis=1)
+    at_once = max(1, BLOCK // size)
+    for start in range(0, draws, at_once):
+        chances = rng.random((min(at_once, draws - start), len(shifts)))
+        way = order[rows, (chances * possible).astype(np.int64)]
+        yield np.stack([of[rows, way].sum(axis=1) for of in (shifts, farther)], axis=1)
 
 
 def _share(drawn: Floats, observed: float) -> float:
     """The share of draws that reach what is observed, which counts as one of them."""
     return float((1 + (drawn >= observed - 1e-9).sum()) / (1 + len(drawn)))
+
+
+# Changes of one control after the other, each from the same old session.
+
+FEWEST_CALM = 8
+"""From so many controls without an alarm on, it is known how much controls differ."""
+
+
+def alarming(changes: Sequence[SessionChange], level: float) -> list[bool]:
+    """Which changes are alarms: shown at `level`, and beyond what calm ones before them differ by.
+
+    The noise of pairs is not all: an assessor may lean one way in one session and another way in
+    the next. Of that fewer than `FEWEST_CALM` calm controls tell nothing.
+    """
+    calm, alarms = list[SessionChange](), list[bool]()
+    for change in changes:
+        is_far = len(calm) < FEWEST_CALM or _is_beyond(change, calm, level)
+        alarms.append(change.is_shown(level) and is_far)
+        if not alarms[-1]:
+            calm.append(change)
+    return alarms
+
+
+def _is_beyond(change: SessionChange, calm: Sequence[SessionChange], level: float) -> bool:
+    """Whether either figure lies beyond the limits of calm controls.
+
+    The old session leans as well, so a shift is a difference of two sessions; what is farther
+    apart is held against the mean of the calm ones.
+    """
+    apart = np.array([each.apart for each in calm if not isnan(each.apart)])
+    limit = t_quantile(1 - level / 4, len(apart) - 1)
+    around = limit * sqrt(2) * float(np.std([each.shift for each in calm], ddof=1))
+    above = limit * sqrt(1 + 1 / len(apart)) * float(apart.std(ddof=1))
+    return abs(change.shift) > around or change.apart > apart.mean() + above
 
 
 # Whether replies fail more often now than they did: Fisher's exact test, one-sided.

@@ -134,32 +134,85 @@ def test_of_pairs_picked_by_a_stray_grade_asking_again_moves_most(tmp_path: Path
     assert noise is not None
     assert noise.moved.value == noise.by_chance.value == 1.0
     assert not noise.is_change_shown
+    assert noise.change.pairs == 0
+    labeler.drift(made, "old", model=Model("fake", ask), pairs=120)
+    noise = labeler.diff(made, "old", "new").noise
+    assert noise is not None
+    assert noise.change.pairs == noise.pairs
+    assert not noise.is_change_shown
 
 
-def test_a_prompt_that_changes_nothing_is_called_a_change_in_5_of_100_cases_at_most() -> None:
-    rng, found, repeats = np.random.default_rng(4), 0, 300
+@pytest.mark.parametrize("alike", [0.0, 1.0])
+def test_a_prompt_that_changes_nothing_is_called_a_change_in_5_of_100_cases_at_most(
+    tmp_path: Path, alike: float
+) -> None:
+    """Replies of one session are alike: of the judging and `repeat`, and of the new prompt."""
+    found, repeats = 0, 20
     for seed in range(repeats):
-        usual = rng.integers(0, 4, 60)
-        noise = np.where(rng.random((60, 5)) < 0.25, rng.choice([-1, 1], (60, 5)), 0)
-        asked = np.clip(usual[:, None] + noise, 0, 3).astype(float)
-        found += changed(asked[:, :3], asked[:, 3:4], seed, 400).either < 0.05
-    # binomial(300, .05): 15 expected, standard deviation 3.8
-    assert found <= 15 + 3 * 3.8
+        made = make_collection(tmp_path / str(seed), 8, 10)
+        labeler.judge(made, model=session(seed, alike), name="old", repeat=3)
+        labeler.judge(made, model=session(seed + 500, alike, "new"), name="new", repeat=2)
+        noise = labeler.diff(made, "old", "new").noise
+        assert noise is not None
+        found += noise.is_change_shown
+    # binomial(20, .05): more than 4 have a probability of .003
+    assert found <= 4
+
+
+def session(seed: int, alike: float, name: str = "fake") -> Model:
+    """An assessor whose noise, of one pair in five, is the same in all or no replies to a pair."""
+
+    def answer(request: Request) -> str:
+        pair = pair_in(request.messages[-1].content)
+        repeat = 0 if Random(f"{seed} {pair} {request.repeat}").random() < alike else request.repeat
+        rng = Random(f"{seed} {pair} noise {repeat}")
+        step = rng.choice([-1, 1]) if rng.random() < 0.2 else 0
+        grade = Random(str(pair)).choice([0, 0, 1, 2]) + step
+        return json.dumps({"grade": min(3, max(0, grade))})
+
+    return fake_model(answer, name)
+
+
+def test_changes_that_cancel_out_are_seen_beside_a_control_of_the_old_prompt(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = make_collection(tmp_path, 8, 10)
+    labeler.judge(made, model=session(1, 0), name="old", repeat=2)
+
+    def swapped(request: Request) -> str:
+        pair = pair_in(request.messages[-1].content)
+        grade = Random(str(pair)).choice([0, 0, 1, 2])
+        return json.dumps({"reason": "so", "grade": {0: 1, 1: 0, 2: 1}[grade]})
+
+    labeler.relabel(made, "old", prompt="basic", model=fake_model(swapped, "other"), name="new")
+    noise = labeler.diff(made, "old", "new").noise
+    assert noise is not None
+    assert noise.as_json()["p_apart"] is None
+    assert not noise.is_change_shown
+    execute(["diff", str(made.folder), "old", "new"])
+    out, err = capsys.readouterr()
+    assert "A mean shift alone was looked for" in " ".join(out.split())
+    assert "lab control" in err
+    labeler.drift(made, "old", model=session(2, 0), pairs=80)
+    noise = labeler.diff(made, "old", "new").noise
+    assert noise is not None
+    assert noise.change.p_apart < 0.001
+    assert noise.is_change_shown
 
 
 def test_changes_that_cancel_out_and_shifts_are_both_seen() -> None:
     rng = np.random.default_rng(1)
     usual = np.repeat([1.0, 2.0], 40)[:, None]
-    noise = (rng.random((80, 4)) < 0.1) * rng.choice([-1.0, 1.0], (80, 4))
+    noise = (rng.random((80, 3)) < 0.1) * rng.choice([-1.0, 1.0], (80, 3))
     grades = usual + noise
-    assert changed(grades[:, :3], grades[:, 3:] + 1).shift < 0.001
-    swapped = changed(grades[:, :3], 3 - grades[:, 3:])
-    assert swapped.shift > 0.05
-    assert swapped.apart < 0.001
-    many = np.repeat(grades, 60, axis=0)
-    assert changed(many[:, :3], many[:, 3:] + 1).either < 0.01
-    again = np.repeat(usual, 60, axis=0) + (rng.random((4800, 4)) < 0.1) * 1.0
-    assert changed(again[:, :3], again[:, 3:]).either > 0.05
+    sessions = np.column_stack([grades[:, :2], grades[:, 2] + 1])
+    assert changed(sessions).p_shift < 0.001
+    swapped = changed(np.column_stack([grades[:, :2], 3 - grades[:, 2]]))
+    assert swapped.p_shift > 0.05
+    assert swapped.p_apart < 0.001
+    assert changed(np.repeat(sessions, 60, axis=0)).p < 0.01
+    again = np.repeat(usual, 60, axis=0) + (rng.random((4800, 3)) < 0.1) * 1.0
+    assert changed(again).p > 0.05
 
 
 def test_the_command_asks_again_and_says_what_that_gave(

@@ -14,14 +14,14 @@ from made import grade_in, make_collection, pair_calls
 
 from labeler.cli import execute
 from labeler.cli.lab import check_steady
-from labeler.collection.controls import next_control
+from labeler.collection.controls import ControlRun, PairAgain, PromptAndModel, next_control
 from labeler.data import Failure, Judged, Judgement, Pair
 from labeler.errors import BadInput, GateFailed, Misuse
 from labeler.judging.judge import judge
 from labeler.judging.status import status
 from labeler.lab.control import adrift, drift
-from labeler.lab.control_check import ControlRun, DriftCheck, PairAgain, PromptAndModel
-from labeler.stats.drift import retest
+from labeler.lab.control_check import DriftCheck
+from labeler.stats.drift import changed
 from labeler.testing import Call, FakeServer, fake_model, small_collection
 
 
@@ -154,26 +154,68 @@ def test_what_cannot_be_controlled_is_refused() -> None:
         drift(collection, "none", pairs=1, model=fake_model("x"))
 
 
-def noisy(old: Any, rng: np.random.Generator, noise: float) -> Any:
-    step = rng.choice([-1, 1], size=old.shape)
-    return np.clip(np.where(rng.random(old.shape) < noise, old + step, old), 0, 3)
+def replies(usual: Any, rng: np.random.Generator, noise: float) -> Any:
+    step = rng.choice([-1, 1], size=usual.shape)
+    return np.clip(np.where(rng.random(usual.shape) < noise, usual + step, usual), 0, 3)
 
 
-def test_an_assessor_whose_grades_wobble_is_rarely_called_drifted() -> None:
-    rng = np.random.default_rng(0)
-    drifted = 0
-    for seed in range(200):
-        truth = rng.integers(0, 4, 20)
-        grades = [noisy(truth, rng, 0.2).astype(float) for _ in range(3)]
-        drifted += retest(grades[0], np.column_stack(grades[1:]), seed, 500).either < 0.05
-    assert drifted <= 17  # 5 of 100 and three standard errors
+def control_of(sessions: Any, second: Any) -> DriftCheck:
+    """A control of pairs whose grades stand in columns: old, of earlier controls, and new."""
+    made, today = PromptAndModel("p", "m"), datetime.now(UTC)
+    runs = [
+        tuple(
+            PairAgain(Pair("q", str(n)), int(row[0]), (int(row[at]), int(second[n])))
+            for n, row in enumerate(sessions)
+        )
+        for at in range(1, sessions.shape[1])
+    ]
+    *earlier, last = [ControlRun(n, today, made, made, run) for n, run in enumerate(runs)]
+    return DriftCheck("a", last, earlier=earlier)
 
 
-def test_changes_that_cancel_out_are_seen_where_new_grades_agree() -> None:
+@pytest.mark.parametrize(("alike", "earlier"), [(0, 0), (0.3, 0), (0.6, 1), (1, 0), (1, 1)])
+def test_a_stable_assessor_is_rarely_called_drifted_however_alike_its_new_replies_are(
+    alike: float, earlier: int
+) -> None:
+    rng, drifted, repeats = np.random.default_rng(0), 0, 100
+    for _ in range(repeats):
+        usual = rng.integers(0, 4, 100)
+        sessions = np.column_stack([replies(usual, rng, 0.2) for _ in range(2 + earlier)])
+        again = rng.random(100) >= alike
+        second = np.where(again, replies(usual, rng, 0.2), sessions[:, -1])
+        drifted += changed(control_of(sessions, second).sessions, draws=300).is_shown()
+    assert drifted <= 11  # 5 of 100 and three standard errors
+
+
+def test_moves_that_cancel_out_are_seen_beside_an_earlier_control_of_the_same_pairs() -> None:
     old = np.array([0.0, 1, 2, 3] * 6)
-    p = retest(old, np.column_stack([old[::-1]] * 2))
-    assert p.shift > 0.5
-    assert p.either < 0.001
+    alone = control_of(np.column_stack([old, old[::-1]]), old[::-1])
+    assert not alone.has_drifted
+    assert alone.as_json()["p_apart"] is None
+    assert any("cancel out are told from the next control on" in s for s in alone.sentences)
+    for earlier in (old, old[::-1]):
+        check = control_of(np.column_stack([old, earlier, old[::-1]]), old[::-1])
+        assert check.has_drifted
+        assert check.change.p_shift > 0.5
+
+
+def test_a_sure_but_tiny_shift_is_no_drift() -> None:
+    old = np.zeros(1000)
+    new = old + (np.arange(1000) < 30)
+    check = control_of(np.column_stack([old, new]), new)
+    assert check.change.p < 0.001
+    assert check.verdict == "no drift shown"
+    assert any("less than 0.05 grades" in line for line in check.sentences)
+
+
+def test_later_controls_ask_about_the_same_pairs(tmp_path: Path) -> None:
+    collection = make_collection(tmp_path, queries=3, documents=20)
+    judge(collection, model=fake_model('{"grade": 2}'), name="a")
+    checks = [drift(collection, "a", model=fake_model('{"grade": 2}'), pairs=n) for n in (8, 12)]
+    first, second = ({pair.pair for pair in check.run.pairs} for check in checks)
+    assert first < second
+    assert [check.sessions.shape for check in checks] == [(8, 2), (12, 3)]
+    assert np.isnan(checks[1].sessions).sum() == 4
 
 
 def test_a_check_of_nothing_has_no_figures() -> None:

@@ -3,12 +3,13 @@
 import json
 import os
 
+import numpy as np
 import pytest
 from made_controls import MADE_BY, add_control, judged, weekly
 
 from labeler.errors import BadInput
 from labeler.monitoring.judge import JudgeDrift, judge_drift
-from labeler.stats.drift import FailedReplies, fails_more_p
+from labeler.stats.drift import SessionChange, FailedReplies, alarming, changed, fails_more_p
 
 
 def kinds(drift: JudgeDrift) -> list[str]:
@@ -28,6 +29,38 @@ def test_an_assessor_that_stays_as_it_is_raises_nothing() -> None:
     assert kinds(drift) == []
     assert any("no drift shown by the control of 2026-07-06" in str(f) for f in drift.findings)
     assert len(drift.controls) == 5
+
+
+@pytest.mark.parametrize("world", ["leaning", "noise", "stable"])
+def test_controls_that_differ_by_more_than_the_noise_of_pairs_rarely_raise_an_alarm(
+    world: str,
+) -> None:
+    """Each session leans by chance, or has another noise; nothing lasting changes."""
+    rng, late, repeats = np.random.default_rng(1), 0, 5
+    for _ in range(repeats):
+        usual, sessions = rng.integers(0, 4, 100), []
+        for _ in range(27):
+            noise = 0.2 * (rng.choice([0.3, 1, 1.7]) if world == "noise" else 1)
+            lean = rng.normal() * 0.08 if world == "leaning" else 0.0
+            grades = usual + (rng.random(100) < noise) * rng.choice([-1, 1], 100)
+            grades = grades + np.sign(lean) * (rng.random(100) < abs(lean))
+            sessions.append(np.clip(grades, 0, 3).astype(float))
+        of = np.column_stack(sessions)
+        changes = [changed(of[:, [0, *range(max(1, k - 4), k), k]], k, 3000) for k in range(1, 27)]
+        late += sum(alarming(changes, 0.002)[8:])
+    # of 90 controls; by p alone .04 of those that lean and .08 of those of another noise
+    assert late <= 2
+
+
+def test_a_drift_stays_an_alarm_and_a_calm_start_is_no_excuse() -> None:
+    def change(shift: float) -> SessionChange:
+        return SessionChange(100, shift, 0.0, 0.0001 if abs(shift) > 0.1 else 0.5, 0.5)
+
+    calm = [change(0.01 * (-1) ** n) for n in range(9)]
+    assert alarming([*calm, *[change(0.3)] * 12], 0.002)[9:] == [True] * 12
+    assert alarming([change(0.3)] * 12, 0.002) == [True] * 12
+    leaning = [change(0.09 * (-1) ** n) for n in range(9)]
+    assert not alarming([*leaning, change(0.3)], 0.002)[-1]
 
 
 def test_another_name_of_the_model_is_an_alarm_with_its_date() -> None:

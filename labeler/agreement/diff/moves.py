@@ -17,6 +17,7 @@ from labeler.agreement.retest import (
     AskedAgain,
     Retest,
     asked_again,
+    asked_in_controls,
     kappa_of,
     retest,
     scale_of,
@@ -31,7 +32,7 @@ from labeler.messages import count_of
 from labeler.report.finding import Finding
 from labeler.report.result import as_plain
 from labeler.report.table import Column, Interval, Row, Table, interval_text, shown
-from labeler.stats.drift import RetestP, changed
+from labeler.stats.drift import SessionChange, changed
 from labeler.stats.student import SIGNIFICANT
 from labeler.trec.pairs import Joined
 
@@ -120,20 +121,18 @@ class CommonGrades:
 
 # How many pairs move where the same is asked twice, beside those that moved between two sets.
 
-MOST_TIMES = 5
-"""The test takes the grades of at most this many times a side."""
-
 
 @dataclass(frozen=True, eq=False)
 class Noise:
     """What asking the same again gives, of `pairs` that both sets grade, and what moved of these.
 
     `retests` are of either set, None where it was asked once. `by_chance` is the share of pairs
-    that would move between two sets by one assessor: the mean of the two retests. `p` is the
-    chance of so large a difference between the sets, were they by one assessor.
+    that would move between two sets by one assessor: the mean of the two retests, which is too
+    small where the replies of one session are alike. `change` is of all common pairs. It takes one
+    grade a session: that of each set, and of controls, which asked the same at another time.
 
     Pairs picked by their old grade are likelier to have a stray one. For them `by_chance` is the
-    share that gets another grade when asked again, and `p` leaves the old grade out.
+    share that gets another grade when asked again, and `change` takes a control's grade instead.
     """
 
     names: tuple[str, str]
@@ -142,12 +141,12 @@ class Noise:
     moved: Interval
     kappa: Interval
     by_chance: Interval
-    p: RetestP
+    change: SessionChange
 
     @property
     def is_change_shown(self) -> bool:
         """Whether more differs between the two sets than one assessor's own noise explains."""
-        return self.p.either < SIGNIFICANT
+        return self.change.p < SIGNIFICANT
 
     def table(self) -> Table:
         """The share of pairs with another grade and kappa: of each set with itself, and of both."""
@@ -172,9 +171,9 @@ class Noise:
             "moved": as_plain(self.moved),
             "kappa": as_plain(self.kappa),
             "by_chance": as_plain(self.by_chance),
-            "p": self.p.either,
-            "p_shift": self.p.shift,
-            "p_apart": self.p.apart,
+            "p": self.change.p,
+            "p_shift": self.change.p_shift,
+            "p_apart": as_plain(self.change.p_apart),
             "changed": self.is_change_shown,
         }
 
@@ -182,14 +181,18 @@ class Noise:
 def noise_of(sides: Sides, common: CommonGrades, options: StatisticOptions) -> Noise | None:
     """The noise of the pairs that both sets grade.
 
-    None where neither was asked twice, or of picked pairs the earlier one not three times.
+    None where neither was asked twice, or of picked pairs the earlier one was not.
     """
     if sides.collection is None:
         return None
-    again = [asked_again(sides.collection, name)[0] for name in sides.names]
     grades = np.stack([common.before, common.after], axis=1)
     once = AskedAgain.of_pairs(common.pairs.pairs(common.rows), grades)
-    again = [of.among(once.pairs) for of in again]
+    controls = [
+        asked_in_controls(sides.collection, name).of_grades(once.pairs, once.grades[:, side])
+        for side, name in enumerate(sides.names)
+    ]
+    again = [asked_again(sides.collection, name)[0].among(once.pairs) for name in sides.names]
+    again = [of if len(of) else ctl for of, ctl in zip(again, controls, strict=True)]
     asked = [of for of in again if len(of)]
     if not asked:
         return None
@@ -201,23 +204,27 @@ def noise_of(sides: Sides, common: CommonGrades, options: StatisticOptions) -> N
         for name, of in zip(sides.names, each, strict=True)
     )
     both = once.among(pairs).grades
-    times = [
-        both[:, [side]] if of is None else of.grades[:, :MOST_TIMES] for side, of in enumerate(each)
-    ]
+    times = [both[:, [side]] if of is None else of.grades for side, of in enumerate(each)]
     picking = [name in sides.picking for name in sides.names]
     left = [of.shape[1] - is_picking for of, is_picking in zip(times, picking, strict=True)]
-    if sum(left) < 3 or 0 in left:
+    if 0 in left:
         return None
-    return _noise(sides, (before, after), pairs.query, times, options)
+    old, new = (
+        of.beside(once.pairs)[:, -1] if is_picking else once.grades[:, side]
+        for side, (of, is_picking) in enumerate(zip(controls, picking, strict=True))
+    )
+    # a session in each column; controls need not have asked about every pair
+    between = [of.beside(once.pairs)[:, 1:] for of in controls]
+    sessions = np.column_stack([old, *between, new]).astype(np.float64)
+    change = changed(sessions[~np.isnan(sessions[:, 0] + sessions[:, -1])], options.seed)
+    noise = _noise(sides, pairs.query, times, options)
+    return Noise(sides.names, (before, after), len(pairs.query), *noise, change)
 
 
 def _noise(
-    sides: Sides,
-    retests: tuple[Retest | None, Retest | None],
-    query: Places,
-    times: list[Integers],
-    options: StatisticOptions,
-) -> Noise:
+    sides: Sides, query: Places, times: list[Integers], options: StatisticOptions
+) -> tuple[Interval, Interval, Interval]:
+    """The share of pairs that moved, the kappa of both sets, and the share that chance moves."""
     picking = [name in sides.picking for name in sides.names]
     old, new = (side[:, 0] for side in times)
     # of each query a table `(k, k)` of both sets' grades, the earlier in rows
@@ -230,13 +237,7 @@ def _noise(
         if side.shape[1] > 1 and (is_picking or not any(picking))
     ]
     by_chance = share_of(np.mean(apart, axis=0), tables.sum(axis=(1, 2)), options)
-    moved, kappa = share_off_diagonal(tables, options), kappa_of(tables, scale, options)
-    before, after = (
-        (side[:, 1:] if is_picking else side).astype(np.float64)
-        for side, is_picking in zip(times, picking, strict=True)
-    )
-    p = changed(before, after, options.seed)
-    return Noise(sides.names, retests, len(query), moved, kappa, by_chance, p)
+    return share_off_diagonal(tables, options), kappa_of(tables, scale, options), by_chance
 
 
 def _moved(query: Places, times: Integers, is_picking: bool) -> Floats:
@@ -382,8 +383,13 @@ def _by_chance(noise: Noise | None, pairs: int, moved: int) -> str:
     if round(value or 0.0) > moved:
         gives = f" Asking twice gives {about} such moves"
     if noise.is_change_shown:
-        return f"{gives}; the rest is a change (p {noise.p.either:.2g})."
-    return f"{gives}; that the two differ by more is not shown (p {noise.p.either:.2g})."
+        return f"{gives}; the rest is a change (p {noise.change.p:.2g})."
+    if not noise.change.pairs:
+        return f"{gives}; of pairs picked by their grades, a control alone tells whether more is."
+    more = f"{gives}; that the two differ by more is not shown (p {noise.change.p:.2g})."
+    if noise.change.tests > 1:
+        return more
+    return f"{more} A mean shift alone was looked for, as replies of one session may be alike."
 
 
 def how_close(beside: Beside, names: tuple[str, str]) -> str:
