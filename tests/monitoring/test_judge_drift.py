@@ -9,7 +9,7 @@ from made_controls import MADE_BY, add_control, judged, weekly
 
 from labeler.errors import BadInput
 from labeler.monitoring.judge import JudgeDrift, judge_drift
-from labeler.stats.drift import SessionChange, FailedReplies, alarming, changed, fails_more_p
+from labeler.stats.drift import FailedReplies, SessionChange, alarming, changed, fails_more_p
 
 
 def kinds(drift: JudgeDrift) -> list[str]:
@@ -48,7 +48,7 @@ def test_controls_that_differ_by_more_than_the_noise_of_pairs_rarely_raise_an_al
         of = np.column_stack(sessions)
         changes = [changed(of[:, [0, *range(max(1, k - 4), k), k]], k, 3000) for k in range(1, 27)]
         late += sum(alarming(changes, 0.002)[8:])
-    # of 90 controls; by p alone .04 of those that lean and .08 of those of another noise
+    # of 90 controls; by p alone it would be 4 or 5 of those that lean or have another noise
     assert late <= 2
 
 
