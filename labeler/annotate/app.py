@@ -7,7 +7,7 @@ import json
 import re
 import secrets
 import socket
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from hmac import compare_digest
 from importlib.resources import files
 from typing import Any
@@ -17,7 +17,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from labeler.annotate.hosts import is_address, is_loopback
@@ -143,8 +143,8 @@ def _is_of(origin: str, host: str) -> bool:
 def _with_headers(send: Send) -> Send:
     async def sending(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
-            own = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
-            message = {**message, "headers": [*message["headers"], *own]}
+            own = {name.lower().encode(): value.encode() for name, value in HEADERS.items()}
+            message = {**message, "headers": [*{**own, **dict(message["headers"])}.items()]}
         await send(message)
 
     return sending
@@ -186,10 +186,7 @@ class RaterPage:
             Route("/api/undo", self._undo, methods=["POST"]),
             Route("/api/goto", self._goto, methods=["POST"]),
         ]
-        handlers = {HTTPException: _of_http, LabelerError: _of_labeler, Exception: self._of_bug}
-        app = Starlette(routes=routes, exception_handlers=handlers)  # type: ignore[arg-type]  # starlette's type asks for Exception alone
-        app.router.redirect_slashes = False
-        return app
+        return _application(routes, self._on_bug)
 
     async def _page(self, _request: Request) -> Response:
         return self._static("page.html")
@@ -243,11 +240,26 @@ class RaterPage:
         except (ValueError, RecursionError) as error:
             raise HTTPException(400, "not JSON") from error
 
-    async def _of_bug(self, _request: Request, error: Exception) -> Response:
-        self._on_bug(error)
-        return _problem(
-            "this went wrong, and is a bug of labeler; what was answered before is kept", 500
-        )
+
+def live_page(html: Callable[[], str], policy: str, on_bug: OnBug) -> Starlette:
+    """The application of a page that is made anew at each look."""
+
+    async def made(_request: Request) -> Response:
+        page = await run_in_threadpool(html)
+        return HTMLResponse(page, headers={"Content-Security-Policy": policy})
+
+    return _application([Route("/", made)], on_bug)
+
+
+def _application(routes: Sequence[Route], on_bug: OnBug) -> Starlette:
+    async def of_bug(_request: Request, error: Exception) -> Response:
+        on_bug(error)
+        return _problem("this went wrong, and is a bug of labeler; what was kept before stays", 500)
+
+    handlers = {HTTPException: _of_http, LabelerError: _of_labeler, Exception: of_bug}
+    app = Starlette(routes=routes, exception_handlers=handlers)  # type: ignore[arg-type]  # starlette's type asks for Exception alone
+    app.router.redirect_slashes = False
+    return app
 
 
 async def _bounded(request: Request) -> bytes:

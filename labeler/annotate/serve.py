@@ -7,7 +7,7 @@ import os
 import secrets
 import socket
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -38,6 +38,14 @@ class ServeOptions:
 
 
 @dataclass(frozen=True)
+class LivePage:
+    """A page that is made anew at each look, and what a browser may do with it."""
+
+    html: Callable[[], str]
+    policy: str
+
+
+@dataclass(frozen=True)
 class PageServer:
     """A server that runs: the address of each session's page, in their order."""
 
@@ -56,13 +64,15 @@ def check_installed() -> None:
         import starlette
         import uvicorn
     except ImportError as error:
-        raise Misconfigured(missing_extra("annotate", "the page to grade on needs")) from error
+        raise Misconfigured(missing_extra("annotate", "serving pages needs")) from error
     del starlette, uvicorn
 
 
 @contextmanager
 def served(
-    sessions: Sequence[RatingSession], options: ServeOptions, on_bug: Any = lambda _error: None
+    sessions: Sequence[RatingSession | LivePage],
+    options: ServeOptions,
+    on_bug: Any = lambda _error: None,
 ) -> Iterator[PageServer]:
     """Serve a page for each session while the block runs, each under an address of its own.
 
@@ -72,10 +82,15 @@ def served(
     check_installed()
     import uvicorn
 
-    from labeler.annotate.app import PageGuard, RaterPage
+    from labeler.annotate.app import PageGuard, RaterPage, live_page
 
     tokens = [secrets.token_urlsafe(24) for _ in sessions]
-    pages = (RaterPage(session, on_bug).application() for session in sessions)
+    pages = (
+        live_page(session.html, session.policy, on_bug)
+        if isinstance(session, LivePage)
+        else RaterPage(session, on_bug).application()
+        for session in sessions
+    )
     guard = PageGuard(dict(zip(tokens, pages, strict=True)), options.host)
     listening = _bound(options)
     config = uvicorn.Config(

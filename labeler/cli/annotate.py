@@ -93,7 +93,7 @@ def _serve(
                 say(address if len(sessions) == 1 else f"{session.rater}: {address}")
             note("open this address in a browser; Ctrl-C ends the page, and every grade is kept")
             if opens_browser:
-                _open(server.addresses[0])
+                open_browser(server.addresses[0])
             server.wait()
     except KeyboardInterrupt:
         for session in sessions:
@@ -130,7 +130,7 @@ def _counts(done: AnswersExported) -> str:
     return ", ".join(counts)
 
 
-def _open(address: str) -> None:
+def open_browser(address: str) -> None:
     """Open a browser, where a person sits at a terminal."""
     import webbrowser
 

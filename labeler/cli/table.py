@@ -70,6 +70,7 @@ class _Row(NamedTuple):
 SIDE_ROOMS: Mapping[str, str] = {
     "annotate": "annotate",
     "report": "collection_report",
+    "view": "collection_report",
     "lab": "lab",
     "batch": "scale",
     "parts": "scale",
@@ -536,6 +537,9 @@ _COMMANDS = (
             "Name a server once for all, so that files may name it.",
             "http://127.0.0.1:8000/v1 --key MY_KEY",
             at="more:trust",
+        ),
+        _Row(
+            "view", "Serve the report while one works: each look shows what stands there.", "coll/"
         ),
         _Row(
             "trec-eval",

@@ -1,8 +1,10 @@
 """The page over real connections: a server on a port, slow clients, processes that are killed."""
 
+import html
 import http.client
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -25,6 +27,7 @@ from labeler.data import Query
 from labeler.errors import Misuse
 from labeler.testing import small_collection
 from labeler.trec.qrels import read_qrels
+from labeler.trec.write import write_qrels
 
 PAIRS = 20
 
@@ -132,9 +135,9 @@ def test_each_rater_has_an_address_of_their_own(coll: Collection) -> None:
 
 @contextmanager
 def command(coll: Collection, *words: str) -> Iterator[subprocess.Popen[str]]:
-    own = ["annotate", str(coll.folder), "--rater", "anna", "--port", "0", *words]
+    own = words or ("annotate", str(coll.folder), "--rater", "anna")
     process = subprocess.Popen(
-        [sys.executable, "-m", "labeler", *own],
+        [sys.executable, "-m", "labeler", *own, "--port", "0"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -207,6 +210,37 @@ def test_ctrl_c_keeps_the_grades_as_qrels_and_says_in_one_line_how_to_go_on(
     assert grades == {item["query"]["id"]: {item["document"]["id"]: 2}}
 
 
+def test_the_report_is_as_the_collection_is_at_each_look(coll: Collection) -> None:
+    with command(coll, "view", str(coll.folder)) as process:
+        parts = urlsplit(address_of(process))
+        connection = http.client.HTTPConnection(parts.netloc, timeout=60)
+        before, policy = looked_at(connection, parts.path)
+        assert looked_at(connection, parts.path)[0] == before
+        write_qrels(coll.qrels("first"), {"q00": {"d1": 2}})
+        after, _ = looked_at(connection, parts.path)
+        coll.qrels("first").write_text("q00 0\n")
+        connection.request("GET", parts.path)
+        broken = connection.getresponse()
+        assert (broken.status, b"first.qrels:1" in broken.read()) == (500, True)
+        connection.close()
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+    assert "<h2" in before
+    assert "first" not in before
+    assert "first" in after
+    own = html.unescape(re.findall(r'Security-Policy" content="([^"]*)"', before)[0])
+    assert set(own.split("; ")) <= set(policy.split("; "))  # the header forbids nothing it needs
+    assert (process.returncode, errors.splitlines()[-1]) == (0, "ended")
+
+
+def looked_at(connection: http.client.HTTPConnection, path: str) -> tuple[str, str]:
+    """The page, and what the browser is told of it."""
+    connection.request("GET", path)
+    answer = connection.getresponse()
+    assert answer.status == 200
+    return answer.read().decode(), answer.headers["Content-Security-Policy"]
+
+
 def client_sample(coll: Collection) -> str:
     (path,) = (coll.folder / "samples").iterdir()
     return path.stem
@@ -221,7 +255,6 @@ def test_without_the_extra_one_line_says_what_to_install_and_nothing_is_drawn(
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (78, "")
     assert done.stderr == (
-        "labeler: the page to grade on needs the 'annotate' extra:"
-        " pip install 'ir-labeler[annotate]'\n"
+        "labeler: serving pages needs the 'annotate' extra: pip install 'ir-labeler[annotate]'\n"
     )
     assert not (coll.folder / "samples").exists()

@@ -31,7 +31,7 @@ from labeler.trec.qrels import read_qrels
 READ_ONLY = {
     "people status",
     *("agree", "correct", "diff", "doctor", "evaluate", "explain", "export", "help", "init"),
-    *("power", "report", "status", "trec-eval", "trust", "validate"),
+    *("power", "report", "status", "trec-eval", "trust", "validate", "view"),
     *("lab audit", "lab depth"),
     *("lab calibrate", "lab leaderboard", "store stats", "store verify"),
     *("runs fuse", "runs cut", "runs sort", "runs convert", "runs stats"),

@@ -102,7 +102,7 @@ WRITERS = {
         (f"qrels {verb}" for verb in ("merge", "map", "convert", "subset")),
         "it writes qrels",
     ),
-    "annotate": "it serves a page",
+    **dict.fromkeys(("annotate", "view"), "it serves a page"),
     "demo": "it tells a story",
     "init": "it writes a file of settings",
     "people sample": "it writes sheets",

@@ -23,7 +23,7 @@ LARGEST = 4
 """So many options a command line has at most."""
 
 APART = {
-    "annotate": "serves a page until it is stopped",
+    **dict.fromkeys(("annotate", "view"), "serves a page until it is stopped"),
     "demo": "asks a model for minutes",
     "doctor": "calls a model that is not there",
     "fetch": "takes from the network",

@@ -1,0 +1,62 @@
+"""`labeler view`: a collection's report, as it stands whenever somebody looks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from labeler.annotate.serve import SERVER, LivePage, ServeOptions, check_installed, served
+from labeler.cli.annotate import open_browser
+from labeler.cli.options import Folder
+from labeler.cli.process import report_bug
+from labeler.cli.screen import note, say
+from labeler.collection.layout import open_collection
+from labeler.collection_report.contents import ReportOptions
+from labeler.collection_report.report import report_of
+from labeler.options import option
+from labeler.report.page import policy
+
+
+@dataclass(slots=True)
+class _Report:
+    """A report, made again where a file of the collection has changed since."""
+
+    folder: Path
+    options: ReportOptions
+    made_of: object = None
+    page: str = ""
+
+    def html(self) -> str:
+        """The page of what stands in the collection now."""
+        files = {path: path.stat() for path in self.folder.rglob("*") if path.is_file()}
+        made_of = {path: (file.st_mtime_ns, file.st_size) for path, file in files.items()}
+        if made_of != self.made_of:
+            self.page = report_of(self.folder, self.options).page().html()
+            self.made_of = made_of
+        return self.page
+
+
+def command(
+    folder: Folder,
+    *,
+    options: ReportOptions,
+    server: ServeOptions,
+    no_browser: bool = option(False, "Open no browser.", panel=SERVER, rare=True),
+) -> None:
+    """Serve the report while one works: each look shows what stands there.
+
+    Nothing is written. Ctrl-C ends it.
+    """
+    check_installed()
+    report = _Report(open_collection(folder).folder, options)
+    report.html()  # which says here what is wrong, and makes the first look quick
+    try:
+        page = LivePage(report.html, policy(scripts=True))
+        with served([page], server, report_bug) as serving:
+            say(serving.addresses[0])
+            note("open this address in a browser, and load it again for news; Ctrl-C ends it")
+            if not no_browser:
+                open_browser(serving.addresses[0])
+            serving.wait()
+    except KeyboardInterrupt:
+        note("ended")
