@@ -46,10 +46,7 @@ def number_of(*parts: object) -> int:
     return int.from_bytes(hashlib.sha256(text).digest()[:8])
 
 
-# Which passages are asked about, and in which order: spread over files and lengths.
-
-LENGTHS = (60, 140)
-"""Words at which a passage counts as middling, and as long."""
+# Which passages are asked about, and in which order: spread over folders and files.
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +68,13 @@ def choose_passages(
     """The passages to ask about in an order whose every beginning is spread over the corpus.
 
     A file of m passages gets its turn in proportion to the square root of m, so that a long file
-    does not crowd out the others. The turns of a folder's files are spread evenly. Within a file,
-    the passage comes first whose length has come up least.
+    does not crowd out the others. The turns of a folder's files are spread evenly.
     """
     why = set_aside(documents, rules)
     usable = [document for document in documents if document.id not in why]
     # more documents leave the order of the others as it is
     in_order = sorted(usable, key=lambda document: number_of(seed, document.id))
-    return PassageChoice(_balanced(_by_turns(in_order, seed)), why)
+    return PassageChoice(_by_turns(in_order, seed), why)
 
 
 def folder_of(document: Document) -> str:
@@ -115,34 +111,6 @@ def _interleaved(
         for at, document in enumerate(queue)
     ]
     return [document for _, _, document in sorted(timed, key=lambda row: row[:2])]
-
-
-def _length(document: Document) -> int:
-    """0 for a short passage, 1 for a middling one, 2 for a long one."""
-    count = len(words(document.text))
-    return sum(count >= bound for bound in LENGTHS)
-
-
-def _balanced(documents: Sequence[Document]) -> list[Document]:
-    """The files' turns as they are, but in each the passage whose length has come up least.
-
-    "Least" is in proportion to the square root of the passages of a length, as with files.
-    """
-    length_of = {document.id: _length(document) for document in documents}
-    sizes = Counter(length_of.values())
-    waiting: dict[str, dict[int, list[Document]]] = defaultdict(lambda: defaultdict(list))
-    for document in reversed(documents):
-        waiting[file_of(document)][length_of[document.id]].append(document)
-    used: Counter[int] = Counter()
-    ordered = []
-    for document in documents:
-        lengths = waiting[file_of(document)]
-        best = min(lengths, key=lambda length: used[length] / math.sqrt(sizes[length]))
-        ordered.append(lengths[best].pop())
-        used[best] += 1
-        if not lengths[best]:
-            del lengths[best]
-    return ordered
 
 
 def heading_queries(documents: Iterable[Document], count: int, seed: int) -> list[Query]:
