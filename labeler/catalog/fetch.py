@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from textwrap import dedent
 
@@ -21,7 +21,7 @@ from labeler.collection.corpus import write_corpus
 from labeler.collection.layout import Collection, locked
 from labeler.collection.pool import merge_pools, standing_pool, write_pool
 from labeler.collection.queries import write_queries
-from labeler.data import Pooled
+from labeler.data import Document, Pooled
 from labeler.errors import BadInput, Misuse
 from labeler.files.atomic import replacing
 from labeler.files.boundary import reading
@@ -52,14 +52,33 @@ def fetch_collection(
         files[name] = obtain(source, advance)
         tell(f"{source.pinned_path}: SHA-256 as expected")
     upstream = read_upstream(recipe, files)
+    upstream.card = _card(recipe_file, upstream)
+    write_fetched(upstream, collection, tell, force=force)
+    return upstream
+
+
+def write_fetched(
+    upstream: UpstreamCollection,
+    collection: Collection,
+    tell: Note,
+    *,
+    force: bool,
+    documents: Iterable[Document] | None = None,
+) -> None:
+    """Write what was fetched as a collection; its `documents` may come one after another."""
     with locked(collection, tell):
-        refuse_another(recipe_file.name, collection)
+        refuse_another(upstream.card["name"], collection)
         qrels = [collection.qrels(name) for name in upstream.qrels]
         with making(collection, [collection.queries, collection.corpus, *qrels], force=force):
-            # The card first: where the rest is cut short, the same recipe may go on.
-            update_card(collection, "fetch", _card(recipe_file, upstream))
-            _write(upstream, collection)
-    return upstream
+            # The card first: where the rest is cut short, the same one may go on.
+            update_card(collection, "fetch", upstream.card)
+            write_queries(collection.queries, upstream.queries.values())
+            write_corpus(collection.corpus, documents or upstream.documents.values())
+            for path, grades in zip(qrels, upstream.qrels.values(), strict=True):
+                write_qrels(path, grades)
+        old, new = standing_pool(collection), [Pooled(pair) for pair in upstream.pool]
+        if new or len(old):
+            write_pool(collection.pool, merge_pools(old, new) if len(old) else new)
 
 
 def read_upstream(recipe: Recipe, files: Mapping[str, Path]) -> UpstreamCollection:
@@ -89,16 +108,6 @@ def refuse_another(name: str, collection: Collection) -> None:
         return
     if card_section(read_card(collection), "fetch").get("name") != name:
         raise Misuse(f"{collection.folder} holds another collection; choose another directory")
-
-
-def _write(upstream: UpstreamCollection, collection: Collection) -> None:
-    write_queries(collection.queries, upstream.queries.values())
-    write_corpus(collection.corpus, upstream.documents.values())
-    for name, qrels in upstream.qrels.items():
-        write_qrels(collection.qrels(name), qrels)
-    old = standing_pool(collection)
-    new = [Pooled(pair) for pair in upstream.pool]
-    write_pool(collection.pool, merge_pools(old, new) if len(old) else new)
 
 
 def _card(recipe_file: RecipeFile, upstream: UpstreamCollection) -> dict[str, object]:

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from itertools import count
+from typing import Any, NamedTuple
 
 from labeler import __version__
-from labeler.catalog.fetch import refuse_another
-from labeler.catalog.layouts import HUMAN
-from labeler.collection.card import making, update_card
-from labeler.collection.corpus import write_corpus
-from labeler.collection.layout import Collection, locked
-from labeler.collection.pool import merge_pools, standing_pool, write_pool
-from labeler.collection.queries import write_queries
-from labeler.data import Document, Pair, Pooled, Qrels, Query
+from labeler.catalog.fetch import refuse_another, write_fetched
+from labeler.catalog.layouts import HUMAN, UpstreamCollection
+from labeler.collection.layout import Collection
+from labeler.data import Document, Pair, Qrels, Query
 from labeler.errors import FileProblem, Misconfigured, Misuse
 from labeler.files.boundary import problem_of, reading
 from labeler.messages import Advance, Note, missing_extra
 from labeler.trec.values import grade_of, ids_of
-from labeler.trec.write import write_qrels
 from labeler.wire.download import quiet
 
 PREFIX = "ir_datasets:"
@@ -33,11 +28,9 @@ _QUERY_PARTS = ("description", "narrative")
 _EVERY = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class FetchedDataset:
+class FetchedDataset(NamedTuple):
     """How much a data set has; `conflicts` are pairs of two grades, which are in no qrels."""
 
-    name: str
     documents: int
     queries: int
     qrels: Qrels
@@ -61,23 +54,15 @@ def fetch_dataset(
     name = name.removeprefix(PREFIX)
     refuse_another(f"{PREFIX}{name}", collection)
     dataset = _load(name)
+    upstream = UpstreamCollection(card=_card(name, dataset))
     with _problems(name):
-        queries = [_query(row) for row in dataset.queries_iter()]
-        qrels, pairs, conflicts = _grades(dataset, name)
-    with locked(collection, tell):
-        refuse_another(f"{PREFIX}{name}", collection)
-        paths = [collection.queries, collection.corpus, collection.qrels(HUMAN)]
-        with making(collection, paths, force=force):
-            # The card first: where the rest is cut short, the same data set may go on.
-            update_card(collection, "fetch", _card(name, dataset))
-            write_queries(collection.queries, queries)
-            with _problems(name):
-                documents = _Counted(_documents(dataset, advance))
-                write_corpus(collection.corpus, documents)
-            if qrels:
-                write_qrels(collection.qrels(HUMAN), qrels)
-        _add_to_pool(collection, pairs)
-    return FetchedDataset(name, documents.count, len(queries), qrels, tuple(conflicts))
+        upstream.queries = {query.id: query for query in map(_query, dataset.queries_iter())}
+        _add_grades(upstream, dataset, name)
+    counts, documents = count(), _documents(dataset, name, advance)
+    counted = (document for document, _ in zip(documents, counts, strict=False))
+    write_fetched(upstream, collection, tell, force=force, documents=counted)
+    qrels, conflicts = upstream.qrels.get(HUMAN, {}), tuple(upstream.conflicts)
+    return FetchedDataset(next(counts), len(upstream.queries), qrels, conflicts)
 
 
 def _load(name: str) -> Any:
@@ -108,23 +93,24 @@ def _load(name: str) -> Any:
 def _problems(name: str) -> Iterator[None]:
     """Turn whatever ir_datasets raises while it downloads and reads into one line."""
     source = f"{PREFIX}{name}"
-    try:
-        with reading(source):
+    with reading(source):
+        try:
             yield
-    except ImportError as error:
-        raise Misconfigured(f"{source} needs the package {error.name!r} too") from error
-    except OSError as error:
-        if error.filename is not None:
-            raise
-        raise FileProblem(f"{source}: {problem_of(error)}") from error
+        except ImportError as error:
+            raise Misconfigured(f"{source} needs the package {error.name!r} too") from error
+        except OSError as error:
+            if error.filename is not None:
+                raise
+            raise FileProblem(f"{source}: {problem_of(error)}") from error
 
 
-def _documents(dataset: Any, advance: Advance) -> Iterator[Document]:
-    total = int(dataset.docs_count() or 0)
-    for count, row in enumerate(dataset.docs_iter(), start=1):
-        yield _document(row)
-        if count % _EVERY == 0:
-            advance(count, max(total, count))
+def _documents(dataset: Any, name: str, advance: Advance) -> Iterator[Document]:
+    with _problems(name):
+        total = int(dataset.docs_count() or 0)
+        for number, row in enumerate(dataset.docs_iter(), start=1):
+            yield _document(row)
+            if number % _EVERY == 0:
+                advance(number, max(total, number))
 
 
 def _document(row: Any) -> Document:
@@ -147,37 +133,20 @@ def _query(row: Any) -> Query:
     return Query(row.query_id, " ".join(whole.split()), {"origin": "real", **metadata})
 
 
-def _grades(dataset: Any, name: str) -> tuple[Qrels, list[Pair], list[Pair]]:
-    """The grades, all pairs that have one, and the pairs that have two."""
-    qrels: dict[str, dict[str, int]] = {}
+def _add_grades(upstream: UpstreamCollection, dataset: Any, name: str) -> None:
+    """Add the grades and all pairs that have one; a pair of two grades is in no qrels."""
+    grades: dict[Pair, int] = {}
     conflicts: dict[Pair, None] = {}
     for row in dataset.qrels_iter() if dataset.has_qrels() else ():
         pair = Pair(*ids_of(f"{PREFIX}{name}", row.query_id, row.doc_id))
         grade = grade_of(f"{PREFIX}{name}: {' '.join(pair)}", row.relevance)
-        if qrels.setdefault(pair.query_id, {}).setdefault(pair.doc_id, grade) != grade:
+        if grades.setdefault(pair, grade) != grade:
             conflicts[pair] = None
-    pairs = [Pair(q, d) for q, g in qrels.items() for d, grade in g.items() if grade >= 0]
-    for pair in conflicts:
-        del qrels[pair.query_id][pair.doc_id]
-    return {q: grades for q, grades in qrels.items() if grades}, pairs, list(conflicts)
-
-
-class _Counted(Iterator[Document]):
-    """Documents, counted as they pass."""
-
-    def __init__(self, documents: Iterator[Document]) -> None:
-        self.documents, self.count = documents, 0
-
-    def __next__(self) -> Document:
-        document = next(self.documents)
-        self.count += 1
-        return document
-
-
-def _add_to_pool(collection: Collection, pairs: list[Pair]) -> None:
-    old = standing_pool(collection)
-    if pairs or len(old):
-        write_pool(collection.pool, merge_pools(old, map(Pooled, pairs)))
+    upstream.pool = [pair for pair, grade in grades.items() if grade >= 0]
+    upstream.conflicts = list(conflicts)
+    for pair, grade in grades.items():
+        if pair not in conflicts:
+            upstream.add(HUMAN, pair, grade)
 
 
 def _card(name: str, dataset: Any) -> dict[str, object]:

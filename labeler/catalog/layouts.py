@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 from labeler.catalog.recipes import Recipe
@@ -28,7 +29,7 @@ class UpstreamCollection:
     """Queries, documents and sets of qrels by name, and every pair that somebody judged, in order.
 
     `conflicts` are pairs that have two grades upstream: they are in the pool and in no `human`
-    qrels, since no rule says which of two people is right.
+    qrels, since no rule says which of two people is right. `card` is what the card says of it all.
     """
 
     queries: dict[str, Query] = field(default_factory=dict)
@@ -36,6 +37,7 @@ class UpstreamCollection:
     qrels: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
     pool: list[Pair] = field(default_factory=list)
     conflicts: list[Pair] = field(default_factory=list)
+    card: Mapping[str, Any] = field(default_factory=dict)
 
     def add(self, name: str, pair: Pair, grade: int) -> None:
         """Put a grade into the set of qrels called `name`."""
