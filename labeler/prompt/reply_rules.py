@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from labeler.messages import count_of
 from labeler.prompt.reply import NoGrade
 from labeler.prompt.template import PLACEHOLDER, FrontMatter, PromptProblem, Source, warning
 
@@ -109,7 +108,7 @@ def _ranges(source: Source, ends: tuple[int, int]) -> Iterator[_Range]:
                 yield _Range(number, words[0], (low, high), is_of_grades)
 
 
-# The form of a reply, and the room for it.
+# The form of a reply.
 
 KEYS = {
     "grade": ("grade",),
@@ -128,17 +127,12 @@ _BLANK = r"(?:N|X|score|grade|[<\[](?:N|score|grade|number|integer|\d)[^<>\[\]\n
 _FORM = re.compile(rf"(?i)([#*]{{0,6}}[\w ]{{2,40}}[:=] *){_BLANK}")
 _BLANK_OF_A_FORM = re.compile(rf"(?i)(?<=[:=] ){_BLANK}")
 
-SHORTEST_REASON = 40
-"""Tokens that a short sentence and the grade take."""
-
-SHORTEST_OBJECT = 8
-
 
 def reply_problems(source: Source, front: FrontMatter) -> list[PromptProblem]:
     """Everything in which a template, its scale and the reader of its replies disagree."""
     names = {name for section in source.sections for name in PLACEHOLDER.findall(section.content)}
     is_several = front.asks_several(names)
-    problems = [*_of_keys(source, front, is_several), *_of_length(source, front, is_several)]
+    problems = [*_of_keys(source, front, is_several)]
     grades = front.part_grades
     if grades:
         problems += [*_of_lists(source, grades), *_of_ranges(source, grades)]
@@ -226,21 +220,6 @@ def _objects(source: Source) -> Iterator[tuple[int, str, list[str]]]:
             counted = shown.start()
             if keys:
                 yield line, " ".join(shown[0].split())[:60], keys
-
-
-def _of_length(source: Source, front: FrontMatter, is_several: bool) -> Iterator[PromptProblem]:
-    """Room for the reply: one that is cut off has no grade."""
-    if front.kind != "grade" or front.reader.kind != "json":
-        return
-    least, entries = SHORTEST_REASON if front.reason else SHORTEST_OBJECT, 1
-    if is_several:
-        questions = front.questions.count if front.questions else 0
-        entries = max(front.batch, len(front.criteria), questions)
-        least = SHORTEST_OBJECT + entries * least
-    if front.max_tokens < least:
-        what = count_of(entries, "grade" + " and its reason" * front.reason, "grades")
-        problem = f"max_tokens is {front.max_tokens}, too few for {what}; write {least} or more"
-        yield warning(source.line_of("max_tokens"), problem)
 
 
 def _of_examples(

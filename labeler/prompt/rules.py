@@ -6,7 +6,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 
 from pydantic import BaseModel, ValidationError
@@ -211,8 +211,6 @@ def _of_cuts(front: FrontMatter, combine: Combine) -> Iterator[str]:
 
 # The template: its sections, and the placeholders in them.
 
-_HEADING = re.compile(r"(?i)#{1,6} ?(system|user|assistant):?[ \t]*")
-_NEARLY = re.compile(r"\{\{\s*(\w+)\s*\}\}|\{\s+(\w+)\s*\}|\{(\w+)\s+\}")
 _DOCUMENTS = ("passage", "passages", "title", "text")
 _QUERY = ("query", "description", "narrative")
 
@@ -263,18 +261,10 @@ def _of_sections(source: Source) -> Iterator[PromptProblem]:
     if not source.sections or source.sections[-1].role != "user":
         problem = "the last section must be '# user'; add it, with what is asked of the model"
         yield PromptProblem(source.last, problem)
-    roles = ["", *(section.role for section in source.sections)]
-    for before, section in zip(roles, source.sections, strict=False):
+    for section in source.sections:
         if not section.content:
             problem = f"the section '# {section.role}' is empty; fill it, or leave it out"
             yield PromptProblem(section.heading, problem)
-        if before and section.role in {"system", before}:
-            problem = f"'# {section.role}' after '# {before}', which some servers refuse"
-            yield warning(section.heading, f"{problem}; put '# system' first, and join equal ones")
-    for number, line in chain(*(each.lines() for each in (source.preamble, *source.sections))):
-        if heading := _HEADING.fullmatch(line):
-            problem = f"{line.strip()!r} is text and begins no section"
-            yield warning(number, f"{problem}; write '# {heading[1].lower()}'")
 
 
 def _of_names(
@@ -297,17 +287,8 @@ def _of_names(
     if kind == "grade" and used.isdisjoint(_QUERY):
         problem = "the template does not show {query}, so that all queries are graded alike"
         yield warning(source.last, f"{problem}; put it into the last section")
-    yield from _of_near_misses(source, names)
     if kind == "grade" and "mark" in used and not unknown:
         yield from _of_marks(source)
-
-
-def _of_near_misses(source: Source, names: Sequence[str]) -> Iterator[PromptProblem]:
-    for number, line in chain(*(section.lines() for section in source.sections)):
-        for nearly in _NEARLY.finditer(line):
-            name = next(filter(None, nearly.groups()))
-            if name in names:
-                yield warning(number, f"{nearly[0]!r} is not filled in so; write {{{name}}}")
 
 
 def _of_marks(source: Source) -> Iterator[PromptProblem]:
@@ -336,18 +317,11 @@ def _of_parts(
         elif shown and not is_set(front):
             problem = f"{{{shown[0]}}} stands for nothing without {key} in the front matter"
             yield PromptProblem(used[shown[0]], f"{problem}; add it")
-    if used.get("examples", 0) > min(used.values(), default=0):
-        problem = "{examples} stands after what differs from pair to pair, so that no two requests"
-        yield PromptProblem(used["examples"], f"{problem} begin alike; put it before all others")
     for name in sorted({*_DOCUMENTS}.intersection(used)) if front.batch > 1 else ():
         if name != "passages":
             problem = f"{{{name}}} is one document, and a call shows several; write {{passages}}"
             yield PromptProblem(used[name], problem)
-    in_lists = {"criteria", "questions"}.intersection(used)
-    if "count" in used and front.batch == 1 and not in_lists:
-        problem = "{count} counts what a list shows, and the template shows none; leave it out"
-        yield PromptProblem(used["count"], problem)
-    if front.reply != "json" and in_lists:
+    if front.reply != "json" and {"criteria", "questions"}.intersection(used):
         problem = 'all parts in one reply need a list of grades; write reply = "json"'
         yield PromptProblem(source.line_of("reply"), problem)
     asked = PLACEHOLDER.findall(front.questions.write) if front.questions else ["query"]

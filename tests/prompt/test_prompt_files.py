@@ -67,11 +67,6 @@ MISTAKES = {
     "p.md:13: the template does not show {passage} or {text}": ("{passage}", ""),
     "p.md:10: the section '# system' is empty; fill it": ("You grade.", ""),
     "p.md:13: the template does not show {query}, so that all queries": ("{query}", "Query"),
-    "p.md:13: '# User' is text and begins no section; write '# user'": ("# user", "# User"),
-    "p.md:14: '{ query }' is not filled in so; write {query}": ("{query}", "{ query }"),
-    "p.md:14: '{{query}}' is not filled in so; write {query}": ("{query}", "{{query}}"),
-    "p.md:13: '# user' after '# user', which some servers refuse": ("# system", "# user"),
-    "p.md:12: '# system' after '# user', which some": ("# system", "# user\nx\n# system"),
 }
 
 

@@ -164,9 +164,6 @@ def test_a_check_with_a_pair_shows_what_takes_several_documents_or_written_quest
 SLIPS = {
     "is negative, which in qrels says that nobody judged the pair": ("terse", '0 = "', '-1 = "'),
     "of of [examples] is '../x'; it should match": ("few-shot", '"human"', '"../x"'),
-    "max_tokens is 20, too few for 10 grades; write 88 or more": (
-        *("list", "max_tokens = 400", "max_tokens = 20"),
-    ),
     "cuts of [combine] is '5'; it should be a valid tuple": (
         *("criteria", "cuts = [5, 7, 10]", "cuts = '5'"),
     ),

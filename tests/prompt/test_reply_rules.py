@@ -116,9 +116,6 @@ FRONTS = {
     'warning 4 reason = true, and the template does not ask for a "reason"': (
         "reason = true\n", ASKED
     ),
-    "warning 5 max_tokens is 9, too few for 1 grade and its reason; write 40 or more": (
-        "reason = true\nmax_tokens = 9\n", 'First "reason", then "grade".'
-    ),
     "error 12 the template asks for \"{\"why\": \"x 2\", \"grade\": N}\", which reply": (
         'reply = "bare"\n', 'Reply as {"why": "x 2", "grade": N}'
     ),
