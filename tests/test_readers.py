@@ -40,7 +40,6 @@ from labeler.lab.probe_cases import read_attacks
 from labeler.metrics import JudgedPairs
 from labeler.people.sheet import read_sheet
 from labeler.prompt import find_prompt
-from labeler.queries.style import read_personas
 from labeler.trec.index import RUN, Batch, batches, indexed
 from labeler.trec.labels import read_labels
 from labeler.trec.pairs import PairColumns
@@ -382,7 +381,6 @@ READERS: dict[str, Reader] = {
         '{"_id": "1", "text": "x", "metadata": {"kind": "a"}}\n{"_id": "b", "kind": "c"}\n',
         read_query_facts,
     ),
-    "personas": Reader("people.txt", "a beginner\nan operator, at night\n", read_personas),
     "pool": Reader(
         "pool.jsonl",
         POOL,

@@ -63,7 +63,9 @@ def read_judged_table(files: Mapping[str, Path], recipe: Recipe) -> UpstreamColl
     upstream = UpstreamCollection()
     ids: dict[str, str] = {}
     for line, row in rows_of_text(path, delimiter_of(first_line(head_of(path)))).rows:
-        _check_columns(path, recipe, row)
+        missing = {*recipe.columns.values(), *recipe.qrels.values()} - row.keys()
+        if missing:
+            raise BadInput.at(path, 1, f"no column {', '.join(sorted(missing))}")
         text = row[recipe.columns["query"]].strip()
         if not text:
             raise BadInput.at(path, line, "a row without a query")
@@ -78,12 +80,6 @@ def read_judged_table(files: Mapping[str, Path], recipe: Recipe) -> UpstreamColl
         for name, column in recipe.qrels.items():
             upstream.add(name, pair, _grade(path, line, recipe, row[column].strip()))
     return upstream
-
-
-def _check_columns(path: Path, recipe: Recipe, row: Mapping[str, str]) -> None:
-    missing = {*recipe.columns.values(), *recipe.qrels.values()} - row.keys()
-    if missing:
-        raise BadInput.at(path, 1, f"no column {', '.join(sorted(missing))}")
 
 
 def _document_of(path: Path, line: int, row: Mapping[str, str], recipe: Recipe) -> Document:

@@ -54,13 +54,15 @@ def _units(blocks: Iterable[Sized], lengths: Lengths) -> Iterator[list[Piece]]:
     """Yield lists of pieces that stay together: mostly one, or a lead and what it leads up to."""
     waiting: list[Piece] = []
     for position, block, whole in blocks:
-        head, rest = _head(_cut(position, block, lengths) if whole is None else iter((whole,)))
-        if waiting and not _stay_together(waiting, head, lengths):
+        pieces = _cut(position, block, lengths) if whole is None else iter((whole,))
+        head, words = next(pieces), _total(waiting)
+        fits = words + head.words <= lengths.most or (head.code and words <= 2 * lengths.few)
+        if waiting and not fits:
             yield waiting
             waiting = []
         unit = [*waiting, head]
         waiting = []
-        for piece in rest:
+        for piece in pieces:
             yield unit
             unit = [piece]
         if not block.code and (block.leads or block.text.rstrip().endswith((":", "："))):
@@ -69,15 +71,6 @@ def _units(blocks: Iterable[Sized], lengths: Lengths) -> Iterator[list[Piece]]:
             yield unit
     if waiting:
         yield waiting
-
-
-def _head(pieces: Iterator[Piece]) -> tuple[Piece, Iterator[Piece]]:
-    return next(pieces), pieces
-
-
-def _stay_together(lead: Sequence[Piece], piece: Piece, lengths: Lengths) -> bool:
-    words = _total(lead)
-    return words + piece.words <= lengths.most or (piece.code and words <= 2 * lengths.few)
 
 
 def _cut(number: int, block: Block, lengths: Lengths) -> Iterator[Piece]:
@@ -201,18 +194,14 @@ def passages(blocks: Iterable[Block], lengths: Lengths = _USUAL) -> list[Passage
         texts = [sized(number, block, lengths) for number, block in section if block.text]
         if texts:
             drafts += [_Draft([(path, pieces)]) for pieces in packed(texts, lengths)]
-        elif not _goes_on_below(path, sections[position + 1 : position + 2]):
+        elif not any(  # the headings of a section below this one name this one, too
+            len(below) > len(path) and below[: len(path)] == path
+            for below, _ in sections[position + 1 : position + 2]
+        ):
             number, block = section[0]
             alone = Piece("", 0, "", block.line, False, (number, 0), (number, 0))
             drafts.append(_Draft([(path, [alone])]))
     return [_finished(draft) for draft in _Joining(lengths).joined(drafts)]
-
-
-def _goes_on_below(
-    path: tuple[str, ...], following: Sequence[tuple[tuple[str, ...], object]]
-) -> bool:
-    """Whether the next section lies below this one, so that its headings name this one too."""
-    return any(len(below) > len(path) and below[: len(path)] == path for below, _ in following)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,27 +213,26 @@ class _Joining:
     def joined(self, drafts: Sequence[_Draft]) -> list[_Draft]:
         """Best one of their own section, else the section below them, else one beside or above."""
         same, near = self._same_section, self._near_section
-        drafts = self._to_next(self._to_previous(drafts, same), same)
-        drafts = self._to_next(drafts, self._into_section)
-        return self._to_next(self._to_previous(drafts, near), near)
+        for may_join, step in (
+            (same, 1),
+            (same, -1),
+            (self._into_section, -1),
+            (near, 1),
+            (near, -1),
+        ):
+            drafts = self._to_neighbor(drafts, may_join, step)
+        return [*drafts]
 
-    def _to_previous(self, drafts: Sequence[_Draft], may_join: _Test) -> list[_Draft]:
+    def _to_neighbor(self, drafts: Sequence[_Draft], may_join: _Test, step: int) -> list[_Draft]:
+        """Let drafts join the one before them, or with a `step` of -1 the one behind them."""
         joined: list[_Draft] = []
-        for draft in drafts:
-            if joined and draft.words < self.lengths.few and may_join(joined[-1], draft):
-                joined[-1] = _Draft(joined[-1].parts + draft.parts)
+        for draft in drafts[::step]:
+            pair = [*joined[-1:], draft][::step]
+            if joined and draft.words < self.lengths.few and may_join(*pair):
+                joined[-1] = _Draft([part for each in pair for part in each.parts])
             else:
                 joined.append(draft)
-        return joined
-
-    def _to_next(self, drafts: Sequence[_Draft], may_join: _Test) -> list[_Draft]:
-        joined: list[_Draft] = []
-        for draft in reversed(drafts):
-            if joined and draft.words < self.lengths.few and may_join(draft, joined[-1]):
-                joined[-1] = _Draft(draft.parts + joined[-1].parts)
-            else:
-                joined.append(draft)
-        return joined[::-1]
+        return joined[::step]
 
     def _same_section(self, first: _Draft, second: _Draft) -> bool:
         """Whether both have the same headings and fit into one passage, or nearly so."""

@@ -45,23 +45,20 @@ class Mark(NamedTuple):
 
     documents: int
     texts: int
-    sources: int
 
 
 class StoredDocuments(Mapping[str, Document]):
     """Documents by id; the memory holds where each stands in a temporary file, and hashes of ids.
 
-    Passages that were read before can be found by their title and text, and be given more sources.
-    `held` is how many bytes stay in the memory.
+    A passage whose title and text were read before is not held again. `held` is how many bytes stay
+    in the memory.
     """
 
     def __init__(self, held: int = HELD) -> None:
         self._file = SpooledTemporaryFile(max_size=max(1, held), prefix="labeler-")  # noqa: SIM115  closed with this
         weakref.finalize(self, _close, self._file)
         self._ids, self._starts = RowIndex(), array("q", [0])
-        self._by_text, self._first_with = RowIndex(), array("I")
-        self._sources: dict[int, list[str]] = {}
-        self._sourced: list[int] = []
+        self._texts = RowIndex()
 
     def add(self, document: Document) -> None:
         """Add a document, unless there is one of its id."""
@@ -74,33 +71,23 @@ class StoredDocuments(Mapping[str, Document]):
             self._file.write(raw)
         self._starts.append(self._starts[-1] + len(raw))
 
-    def add_passage(self, document: Document) -> Document | None:
-        """Add a passage, unless there is one of the same title and text, which is returned."""
-        number = self._by_text.add(f"{document.title}\0{document.text}")
-        if number < len(self._first_with):
-            return self._at(self._first_with[number])
-        self._first_with.append(len(self))
-        self.add(document)
-        return None
-
-    def add_source(self, doc_id: str, source: str) -> None:
-        """Note one more source of a document in its metadata."""
-        row = self._number(doc_id)
-        self._sources.setdefault(row, []).append(source)
-        self._sourced.append(row)
+    def add_passage(self, document: Document) -> bool:
+        """Add a passage, unless there is one of the same title and text; whether it is new."""
+        count = len(self._texts)
+        is_new = self._texts.add(f"{document.title}\0{document.text}") == count
+        if is_new:
+            self.add(document)
+        return is_new
 
     def mark(self) -> Mark:
         """How far it has come, to go back to."""
-        return Mark(len(self), len(self._first_with), len(self._sourced))
+        return Mark(len(self), len(self._texts))
 
     def go_back(self, mark: Mark) -> None:
         """Forget whatever was added since a mark."""
         self._ids.go_back(mark.documents)
-        self._by_text.go_back(mark.texts)
-        for row in self._sourced[mark.sources :]:
-            self._sources[row].pop()
+        self._texts.go_back(mark.texts)
         del self._starts[mark.documents + 1 :]
-        del self._first_with[mark.texts :], self._sourced[mark.sources :]
 
     def is_before(self, doc_id: str, mark: Mark) -> bool:
         """Whether a document was there at a mark."""
@@ -108,15 +95,10 @@ class StoredDocuments(Mapping[str, Document]):
         return number is not None and number < mark.documents
 
     def __getitem__(self, doc_id: str) -> Document:
-        return self._sourced_at(self._number(doc_id))
-
-    def _sourced_at(self, row: int) -> Document:
-        """The document of a row, with all its sources."""
-        document, sources = self._at(row), self._sources.get(row)
-        if not sources:
-            return document
-        also_in = [*document.metadata.get("also_in", ()), *sources]
-        return replace(document, metadata={**document.metadata, "also_in": also_in})
+        number = self._ids.find(doc_id)
+        if number is None:
+            raise KeyError(doc_id)
+        return self._at(number)
 
     def __iter__(self) -> Iterator[str]:
         return (self._at(row).id for row in range(len(self)))
@@ -127,19 +109,13 @@ class StoredDocuments(Mapping[str, Document]):
 
     def in_order(self) -> Iterator[Document]:
         """What `values` goes through."""
-        return map(self._sourced_at, range(len(self)))
+        return map(self._at, range(len(self)))
 
     def __len__(self) -> int:
         return len(self._starts) - 1
 
     def __contains__(self, doc_id: object) -> bool:
         return doc_id in self._ids
-
-    def _number(self, doc_id: str) -> int:
-        number = self._ids.find(doc_id)
-        if number is None:
-            raise KeyError(doc_id)
-        return number
 
     def _at(self, row: int) -> Document:
         with file_problems(Path(gettempdir())):  # what is not written yet is, before it is read
@@ -291,13 +267,15 @@ def _read_all(
         unread=[writable(problem) for problem in input_files.unread],
     )
     sizes = [_steps_of(path) for path in input_files.files]
-    total = sum(sizes)
+    total, folders = sum(sizes), [path for path in map(Path, inputs) if path.is_dir()]
     for path, size, end in zip(input_files.files, sizes, accumulate(sizes), strict=True):
 
         def within(step: int, size: int = size, end: int = end) -> None:
             advance(end - size + min(step, size - 1), total)
 
-        shown, tree = _relative_path(path, input_files.base), _tree_of(path, inputs)
+        # the folder below which files are inlined: the input that a file is in, or its own folder
+        tree = next((folder for folder in folders if path.is_relative_to(folder)), path.parent)
+        shown = _relative_path(path, input_files.base)
         file = _InputFile(path, shown, str(path) in inputs, tree)
         result.files += _read_into(result, file, how, within)
         advance(end, total)
@@ -327,12 +305,6 @@ class _InputFile(NamedTuple):
     shown_path: str
     is_named: bool
     tree: Path
-
-
-def _tree_of(path: Path, inputs: Sequence[str]) -> Path:
-    """The folder below which files are inlined: the input that a file is in, or its own folder."""
-    folders = (Path(name) for name in inputs if Path(name).is_dir())
-    return next((folder for folder in folders if path.is_relative_to(folder)), path.parent)
 
 
 def _read_into(result: Ingested, file: _InputFile, how: Reading, within: Within) -> bool:
@@ -391,19 +363,8 @@ def _add_documents(result: Ingested, file: _InputFile, how: Reading, within: Wit
         with file_problems(file.path):
             digest = digest or sha256_of(file.path)
         for document in passages_of(source, file.shown_path, digest, lengths):
-            _add(document, file.shown_path, result)
+            result.duplicates += not result.documents.add_passage(document)
     return has_text
-
-
-def _add(document: Document, shown_path: str, result: Ingested) -> None:
-    """Add a passage; where an earlier one is the same, note this file in its metadata."""
-    first = result.documents.add_passage(document)
-    if first is None:
-        return
-    result.duplicates += 1
-    if writable(shown_path) != first.metadata["source"]:
-        # a boilerplate may stand in every one of many files
-        result.documents.add_source(first.id, writable(shown_path))
 
 
 def _relative_path(path: Path, base: Path) -> str:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -212,7 +213,10 @@ def find_files(
     `FileProblem` where an input names nothing.
     """
     starts = [start for pattern in inputs for start in _starts(pattern)]
-    result = InputFiles(_common_base([start.base for start in starts]))
+    bases = {start.base for start in starts}
+    is_one = len(bases) == 1  # which stays as it was named
+    base = bases.pop() if is_one else Path(os.path.commonpath([*map(os.path.abspath, bases)]))
+    result = InputFiles(base)
     if not follow_links:
         result.roots = [os.path.realpath(start.root).rstrip(os.sep) for start in starts]
     entered = {os.path.realpath(path) for path in leave_out}
@@ -249,22 +253,10 @@ def _starts(pattern: str) -> list[_Start]:
     matches = sorted(Path(match) for match in glob.glob(str(path), recursive=True))
     if not matches:
         raise FileProblem(f"{pattern}: no file matches this pattern")
-    plain_folder = Path(*_leading_plain_parts(path))
+    plain = takewhile(lambda part: not glob.has_magic(part), path.parts[:-1])
+    plain_folder = Path(*plain)
     files = [match for match in matches if match.is_file()]
     return [_Start(match, plain_folder, plain_folder) for match in files]
-
-
-def _leading_plain_parts(path: Path) -> Iterator[str]:
-    for part in path.parts[:-1]:
-        if glob.has_magic(part):
-            return
-        yield part
-
-
-def _common_base(bases: Sequence[Path]) -> Path:
-    if len(set(bases)) == 1:
-        return bases[0]
-    return Path(os.path.commonpath([os.path.abspath(base) for base in bases]))
 
 
 @dataclass(frozen=True, slots=True)

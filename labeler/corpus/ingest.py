@@ -29,12 +29,6 @@ from labeler.options import given, option
 # How a collection's documents were read, as its card tells it, so that they can be read anew.
 
 
-def as_settings(how: Reading) -> dict[str, Any]:
-    """The settings as the card holds them."""
-    fields = {name: value for name, value in asdict(how.fields).items() if value}
-    return {**asdict(how.files), "follow_links": how.follow_links, **fields}
-
-
 def settings_of(collection: Collection) -> Reading:
     """The settings in a collection's card; the usual ones where it has none."""
     settings = _section(collection).get("settings")
@@ -190,11 +184,12 @@ def card_of(
     collection: Collection, inputs: Sequence[str], result: Ingested, how: Reading
 ) -> dict[str, object]:
     """What the card says of the documents: where they came from, and how they were read."""
+    fields = {name: value for name, value in asdict(how.fields).items() if value}
     return {
         "labeler": __version__,
         "inputs": list(inputs),
         "inputs_from_here": inputs_from(collection, inputs),
-        "settings": as_settings(how),
+        "settings": {**asdict(how.files), "follow_links": how.follow_links, **fields},
         **result.as_json(),
         "losses": asdict(result.all_losses),
     }

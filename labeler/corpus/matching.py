@@ -97,8 +97,8 @@ class _Files:
         self._by_text: dict[int, list[str]] = defaultdict(list)
         for document in documents.values():
             self._by_text[hash(_squeezed(document.text))].append(document.id)
-            for file in _files_of(document):
-                self._by_file[file].append(document.id)
+            if isinstance(source := document.metadata.get("source"), str):
+                self._by_file[source].append(document.id)
 
     def of_text(self, text: str) -> list[Document]:
         """The passages of these words."""
@@ -110,13 +110,6 @@ class _Files:
         source = document.metadata.get("source")
         ids = self._by_file.get(source, ()) if isinstance(source, str) else ()
         return map(self._documents.__getitem__, ids)
-
-
-def _files_of(document: Document) -> Iterator[str]:
-    source, others = document.metadata.get("source"), document.metadata.get("also_in")
-    for file in (source, *(others if isinstance(others, list) else ())):
-        if isinstance(file, str):
-            yield file
 
 
 @lru_cache(maxsize=1 << 10)  # the passages of a file are held against each of its old ones

@@ -410,8 +410,10 @@ def change_corpus(  # noqa: PLR0913  what is read, and how
         matches = match_passages(old_documents, ingested.documents, advance)
     carrying = partial(Carrying, matches=matches, documents=ingested.documents, merges=merges)
     outcome = carrying(old).outcome()
-    is_same = _is_same(old_documents, ingested.documents) and old is collection
-    if dry_run or is_same:
+    is_same = len(old_documents) == len(ingested.documents) and all(
+        map(eq, old_documents.values(), ingested.documents.values())  # in metadata, too
+    )
+    if dry_run or (is_same and old is collection):
         return UpdateResult(ingested, outcome)
     del old_documents  # their file is replaced, which Windows forbids while it is open
     history = keep_before(collection) if old is collection else old.folder
@@ -438,8 +440,3 @@ def _state_before(collection: Collection) -> Collection:
     if not (folder / "corpus.jsonl").is_file():
         raise BadInput(f"{collection.card}: a change was cut short, and {folder} is not there")
     return Collection(folder)
-
-
-def _is_same(old: Mapping[str, Document], new: Mapping[str, Document]) -> bool:
-    """Whether nothing changed, in metadata either."""
-    return len(old) == len(new) and all(map(eq, old.values(), new.values()))

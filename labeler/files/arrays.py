@@ -144,29 +144,25 @@ class StoredTexts(TextsOnDemand):
 
     def at(self, index: int) -> str:
         """The text of one place, from 0."""
-        return str(self._raw(index), "utf-8")
-
-    def _raw(self, index: int) -> memoryview:
         if not 0 <= index < len(self.ends):
             raise IndexError(index)
-        return self.blob[self.ends[index - 1] if index else 0 : self.ends[index]]
+        raw = self.blob[self.ends[index - 1] if index else 0 : self.ends[index]]
+        return str(raw, "utf-8")
 
 
 def open_arrays(path: Path, about: Mapping[str, Any]) -> Arrays | None:
     """The arrays of a file; None where there is none, or one that is not whole or about others."""
-    table = _table_in(path) if path.is_file() else None
+    if not path.is_file():
+        return None
+    try:
+        with path.open("rb") as file:
+            table = _table_of(file)
+    except (ValueError, KeyError, TypeError, AttributeError, struct.error):
+        return None
     if table is None or table["about"] != about:
         return None
     arrays = {name: (kind, tuple(shape), at) for name, (kind, shape, at) in table["arrays"].items()}
     return Arrays(path, table["about"], arrays)
-
-
-def _table_in(path: Path) -> dict[str, Any] | None:
-    try:
-        with path.open("rb") as file:
-            return _table_of(file)
-    except (ValueError, KeyError, TypeError, AttributeError, struct.error):
-        return None
 
 
 def _table_of(file: IO[bytes]) -> dict[str, Any] | None:

@@ -95,18 +95,12 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
         if descriptor is None:
             copy = os.open(path, os.O_WRONLY | getattr(os, "O_NOCTTY", 0))
         else:
-            _flush_standard()
+            for stream in filter(None, (sys.stdout, sys.stderr)):  # None where it was closed
+                stream.flush()  # what was printed so far stands before what follows
             copy = os.dup(descriptor)
         sink = os.fdopen(copy, "wb", buffering=0)
     with sink:
         yield sink
-
-
-def _flush_standard() -> None:
-    """Write out what was printed so far, so that it stands before what follows."""
-    for stream in (sys.stdout, sys.stderr):
-        if stream is not None:  # it is where the descriptor was closed
-            stream.flush()
 
 
 # What was written to paths that a user named, kept as hashes, so that no other file is replaced.

@@ -6,7 +6,7 @@ Lines come in one after another, so that no more than a row is held.
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from labeler.errors import BadInput, TooLarge
@@ -40,18 +40,12 @@ def read_cells(path: Path, lines: Iterable[str], delimiter: str) -> Iterator[tup
 
     A quote is a letter like others where tabs or white space, " ", stand between the columns.
     """
-    if delimiter == "\t":
-        split: Callable[[str], list[str]] = _at_tabs
-    elif delimiter == " ":
-        split = str.split
-    else:
+    if delimiter not in "\t ":
         yield from _quoted_cells(path, iter(lines), delimiter)
         return
-    yield from ((n, split(line)) for n, line in enumerate(lines, start=1) if line.strip())
-
-
-def _at_tabs(line: str) -> list[str]:
-    return line.removesuffix("\r").split("\t")
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            yield number, line.removesuffix("\r").split(None if delimiter == " " else "\t")
 
 
 def _quoted_cells(

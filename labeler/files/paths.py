@@ -118,13 +118,10 @@ def make_private(folder: Path) -> None:
     """
     for path in (*reversed(folder.parents), folder):
         path.mkdir(mode=0o700, exist_ok=True)
-    if folder.is_symlink() and not _is_trusted(folder.lstat().st_uid):
+    if not folder.is_symlink() or not hasattr(os, "geteuid"):
+        return
+    if folder.lstat().st_uid not in {os.geteuid(), 0}:  # neither this one's, nor the system's own
         raise FileProblem(f"{folder}: a link that another user made; remove it")
-
-
-def _is_trusted(user: int) -> bool:
-    """Whether a user is this one, or the system's own."""
-    return not hasattr(os, "geteuid") or user in {os.geteuid(), 0}
 
 
 def is_own_file(path: Path) -> bool:

@@ -7,7 +7,6 @@ as it is read, and one that unpacks to far more than texts do is refused.
 from __future__ import annotations
 
 import bz2
-import codecs
 import gzip
 import lzma
 import os
@@ -21,7 +20,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
-from io import BufferedReader, RawIOBase
+from io import BufferedReader, RawIOBase, TextIOWrapper
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
@@ -35,11 +34,7 @@ if TYPE_CHECKING:
 # Decode text, or say in one line why that is impossible and what would help.
 
 _MARKS_OF_UTF_32 = (b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")
-_MARKS_OF_UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
-_OTHER_UNICODE = {
-    **dict.fromkeys(_MARKS_OF_UTF_32, "UTF-32"),
-    **dict.fromkeys(_MARKS_OF_UTF_16, "UTF-16"),
-}
+_MARKS_OF_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _TOLD_BY = 1 << 12
 """So many bytes tell the encoding of a file without a mark."""
 
@@ -75,10 +70,11 @@ def utf_16_of(head: bytes) -> str:
     """
     if head.startswith(_MARKS_OF_UTF_32):
         return ""
-    marked = next((name for mark, name in _MARKS_OF_UTF_16.items() if head.startswith(mark)), "")
+    if head.startswith(_MARKS_OF_UTF_16):
+        return "utf-16"
     even, odd = head[:_TOLD_BY:2], head[1:_TOLD_BY:2]
-    if marked or len(odd) < 2:
-        return marked
+    if len(odd) < 2:
+        return ""
     for zeros, letters, name in ((odd, even, "utf-16-le"), (even, odd, "utf-16-be")):
         if zeros.count(0) > 0.9 * len(zeros) and not letters.count(0):
             return name
@@ -100,15 +96,12 @@ def _of_windows(path: Path, line: int, raw: bytes, problem: str) -> str:
 
 def refuse_other_encodings(path: Path, raw: bytes) -> None:
     """`BadInput` where a file's first bytes are another encoding's, or no text's at all."""
-    for mark, encoding in _OTHER_UNICODE.items():
-        if raw.startswith(mark):
-            raise BadInput(f"{path}: {encoding}, not UTF-8; {_convert(encoding, path)}")
+    if raw.startswith((*_MARKS_OF_UTF_32, *_MARKS_OF_UTF_16)):
+        encoding = "UTF-32" if raw.startswith(_MARKS_OF_UTF_32) else "UTF-16"
+        convert = f"iconv -f {encoding} -t utf-8 '{path.name}' > 'utf8-{path.name}'"
+        raise BadInput(f"{path}: {encoding}, not UTF-8; this converts it: {convert}")
     if b"\0" in raw:
         raise BadInput(f"{path}: not a text file (it holds NUL bytes)")
-
-
-def _convert(encoding: str, path: Path) -> str:
-    return f"this converts it: iconv -f {encoding} -t utf-8 '{path.name}' > 'utf8-{path.name}'"
 
 
 # Temporary files.
@@ -389,9 +382,8 @@ class _Recoded(RawIOBase):
     """A text in UTF-16 as the bytes of UTF-8, without a byte-order mark."""
 
     def __init__(self, path: Path, source: BufferedReader, encoding: str) -> None:
-        self.path, self.source = path, source
-        self.decoder = codecs.getincrementaldecoder(encoding)()
-        self.rest, self.is_first = b"", True
+        self.path, self.rest = path, b""
+        self.text = TextIOWrapper(source, encoding, newline="")
 
     def readable(self) -> bool:
         """True: it is for reading."""
@@ -399,17 +391,10 @@ class _Recoded(RawIOBase):
 
     def readinto(self, buffer: WriteableBuffer) -> int:
         """Fill the buffer as far as one read of the file goes."""
-        while not self.rest:
-            raw = self.source.read(_BUFFER)
-            try:
-                text = self.decoder.decode(raw, final=not raw)
-            except UnicodeDecodeError as error:
-                raise BadInput(f"{self.path}: not UTF-16 ({error.reason})") from error
-            if self.is_first:
-                text, self.is_first = text.removeprefix("\ufeff"), False
-            self.rest = text.encode("utf-8")
-            if not raw and not self.rest:
-                return 0
+        try:
+            self.rest = self.rest or self.text.read(_BUFFER).encode("utf-8")
+        except UnicodeDecodeError as error:
+            raise BadInput(f"{self.path}: not UTF-16 ({error.reason})") from error
         view = memoryview(buffer).cast("B")
         count = min(len(view), len(self.rest))
         view[:count], self.rest = self.rest[:count], self.rest[count:]
@@ -418,7 +403,7 @@ class _Recoded(RawIOBase):
     def close(self) -> None:
         """Close the file, too."""
         super().close()
-        self.source.close()
+        self.text.close()
 
 
 def _stream(path: Path) -> BufferedReader:
@@ -445,14 +430,12 @@ class _Unpacked(RawIOBase):
         except RuntimeError as error:  # of LZ4
             raise BadInput(f"{self.path}: damaged LZ4 file ({error})") from error
         self.size += count
-        if self.size > _UNPACKED_AT_LEAST and self.size > most_unpacked(self._packed_size()):
+        # what cannot say how much of it was read is not held to it
+        packed = self.packed.tell() if self.packed.seekable() else self.size
+        if self.size > most_unpacked(packed):
             problem = f"unpacks to more than {TIMES} times its size; unpack it first if it should"
             raise TooLarge(f"{self.path}: {problem}")
         return count
-
-    def _packed_size(self) -> int:
-        """How much of the packed file was read; what cannot say so is not held to it."""
-        return self.packed.tell() if self.packed.seekable() else self.size
 
     def close(self) -> None:
         """Close the packed file, too."""

@@ -93,7 +93,7 @@ def by_week(searches: Iterable[Search], most: int = MOST_SEARCHES, seed: int = 0
     >>> day = date(2024, 5, 1)
     >>> log = by_week([Search(day, "USB hub", "s"), Search(day, "@jo")])
     >>> log.texts, [str(week.monday) for week in log.weeks], dict(log.dropped)
-    (['USB hub'], ['2024-04-29'], {'name with @': 1})
+    (['USB hub'], ['2024-04-29'], {'mail address or name with @': 1})
     """
     import pandas as pd
 

@@ -29,7 +29,6 @@ MADE = {
     "passage": "Returns\nYou may send back what you bought within 30 days, unworn and in its box.",
     "other": "Shoes that were worn outside are repaired, and not taken back.",
     "language": "English",
-    "persona": "a person who shops online for the first time",
     "examples": "return window | send shoes back",
     "length": "5",
     "passages": "[1]\nUnworn shoes: 30 days.\n\n[2]\nWorn shoes are repaired.",

@@ -210,7 +210,7 @@ PLACEHOLDERS = {
     ),
     "generate": (
         *("title", "text", "passage", "other"),
-        *("language", "persona", "examples", "length"),
+        *("language", "examples", "length"),
     ),
     "topic": ("query", "title", "text", "passage"),
     "rank": ("query", "passages", "count"),
@@ -237,7 +237,6 @@ OPTIONAL = frozenset(
         "nuggets",
         "other",
         "language",
-        "persona",
         "examples",
         "length",
     ]

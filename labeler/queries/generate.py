@@ -302,7 +302,8 @@ async def _generate(
         async with locked_in_loop(opened, control.stop, control.note):
             before = len(generated_before(opened, writer))
             total = keep_generated(opened, generated, writer, force=options.force)
-            all_of_them = generated_before(opened, writer)
+            written = generated_before(opened, writer)
+    kinds = Counter(str(query.metadata.get("kind") or "unknown") for query in written)
     return GenerateResult(
         opened.queries,
         total - before,
@@ -315,14 +316,10 @@ async def _generate(
         bool(generated.failures),
         generated.stopped,
         choice.reasons,
-        _by_kind(all_of_them),
+        dict(kinds.most_common()),
         generated.given_up,
         generated.without_topic,
     )
-
-
-def _by_kind(queries: Sequence[Query]) -> Mapping[str, int]:
-    return dict(Counter(str(q.metadata.get("kind") or "unknown") for q in queries).most_common())
 
 
 class _Prepared(NamedTuple):

@@ -122,7 +122,6 @@ _CHANGELOG_HEADING = re.compile(
     r"change ?log|changes|release notes.*|what['’]s new.*|(?:release|version) history|unreleased"
     r"|(?:version |release |v)?\[?\d+\.\d+[\w.]*\]?(?:\s*[-–—(:].*)?",
 )
-_ISSUE = re.compile(r"(?i)#\d+|:(?:issue|pr|gh):|\b(?:GH|PR|BUG)-?\d+")
 _ENTRY_MARK = re.compile(r"^[ \t]{0,20}(?:[-*•+]|\d{1,9}[.)])[ \t]+(?=\S)")
 
 
@@ -132,11 +131,7 @@ def _is_changelog(passage: _Passage) -> bool:
         return True
     # the title of a row may be a product's, as "15.6 - a notebook"
     headings = passage.document.title.split(" > ") if passage.path.name else []
-    if any(_CHANGELOG_HEADING.fullmatch(heading.strip()) for heading in headings):
-        return True
-    items = [line for line in passage.prose if _ENTRY_MARK.match(line)]
-    cited = sum(bool(_ISSUE.search(line)) for line in items)
-    return len(items) >= 3 and cited > len(items) / 2
+    return any(_CHANGELOG_HEADING.fullmatch(heading.strip()) for heading in headings)
 
 
 _LICENCE_NAME = re.compile(

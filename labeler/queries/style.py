@@ -1,4 +1,4 @@
-"""How queries should sound: the language, who searches, and queries of the user's own as models."""
+"""How queries should sound: the language, and queries of the user's own as models."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from labeler.data import Document
-from labeler.errors import BadInput
 from labeler.exchange.queries import read_query_list
-from labeler.files.boundary import reading
-from labeler.files.read import decoded, read_bytes
 from labeler.options import option
 from labeler.queries.filter import words
 from labeler.queries.kinds import DEFAULT_MIX, KINDS, Mix, kind_of, mix_of, mix_text, parse_mix
@@ -20,21 +17,16 @@ from labeler.queries.kinds import DEFAULT_MIX, KINDS, Mix, kind_of, mix_of, mix_
 SHOWN = 5
 """So many real queries stand in a prompt as examples."""
 
-_LONGEST_FILE = 1 << 24
-_LONGEST_LINE = 2000
-
 
 @dataclass(frozen=True)
 class Style:
     """What a prompt is told of the person who searches.
 
-    `language` is the name of one, as `German`; `personas` are people or tasks, of which each
-    passage gets one; `like` are real queries, of which each passage gets some as examples, and the
-    length of one. Empty, each says nothing.
+    `language` is the name of one, as `German`; `like` are real queries, of which each passage gets
+    some as examples, and the length of one. Empty, each says nothing.
     """
 
     language: str = ""
-    personas: Sequence[str] = ()
     like: Sequence[str] = ()
 
     @cached_property
@@ -43,10 +35,6 @@ class Style:
         for text in self.like:
             by_kind.setdefault(kind_of(text), []).append(text)
         return by_kind
-
-    def persona(self, document: Document, seed: int) -> str:
-        """Who asks about a passage; empty where nobody in particular does."""
-        return _chance(seed, document, "persona").choice(self.personas) if self.personas else ""
 
     def length(self, document: Document, kind: str, seed: int) -> int | None:
         """How many words a query about a passage should have: as many as a real one of its kind."""
@@ -60,7 +48,6 @@ class Style:
         length = self.length(document, kind, seed)
         return {
             "language": self.language,
-            "persona": self.persona(document, seed).rstrip("."),
             "examples": " | ".join(self._examples(document, kind, seed)),
             "length": str(length or ""),
         }
@@ -73,21 +60,6 @@ class Style:
 
 def _chance(seed: int, document: Document, what: str) -> random.Random:
     return random.Random(f"{seed}\0{document.id}\0{what}")
-
-
-def read_personas(path: Path | str) -> Sequence[str]:
-    """The people or tasks of a file, one a line; lines that begin with # say nothing."""
-    path = Path(path)
-    with reading(path):
-        lines = decoded(path, read_bytes(path, _LONGEST_FILE)).splitlines()
-        for number, line in enumerate(lines, start=1):
-            if len(line) > _LONGEST_LINE:
-                problem = f"expected a person or a task of at most {_LONGEST_LINE:,} characters"
-                raise BadInput.at(path, number, problem)
-    personas = tuple(" ".join(line.split()) for line in lines if line.strip()[:1] not in ("", "#"))
-    if not personas:
-        raise BadInput(f"{path}: nobody in it; expected a person or a task on each line")
-    return personas
 
 
 def read_like(path: Path | str) -> Sequence[str]:
@@ -106,9 +78,8 @@ class Asking:
 
     `mix` is the share of each kind, as `keyword=.5,question=.5`; empty, it is that of the queries
     in the file `like`, else `DEFAULT_MIX`. `language` is the name of one; empty, a query is in its
-    passage's. `personas` is a file of people or tasks, one a line. `like` is a file of real
-    queries, which stand in the prompts as examples, and whose lengths are asked for. With `topics`
-    each query gets a description and a narrative.
+    passage's. `like` is a file of real queries, which stand in the prompts as examples, and whose
+    lengths are asked for. With `topics` each query gets a description and a narrative.
     """
 
     mix: str = option(
@@ -123,9 +94,6 @@ class Asking:
         metavar="NAME",
         panel=ASKING,
         rare=True,
-    )
-    personas: Path | None = option(
-        None, "People or tasks, one a line, who ask.", metavar="FILE", panel=ASKING, rare=True
     )
     like: Path | None = option(
         None,
@@ -144,9 +112,8 @@ class Asking:
         object.__setattr__(self, "mix", mix_text(self.mix))  # which may be a dict
 
     def style(self) -> Style:
-        """What prompts are told of the person who searches; the files are read."""
-        personas = read_personas(self.personas) if self.personas else ()
-        return Style(self.language, personas, read_like(self.like) if self.like else ())
+        """What prompts are told of the person who searches; the file is read."""
+        return Style(self.language, read_like(self.like) if self.like else ())
 
     def shares(self, style: Style) -> Mix:
         """The share of each kind."""

@@ -133,21 +133,17 @@ async def generate_queries(
         advance(len(result.queries), total)
     result.given_up = now.turns.given_up
     if len(result.queries) < total:
-        left = len(passages) - len(used_passages(writer)) > asked
-        result.stopped = _why_stopped(result, most, has_more=left)
+        if result.is_fruitless:
+            count = sum(result.latest) or "none"
+            result.stopped = f"of the last {IN_A_ROW} passages {count} gave a query"
+        elif len(passages) - len(used_passages(writer)) > asked:
+            result.stopped = f"{most:,} passages are the most that are asked about"
     return result
 
 
 def most_passages(missing: int) -> int:
     """About how many passages a model is asked at most, for so many queries."""
     return PASSAGES_OF_A_QUERY * missing + IN_A_ROW if missing > 0 else 0
-
-
-def _why_stopped(result: Generated, most: int, *, has_more: bool) -> str:
-    """Why the passages that are left are not asked about; empty where none is left."""
-    if result.is_fruitless:
-        return f"of the last {IN_A_ROW} passages {sum(result.latest) or 'none'} gave a query"
-    return f"{most:,} passages are the most that are asked about" if has_more else ""
 
 
 async def _ask_all(
@@ -255,15 +251,12 @@ def _query(text: str, turn: PassageTurn, now: _Progress) -> Query:
         {"doc_id": d.id, "sha256": hashlib.sha256(d.text.encode()).hexdigest()}
         for d in turn.documents
     ]
-    described = {
-        "language": expected_language(turn.document, writer),
-        "persona": writer.style.persona(turn.document, writer.seed),
-    }
+    language = expected_language(turn.document, writer)
     metadata = {
         "origin": "generated",
         "kind": turn.kind,
         "source": sources,
-        **{name: value for name, value in described.items() if value},
+        **({"language": language} if language else {}),
         **writer.origin_of(turn.kind),
     }
     return Query(f"q{len(now.result.queries) + 1}", text, metadata)

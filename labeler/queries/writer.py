@@ -175,7 +175,9 @@ def generation_requests(document: Document, writer: Writer, kind: str = "") -> l
     messages = prompt.render(values)
     shared: dict[str, Any] = {
         "temperature": prompt.front.temperature,
-        "max_tokens": _max_tokens(prompt, values["length"], writer.style),
+        # more for long queries, and for other languages' words
+        "max_tokens": max(prompt.front.max_tokens, 3 * int(values["length"] or 0))
+        * (2 if writer.style.language else 1),
     }
     if prompt.front.stop:
         shared["stop"] = list(prompt.front.stop)
@@ -183,12 +185,6 @@ def generation_requests(document: Document, writer: Writer, kind: str = "") -> l
         Request(messages, {**shared, "seed": writer.seed + repeat}, repeat=repeat)
         for repeat in range(writer.samples)
     ]
-
-
-def _max_tokens(prompt: Prompt, length: str, style: Style) -> int:
-    """Room for a reply: more than the prompt's for long queries, and for other languages' words."""
-    most = max(prompt.front.max_tokens, 3 * int(length or 0))
-    return most * 2 if style.language else most
 
 
 def shown(document: Document) -> str:
@@ -324,24 +320,17 @@ def _reason_to_reject(text: str, turn: PassageTurn, writer: Writer) -> str | Non
         max_words=writer.max_words(turn.kind),
         min_letters=1 if has_one_word else MIN_LETTERS,
     )
-    return reason or _wrong_language(text, turn, writer) or _wrong_kind(text, turn, writer)
-
-
-def _wrong_kind(text: str, turn: PassageTurn, writer: Writer) -> str:
-    """That a text is not of the kind of a mix, in English: only there the words tell it."""
-    is_told = bool(writer.mix) and expected_language(turn.document, writer) == "en"
-    return not_of_its_kind(text, turn.kind) if is_told else ""
+    expected, language = expected_language(turn.document, writer), language_of(text)
+    if not reason and expected and language and language != expected:
+        reason = f"wrong language: {language}, not {expected}"
+    if not reason and writer.mix and expected == "en":  # only in English the words tell the kind
+        reason = not_of_its_kind(text, turn.kind)
+    return reason
 
 
 def expected_language(document: Document, writer: Writer) -> str:
     """The code of the language that a query about a passage should have; empty if not known."""
     return code_of(writer.style.language) if writer.style.language else language_of(document.text)
-
-
-def _wrong_language(text: str, turn: PassageTurn, writer: Writer) -> str | None:
-    expected, language = expected_language(turn.document, writer), language_of(text)
-    is_wrong = expected and language and language != expected
-    return f"wrong language: {language}, not {expected}" if is_wrong else None
 
 
 def _ranked(texts: list[str], turn: PassageTurn, writer: Writer) -> list[str]:

@@ -223,7 +223,9 @@ class Bm25:
             length += int(part.lengths.sum(dtype=np.int64))
         rows = {term: row for row, term in enumerate(asked)}
         mean = length / count if length else 1.0
-        return cls(parts, rows, _idf(frequency, count), numbers, mean, settings)
+        # as `TermStatistics.idf`
+        idf = [math.log(1 + (count - n + 0.5) / (n + 0.5)) for n in frequency.tolist()]
+        return cls(parts, rows, np.array(idf, np.float32), numbers, mean, settings)
 
     def scorer(self, part: int) -> PartScorer:
         """What scores the texts of a part."""
@@ -272,9 +274,3 @@ def write_part(out: ArraysWriter, texts: Iterable[str], settings: Bm25Settings =
     out.add("end", [part.end])
     out.add("text", [part.text])
     out.add("count", [count])
-
-
-def _idf(frequency: Integers, count: int) -> npt.NDArray[np.float32]:
-    """Inverse document frequency of each term, as `TermStatistics.idf`."""
-    idf = [math.log(1 + (count - n + 0.5) / (n + 0.5)) for n in frequency.tolist()]
-    return np.array(idf, np.float32)

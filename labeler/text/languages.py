@@ -80,19 +80,14 @@ def language_of(text: str) -> str:
     letters = [letter for letter in text if letter.isalpha()]
     scripts = Counter(_script(letter) for letter in letters)
     if scripts and scripts.most_common(1)[0][0] != "LATIN":
-        return _of_script(scripts)
+        kana = scripts["HIRAGANA"] + scripts["KATAKANA"]
+        return "ja" if kana else _OF_SCRIPT.get(scripts.most_common(1)[0][0], "")
     counts = Counter[str]()
     for word in dict.fromkeys(_WORD.findall(text.casefold())):
         counts.update(code for code in _COMMON if word in common_words(code))
     ranked = counts.most_common(2)
     clear = ranked and ranked[0][1] >= 2 and (len(ranked) < 2 or ranked[0][1] > ranked[1][1])
     return ranked[0][0] if clear else ""
-
-
-def _of_script(scripts: Counter[str]) -> str:
-    if scripts["HIRAGANA"] or scripts["KATAKANA"]:
-        return "ja"
-    return _OF_SCRIPT.get(scripts.most_common(1)[0][0], "")
 
 
 @lru_cache(maxsize=1 << 12)

@@ -89,10 +89,8 @@ def _written_out(match: re.Match[str]) -> str:
 def _spells(match: re.Match[str]) -> bool:
     """Whether what is not seen belongs to the letters or the pictures beside it."""
     unseen, text = match[0], match.string
-    before, after = (
-        text[max(0, match.start() - 1) : match.start()],
-        text[match.end() : match.end() + 1],
-    )
+    before = text[max(0, match.start() - 1) : match.start()]
+    after = text[match.end() : match.end() + 1]
     if len(unseen) > 1:
         return True
     if unseen in _JOINERS and _WITH_JOINERS.match(before):
@@ -132,7 +130,8 @@ def mark_of(secret: bytes, *texts: str, digits: int = MARK_DIGITS) -> str:
     It is an HMAC-SHA256 of the texts, so that one that was seen says nothing of another one. None
     of the texts contains it.
     """
-    shown = b"".join(_with_length(text.encode("utf-8", "surrogatepass")) for text in texts)
+    parts = [text.encode("utf-8", "surrogatepass") for text in texts]
+    shown = b"".join(b"%d:%s" % (len(part), part) for part in parts)  # no other texts join to it
     for turn in range(1000):
         keyed = _keyed(secret).copy()
         keyed.update(b"%d\0%s" % (turn, shown))
@@ -146,8 +145,3 @@ def mark_of(secret: bytes, *texts: str, digits: int = MARK_DIGITS) -> str:
 def _keyed(secret: bytes) -> hmac.HMAC:
     """What has taken in the secret, which takes as long as to take in the texts."""
     return hmac.new(secret, digestmod=hashlib.sha256)
-
-
-def _with_length(part: bytes) -> bytes:
-    """The part after its length, so that no other texts join to the same bytes."""
-    return b"%d:%s" % (len(part), part)

@@ -113,7 +113,6 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("docs.md", "monitor coll --documents docs.md --qrels first --require judge-drift"),
     ("coll/controls/first.1.jsonl", "monitor coll"),
     ("coll/card.json", "monitor coll"),
-    ("people.txt", "generate coll --model local --dry-run --personas people.txt"),
     ("docs.jsonl", "corpus ingest docs.jsonl -o new"),
     ("docs.csv", "corpus ingest docs.csv -o new"),
     ("docs.md", "corpus ingest docs.md -o new"),

@@ -163,11 +163,11 @@ def test_a_pipe_is_not_waited_for(docs: Path) -> None:
     assert "not a file" in read(docs).unread[0]
 
 
-def test_a_passage_that_stands_in_two_files_is_kept_once_and_says_so(docs: Path) -> None:
+def test_a_passage_that_stands_in_two_files_is_kept_once_and_counted(docs: Path) -> None:
     write(docs, a_DOT_md="# T\n\nsame", b_DOT_md="# T\n\nsame", c_DOT_md="# T\n\nother")
     result = read(docs)
     assert result.duplicates == 1
-    assert [d.metadata.get("also_in") for d in result.documents.values()] == [["b.md"], None]
+    assert [d.metadata["source"] for d in result.documents.values()] == ["a.md", "c.md"]
 
 
 def test_ids_that_rows_bring_stay_as_they_are_and_their_texts_whole(docs: Path) -> None:

@@ -35,11 +35,9 @@ def test_documents_come_back_as_they_were(held: int) -> None:
 
 def test_a_passage_of_the_same_title_and_text_is_found() -> None:
     stored = StoredDocuments()
-    assert stored.add_passage(FIRST) is None
-    assert stored.add_passage(SECOND) == FIRST
-    stored.add_source(FIRST.id, "b.md")
-    assert stored[FIRST.id].metadata == {**FIRST.metadata, "also_in": ["b.md"]}
-    assert len(stored) == 1
+    assert stored.add_passage(FIRST)
+    assert not stored.add_passage(SECOND)
+    assert dict(stored) == {FIRST.id: FIRST}
 
 
 def test_what_was_added_since_a_mark_is_forgotten() -> None:
@@ -47,12 +45,11 @@ def test_what_was_added_since_a_mark_is_forgotten() -> None:
     stored.add_passage(FIRST)
     mark = stored.mark()
     stored.add_passage(THIRD)
-    stored.add_source(FIRST.id, "c.md")
     assert stored.is_before(FIRST.id, mark)
     assert not stored.is_before(THIRD.id, mark)
     stored.go_back(mark)
     assert dict(stored) == {FIRST.id: FIRST}
-    assert stored.add_passage(THIRD) is None
+    assert stored.add_passage(THIRD)
     assert dict(stored) == {FIRST.id: FIRST, THIRD.id: THIRD}
 
 
@@ -66,7 +63,6 @@ def test_a_file_with_a_bad_row_at_its_end_leaves_nothing_behind(tmp_path: Path) 
     write_rows(tmp_path / "b.jsonl", [same, {"title": "B", "text": "Another."}, {"text": 3}])
     result = read_documents([str(tmp_path)])
     assert [d.metadata["source"] for d in result.documents.values()] == ["a.md"]
-    assert not any("also_in" in d.metadata for d in result.documents.values())
     assert (result.duplicates, result.files, len(result.unread)) == (0, 1, 1)
 
 

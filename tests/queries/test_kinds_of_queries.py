@@ -16,7 +16,7 @@ from labeler.collection.layout import Collection, locked
 from labeler.collection.queries import read_queries, write_queries
 from labeler.corpus.ingest import ingest
 from labeler.data import Document, Query
-from labeler.errors import BadInput, Misuse
+from labeler.errors import Misuse
 from labeler.model import Model, Reply, Request
 from labeler.prompt import find_prompt, prompt_files, read_prompt
 from labeler.queries.filter import reason_to_reject
@@ -30,7 +30,7 @@ from labeler.queries.kinds import (
     parse_mix,
     turns,
 )
-from labeler.queries.style import Style, read_personas
+from labeler.queries.style import Style
 from labeler.queries.write import (
     generate_queries,
 )
@@ -287,23 +287,13 @@ def test_one_word_is_a_query_where_real_ones_are_one_word(tmp_path: Path) -> Non
     assert set(plain.reasons) == {"too short"}
 
 
-def test_a_line_about_nobody_is_not_shown_and_a_persona_is() -> None:
+def test_a_line_about_no_language_is_not_shown_and_one_about_some_is() -> None:
     plain = generation_requests(DOCUMENTS[0], writer_of("keyword=1"))[0]
-    assert "The person:" not in plain.messages[0].content
+    assert "Write in" not in plain.messages[0].content
     assert "{" not in plain.messages[0].content
-    writer = replace(writer_of("keyword=1"), style=Style("German", ("a beginner.",)))
+    writer = replace(writer_of("keyword=1"), style=Style("German"))
     asked = generation_requests(DOCUMENTS[0], writer)[0]
-    assert "The person: a beginner.\n" in asked.messages[0].content + "\n"
     assert "Write in German." in asked.messages[0].content
-
-
-def test_personas_are_lines_and_a_file_without_any_is_said(tmp_path: Path) -> None:
-    path = tmp_path / "people.txt"
-    path.write_text("# who\n\na beginner \nan operator\n")
-    assert read_personas(path) == ("a beginner", "an operator")
-    path.write_text("# nobody\n")
-    with pytest.raises(BadInput, match="nobody in it; expected a person or a task on each line"):
-        read_personas(path)
 
 
 def test_generated_queries_repeat_no_real_one(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice, takewhile
 from pathlib import Path
@@ -297,7 +297,11 @@ class _Walk:
             self.code(node)
         elif tag in ("ul", "ol"):
             self.list_of(node, depth)
-        elif tag == "table" and _is_of_data(node):
+        elif (  # which holds data, rather than laying out a page or numbering lines of code
+            tag == "table"
+            and node.attributes.get("role") not in ("presentation", "none")
+            and node.css_first("table table, td h1, td h2, td h3, td pre, td ul p") is None
+        ):
             self.table(node, depth)
         elif tag in ("dt", "summary", "figcaption", "caption"):
             self.prose(_words(node, depth), leads=tag != "figcaption")
@@ -366,14 +370,10 @@ def _is_inline(node: LexborNode) -> bool:
         return True
     if node.tag in _BLOCKS or str(node.tag).startswith(("-", "_")):
         return False
-    return not any(inner.tag in _BLOCKS for inner in _below(node))
-
-
-def _below(node: LexborNode) -> Iterator[LexborNode]:
-    """The elements within a few levels of an inline element; a block in it makes it one."""
-    for child in node.iter(include_text=False):
-        yield child
-        yield from child.iter(include_text=False)
+    # a block within a few levels of an inline element makes it one
+    children = [*node.iter(include_text=False)]
+    below = (inner for child in children for inner in child.iter(include_text=False))
+    return not any(inner.tag in _BLOCKS for inner in (*children, *below))
 
 
 def _words(node: LexborNode, depth: int) -> str:
@@ -405,10 +405,3 @@ def _language(node: LexborNode) -> str:
         if match and match[1] not in _UNLIT:
             return match[1]
     return ""
-
-
-def _is_of_data(node: LexborNode) -> bool:
-    """Whether a table holds data, rather than laying out a page or numbering lines of code."""
-    if node.attributes.get("role") in ("presentation", "none"):
-        return False
-    return node.css_first("table table, td h1, td h2, td h3, td pre, td ul p") is None

@@ -106,7 +106,10 @@ def parts(inline: Inline, tokens: Sequence[Token], line: int) -> list[Part]:
             drafts.append(_begun_by(inline, tag, line))
         else:
             draft.add(_shown(inline, tag, following=draft.begun), line)
-    finished = [Part(_tidied("".join(d.words)), d.line, d.level, d.leads) for d in drafts]
+    finished = []
+    for draft in drafts:  # with single blanks; white space of other kinds stays
+        text = _AROUND_BREAK.sub("\n", _BLANKS.sub(" ", "".join(draft.words))).strip(" \n")
+        finished.append(Part(text, draft.line, draft.level, draft.leads))
     return [part for part in finished if part.text not in ("", "-")]
 
 
@@ -193,11 +196,6 @@ def _is_html(name: str) -> bool:
     return bool(_BLOCK_ELEMENT.fullmatch(lower) or _INLINE_ELEMENT.fullmatch(lower))
 
 
-def _tidied(text: str) -> str:
-    """The text with single blanks; white space of other kinds than blanks and tabs stays."""
-    return _AROUND_BREAK.sub("\n", _BLANKS.sub(" ", text)).strip(" \n")
-
-
 _TITLE = re.compile(r"title\s*[:=]\s*([\"']?)([^>|\s].*?)\1\s*")
 
 
@@ -215,7 +213,6 @@ def without_front_matter(text: str) -> tuple[str, int, str]:
 
 _KEY = re.compile(r"([A-Za-z][\w-]{0,60})\s*:(?:\s+(.*?))?\s*")
 _ENTRY = re.compile(r"\s*-\s+(.*?)\s*")
-_NOT_TAKEN = frozenset(("title", "also_in"))
 
 
 def front_matter(text: str) -> dict[str, Any]:
@@ -229,7 +226,7 @@ def front_matter(text: str) -> dict[str, Any]:
         with suppress(tomllib.TOMLDecodeError):
             values = tomllib.loads("\n".join(lines[1:-1]))
             read = json.loads(json.dumps(values, default=str))
-            return {key: value for key, value in read.items() if key not in _NOT_TAKEN}
+            return {key: value for key, value in read.items() if key != "title"}
     values, entries = dict[str, Any](), list[Any]()
     for line in lines[1:-1]:
         if key := _KEY.fullmatch(line):
@@ -239,9 +236,7 @@ def front_matter(text: str) -> dict[str, Any]:
             entries.append(_value_of(entry[1]))
         elif line.strip() and not line.lstrip().startswith("#"):
             drop("front matter that is nested", line)
-    return {
-        k: value for k, value in values.items() if k not in _NOT_TAKEN and value not in ("", [])
-    }
+    return {key: value for key, value in values.items() if key != "title" and value not in ("", [])}
 
 
 def _value_of(text: str) -> Any:

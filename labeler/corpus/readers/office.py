@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
@@ -61,7 +61,8 @@ _APART = ("sldNum", "dt", "ftr", "hdr")
 def _add_slide(outline: Outline, slide: Element) -> None:
     """Add what a slide shows: its title as a heading, then the rest in its order."""
     shapes = [*slide.iterfind(".//{*}spTree//{*}sp")]
-    kinds = [_placeholder(shape) for shape in shapes]
+    places = (shape.find(".//{*}ph") for shape in shapes)
+    kinds = ["" if place is None else place.get("type", "") for place in places]
     for shape, kind in zip(shapes, kinds, strict=True):
         if kind in _TITLES:
             outline.heading(1, squeezed(" ".join(_paragraphs(shape))), 1)
@@ -74,11 +75,6 @@ def _add_slide(outline: Outline, slide: Element) -> None:
     for table in slide.iterfind(".//{*}tbl"):
         rows = (row.iterfind("{*}tc") for row in table.iterfind("{*}tr"))
         outline.rows([" ".join(_paragraphs(cell)) for cell in cells] for cells in rows)
-
-
-def _placeholder(shape: Element) -> str:
-    attributes: Mapping[str, str] = getattr(shape.find(".//{*}ph"), "attrib", {})
-    return attributes.get("type", "")
 
 
 def _paragraphs(shape: Element) -> Iterator[str]:

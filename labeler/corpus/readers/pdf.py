@@ -288,15 +288,15 @@ def _without_repeated(pages: Sequence[Sequence[_Line]]) -> list[list[_Line]]:
     edges = Counter(
         key
         for number, page in enumerate(pages)
-        for key in {_edge_key(number, cell) for line in _edge_of(page) for cell in line}
+        for key in {
+            _edge_key(number, cell)
+            for line in (*page[:_EDGE], *page[max(_EDGE, len(page) - _EDGE) :])
+            for cell in line
+        }
     )
     most = max(_REPEATED_PAGES - 1, len(pages) / 2)
     often = {key for key, count in edges.items() if count > most}
     return [[*_inside(number, page, often)] for number, page in enumerate(pages)]
-
-
-def _edge_of(page: Sequence[_Line]) -> list[_Line]:
-    return [*page[:_EDGE], *page[max(_EDGE, len(page) - _EDGE) :]]
 
 
 def _edge_key(number: int, cell: _Cell) -> Sequence[object]:
@@ -350,7 +350,10 @@ class _Part:
 
 def _parts(page: Sequence[_Line], level_of: Callable[[_Line], int]) -> Iterator[_Part]:
     """The lines of a page put together to what they are lines of."""
-    width, pitch = _usual_length(page), _pitch(page)
+    lengths = sorted(len(line[0].text) for line in page)
+    width = lengths[len(lengths) * 9 // 10] if lengths else 0  # of a full line, in characters
+    distances = (above[0].y - below[0].y for above, below in pairwise(page))
+    pitch = median([each for each in distances if each > 0] or [0.0])  # how far lines lie apart
     for (level, is_table), group in groupby(page, lambda line: (level_of(line), len(line) > 1)):
         lines = [*group]
         if is_table:
@@ -367,18 +370,6 @@ def _parts(page: Sequence[_Line], level_of: Callable[[_Line], int]) -> Iterator[
                 is_short = not level and len(before.text) < _SHORT_LINE * width
                 _go_on(words, cell.text, "\n" if is_short else " ")
         yield _Part("".join(words), level)
-
-
-def _pitch(page: Sequence[_Line]) -> float:
-    """How far the lines of a page mostly lie below one another."""
-    distances = [above[0].y - below[0].y for above, below in pairwise(page)]
-    return median([each for each in distances if each > 0] or [0.0])
-
-
-def _usual_length(page: Sequence[_Line]) -> int:
-    """How many characters a full line has."""
-    lengths = sorted(len(line[0].text) for line in page)
-    return lengths[len(lengths) * 9 // 10] if lengths else 0
 
 
 def _ends_heading(before: _Cell, cell: _Cell) -> bool:

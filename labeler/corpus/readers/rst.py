@@ -83,11 +83,7 @@ _BLANKS = re.compile(r"[ \t\r\n]+")
 
 
 def _role(name: str, text: str) -> str:
-    return role_text(name, _unescaped(text))
-
-
-def _unescaped(text: str) -> str:
-    return _ESCAPE.sub(lambda match: match[1] or "", text)
+    return role_text(name, _ESCAPE.sub(lambda match: match[1] or "", text))
 
 
 # reStructuredText's tables, line blocks and doctests, and the texts that stand for names.
@@ -135,8 +131,8 @@ _FILE_OPTION = re.compile(r"orphan|nosearch|nocomments|tocdepth")
 _ITEM = re.compile(
     r"((?:[-*+•]|(?:\d{1,9}|#|[A-Za-z]|[ivxlcdm]{1,8})[.)]|\((?:\d{1,9}|#|[A-Za-z])\))(?: +|$))(.*)"
 )
-_SHOWN_OPTIONS = frozenset(("caption", "alt"))
 _QUOTES = punctuation.replace(".", "")
+_SHOWN_OPTIONS = frozenset(("caption", "alt"))
 
 
 def read_rst(text: str) -> tuple[str, list[Block]]:
@@ -295,7 +291,10 @@ class _Reader:
             self.read_below(dedented(self.lines[start:end]), self.outline.nested())
             return end
         item, named = _ITEM.fullmatch(line), _FIELD.fullmatch(line)
-        if item and self.is_item(start, len(item[1])):
+        following = line_at(self.lines, start + 1)
+        # a paragraph may begin with "A. Smith" or "- "; its second line is not indented then
+        is_second = indentation(following) >= min(2, len(item[1])) if item else False
+        if item and (not following or is_second or _ITEM.fullmatch(following)):
             tight = start > 0 and bool(line_at(self.lines, start - 1))
             return self.add_marked(start, item[1].strip(), item[2], tight=tight)
         if named and _FILE_OPTION.fullmatch(named[1]):
@@ -305,23 +304,13 @@ class _Reader:
             return self.add_marked(start, f"{one_line(named[1])}:", named[2], tight=start > 0)
         return start
 
-    def is_item(self, start: int, inside: int) -> bool:
-        """Whether the line after an item's first fits an item: blank, indented as its text, or one.
-
-        A paragraph may begin with "A. Smith" or "- "; its second line is not indented then.
-        """
-        following = line_at(self.lines, start + 1)
-        return (
-            not following
-            or indentation(following) >= min(2, inside)
-            or _ITEM.fullmatch(following) is not None
-        )
-
     def add_marked(self, start: int, marker: str, first: str, *, tight: bool) -> int:
         """Add an item's blocks, the marker before the first; where the item ends."""
         end = indented_block(self.lines, start + 1, 1)
         nested = Outline([], self.outline.path)
-        below = _unindented(self.lines[start + 1 : end])
+        lines = self.lines[start + 1 : end]
+        shared = min((indentation(line) for _, line in lines if line.strip()), default=0)
+        below = [(number, line[shared:]) for number, line in lines]
         self.read_below([(self.lines[start][0], first), *below], nested)
         texts = [block for block in nested.blocks if block.text]
         if not texts or texts[0].code:
@@ -393,9 +382,3 @@ def _parts_of(argument: str, body: Lines) -> tuple[str, dict[str, str], Lines]:
             break
         position += 1
     return argument, options, body[position:]
-
-
-def _unindented(lines: Lines) -> Lines:
-    """The lines that follow a list's marker, without their common indentation."""
-    shared = min((indentation(line) for _, line in lines if line.strip()), default=0)
-    return [(number, line[shared:]) for number, line in lines]
