@@ -8,14 +8,10 @@ from functools import partial
 from typing import Any
 
 from labeler.corpus.losses import Losses
-from labeler.errors import Misuse
 from labeler.options import SHARE, WORDS, Options, option
 
 USUAL = 200
 """A passage has about so many words where nothing else is said, and there is enough text."""
-
-FEWEST, MOST_ASKED = 20, 5_000
-"""The least and the most words that passages may be asked to have."""
 
 MOST_LOST = 0.5
 """Of most files a reader leaves out less than a tenth; of what it misreads, nearly all."""
@@ -39,13 +35,6 @@ class Lengths:
     def few(self) -> int:
         """A passage of fewer is joined to a neighboring one where that is possible."""
         return self.usual * 3 // 20
-
-
-def lengths_of(words: int) -> Lengths:
-    """The lengths of passages of about so many words; `Misuse` where nobody could want them."""
-    if not FEWEST <= words <= MOST_ASKED:
-        raise Misuse(f"expected {FEWEST} to {MOST_ASKED} words, found {words}", parameter="words")
-    return Lengths(words)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import SpooledTemporaryFile, gettempdir
 from typing import NamedTuple
 
-from labeler.corpus.blocks import FileRules, lengths_of
+from labeler.corpus.blocks import FileRules, Lengths
 from labeler.corpus.cut import passages_of, writable
 from labeler.corpus.find import InputFiles, find_files
 from labeler.corpus.losses import Losses, loss_line, together
@@ -345,7 +345,7 @@ def _add_documents(result: Ingested, file: _InputFile, how: Reading, within: Wit
     `BadInput` where an id stands in an earlier file, too.
     """
     before, has_text, digest, characters = result.documents.mark(), False, "", 0
-    lengths = lengths_of(how.files.words)
+    lengths = Lengths(how.files.words)
     for source in documents_in(file.path, how.fields, file.tree):
         step, characters = characters // _BYTES_OF_A_STEP, characters + len(source.text)
         if characters // _BYTES_OF_A_STEP > step:

@@ -11,8 +11,8 @@ from labeler.messages import count_of
 from labeler.model import Message, Request
 from labeler.models.cost import about
 from labeler.prompt.listing import calls_of, scale_of, tokens_of
-from labeler.prompt.read import prompt_files, read_draft
-from labeler.prompt.template import PLACEHOLDERS, TO_DO, Prompt, PromptProblem, schema_of, warning
+from labeler.prompt.read import read_draft
+from labeler.prompt.template import PLACEHOLDERS, TO_DO, Prompt, PromptProblem, schema_of
 from labeler.report.result import Result
 from labeler.report.table import Column, Table
 
@@ -95,8 +95,8 @@ class PromptCheck(Result):
         reason = ", its reason first" if front.reason else ""
         return [
             f"{self.prompt.id}: to {TO_DO[front.kind]}{scale}; a reply is {front.reply}{reason}",
-            f"{_calls(self.prompt)}: about {tokens.inside:,} tokens each, without "
-            f"{_left_out(self.prompt)}, and at most {tokens.outside:,} in reply; temperature "
+            f"{_calls(self.prompt)}: about {tokens.inside:,} tokens each, without query and "
+            f"documents, and at most {tokens.outside:,} in reply; temperature "
             f"{front.temperature:g}",
             *_writing_calls(self.prompt),
         ]
@@ -133,21 +133,6 @@ def _calls(prompt: Prompt) -> str:
     return f"{calls} a document" if batch == 1 else f"{calls} for up to {batch} documents"
 
 
-def _left_out(prompt: Prompt) -> str:
-    """What comes on top of the template's tokens."""
-    front = prompt.front
-    if front.kind != "grade":
-        return "query and document"
-    if front.batch > 1:
-        return "query and documents"
-    if front.questions:
-        return "query, questions and document"
-    if front.examples:
-        size = f"documents of up to {front.examples.max_chars:,} characters"
-        return f"query, document and examples ({front.examples.count} {size})"
-    return "query and document"
-
-
 def _writing_calls(prompt: Prompt) -> list[str]:
     """What it takes to have the questions of a query written, in one line; none where none are."""
     writer, questions = prompt.question_writer, prompt.front.questions
@@ -172,7 +157,7 @@ def check_prompt(path: Path | str) -> PromptCheck:
     """
     path = Path(path)
     draft = read_draft(path)
-    problems = tuple(sorted([*draft.all_problems, *_of_name(path)]))
+    problems = draft.all_problems
     if draft.prompt is None:
         return PromptCheck(path, None, problems)
     names = PLACEHOLDERS[draft.prompt.front.kind]
@@ -194,12 +179,3 @@ def _made(prompt: Prompt) -> dict[str, str]:
         for number in ("1", "2"):
             made["passages"] = made["passages"].replace(f"[{number}]", f"[{number} {_MARK}]")
     return made
-
-
-def _of_name(path: Path) -> list[PromptProblem]:
-    """A warning where a file is called as a shipped prompt is, and is not that prompt."""
-    shipped = prompt_files().get(path.stem)
-    if shipped is None or (path.exists() and path.samefile(shipped)):
-        return []
-    problem = f"the file is called as the shipped prompt {path.stem!r} is"
-    return [warning(1, f"{problem}, so that a name does not tell them apart; rename the file")]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_documents import HTML, epub, pdf, word_document
 
-from labeler.corpus.blocks import lengths_of
+from labeler.corpus.blocks import Lengths
 from labeler.corpus.cut import Spans, passages
 from labeler.corpus.documents import Reading, read_documents
 from labeler.corpus.read import documents_in
@@ -39,7 +39,7 @@ def test_of_plain_text_a_span_holds_the_words_of_its_passage_and_no_others(
     _, blocks = read_plaintext(text)
     spans = Spans(text, blocks)
     last = 0
-    for passage in passages(blocks, lengths_of(20)):
+    for passage in passages(blocks, Lengths(20)):
         start, stop = spans.of(passage)
         assert "".join(text[start:stop].split()) == "".join(passage.text.split())
         assert start >= last

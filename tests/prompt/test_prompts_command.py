@@ -92,13 +92,6 @@ def test_a_scale_that_the_text_contradicts_is_an_error_of_check(
     assert "# user\nHow useful is this passage" in shown
 
 
-def test_a_file_that_is_called_as_a_shipped_prompt_is_warned_of() -> None:
-    Path("basic.md").write_text(copy_of(find_prompt("basic"), "mine"))
-    (problem,) = check_prompt("basic.md").problems
-    assert problem.level == "warning"
-    assert "called as the shipped prompt 'basic' is" in problem.text
-
-
 def test_the_example_of_a_check_is_filled_in_for_the_pair_that_is_named(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -138,7 +131,6 @@ def test_a_check_shows_each_kind_of_request_in_the_form_in_which_it_is_sent() ->
     checks = {name: check_prompt(prompt_files()[name]) for name in ("few-shot", "list", "rubric")}
     examples = {name: check.example[-1].content for name, check in checks.items()}
     assert 'Answer: {"grade": 1}' in examples["few-shot"]
-    assert "examples (8 documents of up to 1,000 characters)" in checks["few-shot"].facts()[1]
     code = examples["list"].partition("--- passages ")[2][:12]
     assert f"[1 {code}]\n" in examples["list"]
     [writing] = checks["rubric"].writing

@@ -262,13 +262,10 @@ def _attributes_read(attributes: str, *, is_font: bool) -> str:
 
 @dataclass
 class _Walk:
-    """Goes through the elements of a page in their order; `items` are the lists that are open."""
+    """Goes through the elements of a page in their order."""
 
     outline: Outline
     within_main: bool
-    marker: str = ""
-    items: int = 0
-    tight: bool = False
 
     def children(self, node: LexborNode, depth: int) -> None:
         """Add what an element holds: its blocks, and the words between them as paragraphs."""
@@ -306,33 +303,24 @@ class _Walk:
         elif tag in ("dt", "summary", "figcaption", "caption"):
             self.prose(_words(node, depth), leads=tag != "figcaption")
         elif tag in ("blockquote", "dd"):
-            inner = _Walk(self.outline.nested(), self.within_main, self.marker, self.items)
-            inner.children(node, depth)
-            self.marker = inner.marker
+            _Walk(self.outline.nested(), self.within_main).children(node, depth)
         else:
             self.children(node, depth)
 
     def heading(self, node: LexborNode, depth: int) -> None:
         """A heading without the mark of its link."""
         text = _BLANKS.sub(" ", _words(node, depth)).strip(" ¶#§🔗")
-        if text and self.items:
+        if text and self.outline.items:
             self.prose(text, leads=True)
         elif text:
             self.outline.heading(_HEADINGS[str(node.tag)], text, 1)
 
     def prose(self, text: str, *, leads: bool = False) -> None:
-        """A paragraph, after the mark of a list's item where it is the item's first."""
-        text = _BLANKS.sub(" ", text).strip()
-        if text:
-            tight = self.tight and bool(self.marker)
-            self.outline.prose(f"{self.marker}{text}", 1, tight=tight, leads=leads)
-            self.marker = ""
+        """A paragraph."""
+        self.outline.prose(_BLANKS.sub(" ", text).strip(), 1, leads=leads)
 
     def code(self, node: LexborNode) -> None:
         """Preformatted text, with its language where a class names it."""
-        if self.marker:
-            self.outline.prose(self.marker.rstrip(), 1, tight=self.tight, leads=True)
-            self.marker = ""
         lines = node.text(deep=True).replace("\r\n", "\n").expandtabs(4).split("\n")
         self.outline.code(list(enumerate(lines, 1)), _language(node))
 
@@ -345,10 +333,9 @@ class _Walk:
                 continue
             number += 1
             mark = f"{number}. " if node.tag == "ol" else "- "
-            inner = _Walk(self.outline.nested(), self.within_main)
-            inner.marker, inner.items = f"{'  ' * self.items}{mark}", self.items + 1
-            inner.tight = number > 1 or self.items > 0
-            inner.children(child, depth + 1)
+            inner = self.outline.item(mark, tight=number > 1 or self.outline.items > 0)
+            _Walk(inner, self.within_main).children(child, depth + 1)
+            inner.mark.text = ""
 
     def table(self, node: LexborNode, depth: int) -> None:
         """A table, a block a row, so that a long one can be cut between rows."""

@@ -21,7 +21,6 @@ from labeler.corpus.readers.outline import (
     Outline,
     role_text,
     squeezed,
-    trimmed,
 )
 
 if TYPE_CHECKING:
@@ -196,6 +195,7 @@ def _is_html(name: str) -> bool:
     return bool(_BLOCK_ELEMENT.fullmatch(lower) or _INLINE_ELEMENT.fullmatch(lower))
 
 
+_ALERT = re.compile(r"\[!\w+\][+-]?[ \t]*")
 _TITLE = re.compile(r"title\s*[:=]\s*([\"']?)([^>|\s].*?)\1\s*")
 
 
@@ -272,7 +272,7 @@ def read_markdown(text: str, *, mdx: bool = False) -> tuple[str, list[Block]]:
     closing = {match[1]: n for n, line in enumerate(lines) if (match := _SLASHES.fullmatch(line))}
     env = {"last_closing": closing, "unclosed": {}}
     reader, outline = _Reader(md, frozenset(_CLOSED.findall(body)), env, lines, first), Outline()
-    reader.walk(SyntaxTreeNode(block_tokens(md, body, env)), outline, 0)
+    reader.walk(SyntaxTreeNode(block_tokens(md, body, env)), outline)
     return title, outline.blocks
 
 
@@ -285,9 +285,7 @@ def _parser(mdx: bool) -> MarkdownIt:
 class _Reader:
     """Walks a document's syntax tree.
 
-    `first` is the line of the file with which the text that is read begins. `marker` is the mark
-    of a list's item whose first words have not come yet; `tight` says whether that item follows
-    the line above it without a blank one.
+    `first` is the line of the file with which the text that is read begins.
     """
 
     parser: MarkdownIt
@@ -295,94 +293,76 @@ class _Reader:
     env: dict[str, Any]
     lines: Sequence[str]
     first: int
-    marker: str = ""
-    tight: bool = False
 
     @property
     def inline(self) -> Inline:
         """What the words of a paragraph are read with."""
         return Inline(self.components, self.inline_tokens)
 
-    def walk(self, node: SyntaxTreeNode, outline: Outline, indent: int) -> None:
+    def walk(self, node: SyntaxTreeNode, outline: Outline) -> None:
         """Add the blocks of what a node holds."""
         for child in node.children:
-            _HANDLERS.get(child.type, _Reader.walk)(self, child, outline, indent)
+            _HANDLERS.get(child.type, _Reader.walk)(self, child, outline)
 
     def line(self, node: SyntaxTreeNode) -> int:
         """The line of the file at which a node begins."""
         return self.first + (node.map[0] if node.map else 0)
 
-    def prose(
-        self, text: str, line: int, outline: Outline, *, tight: bool = False, leads: bool = False
-    ) -> None:
-        """Add a paragraph, the mark of a list's item before it where it is the item's first."""
-        if text:
-            tight = self.tight if self.marker else tight
-            outline.prose(f"{self.marker}{text}", line, tight=tight, leads=leads)
-            self.marker = ""
-
     def code(self, lines: Lines, outline: Outline, language: str = "") -> None:
-        """Add a code block; the mark of an item that begins with it stands above it."""
+        """Add a code block, without lines that stand for the text of another file."""
         included = [row for row in lines if INCLUSION.fullmatch(row[1])]
         for _, line in included:
             drop(INCLUDES, line)
-        lines = trimmed([row for row in lines if row not in included] if included else lines)
-        if self.marker and lines:
-            outline.prose(self.marker.rstrip(), lines[0][0], tight=self.tight, leads=True)
-            self.marker = ""
-        outline.code(lines, language)
+        outline.code([row for row in lines if row not in included] if included else lines, language)
 
     def numbered(self, text: str, first: int) -> Lines:
         """The lines of a code block that begins at line `first`."""
         return list(enumerate(text.removesuffix("\n").split("\n"), first))
 
-    def heading(self, node: SyntaxTreeNode, outline: Outline, _indent: int) -> None:
+    def heading(self, node: SyntaxTreeNode, outline: Outline) -> None:
         """A heading, unless it is empty."""
         text = one_line(self.inline, self.words(node))
         if text:
             outline.heading(int(node.tag[1]), text, self.line(node))
 
-    def paragraph(self, node: SyntaxTreeNode, outline: Outline, _indent: int) -> None:
+    def paragraph(self, node: SyntaxTreeNode, outline: Outline) -> None:
         """A paragraph, or the several that HTML's tags make of it."""
         for part in parts(self.inline, self.words(node), self.line(node)):
             if part.level:
                 outline.heading(part.level, squeezed(part.text), part.line)
             else:
                 leads = part.leads or bool(node.meta.get("leads"))
-                self.prose(part.text, part.line, outline, leads=leads)
+                outline.prose(part.text, part.line, leads=leads)
 
-    def nested(self, node: SyntaxTreeNode, outline: Outline, indent: int) -> None:
+    def nested(self, node: SyntaxTreeNode, outline: Outline) -> None:
         """A quotation or a note: the headings in it end with it."""
-        self.walk(node, outline.nested(), indent)
+        self.walk(node, outline.nested())
 
-    def item(self, node: SyntaxTreeNode, outline: Outline, indent: int) -> None:
+    def item(self, node: SyntaxTreeNode, outline: Outline) -> None:
         """A list's item, indented by the lists that it stands in."""
         above = node.map[0] - 1 if node.map else 0
-        self.marker = f"{'  ' * indent}{node.info}{node.markup} "
-        self.tight = above >= 0 and bool(self.lines[above].strip(" \t>"))
-        self.walk(node, outline.nested(), indent + 1)
-        self.marker = ""
+        tight = above >= 0 and bool(self.lines[above].strip(" \t>"))
+        self.walk(node, outline.item(f"{node.info}{node.markup} ", tight=tight))
+        outline.mark.text = ""
 
-    def footnote(self, node: SyntaxTreeNode, outline: Outline, indent: int) -> None:
+    def footnote(self, node: SyntaxTreeNode, outline: Outline) -> None:
         """A footnote, where it stands."""
-        self.marker, self.tight = f"[{node.meta['label']}] ", False
-        self.walk(node, outline.nested(), indent)
-        self.marker = ""
+        self.walk(node, outline.item(f"[{node.meta['label']}] ", tight=False, indented=False))
+        outline.mark.text = ""
 
-    def term(self, node: SyntaxTreeNode, outline: Outline, _indent: int) -> None:
+    def term(self, node: SyntaxTreeNode, outline: Outline) -> None:
         """A term, which stays with its definition."""
-        self.prose(one_line(self.inline, self.words(node)), self.line(node), outline, leads=True)
+        outline.prose(one_line(self.inline, self.words(node)), self.line(node), leads=True)
 
-    def row(self, node: SyntaxTreeNode, outline: Outline, _indent: int) -> None:
+    def row(self, node: SyntaxTreeNode, outline: Outline) -> None:
         """A table's row, a block of its own, so that a long table can be cut between them."""
         cells = [one_line(self.inline, self.inline_tokens(cell.content)) for cell in node.children]
         head = node.parent is not None and node.parent.type == "thead"
         if any(cells):
-            self.prose(
-                f"| {' | '.join(cells)} |", self.line(node), outline, tight=not head, leads=head
-            )
+            text = f"| {' | '.join(cells)} |"
+            outline.prose(text, self.line(node), tight=not head, leads=head)
 
-    def fence(self, node: SyntaxTreeNode, outline: Outline, _indent: int) -> None:
+    def fence(self, node: SyntaxTreeNode, outline: Outline) -> None:
         """A fenced block of code, with its title where it has one; not one that shows nothing."""
         info = html.unescape(node.info.strip())
         directive = _DIRECTIVE.match(info)
@@ -391,7 +371,7 @@ class _Reader:
             return
         title, language = _FENCE_TITLE.search(info), _LANGUAGE.match(info)
         if title:
-            self.prose(title[1] or title[2], self.line(node), outline, leads=True)
+            outline.prose(title[1] or title[2], self.line(node), leads=True)
         lines = self.numbered(node.content, self.line(node) + 1)
         self.code(lines, outline, language[1] if language else "")
 
@@ -404,26 +384,30 @@ class _Reader:
     def words(self, node: SyntaxTreeNode) -> Sequence[Token]:
         """The tokens of the words in a heading, a paragraph or a term.
 
-        They are read where they are shown, so that only one paragraph's are held.
+        They are read where they are shown, so that only one paragraph's are held. `[!NOTE]`, with
+        which a quotation is made a note, is left out.
         """
-        return self.inline_tokens(node.children[0].content) if node.children else ()
+        text = node.children[0].content if node.children else ""
+        if kind := _ALERT.match(text):
+            drop("kinds of notes", kind[0])
+        return self.inline_tokens(text[kind.end() if kind else 0 :])
 
-    def indented_code(self, node: SyntaxTreeNode, outline: Outline, _indent: int) -> None:
+    def indented_code(self, node: SyntaxTreeNode, outline: Outline) -> None:
         """Code that is indented by four."""
         self.code(self.numbered(node.content, self.line(node)), outline)
 
-    def preformatted(self, node: SyntaxTreeNode, outline: Outline, _indent: int) -> None:
+    def preformatted(self, node: SyntaxTreeNode, outline: Outline) -> None:
         """HTML's preformatted text, without its tags."""
         self.code(
             self.numbered(html.unescape(_PRE_TAG.sub("", node.content)), self.line(node)), outline
         )
 
-    def formula(self, node: SyntaxTreeNode, outline: Outline, _indent: int) -> None:
+    def formula(self, node: SyntaxTreeNode, outline: Outline) -> None:
         """A formula of lines of its own, as it is."""
         self.code(self.numbered(node.content.strip("\n"), self.line(node)), outline, "math")
 
 
-_HANDLERS: dict[str, Callable[[_Reader, SyntaxTreeNode, Outline, int], None]] = {
+_HANDLERS: dict[str, Callable[[_Reader, SyntaxTreeNode, Outline], None]] = {
     "heading": _Reader.heading,
     "paragraph": _Reader.paragraph,
     "blockquote": _Reader.nested,

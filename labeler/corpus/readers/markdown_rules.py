@@ -32,7 +32,6 @@ _JSX_TAG = re.compile(
 _INLINE_UNSHOWN = re.compile(r"(?s)\{/\*.*?\*/\}|\{\{#\w[^{}]*\}\}|\{\{[<%].*?[%>]\}\}")
 _INLINE_ATTRIBUTES = re.compile(ATTRIBUTES)
 _EXPRESSION = re.compile(rf"\{{\s*(?:\"([^\"{{}}]*)\"|'([^'{{}}]*)'|`([^`{{}}]*)`)\s*\}}|{_BRACES}")
-_ALERT = re.compile(r"\[!\w+\][+-]?[ \t]*")
 
 
 def jsx_tag(state: StateInline, silent: bool) -> bool:
@@ -72,17 +71,6 @@ def expression(state: StateInline, silent: bool) -> bool:
         state.push("text", "", 0).content = shown
         if not shown:
             drop("expressions that are known when they run", match[0])
-    state.pos = match.end()
-    return True
-
-
-def alert(state: StateInline, silent: bool) -> bool:
-    """`[!NOTE]`, with which a quotation is made a note."""
-    match = _ALERT.match(state.src) if state.pos == 0 and state.src[0] == "[" else None
-    if not match:
-        return False
-    if not silent:
-        drop("kinds of notes", match[0])
     state.pos = match.end()
     return True
 
@@ -144,7 +132,6 @@ def parser(*, mdx: bool = False) -> MarkdownIt:
     md.block.ruler.before("table", "deepest", _deepest)
     md.inline.ruler.before("text", "rest", rest_as_it_is)
     md.inline.ruler.before("html_inline", "jsx", jsx_tag)
-    md.inline.ruler.before("escape", "alert", alert)
     md.inline.ruler.before("escape", "braces", braces)
     if mdx:
         md.disable("code")

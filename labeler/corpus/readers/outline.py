@@ -20,8 +20,6 @@ DEEPEST = 20
 _LONGEST_PATH = 2000
 """The most characters of the headings above a block, which stand in the title of each passage."""
 
-_ITEM = re.compile(r" *(?:[-*+•]|\(?(?:\d{1,9}|#|[A-Za-z])[.)]) ")
-
 
 def lines_of(text: str) -> Lines:
     """The lines of a text, tabs expanded to multiples of four.
@@ -69,10 +67,12 @@ def indented_block(lines: Lines, start: int, least: int) -> int:
     return end
 
 
-def inside_item(block: Block) -> Block:
-    """Return a block of a list's item, indented if it is an item itself."""
-    nested = not block.code and _ITEM.match(block.text)
-    return replace(block, text=f"  {block.text}") if nested else block
+@dataclass(slots=True)
+class _Mark:
+    """The mark of an item whose first words have not come yet, and whether it follows a line."""
+
+    text: str = ""
+    tight: bool = False
 
 
 @dataclass
@@ -80,12 +80,14 @@ class Outline:
     """The blocks found so far and the headings above the next one.
 
     `above` are headings of what this outline is nested in; `levels` the level and text of each of
-    its own that are open.
+    its own that are open. `items` are the lists that it stands in.
     """
 
     blocks: list[Block] = field(default_factory=list)
     above: tuple[str, ...] = ()
     levels: list[tuple[int, str]] = field(default_factory=list)
+    items: int = 0
+    mark: _Mark = field(default_factory=_Mark)
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -94,7 +96,15 @@ class Outline:
 
     def nested(self) -> Outline:
         """An outline into the same blocks, whose headings end with it."""
-        return Outline(self.blocks, self.path)
+        return Outline(self.blocks, self.path, items=self.items, mark=self.mark)
+
+    def item(self, mark: str, *, tight: bool, indented: bool = True) -> Outline:
+        """The same for an item of a list: its mark stands before its first words."""
+        self.mark.text = "  " * self.items * indented + mark
+        self.mark.tight = tight
+        inner = self.nested()
+        inner.items += 1
+        return inner
 
     def heading(self, level: int, text: str, line: int) -> None:
         """Open a heading, which closes those of its level and below.
@@ -111,12 +121,17 @@ class Outline:
     def prose(self, text: str, line: int, *, tight: bool = False, leads: bool = False) -> None:
         """Add a paragraph, list item or row, unless it is empty."""
         if text.strip():
+            text, tight = f"{self.mark.text}{text}", self.mark.tight if self.mark.text else tight
             self.blocks.append(Block(text.strip("\n"), self.path, line, tight=tight, leads=leads))
+            self.mark.text = ""
 
     def code(self, lines: Lines, language: str = "") -> None:
-        """Add a code block between fences, unless it is empty."""
+        """Add a code block between fences, unless it is empty; an item's mark stands above it."""
         lines = trimmed(lines)
         if lines:
+            if mark := self.mark.text.rstrip():
+                self.mark.text = ""
+                self.prose(mark, lines[0][0], tight=self.mark.tight, leads=True)
             body = "\n".join(line for _, line in lines)
             text = fenced(body, language)
             self.blocks.append(Block(text, self.path, lines[0][0], code=True))

@@ -6,7 +6,7 @@ import logging
 import re
 from bisect import bisect
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -42,9 +42,9 @@ _SHORT_LINE = 0.8
 def read_pdf(path: Path, raw: bytes) -> Extracted:
     """The text of a PDF, a form feed between its pages.
 
-    `BadInput` says where it is encrypted, or holds images alone. Headings are those of its
-    bookmarks, or else what is larger than most of the text, or bold. Page numbers are left out,
-    and lines that stand at one place of most pages; words that a line's end divides are joined.
+    `BadInput` says where it is encrypted, or holds images alone. Headings are what is larger than
+    most of the text, or bold. Page numbers are left out, and lines that stand at one place of most
+    pages; words that a line's end divides are joined.
     """
     with _quiet():
         reader = _opened(path, raw)
@@ -61,9 +61,8 @@ def read_pdf(path: Path, raw: bytes) -> Extracted:
             scans += characters < _FEW_CHARACTERS and _has_image(page)
             pages.append(lines)
         _refuse_scans(path, pages, scans)
-        bookmarks = _bookmarks(reader)
         title = str((reader.metadata and reader.metadata.title) or "").strip()
-    blocks, shown = _blocks(_without_repeated(pages), _levels_by(pages, bookmarks))
+    blocks, shown = _blocks(_without_repeated(pages), _levels_by(pages))
     is_title = " " in title and len(title) < 300
     note = f"{count_of(scans, 'page holds', 'pages hold')} only an image, not read" if scans else ""
     return Extracted(title if is_title else "", shown, blocks, paged=True, note=note)
@@ -206,34 +205,8 @@ def _refuse_scans(path: Path, pages: Sequence[Sequence[_Line]], scans: int) -> N
         raise BadInput(f"{path}: no text in it")
 
 
-def _bookmarks(reader: PdfReader) -> dict[tuple[int, str], int]:
-    """The level of each heading by its page's number and its words; empty without bookmarks."""
-    levels: dict[tuple[int, str], int] = {}
-
-    def add(entries: Sequence[Any], level: int) -> None:
-        for entry in entries:
-            if isinstance(entry, list):
-                if level < 6:
-                    add(entry, level + 1)
-                continue
-            number = reader.get_destination_page_number(entry)
-            if number is not None and number >= 0 and len(levels) < _MOST_PAGES:
-                levels[number, _key(str(entry.title or ""))] = level
-
-    try:
-        add(reader.outline, 1)
-    except Exception:  # damaged bookmarks cost the headings alone, never the text
-        return {}
-    return levels
-
-
-def _key(line: str) -> str:
-    """A heading's words without its number, as bookmarks have them with or without it."""
-    return re.sub(r"^[\dA-Z]{0,3}(?:\.\d+)*\.?\s+|\W+", "", line.translate(_LIGATURES)).casefold()
-
-
-_Levels = Callable[[int, _Line], int]
-"""From a page's number and a line of it to the level of the heading that it is; 0 of none."""
+_Levels = Callable[[_Line], int]
+"""From a line to the level of the heading that it is; 0 of none."""
 
 _MOST_LEVELS = 6
 _LARGER = 1.15
@@ -242,12 +215,8 @@ _WRAPPED = 30
 """A heading that goes on in the next line has so many characters in its first."""
 
 
-def _levels_by(
-    pages: Sequence[Sequence[_Line]], bookmarks: Mapping[tuple[int, str], int]
-) -> _Levels:
-    """What finds headings: the bookmarks where there are any, or else the fonts."""
-    if bookmarks:
-        return lambda page, line: bookmarks.get((page, _key(_text_of(line))), 0)
+def _levels_by(pages: Sequence[Sequence[_Line]]) -> _Levels:
+    """What finds headings: the fonts."""
     characters = Counter[tuple[float, bool]]()
     for cell in (cell for page in pages for line in page for cell in line):
         characters[round(cell.size, 1), cell.bold] += len(cell.text)
@@ -255,7 +224,7 @@ def _levels_by(
     larger = sorted({size for size, _ in characters if size > _LARGER * body}, reverse=True)
     levels = {size: min(n, _MOST_LEVELS - 1) for n, size in enumerate(larger, 1)}
 
-    def level(_page: int, line: _Line) -> int:
+    def level(line: _Line) -> int:
         cell, text = line[0], _text_of(line)
         if len(line) > 1 or len(text) > _LONGEST_HEADING or sum(map(str.isalpha, text)) < 2:
             return 0
@@ -327,8 +296,8 @@ def _inside(
 def _blocks(pages: Sequence[Sequence[_Line]], level_of: _Levels) -> tuple[list[Block], str]:
     """The headings, paragraphs and rows of all pages, and the text that they make."""
     outline, parts, line = Outline(), list[str](), 1
-    for number, page in enumerate(pages):
-        for part in _parts(page, partial(level_of, number)):
+    for page in pages:
+        for part in _parts(page, level_of):
             if part.level:
                 outline.heading(part.level, part.text, line)
             else:
@@ -348,7 +317,7 @@ class _Part:
     row: int = -1
 
 
-def _parts(page: Sequence[_Line], level_of: Callable[[_Line], int]) -> Iterator[_Part]:
+def _parts(page: Sequence[_Line], level_of: _Levels) -> Iterator[_Part]:
     """The lines of a page put together to what they are lines of."""
     lengths = sorted(len(line[0].text) for line in page)
     width = lengths[len(lengths) * 9 // 10] if lengths else 0  # of a full line, in characters

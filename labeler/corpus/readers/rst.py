@@ -24,7 +24,6 @@ from labeler.corpus.readers.outline import (
     describes_code,
     indentation,
     indented_block,
-    inside_item,
     line_at,
     lines_of,
     quoted,
@@ -224,8 +223,9 @@ class _Reader:
     ) -> None:
         """What a directive shows of its argument, its options and its content."""
         outline, inner, caption = self.outline, self.outline.nested(), options.get("caption", "")
-        for option in options.keys() - _SHOWN_OPTIONS:
-            drop("options of directives", f":{option}: {options[option]}")
+        for option, value in options.items():
+            if option not in _SHOWN_OPTIONS:
+                drop("options of directives", f":{option}: {value}")
         if CODE.fullmatch(name):
             outline.prose(one_line(caption), line, leads=True)
             outline.code(dedented(content), argument if name.endswith(("code", "block")) else "")
@@ -301,28 +301,23 @@ class _Reader:
             drop(DIRECTIVES, line)
             return indented_block(self.lines, start + 1, 1)
         if named:
-            return self.add_marked(start, f"{one_line(named[1])}:", named[2], tight=start > 0)
+            name = f"{one_line(named[1])}:"
+            return self.add_marked(start, name, named[2], tight=start > 0, indented=False)
         return start
 
-    def add_marked(self, start: int, marker: str, first: str, *, tight: bool) -> int:
+    def add_marked(
+        self, start: int, marker: str, first: str, *, tight: bool, indented: bool = True
+    ) -> int:
         """Add an item's blocks, the marker before the first; where the item ends."""
-        end = indented_block(self.lines, start + 1, 1)
-        nested = Outline([], self.outline.path)
+        end, number = indented_block(self.lines, start + 1, 1), self.lines[start][0]
         lines = self.lines[start + 1 : end]
         shared = min((indentation(line) for _, line in lines if line.strip()), default=0)
         below = [(number, line[shared:]) for number, line in lines]
-        self.read_below([(self.lines[start][0], first), *below], nested)
-        texts = [block for block in nested.blocks if block.text]
-        if not texts or texts[0].code:
-            line = nested.blocks[0].line if nested.blocks else 1
-            self.outline.prose(marker, line, tight=tight, leads=bool(texts))
-        for block in nested.blocks:
-            if texts and block is texts[0] and not block.code:
-                self.outline.prose(
-                    f"{marker} {block.text}", block.line, tight=tight, leads=block.leads
-                )
-            else:
-                self.outline.blocks.append(inside_item(block))
+        inner = self.outline.item(f"{marker} ", tight=tight, indented=indented)
+        self.read_below([(number, first), *below], inner)
+        if inner.mark.text:  # it has no words
+            inner.mark.text = ""
+            self.outline.prose(marker, number, tight=tight)
         return end
 
     def take_paragraph(self, start: int) -> int:
