@@ -61,8 +61,8 @@ _APART = ("sldNum", "dt", "ftr", "hdr")
 def _add_slide(outline: Outline, slide: Element) -> None:
     """Add what a slide shows: its title as a heading, then the rest in its order."""
     shapes = [*slide.iterfind(".//{*}spTree//{*}sp")]
-    places = (shape.find(".//{*}ph") for shape in shapes)
-    kinds = ["" if place is None else place.get("type", "") for place in places]
+    marks = (shape.find(".//{*}ph") for shape in shapes)
+    kinds = ["" if mark is None else mark.get("type", "") for mark in marks]
     for shape, kind in zip(shapes, kinds, strict=True):
         if kind in _TITLES:
             outline.heading(1, squeezed(" ".join(_paragraphs(shape))), 1)
