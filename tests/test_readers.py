@@ -34,17 +34,25 @@ from labeler.errors import BadInput
 from labeler.exchange.any_table import read_query_facts
 from labeler.exchange.logs import read_log
 from labeler.exchange.queries import read_query_list
-from labeler.exchange.runs import indexed_run
+from labeler.exchange.runs import hold_run
 from labeler.files.jsonl import read_rows
+from labeler.files.read import rereadable
 from labeler.lab.probe_cases import read_attacks
 from labeler.metrics import JudgedPairs
 from labeler.people.sheet import read_sheet
 from labeler.prompt import find_prompt
-from labeler.trec.index import RUN, Batch, batches, indexed
+from labeler.trec.index import Batch
 from labeler.trec.labels import read_labels
 from labeler.trec.pairs import PairColumns
 from labeler.trec.qrels import read_qrels
-from labeler.trec.runs import last_tag, read_loose_run, read_run, read_run_by_line, read_tag
+from labeler.trec.runs import (
+    last_tag,
+    read_loose_run,
+    read_run,
+    read_run_by_line,
+    read_tag,
+    through_run,
+)
 
 SOME = 120
 MANY = 5_000
@@ -161,10 +169,9 @@ def of_journal(data: bytes) -> list[tuple[str, int | None]]:
     return [(row["item"], row.get("grade")) for row in rows]
 
 
-def by_index(path: Path) -> Run:
-    """All lines of a run through its index."""
-    with indexed(path, RUN, 64) as index:
-        return run_in(batches(index, size=64))
+def by_blocks(path: Path) -> Run:
+    """All lines of a run, a few queries at a time."""
+    return through_run(path, run_in, 64)
 
 
 def run_in(parts: Iterable[Batch]) -> Run:
@@ -201,9 +208,10 @@ def by_pool(path: Path) -> Qrels:
 
 
 def by_format(path: Path) -> Run:
-    """A run of any format through its index."""
-    with indexed_run(path) as index:
-        return run_in(batches(index))
+    """A run of any format, a few queries at a time."""
+    with rereadable():
+        hold_run(path)
+        return through_run(path, run_in)
 
 
 def by_card(path: Path) -> Any:
@@ -336,7 +344,7 @@ def pairs_of(data: bytes) -> list[tuple[str, str]]:
 
 READERS: dict[str, Reader] = {
     "run": Reader("a.trec", RUN_LINES, read_run, plain_run),
-    "run by index": Reader("a.trec", RUN_LINES, by_index, plain_run),
+    "run by blocks": Reader("a.trec", RUN_LINES, by_blocks, plain_run),
     "run by rankings": Reader("a.trec", RUN_LINES, by_rankings, plain_run),
     "loose run": Reader("a.trec", RUN_LINES, lambda p: (read_loose_run(p), last_tag(p))[0]),
     "tag": Reader("a.trec", RUN_LINES, read_tag),

@@ -21,8 +21,8 @@ from labeler.collection.rows import Row, records
 from labeler.data import Pair, Pooled
 from labeler.errors import BadInput
 from labeler.files.jsonl import write_rows
-from labeler.trec.columns import Codes
-from labeler.trec.pairs import PairColumns, id_ranks
+from labeler.trec.columns import Codes, id_ranks
+from labeler.trec.pairs import PairColumns
 
 _BITS = 32
 _LOW = 2**_BITS - 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -34,24 +33,11 @@ from labeler.files.boundary import reading
 from labeler.files.read import numbered_lines, read_instead, rereadable
 from labeler.messages import Note, tell
 from labeler.trec import runs as trec_runs
-from labeler.trec.index import RUN, Index, indexed
 from labeler.trec.pairs import PairColumns
 from labeler.trec.values import GRADE, SCORE, score_of, shown
 
 _LOOKED_AT = 50
 _EXPECTED = "expected a run, as {query: {document: score}}, or rows as query_id, doc_id and score"
-
-
-@contextmanager
-def indexed_run(
-    path: Path, form: str = "", meaning: Meaning = AS_IT_STANDS, warn: Note = lambda _line: None
-) -> Iterator[Index]:
-    """The index of a run of any kind, which its content tells unless `form` is `trec`."""
-    with rereadable():
-        if form != "trec":
-            hold_run(path, meaning, warn)
-        with indexed(path, RUN) as index:
-            yield index
 
 
 def read_run(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count, repeat
@@ -18,11 +17,11 @@ from labeler.data import Qrels, Run
 from labeler.errors import BadInput
 from labeler.metrics.rankings import Rankings, ordinals, top_grade
 from labeler.trec.columns import Irregular, Keys, Words, hashed, mixed, widened
-from labeler.trec.index import RUN, Batch, Scattered, batches, in_order, indexed, streamed
+from labeler.trec.index import Batch, in_order
 from labeler.trec.memory import as_qrels, as_run
 from labeler.trec.pairs import PairColumns
 from labeler.trec.rows import LARGEST_GRADE
-from labeler.trec.runs import read_run_by_line
+from labeler.trec.runs import through_run
 
 BLOCK = 1 << 20
 """Bytes of a run's file worked on at a time, so that what is made of them stays small."""
@@ -80,16 +79,7 @@ class JudgedPairs:
         """
         if isinstance(run, PairColumns):
             return _ranked(run.batches(), self, outside=outside)
-        with suppress(Irregular, BadInput):
-            try:
-                return _ranked(streamed(run, RUN, block), self, outside=outside)
-            except Scattered:
-                with indexed(run, RUN, block) as index:
-                    return _ranked(batches(index, block), self, outside=outside)
-        # the reader by line names the first line that is wrong
-        return _ranked(
-            PairColumns.of(read_run_by_line(run), np.float64).batches(), self, outside=outside
-        )
+        return through_run(run, lambda parts: _ranked(parts, self, outside=outside), block)
 
 
 def rankings(qrels: Qrels, run: Run, max_grade: int | None = None) -> Rankings:

@@ -41,7 +41,8 @@ from labeler.runs.retrieve import BUILT_IN, RUN_DEPTH, note_analyzer, retrieve, 
 from labeler.stats.estimates import equal_shares, inclusions, systematic
 from labeler.text.bm25 import USUAL, Bm25Settings
 from labeler.text.terms import DENSE_EXTRA, Encoder
-from labeler.trec.pairs import PairColumns, id_ranks, joined_pairs
+from labeler.trec.columns import id_ranks
+from labeler.trec.pairs import PairColumns, joined_pairs
 from labeler.trec.write import write_run
 
 # Runs of one's own that join a collection's pool, checked against the collection.

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from labeler.collection.user_files import Output
 from labeler.errors import Misuse
 from labeler.exchange.qrels import Meaning, Queries
-from labeler.exchange.runs import indexed_run
+from labeler.exchange.runs import hold_run
 from labeler.exchange.written import RUN_FORMATS, write_run_as
+from labeler.files.read import rereadable
 from labeler.messages import Note
-from labeler.trec.index import Batch, batches
+from labeler.trec.index import Batch
+from labeler.trec.runs import through_run
 from labeler.trec.write import RankedPart, ranked_part
 
 
@@ -43,10 +46,15 @@ def rewrite_run(
 ) -> int:
     """Write a run changed, its documents in trec_eval's order; how many lines it has."""
     to, meaning = Output.of(output, [path]), Meaning.of(queries=change.queries)
-    with to.writing(), indexed_run(path, change.read_as, meaning, warn) as index:
-        lines = batches(index.by_id() if change.sort else index)
+
+    def write(lines: Iterable[Batch]) -> int:
         parts = (_ranked(batch, change.depth) for batch in lines)
         return write_run_as(to.path, parts, change.tag, change.write_as)
+
+    with to.writing(), rereadable():
+        if change.read_as != "trec":
+            hold_run(path, meaning, warn)
+        return through_run(path, write, by_id=change.sort)
 
 
 def _ranked(batch: Batch, depth: int | None) -> RankedPart:

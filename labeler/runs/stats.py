@@ -2,35 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from labeler.arrays import Integers
-from labeler.exchange.runs import indexed_run
+from labeler.exchange.runs import hold_run
+from labeler.files.read import rereadable
 from labeler.metrics.judged import contradictions, tied_pairs
 from labeler.report.table import Column, Table
-from labeler.trec.index import SPREAD_HEADER, batches, short_names, spread
+from labeler.trec.index import SPREAD_HEADER, Batch, short_names, spread
+from labeler.trec.runs import through_run
 
 
 def run_stats(path: Path) -> dict[str, Any]:
     """Counts of a run, and what its scores and ranks say of each other."""
+    with rereadable():
+        hold_run(path)
+        return {"run": str(path), **through_run(path, _counted)}
+
+
+def _counted(lines: Iterable[Batch]) -> dict[str, Any]:
     sizes: list[Integers] = []
     ties = contradicting = 0
     lowest, highest = np.inf, -np.inf
-    with indexed_run(path) as index:
-        for batch in batches(index):
-            batch.refuse_repeated()
-            score, order = batch.score, batch.ranked
-            sizes.append(np.bincount(batch.query))
-            ties += tied_pairs(batch.query[order], score[order])
-            contradicting += contradictions(batch.query, batch.declared, score)
-            lowest, highest = min(lowest, score.min()), max(highest, score.max())
+    for batch in lines:
+        batch.refuse_repeated()
+        score, order = batch.score, batch.ranked
+        sizes.append(np.bincount(batch.query))
+        ties += tied_pairs(batch.query[order], score[order])
+        contradicting += contradictions(batch.query, batch.declared, score)
+        lowest, highest = min(lowest, score.min()), max(highest, score.max())
     ordered = np.sort(np.concatenate(sizes))
     return {
-        "run": str(path),
         "queries": len(ordered),
         "documents": int(ordered.sum()),
         "per_query": spread(ordered),

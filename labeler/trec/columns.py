@@ -249,6 +249,13 @@ def widened(words: Words, width: int) -> Words:
     return np.pad(words, ((0, 0), (0, width - words.shape[1])))
 
 
+def id_ranks(ids: Sequence[str] | Sequence[bytes]) -> Small:
+    """The place of each id among all in their order."""
+    ranks = np.empty(len(ids), dtype=np.int32)
+    ranks[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids))
+    return ranks
+
+
 # Columns of digits as numbers, rounded as Python rounds them; `Irregular` where one is none.
 
 _NUMERIC = np.zeros(256, dtype=np.bool_)

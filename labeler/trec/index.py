@@ -1,8 +1,7 @@
-"""Qrels and runs of any size, a few queries at a time.
+"""Runs of any size, a few queries at a time.
 
-One pass over a file checks every line and finds where the lines of each query stand, together or
-scattered; then the lines of some queries are read when they are wanted. What is held is a block of
-text and some fifty bytes for each stretch of lines of one query.
+A file in which the lines of each query stand together is read in one pass, of which a block of text
+is held. Of any other a copy is made in which they do.
 """
 
 from __future__ import annotations
@@ -10,18 +9,16 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from labeler.arrays import Floats, Integers
 from labeler.errors import BadInput
-from labeler.files.boundary import reading
-from labeler.files.read import file_problems, rereadable
+from labeler.files.read import file_problems, scratch_file
 from labeler.trec.columns import (
     Fields,
     Irregular,
@@ -31,6 +28,7 @@ from labeler.trec.columns import (
     Words,
     fields,
     floats,
+    id_ranks,
     integers,
     keys,
     mixed,
@@ -38,14 +36,10 @@ from labeler.trec.columns import (
     split,
 )
 from labeler.trec.rows import (
-    LONGEST_ID,
     QRELS_COLUMNS,
     RUN_COLUMNS,
     grade_of,
-    rows,
     score_of,
-    second_time,
-    texts,
 )
 
 BLOCK = 1 << 21
@@ -73,129 +67,31 @@ RUN = Kind(RUN_COLUMNS, 4, np.float64, floats, score_of)
 QRELS = Kind(QRELS_COLUMNS, 3, np.int32, integers, grade_of)
 
 
-@dataclass(frozen=True)
-class Index:
-    """Where the lines of each query stand: stretches of them, those of one query in a row.
-
-    `query` numbers the queries, whose ids are `names`, in the order of their first lines. `source`
-    holds the lines with single white space between the columns.
-    """
-
-    path: Path
-    kind: Kind
-    source: IO[bytes]
-    start: Integers
-    size: Small
-    lines: Small
-    query: Integers
-    names: list[bytes]
-
-    def by_id(self) -> Index:
-        """The same, the queries in the order of their ids."""
-        order = sorted(range(len(self.names)), key=self.names.__getitem__)
-        rank = np.empty(len(order), dtype=np.int64)
-        rank[order] = np.arange(len(order))
-        query = rank[self.query]
-        by_query = np.argsort(query, kind="stable")
-        columns = {name: getattr(self, name)[by_query] for name in ("start", "size", "lines")}
-        names = [self.names[at] for at in order]
-        return replace(self, query=query[by_query], names=names, **columns)
-
-    def text(self, stretches: slice) -> Iterator[bytes]:
-        """The lines of some stretches; neighbours are read at once."""
-        start, size = self.start[stretches], self.size[stretches]
-        if not len(start):
-            return
-        breaks = np.flatnonzero(start[1:] != (start + size)[:-1]) + 1
-        firsts = np.append(0, breaks)
-        total = np.add.reduceat(size, firsts, dtype=np.int64)
-        for offset, length in zip(start[firsts].tolist(), total.tolist(), strict=True):
-            self.source.seek(offset)
-            lines = self.source.read(length)
-            yield lines if lines.endswith(b"\n") else lines + b"\n"
-
-    def repeated(self, query: bytes, document: bytes) -> BadInput:
-        """The error at the second line of a pair."""
-        seen = 0
-        for number, columns in rows(self.path, self.kind.columns):
-            seen += columns[0] == query and columns[2] == document
-            if seen == 2:
-                return second_time(self.path, number, query.decode(), document.decode())
-        return self.changed()
-
-    def changed(self) -> BadInput:
-        """The error of a file whose lines are others than before."""
-        return BadInput(f"{self.path}: changed while it was read")
-
-
 @contextmanager
-def indexed(path: Path, kind: Kind, block: int = BLOCK) -> Iterator[Index]:
-    """The index of a file, plain or gzip, or of standard input for `-`.
+def together(path: Path, kind: Kind, block: int, *, by_id: bool = False) -> Iterator[Path]:
+    """A copy of a file in which the lines of each query stand together, while a block runs.
 
-    Raises `BadInput` at the first line that is not what the format says.
+    Queries come in the order in which they first appear, or `by_id`. Held are some fifty bytes for
+    each stretch of lines of one query.
     """
-    with rereadable(), tempfile.TemporaryFile(prefix="labeler-") as spool:
-        names: dict[bytes, int] = {}
-        with file_problems(path), reading(path):
-            plain = _spooled(path, kind, block, spool)
-            parts = [_located(path, *part, kind, names) for part in plain]
-            spool.flush()
-        start, size, lines, query = (np.concatenate(c) for c in zip(*parts, strict=True))
-        order = np.argsort(query, kind="stable")
-        columns = start[order], size[order], lines[order], query[order]
-        yield Index(path, kind, spool, *columns, list(names))
-
-
-def _spooled(path: Path, kind: Kind, block: int, spool: IO[bytes]) -> Iterator[tuple[Fields, int]]:
-    """A file's lines, which go to the spool as plain ones, and where each block starts there."""
-    try:
+    numbers: dict[bytes, int] = {}
+    parts: list[tuple[Small, Integers, Integers]] = []
+    with file_problems(path), tempfile.TemporaryFile() as lines, scratch_file() as copy:
         for part in fields(path, kind.columns, block):
-            offset = spool.tell()
-            spool.write(part.text[: int(part.ends[-1, -1]) + 1].tobytes())
-            yield part, offset
-    except BadInput:  # where a gzip file breaks off, the slow reader knows the line
-        _refuse_first_wrong(path, kind)
-        raise
-
-
-class _Located(NamedTuple):
-    """Lines of one query in a row: where they start, their bytes, how many, and whose they are."""
-
-    start: Integers
-    size: Small
-    lines: Small
-    query: Integers
-
-
-def _located(
-    path: Path, part: Fields, offset: int, kind: Kind, names: dict[bytes, int]
-) -> _Located:
-    """The stretches of a block; `names` numbers the queries, and takes those that are new."""
-    _check(path, part, kind)
-    stretches = Stretches.of(part)
-    start = part.starts[stretches.edges[:-1], 0]
-    size = np.diff(np.append(start, int(part.ends[-1, -1]) + 1)).astype(np.int32)
-    query = [names.setdefault(name, len(names)) for name in stretches.names]
-    lines = np.diff(stretches.edges).astype(np.int32)
-    return _Located(start + offset, size, lines, np.array(query, dtype=np.int64))
-
-
-def _check(path: Path, part: Fields, kind: Kind) -> None:
-    """`BadInput` at the file's first line that is wrong, where this part has a wrong one."""
-    try:
-        kind.values(part)
-        is_wrong = int((part.ends - part.starts)[:, [0, 2]].max()) > LONGEST_ID
-    except BadInput:
-        is_wrong = True
-    if is_wrong:
-        _refuse_first_wrong(path, kind)
-
-
-def _refuse_first_wrong(path: Path, kind: Kind) -> None:
-    """Read by line, which raises what is wrong with the first line that is."""
-    for number, columns in rows(path, kind.columns):
-        texts(path, number, columns[0], columns[2])
-        kind.parse(path, number, columns[kind.number])
+            stretches, offset, end = Stretches.of(part), lines.tell(), int(part.ends[-1, -1]) + 1
+            lines.write(part.text[:end].tobytes())
+            start = part.starts[stretches.edges[:-1], 0]
+            places = [numbers.setdefault(name, len(numbers)) for name in stretches.names]
+            parts.append(
+                (np.array(places, np.int32), start + offset, np.diff(np.append(start, end)))
+            )
+        query, starts, sizes = (np.concatenate(column) for column in zip(*parts, strict=True))
+        order = np.argsort(id_ranks(list(numbers))[query] if by_id else query, kind="stable")
+        with copy.open("wb") as out:
+            for at in order:
+                lines.seek(starts[at])
+                out.write(lines.read(sizes[at]))
+        yield copy
 
 
 # How counts per query spread, and how a table names files.
@@ -218,18 +114,15 @@ def spread(ordered: Integers) -> dict[str, int]:
     return {name: int(ordered[index]) for name, index in zip(SPREAD, indices, strict=True)}
 
 
-# All lines of some queries at a time, from one file: what scoring and the tools for runs read.
-#
-# `streamed` reads a file in one pass, as scoring does, where each query's lines stand together;
-# `batches` reads a file of any order through its index.
+# All lines of some queries at a time, from a file in which they stand together.
 
 
 @dataclass(frozen=True)
 class Batch:
     """The pairs of some queries with their values, query by query.
 
-    `names` are the queries' ids; `query` says of each pair whose it is. `part` are its lines, and
-    `index` the file's, where they have some.
+    `names` are the queries' ids; `query` says of each pair whose it is. `part` are its lines, where
+    it has some.
     """
 
     names: list[bytes]
@@ -237,7 +130,6 @@ class Batch:
     documents: Keys
     value: Floats | Integers
     part: Fields | None = None
-    index: Index | None = None
 
     @property
     def score(self) -> Floats:
@@ -269,15 +161,13 @@ class Batch:
         return self.part.cells(lines, 2)
 
     def refuse_repeated(self) -> None:
-        """`BadInput` where a query retrieves a document twice."""
+        """`BadInput` where a query retrieves a document twice; the reader by line says which."""
         likely = np.sort(self.documents.hashes + mixed(self.query))
-        if self.index is None or not (likely[1:] == likely[:-1]).any():
-            return
-        documents, seen = self.texts(np.arange(len(self.query))), set[tuple[int, bytes]]()
-        for pair in zip(self.query.tolist(), documents, strict=True):
-            if pair in seen:
-                raise self.index.repeated(self.names[pair[0]], pair[1])
-            seen.add(pair)
+        if (likely[1:] == likely[:-1]).any():
+            documents = self.texts(np.arange(len(self.query)))
+            pairs = list(zip(self.query.tolist(), documents, strict=True))
+            if len(set(pairs)) < len(pairs):
+                raise BadInput("a query retrieves a document a second time")
 
 
 def texts_of(words: Words) -> list[bytes]:
@@ -326,10 +216,6 @@ class Scattered(Exception):
     """The lines of a query do not stand together."""
 
 
-class _Changed(Exception):
-    """Lines that were plain are not any more."""
-
-
 def streamed(path: Path, kind: Kind, block: int) -> Iterator[Batch]:
     """All lines of a file in one pass, about `block` bytes at a time, no query in two batches.
 
@@ -364,35 +250,7 @@ def _batch_of(part: Fields, stretches: Stretches, kind: Kind) -> Batch:
 
 
 def _batch_of_one(query: bytes, lines: list[bytes], kind: Kind) -> Batch:
-    part = split_again(b"".join(lines), kind)
-    return _batch_of(part, Stretches([query], np.array([0, len(part.starts)])), kind)
-
-
-def split_again(lines: bytes, kind: Kind) -> Fields:
-    """The fields of lines that were found plain before."""
-    part = split(lines, kind.columns, 2)
+    part = split(b"".join(lines), kind.columns, 2)
     if part is None:
-        raise _Changed
-    return part
-
-
-def batches(index: Index, size: int = BLOCK) -> Iterator[Batch]:
-    """All lines of a file, about `size` bytes of them at a time, no query in two batches.
-
-    Queries come in the order of the index.
-    """
-    bounds = np.searchsorted(index.query, np.arange(len(index.names) + 1))
-    total = np.cumsum(np.bincount(index.query, weights=index.size, minlength=len(index.names)))
-    cuts = np.flatnonzero(np.diff(total // size)) + 1
-    for first, last in pairwise([0, *cuts.tolist(), len(index.names)]):
-        stretches = slice(int(bounds[first]), int(bounds[last]))
-        lines = index.lines[stretches]
-        query = np.repeat(index.query[stretches] - first, lines)
-        try:
-            part = split_again(b"".join(index.text(stretches)), index.kind)
-        except _Changed as error:
-            raise index.changed() from error
-        if len(part.starts) != len(query):
-            raise index.changed()
-        columns = keys(part, 2), index.kind.values(part), part
-        yield Batch(index.names[first:last], query, *columns, index)
+        raise Irregular
+    return _batch_of(part, Stretches([query], np.array([0, len(part.starts)])), kind)

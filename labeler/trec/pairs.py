@@ -29,6 +29,7 @@ from labeler.trec.columns import (
     Small,
     Stretches,
     fields,
+    id_ranks,
     joined_texts,
     keys,
     widened,
@@ -324,13 +325,6 @@ class Joined:
         `column` is the set's.
         """
         return taken(values, self.row[:, column], missing)
-
-
-def id_ranks(ids: Sequence[str]) -> Small:
-    """The place of each id among all in their order."""
-    ranks = np.empty(len(ids), dtype=np.int32)
-    ranks[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids))
-    return ranks
 
 
 def taken(values: NDArray[Any], rows: Places, missing: Any) -> NDArray[Any]:

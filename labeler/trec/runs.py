@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from labeler.data import Run
+from labeler.errors import BadInput
 from labeler.files.boundary import reading
-from labeler.files.read import byte_blocks, numbered_lines
-from labeler.trec.index import RUN
+from labeler.files.read import byte_blocks, numbered_lines, rereadable
+from labeler.trec.columns import Irregular
+from labeler.trec.index import BLOCK, RUN, Batch, Scattered, streamed, together
 from labeler.trec.pairs import PairColumns, read_numbers
 from labeler.trec.rows import RUN_COLUMNS, rows, score_of, second_time, texts
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+Made = TypeVar("Made")
 
 # The order in which trec_eval ranks documents: by score, then by id, both descending.
 
@@ -86,6 +91,29 @@ def read_run(path: Path | str) -> PairColumns[float]:
     {'q1': {'d1': 2.5, 'd2': 1.0}}
     """
     return read_numbers(Path(path), RUN, read_run_by_line)
+
+
+def through_run(
+    path: Path,
+    use: Callable[[Iterable[Batch]], Made],
+    block: int = BLOCK,
+    *,
+    by_id: bool = False,
+) -> Made:
+    """What `use` makes of a run's lines, about `block` bytes at a time, no query in two batches.
+
+    It is called anew where lines turn out to be scattered, or wrong: then the reader by line names
+    the first that is. Queries come in the order in which they first appear, or `by_id`.
+    """
+    with rereadable():
+        with suppress(Irregular, BadInput):
+            with suppress(Scattered):
+                if not by_id:
+                    return use(streamed(path, RUN, block))
+            with together(path, RUN, block, by_id=by_id) as copy:
+                return use(streamed(copy, RUN, block))
+        run = PairColumns.of(read_run_by_line(path), np.float64)
+        return use((run.by_id() if by_id else run).batches())
 
 
 def read_run_by_line(path: Path) -> Run:

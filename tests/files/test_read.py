@@ -2,10 +2,12 @@
 
 import os
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 
 from labeler.files.read import file_of, numbered_bytes, rereadable
-from labeler.trec.index import RUN, indexed
+from labeler.trec.index import Batch
+from labeler.trec.runs import through_run
 
 LINES = b"q Q0 a 1 2 t\nq Q0 b 2 1 t\n"
 
@@ -23,16 +25,20 @@ def test_a_pipe_is_copied_once_whoever_reads_it(tmp_path: Path) -> None:
     with rereadable():
         assert b"".join(line for _, line in numbered_bytes(path)) == LINES
         copy = file_of(path)
-        with indexed(path, RUN) as index:
-            assert file_of(path) == copy
-            assert b"".join(index.text(slice(None))) == LINES
+        assert through_run(path, queries_in) == [b"q"]
+        assert file_of(path) == copy
         assert copy.read_bytes() == LINES
     assert not copy.exists()
 
 
-def test_the_index_of_a_pipe_needs_nobody_to_copy_it_first(tmp_path: Path) -> None:
-    with indexed(pipe(tmp_path), RUN) as index:
-        assert index.names == [b"q"]
+def queries_in(parts: Iterable[Batch]) -> list[bytes]:
+    return [name for batch in parts for name in batch.names]
+
+
+def test_the_lines_of_a_pipe_need_nobody_to_copy_it_first(tmp_path: Path) -> None:
+    assert through_run(pipe(tmp_path), queries_in) == [b"q"]
+    (tmp_path / "pipe").unlink()
+    assert through_run(pipe(tmp_path), queries_in, by_id=True) == [b"q"]
 
 
 def test_a_file_is_its_own_copy(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import gzip
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,10 +16,10 @@ from test_rankings import qrels_files, run_files
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput
 from labeler.trec.columns import Irregular
-from labeler.trec.index import QRELS, RUN, batches, indexed
+from labeler.trec.index import QRELS, Batch
 from labeler.trec.pairs import numbers_in_file
 from labeler.trec.qrels import read_qrels, read_qrels_by_line
-from labeler.trec.runs import read_run, read_run_by_line
+from labeler.trec.runs import read_run, read_run_by_line, through_run
 
 OFTEN = steadily(60)
 SIZES = st.sampled_from([1, 40, 200, 1 << 20])
@@ -54,14 +54,17 @@ def test_a_run_of_several_blocks_is_the_slow_readers(tmp_path: Path) -> None:
 
 
 def streamed_run(path: Path, size: int) -> Run:
+    return through_run(path, run_in, size)
+
+
+def run_in(parts: Iterable[Batch]) -> Run:
     found: Run = {}
-    with indexed(path, RUN, size) as index:
-        for batch in batches(index, size):
-            batch.refuse_repeated()
-            texts = batch.texts(np.arange(len(batch.query)))
-            for place, doc, score in zip(batch.query, texts, batch.score.tolist(), strict=True):
-                found.setdefault(batch.names[place].decode(), {})[doc.decode()] = score
-            assert set(found) >= {name.decode() for name in batch.names}
+    for batch in parts:
+        batch.refuse_repeated()
+        texts = batch.texts(np.arange(len(batch.query)))
+        for place, doc, score in zip(batch.query, texts, batch.score.tolist(), strict=True):
+            found.setdefault(batch.names[place].decode(), {})[doc.decode()] = score
+        assert set(found) >= {name.decode() for name in batch.names}
     return found
 
 
