@@ -25,8 +25,8 @@ from labeler.agreement.differences import Difference, differences
 from labeler.agreement.plan import plan
 from labeler.agreement.statistics import default_names, find_statistic
 from labeler.arrays import Floats
+from labeler.collection.judged_set import Distributions
 from labeler.data import Pair, Qrels
-from labeler.judging.changes import Distributions
 
 SCALE = (0, 1, 2, 3)
 OPTIONS = StatisticOptions(draws=1000)

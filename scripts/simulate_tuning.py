@@ -20,8 +20,8 @@ from harness import parser
 
 from labeler.agreement.align import Rules
 from labeler.agreement.compare import StatisticOptions
+from labeler.collection.judged_set import JudgedSet
 from labeler.data import Qrels
-from labeler.judging.changes import JudgedSet
 from labeler.lab.standing import (
     CandidateAnswers,
     Yardstick,

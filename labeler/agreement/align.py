@@ -13,9 +13,9 @@ import numpy as np
 
 from labeler.agreement.statistics import GradedPairs
 from labeler.arrays import Flags, Floats, Integers
+from labeler.collection.judged_set import Distributions
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput, Misuse
-from labeler.judging.changes import Distributions
 from labeler.options import GRADE, option
 from labeler.report.finding import Finding, Setting
 from labeler.report.result import Hidden

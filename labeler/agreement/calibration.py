@@ -11,8 +11,8 @@ import numpy as np
 
 from labeler.agreement.align import drawn_weights
 from labeler.arrays import Floats, Integers
+from labeler.collection.judged_set import Distributions
 from labeler.data import Pair, Qrels
-from labeler.judging.changes import Distributions
 from labeler.report.table import Interval
 from labeler.stats.intervals import Ends, in_blocks
 from labeler.stats.student import LEVEL, t_quantile

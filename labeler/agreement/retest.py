@@ -11,18 +11,17 @@ import numpy as np
 
 from labeler.agreement.compare import UNDEFINED, StatisticOptions, interval_of, share_of
 from labeler.agreement.statistics import find_statistic, tables_of
-from labeler.arrays import Floats, Integers
+from labeler.arrays import Flags, Floats, Integers
 from labeler.collection.controls import read_controls
+from labeler.collection.judged_set import judged_in, read_set
 from labeler.collection.judgements import repeats_of
 from labeler.collection.layout import AnyCollection, Collection, open_collection
-from labeler.data import Pair
 from labeler.errors import BadInput
-from labeler.judging.changes import judged_in, read_set
 from labeler.messages import count_of
 from labeler.report.result import Hidden, Result
 from labeler.report.table import Interval, Table, figure_table, interval_text
 from labeler.stats.intervals import Sample
-from labeler.trec.pairs import NONE, PairColumns, joined_pairs, taken
+from labeler.trec.pairs import NONE, Joined, PairColumns, joined_pairs, taken
 
 MOST = 4
 """So many controls are read at most."""
@@ -39,11 +38,10 @@ class AskedAgain:
     grades: Integers
 
     @classmethod
-    def of_pairs(cls, pairs: Iterable[Pair], grades: Integers) -> AskedAgain:
-        """The grades of some pairs, in any order."""
-        places = sorted(zip(pairs, range(len(grades)), strict=True))
-        rows = PairColumns.of_pairs(dict(places), np.int64)
-        return cls(rows, grades[rows.value])
+    def of_joined(cls, joined: Joined, mask: Flags, grades: Integers) -> AskedAgain:
+        """The grades of the pairs of a mask, in their order."""
+        rows = joined.by_id(mask)
+        return cls(joined.columns(rows), grades[(np.cumsum(mask) - 1)[rows]])
 
     def __len__(self) -> int:
         return len(self.grades)
@@ -128,17 +126,17 @@ def asked_again(collection: Collection, name: str) -> tuple[AskedAgain, int]:
     """The grades of pairs that have one every time, and how many others were asked about again."""
     files = repeats_of(collection, name)
     if not files:
-        return AskedAgain.of_pairs((), np.zeros((0, 0), dtype=np.int64)), 0
+        return AskedAgain(PairColumns.of({}, np.int64), np.zeros((0, 0), dtype=np.int64)), 0
     sets = [read_set(collection, name), *map(judged_in, files)]
     joined = joined_pairs([each.states for each in sets])
     asked = (joined.row[:, 0] != NONE) & (joined.row[:, 1:] != NONE).any(axis=1)
     graded = np.stack(
         [joined.values(n, each.is_graded, False) for n, each in enumerate(sets)], axis=1
     )
-    whole = np.flatnonzero(asked & graded.all(axis=1))
+    whole = asked & graded.all(axis=1)
     grades = [taken(each.grade, joined.row[whole, n], 0) for n, each in enumerate(sets)]
-    of = AskedAgain.of_pairs(joined.pairs(whole), np.stack(grades, axis=1))
-    return of, int(asked.sum()) - len(whole)
+    of = AskedAgain.of_joined(joined, whole, np.stack(grades, axis=1))
+    return of, int(asked.sum()) - len(of)
 
 
 def asked_in_controls(collection: Collection, name: str) -> AskedAgain:
@@ -151,7 +149,10 @@ def asked_in_controls(collection: Collection, name: str) -> AskedAgain:
     common = [key for key in (of[-1] if of else ()) if all(key in each for each in of)]
     grades = [[old, *(each[pair, old] for each in of)] for pair, old in common]
     rows = np.array(grades, np.int64).reshape(len(common), 1 + len(of))
-    return AskedAgain.of_pairs((pair for pair, _ in common), rows)
+    places = {pair: at for at, (pair, _) in enumerate(common)}
+    pairs = PairColumns.of_pairs(places, np.int64)
+    every = np.ones(pairs.size, dtype=np.bool_)
+    return AskedAgain.of_joined(joined_pairs([pairs]), every, rows[pairs.value])
 
 
 def retest(

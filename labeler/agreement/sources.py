@@ -10,6 +10,7 @@ from typing import Any, TypeGuard
 
 from labeler.agreement.align import AssessorLabels, Labels
 from labeler.collection.card import card_section, read_card
+from labeler.collection.judged_set import judged_in
 from labeler.collection.layout import Collection, collection_of_qrels, open_collection
 from labeler.collection.people import people_path, read_people
 from labeler.collection.queries import read_queries
@@ -28,7 +29,6 @@ from labeler.evaluation.inputs import caveats, mixed_findings, part_findings
 from labeler.exchange.qrels import Meaning, hold_labels, read_qrels
 from labeler.exchange.runs import hold_run
 from labeler.files.read import rereadable
-from labeler.judging.changes import judged_in
 from labeler.messages import Note, count_of
 from labeler.trec.labels import read_labels
 from labeler.trec.memory import Source, as_qrels, as_run
@@ -93,12 +93,8 @@ def sources_of(
     folder = Path(human) if _is_path(human) and Path(human).is_dir() else None
     names = list(map(str, assessors)) if folder else []
     files = [source for source in (human, *assessors) if _is_path(source)]
-    changed = set[Pair]().union(
-        *(
-            stale_in(file, notes.append, stale)
-            for file in (map(Collection(folder).qrels, names) if folder else files)
-        )
-    )
+    named = map(Collection(folder).qrels, names) if folder else files
+    changed = stale_in(named, notes.append, stale)
     if folder is not None:
         if len(names) < 2:
             raise Misuse(f"expected two names or more after {human}: whose labels against whose?")
@@ -107,9 +103,9 @@ def sources_of(
         raise Misuse("expected human qrels and at least one other file, or a collection")
     else:
         opened = _of_sources(human, assessors, more_humans, notes)
-    named = [opened.human_name, *(each.name for each in opened.assessors), *opened.more_humans]
-    if len(named) > 2 and len(set(named)) < len(named):
-        twice = next(name for name in named if named.count(name) > 1)
+    every = [opened.human_name, *(each.name for each in opened.assessors), *opened.more_humans]
+    if len(every) > 2 and len(set(every)) < len(every):
+        twice = next(name for name in every if every.count(name) > 1)
         raise Misuse(f"{twice} is named twice; each assessor once, please")
     opened = replace(opened, notes=tuple(notes), stale=len(changed))
     if changed and stale == "drop":

@@ -36,7 +36,7 @@ from labeler.data import (
 )
 from labeler.errors import BadInput, FileProblem
 from labeler.files.atomic import replacing, replacing_bytes
-from labeler.files.boundary import LARGEST_AMOUNT, amount, count, reading
+from labeler.files.boundary import amount, count, reading
 from labeler.files.jsonl import row_of_line
 from labeler.files.read import byte_blocks
 from labeler.model import OncePerPart
@@ -160,9 +160,11 @@ class MadeOf(NamedTuple):
 class JudgedBlock(NamedTuple):
     """Some rows of a file in its order: a list a column, with a value a row.
 
-    `reason`, of a failure its detail, is JSON, and `shown` as it stands in a line.
+    `line` is the number of each row's line; `reason`, of a failure its detail, is JSON, and `shown`
+    as it stands in a line.
     """
 
+    line: Sequence[int]
     query_id: Sequence[str]
     doc_id: Sequence[str]
     state: Sequence[State]
@@ -184,6 +186,7 @@ class JudgedBlock(NamedTuple):
             reason = None if values.get("reason") is None else row.text("reason")
         replies, tokens_in, tokens_out = (count(values.get(name)) or 0 for name in COUNTS)
         return cls(
+            [row.number],
             [pair.query_id],
             [pair.doc_id],
             [state],
@@ -246,7 +249,7 @@ def judged_blocks(path: Path) -> Iterator[JudgedBlock]:
     try:
         for block in byte_blocks(path, _BLOCK):
             try:
-                yield _block(block)
+                yield _block(number, block)
             except Irregular:
                 yield from _one_by_one(path, number, block)
             number += block.count(b"\n")
@@ -269,21 +272,19 @@ def _one_by_one(path: Path, number: int, block: bytes) -> Iterator[JudgedBlock]:
                 yield JudgedBlock.of(Row(path, position.line, values))
 
 
-def _block(block: bytes) -> JudgedBlock:
-    """The rows of lines as they are written here; `Irregular` of others."""
+def _block(number: int, block: bytes) -> JudgedBlock:
+    """The rows of lines from a `number` on, as they are written here; `Irregular` of others."""
     lines = _LINE.findall(block)
     if len(lines) != block.count(b"\n") or not is_utf8(block):
         raise Irregular
     parts: dict[str, Any] = dict(zip(_LINE.groupindex, zip(*lines, strict=True), strict=True))
-    parts["cost"] = _costs(parts["cost"])
     columns = (map(int, parts.pop(name)) for name in COUNTS)
     parts["counts"] = list(zip(*columns, strict=True))
     for name, read in _PARTS.items():
-        value_of = {text: read(text) for text in set(parts[name])}  # equal texts are read once
-        if None in value_of.values():
-            raise Irregular
+        texts = list(dict.fromkeys(parts[name]))  # equal texts are read once
+        value_of = dict(zip(texts, read(texts), strict=True))
         parts[name] = list(map(value_of.__getitem__, parts[name]))
-    return JudgedBlock(**parts)
+    return JudgedBlock(range(number, number + len(lines)), **parts)
 
 
 _BARE = rb'"(?P<%b>[^"\\\x00-\x1f]*+)"'
@@ -306,10 +307,12 @@ rest, is read as JSON.
 """
 
 
-def _id(text: bytes) -> str | None:
-    """An id, if it is kept as it stands."""
-    id_ = text.decode()
-    return id_ if id_.split() == [id_] else None
+def _ids(texts: Sequence[bytes]) -> list[str]:
+    """Ids, if they are kept as they stand; `Irregular` where white space stands in one."""
+    ids = b"\n".join(texts).decode()
+    if " ".join(ids.split("\n")).split() != ids.split("\n"):
+        raise Irregular
+    return ids.split("\n")
 
 
 def _members_in(text: bytes) -> Row:
@@ -345,15 +348,15 @@ def _rest_in(text: bytes) -> Rest | None:
     return None
 
 
-_PARTS: Mapping[str, Callable[[bytes], Any]] = {
-    "query_id": _id,
-    "doc_id": _id,
-    "state": _state_in,
-    "made_of": _made_of_in,
-    "model": bytes.decode,
-    "rest": _rest_in,
-}
-"""What reads the parts of a line; each gives None of what the reader of whole rows is to read."""
+def _each(read: Callable[[bytes], Any]) -> Callable[[Sequence[bytes]], Sequence[Any]]:
+    def each(texts: Sequence[bytes]) -> Sequence[Any]:
+        values = list(map(read, texts))
+        if None in values:
+            raise Irregular
+        return values
+
+    return each
+
 
 _BEFORE_REST = frozenset(
     (
@@ -367,11 +370,22 @@ def _costs(texts: Sequence[bytes]) -> list[float | None]:
     """Dollars, None of what is no amount; `Irregular` of what is no number."""
     with suppress(ValueError):
         values = from_json(b"[%b]" % b",".join(texts))
-        kinds = set(map(type, values))
-        if len(values) == len(texts) and kinds <= {int, float, NoneType}:
-            is_usual = kinds == {float} and min(values) > 0 and sum(values) <= LARGEST_AMOUNT
-            return list(values if is_usual else map(amount, values))
+        if len(values) == len(texts) and {int, float, NoneType}.issuperset(map(type, values)):
+            return list(map(amount, values))
     raise Irregular
+
+
+_PARTS: Mapping[str, Callable[[Sequence[bytes]], Sequence[Any]]] = {
+    "query_id": _ids,
+    "doc_id": _ids,
+    "state": _each(_state_in),
+    "made_of": _each(_made_of_in),
+    "cost": _costs,
+    "model": _each(bytes.decode),
+    "rest": _each(_rest_in),
+}
+"""What reads the distinct texts of parts of lines; `Irregular` of what the slow reader is to read.
+"""
 
 
 def _rest(row: Row) -> Rest:

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from labeler.collection.corpus import corpus_on_demand
-from labeler.collection.judgements import JudgedBlock, judged_blocks
+import numpy as np
+
+from labeler.collection.corpus import distinct_documents
+from labeler.collection.judged_set import FIRST, LAST, JudgedSet, judged_in
 from labeler.collection.layout import Collection
 from labeler.collection.queries import read_queries
 from labeler.data import Document, Pair, Query
@@ -26,13 +28,11 @@ from labeler.files.paths import true_path
 from labeler.messages import Note, count_of
 from labeler.text.terms import text_to_search
 from labeler.text.visible import bounded, visible
+from labeler.trec.pairs import NONE, PairColumns, factorised
 
 if TYPE_CHECKING:
     from labeler.prompt import Prompt
 
-_SHOWN = re.compile(r"[\w+]{1,200} [a-z+]{1,99}:[0-9]{0,9}(?: [0-9a-f]{12}){2}")
-Label = TypeVar("Label")
-Grades = dict[str, dict[str, Label]]
 _OF_A_DOCUMENT = {"title", "text", "passage"}
 _OF_THE_PROMPT = {
     *("mark", "passages", "first", "second", "count"),
@@ -78,35 +78,52 @@ def _field(record: Query | Document, name: str) -> str:
     return record.text if name == "query" else str(record.metadata.get(name) or "")
 
 
-def stale_in(source: object, warn: Note = lambda _line: None, stale: str = "drop") -> set[Pair]:
-    """The stale pairs of a file of qrels or judgements in a collection; of other sources none.
+def stale_in(
+    sources: Iterable[object],
+    warn: Note = lambda _line: None,
+    stale: str = "drop",
+    read: Iterable[JudgedSet] = (),
+) -> set[Pair]:
+    """The stale pairs of files of qrels or judgements in a collection; of other sources none.
 
-    `warn` is given a line that counts them, and says what becomes of them: `drop` or `keep`.
+    `warn` is given a line that counts those of a file, and says what becomes of them: `drop` or
+    `keep`. `read` are the sets of the sources, where they were read already.
     """
     if stale not in ("drop", "keep"):
         raise Misuse(f"stale is drop or keep, not {stale!r}", parameter="stale")
-    true = true_path(Path(source)) if isinstance(source, str | os.PathLike) else Path()
-    if true.parent.name not in ("qrels", "judgements"):
-        return set()
-    folder, name = true.parent.parent, true.name.removesuffix(".gz").rpartition(".")[0]
-    pairs = stale_pairs(Collection(folder), name)
-    if pairs:
-        grades = count_of(len(pairs), "grade is", "grades are")
-        left = "left out" if stale == "drop" else "counted all the same"
-        again = f"labeler judge {folder}, as {name}, with its prompt and model"
-        warn(f"{name}: {grades} of texts that have changed since, {left}; next: {again}")
-    return pairs
+    sets: dict[Path, dict[str, JudgedSet]] = {}
+    for source, judged in zip_longest(sources, read):
+        true = true_path(Path(source)) if isinstance(source, str | os.PathLike) else Path()
+        if true.parent.name in ("qrels", "judgements"):
+            folder, name = true.parent.parent, true.name.removesuffix(".gz").rpartition(".")[0]
+            of_folder = sets.setdefault(folder, {})
+            of_folder |= _read(Collection(folder), [name]) if judged is None else {name: judged}
+    changed = set[Pair]()
+    for folder, read_sets in sets.items():
+        for name, pairs in _stale(Collection(folder), read_sets).items():
+            if pairs:
+                grades = count_of(len(pairs), "grade is", "grades are")
+                left = "left out" if stale == "drop" else "counted all the same"
+                again = f"labeler judge {folder}, as {name}, with its prompt and model"
+                warn(f"{name}: {grades} of texts that have changed since, {left}; next: {again}")
+            changed |= pairs
+    return changed
 
 
-def without(labels: Mapping[str, Mapping[str, Label]], pairs: set[Pair]) -> Grades[Label]:
+def _read(collection: Collection, names: Iterable[str]) -> dict[str, JudgedSet]:
+    paths = {name: collection.judgements(name) for name in names}
+    return {name: judged_in(path) for name, path in paths.items() if path.is_file()}
+
+
+def without(labels: Mapping[str, Mapping[str, Any]], pairs: set[Pair]) -> PairColumns[Any]:
     """Grades or other labels without those of stale pairs; `BadInput` where none is left."""
-    rest = {
-        query: {doc: label for doc, label in row.items() if (query, doc) not in pairs}
-        for query, row in labels.items()
-    }
-    if pairs and not any(rest.values()):
-        raise BadInput("all grades are of texts that have changed since they were judged")
-    return {query: row for query, row in rest.items() if row}
+    rest = PairColumns.of(labels)
+    if pairs:
+        out = PairColumns.of_pairs(dict.fromkeys(pairs, 0), np.int8)
+        rest = rest.keep(rest.rows_in(out) == NONE)
+        if not rest.size:
+            raise BadInput("all grades are of texts that have changed since they were judged")
+    return rest
 
 
 def stale_pairs(collection: Collection, name: str) -> set[Pair]:
@@ -119,33 +136,62 @@ def stale_pairs(collection: Collection, name: str) -> set[Pair]:
 
 def stale_by_set(collection: Collection, names: Sequence[str]) -> dict[str, set[Pair]]:
     """The same of several sets; each document is looked at once."""
-    stale: dict[str, set[Pair]] = {name: set() for name in names}
-    names_shown = [name for name in names if any(shown_in(collection.judgements(name)))]
-    if not (names_shown and collection.corpus.is_file() and collection.queries.is_file()):
-        return stale
-    queries, documents = read_queries(collection.queries), corpus_on_demand(collection.corpus)
-    of_query = cache(lambda id_, rule: _hash(rule, queries[id_]) if id_ in queries else "")
-    of_document = cache(lambda id_, rule: _hash(rule, documents[id_]) if id_ in documents else "")
-    for name in names_shown:
-        for pair, shown in shown_in(collection.judgements(name)):
-            query, document, *hashes = shown.split()
-            now = [of_query(pair.query_id, query), of_document(pair.doc_id, document)]
-            if hashes != now and all(now):
-                stale[name].add(pair)
-    return stale
+    return {name: set() for name in names} | _stale(collection, _read(collection, names))
+
+
+def _stale(collection: Collection, read: Mapping[str, JudgedSet]) -> dict[str, set[Pair]]:
+    sets = [(each, each.shown) for each in read.values() if each.shown is not None]
+    firsts = (first for _, shown in sets for first in map(FIRST.fullmatch, shown.firsts))
+    rules = {first[2] for first in firsts if first}
+    if not (rules and collection.corpus.is_file() and collection.queries.is_file()):
+        return {name: set() for name in read}
+    ids = set[str]().union(*(each.states.documents for each, _ in sets))
+    documents = (each for each in distinct_documents(collection.corpus) if each.id in ids)
+    of_document = {(each.id, rule): _hash(rule, each) for each in documents for rule in rules}
+    queries = read_queries(collection.queries)
+    return {name: _stale_in_set(each, queries, of_document) for name, each in read.items()}
+
+
+def _stale_in_set(
+    judged: JudgedSet, queries: Mapping[str, Query], of_document: Mapping[tuple[str, str], str]
+) -> set[Pair]:
+    """The pairs of which both texts are there now, and either is another one than was shown.
+
+    `of_document` are the hashes of what is shown of documents now, by their ids and a rule.
+    """
+    if judged.shown is None:
+        return set()
+    firsts, lasts, first, last = judged.shown
+    texts = [
+        ((match := FIRST.fullmatch(text)) and match.groups()) or ("", "", "") for text in firsts
+    ]
+    rules, rule = factorised(text[1] for text in texts)
+    is_known = judged.is_graded & np.array([bool(text[0]) for text in texts])[first]
+    is_known &= np.array([bool(LAST.fullmatch(text)) for text in lasts])[last]
+    pairs, first, last = judged.states.keep(is_known), first[is_known], last[is_known]
+
+    def is_same_query(row: int) -> bool | None:
+        query, text = queries.get(pairs.queries[pairs.query[row]]), texts[first[row]]
+        return None if query is None else _hash(text[0], query) == text[2]
+
+    def is_same_document(row: int) -> bool | None:
+        now = of_document.get((pairs.documents[pairs.document[row]], texts[first[row]][1]))
+        return None if now is None else now == lasts[last[row]][1:]
+
+    changed, gone = np.zeros((2, pairs.size), dtype=np.bool_)
+    of_query = pairs.query.astype(np.int64) * len(firsts) + first
+    of_text = (pairs.document.astype(np.int64) * len(rules) + rule[first]) * len(lasts) + last
+    for number, is_same in ((of_query, is_same_query), (of_text, is_same_document)):
+        distinct, row = np.unique(number, return_index=True)
+        kinds = [is_same(at) for at in row.tolist()]
+        changed |= np.isin(number, distinct[[kind is False for kind in kinds]])
+        gone |= np.isin(number, distinct[[kind is None for kind in kinds]])
+    return set(pairs.keep(changed & ~gone).pairs())
 
 
 def shown_in(path: Path) -> Iterator[tuple[Pair, str]]:
     """The pairs with a grade, each with what its row says that was shown."""
-    for block in judged_blocks(path) if path.is_file() else ():
-        each = zip(block.pairs(), shown_in_block(block), strict=True)
-        yield from ((pair, shown) for pair, shown in each if shown)
-
-
-def shown_in_block(block: JudgedBlock) -> list[str]:
-    """What was shown for each grade; empty of a failure, and where that is not known."""
-    each = zip(block.state, map(bytes.decode, block.shown), strict=True)
-    return [
-        shown if state.grade is not None and _SHOWN.fullmatch(shown) else ""
-        for state, shown in each
-    ]
+    judged = judged_in(path) if path.is_file() else JudgedSet.of_grades({})
+    for row, pair in enumerate(judged.states.pairs()):
+        if shown := judged.shown_to(row):
+            yield pair, shown

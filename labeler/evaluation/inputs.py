@@ -12,8 +12,6 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
-import numpy as np
-
 from labeler.collection.layout import Collection, collection_of_qrels, sources_path
 from labeler.collection.user_files import (
     collection_qrels,
@@ -81,7 +79,7 @@ def changed_since(path: Path, warn: Note, stale: str = "drop") -> set[Pair]:
         return set()
     from labeler.collection.stale import stale_in  # takes long to load
 
-    return stale_in(path, warn, stale)
+    return stale_in([path], warn, stale)
 
 
 def without_pairs(grades: PairColumns[int], pairs: set[Pair]) -> PairColumns[int]:
@@ -90,7 +88,7 @@ def without_pairs(grades: PairColumns[int], pairs: set[Pair]) -> PairColumns[int
         return grades
     from labeler.collection.stale import without  # takes long to load
 
-    return PairColumns.of(without(grades, pairs), np.int32)
+    return without(grades, pairs)
 
 
 def qrels_from(qrels: AnyQrels, warn: Note, name: str = "the qrels") -> PairColumns[int]:

@@ -13,13 +13,14 @@ import numpy as np
 
 from labeler.arrays import Flags, Integers
 from labeler.collection.card import DISAGREEMENTS, FAILURES, QUERIES, SAMPLE, Parent
+from labeler.collection.judged_set import JudgedSet, read_set
 from labeler.collection.layout import Collection, check_name
 from labeler.collection.pool import Pairs, Which
 from labeler.collection.queries import files_of_ids, parse_ids
 from labeler.errors import BadInput, Misuse, about
 from labeler.files.boundary import count
 from labeler.judging.assessor import Texts
-from labeler.judging.changes import JudgedSet, human_beside, read_set
+from labeler.judging.changes import human_beside
 from labeler.messages import Note, count_of
 from labeler.options import SEED, option
 from labeler.trec.rows import LARGEST_GRADE

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from labeler.collection.card import Parent, parent_of
+from labeler.collection.judged_set import JudgedSet, read_set
 from labeler.collection.judgements import Origin, judged_blocks, origin_of
 from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.collection.pool import Pairs
@@ -20,10 +21,8 @@ from labeler.data import Failure, Judged, Judgement, Outcome, Pair
 from labeler.errors import LabelerError, Misuse
 from labeler.judging.assessor import Assessor, Texts, as_shown
 from labeler.judging.changes import (
-    JudgedSet,
     Transitions,
     changes_of,
-    read_set,
     sets_alike,
     texts_of_queries,
 )
@@ -229,7 +228,8 @@ async def unproven(
         return [], 0
 
     def rows() -> Iterator[GradedLine]:
-        rows = (zip(b.pairs(), b.state, b.rest, strict=True) for b in judged_blocks(path))
+        blocks = judged_blocks(path)
+        rows = (zip(b.pairs(), b.state, b.rest, strict=True) for b in blocks)
         for line, (pair, state, rest) in enumerate(chain.from_iterable(rows), start=1):
             if texts.has(pair):
                 is_left = rest.carried or pair in stale

@@ -12,11 +12,11 @@ import numpy as np
 from labeler.agreement.shares import RoutingSources, open_routing
 from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Flags, Floats
+from labeler.collection.judged_set import set_of_blocks
 from labeler.collection.judgements import Origin, read_judgements
 from labeler.collection.layout import AnyCollection, Collection, check_name, open_collection
 from labeler.data import Judged, Pair, state_of
 from labeler.errors import Misuse, about
-from labeler.judging.changes import set_of_blocks
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions, JudgingPlan, judge_set
 from labeler.lab.members import (

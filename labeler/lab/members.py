@@ -18,6 +18,7 @@ from labeler.agreement.align import parse_scale
 from labeler.agreement.several.joint import GradeMatrix
 from labeler.arrays import Floats, Integers, Places
 from labeler.collection.card import card_section, read_card, update_card_entry
+from labeler.collection.judged_set import JudgedSet, judged_in
 from labeler.collection.judgements import (
     JudgementLines,
     Origin,
@@ -31,7 +32,6 @@ from labeler.collection.whose import made_by
 from labeler.data import FAILURES, JUDGED, Failure, Judged, Judgement, Outcome, Pair, state_of
 from labeler.errors import BadInput, Misuse
 from labeler.files.atomic import replacing
-from labeler.judging.changes import JudgedSet, judged_in
 from labeler.lab.panel_rules import (
     PANEL_RULES,
     check_rule,
@@ -312,7 +312,9 @@ class PanelSet:
     def _shown(self, row: int) -> str:
         """What the first member that says it was shown."""
         at = zip(self.members, self.rows[row].tolist(), strict=True)
-        return next(filter(None, (member.judged.shown[of] for member, of in at if of != NONE)), "")
+        return next(
+            filter(None, (member.judged.shown_to(of) for member, of in at if of != NONE)), ""
+        )
 
 
 def panel_of(members: Sequence[Member], options: PanelOptions | None = None) -> PanelSet:

@@ -16,8 +16,8 @@ import numpy as np
 from labeler.agreement.align import usual_scale
 from labeler.agreement.several.joint import GradeMatrix, grade_matrix
 from labeler.arrays import Flags, Floats, Integers
+from labeler.collection.judged_set import JudgedSet
 from labeler.errors import Misuse
-from labeler.judging.changes import JudgedSet
 
 # The grades of a panel's members side by side, and how far they lie apart.
 

@@ -14,9 +14,9 @@ from labeler.agreement.compare import Agreement, StatisticOptions, agreement_of,
 from labeler.agreement.differences import Difference, differences
 from labeler.agreement.shown import closer
 from labeler.agreement.statistics import Statistic, find_statistic, query_tables
+from labeler.collection.judged_set import JudgedSet, Spent
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput, BudgetReached, Misuse, about
-from labeler.judging.changes import JudgedSet, Spent
 from labeler.messages import count_of
 from labeler.models.policies.limits import Spending
 from labeler.report.finding import Finding

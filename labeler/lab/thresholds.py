@@ -13,9 +13,9 @@ from labeler.agreement.compare import interval_of
 from labeler.agreement.shares import GradeShares, RoutingSources
 from labeler.agreement.statistics import Statistic, find_statistic
 from labeler.arrays import Flags, Floats, Integers, Places
+from labeler.collection.judged_set import JudgedSet, judged_in
 from labeler.collection.layout import Collection
 from labeler.errors import BadInput
-from labeler.judging.changes import JudgedSet, judged_in
 from labeler.lab.members import Member
 from labeler.lab.recalibration import CalibrationSet
 from labeler.lab.route import Criterion, needs
@@ -37,13 +37,10 @@ def member_of(collection: Collection, name: str) -> Member:
 
 def took(judged: JudgedSet, unit: str) -> Floats:
     """What each pair took: dollars, tokens or calls, `(n,)`."""
-    assert judged.took is not None, "judgements say what they took"
-    assert judged.cost is not None, "judgements say what they took"
+    replies, prompt, completion, dollars = judged.amounts[judged.of_spent].T
     if unit == "dollars":
-        return np.asarray(np.nan_to_num(judged.cost))
-    if unit == "tokens":
-        return np.asarray(judged.took[:, 1:].sum(axis=1), float)
-    return np.maximum(judged.took[:, 0], 1).astype(float)
+        return np.asarray(np.nan_to_num(dollars))
+    return np.asarray(prompt + completion if unit == "tokens" else np.maximum(replies, 1))
 
 
 def took_by(members: Iterable[Member], pairs: PairColumns[Any], unit: str) -> Floats:
@@ -57,7 +54,8 @@ def unit_of(*members: Member) -> str:
 
     The strong member is the last.
     """
-    costs = [each.judged.cost for each in members if each.judged.cost is not None]
+    sets = [each.judged for each in members if each.judged.of_spent is not None]
+    costs = [judged.amounts[judged.of_spent, 3] for judged in sets]
     if not any(np.isnan(cost).any() for cost in costs) and costs[-1].any():
         return "dollars"
     return "tokens" if all((took(each.judged, "tokens") > 0).all() for each in members) else "calls"

@@ -13,12 +13,12 @@ from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.sources import human_grades
 from labeler.agreement.statistics import Statistic
 from labeler.collection.batches import held_back
+from labeler.collection.judged_set import set_of_blocks
 from labeler.collection.judgements import blocks_of
 from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.data import Judged, Pair
 from labeler.errors import BadInput, BudgetReached, Misuse, TooManyFailed
 from labeler.judging.assessor import Assessor, Texts, examples_for
-from labeler.judging.changes import set_of_blocks
 from labeler.judging.in_flight import PairOptions
 from labeler.judging.job import Job, default_name, texts_of
 from labeler.judging.judge import DEFAULT_PROMPT, JudgingPlan, plan_job

@@ -284,7 +284,8 @@ def _strata(collection: Collection, source: str | None) -> tuple[Strata, Mapping
     prompts = set[str]()
     if source is not None and collection.judgements(source).exists():
         for block in judged_blocks(collection.judgements(source)):
-            strata |= zip(block.pairs(), (state.grade for state in block.state), strict=True)
+            grades = (state.grade for state in block.state)
+            strata |= zip(block.pairs(), grades, strict=True)
             prompts.update(rest.origin.prompt for rest in block.rest)
     else:
         if source is None or collection.pool.exists():

@@ -22,11 +22,11 @@ from labeler.agreement.several.joint import (
 )
 from labeler.agreement.statistics import find_statistic
 from labeler.cli import execute
+from labeler.collection.judged_set import Distributions
 from labeler.data import Pair, Qrels, Run
 from labeler.evaluation.inputs import families, kin_finding, kin_of
 from labeler.evaluation.leaderboard import leaderboard_of
 from labeler.evaluation.two_sided import two_qrels
-from labeler.judging.changes import Distributions
 from labeler.metrics import evaluate, parse
 from labeler.trec.qrels import read_qrels
 from labeler.trec.write import write_qrels, write_run

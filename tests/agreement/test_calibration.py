@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from labeler.agreement.calibration import calibration, debiased
+from labeler.collection.judged_set import Distributions
 from labeler.data import Pair
-from labeler.judging.changes import Distributions
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "scripts"))
 

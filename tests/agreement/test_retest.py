@@ -21,6 +21,7 @@ from labeler.errors import BadInput, Misuse
 from labeler.model import Model, Reply, Request
 from labeler.stats.drift import changed
 from labeler.testing import fake_model
+from labeler.trec.pairs import PairColumns
 from labeler.trec.write import write_qrels
 
 QUICK = StatisticOptions(draws=200)
@@ -86,7 +87,8 @@ def test_share_and_kappa_of_asking_twice_are_those_of_sklearn_over_both_orders()
         for d in range(7)
     }
     grades = np.array(list(asked.values()))
-    of = retest("a", AskedAgain.of_pairs(asked, grades), options=QUICK)
+    places = PairColumns.of_pairs({pair: at for at, pair in enumerate(asked)}, np.int64)
+    of = retest("a", AskedAgain(places, grades[places.value]), options=QUICK)
     pairs = [(grades[:, i], grades[:, j]) for i, j in combinations(range(3), 2)]
     first = np.concatenate([side for two in pairs for side in two])
     second = np.concatenate([side for two in pairs for side in two[::-1]])

@@ -163,7 +163,7 @@ def test_where_all_have_changed_there_is_no_figure_but_a_line(collection: Collec
 
 def test_another_word_than_drop_or_keep_is_refused(collection: Collection) -> None:
     with pytest.raises(Misuse, match="stale is drop or keep, not 'all'"):
-        stale_in(collection.qrels("first"), stale="all")
+        stale_in([collection.qrels("first")], stale="all")
 
 
 def test_qrels_outside_of_a_collection_are_as_they_are(
@@ -172,7 +172,7 @@ def test_qrels_outside_of_a_collection_are_as_they_are(
     copy = tmp_path / "elsewhere.qrels"
     copy.write_bytes(collection.qrels("first").read_bytes())
     assert labeler.evaluate(copy, collection.run("a")).stale == 0
-    assert stale_in(collection.qrels("human")) == set()
+    assert stale_in([collection.qrels("human")]) == set()
 
 
 def test_a_panel_is_as_stale_as_what_its_members_were_shown(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from labeler.agreement.several.joint import GradeMatrix
+from labeler.collection.judged_set import JudgedSet
 from labeler.data import Failure, Judgement, Pair, State, judged
 from labeler.errors import BadInput, Misuse
-from labeler.judging.changes import JudgedSet
 from labeler.lab.members import Member, PanelOptions, panel_of
 from labeler.lab.panel_rules import (
     PANEL_RULES,

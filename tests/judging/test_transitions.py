@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from labeler.cli import execute
+from labeler.collection.judged_set import JudgedSet, judged_in
 from labeler.collection.layout import Collection
 from labeler.data import Pair, State, judged
-from labeler.judging.changes import JudgedSet, changes_of, judged_in
+from labeler.judging.changes import changes_of
 from labeler.judging.judge import judge
 from labeler.report.render import render
 from labeler.testing import fake_model, small_collection

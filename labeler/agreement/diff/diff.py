@@ -31,13 +31,14 @@ from labeler.agreement.diff.sides import (
 )
 from labeler.agreement.sources import RunSources, Sources, paths_of, sources_of
 from labeler.arrays import Floats
+from labeler.collection.judged_set import read_set
 from labeler.collection.layout import Collection
 from labeler.collection.whose import is_of_people, not_of_people
 from labeler.errors import BadInput
 from labeler.evaluation.evaluate import mean_measure
 from labeler.evaluation.options import STALE_GRADES, Stale
 from labeler.files.paths import check_existing
-from labeler.judging.changes import Move, Transitions, changes_of, human_beside, read_set
+from labeler.judging.changes import Move, Transitions, changes_of, human_beside
 from labeler.messages import count_of
 from labeler.options import option
 from labeler.report.finding import Finding

@@ -62,12 +62,12 @@ class QueryMoves(NamedTuple):
 class CommonGrades:
     """The pairs that both sets grade: in parallel columns the query's place, and both grades.
 
-    `rows` are places among the pairs that either set has; `queries` are in the order of their ids.
+    `mask` says which pairs of either set these are; `queries` are in the order of their ids.
     `weight` is one over the chance with which people drew a pair, 1 where they drew none.
     """
 
     pairs: Joined
-    rows: Integers
+    mask: Flags
     queries: list[str]
     query: Integers
     before: Integers
@@ -79,7 +79,8 @@ class CommonGrades:
         """The common grades of two sets."""
         grades = [state.grade for state in changes.states if state.grade is not None]
         # grades come first among the states
-        rows = np.flatnonzero(np.maximum(changes.before, changes.after) < len(grades))
+        mask = np.maximum(changes.before, changes.after) < len(grades)
+        rows = np.flatnonzero(mask)
         of, joined = np.array(grades, dtype=np.int64), changes.joined
         used, query = np.unique(joined.query[rows], return_inverse=True)
         order = sorted(range(len(used)), key=lambda at: joined.queries[used[at]])
@@ -88,7 +89,7 @@ class CommonGrades:
             weight = np.array([weights.get(pair, 1.0) for pair in joined.pairs(rows)])
         return cls(
             joined,
-            rows,
+            mask,
             [joined.queries[used[at]] for at in order],
             np.argsort(order)[query],
             of[changes.before[rows]],
@@ -106,7 +107,7 @@ class CommonGrades:
 
     def shares_moved(self, options: StatisticOptions) -> tuple[Interval, Interval]:
         """The weighted shares of pairs that moved up, and down."""
-        if not len(self.rows):
+        if not len(self.query):
             return UNDEFINED, UNDEFINED
         masks = np.ones(len(self.query), dtype=np.bool_), *self._moved
         whole, up, down = (
@@ -185,13 +186,14 @@ def noise_of(sides: Sides, common: CommonGrades, options: StatisticOptions) -> N
     """
     if sides.collection is None:
         return None
+    again = [asked_again(sides.collection, name)[0] for name in sides.names]
+    controls = [asked_in_controls(sides.collection, name) for name in sides.names]
+    if not any(map(len, [*again, *controls])):
+        return None
     grades = np.stack([common.before, common.after], axis=1)
-    once = AskedAgain.of_pairs(common.pairs.pairs(common.rows), grades)
-    controls = [
-        asked_in_controls(sides.collection, name).of_grades(once.pairs, once.grades[:, side])
-        for side, name in enumerate(sides.names)
-    ]
-    again = [asked_again(sides.collection, name)[0].among(once.pairs) for name in sides.names]
+    once = AskedAgain.of_joined(common.pairs, common.mask, grades)
+    controls = [of.of_grades(once.pairs, once.grades[:, n]) for n, of in enumerate(controls)]
+    again = [of.among(once.pairs) for of in again]
     again = [of if len(of) else ctl for of, ctl in zip(again, controls, strict=True)]
     asked = [of for of in again if len(of)]
     if not asked:

@@ -16,6 +16,7 @@ from labeler.agreement.sources import (
     weights_of_people,
 )
 from labeler.collection.card import QUERIES, Parent, parent_of
+from labeler.collection.judged_set import JudgedSet, Spent, judged_in, read_set
 from labeler.collection.layout import Collection, collection_of_qrels, open_collection
 from labeler.collection.scale import grade_names
 from labeler.collection.stale import stale_in
@@ -23,14 +24,7 @@ from labeler.collection.whose import routed_pairs
 from labeler.data import Pair, State, judged
 from labeler.errors import Misuse
 from labeler.files.paths import true_path
-from labeler.judging.changes import (
-    JudgedSet,
-    Spent,
-    judged_in,
-    read_set,
-    sets_alike,
-    texts_of_queries,
-)
+from labeler.judging.changes import sets_alike, texts_of_queries
 from labeler.messages import count_of
 from labeler.report.table import Column, Row, Table
 from labeler.trec.labels import number
@@ -121,20 +115,22 @@ class Sides(NamedTuple):
 
 def sides_of(sources: Sequence[Source | Collection], stale: str = "drop") -> Sides:
     """A collection and the names of two of its sets, or two sets from anywhere."""
-    sides, notes = _read(sources), list[str]()
+    first, notes = sources[0] if sources else None, list[str]()
+    is_path = isinstance(first, str | os.PathLike)
+    is_folder = is_path and Path(cast("str", first)).is_dir()
+    if isinstance(first, Collection) or is_folder or (is_path and len(sources) == 3):
+        sides, sets = _of_collection(sources)
+    else:
+        sides, sets = _of_two(sources)
     files = map(sides.collection.qrels, sides.names) if sides.collection else sides.sources
-    changed = set[Pair]().union(*(stale_in(file, notes.append, stale) for file in files))
+    changed = stale_in(files, notes.append, stale, sets)
     left_out = changed if stale == "drop" else set[Pair]()
     before, after = sides.before.without(left_out), sides.after.without(left_out)
     return sides._replace(before=before, after=after, stale=len(changed), notes=tuple(notes))
 
 
-def _read(sources: Sequence[Source | Collection]) -> Sides:
-    first = sources[0] if sources else None
-    is_path = isinstance(first, str | os.PathLike)
-    is_folder = is_path and Path(cast("str", first)).is_dir()
-    if isinstance(first, Collection) or is_folder or (is_path and len(sources) == 3):
-        return _of_collection(sources)
+def _of_two(sources: Sequence[Any]) -> tuple[Sides, tuple[JudgedSet, JudgedSet]]:
+    """Two sources that are no collection, and what was read of each."""
     if len(sources) != 2:
         raise Misuse("expected two qrels, or a collection and the names of two sets in it")
     named = [
@@ -142,13 +138,14 @@ def _read(sources: Sequence[Source | Collection]) -> Sides:
     ]
     if named[0][0] == named[1][0]:
         named = [(f"{name} ({n})", side) for n, (name, side) in enumerate(named, start=1)]
-    (before_name, before), (after_name, after) = named
+    names, sets = (named[0][0], named[1][0]), (named[0][1], named[1][1])
     parents = _parent_of_file(sources[0]), _parent_of_file(sources[1])
-    sets = sets_alike(parents, (before, after))
-    return Sides((before_name, after_name), *sets, (sources[0], sources[1]), parents=parents)
+    sides = Sides(names, *sets_alike(parents, sets), (sources[0], sources[1]), parents=parents)
+    return sides, sets
 
 
-def _of_collection(sources: Sequence[Any]) -> Sides:
+def _of_collection(sources: Sequence[Any]) -> tuple[Sides, tuple[JudgedSet, JudgedSet]]:
+    """Two sets of a collection, and what was read of each."""
     if len(sources) != 3:
         raise Misuse(f"expected two names after {sources[0]}: from which judgements to which?")
     if all(not isinstance(source, Collection) and Path(source).is_file() for source in sources):
@@ -156,7 +153,7 @@ def _of_collection(sources: Sequence[Any]) -> Sides:
     opened = open_collection(sources[0])
     before, after = map(str, sources[1:])
     sets = read_set(opened, before), read_set(opened, after)
-    return sides_of_sets(opened, (before, after), sets)
+    return sides_of_sets(opened, (before, after), sets), sets
 
 
 def sides_of_sets(

@@ -1,0 +1,326 @@
+"""What a set of judgements says of each pair, in columns, from `judgements/NAME.jsonl` or qrels."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import compress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from labeler.arrays import Flags, Floats, Integers, Places
+from labeler.collection.judgements import JudgedBlock, Origin, Rest, judged_blocks
+from labeler.collection.layout import Collection
+from labeler.collection.pool import Pairs
+from labeler.data import Pair, Qrels, State, judged
+from labeler.errors import BadInput
+from labeler.files.jsonl import row_of_line
+from labeler.files.read import byte_blocks
+from labeler.trec.columns import Codes, Small
+from labeler.trec.pairs import NONE, PairColumns, taken
+from labeler.trec.qrels import read_qrels
+
+
+class Spent(NamedTuple):
+    """What judging took: replies, tokens, and dollars; None for an unknown price."""
+
+    replies: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float | None = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Distributions:
+    """How probable an assessor holds each of `grades` of some pairs.
+
+    `shares` are `(pairs, grades)`.
+    """
+
+    pairs: PairColumns[Any]
+    grades: tuple[int, ...]
+    shares: Floats
+
+    @classmethod
+    def of(
+        cls, pairs: PairColumns[Any], given: Sequence[Mapping[int, float] | None]
+    ) -> Distributions:
+        """Those of the pairs that have one, `given` being parallel to all of them."""
+        grades = tuple(sorted({grade for each in given if each for grade in each}))
+        shares = [[each.get(grade, 0.0) for grade in grades] for each in given if each]
+        mask = np.fromiter(map(bool, given), dtype=np.bool_, count=len(given))
+        return cls(pairs.keep(mask), grades, np.array(shares, dtype=np.float64))
+
+    @classmethod
+    def of_pairs(cls, by_pair: Mapping[Pair, Mapping[int, float]]) -> Distributions:
+        """Those of a dict by pairs."""
+        given = list(by_pair.values())
+        pairs = PairColumns.of_pairs(dict(zip(by_pair, range(len(given)), strict=True)), np.int64)
+        return cls.of(pairs, [given[row] for row in pairs.value.tolist()])
+
+    def put(self, pairs: PairColumns[Any], grades: Sequence[int], matrix: Floats) -> Flags:
+        """Put them in the place of rows of a `matrix`, `(pairs, grades)`; which rows these are.
+
+        The shares of the grades sum to 1 then. A pair without a share of any of them is left.
+        """
+        column = {grade: self.shares[:, at] for at, grade in enumerate(self.grades)}
+        nothing = np.zeros(len(self.shares))
+        shares = np.stack([column.get(grade, nothing) for grade in grades], axis=1)
+        whole, at = shares.sum(axis=1), pairs.rows_in(self.pairs)
+        has = taken(whole, at, 0.0) > 0
+        matrix[has] = shares[at[has]] / whole[at[has], None]
+        return has
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """Why each pair has its grade, as a file of judgements says, read when somebody asks for it.
+
+    `line`, `(n,)`, is the number of each pair's line, and `size` that of the file when it was read.
+    """
+
+    path: Path
+    line: Places
+    size: int
+
+    def of(self, pairs: Places) -> list[str]:
+        """The reasons of some pairs, of a failure its detail; empty of -1.
+
+        `BadInput` where the file is not the one any more that was read.
+        """
+        if self.path.stat().st_size != self.size:
+            raise BadInput(f"{self.path}: changed since it was read; compare the sets again")
+        at = taken(self.line, pairs, NONE)
+        texts, number, numbers = {NONE: ""}, 1, np.unique(at)
+        for block in byte_blocks(self.path, _BLOCK):
+            end = number + block.count(b"\n")
+            here = numbers[np.searchsorted(numbers, number) : np.searchsorted(numbers, end)]
+            lines = block.split(b"\n") if len(here) else []
+            for line in here.tolist():
+                values = row_of_line(self.path, line, lines[line - number] + b"\n") or {}
+                what = "detail" if values.get("grade") is None else "reason"
+                texts[line] = str(values.get(what) or "")
+            number = end
+        return [texts[line] for line in at.tolist()]
+
+
+_BLOCK = 1 << 20
+
+
+class ShownColumns(NamedTuple):
+    """What rows say that was shown, in two parts: all up to the hash of the document, and that.
+
+    A row's are the `firsts` and `lasts` at its places in `first` and `last`, `(n,)`.
+    """
+
+    firsts: Sequence[str]
+    lasts: Sequence[str]
+    first: Small
+    last: Small
+
+    def choose(self, rows: Flags | Small) -> ShownColumns:
+        """The same of some rows."""
+        return self._replace(first=self.first[rows], last=self.last[rows])
+
+
+_HASH = len(" 0123456789ab")
+FIRST = re.compile(r"([\w+]{1,200}) ([a-z+]{1,99}:[0-9]{0,9}) ([0-9a-f]{12})")
+LAST = re.compile(r" [0-9a-f]{12}")
+"""The rules by which a query and a document are shown and the query's hash; the document's."""
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedSet:
+    """What a set of judgements says of each pair, in columns over the pairs of `states`.
+
+    `of_spent`, `(n,)`, is the place of what each pair took in `spent_on`, and `shown` what the
+    assessor was shown; both are None where only grades are known. `shares` say how probable each
+    grade is, where that was read. `asked` are the models that were asked, `served` what servers
+    called theirs; `origin` is that of the last row.
+    """
+
+    states: PairColumns[State]
+    spent_on: Sequence[Spent] = ()
+    of_spent: Small | None = None
+    reasons: Reasons | None = None
+    shares: Sequence[Mapping[int, float] | None] = ()
+    shown: ShownColumns | None = None
+    asked: frozenset[str] = frozenset()
+    served: frozenset[str] = frozenset()
+    prompts: frozenset[str] = frozenset()
+    origin: Origin | None = None
+
+    @classmethod
+    def of_grades(cls, qrels: Qrels) -> JudgedSet:
+        """A set of which only grades are known."""
+        grades = PairColumns.of(qrels, np.int64)
+        distinct, code = grades.coded
+        states = tuple(map(judged, distinct))
+        return cls(grades.holding(code, states))
+
+    def __len__(self) -> int:
+        return self.states.size
+
+    @cached_property
+    def grades(self) -> PairColumns[int]:
+        """The grades of the pairs that have one."""
+        return self.states.holding(self.grade).keep(self.is_graded)
+
+    @cached_property
+    def grade(self) -> Integers:
+        """The grade of each pair, `(n,)`; 0 where it has none."""
+        labels, code = self.states.coded
+        return np.array([state.grade or 0 for state in labels], dtype=np.int64)[code]
+
+    @cached_property
+    def amounts(self) -> Floats:
+        """Replies, prompt tokens, completion tokens and dollars of `spent_on`, in a row each."""
+        rows = [
+            [*spent[:3], np.nan if spent.cost is None else spent.cost] for spent in self.spent_on
+        ]
+        return np.array(rows, dtype=np.float64).reshape(-1, 4)
+
+    @cached_property
+    def failures(self) -> dict[Pair, str]:
+        """The status of each pair that has no grade."""
+        failed = self.restricted(~self.is_graded).states
+        return {pair: state.status for pair, state in failed.by_pair()}
+
+    @cached_property
+    def is_graded(self) -> Flags:
+        """Which pairs have a grade, `(n,)`."""
+        labels, code = self.states.coded
+        return np.array([state.grade is not None for state in labels], dtype=np.bool_)[code]
+
+    @cached_property
+    def distributions(self) -> Distributions | None:
+        """How probable each grade is, of the pairs of which the assessor says it."""
+        return Distributions.of(self.states, self.shares) if any(self.shares) else None
+
+    def reasons_of(self, rows: Places) -> list[str]:
+        """Why some of the pairs have their grades; empty where that is not known."""
+        return self.reasons.of(rows) if self.reasons and len(rows) else [""] * len(rows)
+
+    def answer(self, row: int) -> int | str | None:
+        """The grade of a pair, or the status of its failure; None where it stands in no row."""
+        if row == NONE:
+            return None
+        labels, code = self.states.coded
+        state: State = labels[code[row]]
+        return state.answer
+
+    def shown_to(self, row: int) -> str:
+        """What was shown for the grade of a pair; empty where there is none, or it is not known."""
+        shown = self.shown
+        if shown is None or not self.is_graded[row]:
+            return ""
+        first, last = shown.firsts[shown.first[row]], shown.lasts[shown.last[row]]
+        return first + last if FIRST.fullmatch(first) and LAST.fullmatch(last) else ""
+
+    def restricted(self, mask: Flags) -> JudgedSet:
+        """The same of the pairs of a mask, `(n,)`, alone."""
+        if mask.all():
+            return self
+        return replace(
+            self,
+            states=self.states.keep(mask),
+            of_spent=None if self.of_spent is None else self.of_spent[mask],
+            reasons=self.reasons and replace(self.reasons, line=self.reasons.line[mask]),
+            shares=list(compress(self.shares, mask.tolist())),
+            shown=self.shown and self.shown.choose(mask),
+        )
+
+    def among(self, pairs: PairColumns[Any]) -> JudgedSet:
+        """The same of some pairs alone."""
+        return self.restricted(self.states.rows_in(pairs) != NONE)
+
+    def without(self, pairs: Set[Pair]) -> JudgedSet:
+        """The same without some pairs."""
+        if not pairs:
+            return self
+        others = PairColumns.of_pairs(dict.fromkeys(pairs, 0), np.int8)
+        return self.restricted(self.states.rows_in(others) == NONE)
+
+    def spent(self) -> Spent | None:
+        """What all of its pairs took; None where that is not known."""
+        if self.of_spent is None:
+            return None
+        pairs = np.bincount(self.of_spent, minlength=len(self.amounts))
+        replies, inside, outside = (pairs @ self.amounts[:, :3].astype(np.int64)).tolist()
+        cost = float(sum(self.amounts[:, 3][self.of_spent].data))
+        return Spent(replies, inside, outside, None if math.isnan(cost) else cost)
+
+
+def read_set(collection: Collection, name: str) -> JudgedSet:
+    """What `judgements/NAME.jsonl` says of each pair, or the qrels where there is none."""
+    path = collection.judgements(name)
+    if path.exists():
+        return judged_in(path)
+    return JudgedSet.of_grades(read_qrels(collection.existing_qrels(name)))
+
+
+def judged_in(path: Path, *, shares: bool = False) -> JudgedSet:
+    """What a file of judgements says of each pair; `shares` is as of `set_of_blocks`."""
+    size = path.stat().st_size if path.is_file() else None
+    read, line = set_of_blocks(judged_blocks(path), shares=shares)
+    return read if size is None else replace(read, reasons=Reasons(path, line, size))
+
+
+def set_of_blocks(
+    blocks: Iterable[JudgedBlock], *, shares: bool = False
+) -> tuple[JudgedSet, Places]:
+    """What rows say of each pair, its last row where there are several, and that row's line.
+
+    `shares` says whether distributions are kept beside.
+    """
+    queries, documents, states, took, first, last = (Codes() for _ in range(6))
+    lines, given = list[Integers](), list[Mapping[int, float] | None]()
+    rests, served, origin = dict[int, Rest](), set[str](), None
+    for block in blocks:
+        queries.extend(block.query_id)
+        documents.extend(block.doc_id)
+        states.extend(block.state)
+        took.extend(zip(block.counts, block.cost, strict=True))
+        first.extend([text[:-_HASH] for text in block.shown])
+        last.extend([text[-_HASH:] for text in block.shown])
+        lines.append(np.array(block.line, dtype=np.int32))
+        rests |= zip(map(id, block.rest), block.rest, strict=True)
+        served.update(block.model)
+        given += [made_of.distribution for made_of in block.made_of] if shares else []
+        origin = block.rest[-1].origin
+    every = Pairs(tuple(queries.place), tuple(documents.place), queries.code, documents.code)
+    row = _last_rows(every)
+    edges = np.searchsorted(every.query[row], np.arange(len(every.queries) + 1))
+    places = edges, every.documents, every.document[row]
+    origins = [rest.origin for rest in rests.values()]
+    judged_set = JudgedSet(
+        PairColumns(every.queries, *places, states.code[row], tuple(states.place)),
+        [Spent(a, b, c, cost) for (a, b, c), cost in took.place],
+        took.code[row],
+        shares=[given[at] for at in row.tolist()] if shares else (),
+        shown=ShownColumns(_texts(first), _texts(last), first.code[row], last.code[row]),
+        asked=frozenset(each.model for each in origins if each.model),
+        served=frozenset(served - {""}),
+        prompts=frozenset(each.prompt for each in origins),
+        origin=origin,
+    )
+    return judged_set, np.concatenate([np.zeros(0, dtype=np.int32), *lines])[row]
+
+
+def _texts(codes: Codes) -> list[str]:
+    """The distinct texts; those that were cut within a character match nothing."""
+    return [text.decode(errors="surrogateescape") for text in codes.place]
+
+
+def _last_rows(every: Pairs) -> Small:
+    """The last row of each pair, by query, both in the order in which they first appear."""
+    order = np.argsort(every.codes, kind="stable")
+    codes = every.codes[order]
+    is_last = np.append(codes[1:] != codes[:-1], True)[: len(codes)]
+    first, last = order[np.roll(is_last, 1)], order[is_last]
+    return np.asarray(last[np.lexsort((first, every.query[first]))], dtype=np.int32)
