@@ -714,7 +714,7 @@ LOOKING: dict[str, Case] = {
     "fuse": """
         fuse a.trec b.trec -o out.trec.gz --k 10 --depth 2 --tag mine
         fuse a.trec b.trec -o - --method combsum
-        fuse a.trec b.trec -o - --method combmnz --norm {zmuv,rank}
+        fuse a.trec b.trec -o - --method combmnz --norm {min-max,none}
         fuse a.trec b.trec -o - --method wsum --weights b=0.8,a=0.2
         fuse $SYSTEMS -o out.trec --depth 10
     """,
@@ -1386,7 +1386,6 @@ LIFE: dict[str, Case] = {
     """,
     "export": """
         export world --to {beir,mteb,trec,hf,quepid,opensearch} -o out
-        export world --to {ragas,promptfoo} --run bm25 --depth 3 -o out
         export world --to beir --qrels llm -o beir
     """,
     "prompts-more": """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Mapping, Sequence
 
 from labeler.data import Run
@@ -11,16 +10,7 @@ from labeler.trec.runs import ranking
 
 def scaled(scores: Mapping[str, float], norm: str) -> dict[str, float]:
     low, high = min(scores.values()), max(scores.values())
-    size = len(scores)
-    if norm == "rank":
-        return {d: 1 - place / size for place, d in enumerate(ranking(scores))}
-    start, spread = {
-        "none": (0.0, 1.0),
-        "min-max": (low, high - low),
-        "max": (0.0, high),
-        "sum": (low, sum(scores.values()) - low * size),
-        "zmuv": (statistics.fmean(scores.values()), statistics.pstdev(scores.values())),
-    }[norm]
+    start, spread = {"none": (0.0, 1.0), "min-max": (low, high - low)}[norm]
     return {d: (score - start) / spread if spread > 0 else 0.0 for d, score in scores.items()}
 
 

@@ -175,7 +175,7 @@ def _show(result: RerankResult) -> None:
 
 SCORES = "Fusing by score"
 Method = Literal["rrf", "combsum", "combmnz", "wsum"]
-Norm = Literal["min-max", "max", "sum", "zmuv", "rank", "none"]
+Norm = Literal["min-max", "none"]
 
 
 def fuse(

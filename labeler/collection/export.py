@@ -18,7 +18,7 @@ from labeler.exchange.export.content import Content, Export, FormatName
 from labeler.exchange.export.formats import EXPORTS
 from labeler.files.paths import true_path
 from labeler.messages import Note, count_of
-from labeler.options import COUNT, Options, option
+from labeler.options import Options, option
 from labeler.report.result import Result
 from labeler.trec.qrels import read_qrels
 from labeler.trec.runs import read_run
@@ -26,19 +26,15 @@ from labeler.trec.runs import read_run
 
 @dataclass(frozen=True, slots=True)
 class ExportOptions(Options):
-    """Which qrels and runs to export, and where grades become relevant or not.
+    """Which qrels and runs to export.
 
-    `qrels` and `runs` are names of the collection's; without `qrels` it is `human`, else the only
-    one. `relevant` is the lowest grade of a relevant document, for tools that know no grades;
-    `depth` is how many documents of a run they are given.
+    Both are names of the collection's; without `qrels` it is `human`, else the only one.
     """
 
     qrels: str | None = option(None, "Which qrels; human, or the only ones.", metavar="NAME")
     runs: tuple[str, ...] = option(
         (), "A run of the collection's too; may be repeated.", flags="--run", metavar="NAME"
     )
-    relevant: int = option(1, "The lowest relevant grade, for tools that know no grades.", COUNT)
-    depth: int = option(10, "How many documents of the run such tools are given.", COUNT)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -129,8 +125,6 @@ def _content(
         read_queries(collection.queries),
         qrels,
         runs,
-        options.relevant,
-        options.depth,
     )
 
 

@@ -98,17 +98,18 @@ def ranked(
     Where a score is missing, ties or rises in any of them, all are one over the rank.
     """
     lists = list(rankings)
-    falls = all(_falls([score for _, score in documents]) for _, documents in lists)
-    kind = kind if falls else f"{kind}, scored by rank"
+    is_scored = all(falls([score for _, score in documents]) for _, documents in lists)
+    kind = kind if is_scored else f"{kind}, scored by rank"
     pairs = (
-        (query, document, score if falls else 1 / rank)
+        (query, document, score if is_scored else 1 / rank)
         for query, documents in lists
         for rank, (document, score) in enumerate(documents, start=1)
     )
     return rated(kind, pairs, by_text=by_text)
 
 
-def _falls(scores: Sequence[float | None]) -> bool:
+def falls(scores: Sequence[float | None]) -> bool:
+    """Whether there is a score at each place, below the one before."""
     numbers = [score for score in scores if score is not None]
     return len(numbers) == len(scores) and all(a > b for a, b in pairwise(numbers))
 

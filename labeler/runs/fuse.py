@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,30 +40,14 @@ class Lists:
     pair: Integers
 
     @property
-    def starts(self) -> Integers:
-        """The first line of each list."""
-        return np.flatnonzero(np.append(True, self.group[1:] != self.group[:-1]))
-
-    @property
-    def sizes(self) -> Integers:
-        """The length of the list of each line."""
-        return np.bincount(self.group)[self.group]
-
-    @property
-    def lowest(self) -> Floats:
-        """The lowest score of each line's list."""
-        lowest: Floats = np.minimum.reduceat(self.score, self.starts)[self.group]
-        return lowest
-
-    @property
-    def highest(self) -> Floats:
-        """The highest score of each line's list."""
-        highest: Floats = np.maximum.reduceat(self.score, self.starts)[self.group]
-        return highest
-
-    def total(self, values: Floats) -> Floats:
-        """The sum over each line's list."""
-        return added(self.group, values)[self.group]
+    def scaled(self) -> Floats:
+        """The scores, from 0 for the lowest of their list to 1 for its highest; 0 among equals."""
+        starts = np.flatnonzero(np.append(True, self.group[1:] != self.group[:-1]))
+        lowest = np.minimum.reduceat(self.score, starts)[self.group]
+        reach = np.maximum.reduceat(self.score, starts)[self.group] - lowest
+        scaled: Floats = np.zeros_like(reach)
+        np.divide(self.score - lowest, reach, out=scaled, where=reach > 0)
+        return scaled
 
 
 def added(number: Integers, values: Floats) -> Floats:
@@ -71,28 +55,8 @@ def added(number: Integers, values: Floats) -> Floats:
     return np.asarray(np.bincount(number, weights=values), dtype=np.float64)
 
 
-def _divided(value: Floats, by: Floats) -> Floats:
-    """`value / by`, and 0 where `by` is 0, as among equal scores."""
-    quotient: Floats = np.divide(value, by, out=np.zeros_like(value), where=by > 0)
-    return quotient
-
-
-def _zmuv(lists: Lists) -> Floats:
-    away = lists.score - lists.total(lists.score) / lists.sizes
-    return _divided(away, np.sqrt(lists.total(away**2) / lists.sizes))
-
-
-NORMS: dict[str, Callable[[Lists], Floats]] = {
-    "min-max": lambda lists: _divided(lists.score - lists.lowest, lists.highest - lists.lowest),
-    "max": lambda lists: _divided(lists.score, lists.highest),
-    "sum": lambda lists: _divided(
-        lists.score - lists.lowest, lists.total(lists.score) - lists.lowest * lists.sizes
-    ),
-    "zmuv": _zmuv,
-    "rank": lambda lists: 1 - (lists.rank - 1) / lists.sizes,
-    "none": lambda lists: lists.score,
-}
-"""Scores on a scale that runs share, by ranx's names."""
+NORMS = ("min-max", "none")
+"""Scores on the scale that runs share, or as they are, by ranx's names."""
 
 METHODS = ("rrf", "combsum", "combmnz", "wsum")
 
@@ -132,7 +96,7 @@ class Fusion:
         """The fused score of each pair, added in the order of the runs."""
         if self.method == "rrf":
             return added(lists.pair, 1 / (self.k + lists.rank))
-        scaled = NORMS[self.norm](lists)
+        scaled = lists.score if self.norm == "none" else lists.scaled
         if self.method == "wsum":
             scaled = np.array(self.weights)[lists.run] * scaled
         sums = added(lists.pair, scaled)

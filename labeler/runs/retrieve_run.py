@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from labeler.collection.search import searched_corpus
 from labeler.data import Document, Run
 from labeler.entry_points import fill
 from labeler.errors import BadInput, LabelerError, Misconfigured, Misuse, ProviderError
+from labeler.exchange.contents import falls
 from labeler.files.jsonl import plain_id
 from labeler.messages import SHOWN, count_of, guess
 from labeler.models.encoders import EncoderTexts, Encoding, EncodingPlan
@@ -439,7 +439,9 @@ def run_of(
         hits_by_query[query_id] = list(_in_corpus(query_id, hits, ids, ranked, drop_unknown))
         if not hits_by_query[query_id]:
             ranked.empty.append(query_id)
-    ranked.by_rank = not all(map(_falls, hits_by_query.values()))
+    ranked.by_rank = not all(
+        falls([hit.score for hit in in_corpus]) for in_corpus in hits_by_query.values()
+    )
     for query_id, in_corpus in hits_by_query.items():
         ranked.run[query_id] = {
             hit.id: 1 / rank if ranked.by_rank else float(hit.score or 0)
@@ -469,11 +471,6 @@ def _in_corpus(
         else:
             taken.add(doc_id)
             yield Hit(doc_id, hit.score)
-
-
-def _falls(hits: Sequence[Hit]) -> bool:
-    scores = [hit.score for hit in hits if hit.score is not None]
-    return len(scores) == len(hits) and all(a > b for a, b in pairwise(scores))
 
 
 def notes_on(ranked: Ranked) -> Iterator[str]:

@@ -175,47 +175,6 @@ def test_two_queries_of_one_text_cannot_go_where_texts_are_the_ids(tmp_path: Pat
             export(collection, tmp_path / "out", to)
 
 
-def texts(*doc_ids: str) -> list[str]:
-    by_id = {d.id: f"{d.title}\n{d.text}" if d.title else d.text for d in DOCUMENTS}
-    return [by_id[doc_id] for doc_id in doc_ids]
-
-
-def test_ragas_has_the_relevant_documents_as_references(
-    collection: Collection, tmp_path: Path
-) -> None:
-    path = tmp_path / "ours.jsonl"
-    losses: list[str] = []
-    export(collection, path, "ragas", ExportOptions(relevant=2, runs=("bm25",)), losses.append)
-    first, second = (json.loads(line) for line in path.read_text(encoding="ascii").splitlines())
-    assert second == {
-        "user_input": QUERIES[0].text,
-        "reference_contexts": texts("1", "2024-01-01"),
-        "reference_context_ids": ["1", "2024-01-01"],
-        "retrieved_contexts": texts("007", "1"),
-        "retrieved_context_ids": ["007", "1"],
-    }
-    assert first["reference_context_ids"] == ['"d']
-    assert losses == ["the 4 grades become relevant or not, from 2 on"]
-
-
-def test_promptfoo_has_a_case_a_query(collection: Collection, tmp_path: Path) -> None:
-    losses: list[str] = []
-    export(collection, tmp_path / "p.json", "promptfoo", warn=losses.append)
-    tests = json.loads((tmp_path / "p.json").read_text())
-    assert [test["description"] for test in tests] == ["0x1f", "1"]
-    assert all(isinstance(v, str) for test in tests for v in test["vars"].values())
-    assert losses[1] == "1 text holds {{, {% or {#, which promptfoo executes"
-
-
-def test_a_query_without_a_relevant_document_is_no_case_and_is_counted(
-    collection: Collection, tmp_path: Path
-) -> None:
-    losses = written(collection, "ragas", tmp_path, relevant=3)
-    assert losses[0] == "1 query has no relevant document: left out"
-    with pytest.raises(BadInput, match="no query has a document of grade 9 or above"):
-        written(collection, "ragas", tmp_path, relevant=9)
-
-
 @pytest.mark.parametrize("to", get_args(FormatName))
 def test_a_failure_is_never_exported_as_a_grade(to: FormatName, tmp_path: Path) -> None:
     collection = small_collection(tmp_path / "coll")
@@ -283,10 +242,6 @@ def test_the_command_says_what_was_written_and_who_reads_it(
     for more, problem in (
         (["--to", "beir", "--run", "bm25"], "--run: beir takes no runs"),
         (["--to", "trec", "--run", "no"], f"--run: {folder} has no run 'no'; there are: bm25"),
-        (
-            ["--to", "ragas", "--relevant", "9"],
-            "--relevant: coll: no query has a document of grade 9",
-        ),
         (["--to", "trec", "--qrels", "no"], f"{folder} has no qrels 'no'; there are: human"),
     ):
         assert execute(["export", folder, "-o", str(tmp_path / "x"), *more]) in (2, 65)

@@ -84,7 +84,7 @@ RUNS = st.lists(
 @given(
     RUNS,
     st.sampled_from(["rrf", "combsum", "combmnz", "wsum"]),
-    st.sampled_from(["none", "min-max", "max", "sum", "zmuv", "rank"]),
+    st.sampled_from(["none", "min-max"]),
     st.integers(1, 5) | st.just(1000),
 )
 def test_fusion_equals_the_slow_and_obvious_way(
@@ -108,7 +108,7 @@ def test_fusion_equals_the_slow_and_obvious_way(
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("method", ["rrf", "sum", "mnz", "wsum"])
-@pytest.mark.parametrize("norm", ["min-max", "max", "sum", "zmuv", "rank", "none"])
+@pytest.mark.parametrize("norm", ["min-max", "none"])
 def test_fused_scores_equal_ranx(method: str, norm: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(4)
     runs: list[Run] = [

@@ -21,8 +21,7 @@ Write = Callable[[Path], object]
 class Content:
     """A collection's texts and grades; every pair of the qrels has both of its texts here.
 
-    `runs` are those to export with it; `relevant` is the lowest grade of a relevant document, for
-    tools that know no grades; `depth` is how many documents of a run such tools are given.
+    `runs` are those to export with it.
     """
 
     name: str
@@ -30,8 +29,6 @@ class Content:
     queries: Mapping[str, Query]
     qrels: Qrels
     runs: Mapping[str, Run] = field(default_factory=dict)
-    relevant: int = 1
-    depth: int = 10
 
     def grades(self) -> Iterator[tuple[str, str, int]]:
         """Query, document and grade of every pair, sorted by query and document."""
@@ -54,11 +51,6 @@ class Export(NamedTuple):
     keeps_negative: bool = False
 
 
-def passage(document: Document) -> str:
-    """A document's title and text, for tools that know one text alone."""
-    return f"{document.title}\n{document.text}" if document.title else document.text
-
-
 def nothing_lost(_content: Content) -> list[str]:
     """A format that holds all of it."""
     return []
@@ -69,12 +61,10 @@ def lost(count: int, singular: str, plural: str, what: str) -> list[str]:
     return [f"{count_of(count, singular, plural)} {what}"] if count else []
 
 
-def write_json_lines(
-    path: Path, rows: Iterable[Mapping[str, Any]], *, is_ascii: bool = False
-) -> None:
-    """Write an object a line; `is_ascii` for readers that open files in the machine's encoding."""
+def write_json_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write an object a line."""
     with replacing(path) as out:
-        out.writelines(json.dumps(row, ensure_ascii=is_ascii) + "\n" for row in rows)
+        out.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
 def write_json(path: Path, value: object) -> None:
@@ -104,7 +94,5 @@ FormatName = Literal[
     "hf",
     "quepid",
     "opensearch",
-    "ragas",
-    "promptfoo",
 ]
 """The names of `EXPORTS` in `exchange/export/formats.py`."""
