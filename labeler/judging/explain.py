@@ -18,7 +18,6 @@ from labeler.judging.job import texts_of
 from labeler.judging.methods.inquiries import Inquiries
 from labeler.judging.methods.inquiry import ALONE, JudgingPart, next_request
 from labeler.judging.relabel import same_assessor
-from labeler.judging.reply import NumberedGrade
 from labeler.model import Message, Model, Reply, Request
 from labeler.models.policies.stack import fitting, only_remembered
 from labeler.prompt import Prompt
@@ -116,11 +115,8 @@ def as_read(answer: object) -> Any:
     """What was read in a reply, as JSON: a grade or a failure by name, grades by number, texts."""
     if isinstance(answer, Judgement | Failure):
         return _as_record(answer)
-    if isinstance(answer, Mapping):
-        return {str(number): as_read(entry) for number, entry in answer.items()}
-    if isinstance(answer, NumberedGrade):
-        status = answer.status or JUDGED
-        return {"grade": answer.grade, "status": status, "reason": answer.reason or answer.detail}
+    if isinstance(answer, list):
+        return {str(number): as_read(entry) for number, entry in enumerate(answer, start=1)}
     return list(answer) if isinstance(answer, tuple) else answer
 
 

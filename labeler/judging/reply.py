@@ -128,42 +128,34 @@ def _shares(
 _NUMBER = re.compile("number", re.IGNORECASE)
 
 
-class NumberedGrade(NamedTuple):
-    """What a reply says of one numbered thing: its grade and the reason, or why it has none."""
-
-    grade: int | None
-    reason: str | None = None
-    status: str = ""
-    detail: str = ""
-
-
 class _Entry(NamedTuple):
     number: int
     grade: int
     reason: str | None
 
 
-Numbered = Mapping[int, NumberedGrade]
-"""What a reply says of each number from 1 on."""
+Numbered = Sequence[Outcome]
+"""What a reply says of each number, from 1 on."""
 
 
 def parse_numbered(
-    pair: Pair, reply: Reply, count: int, grades: Sequence[int]
+    pairs: Sequence[Pair], reply: Reply, grades: Sequence[int]
 ) -> Numbered | Failure:
-    """What a reply says of the things numbered from 1 to `count`; `Failure` where of none of them.
+    """What a reply says of each number, each of which grades one of `pairs`, which may be equal.
 
-    `pair` is the one that a failure names.
+    `Failure`, of the first pair, where it says nothing of any of them.
     """
     try:
         check_ending(reply)
         entries = _entries(reply.text[after_thoughts(reply.text) :])
-        _check_numbers(entries, count)
+        _check_numbers(entries, len(pairs))
     except NoGrade as none:
-        return Failure(pair, none.status, whole(none.detail))
-    by_number: dict[int, list[_Entry]] = {number: [] for number in range(1, count + 1)}
-    for entry in entries:
-        by_number[entry.number].append(entry)
-    return {number: _graded(own, number, grades) for number, own in by_number.items()}
+        return Failure(pairs[0], none.status, whole(none.detail))
+    numbered = enumerate(pairs, start=1)
+    return [
+        _graded(pair, number, [entry for entry in entries if entry.number == number], grades)
+        for number, pair in numbered
+    ]
 
 
 def _entries(text: str) -> Sequence[_Entry]:
@@ -193,17 +185,17 @@ def _check_numbers(entries: Sequence[_Entry], count: int) -> None:
             raise NoGrade("conflict", problem)
 
 
-def _graded(own: Sequence[_Entry], number: int, grades: Sequence[int]) -> NumberedGrade:
+def _graded(pair: Pair, number: int, own: Sequence[_Entry], grades: Sequence[int]) -> Outcome:
     """What its own entries say of one number."""
     if not own:
-        return NumberedGrade(None, None, "unparsable", f"number {number} is missing in the reply")
+        return Failure(pair, "unparsable", f"number {number} is missing in the reply")
     if len({entry.grade for entry in own}) > 1:
-        return NumberedGrade(None, None, "conflict", f"number {number} stands twice in the reply")
+        return Failure(pair, "conflict", f"number {number} stands twice in the reply")
     grade = own[0].grade
     if grade not in grades:
         allowed = ", ".join(map(str, grades))
-        return NumberedGrade(None, None, "out_of_scale", f"{grade} is not one of {allowed}")
-    return NumberedGrade(grade, own[0].reason)
+        return Failure(pair, "out_of_scale", f"{grade} is not one of {allowed}")
+    return Judgement(pair, grade, own[0].reason)
 
 
 LONGEST_QUESTION = 1000

@@ -20,7 +20,7 @@ from labeler.errors import BadInput, Misuse
 from labeler.judging.explain import explain
 from labeler.judging.judge import JudgeOptions, JudgingPlan, ajudge, judge
 from labeler.judging.methods.inquiries import lists_of
-from labeler.judging.methods.points import PartGrade, combined
+from labeler.judging.methods.points import combined
 from labeler.judging.relabel import areparse
 from labeler.lab.control import DriftOptions, adrift
 from labeler.model import Model, Reply, Request
@@ -349,8 +349,9 @@ def test_explain_shows_every_part_of_a_grade(tmp_path: Path) -> None:
 def test_the_grades_of_parts_reach_the_cut_points_that_the_prompt_states(
     prompt: str, grades: tuple[int, ...], grade: int
 ) -> None:
-    parts = [PartGrade(f"part {at}", value) for at, value in enumerate(grades)]
-    assert combined(Pair("q", "d"), find_prompt(prompt), parts).grade == grade
+    pair = Pair("q", "d")
+    parts = {f"part {at}": Judgement(pair, value) for at, value in enumerate(grades)}
+    assert combined(pair, find_prompt(prompt), parts).grade == grade
 
 
 WRONG = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, pairwise
@@ -37,7 +37,7 @@ from labeler.judging.methods.inquiry import (
     recall_inquiries,
 )
 from labeler.judging.methods.points import point_rounds
-from labeler.judging.reply import NumberedGrade, parse_numbered
+from labeler.judging.reply import Numbered, parse_numbered
 from labeler.model import Request
 from labeler.prompt import Prompt, numbered_schema
 
@@ -168,27 +168,19 @@ def _list_part(assessor: Assessor, texts: Texts, pairs: Sequence[Pair], name: st
     """The request for the grades of some documents, in their order."""
     prompt, count = assessor.prompt, len(pairs)
     schema = numbered_schema(count, prompt.grades, reason=prompt.front.reason)
-    read = partial(parse_numbered, pairs[0], count=count, grades=prompt.grades)
-    likely = dict.fromkeys(range(1, count + 1), NumberedGrade(prompt.grades[0]))
+    read = partial(parse_numbered, pairs, grades=prompt.grades)
+    likely = [Judgement(pair, prompt.grades[0]) for pair in pairs]
     query, documents = texts.of(pairs[0])[0], [texts.of(pair)[1] for pair in pairs]
     request = assessor.list_request(query, documents, schema)
     return JudgingPart(name, request, read, likely, pairs[0], is_final=count == 1)
 
 
-def _outcomes(
-    pairs: Sequence[Pair], answer: Mapping[int, NumberedGrade] | Failure
-) -> list[Outcome]:
+def _outcomes(pairs: Sequence[Pair], answer: Numbered | Failure) -> Numbered:
     """What a reply says of each of the documents that were shown."""
-    if isinstance(answer, Failure):
-        shared = f"in a list of {len(pairs)}: " if len(pairs) > 1 else ""
-        return [replace(answer, pair=pair, detail=f"{shared}{answer.detail}") for pair in pairs]
-    return [_outcome(pair, graded) for pair, graded in zip(pairs, answer.values(), strict=True)]
-
-
-def _outcome(pair: Pair, graded: NumberedGrade) -> Outcome:
-    if graded.grade is None:
-        return Failure(pair, graded.status, graded.detail)
-    return Judgement(pair, graded.grade, graded.reason)
+    if not isinstance(answer, Failure):
+        return answer
+    shared = f"in a list of {len(pairs)}: " if len(pairs) > 1 else ""
+    return [replace(answer, pair=pair, detail=f"{shared}{answer.detail}") for pair in pairs]
 
 
 class DocumentList(NamedTuple):

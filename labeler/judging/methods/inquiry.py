@@ -140,23 +140,15 @@ Value = TypeVar("Value")
 class Task(Generic[Value]):
     """A question that is being asked: the request to send next, and what was answered so far.
 
-    `read` says what a reply is: what was asked for, or a `Failure`.
+    `read` says what a reply is: what was asked for, or a `Failure`. `remembered` is false once a
+    model was asked.
     """
 
     request: Request
     read: Callable[[Reply], Value | Failure]
     outcome: Value | Failure | None = None
-    attempts: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cached_tokens: int = 0
-    cost: float | None = None
-    model: str = ""
+    replies: list[Reply] = field(default_factory=list)
     remembered: bool = True
-    shared: bool = False
-    thought: bool = False
-    sent: Mapping[str, Any] = field(default_factory=dict)
-    is_worth_another: bool = True
 
     @property
     def is_answered(self) -> bool:
@@ -180,17 +172,13 @@ class Task(Generic[Value]):
             return
         if isinstance(self.outcome, Failure):
             self.request = next_request(self.request, self.outcome)
-        self.cost = reply.cost if not self.attempts else sum_of(self.cost, reply.cost)
-        self.attempts += 1
-        self.is_worth_another = reply.finish_reason != NO_TEXT
-        self.prompt_tokens += reply.prompt_tokens
-        self.completion_tokens += reply.completion_tokens
-        self.cached_tokens += reply.cached_tokens
-        self.model = reply.model or self.model
+        self.replies.append(reply)
         self.remembered = self.remembered and reply.remembered
-        self.shared = self.shared or reply.shared
-        self.thought = self.thought or reply.thought
-        self.sent = reply.sent
+
+    @property
+    def cost(self) -> float | None:
+        """What its replies cost in dollars; None without any, or where one has no price."""
+        return sum_of([reply.cost for reply in self.replies] or [None])
 
     def calls_left(self, retry_failed: bool) -> int:
         """How many times it may be asked, after what is remembered of it."""
@@ -200,19 +188,21 @@ class Task(Generic[Value]):
             return 0
         if retry_failed:
             return TRIES
-        return max(0, TRIES - self.attempts) if self.is_reasked else 0
+        return max(0, TRIES - len(self.replies)) if self.is_reasked else 0
 
     @property
     def is_reasked(self) -> bool:
         """Whether another reply may be what was asked for where the last one was not."""
         if not isinstance(self.outcome, Failure) or is_too_long(self.outcome):
             return False
-        return self.outcome.status in REASKED and self.is_worth_another
+        has_text = not self.replies or self.replies[-1].finish_reason != NO_TEXT
+        return self.outcome.status in REASKED and has_text
 
 
-def sum_of(first: float | None, second: float | None) -> float | None:
-    """The sum of two costs, unknown where either is."""
-    return None if first is None or second is None else first + second
+def sum_of(costs: Sequence[float | None]) -> float | None:
+    """The sum of costs, unknown where one of them is."""
+    known = [cost for cost in costs if cost is not None]
+    return sum(known, 0.0) if len(known) == len(costs) else None
 
 
 def next_request(request: Request, answer: object) -> Request:
@@ -333,20 +323,9 @@ class Inquiry:
         return self._judged
 
     def _all_judged(self, outcomes: Outcomes) -> dict[Pair, Judged]:
-        if len(self._asked) == len(outcomes) == 1 and not self.listed:
-            (part, task), [(pair, outcome)] = self._asked[0], outcomes.items()
-            if part.pays == pair:
-                return {pair: _alone(outcome, task)} if outcome is not None else {}
         tasks = [task for _, task in self._asked]
-        model = next((task.model for task in reversed(tasks) if task.model), "")
-        remembered = all(task.remembered for task in tasks)
-        shared = remembered and any(task.shared for task in tasks)
-        is_priced = all(task.cost is not None for task in tasks)
-        common = Judged(_NOBODY, 0, 0, 0, 0.0 if is_priced else None, model, remembered, shared)
-        sent: Mapping[str, Any] = next((task.sent for task in reversed(tasks) if task.sent), {})
-        common = replace(common, thought=any(task.thought for task in tasks), sent=sent)
         return {
-            pair: self._paid(pair, replace(common, outcome=outcome, listed=self._listed(pair)))
+            pair: judged_by(outcome, tasks, self._paid_by(pair), self._listed(pair))
             for pair, outcome in outcomes.items()
             if outcome is not None
         }
@@ -356,25 +335,39 @@ class Inquiry:
         listed = self.listed.get(pair)
         if listed is None:
             return None
-        alone = any(p.name == ALONE and p.pays == pair and t.attempts for p, t in self._asked)
+        alone = any(p.name == ALONE and p.pays == pair and t.replies for p, t in self._asked)
         return listed._replace(alone=alone)
 
-    def _paid(self, pair: Pair, judged: Judged) -> Judged:
-        """A pair with what the requests took that are counted in its row."""
-        own = [task for part, task in self._asked if part.pays == pair]
-        if not own:
-            return judged
-        cost: float | None = 0.0
-        for task in own:
-            cost = sum_of(cost, task.cost)
-        return replace(
-            judged,
-            attempts=sum(task.attempts for task in own),
-            prompt_tokens=sum(task.prompt_tokens for task in own),
-            completion_tokens=sum(task.completion_tokens for task in own),
-            cached_tokens=sum(task.cached_tokens for task in own),
-            cost=cost,
-        )
+    def _paid_by(self, pair: Pair) -> list[Task[Any]]:
+        """The tasks of which the row of a pair counts what they took."""
+        return [task for part, task in self._asked if part.pays == pair]
+
+
+def judged_by(
+    outcome: Outcome,
+    tasks: Sequence[Task[Any]],
+    paid: Sequence[Task[Any]],
+    listed: Listed | None = None,
+) -> Judged:
+    """An outcome that rests on the replies to some tasks, with what those took that are `paid`."""
+    replies = [reply for task in tasks for reply in task.replies]
+    own = [reply for task in paid for reply in task.replies]
+    cost = sum_of([task.cost for task in paid or tasks])
+    remembered = all(task.remembered for task in tasks)
+    return Judged(
+        outcome,
+        len(own),
+        sum(reply.prompt_tokens for reply in own),
+        sum(reply.completion_tokens for reply in own),
+        cost if paid or cost is None else 0.0,
+        next((reply.model for reply in reversed(replies) if reply.model), ""),
+        remembered,
+        remembered and any(reply.shared for reply in replies),
+        listed=listed,
+        cached_tokens=sum(reply.cached_tokens for reply in own),
+        thought=any(reply.thought for reply in replies),
+        sent=next((reply.sent for reply in reversed(replies) if reply.sent), {}),
+    )
 
 
 def _read_whole(part: JudgingPart, pair: Pair, reply: Reply) -> Any:
@@ -383,26 +376,6 @@ def _read_whole(part: JudgingPart, pair: Pair, reply: Reply) -> Any:
         return Failure(part.pays or pair, "call_failed", reply.refusal or "")
     cut = cut_of(part.request, reply)
     return Failure(part.pays or pair, "truncated", cut) if cut else part.read(reply)
-
-
-def _alone(outcome: Outcome, task: Task[Any]) -> Judged:
-    """A pair that took one request, as nearly all pairs of most runs do: made at once."""
-    return Judged(
-        outcome,
-        task.attempts,
-        task.prompt_tokens,
-        task.completion_tokens,
-        task.cost,
-        task.model,
-        task.remembered,
-        task.remembered and task.shared,
-        cached_tokens=task.cached_tokens,
-        thought=task.thought,
-        sent=task.sent,
-    )
-
-
-_NOBODY = Failure(Pair("", ""), "call_failed", "")
 
 
 def calls_left(part: JudgingPart, task: Task[Any], retry_failed: bool) -> int:

@@ -7,10 +7,11 @@ Sander & Dietz 2021, EXAM; Farzi & Dietz 2024, RUBRIC; Pradeep et al. 2024, Auto
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from labeler.data import Failure, Judgement, Outcome, Pair, Query
 from labeler.errors import BadInput
@@ -19,7 +20,6 @@ from labeler.judging.methods.inquiry import Answers, JudgingPart, Rounds
 from labeler.judging.reply import (
     QUESTIONS_SCHEMA,
     Numbered,
-    NumberedGrade,
     distinct,
     parse_grade,
     parse_numbered,
@@ -32,27 +32,19 @@ from labeler.prompt.template import Combine
 # The grades of a pair's parts become its grade: by a stated rule, at stated cut points. Pure.
 
 
-class PartGrade(NamedTuple):
-    """What one part of a pair was graded, and the reason, where one was given."""
-
-    name: str
-    grade: int
-    reason: str | None = None
-
-
-def combined(pair: Pair, prompt: Prompt, parts: Sequence[PartGrade]) -> Judgement:
+def combined(pair: Pair, prompt: Prompt, parts: Mapping[str, Judgement]) -> Judgement:
     """The judgement that the grades of a pair's parts make; its reason names each of them."""
     combine = prompt.front.combine or Combine()
-    grades = prompt.part_grades
-    value = combined_value(combine, [part.grade for part in parts], grades)
+    value = combined_value(combine, [part.grade for part in parts.values()], prompt.part_grades)
     reached = sum(value >= cut for cut in combine.exact_cuts)
     shown = f"{float(value):.2f}" if combine.rule == "share" else str(value)
-    reason = f"{', '.join(map(_shown, parts))}; {combine.rule} {shown}"
+    reason = f"{', '.join(map(_shown, parts.items()))}; {combine.rule} {shown}"
     return Judgement(pair, prompt.grades[reached], reason)
 
 
-def _shown(part: PartGrade) -> str:
-    return f"{part.name}: {part.grade}" + (f" ({part.reason})" if part.reason else "")
+def _shown(part: tuple[str, Judgement]) -> str:
+    name, judged = part
+    return f"{name}: {judged.grade}" + (f" ({judged.reason})" if judged.reason else "")
 
 
 def combined_value(combine: Combine, values: Sequence[int], grades: Sequence[int]) -> Fraction:
@@ -100,9 +92,15 @@ def point_rounds(assessor: Assessor, texts: Texts, pair: Pair, *, pays: bool) ->
         return {pair: points}
     if assessor.prompt.asks_each:
         answers = yield _each(assessor, texts, pair, points)
-        return {pair: _of_each(assessor, pair, points, answers)}
-    [answer] = yield [_together(assessor, texts, pair, points)]
-    return {pair: _of_all(assessor, pair, points, answer)}
+    else:
+        [answers] = yield [_together(assessor, texts, pair, points)]
+        if answers is None or isinstance(answers, Failure):
+            return {pair: answers}
+    named = {point.name: answer for point, answer in zip(points, answers, strict=True)}
+    failure = first_failure(pair, list(named.items()))
+    if failure or None in answers:
+        return {pair: failure}
+    return {pair: combined(pair, assessor.prompt, named)}
 
 
 def _questions(
@@ -158,18 +156,6 @@ def _each(
     return parts
 
 
-def _of_each(
-    assessor: Assessor, pair: Pair, points: Sequence[_Point], answers: Answers
-) -> Outcome | None:
-    """What the grades of the parts make; None where one was not asked and none failed."""
-    named = [(point.name, answer) for point, answer in zip(points, answers, strict=True)]
-    failure = first_failure(pair, named)
-    if failure or None in answers:
-        return failure
-    graded = [PartGrade(name, answer.grade, answer.reason) for name, answer in named]
-    return combined(pair, assessor.prompt, graded)
-
-
 def _together(
     assessor: Assessor, texts: Texts, pair: Pair, points: Sequence[_Point]
 ) -> JudgingPart:
@@ -180,7 +166,7 @@ def _together(
     values["count"] = str(len(points))
     schema = numbered_schema(len(points), grades, reason=prompt.front.reason)
     read = partial(_read_all, pair, points, grades)
-    likely = dict.fromkeys(range(1, len(points) + 1), NumberedGrade(grades[0]))
+    likely = [Judgement(pair, grades[0]) for _ in points]
     return JudgingPart("all parts", assessor.asking(values, schema), read, likely, pair)
 
 
@@ -188,22 +174,10 @@ def _read_all(
     pair: Pair, points: Sequence[_Point], grades: Sequence[int], reply: Reply
 ) -> Numbered | Failure:
     """The grades of all points; `Failure` where one has none, which names it."""
-    numbered = parse_numbered(pair, reply, len(points), grades)
+    numbered = parse_numbered([pair] * len(points), reply, grades)
     if isinstance(numbered, Failure):
         return numbered
-    for point, graded in zip(points, numbered.values(), strict=True):
-        if graded.grade is None:
-            return Failure(pair, graded.status, f"{point.name}: {graded.detail}")
+    for point, graded in zip(points, numbered, strict=True):
+        if isinstance(graded, Failure):
+            return replace(graded, detail=f"{point.name}: {graded.detail}")
     return numbered
-
-
-def _of_all(
-    assessor: Assessor, pair: Pair, points: Sequence[_Point], answer: Any
-) -> Outcome | None:
-    if answer is None or isinstance(answer, Failure):
-        return answer
-    graded = [
-        PartGrade(point.name, entry.grade, entry.reason)
-        for point, entry in zip(points, answer.values(), strict=True)
-    ]
-    return combined(pair, assessor.prompt, graded)

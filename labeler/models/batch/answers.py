@@ -7,8 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import IO, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from labeler.errors import CallFailed, LabelerError, Retryable
 from labeler.model import Reply, Request, is_cut
@@ -89,45 +88,6 @@ def read_answer_line(line: bytes) -> AnswerLine:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
-
-
-class RequestFiles:
-    """Writes requests to numbered files, each within the bounds of what a service takes."""
-
-    def __init__(self, folder: Path, bounds: FileBounds | None = None) -> None:
-        self.counts: list[int] = []
-        self._folder = folder
-        self._bounds = bounds or FileBounds()
-        self._bytes = 0
-        self._out: IO[bytes] | None = None
-
-    def paths(self) -> list[Path]:
-        """The files that were begun."""
-        return [self._path(number) for number in range(len(self.counts))]
-
-    def _path(self, number: int) -> Path:
-        return self._folder / f"requests.{number + 1}.jsonl"
-
-    def add(self, line: bytes) -> int:
-        """Write a line; the number of its file, from 0."""
-        is_full = self.counts and (
-            self.counts[-1] >= self._bounds.lines or self._bytes + len(line) > self._bounds.size
-        )
-        if self._out is None or is_full:
-            self.close()
-            self.counts.append(0)
-            self._bytes = 0
-            self._out = self._path(len(self.counts) - 1).open("wb")
-        self._out.write(line)
-        self.counts[-1] += 1
-        self._bytes += len(line)
-        return len(self.counts) - 1
-
-    def close(self) -> None:
-        """Close the file that is being written."""
-        if self._out is not None:
-            self._out.close()
-            self._out = None
 
 
 def answer_lines(lines: Iterable[bytes]) -> Iterator[AnswerLine | ValueError]:

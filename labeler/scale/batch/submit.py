@@ -6,6 +6,7 @@ import json
 import os
 import secrets
 from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -37,7 +38,7 @@ from labeler.judging.methods.inquiry import Inquiry, in_chunks
 from labeler.judging.pilot import AskedRound, piloted, proof_in
 from labeler.messages import count_of
 from labeler.model import Request
-from labeler.models.batch.answers import FileBounds, RequestFiles, request_line
+from labeler.models.batch.answers import FileBounds, request_line
 from labeler.models.batch.service import BatchService, batch_service
 from labeler.models.choose import namer_of
 from labeler.models.cost import at_most
@@ -56,24 +57,27 @@ LEASED_AT_ONCE = 1000
 
 
 class RequestRecorder:
-    """Takes requests in place of a server, each once, and writes them to files.
+    """Takes requests in place of a server, each once, and writes them to numbered files.
 
-    Beside each file of requests stands one of their keys and canonical texts; with `redacted`, of
-    their keys alone. A request to which `lease` gives no lease is asked by another process at this
-    moment: it is `left`, and not written.
+    Each file is within the bounds of what a service takes; `counts` are the requests in each.
+    Beside it stands one of their keys and canonical texts; with `redacted`, of their keys alone. A
+    request to which `lease` gives no lease is asked by another process at this moment: it is
+    `left`, and not written.
     """
 
     def __init__(self, folder: Path, bounds: FileBounds | None, *, redacted: bool = False) -> None:
         self.model_name = ""
         self.lease: Callable[[Sequence[bytes]], Set[bytes]] = frozenset
         self.left = 0
+        self.counts: list[int] = []
         self._folder = folder
-        self._files = RequestFiles(folder, bounds)
+        self._bounds = bounds or FileBounds()
         self._redacted = redacted
         self._taken: set[bytes] = set()
         self._pending: list[KeyedRequest] = []
-        self._texts: IO[str] | None = None
-        self._number = -1
+        self._size = 0
+        self._files = ExitStack()
+        self._outs: list[IO[bytes]] = []
 
     def __len__(self) -> int:
         return len(self._taken) - self.left
@@ -85,9 +89,10 @@ class RequestRecorder:
         self._taken.add(keyed.key)
         self._pending.append(keyed)
         if len(self._pending) >= LEASED_AT_ONCE:
-            self._write_pending()
+            self.finish()
 
-    def _write_pending(self) -> None:
+    def finish(self) -> None:
+        """Write what was taken last, as long as leases are given."""
         pending, self._pending = self._pending, []
         leased = self.lease([keyed.key for keyed in pending]) if pending else frozenset()
         for keyed in pending:
@@ -97,39 +102,34 @@ class RequestRecorder:
                 self.left += 1
 
     def _write(self, keyed: KeyedRequest) -> None:
-        number = self._files.add(request_line(keyed.key, self.model_name, keyed.request))
-        if self._texts is None or number != self._number:
-            self.close_texts()
-            self._number = number
-            self._texts = self._path(number).open("w", encoding="utf-8", errors="replace")
+        line, bounds = request_line(keyed.key, self.model_name, keyed.request), self._bounds
         text = without_texts(keyed.text) if self._redacted else keyed.text
-        self._texts.write(json.dumps({"key": keyed.key.hex(), "request": text}) + "\n")
+        beside = json.dumps({"key": keyed.key.hex(), "request": text}) + "\n"
+        is_full = self.counts and (
+            self.counts[-1] >= bounds.lines or self._size + len(line) > bounds.size
+        )
+        if is_full or not self.counts:
+            self.close()
+            self.counts.append(0)
+            self._size = 0
+            paths = (self.path(len(self.counts) - 1, what) for what in ("requests", "texts"))
+            self._outs = [self._files.enter_context(path.open("wb")) for path in paths]
+        for out, content in zip(self._outs, (line, beside.encode()), strict=True):
+            out.write(content)
+        self.counts[-1] += 1
+        self._size += len(line)
 
-    def _path(self, number: int) -> Path:
-        return self._folder / f"texts.{number + 1}.jsonl"
-
-    def close_texts(self) -> None:
-        """Close the file of texts that is being written."""
-        if self._texts is not None:
-            self._texts.close()
-            self._texts = None
-
-    def finish(self) -> None:
-        """Write what was taken last, as long as leases are given."""
-        self._write_pending()
+    def path(self, number: int, what: str = "requests") -> Path:
+        """A file, counted from 0, of requests or of their texts."""
+        return self._folder / f"{what}.{number + 1}.jsonl"
 
     def close(self) -> None:
-        """Close all files."""
-        self.close_texts()
+        """Close the files that are being written."""
         self._files.close()
-
-    def files(self) -> list[tuple[Path, int]]:
-        """The files of requests, each with how many there are in it."""
-        return list(zip(self._files.paths(), self._files.counts, strict=True))
 
     def texts(self, number: int) -> Iterator[tuple[bytes, str]]:
         """The keys and the texts of the requests in a file, which count from 0."""
-        rows = read_rows(self._path(number))
+        rows = read_rows(self.path(number, "texts"))
         return ((bytes.fromhex(str(row["key"])), str(row["request"])) for _, row in rows)
 
 
@@ -289,8 +289,7 @@ async def _submit(
         for number, record in enumerate(records):
             sent = record
             if isinstance(where, BatchService):
-                path, _ = recorder.files()[number]
-                sent = await _send(collection, records[number:], path, where)
+                sent = await _send(collection, records[number:], recorder.path(number), where)
             batches.append(sent)
             control.note(f"batch {sent.number}: {count_of(sent.requests, 'request', 'requests')}")
     waiting = len(waiting_requests(collection)) - len(recorder)
@@ -311,11 +310,11 @@ def _write_records(
     So another process that asks live finds each one leased, or waiting in a batch.
     """
     records = []
-    for number, (path, requests) in enumerate(recorder.files()):
+    for number, requests in enumerate(recorder.counts):
         each = replace(record, number=next_number(collection), requests=requests)
         write_requests(collection, each.number, recorder.texts(number))
         if isinstance(where, Output):
-            _copy(path, where)
+            _copy(recorder.path(number), where)
             each = replace(each, status=WRITTEN)
         else:
             each = replace(each, token=secrets.token_hex(16))
