@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from ssl import SSLError
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -317,13 +316,9 @@ class PostgresDatabase:
             raise Misconfigured(problem, parameter="store")
         before = self.size()
         with self._lock:
-            for table in _KEPT_TABLES:
-                vacuum = f"VACUUM (FULL, ANALYZE) {table}"  # which no transaction may hold
-                self._again_where_lost(partial(self._ran, vacuum))
+            vacuum = f"VACUUM (FULL, ANALYZE) {', '.join(_KEPT_TABLES)}"  # in no transaction
+            self._again_where_lost(lambda: self._open().run(vacuum))
         return before, self.size()
-
-    def _ran(self, statement: str) -> None:
-        self._open().run(statement)
 
     def _again_where_lost(self, work: Callable[[], Result]) -> Result:
         """Do work, and again where that may help, for as long as one would wait."""

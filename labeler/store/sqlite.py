@@ -42,9 +42,8 @@ Result = TypeVar("Result")
 # its machine as `place`) and `leases` say which process is asking what; they mean nothing once
 # none runs.
 #
-# A copy of a store, which may be in use: `sqlite3 replies.db ".backup copy.db"`. To take in the
-# replies of another store, attach it as `other` and run `MERGE`; what is there already stays, and
-# `labeler store verify` checks the rest.
+# A copy of a store, which may be in use: `sqlite3 replies.db ".backup copy.db"`. `labeler store
+# copy` takes in the replies of another store.
 
 APPLICATION_ID = 0x6C61626C  # "labl"
 VERSION = 3
@@ -94,17 +93,6 @@ CREATE TABLE leases (
     key BLOB PRIMARY KEY,
     owner INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-"""
-
-
-MERGE = f"""
-INSERT OR IGNORE INTO replies (checksum, {REPLY})
-    SELECT checksum, {REPLY} FROM other.replies ORDER BY id;
-INSERT OR IGNORE INTO wires (id, checksum, request, body)
-    SELECT here.id, wire.checksum, wire.request, wire.body
-    FROM other.wires AS wire
-    JOIN other.replies AS there USING (id)
-    JOIN replies AS here ON here.key = there.key;
 """
 
 

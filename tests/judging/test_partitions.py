@@ -170,27 +170,6 @@ def test_partitions_give_what_one_machine_gives_byte_for_byte(
     assert assessor.calls == alone.calls
 
 
-def test_queries_of_equal_texts_are_in_one_partition_so_that_none_is_asked_twice(
-    collection: Collection, folder: PartitionFolder, assessor: Assessor, tmp_path: Path
-) -> None:
-    rows = [json.loads(line) for line in collection.queries.read_text().splitlines()]
-    rows[3]["text"] = rows[0]["text"]
-    collection.queries.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    job = write(collection, folder, assessor)
-    assert [partition.pairs for partition in job.partitions] == [6, 3, 3]
-    other, alone = Collection(tmp_path / "other"), Assessor()
-    shutil.copytree(collection.folder, other.folder)
-    live(other, alone)
-    work_all(collection, folder, assessor)
-    assert collection.qrels("one").read_bytes() == other.qrels("one").read_bytes()
-    assert assessor.calls == alone.calls == PAIRS - DOCUMENTS
-    orders = [
-        [line.partition('"grade"')[0] for line in each.judgements("one").read_text().splitlines()]
-        for each in (collection, other)
-    ]
-    assert orders[0] == orders[1]
-
-
 def test_some_partitions_can_be_collected_and_what_others_had_stays(
     collection: Collection, folder: PartitionFolder, assessor: Assessor
 ) -> None:

@@ -28,7 +28,7 @@ from labeler.models.policies.stack import Guard, Remembering, guarded
 from labeler.store import Store, Waiting, key_of, maintain, open_store
 from labeler.store.base import Failed, Granted, KeyedReply, Record, WriteBatch
 from labeler.store.maintain import FORGOTTEN_AT_ONCE
-from labeler.store.sqlite import MERGE, VERSION, Now, SqliteDatabase, now
+from labeler.store.sqlite import VERSION, Now, SqliteDatabase, now
 from labeler.testing import fake_model
 
 ASKED = Request(
@@ -506,31 +506,6 @@ def test_a_redacted_store_keeps_no_request_text(tmp_path: Path) -> None:
     with open_store(path, redacted=True) as store:
         asyncio.run(once(store))
     assert all(b"SECRET" not in p.read_bytes() for p in tmp_path.iterdir())
-
-
-def test_a_copy_and_the_documented_merge_move_replies(tmp_path: Path) -> None:
-    here, other = tmp_path / "replies.db", tmp_path / "other.db"
-    kept = KeyedReply(bytes([3]) * 32, "m", "here", Reply("mine", body=b"own"))
-    with open_store(here) as store:
-        store.write(WriteBatch([kept]))
-    made(tmp_path / "used.db")
-    with (
-        open_store(tmp_path / "used.db"),  # a copy may be made of a store that is in use
-        closing(sqlite3.connect(tmp_path / "used.db")) as used,
-        closing(sqlite3.connect(other)) as copy,
-    ):
-        used.backup(copy)
-    with closing(sqlite3.connect(here)) as connection:
-        connection.execute("ATTACH ? AS other", (str(other),))
-        for _ in range(2):
-            connection.executescript(MERGE)
-    with open_store(here) as store:
-        assert maintain.verify(store) == (64, ())
-        mine, theirs = store.record(bytes([3]) * 32), store.record(bytes([5]) * 32)
-    assert mine is not None
-    assert (mine.text, mine.request, mine.body) == ("mine", "here", b"own")
-    assert theirs is not None
-    assert (theirs.text, theirs.request, theirs.body) == ("answer 5", "x" * 500, b"b" * 900)
 
 
 class MemoryStore:

@@ -329,7 +329,7 @@ class Inquiries:
 
     def _recalled_singly(self, chunk: Sequence[Pair], retry_failed: bool) -> list[Item]:
         """The same where a pair takes one request: quick, as that is all that most runs do."""
-        assessor, result = self.assessor, list[Item]()
+        assessor, result, failed = self.assessor, list[Item](), list[Inquiry]()
         requests = [assessor.request(*self.texts.of(pair)) for pair in chunk]
         replies = assessor.model.recall(requests)
         for pair, request, reply in zip(chunk, requests, replies, strict=True):
@@ -351,12 +351,8 @@ class Inquiries:
                 result.append((pair, judged))
                 continue
             inquiry = self._alone(pair, request)
-            if reply and (task := inquiry.open[0][1]).takes(reply):
-                task.take_in(reply)
+            failed += [inquiry] if reply else []
             result.append((pair, inquiry))
-        failed = [
-            i for _, i in result if isinstance(i, Inquiry) and i.open[0][1].outcome is not None
-        ]
         if not failed:
             return result
         recall_inquiries(failed, assessor.model, retry_failed=retry_failed)
@@ -390,14 +386,12 @@ def unanswered(
                 yield ()
             elif isinstance(item, Inquiry):
                 begun[id(item)] = item
-                yield _pretended(item, retry_failed, _failed if worst else _as_likely)
+                yield _pretended(item, retry_failed, worst)
         if inquiries.is_single:
             begun.clear()
 
 
-def _pretended(
-    inquiry: Inquiry, retry_failed: bool, answer: Callable[[JudgingPart], object]
-) -> list[Request]:
+def _pretended(inquiry: Inquiry, retry_failed: bool, worst: bool) -> list[Request]:
     """The requests of an inquiry, which is taken to its end with answers made up."""
     requests = list[Request]()
     while not inquiry.is_done:
@@ -406,13 +400,5 @@ def _pretended(
             for part, task in inquiry.open
             if part.pays is not None and calls_left(part, task, retry_failed)
         ]
-        inquiry.pretend(answer, retry_failed)
+        inquiry.pretend(retry_failed, worst=worst)
     return requests
-
-
-def _as_likely(part: JudgingPart) -> object:
-    return part.likely
-
-
-def _failed(part: JudgingPart) -> object:
-    return Failure(part.pays or Pair("", ""), "unparsable", "")

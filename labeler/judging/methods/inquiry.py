@@ -305,10 +305,15 @@ class Inquiry:
         """End this round, with what was answered."""
         self._begin([task.outcome for _, task in self.open])
 
-    def pretend(self, answer: Callable[[JudgingPart], Any], retry_failed: bool) -> None:
-        """End this round, with an answer made up for each part that would be asked."""
+    def pretend(self, retry_failed: bool, *, worst: bool) -> None:
+        """End this round, with what is likely made up for each part that would be asked.
+
+        At the `worst`, that is a failure.
+        """
         answers = [
-            answer(part) if calls_left(part, task, retry_failed) else task.outcome
+            (_unread(part) if worst else part.likely)
+            if calls_left(part, task, retry_failed)
+            else task.outcome
             for part, task in self.open
         ]
         self._judged = {}  # what is made up is no outcome
@@ -376,6 +381,10 @@ def _read_whole(part: JudgingPart, pair: Pair, reply: Reply) -> Any:
         return Failure(part.pays or pair, "call_failed", reply.refusal or "")
     cut = cut_of(part.request, reply)
     return Failure(part.pays or pair, "truncated", cut) if cut else part.read(reply)
+
+
+def _unread(part: JudgingPart) -> Failure:
+    return Failure(part.pays or Pair("", ""), "unparsable", "")
 
 
 def calls_left(part: JudgingPart, task: Task[Any], retry_failed: bool) -> int:

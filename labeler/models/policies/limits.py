@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from labeler.errors import BudgetReached, CallFailed, Misconfigured, Retryable, Stopped
@@ -317,9 +317,6 @@ class RateLimiter(Policy):
 FEW = 4
 """Calls at once that may take more than is reserved, until a server was seen to keep its limits."""
 
-SHARED = ("max_calls", "max_tokens", "max_cost")
-"""The bounds of a budget that several processes can share out."""
-
 
 @dataclass(slots=True)
 class Spending:
@@ -396,8 +393,7 @@ class Budget:
     """What a run may spend, has spent, and has reserved for calls under way.
 
     A reservation is what a call costs at most. When the call has ended, what it took replaces the
-    reservation; where that is not known, the reservation counts as spent. `raised` asks whoever
-    shares out a budget of several processes for more than was allotted so far: true where it came.
+    reservation; where that is not known, the reservation counts as spent.
     """
 
     max_calls: int | None = None
@@ -409,7 +405,6 @@ class Budget:
     reserved: Spending = field(default_factory=Spending)
     reported: Reported = field(default_factory=Reported)
     clock: Callable[[], float] = time.monotonic
-    raised: Callable[[Spending], Awaitable[bool]] | None = None
     _settled: asyncio.Event = field(default_factory=asyncio.Event)
     _began: float = 0.0
     _has_settled: bool = False
@@ -429,12 +424,8 @@ class Budget:
         It waits, when need be, until calls under way have settled for less; or `BudgetReached`.
         """
         while (reserved := self.reserve_now(most)) is None:
-            reservation = self.spending(self.reported.bound(most))
-            parameter = self._over(reservation)
-            if parameter in SHARED and self.raised and await self.raised(self._with(reservation)):
-                continue
             if not self.reserved.calls:
-                raise self.reached(parameter or "")
+                raise self.reached(self._over(self.spending(self.reported.bound(most))) or "")
             self._settled.clear()
             await self._settled.wait()
         return reserved
@@ -495,24 +486,17 @@ class Budget:
         """The parameter whose bound more spending would exceed, None where there is none."""
         if self.max_seconds is self.max_calls is self.max_tokens is self.max_cost is None:
             return None
-        total = self._with(more)
-        if self.max_calls is not None and total.calls > self.max_calls:
-            return "max_calls"
-        if self.max_tokens is not None and total.tokens > self.max_tokens:
-            return "max_tokens"
-        if self.max_cost is not None and total.cost > self.max_cost:
-            return "max_cost"
-        if self.max_seconds is not None and self.clock() >= self.ends:
-            return "deadline"
-        return None
-
-    def _with(self, more: Spending) -> Spending:
-        """All that was spent and is reserved, at the most that it may be, and more."""
-        return Spending(
-            self.spent.calls + self.reserved.calls + more.calls,
-            self.spent.tokens_at_most + self.reserved.tokens + more.tokens,
-            self.spent.cost_at_most + self.reserved.cost + more.cost,
+        spent, reserved = self.spent, self.reserved
+        amounts = (
+            ("max_calls", self.max_calls, spent.calls + reserved.calls + more.calls),
+            ("max_tokens", self.max_tokens, spent.tokens_at_most + reserved.tokens + more.tokens),
+            ("max_cost", self.max_cost, spent.cost_at_most + reserved.cost + more.cost),
         )
+        for parameter, most, amount in amounts:
+            if most is not None and amount > most:
+                return parameter
+        is_late = self.max_seconds is not None and self.clock() >= self.ends
+        return "deadline" if is_late else None
 
     def _shown(self, parameter: str) -> str:
         """A bound as a message shows it."""

@@ -15,7 +15,7 @@ from labeler.errors import CallFailed, Misuse, Stopped
 from labeler.files.atomic import replacing
 from labeler.files.boundary import count
 from labeler.files.cache import sha256_of
-from labeler.judging.assessor import Assessor, values_of
+from labeler.judging.assessor import Assessor
 from labeler.judging.job import Job, pool_of
 from labeler.judging.judge import JudgeOptions, Prepared, prepare
 from labeler.judging.methods.inquiries import Inquiries
@@ -234,37 +234,13 @@ def _write(
 
 
 def _cut(job: Job, rows: int) -> Iterator[Sequence[PositionedPair]]:
-    """The pairs of each partition: whole queries, and those of equal texts in the same one.
-
-    Equal requests are asked once only where one worker meets all of them.
-    """
+    """The pairs of each partition, which has whole queries."""
     part: list[PositionedPair] = []
-    for group in _groups(job):
+    positioned = (PositionedPair(*each) for each in enumerate(job.pairs))
+    for _, group in groupby(positioned, lambda each: each.pair.query_id):
         part += group
         if len(part) >= rows:
             yield part
             part = []
     if part:
         yield part
-
-
-def _groups(job: Job) -> Iterator[list[PositionedPair]]:
-    """The pairs of each query, with those of later queries whose texts are the same."""
-    first_of: dict[str, str] = {}
-    by_texts: dict[Sequence[str], str] = {}
-    for query_id in dict.fromkeys(pair.query_id for pair in job.pairs):
-        texts = tuple(values_of(job.texts.queries[query_id]).values())
-        first_of[query_id] = by_texts.setdefault(texts, query_id)
-    later: dict[str, list[PositionedPair]] = {}
-    for query_id, group in _by_query(job):
-        if first_of[query_id] != query_id:
-            later.setdefault(first_of[query_id], []).extend(group)
-    for query_id, group in _by_query(job):
-        if first_of[query_id] == query_id:
-            yield group + later.pop(query_id, [])
-
-
-def _by_query(job: Job) -> Iterator[tuple[str, list[PositionedPair]]]:
-    positioned = (PositionedPair(*each) for each in enumerate(job.pairs))
-    for query_id, group in groupby(positioned, lambda each: each.pair.query_id):
-        yield query_id, list(group)
