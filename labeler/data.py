@@ -150,8 +150,7 @@ class Judged:
     last; `remembered` is true where nothing was asked, `shared` where, too, an equal request or
     another process was answered during this run. A request that several pairs share is counted in
     one of them alone. `suspicions` names what in the document looks as if it was written for the
-    assessor. `listed` is None where the document was shown alone. `cached_tokens` are those of
-    requests of this run that the server had ready from earlier ones. `thought` is true where the
+    assessor. `listed` is None where the document was shown alone. `thought` is true where the
     model reasoned before a reply. `shown` tells the texts that the assessor was shown from others;
     it is empty where that is not known. `sent` are the parameters of the last request;
     empty where none was.
@@ -167,7 +166,6 @@ class Judged:
     shared: bool = False
     suspicions: tuple[str, ...] = ()
     listed: Listed | None = None
-    cached_tokens: int = 0
     thought: bool = False
     shown: str = ""
     sent: Mapping[str, Any] = field(default_factory=dict)

@@ -78,9 +78,6 @@ def _show_checks(judged: SetStatus) -> None:
     if judged.controls:
         controls = count_of(len(judged.controls), "control")
         say(f"{judged.tally.name}: {controls}, the last: {one_line(judged.controls[-1], 100)}")
-    if judged.cached_tokens:
-        tokens = f"{judged.cached_tokens:,} of its requests' tokens"
-        say(f"{judged.tally.name}: {tokens} came from servers' caches")
     if judged.tally.suspicious:
         say(f"{judged.tally.name}: {suspicious_pairs(judged.tally)}")
 

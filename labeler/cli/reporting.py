@@ -181,8 +181,6 @@ def show_judging(result: JudgeResult) -> None:
     tokens = f"{tally.prompt_tokens:,} in, {tally.completion_tokens:,} out"
     say(f"tokens of all judgements: {tokens}")
     say(f"cost of this run: {cost_of(result.cost, result.cost_at_most)}; calls: {spent.calls:,}")
-    if result.cached_tokens:
-        say(f"tokens of this run's requests from the server's cache: {result.cached_tokens:,}")
     if spent.unknown:
         calls = count_of(spent.unknown, "call")
         most = f"at most {spent.unknown_tokens:,}"

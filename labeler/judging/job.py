@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from labeler import __version__
-from labeler.collection.card import Parent, card_section, read_card, update_card_entry
+from labeler.collection.card import Parent, update_card_entry
 from labeler.collection.corpus import corpus_on_demand
 from labeler.collection.judgements import (
     JudgementLines,
@@ -41,7 +41,6 @@ from labeler.collection.readme import write_readme
 from labeler.collection.stale import rules_of, shown_by, stale_pairs
 from labeler.data import FAILURES, JUDGED, Document, Failure, Judged, Judgement, Pair, Query
 from labeler.errors import BudgetReached, Misuse, about
-from labeler.files.boundary import count
 from labeler.judging.assessor import Assessor, Texts
 from labeler.judging.in_flight import PairOptions, judge_pairs
 from labeler.judging.methods.inquiry import ReadAtMost
@@ -92,7 +91,6 @@ class Tally:
     listed: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    cached_tokens: int = 0
     suspicious: int = 0
     suspicions: Counter[str] = field(default_factory=Counter)
     suspicious_pairs: list[Pair] = field(default_factory=list)
@@ -129,7 +127,6 @@ class Tally:
             self.models[judged.model] = None
         self.prompt_tokens += judged.prompt_tokens
         self.completion_tokens += judged.completion_tokens
-        self.cached_tokens += judged.cached_tokens
 
     @property
     def failed(self) -> int:
@@ -322,11 +319,7 @@ def _judgements_made(job: Job, assessor: Assessor) -> MadeFile:
 
 
 def _note_in_card(job: Job, assessor: Assessor, tally: Tally) -> None:
-    """Say in the card what the judgements are of and what made them.
-
-    Tokens from a server's cache are those of all runs: each run knows of its own calls alone.
-    """
-    cached = cached_before(job.collection, job.name) + tally.cached_tokens
+    """Say in the card what the judgements are of and what made them."""
     made = origin(assessor)
     entry = {
         "labeler": __version__,
@@ -342,20 +335,10 @@ def _note_in_card(job: Job, assessor: Assessor, tally: Tally) -> None:
         "failed": tally.failed,
         "failures": tally.failures_by_status,
         "suspicious": tally.suspicious,
-        **({"cached_tokens": cached} if cached else {}),
         **({"examples": assessor.examples.noted()} if assessor.examples else {}),
         **({"parent": job.parent.as_json()} if job.parent else {}),
     }
     update_card_entry(job.collection, "judge", job.name, entry)
-
-
-def cached_before(collection: Collection, name: str) -> int:
-    """Tokens of requests that servers had ready, in the runs that made a set; 0 if none was noted.
-
-    They were counted at the calls: a reply from the store says nothing of them.
-    """
-    entry = card_section(read_card(collection), "judge", name)
-    return max(0, count(entry.get("cached_tokens")) or 0)
 
 
 def judged_pairs(collection: Collection, name: str, texts: Texts) -> Pairs:
@@ -421,11 +404,6 @@ class JudgeResult(Result, WithCost):
         return {status: self.tally.examples[status] for status in self.failures}
 
     @property
-    def cached_tokens(self) -> int:
-        """Tokens of this run's requests that the server says it had ready from earlier ones."""
-        return self.tally.cached_tokens
-
-    @property
     def stopped(self) -> BudgetReached | None:
         """What ended the run before all pairs were done."""
         return self.tally.stopped
@@ -443,7 +421,7 @@ class JudgeResult(Result, WithCost):
     def as_json(self) -> dict[str, Any]:
         """The counts, the files and the cost by name."""
         return self.picked(
-            *("name", "judged", "failed", "failures", "suspicious", "cached_tokens"),
+            *("name", "judged", "failed", "failures", "suspicious"),
             *("cost", "cost_at_most", "stopped", "judgements", "qrels"),
             pairs=self.total,
             calls=self.spent.calls,

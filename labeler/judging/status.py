@@ -16,7 +16,7 @@ from labeler.collection.pool import read_pool
 from labeler.collection.stale import stale_by_set
 from labeler.errors import LabelerError
 from labeler.files.jsonl import RowIndex
-from labeler.judging.job import Tally, cached_before
+from labeler.judging.job import Tally
 from labeler.models.choose import declared_assessors, project_file
 from labeler.models.embedded import embedded_name
 from labeler.prompt import find_prompt, prompt_files
@@ -32,8 +32,7 @@ class SetStatus(Result):
     A reply that several pairs share is counted once. `cost` is in dollars, None where no price is
     known. `pool` counts the pairs of the collection's pool. `controls` are the verdicts of the
     set's controls, in their order. `parent` is the set whose pairs it judges.
-    `cached_tokens` are those of requests that servers had ready from earlier ones. `stale` counts
-    grades of texts that have changed since.
+    `stale` counts grades of texts that have changed since.
     """
 
     tally: Tally
@@ -43,7 +42,6 @@ class SetStatus(Result):
     pool: int
     controls: tuple[str, ...] = ()
     parent: Parent | None = None
-    cached_tokens: int = 0
     stale: int = 0
 
     @property
@@ -77,7 +75,7 @@ class SetStatus(Result):
         """The counts and what made the set, by name."""
         counts = ("name", "judged", "failed", "suspicious")
         return self.picked(
-            *("stale", "attempts", "cached_tokens", "cost", "controls", "parent"),
+            *("stale", "attempts", "cost", "controls", "parent"),
             **{name: getattr(self.tally, name) for name in counts},
             prompt=self.origin.prompt if self.origin else "",
             model=self.origin.model if self.origin else "",
@@ -186,8 +184,7 @@ def _status_of(collection: Collection, name: str, pool: int) -> SetStatus:
             cost = (cost or 0.0) + judged.cost
     controls = tuple(verdicts_of(collection, name))
     parent = parent_of(collection, name)
-    cached = cached_before(collection, name)
-    return SetStatus(tally, origin, attempts, cost, pool, controls, parent, cached)
+    return SetStatus(tally, origin, attempts, cost, pool, controls, parent)
 
 
 def store_status(collection: AnyCollection) -> StoreStatus | None:

@@ -1,20 +1,18 @@
 """Requests that begin alike follow one another, and what a server had ready of them is counted."""
 
-import json
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import pytest
-from made import grade_in, make_collection
+from made import make_collection
 
-from labeler.cli import execute
 from labeler.collection.layout import locked
 from labeler.collection.pool import Pairs, read_pool, write_pool
 from labeler.data import Pair
 from labeler.judging.judge import judge
 from labeler.models.server.answers import cached_tokens
-from labeler.testing import Answer, Call, FakeServer, completion, fake_model
+from labeler.testing import fake_model
 
 
 def test_pairs_of_a_query_are_asked_about_one_after_another_however_the_pool_lies(
@@ -60,28 +58,3 @@ def test_tokens_from_a_servers_cache_are_read_where_it_says_them(
     usage: dict[str, Any], tokens: int
 ) -> None:
     assert cached_tokens(usage) == tokens
-
-
-def test_tokens_from_the_cache_are_in_the_result_and_in_the_status_of_all_runs(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-nothing")
-    collection = make_collection(tmp_path, queries=1, documents=3)
-
-    def answer(call: Call) -> Answer:
-        said = {
-            "prompt_tokens_details": {"cached_tokens": 70 if "about d1" in str(call.body) else 0}
-        }
-        usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110, **said}
-        return Answer(completion(grade_in(call), usage=usage))
-
-    with FakeServer(answer) as server:
-        command = ["judge", str(tmp_path), "--model", "fake", "--base-url", server.base_url]
-        assert execute([*command, "--as", "a"]) == 0
-        assert (
-            "tokens of this run's requests from the server's cache: 70\n" in capsys.readouterr().out
-        )
-        assert execute([*command, "--as", "a", "--json"]) == 0
-        assert json.loads(capsys.readouterr().out)["cached_tokens"] == 0
-    assert execute(["status", str(collection.folder)]) == 0
-    assert "a: 70 of its requests' tokens came from servers' caches" in capsys.readouterr().out

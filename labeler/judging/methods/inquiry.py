@@ -369,7 +369,6 @@ def judged_by(
         remembered,
         remembered and any(reply.shared for reply in replies),
         listed=listed,
-        cached_tokens=sum(reply.cached_tokens for reply in own),
         thought=any(reply.thought for reply in replies),
         sent=next((reply.sent for reply in reversed(replies) if reply.sent), {}),
     )
