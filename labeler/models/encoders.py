@@ -7,8 +7,6 @@ import hashlib
 import json
 import os
 import re
-from base64 import b64decode
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -318,10 +316,8 @@ def _in_order(rows: Any) -> list[Any]:
 
 
 def _vector(row: Any) -> Any:
-    """The vector in a row: a list of numbers, or 32-bit floats in base64."""
+    """The list of numbers in a row."""
     vector = row["embedding"]
-    if isinstance(vector, str):
-        return np.frombuffer(b64decode(vector, validate=True), dtype="<f4")
     if not all(type(number) in (float, int) for number in vector):
         raise TypeError("a vector of something else than numbers")
     return vector
@@ -478,54 +474,51 @@ def _batches(texts: Iterable[_Text]) -> Iterator[list[_Text]]:
 
 @dataclass(slots=True)
 class _Work:
-    """Batches to come, halves of refused ones that wait, and what has become of the others."""
+    """Batches to come, and what has become of the others."""
 
     model: Model
     file: VectorFile
     advance: Advance
     total: int
     batches: Iterator[list[_Text]]
-    waiting: deque[list[_Text]] = field(default_factory=deque)
     done: int = 0
     cut: set[bytes] = field(default_factory=set)
     problem: Exception | None = None
 
     async def go_on(self, stop: StopSignal) -> None:
         """Encode batches until there are no more, or one fails."""
-        while self.problem is None:
-            try:
-                batch = self.waiting.popleft() if self.waiting else next(self.batches, None)
-                if batch is None:
-                    return
-                if stop.is_set():
-                    raise Stopped(_STOPPED)
-                await self._encode(batch)
-            except Exception as problem:
-                self.problem = self.problem or problem
+        try:
+            while self.problem is None and (batch := next(self.batches, None)) is not None:
+                await self._encode(batch, stop)
+        except Exception as problem:
+            self.problem = self.problem or problem
 
-    async def _encode(self, batch: list[_Text]) -> None:
+    async def _encode(self, batch: list[_Text], stop: StopSignal) -> None:
+        """Encode a batch; in its place, where it is refused, halves of it, or of its one text.
+
+        Some servers take fewer texts at once, and most take no text longer than their window.
+        """
+        if stop.is_set():
+            raise Stopped(_STOPPED)
         try:
             reply = await self.model.ask(embeddings_request([text for _, text in batch]))
         except CallFailed as error:
             if not error.refused:
                 raise
-            self.waiting.extendleft(reversed(self._smaller(batch, error)))
+            if half := len(batch) // 2:
+                await self._encode(batch[:half], stop)
+                await self._encode(batch[half:], stop)
+            else:
+                await self._encode([self._shorter(batch[0], error)], stop)
             return
         self.file.add([key for key, _ in batch], vectors_in(reply, len(batch)))
         self.done += len(batch)
         self.advance(self.done, self.total)
 
-    def _smaller(self, batch: list[_Text], error: CallFailed) -> list[list[_Text]]:
-        """What is asked in place of a batch that was refused: halves of it, or of its one text.
-
-        Some servers take fewer texts at once, and most take no text longer than their window.
-        """
-        half = len(batch) // 2
-        if half:
-            return [batch[:half], batch[half:]]
-        ((key, text),) = batch
+    def _shorter(self, refused: _Text, error: CallFailed) -> _Text:
+        key, text = refused
         if len(text) <= SHORTEST_CUT:
             begin = " ".join(text.split())[:_BEGIN]
             raise CallFailed(f"{error}; the text that was refused begins {begin!r}") from error
         self.cut.add(key)
-        return [[_Text(key, text[: len(text) // 2])]]
+        return _Text(key, text[: len(text) // 2])

@@ -53,8 +53,8 @@ def test_a_partition_keeps_all_of_a_query_that_a_prompt_may_show(tmp_path: Path)
     query, document = Query("q", "schuhe", known), Document("d", "text", "title")
     texts = Texts({"q": query}, {"d": document})
     pair = Pair("q", "d")
-    partition = write_pairs(tmp_path / "p.parquet", [PositionedPair(0, pair)], texts, {})
-    read = read_pairs(tmp_path / "p.parquet", partition).texts
+    partition = write_pairs(tmp_path / "p.jsonl.gz", [PositionedPair(0, pair)], texts, {})
+    read = read_pairs(tmp_path / "p.jsonl.gz", partition).texts
     read_query, read_document = read.of(pair)
     assert values_of(read_query) == values_of(query)
     assert texts_of(read_document) == texts_of(document)
@@ -274,7 +274,7 @@ def test_files_that_are_damaged_missing_or_something_else_are_refused_in_a_line(
     write(collection, folder, assessor)
     whole = folder.pairs(0).read_bytes()
     folder.pairs(0).write_bytes(whole[:-9])
-    with pytest.raises(BadInput, match=r"00000.parquet: this partition is damaged"):
+    with pytest.raises(BadInput, match=r"00000.jsonl.gz: this partition is damaged"):
         work(folder, assessor, 0)
     folder.pairs(0).unlink()
     with pytest.raises(BadInput, match=r"this partition is not there"):

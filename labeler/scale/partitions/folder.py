@@ -1,7 +1,7 @@
 """A folder of partitions: what determines their requests, the pairs, and what came of them.
 
 `job.json` says what is asked, `prompt/NAME.md` is the prompt, `secret` what the marks round
-documents are made with. `pairs/N.parquet` holds the pairs of partition N with their texts,
+documents are made with. `pairs/N.jsonl.gz` holds the pairs of partition N with their texts,
 `replies/N.db` what their requests were answered, and `judged/N.jsonl` their judgements, which is
 written once, when all of them are done.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -21,9 +21,9 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from labeler.collection.layout import is_acquired, lock_file
 from labeler.data import Document, Pair, Query
 from labeler.errors import BadInput, FileProblem, Misuse
-from labeler.exchange.tables import batches_of_parquet, parquet_writer
 from labeler.files.atomic import replacing
 from labeler.files.cache import sha256_of
+from labeler.files.jsonl import read_rows, write_rows
 from labeler.files.paths import did_you_mean
 from labeler.files.read import file_problems
 from labeler.judging.assessor import TOPIC, Lists, Texts, values_of
@@ -122,7 +122,7 @@ class PartitionFolder:
 
     def pairs(self, number: int) -> Path:
         """The file of a partition's pairs."""
-        return self.path / "pairs" / f"{number:05}.parquet"
+        return self.path / "pairs" / f"{number:05}.jsonl.gz"
 
     def judged(self, number: int) -> Path:
         """The file of a partition's judgements, which is there once all of them are done.
@@ -216,21 +216,7 @@ class PartitionFolder:
             lock.release()
 
 
-# The pairs of partitions with their texts, as Parquet holds them.
-
-PAIRS = {
-    "position": "int64",
-    "query_id": "string",
-    "query": "string",
-    **dict.fromkeys(TOPIC, "string"),
-    "doc_id": "string",
-    "title": "string",
-    "text": "string",
-    "list": "string",
-}
-"""The columns of pairs; `list` is JSON: the documents with which one was shown before."""
-
-ROWS_AT_ONCE = 10_000
+# The pairs of partitions with their texts: a row of JSON for each.
 
 
 class PartitionPairs(NamedTuple):
@@ -253,27 +239,24 @@ def write_pairs(
     path: Path, pairs: Sequence[PositionedPair], texts: Texts, lists: Lists
 ) -> Partition:
     """Write the pairs of a partition with their texts."""
-    with parquet_writer(path, PAIRS) as write:
-        for start in range(0, len(pairs), ROWS_AT_ONCE):
-            some = pairs[start : start + ROWS_AT_ONCE]
-            write(list(zip(*(_pair_row(each, texts, lists) for each in some), strict=True)))
+    write_rows(path, (_pair_row(each, texts, lists) for each in pairs))
     return Partition(len(pairs), min(each.position for each in pairs), sha256_of(path))
 
 
-def _pair_row(each: PositionedPair, texts: Texts, lists: Lists) -> tuple[Any, ...]:
+def _pair_row(each: PositionedPair, texts: Texts, lists: Lists) -> dict[str, Any]:
+    """A pair as it is written; `list` are the documents with which its own was shown before."""
     query, document = texts.of(each.pair)
     values = values_of(query)
-    listed = lists.get(each.pair)
-    return (
-        each.position,
-        query.id,
-        query.text,
-        *(values[name] for name in TOPIC),
-        document.id,
-        document.title,
-        document.text,
-        json.dumps(listed) if listed else None,
-    )
+    return {
+        "position": each.position,
+        "query_id": query.id,
+        "query": query.text,
+        "topic": {name: values[name] for name in TOPIC},
+        "doc_id": document.id,
+        "title": document.title,
+        "text": document.text,
+        "list": lists.get(each.pair),
+    }
 
 
 def read_pairs(path: Path, partition: Partition) -> PartitionPairs:
@@ -285,26 +268,19 @@ def read_pairs(path: Path, partition: Partition) -> PartitionPairs:
         raise BadInput(f"{path}: this partition {problem}; write the partitions to a new folder")
     pairs, positions = list[Pair](), list[int]()
     queries, documents, lists = dict[str, Query](), dict[str, Document](), dict[Pair, Any]()
-    for position, query_id, query, *topic, doc_id, title, text, listed in _rows(path, PAIRS):
-        pair = Pair(query_id, doc_id)
+    for _, row in read_rows(path):
+        pair = Pair(row["query_id"], row["doc_id"])
         pairs.append(pair)
-        positions.append(position)
-        if query_id not in queries:
-            queries[query_id] = Query(query_id, query, dict(zip(TOPIC, topic, strict=True)))
-        if doc_id not in documents:
-            documents[doc_id] = Document(doc_id, text, title)
-        if listed:
-            lists[pair] = tuple(json.loads(listed))
+        positions.append(row["position"])
+        if pair.query_id not in queries:
+            queries[pair.query_id] = Query(pair.query_id, row["query"], row["topic"])
+        if pair.doc_id not in documents:
+            documents[pair.doc_id] = Document(pair.doc_id, row["text"], row["title"])
+        if row["list"]:
+            lists[pair] = tuple(row["list"])
     return PartitionPairs(pairs, positions, Texts(queries, documents), lists)
 
 
 def read_positions(path: Path) -> dict[Pair, int]:
     """Where the pairs of a partition stand in the set."""
-    rows = _rows(path, ["position", "query_id", "doc_id"])
-    return {Pair(query_id, doc_id): position for position, query_id, doc_id in rows}
-
-
-def _rows(path: Path, columns: Iterable[str]) -> Iterator[tuple[Any, ...]]:
-    names = list(columns)
-    for batch in batches_of_parquet(path, names):
-        yield from zip(*(batch.column(name).to_pylist() for name in names), strict=True)
+    return {Pair(row["query_id"], row["doc_id"]): row["position"] for _, row in read_rows(path)}
