@@ -18,7 +18,8 @@ from labeler.judging.job import texts_of
 from labeler.judging.methods.inquiries import Inquiries
 from labeler.judging.methods.inquiry import ALONE, JudgingPart, next_request
 from labeler.judging.relabel import same_assessor
-from labeler.model import Message, Model, Reply, Request
+from labeler.model import Message, Request
+from labeler.models.choose import unasked
 from labeler.models.policies.stack import fitting, only_remembered
 from labeler.prompt import Prompt
 from labeler.prompt.check import PromptCheck, check_prompt
@@ -222,10 +223,6 @@ def _attempt_history(part: JudgingPart, assessor: Assessor, store: Store) -> Att
 Text = TypeVar("Text")
 
 
-async def _asks_nothing(_request: Request) -> Reply:
-    raise AssertionError("a preview asks nothing")
-
-
 def preview(
     prompt: Prompt, collection: AnyCollection, query_id: str, doc_id: str
 ) -> tuple[Message, ...]:
@@ -238,7 +235,7 @@ def preview(
     texts = texts_of(opened)
     pair = Pair(_among(texts.queries, query_id, "query"), _among(texts.documents, doc_id, "doc"))
     examples = examples_for(opened, "", prompt, texts)
-    assessor = Assessor(prompt, Model("none", _asks_nothing), examples=examples)
+    assessor = Assessor(prompt, unasked("none"), examples=examples)
     others = (Pair(pair.query_id, doc) for doc in texts.documents if doc != pair.doc_id)
     pairs = [pair, *islice(others, prompt.front.batch > 1)]
     first = Inquiries(pairs, texts, assessor).example(pair)

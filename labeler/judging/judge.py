@@ -432,19 +432,14 @@ def ajudge(
     >>> print(collection.qrels("first").read_text().splitlines()[0])
     q1 0 cats 2
     """
-    opened, asked = open_collection(collection), given(JudgeOptions, options, settings)
-    return judge_set(opened, pool_of, asked, control or Control(), _times(repeat))
-
-
-judge = sync(ajudge)
-
-
-def _times(repeat: int) -> int:
-    """How often each pair is asked about, within bounds."""
     if not 1 <= repeat <= MOST_TIMES:
         problem = f"a pair is asked about 1 to {MOST_TIMES} times, not {repeat}"
         raise Misuse(problem, parameter="repeat")
-    return repeat
+    opened, asked = open_collection(collection), given(JudgeOptions, options, settings)
+    return judge_set(opened, pool_of, asked, control or Control(), repeat)
+
+
+judge = sync(ajudge)
 
 
 def ajudge_sample(

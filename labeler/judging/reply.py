@@ -148,7 +148,10 @@ def parse_numbered(
     try:
         check_ending(reply)
         entries = _entries(reply.text[after_thoughts(reply.text) :])
-        _check_numbers(entries, len(pairs))
+        for entry in entries:
+            if not 1 <= entry.number <= len(pairs):
+                problem = f"a grade of number {entry.number}, where 1 to {len(pairs)} were asked"
+                raise NoGrade("conflict", f"{problem} about")
     except NoGrade as none:
         return Failure(pairs[0], none.status, whole(none.detail))
     numbered = enumerate(pairs, start=1)
@@ -176,13 +179,6 @@ def _entry(members: Mapping[str, object]) -> _Entry:
     reason = members.get("reason")
     own = whole(reason) if isinstance(reason, str) else None
     return _Entry(whole_number(members["number"]), whole_number(members["grade"]), own)
-
-
-def _check_numbers(entries: Sequence[_Entry], count: int) -> None:
-    for entry in entries:
-        if not 1 <= entry.number <= count:
-            problem = f"a grade of number {entry.number}, where 1 to {count} were asked about"
-            raise NoGrade("conflict", problem)
 
 
 def _graded(pair: Pair, number: int, own: Sequence[_Entry], grades: Sequence[int]) -> Outcome:

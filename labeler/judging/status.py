@@ -108,12 +108,13 @@ def status_table(sets: Iterable[SetStatus]) -> Table:
     ]
     rows: list[Row] = []
     for judged in sets:
-        tally = judged.tally
+        tally, origin = judged.tally, judged.origin
+        made_with = (origin.model if origin.is_panel else origin.prompt) if origin else ""
         failures = ", ".join(f"{count} {name}" for name, count in tally.failures_by_status.items())
         rows.append(
             [
                 tally.name,
-                _made_with(judged.origin),
+                made_with,
                 tally.judged,
                 tally.failed,
                 judged.attempts,
@@ -123,13 +124,6 @@ def status_table(sets: Iterable[SetStatus]) -> Table:
             ]
         )
     return Table("judgements", columns, rows)
-
-
-def _made_with(origin: Origin | None) -> str:
-    """The prompt, or of a panel its rule and members."""
-    if origin is None:
-        return ""
-    return origin.model if origin.is_panel else origin.prompt
 
 
 def prompt_source(identity: str) -> str:

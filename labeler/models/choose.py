@@ -334,10 +334,16 @@ def rehearsed(choice: Choice, documents: Iterable[Document]) -> Ready:
     sha256 = EMBEDDED.sha256 if choice.name == "local" else _gguf(choice.name)[1]
     engine = engine_id() if can_serve() else "no engine"
 
-    async def ask(_request: Request) -> Reply:
-        raise NotImplementedError("a rehearsal asks nothing")
+    return Ready(unasked(_identity(sha256, engine), is_server=True))
 
-    return Ready(Model(_identity(sha256, engine), ask, is_server=True))
+
+def unasked(identity: str, *, is_server: bool = False) -> Model:
+    """A model that stands for another where nobody is asked."""
+
+    async def ask(_request: Request) -> Reply:
+        raise NotImplementedError(f"{identity} is not to be asked")
+
+    return Model(identity, ask, is_server=is_server)
 
 
 def _identity(sha256: str, engine: str) -> str:

@@ -216,7 +216,9 @@ class Sizes:
         for role, content in request.messages:
             turns += _size(role) + OF_A_TURN
             contents += _size(content)
-        most = _most_outside(request)
+        sent = request.parameters
+        limit = sent.get("max_completion_tokens", sent.get("max_tokens"))
+        most = limit if isinstance(limit, int) else None
         inside = turns + contents + self._of_schema.of(request.schema) + OF_A_REQUEST
         outside = UNBOUNDED if most is None else most
         return Tokens(contents // BYTES_OF_A_TOKEN, most or 0), Tokens(inside, outside)
@@ -240,11 +242,6 @@ def _size_of_schema(schema: Mapping[str, Any] | None) -> int:
 
 def _size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-
-
-def _most_outside(request: Request) -> int | None:
-    most = request.parameters.get("max_completion_tokens", request.parameters.get("max_tokens"))
-    return most if isinstance(most, int) else None
 
 
 @dataclass(slots=True)

@@ -272,11 +272,6 @@ def embeddings_model(name: str, server: Admitted, calls: Calls) -> Model:
     return Model(identity, ask, close=connection.close, is_server=True)
 
 
-def vectors_in(reply: Reply, texts: int) -> NDArray[np.float32]:
-    """The vectors of a reply to a request of `texts` texts, a row each."""
-    return np.frombuffer(reply.body, dtype=np.float32).reshape(texts, -1)
-
-
 def read_embeddings(
     texts: Sequence[str], body: bytes, where: str, headers: Mapping[str, str], bound: Bound = None
 ) -> Reply:
@@ -511,7 +506,8 @@ class _Work:
             else:
                 await self._encode([self._shorter(batch[0], error)], stop)
             return
-        self.file.add([key for key, _ in batch], vectors_in(reply, len(batch)))
+        vectors = np.frombuffer(reply.body, dtype=np.float32).reshape(len(batch), -1)
+        self.file.add([key for key, _ in batch], vectors)
         self.done += len(batch)
         self.advance(self.done, self.total)
 

@@ -49,7 +49,6 @@ from labeler.models.policies.stack import Guard, guarded, knows, most_thoughts
 from labeler.models.server.client import MUTE_SECONDS, Calls
 from labeler.models.settings import AnyModel, AssessorSettings, Limits
 from labeler.store import Store, StorePlace, Waiting, open_store
-from labeler.store.address import DatabaseAddress
 from labeler.store.base import WriteBatch
 from labeler.store.replies import kept_secret, secret_of
 
@@ -377,7 +376,7 @@ async def open_session(
     `documents` are those that will be asked about.
     """
     async with open_source(selection, documents, control) as source:
-        _warn_of_network(store, control)
+        _warn_of_place(store, control)
         async with session_on(source, store, control) as session:
             yield session
 
@@ -473,14 +472,6 @@ def _opened(path: StorePlace, options: SessionOptions, control: Control) -> Iter
         yield store
 
 
-def _note_other_replies(database: DatabaseAddress, control: Control) -> None:
-    """Say that replies lie in a file, too, from which nothing is answered."""
-    file = database.unsent
-    if file is not None and file.exists():
-        problem = f"{file} is not read, as replies are kept in {database}"
-        control.note(f"{problem}; what it holds may be asked again, unless it was copied there")
-
-
 def guard_of(limits: Limits, price: Price | None, at_once: int, control: Control) -> Guard:
     """What stands between the run and the server."""
     budget = Budget(
@@ -492,12 +483,12 @@ def guard_of(limits: Limits, price: Price | None, at_once: int, control: Control
     return Guard(limiter, budget, patience, control.stop, control.note)
 
 
-def _warn_of_network(path: StorePlace, control: Control) -> None:
-    """Warn of a network file system, where several machines must not share a file."""
-    if not isinstance(path, Path):
-        _note_other_replies(path, control)
-        return
-    kind = network_file_system(path)
-    if kind:
-        problem = f"{path} lies on a network file system ({kind})"
-        control.note(f"{problem}: use it from one machine at a time")
+def _warn_of_place(path: StorePlace, control: Control) -> None:
+    """Warn of a network file system, and of a file beside a database that answers nothing."""
+    if isinstance(path, Path):
+        if kind := network_file_system(path):
+            problem = f"{path} lies on a network file system ({kind})"
+            control.note(f"{problem}: use it from one machine at a time")
+    elif path.unsent is not None and path.unsent.exists():
+        problem = f"{path.unsent} is not read, as replies are kept in {path}"
+        control.note(f"{problem}; what it holds may be asked again, unless it was copied there")

@@ -175,9 +175,3 @@ def holders_of(to: Statements, keys: Sequence[bytes]) -> dict[bytes, int]:
     """Which of these keys are leased, each with the number of the process that holds it."""
     rows: Any = to.run("SELECT key, owner FROM leases WHERE key IN ({keys})", keys)
     return dict(rows)
-
-
-def lease(to: Statements, owner: int, keys: Sequence[bytes]) -> None:
-    """Take a lease on keys that nobody holds."""
-    given = "WITH given (key) AS ({keys}) INSERT INTO leases SELECT key, CAST(:owner AS bigint)"
-    to.run(f"{given} FROM given", keys, owner=owner)

@@ -37,7 +37,7 @@ from labeler.store.base import (
     reply_of,
     rows_of,
 )
-from labeler.store.keys import LeaseHolder, holders_of, lease, this_process
+from labeler.store.keys import LeaseHolder, holders_of, this_process
 from labeler.store.sqlite import (
     Lost,
     SqliteDatabase,
@@ -175,7 +175,8 @@ class Store:
             if failure[0] not in own and (failure[0] in holders or at > self._last_failure)
         }  # what failed for a process that still runs, or since this store was opened
         free = [key for key in unanswered if key not in holders and key not in failed]
-        lease(to, owner, free)
+        given = "WITH given (key) AS ({keys}) INSERT INTO leases SELECT key, CAST(:owner AS bigint)"
+        to.run(f"{given} FROM given", free, owner=owner)
         leased = own.union(free)
         if again := [key for _, key, *_ in rows if key in leased]:
             to.run("UPDATE failures SET at = -at WHERE at > 0 AND key IN ({keys})", again)

@@ -160,16 +160,14 @@ class VectorFile:
         check_regular(self.path)
         with self.path.open("rb") as file:
             self.dimensions = _dimensions(self.path, file.read(HEAD), self.encoder)
-        self._records = self._whole_records() if self.dimensions else 0
+        size = max(0, self.path.stat().st_size - HEAD)
+        self._records = size // _record(self.dimensions).itemsize if self.dimensions else 0
         records = self._mapped() if self._records else ()
         for start in range(0, len(records), _READ_AT_ONCE):
             some = np.array(records[start : start + _READ_AT_ONCE])
             for at, check in enumerate(_checks(some)):
                 if check == some["check"][at]:
                     self._rows[some["key"][at].tobytes()] = start + at
-
-    def _whole_records(self) -> int:
-        return max(0, self.path.stat().st_size - HEAD) // _record(self.dimensions).itemsize
 
     def _mapped(self) -> Any:
         """The records, which are read from the disk where they are looked at."""

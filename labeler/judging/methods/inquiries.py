@@ -209,7 +209,8 @@ def lists_of(pairs: Iterable[Pair], most: int, earlier: Lists) -> dict[Pair, Doc
     new: dict[str, list[str]] = {}
     for pair in pairs:
         if pair in earlier and pair not in lists:
-            lists |= dict.fromkeys(*_as_before(pair, earlier))
+            whole = tuple(Pair(pair.query_id, doc_id) for doc_id in earlier[pair])
+            lists |= dict.fromkeys(whole, DocumentList(whole, pair))
         elif pair not in earlier:
             new.setdefault(pair.query_id, []).append(pair.doc_id)
     for query_id, doc_ids in new.items():
@@ -218,12 +219,6 @@ def lists_of(pairs: Iterable[Pair], most: int, earlier: Lists) -> dict[Pair, Doc
             first = Pair(query_id, next(filter(set(shown).__contains__, doc_ids)))
             lists |= dict.fromkeys(whole, DocumentList(whole, first))
     return lists
-
-
-def _as_before(pair: Pair, earlier: Lists) -> tuple[tuple[Pair, ...], DocumentList]:
-    """The pairs of an earlier list, and that list, of which one pair is to be judged first."""
-    whole = tuple(Pair(pair.query_id, doc_id) for doc_id in earlier[pair])
-    return whole, DocumentList(whole, pair)
 
 
 def _cut(query_id: str, doc_ids: Iterable[str], most: int) -> Iterator[Sequence[str]]:

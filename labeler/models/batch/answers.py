@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 from labeler.errors import CallFailed, LabelerError, Retryable
-from labeler.model import Reply, Request, is_cut
+from labeler.model import Request, is_cut
 from labeler.models.cost import Price
 from labeler.models.policies.learn import Abilities
 from labeler.models.server.answers import read_answer, read_refusal
@@ -253,17 +253,13 @@ def _outcome(line: AnswerLine, asked: BatchRequests) -> KeyedReply | Failed | No
         return None if isinstance(error, Retryable) else Failed(line.key, error.status, str(error))
     except LabelerError:  # a key or an account that was refused, which another try may mend
         return None
-    text, reply = asked.texts[line.key], _priced(reply, asked.price)
+    if asked.price is not None:
+        tokens = reply.prompt_tokens, reply.completion_tokens
+        reply = replace(reply, cost=asked.price.of(*tokens, cached=reply.cached_tokens))
+    text = asked.texts[line.key]
     request = json.loads(text)
     parameters, graded = request["parameters"], request["schema"] is not None
     reply.note_sent(asked.abilities.parameters(parameters, graded=graded))
     cut = is_cut(reply.finish_reason)
     key = cut_key(line.key, limit_of(parameters)) if cut else line.key
     return KeyedReply(key, asked.model_id, text, reply, line.key)
-
-
-def _priced(reply: Reply, price: Price | None) -> Reply:
-    if price is None:
-        return reply
-    cost = price.of(reply.prompt_tokens, reply.completion_tokens, cached=reply.cached_tokens)
-    return replace(reply, cost=cost)

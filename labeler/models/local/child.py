@@ -86,11 +86,12 @@ def start(
     python, *arguments = command
     if not os.path.isabs(python):
         raise Misconfigured(f"this Python does not say where it lies ({python!r})")
-    return _started(
+    return subprocess.Popen(
         [python, "-P", *arguments],
-        environment,
+        env={**child_environment(os.environ), **environment},
         cwd=sys.prefix,
         stdin=stdin,
+        stdout=subprocess.PIPE,
         stderr=stderr,
         start_new_session=outlives_ctrl_c,
         text=True,
@@ -147,18 +148,6 @@ async def end_program(child: asyncio.subprocess.Process) -> None:
     await child.wait()
 
 
-def _started(
-    command: Sequence[str], environment: Mapping[str, str], **settings: Any
-) -> subprocess.Popen[Any]:
-    """A process with a pipe from its stdout, and of this environment what no key is."""
-    return subprocess.Popen(
-        command,
-        env={**child_environment(os.environ), **environment},
-        stdout=subprocess.PIPE,
-        **settings,
-    )
-
-
 def child_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """What a child gets of an environment: nothing that is secret or leads into a folder by chance.
 
@@ -169,10 +158,8 @@ def child_environment(environment: Mapping[str, str]) -> dict[str, str]:
     for name, upper in names.items():
         if upper in FOLDERS and os.path.isabs(environment[name]):
             passed_on[name] = environment[name]
-        elif upper in SEARCHED and (folders := _absolute(environment[name])):
-            passed_on[name] = folders
+        elif upper in SEARCHED:
+            folders = filter(os.path.isabs, environment[name].split(os.pathsep))
+            if joined := os.pathsep.join(folders):
+                passed_on[name] = joined
     return {**passed_on, "PYTHONSAFEPATH": "1", "NoDefaultCurrentDirectoryInExePath": "1"}
-
-
-def _absolute(folders: str) -> str:
-    return os.pathsep.join(filter(os.path.isabs, folders.split(os.pathsep)))

@@ -174,11 +174,7 @@ _SPELLED: Mapping[str, tuple[str, ...]] = {
 _ABOUT_LENGTH = re.compile(
     r"context|too (long|large|many|big)|maximum|exceed|at most|less than|greater than|larger than"
 )
-
-
-def is_about_length(message: str) -> bool:
-    """Whether a refusal may be about the length of a request with its reply."""
-    return bool(_ABOUT_LENGTH.search(message.lower()))
+"""What a refusal says that may be about the length of a request with its reply."""
 
 
 def without(abilities: Abilities, name: str) -> Abilities | None:
@@ -397,7 +393,8 @@ class Adapting(Policy):
         if thoughts != self.abilities.thoughts:
             self._learn(replace(self.abilities, thoughts=thoughts))
         is_more = self.abilities.allowance(call.asked.parameters) > allowed
-        if is_cut and is_more and call.thoughts is None and _can_be_more(call):
+        can_be_more = "max_tokens" in call.asked.parameters and call.fits < MOST_FITS
+        if is_cut and is_more and call.thoughts is None and can_be_more:
             self._ask_again(call)
 
     def error(self, call: ModelCall, error: Exception) -> ToAwait:
@@ -405,7 +402,7 @@ class Adapting(Policy):
         refuses = (isinstance(error, CallFailed) and error.refused) or isinstance(error, NotFound)
         if refuses and call.fits < MOST_FITS:
             name, allowed = named_in(str(error), call.request), _allowed(call)
-            if allowed and name in {"", *LIMITS} and is_about_length(str(error)):
+            if allowed and name in {"", *LIMITS} and _ABOUT_LENGTH.search(str(error).lower()):
                 call.thoughts = allowed // 2 if allowed > ROOM // 4 else 0
                 self._ask_again(call)
                 return None
@@ -480,7 +477,3 @@ def _allowed(call: ModelCall) -> int:
     asked, sent = call.asked.parameters.get("max_tokens"), call.request.parameters
     most = sent.get("max_tokens", sent.get("max_completion_tokens"))
     return most - asked if asked is not None and most is not None else 0
-
-
-def _can_be_more(call: ModelCall) -> bool:
-    return "max_tokens" in call.asked.parameters and call.fits < MOST_FITS

@@ -311,10 +311,13 @@ def _write_records(
     """
     records = []
     for number, requests in enumerate(recorder.counts):
-        each = replace(record, number=next_number(collection), requests=requests)
+        last = max((earlier.number for earlier in read_batches(collection)), default=0)
+        each = replace(record, number=last + 1, requests=requests)
         write_requests(collection, each.number, recorder.texts(number))
         if isinstance(where, Output):
-            _copy(recorder.path(number), where)
+            source = recorder.path(number).open("rb")
+            with source, where.writing(), replacing_bytes(where.path) as out:
+                copyfileobj(source, out)
             each = replace(each, status=WRITTEN)
         else:
             each = replace(each, token=secrets.token_hex(16))
@@ -357,16 +360,6 @@ async def _begin(
     record = replace(record, batch_id=state.id, status=state.status)
     write_batch(collection, record)
     return record
-
-
-def _copy(path: Path, to: Output) -> None:
-    with to.writing(), path.open("rb") as source, replacing_bytes(to.path) as out:
-        copyfileobj(source, out)
-
-
-def next_number(collection: Collection) -> int:
-    """The number of the next batch, from 1."""
-    return 1 + max((record.number for record in read_batches(collection)), default=0)
 
 
 def _record(prepared: Prepared, options: JudgeOptions) -> BatchRecord:

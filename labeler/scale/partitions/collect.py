@@ -15,7 +15,7 @@ from labeler.judging.assessor import Assessor
 from labeler.judging.job import Job, JudgeResult, job_of, pool_of, texts_of, write_set
 from labeler.judging.relabel import GradedLine, contradicted
 from labeler.messages import count_of
-from labeler.model import Model, Reply, Request
+from labeler.models.choose import unasked
 from labeler.models.policies.limits import Spending
 from labeler.models.policies.stack import only_remembered
 from labeler.models.session import Control, sync
@@ -128,11 +128,8 @@ def _check_unchanged(collection: Collection, folder: PartitionFolder, job: Parti
 
 
 def _assessor(folder: PartitionFolder, job: PartitionedJob) -> Assessor:
-    async def ask(_request: Request) -> Reply:
-        raise NotImplementedError("partitions are collected, and nobody is asked")
-
     prompt = folder.read_prompt(job).read_by(job.declared.reader)
-    model, asked_with = Model(job.model_id, ask), job.declared.parameters
+    model, asked_with = unasked(job.model_id), job.declared.parameters
     secret, context = folder.read_secret(), job.declared.context
     assessor = Assessor(prompt, model, asked_with, secret=secret, context=context)
     return replace(assessor, examples=examples_of(job, prompt))
