@@ -30,7 +30,6 @@ from labeler.scale.partitions.collect import CollectedPartitions, collect
 from labeler.scale.partitions.folder import (
     PartitionedJob,
     PartitionFolder,
-    PositionedPair,
     read_pairs,
     write_pairs,
 )
@@ -53,7 +52,7 @@ def test_a_partition_keeps_all_of_a_query_that_a_prompt_may_show(tmp_path: Path)
     query, document = Query("q", "schuhe", known), Document("d", "text", "title")
     texts = Texts({"q": query}, {"d": document})
     pair = Pair("q", "d")
-    partition = write_pairs(tmp_path / "p.jsonl.gz", [PositionedPair(0, pair)], texts, {})
+    partition = write_pairs(tmp_path / "p.jsonl.gz", [pair], texts, {})
     read = read_pairs(tmp_path / "p.jsonl.gz", partition).texts
     read_query, read_document = read.of(pair)
     assert values_of(read_query) == values_of(query)
@@ -309,6 +308,7 @@ def test_grades_that_no_reply_of_a_partition_gave_are_not_collected(
     folder.replies(0).unlink()
     work(folder, assessor, 0)
     folder.replies(0).unlink()
+    collection.store.unlink()
     with pytest.raises(BadInput, match="grades have no reply"):
         collect(collection, folder)
 

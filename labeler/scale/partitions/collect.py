@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
 from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import AnyCollection, Collection, open_collection
-from labeler.data import Judged, Outcome, Pair
+from labeler.data import Failure, Judged, Pair
 from labeler.errors import BadInput, Incomplete
-from labeler.judging.assessor import Assessor
-from labeler.judging.job import Job, JudgeResult, job_of, pool_of, texts_of, write_set
-from labeler.judging.relabel import GradedLine, contradicted
+from labeler.judging.assessor import Assessor, as_shown
+from labeler.judging.job import (
+    Job,
+    JudgeResult,
+    job_of,
+    pool_of,
+    texts_of,
+    with_suspicions,
+    write_set,
+)
+from labeler.judging.methods.inquiries import Inquiries
+from labeler.judging.methods.inquiry import in_chunks
 from labeler.messages import count_of
-from labeler.models.choose import unasked
 from labeler.models.policies.limits import Spending
 from labeler.models.policies.stack import only_remembered
 from labeler.models.session import Control, sync
 from labeler.report.result import Merged, Result
-from labeler.scale.partitions.folder import (
-    PartitionedJob,
-    PartitionFolder,
-    PartitionPairs,
-    read_pairs,
-    read_positions,
-)
+from labeler.scale.partitions.folder import PartitionedJob, PartitionFolder
 from labeler.scale.partitions.work import examples_of
 from labeler.scale.partitions.write import FILES, hashes_of
 from labeler.store import open_store
@@ -90,9 +93,19 @@ async def acollect(
     set_of_pairs = job_of(opened, job.name, pool_of(opened, texts), texts)
     if not done and not opened.judgements(job.name).exists():
         raise Incomplete(f"{parts.path}: no partition is judged yet")
-    assessor = _assessor(parts, job)
-    judging = _judged(set_of_pairs, _Partitions(parts, job, assessor), unfinished)
-    tally = await write_set(set_of_pairs, assessor, judging, control.stop, control.note)
+    with open_store(parts.store(job, 0) if job.store else opened.store, reading=True) as store:
+        prompt, declared = parts.read_prompt(job).read_by(job.declared.reader), job.declared
+        assessor = Assessor(
+            prompt,
+            only_remembered(job.model_id, store),
+            declared.parameters,
+            secret=parts.read_secret(),
+            context=declared.context,
+        )
+        assessor = as_shown(assessor, opened, job.name, texts)
+        assessor = replace(assessor, examples=examples_of(job, prompt))
+        judging = _judged(set_of_pairs, assessor, _Partitions(parts, job, unfinished))
+        tally = await write_set(set_of_pairs, assessor, judging, control.stop, control.note)
     return CollectedPartitions(
         JudgeResult(set_of_pairs, tally, Spending(), True), done, len(job.partitions), replies
     )
@@ -127,75 +140,64 @@ def _check_unchanged(collection: Collection, folder: PartitionFolder, job: Parti
         raise BadInput(f"{path}: {problem} judging the collection asks for what is missing alone")
 
 
-def _assessor(folder: PartitionFolder, job: PartitionedJob) -> Assessor:
-    prompt = folder.read_prompt(job).read_by(job.declared.reader)
-    model, asked_with = unasked(job.model_id), job.declared.parameters
-    secret, context = folder.read_secret(), job.declared.context
-    assessor = Assessor(prompt, model, asked_with, secret=secret, context=context)
-    return replace(assessor, examples=examples_of(job, prompt))
-
-
 class _Partitions(NamedTuple):
-    """The partitions of a folder, and the assessor that judged them."""
+    """The partitions of a folder, and those that are not judged yet."""
 
     folder: PartitionFolder
     job: PartitionedJob
-    assessor: Assessor
+    unfinished: frozenset[int]
 
-    def rows(self, number: int) -> dict[int, Judged]:
-        """The judgements of a partition that is done, by the positions of their pairs."""
-        pairs = read_pairs(self.folder.pairs(number), self.job.partitions[number])
-        rows = [row.judged for row in read_judgements(self.folder.judged(number))]
-        self._check_given(number, pairs, [judged.outcome for judged in rows])
-        positions = dict(zip(pairs.pairs, pairs.positions, strict=True))
-        return {positions[judged.outcome.pair]: judged for judged in rows}
+    def of(self, pairs: Iterable[Pair]) -> Iterator[tuple[int, list[Pair]]]:
+        """The number of each partition, and which of a set's pairs are its own."""
+        rest = iter(pairs)
+        for number, partition in enumerate(self.job.partitions):
+            yield number, list(islice(rest, partition.pairs))
 
-    def _check_given(self, number: int, pairs: PartitionPairs, outcomes: list[Outcome]) -> None:
-        """`BadInput` where the grades of a partition are not those that its replies give."""
+    def rows(self, number: int) -> dict[Pair, Judged]:
+        """The judgements of a partition that is done."""
+        rows = read_judgements(self.folder.judged(number))
+        return {row.judged.outcome.pair: row.judged for row in rows}
+
+    def check_given(self, number: int, row: Judged | None, given: Judged | None) -> None:
+        """`BadInput` where a grade of a partition is not the one that its replies give."""
+        if row is None or isinstance(row.outcome, Failure):
+            return
+        pair, grade = " ".join(row.outcome.pair), row.outcome.grade
+        problem = f"grades have no reply, as that of {pair}"
+        if given is not None:
+            outcome = given.outcome
+            replied = outcome.status if isinstance(outcome, Failure) else outcome.grade
+            if replied == grade:
+                return
+            problem = f"{pair} has the grade {grade}, and its replies give {replied}"
         path = self.folder.judged(number)
-        lines = [
-            GradedLine(line, outcome.pair, getattr(outcome, "grade", None))
-            for line, outcome in enumerate(outcomes, start=1)
-        ]
-        with open_store(self.folder.store(self.job, number), reading=True) as store:
-            model = only_remembered(self.job.model_id, store)
-            asked = replace(self.assessor, model=model, lists=pairs.lists)
-            wrong, proven = contradicted(lines, pairs.texts, asked)
-        graded = sum(line.grade is not None for line in lines)
-        if proven < graded:
-            where = f"{path}:{wrong[0].line}" if wrong else path
-            problem = str(wrong[0]) if wrong else f"{graded - proven:,} grades have no reply"
-            raise BadInput(f"{where}: {problem}; remove the file, and have it judged again")
+        raise BadInput(f"{path}: {problem}; remove the file, and have it judged again")
 
 
-async def _judged(
-    set_of_pairs: Job, parts: _Partitions, unfinished: frozenset[int]
-) -> AsyncIterator[Judged]:
-    """The judgements of all partitions, in the order of the set's pairs; none is asked for now."""
-    waiting: dict[int, Judged] = {}
-    earlier = _earlier(set_of_pairs, parts.folder, unfinished)
-    ends = [partition.start for partition in parts.job.partitions[1:]]
-    for number, end in enumerate([*ends, set_of_pairs.total + 1]):
-        is_done = number not in unfinished
-        waiting.update(parts.rows(number) if is_done else earlier.pop(number, {}))
-        for position in sorted(position for position in waiting if position < end):
-            yield replace(waiting.pop(position), remembered=True)
+async def _judged(job: Job, assessor: Assessor, parts: _Partitions) -> AsyncIterator[Judged]:
+    """What the replies say of a set's pairs, in their order; none is asked for now.
+
+    A pair to whose requests there is no reply has the failure that a worker had, or what was judged
+    before of a pair of a partition that is not done.
+    """
+    earlier = _earlier(job, parts)
+    for number, pairs in parts.of(job.pairs):
+        is_done = number not in parts.unfinished
+        rows = parts.rows(number) if is_done else earlier
+        inquiries = Inquiries(pairs, job.texts, assessor)
+        for pair, item in chain.from_iterable(map(inquiries.recalled, in_chunks(inquiries.pairs))):
+            given, row = item if isinstance(item, Judged) else None, rows.get(pair)
+            if is_done:
+                parts.check_given(number, row, given)
+            if judged := given or row:
+                yield with_suspicions(replace(judged, remembered=True), job.texts)
 
 
-def _earlier(
-    set_of_pairs: Job, folder: PartitionFolder, unfinished: frozenset[int]
-) -> dict[int, dict[int, Judged]]:
-    """What was judged before of the pairs of partitions that are not done, by partition."""
-    path = set_of_pairs.collection.judgements(set_of_pairs.name)
-    if not unfinished or not path.exists():
+def _earlier(job: Job, parts: _Partitions) -> dict[Pair, Judged]:
+    """What was judged before of the pairs of partitions that are not done."""
+    path = job.collection.judgements(job.name)
+    if not parts.unfinished or not path.exists():
         return {}
-    positions: dict[Pair, tuple[int, int]] = {}
-    for number in unfinished:
-        for pair, position in read_positions(folder.pairs(number)).items():
-            positions[pair] = number, position
-    earlier: dict[int, dict[int, Judged]] = {}
-    for row in read_judgements(path):
-        at = positions.get(row.judged.outcome.pair)
-        if at and not row.carried:
-            earlier.setdefault(at[0], {})[at[1]] = row.judged
-    return earlier
+    left = {pair for n, pairs in parts.of(job.pairs) if n in parts.unfinished for pair in pairs}
+    rows = (row for row in read_judgements(path) if not row.carried)
+    return {pair: row.judged for row in rows if (pair := row.judged.outcome.pair) in left}

@@ -39,12 +39,11 @@ _PARTS = {"job.json", "prompt", "secret", "pairs", "judged", "replies", ".lock"}
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """The pairs of some queries: how many, the first one's position in the set, the file's hash."""
+    """The pairs of some queries: how many, and the file's hash."""
 
     __pydantic_config__: ClassVar = ConfigDict(strict=True, extra="forbid")
 
     pairs: int
-    start: int
     sha256: str
 
 
@@ -220,42 +219,31 @@ class PartitionFolder:
 
 
 class PartitionPairs(NamedTuple):
-    """The pairs of a partition in their order, where each stands in the set, and their texts."""
+    """The pairs of a partition in their order, and their texts."""
 
     pairs: list[Pair]
-    positions: list[int]
     texts: Texts
     lists: Lists
 
 
-class PositionedPair(NamedTuple):
-    """A pair, and where it stands among all pairs of its set."""
-
-    position: int
-    pair: Pair
-
-
-def write_pairs(
-    path: Path, pairs: Sequence[PositionedPair], texts: Texts, lists: Lists
-) -> Partition:
+def write_pairs(path: Path, pairs: Sequence[Pair], texts: Texts, lists: Lists) -> Partition:
     """Write the pairs of a partition with their texts."""
-    write_rows(path, (_pair_row(each, texts, lists) for each in pairs))
-    return Partition(len(pairs), min(each.position for each in pairs), sha256_of(path))
+    write_rows(path, (_pair_row(pair, texts, lists) for pair in pairs))
+    return Partition(len(pairs), sha256_of(path))
 
 
-def _pair_row(each: PositionedPair, texts: Texts, lists: Lists) -> dict[str, Any]:
+def _pair_row(pair: Pair, texts: Texts, lists: Lists) -> dict[str, Any]:
     """A pair as it is written; `list` are the documents with which its own was shown before."""
-    query, document = texts.of(each.pair)
+    query, document = texts.of(pair)
     values = values_of(query)
     return {
-        "position": each.position,
         "query_id": query.id,
         "query": query.text,
         "topic": {name: values[name] for name in TOPIC},
         "doc_id": document.id,
         "title": document.title,
         "text": document.text,
-        "list": lists.get(each.pair),
+        "list": lists.get(pair),
     }
 
 
@@ -266,21 +254,13 @@ def read_pairs(path: Path, partition: Partition) -> PartitionPairs:
     if not is_whole:
         problem = "is damaged" if path.is_file() else "is not there"
         raise BadInput(f"{path}: this partition {problem}; write the partitions to a new folder")
-    pairs, positions = list[Pair](), list[int]()
     queries, documents, lists = dict[str, Query](), dict[str, Document](), dict[Pair, Any]()
+    read = PartitionPairs([], Texts(queries, documents), lists)
     for _, row in read_rows(path):
         pair = Pair(row["query_id"], row["doc_id"])
-        pairs.append(pair)
-        positions.append(row["position"])
-        if pair.query_id not in queries:
-            queries[pair.query_id] = Query(pair.query_id, row["query"], row["topic"])
-        if pair.doc_id not in documents:
-            documents[pair.doc_id] = Document(pair.doc_id, row["text"], row["title"])
+        read.pairs.append(pair)
+        queries.setdefault(pair.query_id, Query(pair.query_id, row["query"], row["topic"]))
+        documents.setdefault(pair.doc_id, Document(pair.doc_id, row["text"], row["title"]))
         if row["list"]:
             lists[pair] = tuple(row["list"])
-    return PartitionPairs(pairs, positions, Texts(queries, documents), lists)
-
-
-def read_positions(path: Path) -> dict[Pair, int]:
-    """Where the pairs of a partition stand in the set."""
-    return {Pair(row["query_id"], row["doc_id"]): row["position"] for _, row in read_rows(path)}
+    return read

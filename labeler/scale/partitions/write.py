@@ -27,7 +27,6 @@ from labeler.models.session import Control, sync
 from labeler.scale.partitions.folder import (
     PartitionedJob,
     PartitionFolder,
-    PositionedPair,
     ShownGrades,
     write_pairs,
 )
@@ -223,7 +222,7 @@ def _write(
         for number, pairs in enumerate(_cut(set_of_pairs, rows)):
             texts, lists = set_of_pairs.texts, assessor.lists
             partitions.append(write_pairs(folder.pairs(number), pairs, texts, lists))
-            seed(number, [each.pair for each in pairs])
+            seed(number, pairs)
             done += len(pairs)
             advance(done, total)
             if control.stop.is_set():
@@ -233,11 +232,10 @@ def _write(
     return written
 
 
-def _cut(job: Job, rows: int) -> Iterator[Sequence[PositionedPair]]:
+def _cut(job: Job, rows: int) -> Iterator[Sequence[Pair]]:
     """The pairs of each partition, which has whole queries."""
-    part: list[PositionedPair] = []
-    positioned = (PositionedPair(*each) for each in enumerate(job.pairs))
-    for _, group in groupby(positioned, lambda each: each.pair.query_id):
+    part: list[Pair] = []
+    for _, group in groupby(job.pairs, lambda pair: pair.query_id):
         part += group
         if len(part) >= rows:
             yield part
