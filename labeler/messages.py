@@ -132,6 +132,14 @@ def count_of(number: int, singular: str, plural: str = "") -> str:
     return f"{number:,} {singular if number == 1 else plural or f'{singular}s'}"
 
 
+def meant(name: str, names: Iterable[str]) -> str:
+    """`did you mean 'x'? `, of the name that is most like one; empty where none is."""
+    from difflib import get_close_matches  # takes long to load
+
+    close = get_close_matches(name, list(names), 1)
+    return f"did you mean {close[0]!r}? " if close else ""
+
+
 def moment(at: float) -> str:
     """A time in seconds since 1970 as local time; a question mark for one that no clock shows."""
     try:

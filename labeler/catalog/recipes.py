@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import tomllib
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 from urllib.parse import quote
@@ -18,7 +17,7 @@ from labeler.files.boundary import problem_of
 from labeler.files.cache import cache_folder, exclusive
 from labeler.files.paths import expanded, shipped
 from labeler.files.read import file_problems
-from labeler.messages import Advance
+from labeler.messages import Advance, meant
 from labeler.trec.rows import LARGEST_GRADE
 from labeler.wire.download import Remote, check_sha256, download, quiet
 
@@ -135,8 +134,7 @@ def find_recipe(name: str) -> RecipeFile:
     if name.endswith(".toml"):
         return read_recipe(Path(name))
     names = [*shipped, "model"]
-    near = get_close_matches(name, names, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
+    hint = meant(name, names)
     others = f"a .toml file's path, or ir_datasets:{name} if that package has it"
     raise Misuse(f"no recipe {name!r}; {hint}known: {', '.join(names)}, {others}")
 

@@ -14,6 +14,7 @@ from typing import Any, get_origin
 from labeler.cli.screen import note
 from labeler.errors import Misconfigured, Misuse
 from labeler.files.settings import ASSESSORS, NAME, read_toml
+from labeler.messages import meant
 from labeler.options import UNSET, Declared, options_of
 
 Sections = Mapping[str, Mapping[str, Any]]
@@ -229,12 +230,8 @@ def _problem(each: Declared, value: object) -> str:
 
 
 def _hint(name: str, choices: Iterable[str]) -> str:
-    from difflib import get_close_matches  # takes long to load
-
     names = list(choices)
-    close = get_close_matches(name, names, 1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
-    return f"{hint}known: {', '.join(names)}"
+    return f"{meant(name, names)}known: {', '.join(names)}"
 
 
 def template() -> str:

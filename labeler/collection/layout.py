@@ -360,6 +360,19 @@ def is_acquired(lock: FileLock) -> bool:
 
 
 @contextmanager
+def locked_if_free(path: Path) -> Iterator[bool]:
+    """Whether nobody else holds the lock that is a file; nobody will as long as the block runs."""
+    with file_problems(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    lock = lock_file(path)
+    is_free = is_acquired(lock)
+    try:
+        yield is_free
+    finally:
+        lock.release()
+
+
+@contextmanager
 def locked(collection: Collection, note: Note = _say_nothing) -> Iterator[None]:
     """Hold the lock of a collection, whose folder is made where there is none.
 

@@ -20,6 +20,7 @@ from labeler.errors import Misconfigured, Misuse
 from labeler.files.cache import sha256_of
 from labeler.files.paths import expanded
 from labeler.files.settings import ASSESSORS, NAME, read_toml
+from labeler.messages import meant
 from labeler.model import Model, Reply, Request
 from labeler.models.cost import Price, price_of
 from labeler.models.embedded import EMBEDDED, model_path, similarity_model, similarity_rule
@@ -68,10 +69,10 @@ def find_assessor(name: str, folder: Path = Path(), project: Path = Path(NAME)) 
     elif name in declared:
         path = declared[name]
     else:
-        close = get_close_matches(name, declared, 1)
-        hint = f"did you mean {close[0]!r}? " if close else ""
         listed = ", ".join(declared) or f"none; write {FOLDER}/{name}.toml"
-        raise Misuse(f"no assessor {name!r}; {hint}declared: {listed}", parameter="assessor")
+        raise Misuse(
+            f"no assessor {name!r}; {meant(name, declared)}declared: {listed}", parameter="assessor"
+        )
     values = read_toml(path)
     if path == project:
         values = values[ASSESSORS][name]
@@ -85,9 +86,8 @@ def _read(path: Path, name: str, values: object) -> AssessorSettings:
     try:
         for key in values:
             if key not in KEYS:
-                close = get_close_matches(key, KEYS, 1)
-                hint = f"did you mean {close[0]!r}? " if close else ""
-                raise Misuse(f"no such setting; {hint}known: {', '.join(KEYS)}", parameter=key)
+                known = f"{meant(key, KEYS)}known: {', '.join(KEYS)}"
+                raise Misuse(f"no such setting; {known}", parameter=key)
         check_no_secret(values)
         settings = _SETTINGS.validate_json(json.dumps(values))
     except Misuse as error:

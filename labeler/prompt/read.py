@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from labeler.errors import Misuse, TooLarge
 from labeler.files.boundary import reading
 from labeler.files.paths import shipped
 from labeler.files.read import file_problems
-from labeler.messages import Note
+from labeler.messages import Note, meant
 from labeler.model import Message
 from labeler.prompt.reply_rules import reply_problems
 from labeler.prompt.rules import read_front, template_problems
@@ -112,9 +111,8 @@ def prompt_path(name: str) -> Path:
         return shipped[name]
     if Path(name).is_file():
         return Path(name)
-    close = get_close_matches(name, shipped, 1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
-    problem = f"no prompt {name!r}; {hint}known: {', '.join(shipped)}, or the path of a file"
+    known = f"{', '.join(shipped)}, or the path of a file"
+    problem = f"no prompt {name!r}; {meant(name, shipped)}known: {known}"
     raise Misuse(problem, parameter="prompt")
 
 

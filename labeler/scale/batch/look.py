@@ -26,12 +26,11 @@ from labeler.collection.batches import (
 from labeler.collection.layout import (
     AnyCollection,
     Collection,
-    is_acquired,
-    lock_file,
+    locked_if_free,
     open_collection,
 )
 from labeler.errors import LabelerError, Locked, Misuse, NotFound, ProviderError
-from labeler.files.read import file_problems, numbered_bytes
+from labeler.files.read import numbered_bytes
 from labeler.messages import Note
 from labeler.models.batch.answers import BatchRequests, Collected, store_answers
 from labeler.models.batch.service import MOST_ANSWERED, BatchService, BatchState, batch_service
@@ -133,16 +132,12 @@ def alone(collection: Collection) -> Iterator[None]:
     nobody heard. What killed processes have left is removed.
     """
     folder = batches_folder(collection)
-    with file_problems(folder):
-        folder.mkdir(exist_ok=True)
-    lock = lock_file(folder / ".lock")
-    if not is_acquired(lock):
-        raise Locked(f"{folder}: another process is at work on the batches of this collection")
-    try:
+    with locked_if_free(folder / ".lock") as is_free:
+        if not is_free:
+            problem = "another process is at work on the batches of this collection"
+            raise Locked(f"{folder}: {problem}")
         sweep(collection)
         yield
-    finally:
-        lock.release()
 
 
 # What is left at a server: batches of which nobody heard, and files that nobody needs any more.

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from labeler.collection.layout import is_acquired, lock_file
+from labeler.collection.layout import locked_if_free
 from labeler.data import Document, Pair, Query
 from labeler.errors import BadInput, FileProblem, Misuse
 from labeler.files.atomic import replacing
@@ -201,18 +201,9 @@ class PartitionFolder:
         """The numbers of the partitions without judgements."""
         return [n for n in range(len(job.partitions)) if not self.judged(n).is_file()]
 
-    @contextmanager
-    def locked(self, number: int) -> Iterator[bool]:
+    def locked(self, number: int) -> AbstractContextManager[bool]:
         """Whether no other worker is at a partition; none will be as long as the block runs."""
-        path = self.path / "replies" / f".{number:05}.lock"
-        with file_problems(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-        lock = lock_file(path)
-        is_free = is_acquired(lock)
-        try:
-            yield is_free
-        finally:
-            lock.release()
+        return locked_if_free(self.path / "replies" / f".{number:05}.lock")
 
 
 # The pairs of partitions with their texts: a row of JSON for each.
