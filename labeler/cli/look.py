@@ -120,8 +120,7 @@ def explain(
     output: OutputFlags,
 ) -> None:
     """Show how a pair came by its grade: prompt, reply, attempts, cost."""
-    import asyncio
-
+    from labeler.judging.explain import explain as explain_pair
     from labeler.judging.explain import is_judged
     from labeler.models.choose import find_assessor, project_file
 
@@ -130,7 +129,7 @@ def explain(
         name, prompt = name or declared.name, prompt or declared.prompt or None
 
     to, collection = output.made_from(open_collection(folder).folder), open_collection(folder)
-    explanations = asyncio.run(_explanations(collection, Pair(query_id, doc_id), name, prompt))
+    explanations = list(explain_pair(collection, query_id, doc_id, name, prompt))
     if not explanations:
         names = ", ".join([name] if name else collection.judgement_names())
         others = f"there are: {names or '-'}"
@@ -145,15 +144,6 @@ def explain(
                 show_explanation(explanation)
     else:
         show_records([e.as_record() for e in explanations], to)
-
-
-async def _explanations(
-    collection: Collection, pair: Pair, name: str | None, prompt: str | None
-) -> list[Explanation]:
-    """How the pair came by its grade, set by set."""
-    from labeler.judging.explain import explain
-
-    return [explanation async for explanation in explain(collection, *pair, name, prompt)]
 
 
 def show_explanation(explanation: Explanation) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -49,7 +48,7 @@ def verify(folder: Folder, *, output: OutputFlags) -> None:
     with _store_of(folder, reading=True) as store:
         result = maintain.verify(store)
     for name in opened.judgement_names() if not result.problems else ():
-        wrong, _ = asyncio.run(unproven(opened, name, stale_pairs(opened, name)))
+        wrong, _ = unproven(opened, name, stale_pairs(opened, name))
         result = result._replace(
             problems=(*result.problems, *(f"{opened.judgements(name)}: {each}" for each in wrong))
         )

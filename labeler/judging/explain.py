@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import islice
@@ -140,13 +140,13 @@ def is_judged(collection: Collection, pair: Pair) -> bool:
     return any(each == pair for path in sets for each, _ in states_of(path))
 
 
-async def explain(
+def explain(
     collection: AnyCollection,
     query_id: str,
     doc_id: str,
     name: str | None = None,
     prompt: str | None = None,
-) -> AsyncIterator[Explanation]:
+) -> Iterator[Explanation]:
     """How a pair came by its grade in the set `name`, or in each set that holds the pair.
 
     `prompt` is the prompt's file, where it is no longer found by its name as it was.
@@ -158,17 +158,17 @@ async def explain(
         rows = read_judgements(path)
         row = next((row for row in rows if row.judged.outcome.pair == pair), None)
         if row is not None:
-            yield await _explanation(opened, set_name, row, prompt)
+            yield _explanation(opened, set_name, row, prompt)
 
 
-async def _explanation(
+def _explanation(
     collection: Collection, name: str, row: JudgementRow, prompt: str | None
 ) -> Explanation:
     texts, pair = texts_of(collection), row.judged.outcome.pair
     with open_store(collection.store, reading=True) as store:
         try:
             model = only_remembered(row.origin.model, store)
-            assessor = await same_assessor(row.origin, model, prompt, texts, secret_of(store))
+            assessor = same_assessor(row.origin, model, prompt, texts, secret_of(store))
             lists = {pair: row.judged.listed.documents} if row.judged.listed else {}
             examples = examples_for(collection, name, assessor.prompt, texts)
             assessor = replace(assessor, lists=lists, examples=examples)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -32,7 +32,7 @@ from labeler.judging.methods.inquiries import Inquiries
 from labeler.judging.methods.inquiry import ReadAtMost, in_chunks
 from labeler.judging.part import DerivedPairs, PartOfSet, derived_pairs
 from labeler.model import Model
-from labeler.models.choose import choose, rehearsed
+from labeler.models.choose import Choice, rehearsed
 from labeler.models.embedded import embedded_name
 from labeler.models.policies.limits import RateLimiter, RateLimits
 from labeler.models.policies.stack import Guard, only_remembered
@@ -161,14 +161,6 @@ def _declared_before(made_by: Origin, address: str, served: str) -> AssessorSett
     return settings
 
 
-class GradedLine(NamedTuple):
-    """A line of a set of judgements: its number, its pair, and the grade that is to be proven."""
-
-    line: int
-    pair: Pair
-    grade: int | None
-
-
 class Contradiction(NamedTuple):
     """A line whose grade is not what the stored replies give, and what they do."""
 
@@ -182,64 +174,55 @@ class Contradiction(NamedTuple):
         return f"{' '.join(self.pair)} has the grade {self.grade}, and its replies give {given}"
 
 
-def contradicted(
-    rows: Iterable[GradedLine], texts: Texts, assessor: Assessor
-) -> tuple[list[Contradiction], int]:
-    """The grades that stored replies do not give, and how many they do.
-
-    Nothing is said of a line without a grade, nor of a pair to whose requests no reply is stored.
-    """
-    lines, grades = array("q"), list[int | None]()
-
-    def pairs() -> Iterator[Pair]:
-        for line, pair, grade in rows:
-            lines.append(line)
-            grades.append(grade)
-            yield pair
-
-    every = Pairs.of(pairs())
-    while True:
-        inquiries, seen = Inquiries(every, texts, assessor), ReadAtMost()
-        recalled = chain.from_iterable(map(inquiries.recalled, in_chunks(inquiries.pairs)))
-        wrong, proven = list[Contradiction](), 0
-        for line, grade, (pair, judged) in zip(lines, grades, recalled, strict=True):
-            if grade is None or not isinstance(judged, Judged):
-                continue
-            seen.note_pair(judged, *texts.of(pair))
-            if isinstance(judged.outcome, Judgement) and judged.outcome.grade == grade:
-                proven += 1
-            else:
-                wrong.append(Contradiction(line, pair, grade, judged.outcome))
-        if not wrong or not seen.is_cut or assessor.context is not None:
-            return wrong, proven
-        assessor = replace(assessor, context=seen.tokens)
-
-
-async def unproven(
+def unproven(
     collection: Collection, name: str, stale: Set[Pair]
 ) -> tuple[list[Contradiction], int]:
-    """The same of a set of judgements; none where its prompt is another now.
+    """The grades of a set that its stored replies do not give, and how many they do.
 
-    Nothing is said of `stale` pairs, whose texts are others now.
+    Nothing is said of a set whose prompt is another now, of `stale` pairs, whose texts are others
+    now, nor of a pair to whose requests no reply is stored.
     """
     path, texts = collection.judgements(name), texts_of(collection)
     made_by = origin_of(path)
     if made_by is None or made_by.is_panel or not collection.store.exists():
         return [], 0
+    lines, grades = array("q"), list[int | None]()
 
-    def rows() -> Iterator[GradedLine]:
-        blocks = judged_blocks(path)
-        rows = (zip(b.pairs(), b.state, b.rest, strict=True) for b in blocks)
+    def pairs() -> Iterator[Pair]:
+        rows = (zip(b.pairs(), b.state, b.rest, strict=True) for b in judged_blocks(path))
         for line, (pair, state, rest) in enumerate(chain.from_iterable(rows), start=1):
             if texts.has(pair):
-                is_left = rest.carried or pair in stale
-                yield GradedLine(line, pair, None if is_left else state.grade)
+                lines.append(line)
+                grades.append(None if rest.carried or pair in stale else state.grade)
+                yield pair
 
     with open_store(collection.store, reading=True) as store, suppress(Misuse):
         model = only_remembered(made_by.model, store)
-        assessor = await same_assessor(made_by, model, None, texts, secret_of(store))
-        return contradicted(rows(), texts, as_shown(assessor, collection, name, texts))
+        assessor = same_assessor(made_by, model, None, texts, secret_of(store))
+        inquiries = Inquiries(Pairs.of(pairs()), texts, as_shown(assessor, collection, name, texts))
+        return _contradicted(inquiries, lines, grades)
     return [], 0
+
+
+def _contradicted(
+    inquiries: Inquiries, lines: Sequence[int], grades: Sequence[int | None]
+) -> tuple[list[Contradiction], int]:
+    """What stored replies say against the grades of pairs, and how many grades they give."""
+    texts, assessor, seen = inquiries.texts, inquiries.assessor, ReadAtMost()
+    every, wrong, proven = inquiries.pairs, list[Contradiction](), 0
+    recalled = chain.from_iterable(map(inquiries.recalled, in_chunks(every)))
+    for line, grade, (pair, judged) in zip(lines, grades, recalled, strict=True):
+        if grade is None or not isinstance(judged, Judged):
+            continue
+        seen.note_pair(judged, *texts.of(pair))
+        if isinstance(judged.outcome, Judgement) and judged.outcome.grade == grade:
+            proven += 1
+        else:
+            wrong.append(Contradiction(line, pair, grade, judged.outcome))
+    if not wrong or not seen.is_cut or assessor.context is not None:
+        return wrong, proven
+    by_passages = replace(assessor, context=seen.tokens)
+    return _contradicted(Inquiries(every, texts, by_passages), lines, grades)
 
 
 async def areparse(
@@ -262,7 +245,7 @@ async def areparse(
     job = Job(opened, name, pairs, texts, parent=Parent(source, is_reparsed=True))
     with open_store(opened.store) as store:
         model = only_remembered(made_by.model, store)
-        assessor = await same_assessor(made_by, model, prompt, job.texts, secret_of(store))
+        assessor = same_assessor(made_by, model, prompt, job.texts, secret_of(store))
         assessor = as_shown(assessor, opened, source, job.texts)
         check_free(opened, name, assessor)
         guard = Guard(RateLimiter(RateLimits(), stop=control.stop), stop=control.stop)
@@ -280,7 +263,7 @@ def _prompt_of(made_by: Origin, prompt: str | None) -> Prompt:
     return find_prompt(prompt or name)
 
 
-async def same_assessor(
+def same_assessor(
     made_by: Origin, model: Model, prompt: str | None, texts: Texts, secret: bytes
 ) -> Assessor:
     """The assessor that made a set of judgements, to look its replies up with."""
@@ -296,6 +279,5 @@ async def same_assessor(
         asked = dict(made_by.parameters)
         votes, reader = int(asked.pop("votes", 1)), str(asked.pop("reader", ""))
         return Assessor(current.read_by(reader), model, asked, secret=secret, votes=votes)
-    choice = await choose("judge", "similarity", None)
-    inputs = rehearsed(choice, texts.documents.values()).inputs
+    inputs = rehearsed(Choice("similarity", ""), texts.documents.values()).inputs
     return Assessor(current, model, made_by.parameters, inputs, secret=secret)

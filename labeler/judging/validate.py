@@ -28,7 +28,7 @@ from labeler.files.jsonl import RowIndex, read_rows
 from labeler.files.read import numbered_bytes
 from labeler.judging.relabel import unproven
 from labeler.messages import count_of
-from labeler.models.session import Control, run_to_end
+from labeler.models.session import Control
 from labeler.report.table import Column, Table, table_of
 from labeler.trec.rows import grade_of
 from labeler.trec.rows import rows as trec_rows
@@ -313,7 +313,7 @@ class _Validator:
             origins += [rest.origin] if rest.origin not in origins[:1] else []
         self.grades[path.stem] = grades
         stale = stale_pairs(self.collection, path.stem)
-        wrong, proven = run_to_end(lambda _stop: unproven(self.collection, path.stem, stale))
+        wrong, proven = unproven(self.collection, path.stem, stale)
         for each in wrong:
             self.add(path, each.line, "grades that no reply gave", str(each))
         self.proven += proven

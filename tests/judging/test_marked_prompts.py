@@ -160,12 +160,8 @@ def test_the_replies_behind_grades_are_found_by_those_who_explain_and_read_anew(
     judged_prompts(collection, "first")
     result = run_to_end(lambda _: areparse(collection, "first", "second"))
     assert result.judging.judged == 4
-
-    async def explained() -> list[int]:
-        found = explain(collection, "q1", "cats", "first")
-        return [sum(len(h.attempts) for h in one.histories or ()) async for one in found]
-
-    assert run_to_end(lambda _: explained()) == [1]
+    found = explain(collection, "q1", "cats", "first")
+    assert [sum(len(h.attempts) for h in one.histories or ()) for one in found] == [1]
 
 
 def test_a_secret_is_shown_by_no_representation(tmp_path: Path) -> None:

@@ -322,7 +322,7 @@ def test_explain_shows_every_part_of_a_grade(tmp_path: Path) -> None:
         collection, made = make_collection(tmp_path / prompt, queries=2, documents=12), Made()
         judge_of = asyncio.to_thread(judge, collection, prompt=prompt, model=made.model(), name="a")
         await judge_of
-        [explanation] = [shown async for shown in explain(collection, "q0", "d3")]
+        [explanation] = explain(collection, "q0", "d3")
         assert explanation.as_json()["parts"]
         return [(h.part, len(h.attempts)) for h in explanation.histories or ()]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from labeler.judging.job import Job, pool_of
 from labeler.judging.judge import JudgeOptions, Prepared, prepare
 from labeler.judging.methods.inquiries import Inquiries
 from labeler.judging.methods.inquiry import in_chunks
-from labeler.model import Reply
+from labeler.model import Reply, Request
 from labeler.models.policies.call import Deferral
 from labeler.models.policies.stack import facts_about, only_remembered
 from labeler.models.session import Control, sync
@@ -31,62 +31,8 @@ from labeler.scale.partitions.folder import (
     write_pairs,
 )
 from labeler.store import Store, open_store
+from labeler.store.keys import Canon
 from labeler.wire.addresses import masked
-
-# Replies that a collection has already, brought along into the partitions that would ask them.
-
-Seed = Callable[[int, Sequence[Pair]], None]
-"""Brings along, for a partition, the replies to the requests about its pairs."""
-
-
-@dataclass(slots=True)
-class _NotedHits:
-    """A store that notes under which keys it had replies."""
-
-    store: Store
-    keys: list[bytes] = field(default_factory=list)
-
-    def replies(self, keys: Sequence[bytes]) -> Mapping[bytes, Reply]:
-        """The replies that are stored under these keys."""
-        replies = self.store.replies(keys)
-        self.keys += replies
-        return replies
-
-    def fact(self, name: str) -> str | None:
-        """The fact that is stored under a name."""
-        return self.store.fact(name)
-
-    def failure(self, key: bytes) -> tuple[float, str, str] | None:
-        """How the last call under a key failed for good."""
-        return self.store.failure(key)
-
-
-@contextmanager
-def seeded(folder: PartitionFolder, job: PartitionedJob, prepared: Prepared) -> Iterator[Seed]:
-    """What brings replies along; nothing where there are none, or all share one database."""
-    set_of_pairs, assessor, _ = prepared
-    file = set_of_pairs.collection.store
-    if not isinstance(file, Path):
-        yield lambda _number, _pairs: None
-        return
-    with open_store(file, reading=True) as store:
-        if not len(store):
-            yield lambda _number, _pairs: None
-            return
-        hits = _NotedHits(store)
-        recalling = replace(assessor, model=only_remembered(job.model_id, hits))  # type: ignore[arg-type]  # all that it calls is there
-
-        def seed(number: int, pairs: Sequence[Pair]) -> None:
-            hits.keys.clear()
-            inquiries = Inquiries(pairs, set_of_pairs.texts, recalling)
-            for chunk in in_chunks(inquiries.pairs):
-                inquiries.recalled(chunk)
-            if hits.keys:
-                with open_store(folder.replies(number)) as target:
-                    target.take_in(store.stored_rows(hits.keys))
-
-        yield seed
-
 
 ROWS = 5_000
 """Pairs of a partition at least, where nobody says how many."""
@@ -217,12 +163,16 @@ def _write(
     with replacing(folder.prompt(prompt.name)) as out:
         out.write(prompt.text)
     folder.write_secret(session.secret)
-    total, done = len(set_of_pairs.pairs), 0
-    with control.progress("partitions") as advance, seeded(folder, job, prepared) as seed:
+    total, done, file = len(set_of_pairs.pairs), 0, set_of_pairs.collection.store
+    with control.progress("partitions") as advance, ExitStack() as stack:
+        # those that share a database find its replies there
+        is_file = isinstance(file, Path)
+        store = stack.enter_context(open_store(file, reading=True)) if is_file else None
         for number, pairs in enumerate(_cut(set_of_pairs, rows)):
             texts, lists = set_of_pairs.texts, assessor.lists
             partitions.append(write_pairs(folder.pairs(number), pairs, texts, lists))
-            seed(number, pairs)
+            if store is not None and len(store):
+                _bring_replies(store, folder.replies(number), pairs, prepared)
             done += len(pairs)
             advance(done, total)
             if control.stop.is_set():
@@ -230,6 +180,27 @@ def _write(
     written = replace(job, partitions=tuple(partitions))
     folder.write_job(written)
     return written
+
+
+def _bring_replies(store: Store, to: Path, pairs: Sequence[Pair], prepared: Prepared) -> None:
+    """Bring along what a store has replied already to the requests about a partition's pairs."""
+    job, assessor, _ = prepared
+    model, answered = only_remembered(assessor.model.id, store), list[Request]()
+
+    def recall(requests: Sequence[Request]) -> Sequence[Reply | None]:
+        replies = model.recall(requests)
+        answered.extend(r for r, reply in zip(requests, replies, strict=True) if reply)
+        return replies
+
+    recalling = replace(assessor, model=replace(model, recall=recall))
+    inquiries = Inquiries(pairs, job.texts, recalling)
+    for chunk in in_chunks(inquiries.pairs):
+        inquiries.recalled(chunk)
+    canon = Canon(model.id, reads_inputs=not model.is_server)
+    keys = [key for keyed in map(canon.keyed, answered) for key in (keyed.key, keyed.cut)]
+    if keys:
+        with open_store(to) as target:
+            target.take_in(store.stored_rows(keys))
 
 
 def _cut(job: Job, rows: int) -> Iterator[Sequence[Pair]]:
