@@ -16,7 +16,7 @@ from labeler.errors import LabelerError, Misuse, about
 from labeler.judging.assessor import Assessor, Texts, examples_for
 from labeler.judging.job import texts_of
 from labeler.judging.methods.inquiries import Inquiries
-from labeler.judging.methods.inquiry import ALONE, JudgingPart, next_request
+from labeler.judging.methods.inquiry import ALONE, JudgingPart, Task, recall_inquiries
 from labeler.judging.relabel import same_assessor
 from labeler.model import Message, Request
 from labeler.models.choose import unasked
@@ -182,40 +182,24 @@ def attempt_histories(
 ) -> tuple[AttemptHistory, ...]:
     """The attempts at each part of a pair that this assessor judged, as the store holds them."""
     inquiry, _ = Inquiries([pair], texts, assessor).of(pair)
-    histories = list[AttemptHistory]()
-    while not inquiry.is_done:
-        for part, task in inquiry.open:
-            history = _attempt_history(part, assessor, store)
-            task.outcome = _answer(history)
-            if part.name != ALONE or part.pays == pair:
-                histories.append(history)
-        inquiry.go_on()
-    return tuple(histories)
+    recall_inquiries([inquiry], assessor.model)
+    own = (each for each in inquiry.parts if each[0].name != ALONE or each[0].pays == pair)
+    return tuple(_attempt_history(part, task, assessor, store) for part, task in own)
 
 
-def _answer(history: AttemptHistory) -> object | None:
-    """What a part was answered: the first thing that is no failure, else the last failure."""
-    answers = [attempt.outcome for attempt in history.attempts]
-    fallback = answers[-1] if answers else None
-    return next((answer for answer in answers if not isinstance(answer, Failure)), fallback)
-
-
-def _attempt_history(part: JudgingPart, assessor: Assessor, store: Store) -> AttemptHistory:
+def _attempt_history(
+    part: JudgingPart, task: Task[Any], assessor: Assessor, store: Store
+) -> AttemptHistory:
     fitted = fitting(assessor.model, store)
     canon = Canon(assessor.model.id, reads_inputs=not assessor.model.is_server)
-    attempts, request = list[Attempt](), part.request
-    while True:
+    attempts = list[Attempt]()
+    for request, reply in task.asked:
         whole, _, cut = canon.keyed(request)
-        replies = store.replies([whole, cut])
-        key = whole if whole in replies else cut
-        record = store.record(key)
-        if record is None or key not in replies:
-            first = fitted(part.request)
-            return AttemptHistory(part.name, first, tuple(attempts), store.failure(whole))
-        answer = part.read(replies[key])
-        sent = replace(fitted(request), parameters=replies[key].sent)
-        attempts.append(Attempt(sent, record, answer))
-        request = next_request(request, answer)
+        if record := store.record(whole) or store.record(cut):
+            sent = replace(fitted(request), parameters=reply.sent)
+            attempts.append(Attempt(sent, record, part.read(reply)))
+    failed = store.failure(canon.keyed(task.request).key)
+    return AttemptHistory(part.name, fitted(part.request), tuple(attempts), failed)
 
 
 # What a grading prompt sends for one pair of a collection, before anything is asked.

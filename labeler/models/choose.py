@@ -86,8 +86,8 @@ def _read(path: Path, name: str, values: object) -> AssessorSettings:
     try:
         for key in values:
             if key not in KEYS:
-                known = f"{meant(key, KEYS)}known: {', '.join(KEYS)}"
-                raise Misuse(f"no such setting; {known}", parameter=key)
+                hint = f"{meant(key, KEYS)}known: {', '.join(KEYS)}"
+                raise Misuse(f"no such setting; {hint}", parameter=key)
         check_no_secret(values)
         settings = _SETTINGS.validate_json(json.dumps(values))
     except Misuse as error:

@@ -111,8 +111,8 @@ def prompt_path(name: str) -> Path:
         return shipped[name]
     if Path(name).is_file():
         return Path(name)
-    known = f"{', '.join(shipped)}, or the path of a file"
-    problem = f"no prompt {name!r}; {meant(name, shipped)}known: {known}"
+    names = f"{', '.join(shipped)}, or the path of a file"
+    problem = f"no prompt {name!r}; {meant(name, shipped)}known: {names}"
     raise Misuse(problem, parameter="prompt")
 
 

@@ -147,7 +147,7 @@ class Task(Generic[Value]):
     request: Request
     read: Callable[[Reply], Value | Failure]
     outcome: Value | Failure | None = None
-    replies: list[Reply] = field(default_factory=list)
+    asked: list[tuple[Request, Reply]] = field(default_factory=list)
     remembered: bool = True
 
     @property
@@ -168,12 +168,17 @@ class Task(Generic[Value]):
     def take_in(self, reply: Reply) -> None:
         """Count a reply, see what it says, and make the request that would follow it."""
         self.outcome = self.read(reply)
+        self.asked.append((self.request, reply))
         if reply.finish_reason == TOO_LONG:
             return
         if isinstance(self.outcome, Failure):
             self.request = next_request(self.request, self.outcome)
-        self.replies.append(reply)
         self.remembered = self.remembered and reply.remembered
+
+    @property
+    def replies(self) -> list[Reply]:
+        """The replies so far, but for those that say the request is too long: they took nothing."""
+        return [reply for _, reply in self.asked if reply.finish_reason != TOO_LONG]
 
     @property
     def cost(self) -> float | None:
@@ -195,14 +200,14 @@ class Task(Generic[Value]):
         """Whether another reply may be what was asked for where the last one was not."""
         if not isinstance(self.outcome, Failure) or is_too_long(self.outcome):
             return False
-        has_text = not self.replies or self.replies[-1].finish_reason != NO_TEXT
+        has_text = all(reply.finish_reason != NO_TEXT for reply in self.replies[-1:])
         return self.outcome.status in REASKED and has_text
 
 
 def sum_of(costs: Sequence[float | None]) -> float | None:
     """The sum of costs, unknown where one of them is."""
-    known = [cost for cost in costs if cost is not None]
-    return sum(known, 0.0) if len(known) == len(costs) else None
+    dollars = [cost for cost in costs if cost is not None]
+    return sum(dollars, 0.0) if len(dollars) == len(costs) else None
 
 
 def next_request(request: Request, answer: object) -> Request:
@@ -290,6 +295,11 @@ class Inquiry:
         else:
             pair = self.pairs[0]
             self.open = [(p, Task(p.request, partial(_read_whole, p, pair))) for p in parts]
+
+    @property
+    def parts(self) -> list[tuple[JudgingPart, Task[Any]]]:
+        """All parts so far, each with what was answered."""
+        return self._asked + self.open
 
     @property
     def is_done(self) -> bool:
