@@ -23,8 +23,7 @@ from labeler.monitoring.judge import judge_drift
 from labeler.monitoring.log import LogReading, open_log
 from labeler.monitoring.log_values import LogOptions
 from labeler.monitoring.online import online
-from labeler.monitoring.queries import searched_queries
-from labeler.monitoring.searches import searches_of
+from labeler.monitoring.queries import searched_queries, searches_of
 from labeler.options import option
 from labeler.report.finding import Finding, Setting
 from labeler.report.page import (

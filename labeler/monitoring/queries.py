@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from array import array
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
 from functools import partial
 from itertools import count
 from typing import Any, NamedTuple
@@ -11,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from labeler.arrays import Floats
+from labeler.arrays import Integers
 from labeler.collection.layout import AnyCollection, open_collection
 from labeler.collection.queries import read_queries
 from labeler.data import Query
@@ -19,31 +23,144 @@ from labeler.errors import BadInput
 from labeler.messages import count_of
 from labeler.models.encoders import EncoderTexts, Encoding
 from labeler.models.session import Control
-from labeler.monitoring.searches import Search, SearchLog, by_week
-from labeler.queries.traffic import STRATA, normalized
+from labeler.monitoring.log import EventLog
+from labeler.monitoring.log_values import zone_of
+from labeler.queries.filter import words
+from labeler.queries.traffic import LONGEST, STRATA, normalized, personal
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Column, Table, table_of
 from labeler.text.terms import Encoder
 
+# The searches of a log: how often each query was searched for, by how many people, of late.
+
 RECENT_WEEKS = 4
 """Queries are proposed from so many last weeks."""
-FEWEST = 20
-"""With fewer searches in them nothing is proposed."""
-MIN_COUNT = 5
-"""A query is shown and proposed only where so many people searched for it."""
-MOST_CANDIDATES = 2000
-"""Of more candidates those with the most searches."""
+_MONDAY = date(2024, 1, 1).toordinal()
 
-Note = partial(Finding, level="note")
+
+class Search(NamedTuple):
+    """A query that somebody typed on a day; `session` is empty where unknown."""
+
+    day: date
+    text: str
+    session: str = ""
+
+
+def searches_of(log: EventLog) -> Iterator[Search]:
+    """The searches of a log that have a time; what they count once in is a user's day.
+
+    Days are those of the log's time zone.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from labeler.monitoring.log import open_log
+    >>> path = Path(tempfile.mkdtemp()) / "log.csv"
+    >>> _ = path.write_text("time,session,query\\n2024-05-01 10:00,s1,usb hub\\n")
+    >>> with open_log(path) as log:
+    ...     print([(str(search.day), search.text) for search in searches_of(log)])
+    [('2024-05-01', 'usb hub')]
+    """
+    zone, texts = zone_of(log.options.time_zone), log.texts
+    for number, part in enumerate(log.parts()):
+        columns = (part.searches[name].tolist() for name in ("text", "time", "client"))
+        for text, time, client in zip(*columns, strict=True):
+            if math.isfinite(time):
+                user = f"{number}/{client}" if client >= 0 else ""
+                yield Search(datetime.fromtimestamp(time, zone).date(), texts[text], user)
 
 
 class WeekSearches(NamedTuple):
-    """A week by its Monday, and its searches, of which `sampled` were looked at."""
+    """A week by its Monday, and its searches."""
 
     week: str
     searches: int
-    sampled: int
+
+
+class SearchLog(NamedTuple):
+    """Searches by week and by query, and what was left out, by reason.
+
+    Of each of `texts`, `recent` is how often it was searched for in the last weeks, `totals` in the
+    whole log, and `people` in how many sessions, where one without a name counts as one.
+    """
+
+    weeks: Sequence[WeekSearches]
+    texts: Sequence[str]
+    recent: Integers
+    totals: Integers
+    people: Integers
+    dropped: Mapping[str, int]
+
+
+def counted(searches: Iterable[Search]) -> SearchLog:
+    """The searches by week and by query, which counts once in each session and day.
+
+    Queries with personal data, without a word, or pasted are left out and counted.
+
+    >>> day = date(2024, 5, 1)
+    >>> log = counted([Search(day, "USB hub", "s"), Search(day, "@jo")])
+    >>> log.texts, [row.week for row in log.weeks], log.dropped
+    (['USB hub'], ['2024-04-29'], {'name with @': 1})
+    """
+    import pandas as pd
+
+    places: dict[str, int] = {}
+    forms: dict[int, Counter[str]] = defaultdict(Counter)
+    dropped: Counter[str] = Counter()
+    query, day, session = array("q"), array("q"), array("q")
+    for search in searches:
+        text = normalized(search.text)
+        key = text.casefold()
+        if key not in places:
+            if reason := _reason_to_drop(text):
+                dropped[reason] += 1
+                continue
+            places[key] = len(places)
+        forms[places[key]][text] += 1
+        query.append(places[key])
+        day.append(search.day.toordinal())
+        session.append(hash(search.session) if search.session else 0)
+    columns = {"query": query, "day": day, "session": session}
+    frame = pd.DataFrame({name: np.asarray(column) for name, column in columns.items()})
+    # rows without a session all count
+    frame = frame[(frame["session"] == 0) | ~frame.duplicated(["session", "day", "query"])]
+    first = (frame["session"] == 0) | ~frame.duplicated(["session", "query"])
+    week = (frame["day"] - _MONDAY) // 7
+    recent, asked = week > week.max() - RECENT_WEEKS, frame["query"]
+    of_queries = partial(np.bincount, minlength=len(places))
+    mondays, searched = np.unique(week, return_counts=True)
+    return SearchLog(
+        [
+            WeekSearches(date.fromordinal(_MONDAY + 7 * number).isoformat(), searches)
+            for number, searches in zip(mondays.tolist(), searched.tolist(), strict=True)
+        ],
+        [max(of, key=lambda form: (of[form], form)) for of in forms.values()],
+        of_queries(asked[recent]),
+        of_queries(asked),
+        of_queries(asked[first]),
+        dict(dropped),
+    )
+
+
+def _reason_to_drop(text: str) -> str:
+    kinds = personal(text)
+    if kinds:
+        return kinds[0]
+    if not words(text):
+        return "no word"
+    return f"more than {LONGEST} characters" if len(text) > LONGEST else ""
+
+
+# What is said of them, and which queries a set lacks.
+
+FEWEST = 20
+"""With fewer recent searches nothing is proposed."""
+MIN_COUNT = 5
+"""A query is shown and proposed only where so many people searched for it."""
+MOST_CANDIDATES, MOST_TEXTS = 2000, 10_000
+"""Of more candidates, and of more recent queries, those with the most searches."""
+
+Note = partial(Finding, level="note")
 
 
 class Proposal(NamedTuple):
@@ -127,7 +244,6 @@ def searched_queries(
     `searches` come with their days, in any order; `add` is how many queries are proposed. Vectors
     are those of the encoder that retrieval uses; a server is asked for the ones that are not kept.
 
-    >>> from datetime import date
     >>> from labeler.testing import small_collection
     >>> days = [date(2024, 5, 1 + n % 14) for n in range(60)]
     >>> result = searched_queries(small_collection(), [Search(day, "cats asleep") for day in days])
@@ -138,21 +254,19 @@ def searched_queries(
     queries = read_queries(opened.queries)
     if not queries:
         raise BadInput(f"{opened.queries}: no query in it to compare users' queries with")
-    log = by_week(searches)
+    log, proposal = counted(searches), None
     if not log.weeks:
         reasons = ", ".join(f"{n:,} {reason}" for reason, n in log.dropped.items())
         why = reasons or "it is empty, or no search has a time"
         raise BadInput(f"the log has no search that can be looked at ({why})")
-    recent, proposal = log.weeks[-RECENT_WEEKS:], None
-    if add and sum(len(week.query) for week in recent) >= FEWEST:
-        encoding, watch = encoding or Encoding(), control or Control()
-        texts = [*log.texts, *(query.text for query in queries.values())]
+    if log.recent.sum() >= FEWEST:
+        most = np.argsort(-log.recent, kind="stable")[:MOST_TEXTS]
+        searched = most[log.recent[most] > 0]
+        texts = [*(log.texts[at] for at in searched), *(query.text for query in queries.values())]
+        watch, encoding = control or Control(), encoding or Encoding()
         encoder = encoding.ready(opened.vectors, EncoderTexts(queries=texts), control=watch)
-        asked = np.concatenate([week.query for week in recent])
-        times = np.bincount(asked, minlength=len(log.texts)).astype(float)
-        proposal = propose(queries, log, times, encoder, add)
-    weeks = (WeekSearches(w.monday.isoformat(), w.searches, len(w.query)) for w in log.weeks)
-    return SearchedQueries(tuple(weeks), len(queries), log.dropped, proposal)
+        proposal = propose(queries, log, searched, encoder, add)
+    return SearchedQueries(log.weeks, len(queries), log.dropped, proposal)
 
 
 # Queries that would make an evaluation set current: those to which much traffic is near.
@@ -167,21 +281,21 @@ Points = NDArray[np.float32]
 
 
 def propose(
-    queries: Mapping[str, Query], log: SearchLog, times: Floats, encoder: Encoder, add: int
+    queries: Mapping[str, Query], log: SearchLog, searched: Integers, encoder: Encoder, add: int
 ) -> Proposal:
-    """Queries to add to a set, from how often each text was searched for of late.
+    """Queries to add to a set; `searched` are the places of recent texts, the most frequent first.
 
     Nothing is proposed that the set holds, or that fewer than `MIN_COUNT` people searched for.
     """
     folded = {normalized(query.text).casefold() for query in queries.values()}
-    is_new = np.array([text.casefold() not in folded for text in log.texts]) & (times > 0)
-    may = np.flatnonzero(is_new & (log.people >= MIN_COUNT))
-    may = may[np.argsort(-times[may], kind="stable")[:MOST_CANDIDATES]]
-    own, vectors = encoder.queries([q.text for q in queries.values()]), encoder.queries(log.texts)
-    searched, taken = np.flatnonzero(times), list[int]()
-    counts = times[searched].astype(np.float32)
-    nearest = _distances(vectors[searched], own).min(axis=1)
-    away = _distances(vectors[may], vectors[searched])
+    texts = [log.texts[at] for at in searched]
+    is_new = np.array([text.casefold() not in folded for text in texts])
+    is_rare = log.people[searched] < MIN_COUNT
+    may, taken = np.flatnonzero(is_new & ~is_rare)[:MOST_CANDIDATES], list[int]()
+    own, vectors = encoder.queries([q.text for q in queries.values()]), encoder.queries(texts)
+    counts = log.recent[searched].astype(np.float32)
+    nearest = _distances(vectors, own).min(axis=1)
+    away = _distances(vectors[may], vectors)
     for _ in range(min(add, len(may))):
         # a row at a time, as all at once would double the memory
         gains = np.array([np.maximum(nearest - row, 0.0) @ counts for row in away])
@@ -190,40 +304,25 @@ def propose(
             break  # every search that may be shown is a query of the set already
         taken.append(int(may[best]))
         nearest = np.minimum(nearest, away[best])
-    too_rare = int((is_new & (log.people < MIN_COUNT)).sum())
-    return Proposal(tuple(_as_queries(queries, log, times, taken)), len(may), too_rare)
-
-
-_AT_ONCE = 512
+    # the most frequent ones with a third of all searches are one stratum, and so on
+    before = np.cumsum(counts) - counts
+    strata = np.minimum(2, 3 * before // counts.sum()).astype(int)
+    names = (name for number in count(1) if (name := f"w{number}") not in queries)
+    proposed = []
+    for at in taken:
+        total = int(log.totals[searched[at]])
+        about = {"origin": "real", "stratum": STRATA[strata[at]], "searches": total}
+        proposed.append(Query(next(names), texts[at], about))
+    return Proposal(tuple(proposed), len(may), int((is_new & is_rare).sum()))
 
 
 def _distances(some: Points, points: Points) -> Points:
     """The Euclidean distances of all pairs, `(some, points)`; those of equal points are 0."""
-    lengths = np.einsum("ij,ij->i", points, points)
-    away = np.empty((len(some), len(points)), np.float32)
-    for first in range(0, len(some), _AT_ONCE):
-        rows = some[first : first + _AT_ONCE]
-        own = np.einsum("ij,ij->i", rows, rows)
-        squared = own[:, None] + lengths[None, :] - 2 * (rows @ points.T)
-        # what rounding leaves of equal points would count as a distance once its root is taken
-        squared[squared < 1e-6] = 0.0
-        away[first : first + _AT_ONCE] = np.sqrt(squared)
-    return away
-
-
-def _as_queries(
-    queries: Mapping[str, Query], log: SearchLog, times: Floats, taken: Sequence[int]
-) -> Iterator[Query]:
-    """The proposed queries under ids that are free, with what a log says of them.
-
-    Their strata: the most frequent ones of the log with a third of all searches, and so on.
-    """
-    names = (name for number in count(1) if (name := f"w{number}") not in queries)
-    order = np.argsort(-times, kind="stable")
-    before = np.empty(len(times))
-    before[order] = np.cumsum(times[order]) - times[order]
-    strata = np.minimum(2, 3 * before // times.sum()).astype(int)
-    for index in taken:
-        searches = int(log.totals[index])
-        about = {"origin": "real", "stratum": STRATA[strata[index]], "searches": searches}
-        yield Query(next(names), log.texts[index], about)
+    lengths, own = ((each**2).sum(axis=1) for each in (points, some))
+    squared: Points = some @ points.T
+    squared *= -2
+    squared += lengths[None, :]
+    squared += own[:, None]
+    # what rounding leaves of equal points would count as a distance once its root is taken
+    squared[squared < 1e-6] = 0.0
+    return np.sqrt(squared, out=squared)

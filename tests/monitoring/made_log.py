@@ -11,7 +11,7 @@ from labeler.collection.corpus import write_corpus
 from labeler.collection.layout import Collection, locked
 from labeler.collection.queries import write_queries
 from labeler.data import Document, Query
-from labeler.monitoring.searches import Search
+from labeler.monitoring.queries import Search
 
 FOODS = ("bread", "soup", "rice", "pasta", "salad", "cake", "fish", "beans", "eggs", "potato")
 TASKS = ("how to bake", "boil", "recipe for", "spices for", "freezing", "what goes with", "quick")

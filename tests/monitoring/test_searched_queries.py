@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from labeler.errors import BadInput
-from labeler.monitoring.queries import SearchedQueries, searched_queries
-from labeler.monitoring.searches import Search, by_week
+from labeler.monitoring.queries import Search, SearchedQueries, counted, searched_queries
 from tests.monitoring.made_log import LOCKS, MONDAY, made_collection, made_log
 
 
@@ -54,14 +53,13 @@ def test_of_few_searches_no_query_is_proposed(tmp_path: Path) -> None:
 
 def test_a_query_counts_once_in_a_session_and_people_are_sessions() -> None:
     day = MONDAY
-    log = by_week(
+    log = counted(
         [
             *(Search(day, "Jam", "a") for _ in range(5)),
             Search(day + timedelta(days=1), "jam", "a"),
             Search(day, "jam", "b"),
             *(Search(day, "tea") for _ in range(7)),
-        ],
-        most=100,
+        ]
     )
     assert log.texts == ["Jam", "tea"]
     assert log.totals.tolist() == [3, 7]  # one of each of two days, and one of another session
@@ -84,14 +82,6 @@ def test_what_few_people_typed_is_neither_shown_nor_proposed(tmp_path: Path) -> 
     assert "mustermann" not in told
     assert "example.org" not in told
     assert "50 mail address" in told
-
-
-def test_a_busy_week_is_sampled_by_whole_sessions() -> None:
-    log = by_week((Search(MONDAY, f"query {n % 10}", f"s{n // 4}") for n in range(4000)), most=1000)
-    (week,) = log.weeks
-    assert week.searches == 4000
-    assert 800 < len(week.query) < 1200
-    assert len(week.query) % 4 == 0
 
 
 def test_an_empty_log_is_said_in_a_line(tmp_path: Path) -> None:
