@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 from labeler.collection.controls import ControlRun, read_controls
 from labeler.collection.judgements import read_judgements
@@ -15,12 +15,26 @@ from labeler.lab.control_check import DriftCheck
 from labeler.messages import count_of
 from labeler.report.finding import Finding
 from labeler.report.result import Result
-from labeler.report.table import Column, Table
+from labeler.report.table import Column, Interval, Table, table_of
 from labeler.stats.drift import FEWEST_CALM, FailedReplies, alarming, fails_more_p
 
 LEVEL = 0.002
 """The chance of a false alarm of drift, or of failures, at one control, at most."""
 NONE_FAILED = FailedReplies(0, 0)
+
+
+class ControlFigures(NamedTuple):
+    """One control: how far its new grades lie from the old, and the replies without a grade."""
+
+    control: int
+    time: str
+    pairs: int
+    same: Annotated[Interval, Column("same", "new grades that equal the old", ".3f")]
+    shift: Annotated[Interval, Column("shift", "shift of grades", "+.3f")]
+    p: float
+    without_grade: int
+    replies: int
+    model: Sequence[str]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,41 +117,32 @@ class JudgeDrift(Result):
         text = f"{self.name}: no drift shown by the control of {last} ({self._compared()})"
         return [*self.left_out, Finding(text, level="note")]
 
-    def tables(self) -> list[Table]:
-        """A row for each control: agreement with the grades of the judgements, failures, names."""
-        columns = [
-            *(Column("control", align="left"), Column("date", align="left"), Column("pairs")),
-            Column("same", "new grades that equal the old", format=".3f"),
-            Column("shift", "shift of grades", format="+.3f"),
-            *(Column("without grade"), Column("model", align="left")),
-        ]
-        rows = [
-            (
-                *(str(check.run.number), check.run.label, len(check.run.pairs)),
-                *(check.same.value, check.shift.value),
-                *(check.run.failures.failed, ", ".join(check.run.names)),
+    @property
+    def figures(self) -> list[ControlFigures]:
+        """What each control found."""
+        return [
+            ControlFigures(
+                each.run.number,
+                each.run.time.isoformat(timespec="seconds"),
+                len(each.run.pairs),
+                each.same,
+                each.shift,
+                each.change.p,
+                *each.run.failures,
+                each.run.names,
             )
-            for check in self.checks
+            for each in self.checks
         ]
-        return [Table("controls", columns, rows)]
+
+    def tables(self) -> list[Table]:
+        """A row for each control: agreement with the grades of the judgements, and failures."""
+        return [table_of("controls", ControlFigures, self.figures)]
 
     def as_json(self) -> dict[str, Any]:
         """The alarms and the figures of each control."""
-        controls = [
-            {
-                "control": check.run.number,
-                "time": check.run.time.isoformat(timespec="seconds"),
-                "pairs": len(check.run.pairs),
-                "same": check.same,
-                "shift": check.shift,
-                "p": check.change.p,
-                "without_grade": check.run.failures.failed,
-                "replies": check.run.failures.replies,
-                "model": check.run.names,
-            }
-            for check in self.checks
-        ]
-        return self.picked("name", "alarms", "judged_as", findings=self.findings, controls=controls)
+        return self.picked(
+            "name", "alarms", "judged_as", findings=self.findings, controls=self.figures
+        )
 
 
 def judge_drift(collection: AnyCollection, name: str) -> JudgeDrift:

@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from labeler.errors import BadInput
-from labeler.exchange.logs import EVENT_PARTS
+from labeler.exchange.tables import in_words
 from labeler.files.boundary import reading
 from labeler.files.read import rereadable, scratch_file
 from labeler.messages import count_of, tell
@@ -21,17 +21,16 @@ from labeler.monitoring.log_rows import (
     NO_DATE,
     ROW,
     LeftOutRows,
-    LogSource,
     RowReader,
     Rows,
     RowTally,
-    Scratch,
+    rows_by_user,
     source_of,
 )
 from labeler.monitoring.log_values import CLICKED, DOWN, SHOWN, UP, Clock, LogOptions
 from labeler.report.finding import Finding, Setting
-from labeler.report.result import Result
-from labeler.report.table import Column, Table
+from labeler.report.result import Hidden, Result
+from labeler.report.table import Table, shown, table_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -62,10 +61,11 @@ class LogPart(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LogReading(Result):
-    """What was read of a log: `retained` rows and those of `left_out` are all `rows`.
+    """What was read of a log: rows that were `kept` and those of `left_out` are all `rows`.
 
     `columns` say which column held each part of a row. `first` and `last` are the times of the
-    first and the last search, None in a log without dates. `remarks` are what had to be decided.
+    first and the last search in UTC, None in a log without dates. `remarks` are what had to be
+    decided.
     """
 
     files: Sequence[str]
@@ -77,13 +77,13 @@ class LogReading(Result):
     clients: int = 0
     impressions: int = 0
     clicks: int = 0
-    unseen_clicks: int = 0
-    first: float | None = None
-    last: float | None = None
-    remarks: Sequence[Finding] = ()
+    clicks_on_nothing_shown: int = 0
+    first: str | None = None
+    last: str | None = None
+    remarks: Hidden[Sequence[Finding]] = ()
 
-    @property
-    def retained(self) -> int:
+    @shown
+    def kept(self) -> int:
         """How many rows were not left out."""
         return self.rows - sum(reason.rows for reason in self.left_out)
 
@@ -96,13 +96,12 @@ class LogReading(Result):
             text = f"{count} of {self.rows:,} left out: {reason}; the first is {first}"
             findings.append(Finding(text, level="warning" if rows > MUCH * self.rows else "note"))
         findings += self.remarks
-        if self.unseen_clicks:
+        if unseen := self.clicks_on_nothing_shown:
             text = (
-                f"{self.unseen_clicks:,} of {self.clicks:,} clicks are on documents that the log "
-                "does not say were shown: they count as clicks of their searches, and in no figure "
-                "by rank"
+                f"{unseen:,} of {self.clicks:,} clicks are on documents that the log does not say "
+                "were shown: they count as clicks of their searches, and in no figure by rank"
             )
-            is_much = self.unseen_clicks > MUCH * self.clicks
+            is_much = unseen > MUCH * self.clicks
             findings.append(Finding(text, level="warning" if is_much else "note"))
         if not self.searches:
             findings.append(Finding("no search of the log is left"))
@@ -117,25 +116,12 @@ class LogReading(Result):
 
     def tables(self) -> list[Table]:
         """What was left out, a reason a row."""
-        title = f"Of {count_of(self.rows, 'row')}, {self.retained:,} were kept"
-        reason, first = Column("reason", align="left"), Column("first", "the first", align="left")
-        return [Table("left_out", (reason, Column("rows"), first), self.left_out, title)]
+        title = f"Of {count_of(self.rows, 'row')}, {self.kept:,} were kept"
+        return [table_of("left_out", LeftOutRows, self.left_out, title=title)]
 
     def as_json(self) -> dict[str, Any]:
-        """All of it by name; times as texts, in UTC."""
-        return self.picked(
-            *("files", "kind", "columns", "rows", "left_out", "searches", "clients"),
-            *("impressions", "clicks"),
-            kept=self.retained,
-            clicks_on_nothing_shown=self.unseen_clicks,
-            first=_iso(self.first),
-            last=_iso(self.last),
-            findings=self.findings,
-        )
-
-
-def _iso(at: float | None) -> str | None:
-    return None if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        """All of it by name."""
+        return {**super().as_json(), "findings": [str(finding) for finding in self.findings]}
 
 
 @contextmanager
@@ -146,7 +132,7 @@ def open_log(
 ) -> Iterator[EventLog]:
     """Read one log, in one file or several: CSV, TSV, JSON Lines, Parquet, or their gzip.
 
-    Bad rows are left out and counted, never lost in silence. Rows go to a scratch file, 64 bytes
+    Bad rows are left out and counted, never lost in silence. Rows go to a scratch file, 62 bytes
     each, as long as the block runs; in memory is each different query. `progress` hears how many
     rows were read. Raises `BadInput` where a file is no log at all, or no date in it can be read.
 
@@ -159,41 +145,64 @@ def open_log(
     """
     files = tuple(map(Path, [paths] if isinstance(paths, Path | str) else paths))
     options = options or LogOptions()
-    rows, sources = RowReader(Clock(options)), list[LogSource]()
+    rows, kinds, columns = RowReader(Clock(options)), dict[str, None](), dict[str, str]()
     with scratch_file() as path, scratch_file() as parts:
-        with path.open("w+b") as file:
-            scratch = Scratch(file)
+        with path.open("wb") as file:
             for number, name in enumerate(files):
                 with rereadable(), reading(name):
                     source = source_of(name, options.fields)
-                    columns = ", ".join(source.columns.values())
-                    tell(name, f"a log from {source.kind} (columns {columns})")
-                    sources.append(source)
+                    read = in_words(source.columns.values())
+                    tell(name, f"a log from {source.kind} (columns {read})")
+                    kinds[source.kind] = None
+                    columns |= source.columns
                     for block in source.blocks:
-                        scratch.add(rows.read(block, number))
+                        file.write(rows.read(block, number).tobytes())
                         if progress:
                             progress(rows.total)
-            if not rows.total:
-                raise BadInput(f"{files[0]}: no row in it")
-            undated = [each for each in rows.tally.left_out(files) if each.reason == NO_DATE]
-            if undated and not rows.dated:
-                problem = "no date can be read; name the column of dates, or say their format"
-                raise BadInput(f"{undated[0].first}: {problem}", parameter="time_format")
-            remarks = tuple(_remarks(rows, sources, options))
-            with parts.open("wb") as out:
-                sums = PartSums(out)
-                for some in scratch.parts():
-                    sums.add(part_of_rows(some, _is_from_0(rows), rows.tally))
+        if not rows.total:
+            raise BadInput(f"{files[0]}: no row in it")
+        undated = [each for each in rows.tally.left_out(files) if each.reason == NO_DATE]
+        if undated and not rows.dated:
+            problem = "no date can be read; name the column of dates, or say their format"
+            raise BadInput(f"{undated[0].first}: {problem}", parameter="time_format")
+        figures = _kept_parts(path, parts, rows)
         log = LogReading(
             tuple(map(str, files)),
-            " and ".join(dict.fromkeys(source.kind for source in sources)),
-            {part: name for source in sources for part, name in source.columns.items()},
+            " and ".join(kinds),
+            columns,
             rows.total,
             rows.tally.left_out(files),
-            **sums.figures(),
-            remarks=remarks,
+            **figures,
+            remarks=tuple(_remarks(rows, options)),
         )
         yield EventLog(options, log, list(rows.texts), tuple(rows.variants), parts)
+
+
+def _kept_parts(path: Path, parts: Path, rows: RowReader) -> dict[str, Any]:
+    """Write the searches that rows make, part by part; what they hold in all, by name."""
+    sums, ends = Counter[str](), [np.inf, -np.inf]
+    with parts.open("wb") as out:
+        for some in rows_by_user(path) if path.stat().st_size else ():
+            part = part_of_rows(some, _is_from_0(rows), rows.tally)
+            searches, impressions = part
+            if not len(searches):
+                continue
+            for frame in part:
+                np.save(out, frame.to_records(index=False))
+            clicks, client = impressions["clicks"], searches["client"]
+            sums["searches"] += len(searches)
+            sums["clients"] += client[client >= 0].nunique()
+            sums["impressions"] += int(impressions["shown"].sum())
+            sums["clicks"] += int(clicks.sum())
+            sums["clicks_on_nothing_shown"] += int(clicks[impressions["shown"] == 0].sum())
+            times = searches["time"]
+            ends = [np.fmin(ends[0], times.min()), np.fmax(ends[1], times.max())]
+    first, last = map(_iso, ends) if ends[0] <= ends[1] else (None, None)
+    return {**sums, "first": first, "last": last}
+
+
+def _iso(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,51 +230,14 @@ class EventLog:
                 yield LogPart(*(pd.DataFrame(np.load(source)) for _ in LogPart._fields))
 
 
-class PartSums:
-    """Writes the parts of a log to a file, and sums up what they hold."""
-
-    def __init__(self, out: BinaryIO) -> None:
-        self._out = out
-        self._sums: Counter[str] = Counter()
-        self._ends = [np.inf, -np.inf]
-
-    def add(self, part: LogPart) -> None:
-        """Take a part, of which one without a search is none."""
-        searches, impressions = part
-        if not len(searches):
-            return
-        for frame in part:
-            np.save(self._out, frame.to_records(index=False))
-        clicks, times, client = impressions["clicks"], searches["time"], searches["client"]
-        self._sums["searches"] += len(searches)
-        self._sums["clients"] += client[client >= 0].nunique()
-        self._sums["impressions"] += int(impressions["shown"].sum())
-        self._sums["clicks"] += int(clicks.sum())
-        self._sums["unseen_clicks"] += int(clicks[impressions["shown"] == 0].sum())
-        self._ends = [np.fmin(self._ends[0], times.min()), np.fmax(self._ends[1], times.max())]
-
-    def figures(self) -> dict[str, Any]:
-        """The sums by name, and the times of the first and the last search."""
-        first, last = self._ends if self._ends[0] <= self._ends[1] else (None, None)
-        return {**self._sums, "first": first, "last": last}
-
-
 def _is_from_0(rows: RowReader) -> bool:
     """Whether the log's ranks count from 0."""
     zeros, ones = rows.ranks[0], rows.ranks[1]
     return zeros > 0 and zeros >= ENOUGH_0 * ones
 
 
-def _remarks(
-    rows: RowReader, sources: Sequence[LogSource], options: LogOptions
-) -> Iterator[Finding]:
+def _remarks(rows: RowReader, options: LogOptions) -> Iterator[Finding]:
     """What had to be decided about the log."""
-    for source in sources:
-        for what, names in source.others.items():
-            if names:
-                setting, others = Setting(EVENT_PARTS[what][0]), ", ".join(map(repr, names))
-                column = f"{source.columns[what]!r} was read as the {what}, and {others} not"
-                yield Finding(f"{column}; {setting} names another", settings=(setting,))
     ranks = rows.ranks
     if ranks[0]:
         taken = "ranks are taken to count from 0" if _is_from_0(rows) else "0 to mean no rank"
@@ -323,7 +295,6 @@ def _search_of(frame: DataFrame) -> Series[int]:
     time, zero = frame["time"].fillna(-1.0), np.zeros(len(frame), np.int64)
     keys = pd.DataFrame(
         {
-            "how": by_id + 2 * by_name,
             "client": frame["client"],
             "session": np.where(by_name, frame["session"], zero),
             "what": np.where(by_id, frame["search"], frame["text"]),
@@ -344,13 +315,10 @@ def _without_bots(frame: DataFrame, tally: RowTally) -> DataFrame:
     flags = (frame["bot"] > 0) | frame["client"].isin(programs)
     frame = tally.without(frame, flags, "a bot (its user agent)")
     starts = frame[frame["client"] != 0].drop_duplicates("at").sort_values("time", kind="stable")
-    bots = {}
     for name, (length, most) in BOTS.items():
         away = starts.groupby("client")["time"].shift(-most) - starts["time"]
-        bots[name] = starts["client"][away < length]
-    for name, clients in bots.items():
-        reason = f"a bot (more than {BOTS[name][1]} searches within a {name})"
-        frame = tally.without(frame, frame["client"].isin(clients), reason)
+        is_bot = frame["client"].isin(starts["client"][away < length])
+        frame = tally.without(frame, is_bot, f"a bot (more than {most} searches within a {name})")
     return frame.copy()
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +21,12 @@ from labeler.exchange.logs import COUNT, EVENT_PARTS
 from labeler.exchange.shapes import JSON, JSON_LINES, PARQUET, XML, head_of, shape_of
 from labeler.exchange.tables import (
     DELIMITERS,
+    column_of,
     delimiter_of,
     first_cells,
     first_line,
     in_words,
     json_value,
-    part_of,
     rows_of_parquet,
 )
 from labeler.files.jsonl import row_of_line
@@ -76,14 +76,10 @@ class RawBlock(NamedTuple):
 
 
 class LogSource(NamedTuple):
-    """A log as it is read: what kind of file, which column holds each part, and its blocks.
-
-    `others` are columns that could have held a part, too, by part.
-    """
+    """A log as it is read: what kind of file, which column holds each part, and its blocks."""
 
     kind: str
     columns: Mapping[str, str]
-    others: Mapping[str, Sequence[str]]
     blocks: Iterator[RawBlock]
 
 
@@ -108,9 +104,9 @@ def source_of(path: Path, fields: EventFields) -> LogSource:
     twice = next((name for name in names if name and names.count(name) > 1), None)
     if twice is not None:
         raise BadInput.at(path, 1, f"two columns have the name {twice!r:.60}")
-    columns, others = columns_of(path, names, fields)
+    columns = columns_of(path, names, fields)
     blocks = _blocks_of_text(path, delimiter, names, columns)
-    return LogSource(DELIMITERS[delimiter], columns, others, blocks)
+    return LogSource(DELIMITERS[delimiter], columns, blocks)
 
 
 def _source_of_rows(
@@ -121,7 +117,7 @@ def _source_of_rows(
     names = tuple(dict.fromkeys(chain.from_iterable(r for _, r in first if isinstance(r, dict))))
     if not names:
         raise BadInput(f"{path}: no row in it")
-    columns, others = columns_of(path, names, fields)
+    columns = columns_of(path, names, fields)
 
     def blocks() -> Iterator[RawBlock]:
         for some in chain([first], iter(lambda: list(islice(rows, BLOCK)), [])):
@@ -130,33 +126,27 @@ def _source_of_rows(
             cells = {part: [_value(row, name) for _, row in good] for part, name in columns.items()}
             yield RawBlock([number for number, _ in good], cells, bad)
 
-    return LogSource(kind, columns, others, blocks())
+    return LogSource(kind, columns, blocks())
 
 
-def columns_of(
-    path: Path, names: Sequence[str], fields: EventFields
-) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
-    """The column of each part that these columns hold, and the others that could have held it."""
-    columns, others = {}, {}
+def columns_of(path: Path, names: Sequence[str], fields: EventFields) -> dict[str, str]:
+    """The column of each part of a row that these columns hold."""
+    columns = {}
     for what, (setting, alike) in EVENT_PARTS.items():
         own = getattr(fields, setting)
         if own and not has_field(names, own):
             problem = f"no column {own!r:.60} among {in_words(names[:40])}"
             raise BadInput(f"{path}: {problem}", parameter=setting)
-        usual = part_of(names, alike, what, setting)
-        if own:
-            columns[what] = own
-        elif usual:
-            columns[what] = usual.column
-            others[what] = usual.alike(names)
+        if column := own or column_of(names, alike):
+            columns[what] = column
     if "query" not in columns:
         problem = f"no column of queries among {in_words(names[:40])}; name it"
         raise BadInput(f"{path}: {problem}", parameter="query_field")
-    counted = part_of(names, COUNT, "count", "count_field")
+    counted = column_of(names, COUNT)
     if counted and not {"user", "session", "search"} & columns.keys():
-        problem = f"{counted.column!r} counts searches; expected a row for each search or event"
+        problem = f"{counted!r} counts searches; expected a row for each search or event"
         raise BadInput(f"{path}: {problem}")
-    return columns, others
+    return columns
 
 
 def _value(row: Mapping[str, Any], name: str) -> Any:
@@ -227,22 +217,20 @@ def _cells(raw: bytes, delimiter: str) -> list[str] | str:
 
 # Rows in one form of numbers.
 
-PARTS = 256
-"""How many parts the rows are kept in, each with all rows of a 256th of the users."""
 GROUPS = 400
 """How many groups users are put in, at random; figures are resampled by group."""
 AT_ONCE = 1 << 17
-"""Rows that are worth reading together."""
+"""Rows that are worth reading together, each group whole."""
 MOST_VARIANTS = 1000
 NO_DATE = "a date that cannot be read"
 ROW = np.dtype(
     [
         *(("place", "i8"), ("time", "f8"), ("client", "i8"), ("session", "i8"), ("search", "i8")),
         *(("document", "i8"), ("text", "i4"), ("rank", "i4")),
-        *(("kind", "u1"), ("bot", "u1"), ("variant", "i2"), ("part", "u2"), ("group", "u2")),
+        *(("kind", "u1"), ("bot", "u1"), ("variant", "i2"), ("group", "u2")),
     ]
 )
-"""A row in 64 bytes: of names only hashes, 0 where there is none; `place` is its file and line."""
+"""A row in 62 bytes: of names only hashes, 0 where there is none; `place` is its file and line."""
 
 Rows = NDArray[Any]
 
@@ -334,7 +322,7 @@ class RowReader:
         yield "no query", (rows["text"] < 0) & (rows["search"] == 0)
 
     def _names(self, block: RawBlock, rows: Rows) -> None:
-        """Fill in users, sessions, searches, variants, bots, and where rows are spread."""
+        """Fill in users, sessions, searches, variants, bots, and groups."""
         for name in ("session", "search"):
             rows[name] = block.mapped(name, identity, np.int64)
         users = block.mapped("user", identity, np.int64)
@@ -345,8 +333,7 @@ class RowReader:
         for part in ("user", "session", "search", "query"):  # the first that is named counts
             if (places < 0).any():
                 places = np.where(places >= 0, places, block.mapped(part, spread, np.int64, -1))
-        places = np.maximum(places, 0)
-        rows["part"], rows["group"] = places % PARTS, places // PARTS % GROUPS
+        rows["group"] = np.maximum(places, 0) % GROUPS
 
     def _text(self, value: Any) -> int:
         """The number of a query, or -1 where there is none."""
@@ -366,33 +353,12 @@ def _one_form(value: str) -> str:
     return normalized(value.replace("\0", " "))
 
 
-class Scratch:
-    """A scratch file to which rows are added, and from which those of some users are read."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._segments: list[list[tuple[int, int]]] = [[] for _ in range(PARTS)]
-        self._file = file
-
-    def add(self, rows: Rows) -> None:
-        """Add rows, those of one part together."""
-        size = self._file.seek(0, 2) // ROW.itemsize
-        rows = rows[np.argsort(rows["part"], kind="stable")]
-        ends = np.searchsorted(rows["part"], np.arange(PARTS + 1)).tolist()
-        for segments, start, end in zip(self._segments, ends, ends[1:], strict=False):
-            if end > start:
-                segments.append((size + start, end - start))
-        self._file.write(rows.tobytes())
-
-    def parts(self) -> Iterator[Rows]:
-        """The rows of some users at a time; small parts are read together."""
-        together: list[tuple[int, int]] = []
-        for number, segments in enumerate(self._segments, start=1):
-            together += segments
-            is_enough = sum(count for _, count in together) >= AT_ONCE or number == PARTS
-            if together and is_enough:
-                parts = []
-                for start, count in together:
-                    self._file.seek(start * ROW.itemsize)
-                    parts.append(np.frombuffer(self._file.read(count * ROW.itemsize), ROW))
-                yield np.concatenate(parts)
-                together = []
+def rows_by_user(path: Path) -> Iterator[Rows]:
+    """The rows of a scratch file, all those of some users at a time."""
+    rows: Rows = np.memmap(path, ROW, "r")
+    order = np.argsort(rows["group"], kind="stable")
+    begins = np.flatnonzero(np.diff(rows["group"][order], prepend=GROUPS))
+    cuts = np.unique(np.searchsorted(begins, np.arange(AT_ONCE, len(rows), AT_ONCE)))
+    ends = begins[cuts[cuts < len(begins)]]
+    for places in np.split(order, ends):
+        yield np.asarray(rows[places])

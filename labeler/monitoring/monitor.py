@@ -28,7 +28,6 @@ from labeler.options import option
 from labeler.report.finding import Finding, Setting
 from labeler.report.page import (
     Disclosure,
-    FactList,
     FindingList,
     Page,
     PageBlock,
@@ -121,15 +120,10 @@ class Monitoring(Result):
         return dict(Counter(alarm.about for alarm in self.alarms))
 
     @property
-    def looked_at(self) -> list[str]:
-        """Over what it watched, each once."""
-        return list(dict.fromkeys(watched.looked_at for watched in self.watches))
-
-    @property
     def sentences(self) -> list[str]:
         """What is wrong, or that nothing is; and what was looked at."""
         alarms = f"{count_of(len(self.alarms), 'alarm')}: {', '.join(self.kinds)}"
-        looked = [f"looked at: {sight}" for sight in self.looked_at]
+        looked = dict.fromkeys(f"looked at: {watched.looked_at}" for watched in self.watches)
         return [alarms if self.alarms else "nothing alarming", *looked]
 
     @property
@@ -162,26 +156,17 @@ class Monitoring(Result):
         return [Table("watch", columns, rows)]
 
     def page(self) -> Page:
-        """One page: what is wrong, each watch, what was left out, where figures come from."""
-        facts = {
-            "collection": str(self.folder),
-            "time of this run": self.time.strftime("%Y-%m-%d %H:%M:%S UTC"),
-            "labeler": __version__,
-        }
-        raised = "Nothing alarming."
-        if self.alarms:
-            alarms = count_of(len(self.alarms), "alarm was raised", "alarms were raised")
-            raised = f"{alarms}: {', '.join(self.kinds)}."
+        """One page: what is wrong, each watch, and what was left out."""
+        raised, *looked = self.sentences
         blocks: list[PageBlock] = [
-            Paragraph(raised, lead=True),
+            Paragraph(f"{raised.capitalize()}.", lead=True),
             *([FindingList(self.alarms)] if self.alarms else []),
-            Paragraph(f"Looked at: {'; '.join(self.looked_at)}."),
+            *map(Paragraph, looked),
             *(each.section() for each in self.watches),
         ]
         if self.left_out:
             blocks.append(PageSection("Left out", [FindingList(self.left_out)]))
-        blocks.append(PageSection("Where this comes from", [FactList(list(facts.items()))]))
-        when = self.time.strftime("%Y-%m-%d %H:%M UTC")
+        when = f"{self.time:%Y-%m-%d %H:%M UTC}, labeler {__version__}"
         return Page(f"Watch over {true_path(self.folder).name}", blocks, subtitle=when)
 
 
@@ -334,10 +319,6 @@ def _looked_at(reading: LogReading) -> str:
     """How many searches of which files, and from when to when."""
     searches = count_of(reading.searches, "search", "searches")
     files = reading.files[0] if len(reading.files) == 1 else f"{len(reading.files):,} files"
-    days = [
-        datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
-        for at in (reading.first, reading.last)
-        if at is not None
-    ]
+    days = [at[:10] for at in (reading.first, reading.last) if at]
     dated = f", {days[0]} to {days[-1]}" if days else ""
     return f"{searches} of {files}{dated}"

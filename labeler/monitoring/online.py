@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
@@ -17,8 +16,8 @@ from labeler.queries.filter import words
 from labeler.report.finding import Finding
 from labeler.report.result import Hidden, Result
 from labeler.report.table import Column, Interval, Table, interval_text, table_of
-from labeler.stats.intervals import Replicates, Sample, cluster_bootstrap
-from labeler.stats.means import wilson
+from labeler.stats.intervals import Compute, Replicates, Sample, cluster_bootstrap
+from labeler.stats.means import wilson_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -40,6 +39,11 @@ class OnlineMeasure(NamedTuple):
     whole: str
     is_good: bool
     about: str
+
+    @property
+    def places(self) -> list[int]:
+        """Where the two sums stand among all."""
+        return [AT[self.part], AT[self.whole]]
 
 
 MEASURES = (
@@ -143,8 +147,9 @@ def online(log: EventLog, seed: int = 0) -> OnlineMeasures:
     sums = BehaviorSums(len(log.variants))
     for part in log.parts():
         sums.add(part, log.texts)
+    of_all, by_rank = (held(each) for each in (sums.searches.sum(axis=1), sums.ranks))
     # what the log's columns allow for
-    reading, totals = log.reading, sums.searches.sum(axis=(0, 1))
+    reading, totals = log.reading, of_all.sum(axis=0)
     has_clicks, columns = reading.clicks > 0, reading.columns.keys()
     says = {
         "CTR": has_clicks,
@@ -152,25 +157,19 @@ def online(log: EventLog, seed: int = 0) -> OnlineMeasures:
         "no results": reading.impressions > 0 and "action" in columns,
     }
     measures = [m for m in MEASURES if totals[AT[m.whole]] > 0 and says.get(m.name, True)]
-    of_all = GroupedSums(sums.searches.sum(axis=1), seed)
-    by_rank = GroupedSums(sums.ranks, seed)
     return OnlineMeasures(
         log.reading,
         tuple(
-            RankFigures(rank + 1, float(shown), float(clicks), by_rank.share((rank, 1), (rank, 0)))
-            for rank, (shown, clicks) in enumerate(by_rank.total)
+            RankFigures(rank, float(shown), float(clicks), share(by_rank[:, rank - 1, ::-1], seed))
+            for rank, (shown, clicks) in enumerate(by_rank.sum(axis=0), start=1)
             if shown > 0
         ),
-        {each.name: of_all.share((AT[each.part],), (AT[each.whole],)) for each in measures},
+        {each.name: share(of_all[:, each.places], seed) for each in measures},
         tuple(_variants(sums, log.variants, measures, seed)),
     )
 
 
 # Sums over groups of users, which are what is resampled.
-
-Cell = Sequence[int]
-"""Which of the sums of a group."""
-Compute = Callable[[Floats], Floats]
 
 
 class BehaviorSums:
@@ -233,66 +232,48 @@ def reformulations(own: DataFrame, texts: Sequence[str]) -> tuple[Floats, Floats
     return could, was
 
 
-@dataclass(frozen=True, eq=False)
-class GroupedSums:
-    """Sums over groups of users, `(groups, ...)`, all of whose searches stand in one group.
+def held(sums: Floats) -> Floats:
+    """The sums of the groups of users that hold anything, `(groups, ...)`.
 
-    Users are in groups by chance, so that groups are as independent as users are.
+    All searches of a user stand in one group, and users are in groups by chance, so that groups are
+    as independent as users are.
     """
-
-    sums: Floats
-    seed: int = 0
-
-    @cached_property
-    def sample(self) -> Sample:
-        """The groups that hold anything."""
-        flat = self.sums.reshape(len(self.sums), -1)
-        return Sample(self.sums[np.abs(flat).sum(axis=1) > 0], seed=self.seed)
-
-    @cached_property
-    def total(self) -> Floats:
-        """The sums over all groups."""
-        return np.asarray(self.sums.sum(axis=0))
-
-    def estimate(self, compute: Compute) -> Interval:
-        """A value that is a function of the sums, with its interval of 95 %."""
-        value = float(compute(self.total))
-        if not math.isfinite(value):
-            return UNKNOWN
-        groups = self.sample.queries
-        if groups < FEWEST:
-            return Interval(value, None, None)
-        of = Replicates(self.sample, compute, freedom=groups - 1.0)
-        return Interval(value, *(cluster_bootstrap(of) or (None, None)))
-
-    def share(self, part: Cell, whole: Cell) -> Interval:
-        """The share that one sum is of another, such as clicks of impressions.
-
-        Where it is 0 or 1, the interval is Wilson's, as if each group were one observation.
-        """
-        value, low, high = self.estimate(share_of(part, whole))
-        if value is None or low is None or high is None:
-            return Interval(value, low, high)
-        if 0 < value < 1:
-            return Interval(value, max(low, 0.0), min(high, 1.0))
-        groups = float((_at(self.sums, whole) > 0).sum())
-        ends = wilson(np.array([value]), groups)
-        return Interval(value, float(ends[0][0]), float(ends[1][0]))
+    return sums[np.abs(sums.reshape(len(sums), -1)).sum(axis=1) > 0]
 
 
-def share_of(part: Cell, whole: Cell) -> Compute:
-    """One sum over another; nan where that is 0."""
+def share(columns: Floats, seed: int = 0) -> Interval:
+    """The share that one sum is of another, such as clicks of impressions, `(groups, 2)`.
 
-    def share(sums: Floats) -> Floats:
-        above, below = _at(sums, part), _at(sums, whole)
-        return np.where(below > 0, above / np.where(below > 0, below, 1.0), np.nan)
+    Where it is 0 or 1, the interval is Wilson's, as if each group were one observation.
+    """
+    value, low, high = _estimate(columns, _ratio, seed)
+    if value is None or low is None or high is None:
+        return Interval(value, low, high)
+    if 0 < value < 1:
+        return Interval(value, max(low, 0.0), min(high, 1.0))
+    return Interval(value, *wilson_of(value, float((columns[:, 1] > 0).sum())))
 
-    return share
+
+def _estimate(columns: Floats, compute: Compute, seed: int) -> Interval:
+    """A function of sums over groups, with its interval of 95 %."""
+    value = float(compute(columns.sum(axis=0)))
+    if not math.isfinite(value):
+        return UNKNOWN
+    if len(columns) < FEWEST:
+        return Interval(value, None, None)
+    of = Replicates(Sample(columns, seed=seed), compute, freedom=len(columns) - 1.0)
+    return Interval(value, *(cluster_bootstrap(of) or (None, None)))
 
 
-def _at(sums: Floats, cell: Cell) -> Floats:
-    places: Any = (Ellipsis, *cell)
-    return np.asarray(sums[places])
+def _ratio(sums: Floats) -> Floats:
+    """The first sum over the second; nan where that is 0."""
+    above, below = sums[..., 0], sums[..., 1]
+    return np.where(below > 0, above / np.where(below > 0, below, 1.0), np.nan)
+
+
+def _difference(sums: Floats) -> Floats:
+    """How much more one ratio is than another, of four sums."""
+    return _ratio(sums[..., :2]) - _ratio(sums[..., 2:])
 
 
 def _variants(
@@ -304,19 +285,12 @@ def _variants(
     searches of no variant, or of one alone.
     """
     served = sorted((name, n) for n, name in enumerate(names, start=1) if sums.users[n] > 0)
-    if len(served) < 2:
-        return
-    grouped = GroupedSums(sums.searches, seed)
-    for measure in measures:
-        part, whole = AT[measure.part], AT[measure.whole]
-        first = share_of((served[0][1], part), (served[0][1], whole))
+    grouped = held(sums.searches)
+    for measure in measures if len(served) > 1 else ():
+        first = grouped[:, served[0][1], measure.places]
         for name, number in served:
-            this, difference = share_of((number, part), (number, whole)), UNKNOWN
+            own, difference = grouped[:, number, measure.places], UNKNOWN
             if number != served[0][1]:
-                difference = grouped.estimate(partial(_less, this, first))
-            value, users = grouped.share((number, part), (number, whole)), int(sums.users[number])
-            yield VariantDifference(measure.name, name, users, value, difference)
-
-
-def _less(this: Compute, other: Compute, sums: Floats) -> Floats:
-    return this(sums) - other(sums)
+                difference = _estimate(np.concatenate([own, first], axis=1), _difference, seed)
+            users = int(sums.users[number])
+            yield VariantDifference(measure.name, name, users, share(own, seed), difference)

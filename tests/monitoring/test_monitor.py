@@ -59,7 +59,7 @@ def test_an_alarm_is_one_line_each_and_ends_with_5_unless_another_was_asked_for(
     assert (out, len(err.splitlines())) == ("", 2)
     assert err.splitlines()[0].startswith("warning: llm: the assessor has drifted by")
     assert err.splitlines()[1] == f"labeler: {collection.folder}: judge-drift"
-    assert "1 alarm was raised: judge-drift." in page.read_text()
+    assert "1 alarm: judge-drift." in page.read_text()
     assert run(collection, "--require", "stale-judgements") == 0
     assert run(collection, "--require", "judge-drift", "--json") == 5
     shown = json.loads(capsys.readouterr().out.partition("\n{")[2].join(["{", ""]))
