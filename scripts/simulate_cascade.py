@@ -16,8 +16,7 @@ from harness import LLMJUDGE, parser
 from simulate_routing import SCALE, World, kappa
 
 from labeler.agreement.statistics import find_statistic
-from labeler.lab.recalibration import CalibrationSet, folds_of
-from labeler.lab.route import Criterion
+from labeler.lab.recalibration import folds_of
 from labeler.lab.thresholds import CascadeEvidence, CascadePairs, agreement_of
 from labeler.people.sample import draw
 from labeler.trec.pairs import NONE, PairColumns
@@ -27,7 +26,7 @@ PRICES = (1.0, 10.0)
 TOLERANCE = 0.01
 
 
-def once(world: World, seed: int, people: int, by: Criterion) -> tuple[list[float], list[float]]:
+def once(world: World, seed: int, people: int) -> tuple[list[float], list[float]]:
     """Loss with its ends, saving with its ends; and what both truly are on all other pairs."""
     rng = np.random.default_rng(seed)
     ranked = sorted(world.assessors, key=lambda name: -kappa(world.truth, world.grades(name)))
@@ -45,14 +44,11 @@ def once(world: World, seed: int, people: int, by: Criterion) -> tuple[list[floa
     cost = np.tile(PRICES, (len(rows), 1))
     grades = (world.truth[rows], cheap[rows], strong[rows])
     pairs = CascadePairs(SCALE, len(queries), query, weight, *grades, cost, AGREEMENT)
-    shares = sources.shares.of(is_drawn)
-    names_of_queries = tuple(map(str, queries))
-    judged = CalibrationSet(SCALE, names_of_queries, shares, grades[0], query, weight)
-    evidence = CascadeEvidence(sources, by, pairs, judged, rows)
+    evidence = CascadeEvidence(sources, pairs, rows)
     everywhere = evidence.doubts()
     threshold = pairs.threshold_for(np.ones(len(rows), dtype=bool), everywhere, TOLERANCE)
     sent = np.zeros(len(rows), dtype=bool)
-    for part in folds_of(judged, seed):
+    for part in folds_of(query, seed):
         doubts = evidence.doubts(part)
         chosen = pairs.threshold_for(~part, doubts, TOLERANCE)
         sent[part] = doubts.of_pairs[part] >= chosen
@@ -73,11 +69,8 @@ ENDS = ("value", "low", "high")
 def main() -> None:
     given = parser(__doc__, repeats=100, data=LLMJUDGE).parse_args()
     world, count = World(given.data), given.repeats
-    settings: list[tuple[int, Criterion]] = [
-        (people, by) for people in (200, 400) for by in ("disagreement", "doubt")
-    ]
-    for people, by in settings:
-        runs = [once(world, seed, people, by) for seed in range(count)]
+    for people in (200, 400):
+        runs = [once(world, seed, people) for seed in range(count)]
         told, true = (np.array(side) for side in zip(*runs, strict=True))
         for column, what in ((0, "loss of kappa"), (1, "cost saved")):
             value, low, high = told[:, 3 * column : 3 * column + 3].T
@@ -85,7 +78,7 @@ def main() -> None:
             held = (low <= true[:, column]) & (true[:, column] <= high)
             share_error = np.sqrt(held.mean() * (1 - held.mean()) / count)
             print(
-                f"{people} pairs by people, {by}, {what}: said {value.mean():.3f}, true "
+                f"{people} pairs by people, {what}: said {value.mean():.3f}, true "
                 f"{true[:, column].mean():.3f} ±{true[:, column].std(ddof=1) / count**0.5:.3f}, "
                 f"error {error.mean():+.3f} ±{error.std(ddof=1) / np.sqrt(count):.3f}, "
                 f"interval held {held.mean():.3f} ±{share_error:.3f}",

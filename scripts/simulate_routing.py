@@ -2,7 +2,7 @@
 """What does routing pairs to people bring on LLMJudge?
 
 Half of the queries choose the assessors that agree most with people, and pairs of the other half
-are routed: kappa by how many pairs people grade, for each criterion, and by chance, with standard
+are routed: kappa by how many pairs people grade, routed by doubt and by chance, with standard
 errors over repetitions.
 
 Usage: simulate_routing.py [--repeats 40] [--data FOLDER]
@@ -21,8 +21,7 @@ from labeler.agreement.sources import source_of_file
 from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Integers
 from labeler.data import Pair, Qrels
-from labeler.lab.recalibration import calibration_set
-from labeler.lab.route import Criterion, needs, order_of
+from labeler.lab.route import needs, order_of
 from labeler.trec.pairs import NONE
 from labeler.trec.qrels import read_qrels
 
@@ -80,10 +79,7 @@ def in_doubt_first(sources: RoutingSources, by: str, seed: int, rows: Integers) 
     """The rows in the order in which people would see them."""
     if by == "chance":
         return np.random.default_rng(seed).permutation(rows)
-    human = sources.human or {}
-    judged = calibration_set(human, sources.shares, None, "no pair") if human else None
-    criterion: Criterion = by  # type: ignore[assignment]  # one of the names below
-    return order_of(needs(sources, criterion, judged), rows, seed)
+    return order_of(needs(sources), rows, seed)
 
 
 def curve(world: World, seed: int, members: int) -> dict[tuple[str, float], float]:
@@ -98,7 +94,7 @@ def curve(world: World, seed: int, members: int) -> dict[tuple[str, float], floa
     sources = world.sources(ranked[:members], human, None)
     rows = np.flatnonzero(~chosen_on)
     result = {}
-    for by in ("chance", "disagreement", "doubt"):
+    for by in ("chance", "doubt"):
         order = in_doubt_first(sources, by, seed, rows)
         for share in SHARES:
             grades = sources.grades.copy()
@@ -113,7 +109,7 @@ def show_curve(world: World, count: int) -> None:
     for members in (1, 3, 5):
         runs = [curve(world, seed, members) for seed in range(count)]
         print(f"the {members} assessors that agree most on the other queries:")
-        for by in ("chance", "disagreement", "doubt"):
+        for by in ("chance", "doubt"):
             cells = []
             for share in SHARES:
                 values = np.array([run[by, share] for run in runs])

@@ -39,7 +39,7 @@ from labeler.lab.panel import (
 )
 from labeler.lab.panel import panel as panel_of_sets
 from labeler.lab.probe import ProbeOptions, aprobe, check_gates
-from labeler.lab.tune import CHOICE, TuneOptions, TunePlan, atune
+from labeler.lab.tune import TuneOptions, TunePlan, atune
 from labeler.models.choose import declared_assessors, model_in, project_file
 from labeler.models.settings import MODEL, AnyModel
 from labeler.options import OUTPUT, Bounds, option
@@ -240,9 +240,6 @@ def tune(
         "Models as judge takes one, or declared assessors, each with every prompt.",
         metavar="M,N",
     ),
-    everybody: bool = option(
-        False, "Ask all about all pairs: no halving.", panel=CHOICE, flags="--all"
-    ),
     options: TuneOptions,
     server: ModelsFlags,
     flags: ShownFlags,
@@ -261,7 +258,6 @@ def tune(
         prompts=_listed(prompts, "prompts"),
         models=_models(_listed(models, "models"), server.assessor),
         base_url=server.base_url,
-        halving=not everybody,
     )
     result = asked(flags, partial(atune, collection, tuned), _show_tuning_plan, to)
     if result is None:

@@ -29,8 +29,7 @@ from labeler.lab.members import (
 from labeler.lab.recalibration import folds_of
 from labeler.lab.route import (
     Criterion,
-    check_tells_disagreement,
-    default_criterion,
+    criterion_of,
     needs,
 )
 from labeler.lab.thresholds import (
@@ -149,7 +148,6 @@ class CascadeResult(Result):
             f"{self.statistic}: cascade": self.check.cascade,
             "lost": self.check.loss,
             "cost saved, by this threshold": self.check.saving,
-            "sent, by this threshold": self.check.sent,
         }
         return [figure_table("check", means, "on other queries")]
 
@@ -187,19 +185,15 @@ FEW_QUERIES = 10
 class CascadeOptions(Options):
     """When the strong assessor is asked, and how much agreement with people that may lose.
 
-    `by` is what tells that the cheap one is unsure; None is disagreement where it gave
-    distributions or several sets are named, else doubt, which is learned from people's grades.
-    Without `share`, the part of the pairs to send, the threshold is the highest by which people's
-    pairs lose at most `tolerance` of the `statistic`. Of pairs that are equally in doubt a share
-    takes some by chance, by the `seed`. `name` is that of the cascade's judgements; None is that of
-    the cheap ones with `-cascade`.
+    That the cheap one is unsure its distributions tell, or the sets that are named beside it, else
+    people's grades. Without `share`, the part of the pairs to send, the threshold is the highest by
+    which people's pairs lose at most `tolerance` of the `statistic`. Of pairs that are equally in
+    doubt a share takes some by chance, by the `seed`. `name` is that of the cascade's judgements;
+    None is that of the cheap ones with `-cascade`.
     """
 
     name: str | None = None
     people: str | None = option(None, "Human qrels of pairs drawn by chance.", metavar="QRELS")
-    by: Criterion | None = option(
-        None, "What tells that it is unsure.", usual="disagreement, or doubt"
-    )
     share: float | None = option(None, "Send this share of the pairs; choose no threshold.", SHARE)
     tolerance: float = option(0.01, "How much agreement with people the threshold may lose.", SHARE)
     statistic: str = option(
@@ -273,18 +267,18 @@ async def _cascade(
 ) -> CascadeResult:
     name, strong_name = str(options.name), str(options.judging.name)
     first, sources = member_of(opened, cheap[0]), _open(opened, cheap, options)
-    by = options.by or default_criterion(sources)
+    by = criterion_of(sources)
     states, graded = first.judged.states, graded_by_people(sources, first)
     asked = list(states.keep(graded).pairs())
     strong, calls = await _judged(opened, strong_name, judging, asked)
     others = [member_of(opened, n) for n in cheap[1:] if opened.judgements(n).exists()]
     ties, evidence = None if options.share is None else options.seed, None
     if asked:
-        evidence = evidence_of(sources, (first, *others, strong), by, options.statistic, ties)
+        evidence = evidence_of(sources, (first, *others, strong), options.statistic, ties)
         of_pool = evidence.doubts().of_pool
         threshold, checked = _threshold_of(evidence, options)
     else:
-        of_pool, checked = untied(needs(sources, by, None), ties), None
+        of_pool, checked = untied(needs(sources), ties), None
         threshold = _at_share(of_pool, options.share or 0.0)
     unsure = taken(of_pool >= threshold, states.rows_in(sources.shares.pairs), False)
     is_sent = unsure | ~first.judged.is_graded
@@ -391,9 +385,7 @@ def _open(collection: Collection, cheap: Sequence[str], options: CascadeOptions)
     if options.share is None and sources.human is None:
         problem = "the threshold is chosen on people's grades, and there are none"
         raise Misuse(f"{problem}; say which share of the pairs to send", parameter="share")
-    if options.by == "disagreement":
-        with about("by"):
-            check_tells_disagreement(sources)
+    criterion_of(sources)
     graded = {
         *sources.shares.grades,
         *(g for row in (sources.human or {}).values() for g in row.values()),
@@ -413,7 +405,7 @@ def _threshold_of(evidence: CascadeEvidence, options: CascadeOptions) -> tuple[f
         return _at_share(doubts.of_pool, options.share)
 
     held_out = np.zeros(len(pairs.query), bool)
-    for part in folds_of(evidence.judged, options.seed):
+    for part in folds_of(pairs.query, options.seed):
         doubts = evidence.doubts(part)
         held_out[part] = doubts.of_pairs[part] >= threshold(doubts, ~part)
     everywhere = evidence.doubts()

@@ -134,7 +134,7 @@ def held_out(pairs: CalibrationSet, seed: int = 0) -> HeldOut:
     """Each pair's probabilities, of fits to the folds of queries that its query is not in."""
     calibrated = np.zeros((len(pairs), len(pairs.scale)))
     alone = np.zeros_like(calibrated)
-    for rows in folds_of(pairs, seed):
+    for rows in folds_of(pairs.query, seed):
         calibrated[rows] = pairs.fit(~rows).probabilities(pairs.shares.of(rows))
         # how often people gave each grade elsewhere, with half a pair more of each grade
         weight = pairs.weight[~rows] / pairs.weight[~rows].mean()
@@ -143,14 +143,14 @@ def held_out(pairs: CalibrationSet, seed: int = 0) -> HeldOut:
     return HeldOut(calibrated, alone)
 
 
-def folds_of(pairs: CalibrationSet, seed: int) -> Iterator[Flags]:
-    """The rows of each fold of queries."""
-    queries = len(pairs.queries)
+def folds_of(query: Integers, seed: int) -> Iterator[Flags]:
+    """The rows of each fold of queries, which are numbered from 0."""
+    queries = int(query.max()) + 1
     order = np.random.default_rng(seed).permutation(queries)
     fold = np.empty(queries, np.int64)
     fold[order] = np.arange(queries) % min(FOLDS, queries)
     for number in range(min(FOLDS, queries)):
-        yield fold[pairs.query] == number
+        yield fold[query] == number
 
 
 def log_losses(probabilities: Floats, outcome: Integers) -> Floats:

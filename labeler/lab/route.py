@@ -9,13 +9,13 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from labeler.agreement.align import drawn_weights
 from labeler.agreement.shares import RoutingSources, open_routing, spread
 from labeler.arrays import Flags, Floats, Integers
 from labeler.collection.layout import Collection
 from labeler.collection.user_files import Output
 from labeler.data import Pair
-from labeler.errors import Misuse, about
-from labeler.lab.recalibration import CalibrationSet, calibration_set
+from labeler.errors import BadInput, Misuse
 from labeler.messages import Note, count_of, no_pair_in_common
 from labeler.options import COUNT, SEED, Options, option
 from labeler.people.sample import SheetSample, route_sheet
@@ -27,7 +27,7 @@ from labeler.trec.pairs import NONE, PairColumns
 Criterion = Literal["disagreement", "doubt"]
 ABOUT: dict[Criterion, str] = {
     "disagreement": "how far the assessors' grades of the pair lie apart",
-    "doubt": "how probably people give another grade, by a calibration on their grades",
+    "doubt": "how often people gave another grade where the assessor gave this one",
 }
 
 
@@ -80,17 +80,13 @@ class RouteResult(Result):
 
 @dataclass(frozen=True)
 class RouteOptions(Options):
-    """How many pairs a person grades, and what routes them.
+    """How many pairs a person grades.
 
-    `by` is a criterion; None is disagreement, or doubt where one assessor gave plain grades.
     `people` are human qrels of pairs drawn by chance; None is a collection's own, where it has
     some.
     """
 
     budget: int = option(100, "How many pairs people grade.", COUNT, flags="--pairs")
-    by: Criterion | None = option(
-        None, "What makes a pair worth a look.", usual="disagreement, or doubt"
-    )
     people: str | None = option(
         None, "Human qrels of pairs drawn by chance, by which doubt is learned.", metavar="QRELS"
     )
@@ -101,8 +97,8 @@ def route(*sources: str | Path, options: RouteOptions | None = None) -> RouteRes
     """Choose the pairs whose grades people should check.
 
     `sources` are a collection and names of sets of its grades, or files of grades: people's grades
-    replace those of the first, the others help to tell which are in doubt. Pairs that people graded
-    already are not chosen.
+    replace those of the first, the others help to tell which are in doubt. Of one assessor's plain
+    grades people's tell it. Pairs that people graded already are not chosen.
 
     >>> import tempfile
     >>> from labeler.trec.write import write_qrels
@@ -116,8 +112,8 @@ def route(*sources: str | Path, options: RouteOptions | None = None) -> RouteRes
     """
     options = options or RouteOptions()
     opened = open_routing([str(source) for source in sources], options.people)
-    by = options.by or default_criterion(opened)
-    need = needs(opened, by, judged_by_people(opened) if by == "doubt" else None)
+    by = criterion_of(opened)
+    need = needs(opened)
     pairs = opened.shares.pairs
     is_new = np.ones(pairs.size, bool)
     for qrels in opened.looked_at:
@@ -173,49 +169,45 @@ def write_routed(
 # How much a person's grade of each pair is needed.
 
 
-def default_criterion(sources: RoutingSources) -> Criterion:
-    """Disagreement, where anything tells of it; else doubt by people's grades."""
+def criterion_of(sources: RoutingSources) -> Criterion:
+    """Disagreement, where anything tells of it; else doubt by people's grades.
+
+    `Misuse` where neither distributions nor other assessors nor people tell which are in doubt.
+    """
+    if sources.tells_disagreement:
+        return "disagreement"
     if sources.human is None:
-        with about("people"):
-            check_tells_disagreement(sources)
-    return "disagreement" if sources.tells_disagreement else "doubt"
-
-
-def check_tells_disagreement(sources: RoutingSources) -> None:
-    """`Misuse` where neither distributions nor other assessors tell which grades are in doubt."""
-    if not sources.tells_disagreement:
         raise Misuse(
             "one assessor's plain grades do not say which of them are in doubt; name more "
-            "assessors, or human qrels, by which doubt can be learned"
+            "assessors, or human qrels, by which doubt can be learned",
+            parameter="people",
         )
+    return "doubt"
 
 
-def judged_by_people(sources: RoutingSources) -> CalibrationSet:
-    """The pairs that people graded, too; `Misuse` where there are no grades of theirs."""
-    if sources.human is None:
-        problem = "doubt is learned from people's grades, and there are none"
-        raise Misuse(f"{problem}; another criterion needs none", parameter="by")
-    labels = sources.shares.pairs.holding(sources.grades)
-    none = no_pair_in_common(sources.human_name, sources.human, sources.names[0], labels)
-    return calibration_set(sources.human, sources.shares, sources.weights, none)
-
-
-def needs(
-    sources: RoutingSources,
-    by: Criterion,
-    judged: CalibrationSet | None,
-    rows: Flags | slice = slice(None),
-) -> Floats:
+def needs(sources: RoutingSources, learned_from: Flags | None = None) -> Floats:
     """How much a person's grade of each pair is needed; only the order counts.
 
-    Doubt is the probability of another grade than the one that stands, by a fit to some `rows` of
-    what people judged.
+    Doubt is the share of people's pairs with the same grade by the assessor to which they gave
+    another one, of those that it is `learned_from`.
     """
-    if by == "disagreement" or judged is None:
+    if sources.tells_disagreement:
         return spread(sources.shares)
-    given = judged.fit(rows).probabilities(sources.shares)
-    is_grade = sources.grades[:, None] == np.array(judged.scale)
-    return np.asarray(1.0 - np.where(is_grade, given, 0.0).max(axis=1))
+    pairs, human = sources.shares.pairs, sources.human or {}
+    people = pairs.beside(PairColumns.of(human, np.int64), -1)
+    weight = np.nan_to_num(drawn_weights(pairs, sources.weights)) * (people >= 0)
+    if learned_from is not None:
+        weight = weight * learned_from
+    if not weight.any():
+        labels = pairs.holding(sources.grades)
+        raise BadInput(no_pair_in_common(sources.human_name, human, sources.names[0], labels))
+    weight = weight / weight[weight > 0].mean()
+    _, grade = np.unique(sources.grades, return_inverse=True)
+    all_of, others = (
+        np.bincount(grade, each) for each in (weight, weight * (people != sources.grades))
+    )
+    # with one pair more of each grade, half of it another one
+    return np.asarray(((others + 0.5) / (all_of + 1))[grade])
 
 
 def order_of(values: Floats, candidates: Integers, seed: int) -> Integers:

@@ -116,13 +116,13 @@ def split_queries(texts: Mapping[str, str], held_out: float, seed: int) -> Query
     return QuerySplit(tuple(chosen_by), tuple(held))
 
 
-def queries_by_round(assessors: int, queries: int, *, halving: bool = True) -> Sequence[int]:
+def queries_by_round(assessors: int, queries: int) -> Sequence[int]:
     """How many queries each round has judged when it ends: twice those of the one before.
 
     The last round has all of them. There are as many rounds as it takes to halve the assessors
     down to one, fewer where the first would have fewer than `FEWEST` queries.
     """
-    rounds = max(1, math.ceil(math.log2(assessors))) if halving and assessors > 1 else 1
+    rounds = math.ceil(math.log2(assessors))
     sizes = [math.ceil(queries / 2**later) for later in reversed(range(rounds))]
     fewest = min(FEWEST, queries)
     return tuple(dict.fromkeys(max(size, fewest) for size in sizes))
@@ -219,7 +219,7 @@ def standings(
     return tuple(rows)
 
 
-# What `tune` gave: who agrees best with people, at what cost, and what halving saved.
+# What `tune` gave: who agrees best with people, and at what cost.
 
 
 class TuneRound(NamedTuple):
@@ -227,13 +227,6 @@ class TuneRound(NamedTuple):
 
     queries: int
     ranking: Sequence[str]
-
-
-class Effort(NamedTuple):
-    """How many pairs were asked about, and how many it had been if all were asked about all."""
-
-    pairs: int
-    without_halving: int
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -252,7 +245,7 @@ class TuneResult(Result):
     rounds: Sequence[TuneRound]
     standings: Sequence[Standing]
     held_out: Sequence[Standing]
-    effort: Effort
+    pairs_asked: int
     spent: Spending
     is_priced: bool
     better: int = 1
@@ -288,7 +281,7 @@ class TuneResult(Result):
 
     @property
     def sentences(self) -> list[str]:
-        """Who agrees best, how sure that is, and what was saved."""
+        """Who agrees best, how sure that is, and how many pairs that took."""
         if not self.held_out:
             return ["Stopped before the queries held out were judged, so no best can be reported."]
         best, own = self.held_out[0], self.standings[0]
@@ -300,7 +293,7 @@ class TuneResult(Result):
             f"{interval_text(own.value.value)}, which is too high as a rule: it was chosen as the "
             f"best of {many}.",
             *(self._beside_first(first) for first in self.held_out[1:]),
-            self._saved(),
+            self._asked(),
         ]
 
     def _beside_first(self, first: Standing) -> str:
@@ -314,14 +307,11 @@ class TuneResult(Result):
             f"{interval_text(away, '+.3f')}: {verdict}."
         )
 
-    def _saved(self) -> str:
-        pairs, full = self.effort
-        if len(self.rounds) == 1:
-            return f"All {full:,} pairs were asked about; nothing was saved by halving."
+    def _asked(self) -> str:
         rounds = ", ".join(str(r.queries) for r in self.rounds)
         return (
-            f"Asked about {pairs:,} pairs instead of {full:,}, {1 - pairs / full:.0%} less: the "
-            f"better half of each round went on (to {rounds} queries)."
+            f"Asked about {self.pairs_asked:,} pairs: of each round the better half went on (to "
+            f"{rounds} queries)."
         )
 
     def tables(self) -> list[Table]:
@@ -375,11 +365,9 @@ class TuneResult(Result):
     def as_json(self) -> dict[str, Any]:
         """The best, the candidates, the rounds and the cost by name."""
         return self.picked(
-            *("human", "statistic", "best", "rounds", "stopped"),
+            *("human", "statistic", "best", "rounds", "stopped", "pairs_asked"),
             held_out={each.name: self._entry(each) for each in self.held_out} or None,
             assessors=[self._entry(standing) for standing in self.standings],
-            pairs_asked=self.effort.pairs,
-            pairs_without_halving=self.effort.without_halving,
             calls=self.spent.calls,
             cost=self.spent.dollars(is_priced=self.is_priced)[0],
             queries=self.split,

@@ -10,15 +10,14 @@ import numpy as np
 
 from labeler.agreement.align import drawn_weights
 from labeler.agreement.compare import interval_of
-from labeler.agreement.shares import GradeShares, RoutingSources
+from labeler.agreement.shares import RoutingSources
 from labeler.agreement.statistics import Statistic, find_statistic
 from labeler.arrays import Flags, Floats, Integers, Places
 from labeler.collection.judged_set import JudgedSet, judged_in
 from labeler.collection.layout import Collection
 from labeler.errors import BadInput
 from labeler.lab.members import Member
-from labeler.lab.recalibration import CalibrationSet
-from labeler.lab.route import Criterion, needs
+from labeler.lab.route import needs
 from labeler.report.table import Interval
 from labeler.stats.intervals import Sample
 from labeler.stats.regression import isotonic
@@ -73,8 +72,7 @@ class CascadeCheck:
     """A cascade on queries that its threshold was not chosen on.
 
     `loss` is the strong assessor's agreement less the cascade's. `saving`, the share of the
-    strong assessor's cost that is saved, and `sent`, the share of pairs that it decides, hold at
-    the chosen threshold.
+    strong assessor's cost that is saved, holds at the chosen threshold.
     """
 
     cheap: Interval
@@ -82,7 +80,6 @@ class CascadeCheck:
     cascade: Interval
     loss: Interval
     saving: Interval
-    sent: Interval
 
 
 Agreement = Callable[[Floats], Floats]
@@ -131,15 +128,12 @@ class CascadePairs:
         counts = np.bincount(cell, self.weight[graded], self.queries * k * k)
         return counts.astype(float).reshape(self.queries, k, k)
 
-    def sums(self, *columns: Floats | Flags | int) -> Floats:
-        """The weighted sum of each column over each query's pairs, `(queries, columns)`."""
-        each = [np.bincount(self.query, self.weight * c, self.queries) for c in columns]
-        return np.stack(each, axis=1).astype(float)
-
     def costs(self, sent: Flags) -> Floats:
-        """What the cascade takes, and the strong assessor alone, `(queries, 2)`."""
+        """What the cascade takes, and the strong assessor alone, weighted, `(queries, 2)`."""
         cheap, strong = self.cost.T
-        return self.sums(cheap + np.where(sent, strong, 0.0), strong)
+        both = (cheap + np.where(sent, strong, 0.0), strong)
+        each = [np.bincount(self.query, self.weight * cost, self.queries) for cost in both]
+        return np.stack(each, axis=1)
 
     def threshold_for(self, rows: Flags, doubts: Doubts, tolerance: float) -> float:
         """The highest threshold by which some rows lose no more agreement than `tolerance`."""
@@ -168,11 +162,11 @@ class CascadePairs:
             Sample(tables), lambda t: agreement(t[..., 1, :, :]) - agreement(t[..., 2, :, :])
         )
         sent = sent | failed
-        costs, counts = Sample(self.costs(sent)), Sample(self.sums(sent, 1))
-        saved = interval_of(costs, lambda c: 1 - c[..., 0] / np.maximum(c[..., 1], 1e-300))
-        share = interval_of(counts, lambda m: m[..., 0] / m[..., 1])
+        saved = interval_of(
+            Sample(self.costs(sent)), lambda c: 1 - c[..., 0] / np.maximum(c[..., 1], 1e-300)
+        )
         cheap, strong, cascade = (interval_of(Sample(side), agreement) for side in sides)
-        return CascadeCheck(cheap, strong, cascade, loss, saved, share)
+        return CascadeCheck(cheap, strong, cascade, loss, saved)
 
 
 # How unsure the cheap assessor is of each pair, and the pairs on which a threshold is chosen.
@@ -182,26 +176,23 @@ class CascadePairs:
 class CascadeEvidence:
     """The pairs that people and the strong assessor graded, and how doubts of them are had.
 
-    `judged` holds the same rows as `pairs`; a pair that the cheap assessor failed on has equal
-    shares of all grades there, and is sent whatever the threshold is. `in_pool` is the row of each
-    pair in the pool, -1 where the cheap assessor failed. `without` counts pairs that
-    the strong assessor did not grade. `ties` is the seed by which equal doubts are told apart; None
-    leaves them equal.
+    `in_pool` is the row of each pair in the pool, -1 where the cheap assessor failed, which is sent
+    whatever the threshold is. `without` counts pairs that the strong assessor did not grade. `ties`
+    is the seed by which equal doubts are told apart; None leaves them equal.
     """
 
     sources: RoutingSources
-    by: Criterion
     pairs: CascadePairs
-    judged: CalibrationSet
     in_pool: Places
     without: int = 0
     ties: int | None = None
 
     def doubts(self, held_out: Flags | None = None) -> Doubts:
         """How unsure the cheap assessor is, learned without the rows `held_out` where it is."""
-        failed = self.pairs.cheap == FAILED
-        fitted = ~failed if held_out is None else ~failed & ~held_out
-        of_pool = untied(needs(self.sources, self.by, self.judged, fitted), self.ties)
+        fitted = self.in_pool if held_out is None else self.in_pool[~held_out]
+        learned_from = np.zeros(self.sources.shares.pairs.size, bool)
+        learned_from[fitted[fitted != NONE]] = True
+        of_pool = untied(needs(self.sources, learned_from), self.ties)
         return Doubts(taken(of_pool, self.in_pool, np.inf), of_pool)
 
 
@@ -224,7 +215,6 @@ def graded_by_people(sources: RoutingSources, cheap: Member) -> Flags:
 def evidence_of(
     sources: RoutingSources,
     members: Sequence[Member],
-    by: Criterion,
     statistic: str,
     ties: int | None = None,
 ) -> CascadeEvidence:
@@ -264,17 +254,5 @@ def evidence_of(
         np.stack(cost, axis=1),
         agreement_of(find_statistic(statistic, grades)),
     )
-    by_people, outcome = np.unique(of_people, return_inverse=True)
-    own = tuple(by_people.tolist())
-    shares = _shares(sources.shares, pairs, in_pool)
-    judged = CalibrationSet(own, queries, shares, outcome, query, weight)
     without = int(graded.sum()) - pairs.size
-    return CascadeEvidence(sources, by, cascade, judged, in_pool, without, ties)
-
-
-def _shares(shares: GradeShares, pairs: PairColumns[Any], in_pool: Places) -> GradeShares:
-    """The cheap assessor's shares of these pairs; of one that it failed on, all alike."""
-    matrix = np.full((pairs.size, len(shares.grades)), 1 / len(shares.grades))
-    has = in_pool != NONE
-    matrix[has] = shares.matrix[in_pool[has]]
-    return GradeShares(shares.grades, pairs, matrix, taken(shares.distributed, in_pool, 0.0))
+    return CascadeEvidence(sources, cascade, in_pool, without, ties)

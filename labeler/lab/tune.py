@@ -28,7 +28,6 @@ from labeler.judging.pilot import AskedRound
 from labeler.lab.asking import judged_rounds
 from labeler.lab.standing import (
     CandidateAnswers,
-    Effort,
     QuerySplit,
     Standing,
     TuneResult,
@@ -67,8 +66,7 @@ class TuneOptions:
     """Who is compared, on which people's grades, by what, and within which limits.
 
     Every prompt is asked of every model; without any, each assessor's own, or the default.
-    `held_out` is the share of queries that nobody is chosen by. Without `halving`, all are
-    asked about all pairs.
+    `held_out` is the share of queries that nobody is chosen by.
     `concurrency`, `retry_failed`, `redact`, `limits` and `proof` are as of `JudgeOptions`; the
     limits hold for all candidates together.
     """
@@ -86,7 +84,6 @@ class TuneOptions:
         SHARE,
         panel=CHOICE,
     )
-    halving: bool = True
     seed: int = option(0, "Seed of the split and of intervals.", SEED, panel=CHOICE)
     draws: int | None = None
     concurrency: int | None = option(None, CONCURRENCY)
@@ -204,7 +201,7 @@ class Tuning:
     def sizes(self, candidates: Sequence[Candidate]) -> Sequence[int]:
         """How many queries each round has judged when it ends."""
         queries = len(self.split.chosen_by)
-        return queries_by_round(len(candidates), queries, halving=self.options.halving)
+        return queries_by_round(len(candidates), queries)
 
     async def ask(self, candidates: Sequence[Candidate], pairs: Sequence[Pair]) -> None:
         """Ask candidates about further pairs; `BudgetReached` ends it.
@@ -330,9 +327,6 @@ async def _tune(tuning: Tuning) -> TuneResult:
     # those of the last round by its ranking, before them who left it earlier
     order = list(dict.fromkeys(name for r in reversed(rounds) for name in r.ranking))
     by_chosen = tuning.by.on(tuning.split.chosen_by)
-    answered = sum(answers.pairs for answers in tuning.answers.values())
-    without_halving = len(candidates) * len(by_chosen.pairs)
-    without_halving += max(len(held_out), 1) * len(tuning.by.on(tuning.split.held_out).pairs)
     return TuneResult(
         options.human,
         options.statistic,
@@ -340,7 +334,7 @@ async def _tune(tuning: Tuning) -> TuneResult:
         tuple(rounds),
         standings(order, tuning.answers, by_chosen) if order else (),
         held_out,
-        Effort(answered, without_halving),
+        sum(answers.pairs for answers in tuning.answers.values()),
         control.spent.since(earlier),
         all(candidate.selection.price is not None for candidate in candidates),
         tuning.statistic.better,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 
-from labeler.arrays import Floats
+from labeler.arrays import Flags, Floats
 from labeler.monitoring.log import EventLog, LogPart, LogReading
 from labeler.monitoring.log_rows import GROUPS
 from labeler.queries.filter import words
@@ -238,7 +238,8 @@ def held(sums: Floats) -> Floats:
     All searches of a user stand in one group, and users are in groups by chance, so that groups are
     as independent as users are.
     """
-    return sums[np.abs(sums.reshape(len(sums), -1)).sum(axis=1) > 0]
+    has_any: Flags = np.abs(sums.reshape(len(sums), -1)).sum(axis=1) > 0
+    return np.asarray(sums[has_any])
 
 
 def share(columns: Floats, seed: int = 0) -> Interval:

@@ -69,7 +69,7 @@ def routed(files: tuple[Path, ...], **options: object) -> RouteResult:
 
 def test_disputed_pairs_come_first(files: tuple[Path, Path, Path]) -> None:
     _, first, second = files
-    result = routed((first, second), budget=100, by="disagreement")
+    result = routed((first, second), budget=100)
     assert {row.pair.doc_id for row in result.pairs} == {f"d{d}" for d in range(5)}
     assert len(result.pairs) == 100
 
@@ -139,8 +139,6 @@ def test_that_pairs_were_taken_by_chance_is_said(tmp_path: Path) -> None:
         budget: sum("taken by chance" in text for text in texts) for budget, texts in told.items()
     } == {2: 0, 5: 1, 9: 0}
     assert "3 of these 5 pairs are needed no more than any other, by disagreement" in told[5][0]
-    alone = labeler.route(files[0], options=labeler.RouteOptions(2, "disagreement"))
-    assert "2 of these 2 pairs are needed no more than any other" in str(alone.findings[0])
 
 
 def test_a_routed_sheet_is_taken_back_and_keeps_that_it_was_routed(
@@ -175,7 +173,7 @@ def test_a_routed_sheet_is_taken_back_and_keeps_that_it_was_routed(
     told = json.loads(capsys.readouterr().out)
     assert told["candidates"] == QUERIES * DOCS - 30
     with pytest.raises(BadInput, match="all 30 pairs were sent to a person"):
-        labeler.route(folder, "first", options=labeler.RouteOptions(by="doubt", people="checked"))
+        labeler.route(folder, "first", options=labeler.RouteOptions(people="checked"))
     with pytest.raises(BadInput, match="all 30 pairs were sent to a person"):
         labeler.calibrate(folder, "first", options=labeler.CalibrateOptions("checked"))
 
@@ -192,8 +190,8 @@ def test_one_grade_by_people_throughout_is_no_reason_not_to_route(
     people, first, second = files
     ones = {q: {"d9": 1, "d8": 1} for q in PEOPLE}
     write_qrels(people, ones)
-    for by in ("disagreement", "doubt"):
-        result = routed((first, second), budget=5, by=by, people=str(people))
+    for sets in ((first, second), (first,)):
+        result = routed(sets, budget=5, people=str(people))
         assert len(result.pairs) == 5
     with pytest.raises(BadInput, match="the grade 1 throughout"):
         labeler.calibrate(first, options=labeler.CalibrateOptions(str(people)))

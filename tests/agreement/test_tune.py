@@ -83,7 +83,6 @@ def test_each_round_has_twice_the_queries_of_the_one_before() -> None:
     assert queries_by_round(6, 40) == (10, 20, 40)
     assert queries_by_round(2, 40) == (40,)
     assert queries_by_round(16, 24) == (5, 6, 12, 24)
-    assert queries_by_round(6, 40, halving=False) == (40,)
     assert queries_by_round(8, 3) == (3,)
     assert better_half("abcde") == ["a", "b", "c"]
 
@@ -139,18 +138,8 @@ def test_of_each_round_the_better_half_alone_is_asked_further(collection: Collec
     assert [one.queries for one in result.rounds] == [6, 12]
     assert calls["d"] == 2 * QUERIES
     assert sorted(calls.values()) == [12, 24, 36, 48] or calls["a"] == 12 + 24
-    assert result.effort.pairs == sum(calls.values())
-    assert result.effort.without_halving == 4 * 24 + 2 * 24
-    saved = 1 - result.effort.pairs / result.effort.without_halving
-    assert f"{saved:.0%} less" in " ".join(result.sentences)
-
-
-def test_without_halving_all_are_asked_about_all_pairs(collection: Collection) -> None:
-    calls = Counter[str]()
-    models = [assessor("a", 2, calls), assessor("b", 5, calls), assessor("c", 1, calls)]
-    result = tune(collection, prompts=["four-grades"], models=models, halving=False)
-    assert len(result.rounds) == 1
-    assert calls == {"a": 48, "b": 48, "c": 24}
+    assert result.pairs_asked == sum(calls.values())
+    assert f"Asked about {sum(calls.values())} pairs" in " ".join(result.sentences)
 
 
 def test_what_was_answered_is_asked_no_second_time_by_tune_or_judge(collection: Collection) -> None:
@@ -187,7 +176,7 @@ def test_the_efficient_are_those_that_no_other_beats_at_less_cost(collection: Co
         return Model(model.id, ask)
 
     models = [dear(100, short), dear(900, long), dear(500, assessor("bad", 1))]
-    result = tune(collection, prompts=["four-grades"], models=models, halving=False)
+    result = tune(collection, prompts=["four-grades"], models=models)
     assert result.efficient == {"four-grades-cheap", "four-grades-dear"}
     assert [s.answers.tokens_a_pair for s in result.standings] == [900, 100, 500]
 
