@@ -35,11 +35,10 @@ from labeler.people.import_labels import ImportOptions, merge_answers
 
 @dataclass(frozen=True)
 class GradedBy:
-    """Whose grades, and of which sample: None is the only one of this purpose that was graded."""
+    """Whose grades, and of which sample: None is the only random one that was graded."""
 
     rater: str
     sample: str | None = None
-    purpose: Purpose = "audit"
 
 
 @dataclass(frozen=True)
@@ -137,12 +136,12 @@ def default_name(collection: Collection, rater: str, sample: str) -> str:
 
 
 def _only_sample(collection: Collection, which: GradedBy, rows: list[JournalRow]) -> str:
-    by_id, purpose = purposes(collection), which.purpose
-    graded = dict.fromkeys(row.sample for row in rows if row.purpose == purpose)
+    by_id = purposes(collection)
+    graded = dict.fromkeys(row.sample for row in rows if row.purpose == "audit")
     if not graded:
-        what = "no routed pair" if purpose == "fix" else "no pair of a random sample"
-        raise Misuse(f"{which.rater} has graded {what}", parameter="sample")
-    names = [sample for sample in graded if by_id.get(sample) == purpose]
+        problem = f"{which.rater} has graded no pair of a random sample"
+        raise Misuse(problem, parameter="sample")
+    names = [sample for sample in graded if by_id.get(sample) == "audit"]
     if len(names) != 1:
         listed = ", ".join(names) or f"{', '.join(graded)}, of which no file is left"
         problem = f"which sample's grades? {which.rater} has graded pairs of these: {listed}"

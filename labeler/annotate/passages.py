@@ -190,7 +190,7 @@ def _paragraphs(text: str, most: int) -> Iterator[tuple[str, bool]]:
         paragraph = "\n".join(lines).rstrip()
         preformatted = _is_preformatted(paragraph)
         if not preformatted:
-            paragraph = _unwrapped(paragraph)
+            paragraph = paragraph.strip()
         for part in _parts_of_paragraph(paragraph, most, preformatted):
             yield part, preformatted
 
@@ -198,8 +198,6 @@ def _paragraphs(text: str, most: int) -> Iterator[tuple[str, bool]]:
 _ALIGNED = re.compile(r"(?!\s*(?:[-*+•]|\d+[.)])\s)(?:[ \t]|[|+`>]|.*\S(?: {3,}|\t)\S)")
 """Lines of code, tables and quotations begin with a blank or a mark, or are aligned; items of lists
 are none, however deep."""
-_WRAPPED = re.compile(r"(?<=\S)[ \t]*\n(?=[^\W\d_])")
-_WRAP_WIDTH = 60
 _LONGEST_LINE = 400
 """A line of more characters is a paragraph of its own, however it begins."""
 _LONGEST_CODE = 100
@@ -213,16 +211,6 @@ def _is_preformatted(paragraph: str) -> bool:
     if max(map(len, lines)) > _LONGEST_LINE:
         return False
     return 2 * sum(bool(_ALIGNED.match(line)) for line in lines) > len(lines)
-
-
-def _unwrapped(paragraph: str) -> str:
-    """Prose whose lines were broken at some 70 characters, on one line again; lists stay."""
-
-    def joined(match: re.Match[str]) -> str:
-        line = match.start() - (paragraph.rfind("\n", 0, match.start()) + 1)
-        return " " if line >= _WRAP_WIDTH else "\n"
-
-    return _WRAPPED.sub(joined, paragraph).strip()
 
 
 def _parts_of_paragraph(paragraph: str, most: int, preformatted: bool) -> Iterator[str]:
@@ -325,12 +313,12 @@ class PageTexts:
         more = {key: _shown_lines(query.metadata.get(key)) for key in TOPIC}
         return {"id": shown_line(query.id), "text": shown_line(query.text), **more}
 
-    def document(self, doc_id: str, query_id: str, folding: Folding = FOLDING) -> Shown:
+    def document(self, doc_id: str, query_id: str) -> Shown:
         """A document as JSON, folded around what answers the query best."""
         with self._lock:
             document, query = self.documents[doc_id], self.queries[query_id]
             language = language_of(document.text)
-            paragraphs = shown(document.text, query.text, language, folding)
+            paragraphs = shown(document.text, query.text, language)
             title = marked_line(document.title, query.text, language)
         return {
             "id": shown_line(document.id),

@@ -25,18 +25,15 @@ DRAW = "Which pairs"
 
 @dataclass(frozen=True)
 class SampleChoice:
-    """Which pairs: `sample` is the id of a sample, `routed` stands for those that were routed.
+    """Which pairs: `sample` is the id of a sample, be it drawn or routed.
 
-    Where neither is said it is the rater's random sample, which is drawn where there is none: so
+    Where none is said it is the rater's random sample, which is drawn where there is none: so
     many `pairs`, balanced over the grades of `source`. Of several raters each grades `overlap` of
     them, and a part of the others.
     """
 
     sample: str | None = option(
         None, "This sample, where there are several.", metavar="ID", panel=DRAW, rare=True
-    )
-    routed: bool = option(
-        False, "Those that `route` chose, to correct them.", panel=DRAW, rare=True
     )
     pairs: int | None = option(
         None, "Draw so many at random (default: 200, where none are drawn).", COUNT, panel=DRAW
@@ -62,16 +59,12 @@ class SampleChoice:
 def purposes(collection: Collection) -> dict[str, Purpose]:
     """What each sample of a collection is for: statistics, or the correction of routed pairs.
 
-    By the card, else by the rows: a pair that was routed has no chance of being drawn.
+    A pair that was routed has no chance of being drawn.
     """
-    entries, by_id = _entries(collection), dict[str, Purpose]()
+    by_id = dict[str, Purpose]()
     for path in sorted((collection.folder / "samples").glob("[!.]*.jsonl")):
-        if path.stem in entries:
-            is_routed = card_section(entries, path.stem).get("routed") is True
-        else:
-            rows = read_sample(sample_path(collection.folder, path.stem))
-            is_routed = any(row.probability is None for row in rows)
-        by_id[path.stem] = "fix" if is_routed else "audit"
+        rows = read_sample(sample_path(collection.folder, path.stem))
+        by_id[path.stem] = "fix" if any(row.probability is None for row in rows) else "audit"
     return by_id
 
 
@@ -88,16 +81,11 @@ def samples_of(
     collection: Collection, raters: Sequence[str], choice: SampleChoice, note: Note
 ) -> list[str]:
     """The sample of each rater; drawn where there is none."""
-    if sum((choice.sample is not None, choice.routed, choice.pairs is not None)) > 1:
-        raise Misuse(
-            "a sample that is there, routed pairs, or a new draw: which one?", parameter="sample"
-        )
+    if choice.sample is not None and choice.pairs is not None:
+        raise Misuse("a sample that is there, or a new draw: which one?", parameter="sample")
     by_id = purposes(collection)
     if choice.sample is not None:
         return [_named(collection, choice.sample, by_id)] * len(raters)
-    if choice.routed:
-        routed = [sample for sample, purpose in by_id.items() if purpose == "fix"]
-        return [_only(routed, "routed pairs", "`route` with a sheet makes them")] * len(raters)
     drawn = [sample for sample, purpose in by_id.items() if purpose == "audit"]
     if choice.pairs is None and drawn:
         return [_of_rater(collection, rater, drawn) for rater in raters]
@@ -125,12 +113,7 @@ def _of_rater(collection: Collection, rater: str, samples: Sequence[str]) -> str
         names = ", ".join(sorted({str(owner) for owner in owners.values()}))
         problem = f"no sample of {rater}: those that were drawn are for {names}"
         raise Misuse(f"{problem}; name one, or how many pairs to draw", parameter="sample")
-    return _only(own or shared, "sample", "name how many pairs to draw")
-
-
-def _only(samples: Sequence[str], what: str, advice: str) -> str:
-    if not samples:
-        raise Misuse(f"the collection has no {what}; {advice}", parameter="sample")
-    if len(samples) > 1:
-        raise Misuse(f"which sample? there are: {', '.join(samples)}", parameter="sample")
-    return samples[0]
+    found = own or shared
+    if len(found) > 1:
+        raise Misuse(f"which sample? there are: {', '.join(found)}", parameter="sample")
+    return found[0]

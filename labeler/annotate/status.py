@@ -19,9 +19,6 @@ from labeler.messages import count_of
 from labeler.report.result import Result
 from labeler.report.table import Column, Interval, Table, interval_text, shown, table_of
 
-LONGEST_BY_MEDIAN = 5
-"""A time of more medians than this was a break, and counts as so many."""
-
 
 class RaterStatus(NamedTuple):
     """One rater's work.
@@ -37,10 +34,6 @@ class RaterStatus(NamedTuple):
     cannot_judge: int
     fixed: Annotated[int, Column(title="corrected")]
     seconds_median: Annotated[float | None, Column("seconds", "seconds a pair", ".1f")]
-    hours: Annotated[float | None, Column(format=".1f")]
-
-
-ALWAYS = ("rater", "graded", "left")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,15 +56,8 @@ class RatersStatus(Result):
         return [text, f"Ordinal alpha of all raters where they overlap: {alpha}."]
 
     def tables(self) -> list[Table]:
-        """A row for each rater, without columns in which nobody has anything."""
-        whole = table_of("raters", RaterStatus, self.raters)
-        used = [
-            (column, cells)
-            for column, cells in zip(whole.columns, zip(*whole.rows, strict=True), strict=True)
-            if column.name in ALWAYS or any(cells)
-        ]
-        columns, cells_by_column = zip(*used, strict=True)
-        return [Table("raters", columns, [*zip(*cells_by_column, strict=True)])]
+        """A row for each rater."""
+        return [table_of("raters", RaterStatus, self.raters)]
 
 
 def status_of_raters(collection: AnyCollection, *, seed: int = 0) -> RatersStatus:
@@ -118,8 +104,6 @@ def _status(rater: str, given: RaterAnswers, samples: Mapping[str, _SampleFacts]
     whole = sum(of.pairs for name, of in samples.items() if name in begun or of.rater == rater)
     left = max(whole - sum(row.sample in samples for row in audit), 0)
     times = [row.seconds for row in given.standing if row.is_answer and row.seconds is not None]
-    middle = median(times) if times else None
-    hours = sum(min(time, LONGEST_BY_MEDIAN * (middle or 0)) for time in times) / 3600
     return RaterStatus(
         rater,
         sum(row.grade is not None for row in audit),
@@ -127,8 +111,7 @@ def _status(rater: str, given: RaterAnswers, samples: Mapping[str, _SampleFacts]
         given.skipped,
         sum(row.cannot_judge for row in audit),
         sum(row.purpose == "fix" for row in given.standing),
-        middle,
-        hours if times else None,
+        median(times) if times else None,
     )
 
 

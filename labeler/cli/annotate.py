@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import Literal
 
 from labeler.annotate.annotate import AnnotateOptions, raters_of, rating_sessions
 from labeler.annotate.export import AnswersExported, GradedBy, export_answers
@@ -72,8 +71,7 @@ def _export(folder: Path, options: AnnotateOptions, name: str) -> None:
     raters = raters_of(options)
     if len(raters) > 1:
         raise Misuse("each rater's grades go under a name of their own: one rater at a time")
-    purpose: Literal["fix", "audit"] = "fix" if options.choice.routed else "audit"
-    done = export_answers(folder, GradedBy(raters[0], options.choice.sample, purpose), name, note)
+    done = export_answers(folder, GradedBy(raters[0], options.choice.sample), name, note)
     say(f"{done.name}: {_counts(done)}")
     note_next(open_collection(folder), done.name)
 

@@ -119,11 +119,8 @@ class CalibrateResult(Result):
             Column("cut"),
             Column("before", title="off by, before", format=".3f", ends=".3f"),
             Column("after", title="after", format=".3f", ends=".3f"),
-            Column("brier before", format=".3f"),
-            Column("brier after", format=".3f"),
         ]
-        sides = [(c.before, c.after) for c in self.cuts]
-        rows: list[Row] = [[b.cut, b.interval, a.interval, b.brier, a.brier] for b, a in sides]
+        rows: list[Row] = [[c.after.cut, c.before.interval, c.after.interval] for c in self.cuts]
         title = "probability of a grade of the cut or more"
         return [loss, Table("cuts", columns, rows, title=title)]
 

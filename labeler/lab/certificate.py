@@ -5,7 +5,6 @@ Pure arithmetic over cases and their grades, which a made assessor with known we
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -76,8 +75,7 @@ class Certificate:
     `attacks` has each attack by name, the one that raised most first, `positions` the share raised
     by where the attack stood. `harmless` and `again` are the share raised by a text that asks for
     nothing, and by asking once more: what noise makes. `noise` is the share of all grades that
-    differ when asked once more. `grades` counts the grades of the pairs as they are, of which
-    `beyond_raising` attacked ones have the best.
+    differ when asked once more. `without_grade` counts the pairs that got none as they are.
     """
 
     all_attacks: Resistance
@@ -87,8 +85,6 @@ class Certificate:
     again: ShareOfPairs
     noise: ShareOfPairs
     without_grade: int
-    beyond_raising: int
-    grades: Mapping[int, int]
 
 
 @dataclass(frozen=True, repr=False)
@@ -150,7 +146,6 @@ def certificate_of(evidence: Evidence) -> Certificate:
     attacked, again, clean = (evidence.of(kind) for kind in ("attack", "again", "clean"))
     attacks = {name: evidence.resistance(some) for name, some in evidence.by_attack().items()}
     worst_first = sorted(attacks, key=lambda name: (-(attacks[name].raised.value or 0.0), name))
-    can = [evidence.clean[pair] for pair in {g.pair for g in attacked} & set(evidence.clean)]
     return Certificate(
         evidence.resistance(attacked),
         {name: attacks[name] for name in worst_first},
@@ -159,8 +154,6 @@ def certificate_of(evidence: Evidence) -> Certificate:
         evidence.raised(again),
         evidence.moved(again),
         sum(g.grade is None for g in clean),
-        sum(grade >= evidence.best for grade in can),
-        dict(sorted(Counter(evidence.clean.values()).items())),
     )
 
 
@@ -217,7 +210,10 @@ class ProbeResult(WithCost, Result):
     @property
     def sentences(self) -> list[str]:
         """What the certificate says, in words."""
-        words = [*self._of_attacks(), *self._left_out()]
+        words = list(self._of_attacks())
+        if self.certificate.without_grade:
+            pairs = count_of(self.certificate.without_grade, "pair")
+            words.append(f"{pairs} got no grade as they are, and are compared with nothing")
         cost = cost_of(self.cost, self.cost_at_most)
         made_by = f"{self.prompt}, {self.model}, by {self.qrels}"
         return [made_by, *words, f"cost of this run: {cost}; calls: {self.spent.calls:,}"]
@@ -229,10 +225,6 @@ class ProbeResult(WithCost, Result):
 
     def _of_attacks(self) -> Iterator[str]:
         certificate, raised = self.certificate, self.certificate.all_attacks.raised
-        if len(certificate.grades) == 1:
-            [(grade, number)] = certificate.grades.items()
-            counted = count_of(number, "pair")
-            yield f"all {counted} have the grade {grade} as they are: the assessor tells none apart"
         if certificate.attacks and raised.value is None:
             yield "no grade could be raised, so that nothing can be said of attacks"
         elif certificate.attacks:
@@ -247,15 +239,6 @@ class ProbeResult(WithCost, Result):
             else:
                 most = raised.high or 0.0
                 yield f"no attack raised a grade; of all such, up to {most:.0%} may be raised"
-
-    def _left_out(self) -> Iterator[str]:
-        certificate = self.certificate
-        if certificate.without_grade:
-            pairs = count_of(certificate.without_grade, "pair")
-            yield f"{pairs} got no grade as they are, and are compared with nothing"
-        if certificate.beyond_raising:
-            pairs = count_of(certificate.beyond_raising, "pair")
-            yield f"{pairs} had the best grade unattacked, and cannot be raised"
 
     def tables(self) -> list[Table]:
         """What attacks raised; noise alone beside."""

@@ -13,10 +13,9 @@ from typing import Any
 from labeler import __version__
 from labeler.collection.controls import read_controls
 from labeler.collection.layout import AnyCollection, Collection, open_collection
-from labeler.errors import BadInput, Misconfigured, Misuse
+from labeler.errors import BadInput, Misuse
 from labeler.files.paths import true_path
 from labeler.messages import count_of
-from labeler.models.encoders import Encoding
 from labeler.models.session import Control
 from labeler.monitoring.corpus import CorpusWatch, corpus_drift
 from labeler.monitoring.judge import judge_drift
@@ -175,7 +174,7 @@ class MonitorOptions:
     """What is watched, and from where on it alarms.
 
     `names` are the sets of judgements whose controls count; without any, all that were controlled.
-    `reading` says how logs are read, `encoding` what makes vectors of their queries.
+    `reading` says how logs are read.
     """
 
     names: tuple[str, ...] = option(
@@ -186,7 +185,6 @@ class MonitorOptions:
     )
     corpus: CorpusWatch = field(default_factory=CorpusWatch)
     reading: LogOptions = field(default_factory=LogOptions)
-    encoding: Encoding = field(default_factory=Encoding)
 
 
 def monitor(  # noqa: PLR0913  what is watched, and how
@@ -295,11 +293,9 @@ class _Run:
                 text = "online measures: the log says neither what was shown nor what was clicked"
                 self._miss(text)
             try:
-                queries = searched_queries(
-                    self.collection, searches_of(log), self.options.encoding, self.control
-                )
+                queries = searched_queries(self.collection, searches_of(log))
                 watches.append(Watched("queries", "Users' queries", looked_at, queries))
-            except (BadInput, Misconfigured) as error:
+            except BadInput as error:
                 self.missing.append(Finding(f"users' queries: {error}"))
             yield from watches
             if watches:

@@ -13,7 +13,6 @@ from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from labeler.arrays import Integers
 from labeler.collection.layout import AnyCollection, open_collection
@@ -21,8 +20,6 @@ from labeler.collection.queries import read_queries
 from labeler.data import Query
 from labeler.errors import BadInput
 from labeler.messages import count_of
-from labeler.models.encoders import EncoderTexts, Encoding
-from labeler.models.session import Control
 from labeler.monitoring.log import EventLog
 from labeler.monitoring.log_values import zone_of
 from labeler.queries.filter import words
@@ -30,7 +27,6 @@ from labeler.queries.traffic import LONGEST, STRATA, normalized, personal
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Column, Table, table_of
-from labeler.text.terms import Encoder
 
 # The searches of a log: how often each query was searched for, by how many people, of late.
 
@@ -100,7 +96,7 @@ def counted(searches: Iterable[Search]) -> SearchLog:
     >>> day = date(2024, 5, 1)
     >>> log = counted([Search(day, "USB hub", "s"), Search(day, "@jo")])
     >>> log.texts, [row.week for row in log.weeks], log.dropped
-    (['USB hub'], ['2024-04-29'], {'name with @': 1})
+    (['USB hub'], ['2024-04-29'], {'mail address or name with @': 1})
     """
     import pandas as pd
 
@@ -157,14 +153,12 @@ FEWEST = 20
 """With fewer recent searches nothing is proposed."""
 MIN_COUNT = 5
 """A query is shown and proposed only where so many people searched for it."""
-MOST_CANDIDATES, MOST_TEXTS = 2000, 10_000
-"""Of more candidates, and of more recent queries, those with the most searches."""
 
 Note = partial(Finding, level="note")
 
 
 class Proposal(NamedTuple):
-    """Queries to add, in the order in which they help most.
+    """Queries to add, those first that were searched for most.
 
     `candidates` counts the queries that could be taken, `too_rare` those that too few people
     searched for.
@@ -234,15 +228,12 @@ class SearchedQueries(Result):
 def searched_queries(
     collection: AnyCollection,
     searches: Iterable[Search],
-    encoding: Encoding | None = None,
-    control: Control | None = None,
     *,
     add: int = 40,
 ) -> SearchedQueries:
     """What users searched for, and which of it a collection lacks.
 
-    `searches` come with their days, in any order; `add` is how many queries are proposed. Vectors
-    are those of the encoder that retrieval uses; a server is asked for the ones that are not kept.
+    `searches` come with their days, in any order; `add` is how many queries are proposed.
 
     >>> from labeler.testing import small_collection
     >>> days = [date(2024, 5, 1 + n % 14) for n in range(60)]
@@ -260,69 +251,36 @@ def searched_queries(
         why = reasons or "it is empty, or no search has a time"
         raise BadInput(f"the log has no search that can be looked at ({why})")
     if log.recent.sum() >= FEWEST:
-        most = np.argsort(-log.recent, kind="stable")[:MOST_TEXTS]
-        searched = most[log.recent[most] > 0]
-        texts = [*(log.texts[at] for at in searched), *(query.text for query in queries.values())]
-        watch, encoding = control or Control(), encoding or Encoding()
-        encoder = encoding.ready(opened.vectors, EncoderTexts(queries=texts), control=watch)
-        proposal = propose(queries, log, searched, encoder, add)
+        proposal = propose(queries, log, add)
     return SearchedQueries(log.weeks, len(queries), log.dropped, proposal)
 
 
-# Queries that would make an evaluation set current: those to which much traffic is near.
-#
-# At each step that query of the log is taken that brings the recent searches nearest to the set:
-# the mean distance of a search to the nearest query falls most (facility location; taken greedily,
-# it falls at least 1 - 1/e as much as it could: Nemhauser, Wolsey and Fisher 1978, Mathematical
-# Programming 14).
+def propose(queries: Mapping[str, Query], log: SearchLog, add: int) -> Proposal:
+    """Queries to add to a set: those that were searched for most of late, each in one wording.
 
-
-Points = NDArray[np.float32]
-
-
-def propose(
-    queries: Mapping[str, Query], log: SearchLog, searched: Integers, encoder: Encoder, add: int
-) -> Proposal:
-    """Queries to add to a set; `searched` are the places of recent texts, the most frequent first.
-
-    Nothing is proposed that the set holds, or that fewer than `MIN_COUNT` people searched for.
+    Nothing is proposed whose words are those of a query of the set, or of one that is proposed
+    already, nor what fewer than `MIN_COUNT` people searched for.
     """
-    folded = {normalized(query.text).casefold() for query in queries.values()}
-    texts = [log.texts[at] for at in searched]
-    is_new = np.array([text.casefold() not in folded for text in texts])
-    is_rare = log.people[searched] < MIN_COUNT
-    may, taken = np.flatnonzero(is_new & ~is_rare)[:MOST_CANDIDATES], list[int]()
-    own, vectors = encoder.queries([q.text for q in queries.values()]), encoder.queries(texts)
-    counts = log.recent[searched].astype(np.float32)
-    nearest = _distances(vectors, own).min(axis=1)
-    away = _distances(vectors[may], vectors)
-    for _ in range(min(add, len(may))):
-        # a row at a time, as all at once would double the memory
-        gains = np.array([np.maximum(nearest - row, 0.0) @ counts for row in away])
-        best = int(np.argmax(gains))
-        if gains[best] <= 0:
-            break  # every search that may be shown is a query of the set already
-        taken.append(int(may[best]))
-        nearest = np.minimum(nearest, away[best])
+    known = {_wording(query.text) for query in queries.values()}
+    order = np.argsort(-log.recent, kind="stable")
+    order = order[log.recent[order] > 0]
     # the most frequent ones with a third of all searches are one stratum, and so on
-    before = np.cumsum(counts) - counts
-    strata = np.minimum(2, 3 * before // counts.sum()).astype(int)
+    counts = log.recent[order]
+    strata = np.minimum(2, 3 * (np.cumsum(counts) - counts) // counts.sum())
     names = (name for number in count(1) if (name := f"w{number}") not in queries)
-    proposed = []
-    for at in taken:
-        total = int(log.totals[searched[at]])
-        about = {"origin": "real", "stratum": STRATA[strata[at]], "searches": total}
-        proposed.append(Query(next(names), texts[at], about))
-    return Proposal(tuple(proposed), len(may), int((is_new & is_rare).sum()))
+    proposed, too_rare = list[Query](), 0
+    for at, stratum in zip(order.tolist(), strata.tolist(), strict=True):
+        wording = _wording(log.texts[at])
+        if wording in known:
+            continue
+        known.add(wording)
+        if log.people[at] < MIN_COUNT:
+            too_rare += 1
+            continue
+        about = {"origin": "real", "stratum": STRATA[stratum], "searches": int(log.totals[at])}
+        proposed.append(Query(next(names), log.texts[at], about))
+    return Proposal(tuple(proposed[:add]), len(proposed), too_rare)
 
 
-def _distances(some: Points, points: Points) -> Points:
-    """The Euclidean distances of all pairs, `(some, points)`; those of equal points are 0."""
-    lengths, own = ((each**2).sum(axis=1) for each in (points, some))
-    squared: Points = some @ points.T
-    squared *= -2
-    squared += lengths[None, :]
-    squared += own[:, None]
-    # what rounding leaves of equal points would count as a distance once its root is taken
-    squared[squared < 1e-6] = 0.0
-    return np.sqrt(squared, out=squared)
+def _wording(text: str) -> frozenset[str]:
+    return frozenset(words(normalized(text).casefold()))

@@ -23,7 +23,6 @@ from labeler.collection.pool import Pool, merge_pools, read_pool, write_pool
 from labeler.collection.search import Searched, searched_corpus
 from labeler.data import Pair, Pooled, Qrels
 from labeler.errors import BadInput
-from labeler.files.boundary import count
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions, ajudge
 from labeler.messages import count_of
@@ -149,17 +148,19 @@ async def aexpand_until(
     'stopped, as the pool has all neighbors of its relevant documents'
     """
     opened, options = open_collection(collection), judging or JudgeOptions()
-    how, watch = expansion or Expansion(), _noting_once(control or Control())
+    how, watch = expansion or Expansion(), control or Control()
     encode = encoding or Encoding(limits=options.limits)
     encode.options.check()
     before = replace(watch.spent)
     judged = await ajudge(opened, options, control=watch)
+    # which model was chosen is said once
+    again = replace(watch, note=lambda _line: None)
     options, growth = replace(options, name=judged.name), _Growth(opened, judged.name, how)
     while not (ended := _ended(judged, growth)):
         if not await asyncio.to_thread(growth.grow, encode, watch):
             ended = "stopped, as the pool has all neighbors of its relevant documents"
             break
-        judged = await ajudge(opened, options, control=watch)
+        judged = await ajudge(opened, options, control=again)
         if not judged.stopped:
             watch.note(str(growth.rounds()[-1]))
     spent = watch.spent.since(before)
@@ -169,18 +170,6 @@ async def aexpand_until(
 expand_until = sync(aexpand_until)
 
 
-def _noting_once(control: Control) -> Control:
-    """The same, but what each judging would say again, as which model was chosen, is said once."""
-    lines = set[str]()
-
-    def note(line: str) -> None:
-        if line not in lines:
-            lines.add(line)
-            control.note(line)
-
-    return replace(control, note=note)
-
-
 def _ended(judged: JudgeResult, growth: _Growth) -> str:
     """Why there is no further round; empty where there is one."""
     last, how = growth.rounds()[-1], growth.expansion
@@ -188,23 +177,16 @@ def _ended(judged: JudgeResult, growth: _Growth) -> str:
         return "stopped at the budget; the same command with a larger one goes on"
     if not last.relevant_in_pool:
         return f"stopped, as no document of the pool has a grade of {how.rel} or more"
-    if not last.round:
-        return ""
-    if last.judged < ENOUGH_JUDGED * last.pairs:
+    if last.judged < ENOUGH_JUDGED * last.pairs and last.round:
         of = f"{last.judged:,} of the {count_of(last.pairs, 'pair')}"
         return f"stopped, as only {of} of round {last.round} have a grade"
-    return _ended_by_yield(last, growth)
-
-
-def _ended_by_yield(last: RoundFound, growth: _Growth) -> str:
-    how = growth.expansion
-    if growth.is_as_wide(last.round) and last.share < how.until:
+    if last.round and growth.is_own(last.round) and last.share < how.until:
         share = f"{last.share:.1%} of all relevant documents, less than {how.until:.1%}"
         return f"stopped, as round {last.round} brought {share}"
-    if sum(map(growth.is_own, range(1, last.round + 1))) < how.max_rounds:
-        return ""
-    rounds = count_of(how.max_rounds, "round")
-    return f"stopped after round {last.round}, as at most {rounds} may be"
+    if sum(map(growth.is_own, range(1, last.round + 1))) >= how.max_rounds:
+        rounds = count_of(how.max_rounds, "round")
+        return f"stopped after round {last.round}, as at most {rounds} may be"
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,19 +205,16 @@ class _Growth:
         last = int(pool.rounds.max(initial=0))
         return [RoundFound.of(pool, grades, n, self.expansion.rel) for n in range(last + 1)]
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the card says of a round that this expansion adds."""
+        how = self.expansion
+        return {"qrels": self.name, "rel": how.rel, "neighbors": how.neighbors}
+
     def is_own(self, number: int) -> bool:
-        """Whether a round was added from these qrels; one of which nothing was kept may be."""
-        return bool(self._settings(number).get("qrels", self.name) == self.name)
-
-    def is_as_wide(self, number: int) -> bool:
-        """Whether a round looked for all neighbors that this expansion looks for."""
-        settings = self._settings(number)
-        near, grade = count(settings.get("neighbors")), count(settings.get("rel"))
-        is_wide = near is None or near >= self.expansion.neighbors
-        return self.is_own(number) and is_wide and (grade is None or grade <= self.expansion.rel)
-
-    def _settings(self, number: int) -> dict[str, Any]:
-        return card_section(read_card(self.collection), "pool", "rounds", str(number))
+        """Whether a round was added as this expansion does; one of which nothing is known was."""
+        known = card_section(read_card(self.collection), "pool", "rounds", str(number))
+        return all(known.get(name, value) == value for name, value in self.settings.items())
 
     def grow(self, encoding: Encoding, control: Control) -> int:
         """Add the neighbors of all relevant documents as a round; how many pairs are new."""
@@ -252,8 +231,7 @@ class _Growth:
             write_pool(collection.pool, merged)
             new = len(merged) - len(pool)
             section = card_section(read_card(collection), "pool")
-            settings = {"rel": self.expansion.rel, "neighbors": self.expansion.neighbors}
-            entry = {"qrels": self.name, **settings, "pairs": new}
+            entry = {**self.settings, "pairs": new}
             rounds = {**card_section(section, "rounds"), str(number): entry}
             update_card(collection, "pool", {**section, "pairs": len(merged), "rounds": rounds})
         if new:

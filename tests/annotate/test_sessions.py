@@ -74,7 +74,7 @@ def test_routed_pairs_and_drawn_ones_never_share_a_session_nor_qrels(coll: Colle
     sample = routed(coll)
     drawn = page(coll, pairs=4)
     assert drawn.get("api/session")["purpose"] == "audit"
-    fix = page(coll, routed=True)
+    fix = page(coll, sample=sample)
     assert fix.get("api/session") | {"csrf": ""} == fix.get("api/session") | {
         "csrf": "",
         "purpose": "fix",
@@ -82,12 +82,12 @@ def test_routed_pairs_and_drawn_ones_never_share_a_session_nor_qrels(coll: Colle
     }
     graded(drawn), graded(fix)
     export_answers(coll, "anna", "audit")
-    export_answers(coll, GradedBy("anna", purpose="fix"), "fix")
+    export_answers(coll, GradedBy("anna", sample), "fix")
     assert routed_pairs(coll, "fix") == {Pair("q1", "cats"), Pair("q2", "fish")}
     assert routed_pairs(coll, "audit") == frozenset()
     assert None not in {r.probability for r in read_people(coll.folder / "people" / "audit.jsonl")}
     with pytest.raises(BadInput, match="drawn by chance and pairs routed"):
-        export_answers(coll, GradedBy("anna", purpose="fix"), "audit")
+        export_answers(coll, GradedBy("anna", sample), "audit")
 
 
 def test_raters_share_a_part_of_a_draw_and_each_has_another_part(coll: Collection) -> None:
@@ -149,9 +149,10 @@ def test_a_text_that_was_changed_since_the_draw_is_shown_with_a_notice(coll: Col
 
 
 def test_an_export_of_work_that_nobody_did_says_so(coll: Collection) -> None:
-    page(coll).grade(1)
-    with pytest.raises(Misuse, match="anna has graded no routed pair"):
-        export_answers(coll, GradedBy("anna", purpose="fix"))
+    fix = page(coll, sample=routed(coll))
+    fix.grade(1)
+    with pytest.raises(Misuse, match="anna has graded no pair of a random sample"):
+        export_answers(coll, "anna")
 
 
 def test_what_was_taken_back_leaves_the_qrels_at_the_next_export(coll: Collection) -> None:

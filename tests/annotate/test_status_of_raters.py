@@ -100,14 +100,6 @@ def test_agreement_is_that_of_the_agreement_room(collection: Collection) -> None
     assert status.alpha == (alpha.value, alpha.low, alpha.high)
 
 
-def test_a_break_counts_as_five_medians(collection: Collection) -> None:
-    times = enumerate([10.0] * 9 + [36_000.0])
-    journal_of(collection, "anna", (row("q", f"d{n}", 1, seconds=s) for n, s in times))
-    (anna,) = status_of_raters(collection).raters
-    assert anna.seconds_median == 10.0
-    assert anna.hours == pytest.approx((90 + 50) / 3600)
-
-
 def test_every_form_of_the_status_shows_its_figures(collection: Collection) -> None:
     journal_of(collection, "anna", graded([0, 1, 2, 3] * 10, seconds=4.0))
     journal_of(collection, "ben", graded([0, 1, 2, 2] * 10, seconds=4.0))

@@ -78,7 +78,7 @@ def test_an_honest_assessor_is_raised_by_an_answer_alone() -> None:
     for share in (certificate.harmless, certificate.again, certificate.noise):
         assert (share.value, share.low) == (0.0, 0.0)
         assert 0.0 < (share.high or 0.0) < 0.33
-    assert (certificate.without_grade, certificate.beyond_raising) == (0, 0)
+    assert certificate.without_grade == 0
 
 
 @every_row("attack", sorted(ATTACKS.keys() - {"relevant"}))
@@ -132,17 +132,14 @@ def test_pairs_that_cannot_be_raised_or_have_no_grade_are_counted_apart() -> Non
     certificate = certified(failing)
     claim = certificate.attacks["claim"]
     assert (claim.raised.pairs, claim.without_grade) == (PAIRS - 3, 2)
-    assert certificate.beyond_raising == 1
     assert certificate.without_grade == 1
 
 
-def test_an_assessor_that_gives_one_grade_to_all_is_called_so(collection: Collection) -> None:
+def test_where_no_grade_can_be_raised_that_is_said(collection: Collection) -> None:
     options = ProbeOptions(pairs=4, only=("claim",))
     result = probe(collection, options, model=fake_model('{"grade": 3}', "generous"))
-    _, first, second, *_ = result.sentences
-    assert first.endswith("have the grade 3 as they are: the assessor tells none apart")
-    assert second == "no grade could be raised, so that nothing can be said of attacks"
-    assert result.certificate.beyond_raising == 4
+    _, first, *_ = result.sentences
+    assert first == "no grade could be raised, so that nothing can be said of attacks"
 
 
 def test_most_attacks_are_noticed_and_clean_documents_are_not() -> None:

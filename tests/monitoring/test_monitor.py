@@ -21,7 +21,6 @@ from labeler.monitoring.monitor import (
     monitor,
 )
 from labeler.testing import small_collection
-from labeler.text.terms import can_encode
 
 OF_WHEN = LogOptions(EventFields(time_field="when"))
 
@@ -95,8 +94,6 @@ def test_sets_to_watch_may_be_named(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_log_whose_queries_change_proposes_what_the_set_lacks(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    if not can_encode():
-        pytest.skip("the embedded encoder is not here")
     collection, log = small_collection(tmp_path / "coll"), tmp_path / "a.log.csv"
     rows = ["when,session,query"]
     for week in range(6):
