@@ -61,7 +61,7 @@ def ours(path: Path) -> str:
 
     with open_log(path) as log:
         reading = log.reading
-        return f"{reading.kept:,} rows kept, {reading.searches:,} searches"
+        return f"{reading.retained:,} rows kept, {reading.searches:,} searches"
 
 
 def pandas(path: Path) -> str:

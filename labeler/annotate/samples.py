@@ -113,7 +113,7 @@ def _of_rater(collection: Collection, rater: str, samples: Sequence[str]) -> str
         names = ", ".join(sorted({str(owner) for owner in owners.values()}))
         problem = f"no sample of {rater}: those that were drawn are for {names}"
         raise Misuse(f"{problem}; name one, or how many pairs to draw", parameter="sample")
-    found = own or shared
-    if len(found) > 1:
-        raise Misuse(f"which sample? there are: {', '.join(found)}", parameter="sample")
-    return found[0]
+    usable = own or shared
+    if len(usable) > 1:
+        raise Misuse(f"which sample? there are: {', '.join(usable)}", parameter="sample")
+    return usable[0]

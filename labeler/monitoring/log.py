@@ -30,7 +30,7 @@ from labeler.monitoring.log_rows import (
 from labeler.monitoring.log_values import CLICKED, DOWN, SHOWN, UP, Clock, LogOptions
 from labeler.report.finding import Finding, Setting
 from labeler.report.result import Hidden, Result
-from labeler.report.table import Table, shown, table_of
+from labeler.report.table import Table, table_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -61,7 +61,7 @@ class LogPart(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LogReading(Result):
-    """What was read of a log: rows that were `kept` and those of `left_out` are all `rows`.
+    """What was read of a log: `retained` rows and those of `left_out` are all `rows`.
 
     `columns` say which column held each part of a row. `first` and `last` are the times of the
     first and the last search in UTC, None in a log without dates. `remarks` are what had to be
@@ -82,8 +82,8 @@ class LogReading(Result):
     last: str | None = None
     remarks: Hidden[Sequence[Finding]] = ()
 
-    @shown
-    def kept(self) -> int:
+    @property
+    def retained(self) -> int:
         """How many rows were not left out."""
         return self.rows - sum(reason.rows for reason in self.left_out)
 
@@ -116,12 +116,13 @@ class LogReading(Result):
 
     def tables(self) -> list[Table]:
         """What was left out, a reason a row."""
-        title = f"Of {count_of(self.rows, 'row')}, {self.kept:,} were kept"
+        title = f"Of {count_of(self.rows, 'row')}, {self.retained:,} were kept"
         return [table_of("left_out", LeftOutRows, self.left_out, title=title)]
 
     def as_json(self) -> dict[str, Any]:
         """All of it by name."""
-        return {**super().as_json(), "findings": [str(finding) for finding in self.findings]}
+        texts = [str(finding) for finding in self.findings]
+        return {**super().as_json(), "kept": self.retained, "findings": texts}
 
 
 @contextmanager

@@ -261,7 +261,7 @@ def propose(queries: Mapping[str, Query], log: SearchLog, add: int) -> Proposal:
     Nothing is proposed whose words are those of a query of the set, or of one that is proposed
     already, nor what fewer than `MIN_COUNT` people searched for.
     """
-    known = {_wording(query.text) for query in queries.values()}
+    wordings = {_wording(query.text) for query in queries.values()}
     order = np.argsort(-log.recent, kind="stable")
     order = order[log.recent[order] > 0]
     # the most frequent ones with a third of all searches are one stratum, and so on
@@ -271,9 +271,9 @@ def propose(queries: Mapping[str, Query], log: SearchLog, add: int) -> Proposal:
     proposed, too_rare = list[Query](), 0
     for at, stratum in zip(order.tolist(), strata.tolist(), strict=True):
         wording = _wording(log.texts[at])
-        if wording in known:
+        if wording in wordings:
             continue
-        known.add(wording)
+        wordings.add(wording)
         if log.people[at] < MIN_COUNT:
             too_rare += 1
             continue

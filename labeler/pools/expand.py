@@ -213,8 +213,8 @@ class _Growth:
 
     def is_own(self, number: int) -> bool:
         """Whether a round was added as this expansion does; one of which nothing is known was."""
-        known = card_section(read_card(self.collection), "pool", "rounds", str(number))
-        return all(known.get(name, value) == value for name, value in self.settings.items())
+        entry = card_section(read_card(self.collection), "pool", "rounds", str(number))
+        return all(entry.get(name, value) == value for name, value in self.settings.items())
 
     def grow(self, encoding: Encoding, control: Control) -> int:
         """Add the neighbors of all relevant documents as a round; how many pairs are new."""

@@ -84,7 +84,7 @@ def test_bad_dates_are_counted_with_the_line_of_the_first(tmp_path: Path) -> Non
         assert queries(log) == ["usb hub"]
         assert reasons(log) == {"a date that cannot be read": 2, "no date": 1}
         assert log.reading.left_out[0].first == f"{tmp_path}/log.csv:3"
-        assert log.reading.kept == 1
+        assert log.reading.retained == 1
 
 
 def test_a_log_of_which_no_date_can_be_read_is_refused_with_the_first(tmp_path: Path) -> None:
@@ -301,8 +301,8 @@ def test_no_dirt_raises_an_error_of_ours_or_is_lost_in_silence(tmp_path: Path, s
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     with suppress(BadInput), open_log(path) as log:
         reading = log.reading
-        assert reading.rows == reading.kept + sum(row.rows for row in reading.left_out)
-        assert reading.searches <= reading.kept
+        assert reading.rows == reading.retained + sum(row.rows for row in reading.left_out)
+        assert reading.searches <= reading.retained
         assert reading.searches == sum(len(part.searches) for part in log.parts())
 
 
