@@ -71,7 +71,8 @@ def read_judged_table(files: Mapping[str, Path], recipe: Recipe) -> UpstreamColl
             raise BadInput.at(path, line, "a row without a query")
         query_id = ids.setdefault(text, f"q{len(ids) + 1}")
         upstream.queries.setdefault(query_id, Query(query_id, text, {"origin": "real"}))
-        document = _document_of(path, line, row, recipe)
+        texts = (row[recipe.columns[name]].strip() for name in ("text", "title"))
+        document = Document(identifier(path, line, row, recipe.columns["document"]), *texts)
         upstream.documents[document.id] = _merged(path, line, upstream, document)
         pair = Pair(query_id, document.id)
         if document.id in upstream.qrels.get(HUMAN, {}).get(query_id, {}):
@@ -80,14 +81,6 @@ def read_judged_table(files: Mapping[str, Path], recipe: Recipe) -> UpstreamColl
         for name, column in recipe.qrels.items():
             upstream.add(name, pair, _grade(path, line, recipe, row[column].strip()))
     return upstream
-
-
-def _document_of(path: Path, line: int, row: Mapping[str, str], recipe: Recipe) -> Document:
-    return Document(
-        identifier(path, line, row, recipe.columns["document"]),
-        row[recipe.columns["text"]].strip(),
-        row[recipe.columns["title"]].strip(),
-    )
 
 
 def _merged(path: Path, line: int, upstream: UpstreamCollection, document: Document) -> Document:

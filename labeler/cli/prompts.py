@@ -43,11 +43,9 @@ def show(
 
 
 def _list(to: Destination) -> None:
-    from labeler.prompt.listing import prompt_table, prompt_tables, shipped_prompts
+    from labeler.prompt.listing import prompt_tables, shipped_prompts
 
-    prompts = shipped_prompts()
-    for_people = FORMS[to.form].for_people
-    show_tables(prompt_tables(prompts) if for_people else [prompt_table(prompts)], to)
+    show_tables(prompt_tables(shipped_prompts(), for_people=FORMS[to.form].for_people), to)
 
 
 def new(

@@ -80,29 +80,22 @@ def facts_of(prompt: Prompt) -> dict[str, Any]:
     }
 
 
-def prompt_tables(prompts: Iterable[Prompt]) -> list[Table]:
-    """Prompts that grade, with their method; and the others, with what they ask. For people."""
+def prompt_tables(prompts: Iterable[Prompt], *, for_people: bool) -> list[Table]:
+    """Prompts that grade, with their method, and the others; all facts of all for programs."""
     facts = list(map(facts_of, prompts))
+    if not for_people:
+        return [_table("prompts", tuple(facts[0]), facts, title="")]
     grading = [fact for fact in facts if fact["kind"] == "grade"]
     others = [fact for fact in facts if fact["kind"] != "grade"]
-    tables = []
-    if grading:
-        tables.append(_table("to grade with", ("prompt", *_OF_GRADING, "source"), grading))
-    if others:
-        title = "for other purposes"
-        tables.append(_table(title, ("prompt", "kind", "tokens", "what it asks"), others))
-    return tables
+    return [
+        _table("to grade with", ("prompt", *_OF_GRADING, "source"), grading),
+        _table("for other purposes", ("prompt", "kind", "tokens", "what it asks"), others),
+    ]
 
 
 _OF_GRADING = ("scale", "calls a document", "tokens", "reply tokens", "measured", "fidelity")
 _NUMBERS = {"tokens", "reply tokens", "documents a call"}
 _TITLES = {"reason first": "reason", "calls a document": "calls", "reply tokens": "reply"}
-
-
-def prompt_table(prompts: Iterable[Prompt]) -> Table:
-    """All that is known of prompts, a row each. For programs."""
-    facts = list(map(facts_of, prompts))
-    return _table("prompts", tuple(facts[0]) if facts else (), facts, title="")
 
 
 def _table(

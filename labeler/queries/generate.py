@@ -52,7 +52,7 @@ from labeler.queries.passages import PassageChoice, choose_passages, considered,
 from labeler.queries.set_aside import PassageRules
 from labeler.queries.style import Asking
 from labeler.queries.write import (
-    closeness,
+    cosines,
     generate_queries,
     is_no_query,
     most_passages,
@@ -354,7 +354,7 @@ async def _prepared(
         writer = Writer(
             own or prompts[next(iter(prompts))],
             session.declared_model,
-            closeness(documents),
+            cosines,
             samples,
             options.seed,
             retry_failed=options.retry_failed,

@@ -103,9 +103,9 @@ def next_kind(mix: Mix, counts: Mapping[str, int]) -> str:
     return max(mix, key=lambda kind: round(mix[kind] * total - counts.get(kind, 0), 9))
 
 
-def turns(mix: Mix, counts: Mapping[str, int] | None = None) -> Iterator[str]:
+def turns(mix: Mix) -> Iterator[str]:
     """Kinds without end, of which every beginning has the shares as nearly as can be."""
-    given = Counter(counts or {})
+    given = Counter[str]()
     while True:
         kind = next_kind(mix, given)
         given[kind] += 1

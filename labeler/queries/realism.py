@@ -11,32 +11,25 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from labeler.collection.layout import AnyCollection, Collection, open_collection
+from labeler.collection.layout import AnyCollection, open_collection
 from labeler.collection.queries import read_queries
-from labeler.data import Query
 from labeler.errors import BadInput
 from labeler.exchange.queries import read_query_list
 from labeler.queries.filter import words
 from labeler.queries.kinds import is_question, kind_of
-from labeler.queries.writer import CorpusSearch
 from labeler.report.result import Result
 from labeler.report.table import Column, Interval, Table, interval_text, table_of
 from labeler.stats.means import share_interval
 
 
 class QuerySet(NamedTuple):
-    """What is measured of a set of queries; a value with its interval where it is of a sample.
-
-    `first` is the share of queries whose source BM25 has at the first rank, None where sources are
-    not known.
-    """
+    """What is measured of a set of queries; a value with its interval where it is of a sample."""
 
     name: Annotated[str, Column("queries of", align="left")]
     queries: int
     median_words: Annotated[Interval, Column(format=".0f", ends=".0f")]
     questions: Annotated[Interval, Column(format=".0%", ends=".0%")]
     kinds: Mapping[str, float]
-    first: Annotated[Interval | None, Column("source first", format=".0%", ends=".0%")] = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,16 +57,11 @@ class Realism(Result):
             sentences.append(
                 f"None of them is like the real ones of the kind {', '.join(lacking)}."
             )
-        if ours.first is not None:
-            first = interval_text(ours.first, ".0%")
-            gain = "; systems that match words gain by that" if (ours.first.low or 0) > 0.5 else ""
-            sentences.append(f"BM25 has the source first for {first} of the queries{gain}.")
         return sentences
 
     def tables(self) -> list[Table]:
         """A row for each set of queries."""
-        note = "source first: BM25 has the passage that a query was written about at rank 1"
-        return [table_of("realism", QuerySet, [self.generated, self.real], note=note)]
+        return [table_of("realism", QuerySet, [self.generated, self.real])]
 
     def as_json(self) -> dict[str, Any]:
         """The table's rows, the shares of kinds, and what differs in words."""
@@ -107,31 +95,18 @@ def realism(collection: AnyCollection, real: Path | str) -> Realism:
     generated = [query for query in queries if "source" in query.metadata]
     if not generated:
         raise BadInput(f"{opened.queries}: no generated query in it to compare with real ones")
-    texts = [query.text for query in generated]
     real_texts = [query.text for query in read_query_list(real).values()]
-    ours = _measured("generated", texts)._replace(first=_source_first(generated, opened))
+    ours = _measured("generated", [query.text for query in generated])
     return Realism(ours, _measured("real", real_texts))
 
 
 def _measured(name: str, texts: Sequence[str]) -> QuerySet:
-    """What is measured of queries whose sources are not known."""
+    """What is measured of some queries."""
     median = _median([len(words(text)) for text in texts])
     kinds = Counter(map(kind_of, texts))
     shares = {kind: count / len(texts) for kind, count in kinds.most_common()}
     questions = _share(map(is_question, texts))
     return QuerySet(name, len(texts), median, questions, shares)
-
-
-def _source_first(queries: Sequence[Query], collection: Collection) -> Interval | None:
-    """The share of queries whose source BM25 has first; None where the corpus has no source."""
-    search = CorpusSearch.of(collection)
-    documents = search.documents
-    with_sources = [
-        q for q in queries if all(s["doc_id"] in documents for s in q.metadata["source"])
-    ]
-    if not with_sources:
-        return None
-    return _share(rank == 1 for rank in search.bm25_ranks(with_sources))
 
 
 def _share(values: Iterable[bool]) -> Interval:

@@ -18,7 +18,6 @@ MIN_WORDS = 25
 rule = partial(option, section="passages")
 SHORT = "short"
 NEAR_DUPLICATE = "near-duplicate"
-BOILERPLATE = "boilerplate"
 
 _SHINGLE = 5
 """Words in a row that near-duplicates share."""
@@ -32,9 +31,6 @@ without a sentence is a table of contents or an index."""
 
 _DUPLICATE_SHARE = 0.7
 """Passages that share so many of their runs of five words answer the same queries."""
-
-_BOILERPLATE_FILES = 5
-"""A line that stands in so many files belongs to none of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +60,7 @@ class _Passage:
 
 def reasons() -> Sequence[str]:
     """Every reason for which a passage may be set aside."""
-    return (*RULES, BOILERPLATE, NEAR_DUPLICATE)
+    return (*RULES, NEAR_DUPLICATE)
 
 
 def set_aside(documents: Sequence[Document], rules: PassageRules | None = None) -> dict[str, str]:
@@ -86,15 +82,10 @@ def set_aside(documents: Sequence[Document], rules: PassageRules | None = None) 
         reason = next((reason for reason, rule in active.items() if rule(passage)), "")
         if reason:
             why[document.id] = reason
-    if BOILERPLATE not in rules.ask_about:
-        why |= dict.fromkeys(_boilerplate(_others(documents, why)), BOILERPLATE)
     if NEAR_DUPLICATE not in rules.ask_about:
-        why |= dict.fromkeys(_near_duplicates(_others(documents, why)), NEAR_DUPLICATE)
+        others = [document for document in documents if document.id not in why]
+        why |= dict.fromkeys(_near_duplicates(others), NEAR_DUPLICATE)
     return why
-
-
-def _others(documents: Sequence[Document], why: dict[str, str]) -> list[Document]:
-    return [document for document in documents if document.id not in why]
 
 
 def file_of(document: Document) -> str:
@@ -185,25 +176,6 @@ RULES: Mapping[str, Callable[[_Passage], bool]] = {
     "contents": _is_contents,
 }
 """The rules that look at one passage alone, by the reason that they give."""
-
-
-def _boilerplate(documents: Sequence[Document]) -> Iterator[str]:
-    """The ids of passages of which most words stand in lines that many files have."""
-    files: dict[str, set[str]] = {}
-    for document in documents:
-        for line in set(_lines(document)):
-            where = files.setdefault(line, set())
-            if len(where) < _BOILERPLATE_FILES:
-                where.add(file_of(document) or document.id)
-    common = {line for line, where in files.items() if len(where) >= _BOILERPLATE_FILES}
-    for document in documents if common else ():
-        lines = list(_lines(document))
-        if _count(line for line in lines if line in common) * 2 > _count(lines):
-            yield document.id
-
-
-def _lines(document: Document) -> Iterator[str]:
-    return (" ".join(line.split()) for line in document.text.splitlines() if line.strip())
 
 
 def _near_duplicates(documents: Sequence[Document]) -> Iterator[str]:

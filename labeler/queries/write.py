@@ -21,7 +21,6 @@ from labeler.queries.writer import (
     BEATEN,
     IN_A_ROW,
     Candidates,
-    Closeness,
     Generated,
     PassageTurn,
     Turns,
@@ -33,7 +32,7 @@ from labeler.queries.writer import (
     shown,
     used_passages,
 )
-from labeler.text.terms import TermStatistics, can_encode, encode, matched_share, terms
+from labeler.text.terms import can_encode, encode, terms
 
 # What the person behind a query wants.
 
@@ -278,19 +277,9 @@ async def _add_topics(now: _Progress, limit: asyncio.Semaphore) -> None:
     now.result.without_topic += sum("narrative" not in query.metadata for query in written)
 
 
-def closeness(corpus: Iterable[Document]) -> Closeness:
-    """Cosine to the passage; where nothing can encode, the passage's share of the query's terms."""
-    if can_encode():
-        return _cosines
-    statistics = TermStatistics.of(terms(document.text) for document in corpus)
-
-    def shares(passage: str, candidates: Sequence[str]) -> list[float]:
-        of_passage = terms(passage)
-        return [matched_share(terms(text), of_passage, statistics) for text in candidates]
-
-    return shares
-
-
-def _cosines(passage: str, candidates: Sequence[str]) -> list[float]:
+def cosines(passage: str, candidates: Sequence[str]) -> Sequence[float]:
+    """Cosine of each candidate to the passage; all alike where nothing can encode."""
+    if not can_encode():
+        return [0.0] * len(candidates)
     vectors = encode([passage, *candidates])
     return [float(cosine) for cosine in vectors[1:] @ vectors[0]]

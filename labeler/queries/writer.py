@@ -11,7 +11,7 @@ from typing import Any
 from labeler.collection.corpus import corpus_on_demand
 from labeler.collection.layout import Collection
 from labeler.collection.search import KEPT_FROM, Bm25Index, Searched, searched_corpus
-from labeler.data import Document, Query, Run
+from labeler.data import Document, Query
 from labeler.errors import CallFailed
 from labeler.messages import Progress, no_progress
 from labeler.model import NO_COMPLETION, NO_TEXT, Model, Reply, Request, status_of_ending
@@ -28,10 +28,10 @@ from labeler.queries.kinds import KINDS, Mix, next_kind, not_of_its_kind, turns
 from labeler.queries.style import Style
 from labeler.text.languages import code_of, language_of
 
-# Searching the corpus: which passage is like another, and is a source found.
+# Searching the corpus: which passage is like another.
 
 DEPTH = 100
-"""A source that is not among so many first documents was not found."""
+"""So many documents are looked at for one under another heading."""
 
 _WORDS_OF_A_PASSAGE = 60
 
@@ -73,11 +73,6 @@ class CorpusSearch:
     def _bm25(self) -> Bm25Index:
         return Bm25Index.of(self._searched, self._progress)
 
-    def bm25_ranks(self, queries: Sequence[Query]) -> list[int | None]:
-        """The best rank of each query's sources; None beyond `DEPTH`."""
-        run = self._bm25.run(queries, DEPTH)
-        return [_rank(run, query) for query in queries]
-
     def neighbour(self, document: Document) -> Document | None:
         """The most similar passage under another heading, by BM25; None where none is similar."""
         if document.id not in self._neighbours:
@@ -89,13 +84,6 @@ class CorpusSearch:
         run = self._bm25.run([Query("", f"{document.title} {text}")], DEPTH)
         others = (self.documents[doc_id] for doc_id in run[""] if doc_id != document.id)
         return next((other for other in others if other.title != document.title), None)
-
-
-def _rank(run: Run, query: Query) -> int | None:
-    """The rank of the first of a query's sources, counted from 1."""
-    sources = {source["doc_id"] for source in query.metadata.get("source", ())}
-    ranked = enumerate(run[query.id], start=1)
-    return next((rank for rank, doc_id in ranked if doc_id in sources), None)
 
 
 SHOWN_WORDS = 260

@@ -180,13 +180,11 @@ def _slices(word: str) -> Iterator[tuple[int, int]]:
     start = 0
     while len(word) - start > LONGEST_SLICE:
         end = start + LONGEST_SLICE
-        while end < len(word) and _combines(word[end]):
+        while end < len(word) and (
+            word[end] == "\u200d" or unicodedata.category(word[end]) in ("Mn", "Mc", "Me")
+        ):
             end += 1
         yield start, end
         start = end
     if start < len(word):
         yield start, len(word)
-
-
-def _combines(character: str) -> bool:
-    return character == "\u200d" or unicodedata.category(character) in ("Mn", "Mc", "Me")

@@ -45,13 +45,10 @@ def test_what_differs_from_real_queries_is_said_in_words(tmp_path: Path) -> None
     assert (generated.median_words.value, real.median_words.value) == (12, 2)
     assert generated.questions.value == 1
     assert real.questions.value == 0
-    assert generated.first is not None
-    assert generated.first.value == 1
     said = " ".join(found.sentences)
     assert "Generated queries are longer: 12 [12, 12] to 2 [2, 2] words." in said
     assert "They are questions more often: 100% [89%, 100%] to 0% [0%, 30%]." in said
     assert "like the real ones of the kind keyword" in said
-    assert "systems that match words gain by that" in said
 
 
 def test_what_is_alike_is_said_to_be_so(tmp_path: Path) -> None:
@@ -69,4 +66,4 @@ def test_programs_get_the_figures_and_the_words(tmp_path: Path) -> None:
     shown = json.loads(json_text(compared(tmp_path, LONG, REAL).as_json()))
     assert shown["sets"][0]["median words"] == 12
     assert shown["kinds"]["real"] == {"keyword": 1}
-    assert len(shown["findings"]) == 4
+    assert len(shown["findings"]) == 3

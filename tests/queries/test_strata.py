@@ -104,18 +104,6 @@ def test_of_near_duplicates_the_first_stays() -> None:
     }
 
 
-def test_what_stands_in_many_files_is_boilerplate() -> None:
-    notice = " ".join(f"notice{n}" for n in range(30))
-    pages = [
-        passage(
-            f"{n}.md", 1, f"{notice}\n\nThis is page number {n} of all these pages. {WORDS[:40]}"
-        )
-        for n in range(6)
-    ]
-    assert set(set_aside(pages).values()) == {"boilerplate"}
-    assert "boilerplate" not in set_aside(pages[:4]).values()
-
-
 def test_a_reason_that_is_none_is_misuse_with_those_there_are() -> None:
     with pytest.raises(Misuse, match="no reason 'changes'; known: short, changelog"):
         set_aside([], PassageRules(ask_about=("changes",)))

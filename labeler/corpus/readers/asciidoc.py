@@ -106,16 +106,14 @@ class _Reader:
             return False
         return True
 
-    def goes_on(self) -> bool:
-        """Whether the line at hand belongs to the paragraph above it."""
-        line = line_at(self.lines, self.at)
-        begins = (_FENCE, _ITEM, _ATTRIBUTE, _BLOCK, _MACRO, _HEADING)
-        return not any(mark.fullmatch(line) for mark in begins)
-
     def add_paragraph(self, line: str, number: int) -> None:
         """Add a paragraph or an item with the lines that it goes on in; indented ones are code."""
         begin, item = self.at, _ITEM.fullmatch(line)
-        while self.at < len(self.lines) and self.goes_on():
+        marks = (_FENCE, _ITEM, _ATTRIBUTE, _BLOCK, _MACRO, _HEADING)
+        while self.at < len(self.lines):
+            following = line_at(self.lines, self.at)
+            if any(mark.fullmatch(following) for mark in marks):
+                break
             self.at += 1
         more = self.lines[begin : self.at]
         words = " ".join([item[2] if item else line, *(text for _, text in more)])

@@ -171,13 +171,10 @@ def _unshown_lines(state: StateBlock, start: int, end: int, silent: bool) -> boo
     if not match:
         return False
     if not silent:
-        drop(INCLUDES if INCLUSION.fullmatch(match[0]) else _rule_of(match[0]), match[0])
+        of_others = CODE_OF_PAGES if match[0][0] in "ie" else TEMPLATES
+        drop(INCLUDES if INCLUSION.fullmatch(match[0]) else of_others, match[0])
         state.line = min(end, start + 1 + match[0].count("\n"))
     return True
-
-
-def _rule_of(text: str) -> str:
-    return CODE_OF_PAGES if text[0] in "ie" else TEMPLATES
 
 
 def _element(state: StateBlock, start: int, end: int, silent: bool) -> bool:

@@ -19,7 +19,10 @@ def read_notebook(path: Path, text: str) -> Extracted:
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list) or not all(isinstance(cell, dict) for cell in cells):
         raise BadInput(f"{path}: expected a notebook, a JSON object with a list of cells")
-    title, blocks = read_markdown("\n\n".join(_sources(cells, _language(notebook))))
+    kernel = notebook.get("metadata", {}).get("kernelspec", {})
+    language = str(kernel.get("language", ""))
+    language = language if language.isalnum() else "python"
+    title, blocks = read_markdown("\n\n".join(_sources(cells, language)))
     if not any(block.text for block in blocks):
         raise BadInput(f"{path}: a notebook without text and code")
     return extracted(title, blocks)
@@ -38,10 +41,3 @@ def _sources(cells: list[dict[str, Any]], language: str) -> Iterator[str]:
             drop("cells of other kinds", source)
         if cell.get("outputs"):
             drop(PRINTED, json.dumps(cell["outputs"], ensure_ascii=False))
-
-
-def _language(notebook: dict[str, Any]) -> str:
-    metadata = notebook.get("metadata")
-    kernel = metadata.get("kernelspec") if isinstance(metadata, dict) else None
-    name = kernel.get("language") if isinstance(kernel, dict) else None
-    return name if isinstance(name, str) and name.isalnum() else "python"

@@ -97,15 +97,12 @@ def _names_of(cells: list[str]) -> list[str]:
 
     Passages have an id and a text, documents an id, an address, a title and a text.
     """
-    if len(cells) == 2 and _are_values(*cells):
-        return ["id", "text"]
+    if len(cells) == 2:
+        first, second = cells  # names hold no digits, and are short
+        are_values = any(map(str.isdigit, first)) or len(second.split()) > 3 or len(second) > 100
+        return ["id", "text"] if are_values else []
     is_page = len(cells) == 4 and cells[1].startswith(("http://", "https://"))
     return ["id", "url", "title", "text"] if is_page else []
-
-
-def _are_values(first: str, second: str) -> bool:
-    """Whether a first row holds values, not names: names hold no digits and are short."""
-    return any(map(str.isdigit, first)) or len(second.split()) > 3 or len(second) > 100
 
 
 def documents_of_rows(
