@@ -303,18 +303,14 @@ class Spans:
 
     def of(self, passage: Passage) -> tuple[int, int]:
         """Where a passage begins and ends."""
-        start = self._start_of(self._first_place(passage))
-        return start, max(start, self._end_of(passage.end))
-
-    def _first_place(self, passage: Passage) -> Place:
-        """Where a passage begins: at a heading, where the first words of its text are one."""
         number, offset = passage.start
         above = len(passage.headings)
         while not offset and number and not self.blocks[number - 1].text:
             if len(self.blocks[number - 1].headings) <= above:
                 break
-            number -= 1
-        return number, offset
+            number -= 1  # it begins at a heading, where the first words of its text are one
+        start = self._start_of((number, offset))
+        return start, max(start, self._end_of(passage.end))
 
     def _region(self, number: int) -> tuple[int, int]:
         """A block's own lines: up to the next block that begins below it."""
@@ -331,8 +327,10 @@ class Spans:
         begin, end = self._region(number)
         if offset:
             return self._parts_of(number)(offset)[0]
-        if self.blocks[number].code:
-            begin = self._with_fence(number, begin)
+        above = self.blocks[number].line - 1
+        if self.blocks[number].code and above:  # the line above it may open the block
+            first = self._offset(above)
+            begin = first if self.text[first:begin].lstrip().startswith(_FENCE) else begin
         while begin < end and self.text[begin].isspace():
             begin += 1
         return begin
@@ -345,12 +343,6 @@ class Spans:
         while end > begin and self.text[end - 1].isspace():
             end -= 1
         return end
-
-    def _with_fence(self, number: int, begin: int) -> int:
-        """Where the line above a block of code begins, if it opens the block."""
-        above = self.blocks[number].line - 1
-        first = self._offset(above) if above else begin
-        return first if self.text[first:begin].lstrip().startswith(_FENCE) else begin
 
     def _parts_of(self, number: int) -> _Parts:
         """The function from an offset in a block that was cut to the source's; that of the last

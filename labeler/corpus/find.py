@@ -185,13 +185,6 @@ class InputFiles:
     roots: list[str] | None = None
     left_out: Counter[str] = field(default_factory=Counter)
 
-    def leads_out(self, path: Path) -> bool:
-        """Whether a path below an input leads, by a link, to a place that is below none of them."""
-        if self.roots is None:
-            return False
-        real = os.path.realpath(path)
-        return not any(real == root or real.startswith(f"{root}{os.sep}") for root in self.roots)
-
 
 _ALL = FileRules()
 
@@ -272,7 +265,11 @@ class _Walk:
 
     def below(self, path: Path, above: list[IgnoreRules]) -> Iterator[Path]:
         """Yield the file itself, or the files in and below a folder, in the order of names."""
-        if self.result.leads_out(path):
+        roots, real = self.result.roots, os.path.realpath(path)
+        is_inside = roots is None or any(
+            real == r or real.startswith(f"{r}{os.sep}") for r in roots
+        )
+        if not is_inside:  # it leads, by a link, to a place that is below none of the inputs
             self.result.links_out.append(path)
         elif path.is_dir():
             yield from self.inside(path, above)

@@ -148,7 +148,12 @@ def about_to_replace(target: Path, content: Path) -> None:
     named = _NAMED.get()
     if named is not None and named.path == str(target):
         with suppress(OSError):
-            _renew(target, sha256_of(content))
+            record = _record_of(target)
+            hashes = list(dict.fromkeys((sha256_of(content), *_hashes(record))))[:_HASHES]
+            record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            beside = record.with_name(f"{record.name}.{os.getpid()}")
+            beside.write_text("".join(f"{line}\n" for line in hashes), encoding="ascii")
+            beside.replace(record)
 
 
 def is_as_written(path: Path) -> bool:
@@ -157,16 +162,6 @@ def is_as_written(path: Path) -> bool:
         hashes = _hashes(_record_of(Path(os.path.realpath(path))))
         return bool(hashes) and sha256_of(path) in hashes
     return False
-
-
-def _renew(target: Path, sha256: str) -> None:
-    record = _record_of(target)
-    hashes = list(dict.fromkeys((sha256, *_hashes(record))))[:_HASHES]
-    if not record.exists():
-        record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    beside = record.with_name(f"{record.name}.{os.getpid()}")
-    beside.write_text("".join(f"{line}\n" for line in hashes), encoding="ascii")
-    beside.replace(record)
 
 
 def _hashes(record: Path) -> list[str]:

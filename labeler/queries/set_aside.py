@@ -149,6 +149,7 @@ def _count(lines: Iterable[str]) -> int:
 
 
 _LIST_NAME = re.compile(r"(?i)summary|toc|(?:table[-_]of[-_])?contents|genindex|sitemap")
+_SENTENCE = re.compile(r"[.!?:;=|][\"'”’)`]*$|: ")
 _LONGEST_ENTRY = 8
 _FEWEST_ENTRIES = 5
 
@@ -157,15 +158,13 @@ def _is_contents(passage: _Passage) -> bool:
     """A list of headings or links leads to answers, and holds none."""
     if _LIST_NAME.fullmatch(passage.path.stem):
         return True
-    entries = [line for line in passage.prose if _is_entry(line)]
+    entries = list[str]()  # lines that are the name of something, and say nothing of it
+    for line in passage.prose:
+        text = _ENTRY_MARK.sub("", line, count=1).strip()
+        if len(words(text)) <= _LONGEST_ENTRY and not _SENTENCE.search(text):
+            entries.append(line)
     listed = _count(entries)
     return len(entries) >= _FEWEST_ENTRIES and listed >= _LIST_SHARE * _count(passage.prose)
-
-
-def _is_entry(line: str) -> bool:
-    """Whether a line is the name of something, and says nothing of it."""
-    text = _ENTRY_MARK.sub("", line, count=1).strip()
-    return len(words(text)) <= _LONGEST_ENTRY and not re.search(r"[.!?:;=|][\"'”’)`]*$|: ", text)
 
 
 RULES: Mapping[str, Callable[[_Passage], bool]] = {

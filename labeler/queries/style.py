@@ -46,16 +46,13 @@ class Style:
     def values(self, document: Document, kind: str, seed: int) -> dict[str, str]:
         """What stands in a prompt about a passage."""
         length = self.length(document, kind, seed)
-        return {
-            "language": self.language,
-            "examples": " | ".join(self._examples(document, kind, seed)),
-            "length": str(length or ""),
-        }
-
-    def _examples(self, document: Document, kind: str, seed: int) -> Sequence[str]:
         models = self._like_by_kind.get(kind) or self.like
         chance = _chance(seed, document, "examples")
-        return chance.sample(models, min(SHOWN, len(models))) if models else ()
+        return {
+            "language": self.language,
+            "examples": " | ".join(chance.sample(models, min(SHOWN, len(models)))),
+            "length": str(length or ""),
+        }
 
 
 def _chance(seed: int, document: Document, what: str) -> random.Random:

@@ -67,19 +67,15 @@ class _Body:
             self.close_code()
             self.table(part)
             return
-        style, text = self.style_of(part), part.text
+        id_, text = part._p.style, part.text
+        if id_ not in self.styles:  # python-docx looks for the name of one among all of them
+            self.styles[id_] = str(part.style.name or "") if part.style is not None else ""
+        style = self.styles[id_]
         if _CODE.search(style):
             self.code_lines += enumerate(text.split("\n"), 1)
             return
         self.close_code()
         self.paragraph(squeezed(text), style, _list_level(part, style))
-
-    def style_of(self, part: Paragraph) -> str:
-        """The name of a paragraph's style, which python-docx looks for among all of them."""
-        id_ = part._p.style
-        if id_ not in self.styles:
-            self.styles[id_] = str(part.style.name or "") if part.style is not None else ""
-        return self.styles[id_]
 
     def paragraph(self, text: str, style: str, level: int | None) -> None:
         """Add a heading, an item of a list or a paragraph."""

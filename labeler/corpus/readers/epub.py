@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
@@ -25,7 +24,10 @@ def read_epub(path: Path, raw: bytes) -> Extracted:
     """The book's title and the text of its chapters, without its tables of contents."""
     outline, size = Outline(), 0
     with opened(path, raw) as archive:
-        book = _package(archive, path)
+        root = xml_of(path, part_of(archive, _CONTAINER, path)).find(".//{*}rootfile")
+        book = unquote(root.get("full-path") or "") if root is not None else ""
+        if not book:  # the name of the part that lists the others
+            raise BadInput(f"{path}: damaged: {_CONTAINER} names no package")
         package = xml_of(path, part_of(archive, book, path))
         if _ENCRYPTION in archive.namelist():
             raise BadInput(f"{path}: encrypted (DRM); a copy without it can be read")
@@ -39,15 +41,6 @@ def read_epub(path: Path, raw: bytes) -> Extracted:
                 add_html(text_of_page(path, page), outline)
     title = package.findtext(".//{*}metadata/{*}title") or ""
     return finished(path, title, outline)
-
-
-def _package(archive: zipfile.ZipFile, path: Path) -> str:
-    """The name of the part that lists the others."""
-    root = xml_of(path, part_of(archive, _CONTAINER, path)).find(".//{*}rootfile")
-    name = root.get("full-path") if root is not None else None
-    if not name:
-        raise BadInput(f"{path}: damaged: {_CONTAINER} names no package")
-    return unquote(name)
 
 
 def _chapters(package: Element, folder: str) -> Iterator[str]:

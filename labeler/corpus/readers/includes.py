@@ -11,7 +11,6 @@ from labeler.corpus.readers.outline import fenced, indentation
 from labeler.files.read import decoded, file_problems
 
 _PATH = r"(?P<path>[^\s\"'\[\]{}:!]+\.\w+)"
-_PART = r"(?::(?P<part>[\w:.-]+))?"
 _MARKDOWN = re.compile(
     rf"[ \t]{{0,200}}+(?:\{{\*[ \t]*{_PATH}(?:[ \t]+ln\[(?P<lines>[\d:,]+)\])?[^\n{{}}]*\*\}}"
     r"|\{!>?[ \t]*(?P<plain>[^\s!]+)[ \t]*!\}"

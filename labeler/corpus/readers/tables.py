@@ -78,18 +78,14 @@ def _table(path: Path, kind: str) -> Rows:
     if kind != ".tsv":
         return rows_of_text(path, delimiter_of(line))
     names = _names_of(line.split("\t"))
-    if len(names) == 2 and role_of(path.name) != DOCUMENTS:
-        _refuse_short(path, head)
+    if len(names) == 2 and role_of(path.name) != DOCUMENTS:  # which may as well be queries
+        lines = head.decode("utf-8", "replace").splitlines()[:_LOOKED_AT]
+        lengths = [len(line.partition("\t")[2].split()) for line in lines if "\t" in line]
+        if role_of(path.name) == QUERIES or median(lengths) < _SHORT:
+            problem = "ids and short texts, and no row that names them: queries or documents?"
+            remedy = "write id and text, or id and query, in a row above"
+            raise BadInput(f"{path}: {problem}; {remedy}")
     return rows_of_text(path, "\t", names)
-
-
-def _refuse_short(path: Path, head: bytes) -> None:
-    """`BadInput` of ids and short texts without names, which may as well be queries."""
-    lines = head.decode("utf-8", "replace").splitlines()[:_LOOKED_AT]
-    lengths = [len(line.partition("\t")[2].split()) for line in lines if "\t" in line]
-    if role_of(path.name) == QUERIES or median(lengths) < _SHORT:
-        problem = "ids and short texts, and no row that names them: queries or documents?"
-        raise BadInput(f"{path}: {problem}; write id and text, or id and query, in a row above")
 
 
 def _names_of(cells: list[str]) -> list[str]:
