@@ -2,7 +2,7 @@
 
 A passage is `unchanged` (the same id, title and text), `moved` (its text is a passage elsewhere, or
 under another title), `merged` (its text lies whole in a larger passage), `split` (it is divided
-among several) or `gone`.
+among several, of a file that was not edited) or `gone`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,6 @@ from labeler.messages import Advance
 UNCHANGED, MOVED, MERGED, SPLIT, GONE = STATES = ("unchanged", "moved", "merged", "split", "gone")
 CARRIED = (UNCHANGED, MOVED, MERGED)
 """The states in which a grade holds for the new passage, too."""
-
-_SHINGLE = 5
-_SPLIT_SHARE, _PART_SHARE = 0.8, 0.1
-"""A passage of an edited file is split where so much of its text stands in several new ones, of
-which each has a tenth at least."""
 
 
 class Match(NamedTuple):
@@ -79,12 +74,6 @@ def _by_words(text: str, beside: Sequence[Document]) -> Match:
     for each in beside:
         if text and within in f" {_squeezed(each.text)} ":
             return Match(MERGED, (each.id,))
-    shingles = set(_shingles(text))
-    shared = {each.id: shingles & set(_shingles(_squeezed(each.text))) for each in beside}
-    parts = {id_: s for id_, s in shared.items() if len(s) > _PART_SHARE * len(shingles)}
-    covered = len(set().union(*parts.values()))
-    if len(parts) > 1 and covered >= _SPLIT_SHARE * len(shingles):
-        return Match(SPLIT, tuple(parts))
     return Match(GONE)
 
 
@@ -115,11 +104,6 @@ class _Files:
 @lru_cache(maxsize=1 << 10)  # the passages of a file are held against each of its old ones
 def _squeezed(text: str) -> str:
     return " ".join(text.split())
-
-
-def _shingles(text: str) -> Iterator[Sequence[str]]:
-    words = text.split()
-    return zip(*(words[n:] for n in range(_SHINGLE)), strict=False)
 
 
 def _is_of_same_text(first: Document, second: Document) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 from labeler.errors import BadInput, refuse
 from labeler.files.atomic import replacing
 from labeler.files.boundary import problem_of
-from labeler.files.read import numbered_bytes, refuse_other_encodings, text_of_line
+from labeler.files.read import decoded_line, numbered_bytes, refuse_other_encodings
 from labeler.messages import tell
 
 
@@ -88,7 +88,7 @@ def _strict_row(path: Path, number: int, raw: bytes) -> dict[str, Any] | None:
     """
     if b"\0" in raw:
         refuse_other_encodings(path, raw)
-    line = text_of_line(path, number, raw)
+    line = decoded_line(path, number, raw).removesuffix("\r")
     if not line.strip():
         return None
     try:

@@ -311,11 +311,6 @@ def numbered_lines(path: Path, *, windows: bool = False) -> Iterator[tuple[int, 
         yield number, decoded_line(path, number, raw, windows=windows).removesuffix("\r")
 
 
-def text_of_line(path: Path, number: int, raw: bytes) -> str:
-    """One line of a UTF-8 file as `numbered_lines` gives it."""
-    return decoded_line(path, number, raw).removesuffix("\r")
-
-
 def decoded_line(path: Path, number: int, raw: bytes, *, windows: bool = False) -> str:
     """One line of a UTF-8 file without its newline, and the first without a byte-order mark.
 

@@ -170,8 +170,6 @@ def _of_keys(source: Source, front: FrontMatter, is_several: bool) -> Iterator[P
         else:
             problem = f"the template does not say how to reply; ask for {shape}"
             yield warning(source.last, problem)
-    if front.kind == "grade" and quoted:
-        yield from _of_reasons(source, front, quoted)
 
 
 def _of_forms(source: Source, front: FrontMatter) -> Iterator[PromptProblem]:
@@ -198,16 +196,6 @@ def _forms(source: Source) -> Iterator[tuple[int, str, str]]:
         for number, line in section.lines():
             for form in _FORM.finditer(line):
                 yield number, form[0].strip(), form[1].strip()
-
-
-def _of_reasons(source: Source, front: FrontMatter, quoted: set[str]) -> Iterator[PromptProblem]:
-    if front.reason and "reason" not in quoted:
-        problem = 'reason = true, and the template does not ask for a "reason"'
-        shape = '{"reason": "one short sentence", "grade": N}'
-        yield warning(source.line_of("reason"), f"{problem}; ask for {shape}")
-    if not front.reason and "reason" in quoted:
-        problem = 'the template asks for a "reason", which the schema of replies leaves out'
-        yield warning(source.last, f"{problem}; write reason = true in the front matter")
 
 
 def _objects(source: Source) -> Iterator[tuple[int, str, list[str]]]:

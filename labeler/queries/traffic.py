@@ -86,8 +86,7 @@ class Stratum(NamedTuple):
 class Traffic(Result):
     """A sample of real queries whose weights make a weighted mean an estimate of the traffic's.
 
-    `dropped` counts the different queries that were left out, by reason, and `searches_dropped` how
-    often these were typed.
+    `dropped` counts the different queries that were left out, by reason.
     `by_session` says that a query counts once in each session.
     """
 
@@ -95,12 +94,11 @@ class Traffic(Result):
     strata: Sequence[Stratum]
     dropped: Mapping[str, int]
     searches: int
-    searches_dropped: int
     by_session: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """The counts by name."""
-        counts = ("searches", "dropped", "searches_dropped", "by_session", "strata")
+        counts = ("searches", "dropped", "by_session", "strata")
         return self.picked(*counts, queries=len(self.queries))
 
     @property
@@ -115,8 +113,7 @@ class Traffic(Result):
             lines.append("a query counts once in each session")
         if self.dropped:
             reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.dropped.items())
-            typed = count_of(self.searches_dropped, "time")
-            lines.append(f"left out: {reasons}; typed {typed}")
+            lines.append(f"left out: {reasons}")
         return lines
 
 
@@ -138,7 +135,7 @@ def from_log(path: Path | str, options: TrafficOptions | None = None) -> Traffic
     typed = _Typed()
     for row in read_log(path, options.fields):
         typed.add(row)
-    counts, dropped, searches_dropped = _typed_often(typed, options.min_count)
+    counts, dropped = _typed_often(typed, options.min_count)
     if not counts:
         reasons = ", ".join(f"{n:,} {reason}" for reason, n in dropped.items())
         raise BadInput(f"{path}: no query is left ({reasons or 'nobody typed anything'})")
@@ -152,7 +149,6 @@ def from_log(path: Path | str, options: TrafficOptions | None = None) -> Traffic
         ),
         dropped,
         sum(counts.values()),
-        searches_dropped,
         typed.has_sessions,
     )
 
@@ -199,20 +195,18 @@ def normalized(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).split())
 
 
-def _typed_often(typed: _Typed, min_count: int) -> tuple[dict[str, int], dict[str, int], int]:
-    """The searches of each query that may be shown, why others may not, and their searches."""
+def _typed_often(typed: _Typed, min_count: int) -> tuple[dict[str, int], dict[str, int]]:
+    """The searches of each query that may be shown, and why others may not."""
     counts: dict[str, int] = {}
     dropped: Counter[str] = Counter()
-    searches = 0
     for key, by_form in typed.forms.items():
         total = typed.searches(key)
         reason = _reason_to_drop(key, by_form, total, min_count)
         if reason:
             dropped[reason] += 1
-            searches += total
         else:
             counts[key] = total
-    return counts, dict(dropped.most_common()), searches
+    return counts, dict(dropped.most_common())
 
 
 def _reason_to_drop(key: str, forms: Iterable[str], total: int, min_count: int) -> str:

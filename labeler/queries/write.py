@@ -227,9 +227,6 @@ def _keep_best(now: _Progress, candidates: Candidates) -> bool:
 
 def _repeats(text: str, now: _Progress) -> str:
     """Which earlier query a text is nearly the same as; empty where it is like none."""
-    texts = (query.text.casefold() for query in now.result.queries)
-    if text.casefold() in texts:
-        return "asked already"
     at = like_an_earlier(_term_set(text), now.earlier)
     if at is None:
         return ""

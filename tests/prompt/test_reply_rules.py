@@ -70,7 +70,6 @@ PROBLEMS = {
         "Reply as ##final score: N"
     ),
     "warning 10 the template does not say how to reply; ask for {\"grade\": N}": "Grade it.",
-    "warning 10 the template asks for a \"reason\", which": '{"reason": "x", "grade": N}',
     "error 13 this example of an answer is not read as a grade (4 is not one of 0, 1": (
         f'{ASKED}\n# assistant\n{{"grade": 4}}\n# user'
     ),
@@ -113,9 +112,6 @@ def test_a_reader_that_is_none_is_refused_with_those_that_there_are(tmp_path: Pa
 
 
 FRONTS = {
-    'warning 4 reason = true, and the template does not ask for a "reason"': (
-        "reason = true\n", ASKED
-    ),
     "error 12 the template asks for \"{\"why\": \"x 2\", \"grade\": N}\", which reply": (
         'reply = "bare"\n', 'Reply as {"why": "x 2", "grade": N}'
     ),

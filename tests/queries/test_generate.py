@@ -101,7 +101,7 @@ def test_no_query_is_asked_twice() -> None:
 
     result = generate(writer(same, samples=1))
     assert [q.text for q in result.queries] == ["always the same"]
-    assert {r.reason for r in result.rejected} == {"asked already"}
+    assert {r.reason for r in result.rejected} == {"like another query: always the same"}
 
 
 def test_a_reply_cut_at_the_token_limit_is_no_query() -> None:
@@ -283,7 +283,9 @@ def test_the_dry_run_says_how_many_calls_there_are_at_most_and_there_are_no_more
         assert execute(["generate", str(collection.folder), *where]) == 3
         assert len(server.calls) <= 44
     shown = capsys.readouterr().err
-    assert "4 of 8 queries were written (19 asked already); rejected.jsonl lists them; " in shown
+    assert (
+        "4 of 8 queries were written (19 like another query); rejected.jsonl lists them; " in shown
+    )
     assert "stopped, since of the last 20 passages 1 gave a query" in shown
 
 

@@ -107,7 +107,7 @@ def test_of_near_duplicates_the_first_stays() -> None:
 def test_a_reason_that_is_none_is_misuse_with_those_there_are() -> None:
     with pytest.raises(Misuse, match="no reason 'changes'; known: short, changelog"):
         set_aside([], PassageRules(ask_about=("changes",)))
-    assert len(set(reasons())) == 7
+    assert len(set(reasons())) == 6
 
 
 def test_release_notes_of_a_real_project_give_no_query(tmp_path: Path) -> None:

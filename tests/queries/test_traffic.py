@@ -106,7 +106,6 @@ def test_personal_and_rare_queries_are_left_out_and_only_counted(tmp_path: Path)
         "too rare": 1,
         "no word": 1,
     }
-    assert found.searches_dropped == 8
     assert "example.org" not in json.dumps(found.as_json())
 
 
