@@ -159,18 +159,18 @@ def _questions(path: Path) -> dict[str, Query]:
 
 def _question(element: ElementTree.Element) -> Query:
     """Return a question's summary as the query, and what the person wrote as its description."""
-    texts = {
-        name: " ".join((element.findtext(tag) or "").split())
-        for name, tag in (
-            ("subject", "Original-Question/SUBJECT"),
-            ("message", "Original-Question/MESSAGE"),
-            ("summary", "NLM-Summary"),
-            ("paraphrase", "NIST-PARAPHRASE"),
+    subject, message, summary, paraphrase = (
+        " ".join((element.findtext(tag) or "").split())
+        for tag in (
+            "Original-Question/SUBJECT",
+            "Original-Question/MESSAGE",
+            "NLM-Summary",
+            "NIST-PARAPHRASE",
         )
-    }
-    description = ": ".join(filter(None, (texts["subject"], texts["message"])))
-    metadata = {"origin": "real", "description": description, "paraphrase": texts["paraphrase"]}
-    return Query(element.attrib["qid"], texts["summary"], {k: v for k, v in metadata.items() if v})
+    )
+    description = ": ".join(filter(None, (subject, message)))
+    metadata = {"origin": "real", "description": description, "paraphrase": paraphrase}
+    return Query(element.attrib["qid"], summary, {k: v for k, v in metadata.items() if v})
 
 
 def _judged_answer(path: Path, line: int, row: str, recipe: Recipe) -> tuple[Pair, int]:

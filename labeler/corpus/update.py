@@ -218,8 +218,7 @@ class Carrying:
             return source
         if not match.new_ids:
             return {**source, "state": match.state}
-        more = {"parts": list(match.new_ids)} if len(match.new_ids) > 1 else {}
-        return {**source, "doc_id": match.new_ids[0], "state": match.state, **more}
+        return {**source, "doc_id": match.new_ids[0], "state": match.state}
 
     def outcome(self) -> Carryover:
         """The counts of what became of passages and judgements; nothing is written."""
