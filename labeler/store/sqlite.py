@@ -386,29 +386,21 @@ NOTE_AFTER_SECONDS = 2.0
 NOTE_SECONDS = 60.0
 
 
-class Turn:
-    """A wait for the moment at which this process may write."""
-
-    def __init__(self, path: Path, waiting: Waiting) -> None:
-        self._path = path
-        self._waiting = waiting
-        self._began = time.monotonic()
-        self._next_note = self._began + NOTE_AFTER_SECONDS
-        self._until = self._began + waiting.seconds
-
-    def wait(self) -> None:
-        """Wait a little, before another try; `Locked` where this has gone on for too long."""
+def turns(path: Path, waiting: Waiting) -> Iterator[None]:
+    """The moments at which to try to write; `Locked` where this has gone on for too long."""
+    began = time.monotonic()
+    next_note, until = began + NOTE_AFTER_SECONDS, began + waiting.seconds
+    while True:
+        yield
         now = time.monotonic()
-        if self._waiting.is_stopped():
-            self._until = min(self._until, now + LAST_SECONDS)
-        if now >= self._until:
-            seconds = round(now - self._began)
-            raise Locked(f"{self._path}: locked by another program for {seconds} s")
-        if now >= self._next_note:
-            self._next_note = now + NOTE_SECONDS
-            most = round(self._until - now)
-            problem = f"{self._path} is locked by another program"
-            self._waiting.note(f"{problem}; waiting for it, {most} s at most")
+        if waiting.is_stopped():
+            until = min(until, now + LAST_SECONDS)
+        if now >= until:
+            raise Locked(f"{path}: locked by another program for {round(now - began)} s")
+        if now >= next_note:
+            next_note = now + NOTE_SECONDS
+            problem = f"{path} is locked by another program"
+            waiting.note(f"{problem}; waiting for it, {round(until - now)} s at most")
         time.sleep(POLL_SECONDS)
 
 
@@ -480,15 +472,15 @@ class SqliteDatabase:
 
         While another program holds the store, this waits; other threads may read meanwhile.
         """
-        turn = Turn(self.address, self._waiting)
+        turn = turns(self.address, self._waiting)
         while True:
+            next(turn)
             with self._lock, store_problems(self.address):
                 if not writing:
                     return work(_Statements(self._connection))
                 if begins(self._connection):
                     with committed(self._connection):
                         return work(_Statements(self._connection))
-            turn.wait()
 
     def insert(self, to: Statements, rows: Sequence[StoredRow]) -> set[bytes]:
         """Write replies; the keys of those that are kept."""

@@ -57,9 +57,9 @@ def combined_value(combine: Combine, values: Sequence[int], grades: Sequence[int
     return Fraction(sum(values) - len(values) * grades[0], most)
 
 
-def first_failure(pair: Pair, parts: Sequence[tuple[str, object]]) -> Outcome | None:
+def first_failure(pair: Pair, parts: Mapping[str, object]) -> Outcome | None:
     """The failure of a pair whose parts failed, which names them; None where none did."""
-    failed = [(name, answer) for name, answer in parts if isinstance(answer, Failure)]
+    failed = [(name, answer) for name, answer in parts.items() if isinstance(answer, Failure)]
     if not failed:
         return None
     name, failure = failed[0]
@@ -97,7 +97,7 @@ def point_rounds(assessor: Assessor, texts: Texts, pair: Pair, *, pays: bool) ->
         if answers is None or isinstance(answers, Failure):
             return {pair: answers}
     named = {point.name: answer for point, answer in zip(points, answers, strict=True)}
-    failure = first_failure(pair, list(named.items()))
+    failure = first_failure(pair, named)
     if failure or None in answers:
         return {pair: failure}
     return {pair: combined(pair, assessor.prompt, named)}
@@ -111,7 +111,7 @@ def _questions(
     if not listed:
         [written] = yield [_writing(assessor, query, pair, pays=pays)]
         if not isinstance(written, tuple):
-            return first_failure(pair, [("questions", written)])
+            return first_failure(pair, {"questions": written})
         listed = written
     return [_Point(f"question {number}", text) for number, text in enumerate(listed, 1)]
 

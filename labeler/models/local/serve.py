@@ -49,7 +49,7 @@ class Served(NamedTuple):
 
 
 @contextmanager
-def serving(path: Path, slots: int = 1) -> Iterator[Served]:
+def serving(path: Path) -> Iterator[Served]:
     """Serve the GGUF file at `path` as long as the block runs.
 
     One process on all cores: two with half of the cores each slow each other down. Raises
@@ -58,7 +58,7 @@ def serving(path: Path, slots: int = 1) -> Iterator[Served]:
     if not can_serve():
         raise Misconfigured(LOCAL_EXTRA)
     key = secrets.token_urlsafe()
-    size = map(str, (os.cpu_count() or 1, slots, CONTEXT))
+    size = map(str, (os.cpu_count() or 1, 1, CONTEXT))
     command = [sys.executable, llama_child.__file__, os.path.abspath(path), *size]
     child = start(command, {}, stdin=subprocess.PIPE, outlives_ctrl_c=True)
     try:

@@ -47,15 +47,15 @@ class Partition:
     sha256: str
 
 
-@dataclass(frozen=True, slots=True)
-class ShownGrades:
-    """The grades that the prompt shows as examples, and their texts."""
+class ShownGrade(NamedTuple):
+    """A grade that the prompt shows as an example, and the texts of its pair."""
 
-    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
-
-    grades: tuple[tuple[str, str, int], ...]
-    queries: Mapping[str, str]
-    documents: Mapping[str, tuple[str, str]]
+    query_id: str
+    doc_id: str
+    grade: int
+    query: str
+    title: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class PartitionedJob:
     store: str = ""
     redact: bool = False
     facts: Mapping[str, str] = field(default_factory=dict)
-    examples: ShownGrades | None = None
+    examples: tuple[ShownGrade, ...] | None = None
     declared: AssessorSettings = field(default_factory=AssessorSettings)
     partitions: tuple[Partition, ...] = ()
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -128,20 +127,6 @@ async def ajudge_partitions(
     >>> judge_partitions(folder, Share(model=model))
     [JudgedPartition(partition=0, pairs=4, judged=4, failures={})]
     """
-    async with partition_worker(folder, share, control) as worker:
-        return await worker.judge(number, wait=wait or number is not None)
-
-
-judge_partitions = sync(ajudge_partitions)
-
-
-@asynccontextmanager
-async def partition_worker(
-    folder: PartitionFolder | Path | str,
-    share: Share | None = None,
-    control: Control | None = None,
-) -> AsyncIterator[PartitionWorker]:
-    """A worker with connections, rates and a budget of its own, for several partitions."""
     parts, share, control = PartitionFolder.of(folder), share or Share(), control or Control()
     job = parts.read_job()
     prompt = parts.read_prompt(job).read_by(job.declared.reader)
@@ -159,7 +144,11 @@ async def partition_worker(
         if source.started.model.id != job.model_id:
             problem = f"the partitions were written for {job.model_id}"
             raise Misconfigured(f"{problem}, and here is {source.started.model.id}")
-        yield PartitionWorker(parts, job, prompt, source, control, share)
+        worker = PartitionWorker(parts, job, prompt, source, control, share)
+        return await worker.judge(number, wait=wait or number is not None)
+
+
+judge_partitions = sync(ajudge_partitions)
 
 
 def admitted(folder: PartitionFolder, share: Share) -> Share:
@@ -182,7 +171,7 @@ def _admitted_address(folder: PartitionFolder, job: PartitionedJob, share: Share
 
 @dataclass(frozen=True, slots=True)
 class PartitionWorker:
-    """Judges partitions, one after the other; `partition_worker` opens one."""
+    """Judges partitions, one after the other, with connections, rates and a budget of its own."""
 
     folder: PartitionFolder
     job: PartitionedJob
@@ -263,9 +252,7 @@ def examples_of(job: PartitionedJob, prompt: Prompt) -> Examples | None:
     shown, front = job.examples, prompt.front.examples
     if shown is None or front is None:
         return None
-    queries = {query_id: Query(query_id, text) for query_id, text in shown.queries.items()}
-    documents = {
-        doc_id: Document(doc_id, text, title) for doc_id, (title, text) in shown.documents.items()
-    }
-    grades = tuple(GradedExample(*grade) for grade in shown.grades)
+    queries = {each.query_id: Query(each.query_id, each.query) for each in shown}
+    documents = {each.doc_id: Document(each.doc_id, each.text, each.title) for each in shown}
+    grades = tuple(GradedExample(*each[:3]) for each in shown)
     return Examples(grades, front.count, Texts(queries, documents), prompt, front.max_chars)

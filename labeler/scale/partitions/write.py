@@ -27,7 +27,7 @@ from labeler.models.session import Control, sync
 from labeler.scale.partitions.folder import (
     PartitionedJob,
     PartitionFolder,
-    ShownGrades,
+    ShownGrade,
     write_pairs,
 )
 from labeler.store import Store, open_store
@@ -123,17 +123,15 @@ def hashes_of(collection: Collection) -> dict[str, str]:
     return {name: sha256_of(getattr(collection, name)) for name in FILES}
 
 
-def _shown_grades(assessor: Assessor) -> ShownGrades | None:
+def _shown_grades(assessor: Assessor) -> tuple[ShownGrade, ...] | None:
     shown = assessor.examples
     if shown is None:
         return None
-    texts = shown.texts
-    documents = {pair.doc_id: texts.documents[pair.doc_id] for pair in shown.pairs}
-    return ShownGrades(
-        tuple((pair.query_id, pair.doc_id, pair.grade) for pair in shown.pairs),
-        {pair.query_id: texts.queries[pair.query_id].text for pair in shown.pairs},
-        {doc_id: (document.title, document.text) for doc_id, document in documents.items()},
-    )
+    grades = list[ShownGrade]()
+    for pair in shown.pairs:
+        query, document = shown.texts.of(Pair(pair.query_id, pair.doc_id))
+        grades.append(ShownGrade(*pair, query.text, document.title, document.text))
+    return tuple(grades)
 
 
 _SAME = ("name", "prompt", "model_id", "store", "redact", "files", "examples")
