@@ -16,7 +16,14 @@ from collections.abc import (
     Set,
 )
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
+from contextlib import (
+    AbstractContextManager,
+    AsyncExitStack,
+    ExitStack,
+    asynccontextmanager,
+    contextmanager,
+    suppress,
+)
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from inspect import Signature, signature
@@ -398,14 +405,19 @@ async def open_source(
     selection: Selection, documents: Iterable[Document], control: Control
 ) -> AsyncIterator[StartedModel]:
     """The selected model, started and guarded, as long as the block runs."""
-    options = selection.options
-    async with _started(selection, documents, control) as started:
+    options, choice = selection.options, selection.choice
+    async with AsyncExitStack() as stack:
+        if isinstance(options.model, Model):
+            started = Ready(options.model, concurrency=SERVER_CONCURRENCY)
+        elif options.rehearsal and choice.is_embedded:
+            started = rehearsed(choice, documents)
+        else:
+            calls = Calls(options.limits.timeout, control.note, mute=MUTE_SECONDS)
+            started = await stack.enter_async_context(ready(choice, documents, calls))
+        stack.push_async_callback(started.model.close)
         at_once = options.concurrency or started.concurrency
         guard = guard_of(options.limits, selection.price, at_once, control)
-        try:
-            yield StartedModel(selection, started, guard)
-        finally:
-            await started.model.close()
+        yield StartedModel(selection, started, guard)
 
 
 @asynccontextmanager
@@ -443,33 +455,15 @@ async def session_on(
             await model.close()
 
 
-@asynccontextmanager
-async def _started(
-    selection: Selection, documents: Iterable[Document], control: Control
-) -> AsyncIterator[Ready]:
-    model = selection.options.model
-    if isinstance(model, Model):
-        yield Ready(model, concurrency=SERVER_CONCURRENCY)
-        return
-    choice = selection.choice
-    if selection.options.rehearsal and choice.is_embedded:
-        yield rehearsed(choice, documents)
-        return
-    calls = Calls(selection.options.limits.timeout, control.note, mute=MUTE_SECONDS)
-    async with ready(choice, documents, calls) as started:
-        yield started
-
-
 @contextmanager
 def _opened(path: StorePlace, options: SessionOptions, control: Control) -> Iterator[Store]:
     """The store; a rehearsal makes none, and where there is none it gets an empty one."""
-    if path.exists() or not options.rehearsal:
+    with ExitStack() as stack:
+        if options.rehearsal and not path.exists():
+            path = Path(stack.enter_context(TemporaryDirectory())) / path.name
         waiting = Waiting(options.limits.patience, control.stop.is_set, control.note)
-        with open_store(path, redacted=options.redacted, waiting=waiting) as store:
-            yield store
-        return
-    with TemporaryDirectory() as folder, open_store(Path(folder) / path.name) as store:
-        yield store
+        redacted = options.redacted
+        yield stack.enter_context(open_store(path, redacted=redacted, waiting=waiting))
 
 
 def guard_of(limits: Limits, price: Price | None, at_once: int, control: Control) -> Guard:
