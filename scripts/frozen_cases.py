@@ -748,9 +748,6 @@ MEASURING: dict[str, Case] = {
     """,
     "evaluate-gates": """
         evaluate h.qrels bad.run.txt --require {nDCG@10:0.5,nDCG@10}
-        evaluate all.qrels up.trec down.trec -m P@1 --no-worse-than {up,down}
-        evaluate few.qrels up.trec down.trec -m P@1 --no-worse-than up
-        evaluate h.qrels good.trec --no-worse-than good
     """,
     "evaluate-lgtm": """
         evaluate h.qrels good.trec -m LGTM@5 --lgtm {seen.txt,maybe.txt}
@@ -809,7 +806,6 @@ MEASURING: dict[str, Case] = {
     """,
     "leaderboard": """
         leaderboard world human llm -m nDCG@10 --{format table,format csv,format latex,json}
-        leaderboard world human llm -m nDCG@10 --format csv --table {statistics,swaps}
         leaderboard $HUMAN turned.qrels $RUNS --seed 3 -m RR -o out.txt
         leaderboard $NIST $GPT $SYSTEMS
         leaderboard world {human,human nobody,human llm -m GMAP}
@@ -817,9 +813,8 @@ MEASURING: dict[str, Case] = {
     """,
     "power": """
         power world --queries 50 --difference 0.05 --{format table,format csv,format latex,json}
-        power world --format csv --table needed --difference 0.05
         power $NIST $SYSTEMS --difference 0.02 --difference 0.1 --power 0.9 --level 0.01 -o out.txt
-        power world --{table nothing,power 1,difference 0}
+        power world --{power 1,difference 0}
         power h.qrels good.trec
     """,
 }

@@ -13,7 +13,7 @@ from labeler.annotate.serve import SERVER, ServeOptions, check_installed, served
 from labeler.annotate.session import RatingSession
 from labeler.annotate.status import status_of_raters
 from labeler.cli.options import Folder, OutputFlags
-from labeler.cli.output import show, show_json, warn
+from labeler.cli.output import show_result
 from labeler.cli.people import note_next
 from labeler.cli.process import report_bug
 from labeler.cli.screen import caution, note, say
@@ -28,15 +28,7 @@ def status(
     output: OutputFlags,
 ) -> None:
     """Say how far raters are and how they agree."""
-    to = output.made_from(folder)
-    result = status_of_raters(folder)
-    if to.form == "json":
-        show_json(result.as_json(), to)
-        return
-    sentences = ["\n".join(result.sentences)] if to.form == "table" else []
-    show([*sentences, *result.tables()], to)
-    if to.form == "table":
-        warn(result.findings)
+    show_result(status_of_raters(folder), output.made_from(folder))
 
 
 OPEN = (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -12,17 +13,42 @@ import typer
 from labeler.cli.evaluate import GateFlags
 from labeler.cli.model_options import NamedModel, ShownFlags
 from labeler.cli.options import Folder, OutputFlags
-from labeler.cli.output import show, show_json, warn
+from labeler.cli.output import show_result
 from labeler.cli.reporting import asked, control_of, show_judging_plan
+from labeler.cli.scoring import GATES
 from labeler.cli.screen import note
 from labeler.collection.layout import open_collection
 from labeler.collection.user_files import Output
 from labeler.errors import Misuse, about
+from labeler.evaluation.equivalence import margins_by_measure, read_margins
+from labeler.evaluation.gates import Gates, check_scores
 from labeler.judging.judge import JudgeOptions
 from labeler.models.settings import Limits
 from labeler.options import OUTPUT, option
 from labeler.pipeline.compare import CompareOptions, ajudge_missing, compared_systems, result_of
 from labeler.pipeline.decision import write_decision
+
+
+@dataclass(frozen=True, slots=True)
+class LossFlags:
+    """How much a system may lose against another one; else the command ends with exit code 5."""
+
+    no_worse_than: str | None = option(
+        None,
+        "A gate: exit 5 unless runs are shown to lose less than a margin against it.",
+        metavar="RUN",
+        panel=GATES,
+    )
+    margin: tuple[str, ...] = option(
+        (), "How much may be lost: 0.05 (the gate's default) or AP:0.02; repeatable.", panel=GATES
+    )
+
+    def margins(self, measures: Sequence[str]) -> dict[str, float]:
+        """The margins by measure; a gate has a default one, by what `-m` names or else nDCG@10."""
+        is_gate = bool(self.no_worse_than)
+        if not is_gate and not self.margin:
+            return {}
+        return margins_by_measure(read_margins(self.margin), measures, default=is_gate)
 
 
 def command(
@@ -37,6 +63,7 @@ def command(
     *,
     options: CompareOptions,
     gates: GateFlags,
+    loss: LossFlags,
     html: Path | None = option(
         None, "Write the page of the decision, with every query.", metavar="FILE", panel=OUTPUT
     ),
@@ -63,8 +90,8 @@ def command(
     how = replace(
         options,
         measures=tuple(dict.fromkeys(measures)),
-        baseline=gates.no_worse_than,
-        margins=gates.margins(options.measures),
+        baseline=loss.no_worse_than,
+        margins=loss.margins(options.measures),
     )
     with about("no_worse_than", "baseline"):
         sides = compared_systems(collection, systems, how, control_of(flags))
@@ -81,9 +108,6 @@ def command(
     if page is not None:
         write_decision(result, page)
         note(f"wrote {page.path}")
-    if to.form == "json":
-        show_json(result.as_json(), to)
-    else:
-        show(["\n".join(result.sentences), *result.tables()], to)
-    warn(result.findings)
-    gates.check(result.report, held)
+    show_result(result, to)
+    if held or loss.no_worse_than:
+        check_scores(result.report, held or Gates(), no_worse_than=bool(loss.no_worse_than))

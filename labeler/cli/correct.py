@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from labeler.cli.options import OutputFlags, Without
-from labeler.cli.output import name_unread_runs, show, show_json, warn
+from labeler.cli.output import name_unread_runs, show_result
 from labeler.evaluation.correct import corrections_of, files_of_correction
 from labeler.evaluation.options import CorrectionOptions
 from labeler.options import option
@@ -37,8 +37,5 @@ def command(
     to = output.made_from(*paths)
     name_unread_runs(*paths)
     corrections = corrections_of(*files_of_correction(paths, human, assessor), options)
-    warn(corrections.findings)
-    if to.form == "json":
-        show_json(corrections.as_json(), to)
-    else:
-        show([" ".join(corrections.sentences), *corrections.tables()], to)
+    parts = [" ".join(corrections.sentences), *corrections.tables()]
+    show_result(corrections, to, parts=parts)

@@ -12,7 +12,7 @@ import typer
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.diff.diff import Diff, DiffOptions, diff
 from labeler.cli.options import OutputFlags, Without
-from labeler.cli.output import name_unread_runs, said_to, show, show_json, show_result, warn
+from labeler.cli.output import name_unread_runs, show, show_result
 from labeler.cli.screen import note, result_width, say
 from labeler.collection.layout import Collection, open_collection
 from labeler.errors import Misuse
@@ -61,15 +61,9 @@ def command(
     to = output.made_from(*(path for path in [*map(Path, sources), *human, *run] if path.exists()))
     name_unread_runs(sources[0], *run)
     changes = diff(*sources, people=people, runs=run, options=options)
-    if to.form == "json":
-        show_json(changes.as_json(), to)
-    elif to.form == "table":
-        with said_to(to):
-            show_diff(changes, limit, result_width() if to.file is None else None)
-            say()
-            warn(changes.findings)
-    else:
-        show([changes.moved_table(), *changes.tables()], to)
+    width = result_width() if to.file is None else None
+    parts = [changes.moved_table(), *changes.tables()]
+    show_result(changes, to, lambda shown: show_diff(shown, limit, width), parts)
     if Path(sources[0]).is_dir():
         note_next(open_collection(sources[0]), changes)
 

@@ -106,24 +106,6 @@ class GateFlags:
         panel=GATES,
         rare=True,
     )
-    no_worse_than: str | None = option(
-        None,
-        "A gate: exit 5 unless runs are shown to lose less than a margin against it.",
-        metavar="RUN",
-        panel=GATES,
-    )
-    margin: tuple[str, ...] = option(
-        (), "How much may be lost: 0.05 (the gate's default) or AP:0.02; repeatable.", panel=GATES
-    )
-
-    def margins(self, measures: Sequence[str]) -> dict[str, float]:
-        """The margins by measure; a gate has a default one, by what `-m` names or else nDCG@10."""
-        is_gate = bool(self.no_worse_than)
-        if not is_gate and not self.margin:
-            return {}
-        from labeler.evaluation.equivalence import margins_by_measure, read_margins
-
-        return margins_by_measure(read_margins(self.margin), measures, default=is_gate)
 
     def read(self) -> Gates | None:
         """The gates on scores that were asked for."""
@@ -138,14 +120,6 @@ class GateFlags:
         if by or not (self.require or self.require_low):
             return nullcontext()
         return about("require" if self.require else "require_low", "by")
-
-    def check(self, report: Report, gates: Gates | None) -> None:
-        """`GateFailed` names all that did not keep its gate, `GateUndecided` what is open."""
-        if not gates and not self.no_worse_than:
-            return
-        from labeler.evaluation.gates import Gates, check_scores
-
-        check_scores(report, gates or Gates(), no_worse_than=bool(self.no_worse_than))
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,16 +191,14 @@ def command(
             *options.measures,
             *(str(gate.measure) for gate in (held.scores if held else ())),
         ),
-        baseline=gates.no_worse_than or options.baseline,
-        margins=gates.margins(options.measures),
         grouping=replace(options.grouping, by=groups, queries=queries),
         progress=partial(progress, stays=False),
     )
-    blamed = about("no_worse_than", "baseline") if gates.no_worse_than else nullcontext()
-    with blamed, gates.blamed_for_groups(by):
+    with gates.blamed_for_groups(by):
         report = report_of(*_sources(paths, qrels), asked_for)
-    several = {"no_worse_than": gates.no_worse_than, "margin": gates.margin}
-    _check_several(report, comparisons=tables.comparisons, **several)
+    if tables.comparisons and len(report.runs) == 1:
+        problem = "this compares runs, and there is one alone"
+        raise Misuse(problem, parameter="comparisons")
     if held:
         held.check_names(report)
     if to.form == "json":
@@ -239,7 +211,10 @@ def command(
         from labeler.evaluation.plot import score_drawings  # few calls draw
 
         draw(drawing, score_drawings(report))
-    gates.check(report, held)
+    if held:
+        from labeler.evaluation.gates import check_scores
+
+        check_scores(report, held)
 
 
 def _sources(paths: Sequence[Path], name: str | None) -> tuple[Path, Sequence[Path] | Collection]:
@@ -258,14 +233,6 @@ def _sources(paths: Sequence[Path], name: str | None) -> tuple[Path, Sequence[Pa
     return first, run_paths(runs)
 
 
-def _check_several(report: Report, **options: object) -> None:
-    """`Misuse` names an option that compares runs, where there is one alone."""
-
-    for parameter, value in options.items():
-        if value and len(report.runs) == 1:
-            raise Misuse("this compares runs, and there is one alone", parameter=parameter)
-
-
 def _shown(report: Report, flags: TableFlags, form: FormName, *, by: Sequence[str]) -> list[Table]:
     """The tables that were asked for; a program gets one, the last of them.
 
@@ -278,8 +245,6 @@ def _shown(report: Report, flags: TableFlags, form: FormName, *, by: Sequence[st
     shown = [report.query_table() if flags.per_query else tables["scores"]]
     if flags.comparisons or (for_people and not flags.per_query):
         shown += [tables["comparisons"]] if "comparisons" in tables else []
-    if for_people and "equivalence" in tables:
-        shown.append(tables["equivalence"])
     if report.by and for_people:
         shown += report.group_tables()
     elif by:

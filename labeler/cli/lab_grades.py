@@ -5,22 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from labeler.cli.model_options import ModelFlags, ShownFlags
 from labeler.cli.options import Folder, OutputFlags
-from labeler.cli.output import name_unread_runs, show, show_json, show_result, warn
+from labeler.cli.output import name_unread_runs, show_result
 from labeler.cli.reporting import asked, show_judging_plan
-from labeler.cli.scoring import TABLES
 from labeler.cli.screen import note, say
 from labeler.collection.layout import open_collection
 from labeler.collection.user_files import Output
 from labeler.errors import Incomplete, Misuse
 from labeler.evaluation.inputs import qrels_and_runs
 from labeler.evaluation.leaderboard import leaderboard as rank_twice
-from labeler.evaluation.two_sided import SHOWN as RUNS_SHOWN
 from labeler.lab.calibrate import (
     FIT,
     CalibrateOptions,
@@ -32,6 +30,7 @@ from labeler.lab.route import RouteOptions, RouteResult, write_routed
 from labeler.lab.route import route as route_pairs
 from labeler.options import SEED, option
 from labeler.people.sample import free_names
+from labeler.report.table import Table
 
 PAIRS_SHOWN = 10
 
@@ -87,16 +86,11 @@ def route(
     to = output.made_from(*inputs)
     to_sheet = None if sheet is None else output.written_to(sheet, *inputs)
     result = route_pairs(*sources, options=options)
-    if to.form == "table":
-        (pairs,) = result.tables()
-        left = len(pairs.rows) - PAIRS_SHOWN
-        few = replace(
-            pairs, rows=pairs.rows[:PAIRS_SHOWN], note=f"… and {left:,} more" if left > 0 else ""
-        )
-        show(["\n".join(result.sentences), few], to)
-        warn(result.findings)
-    else:
-        show_result(result, to)
+    (pairs,) = result.tables()
+    parts: list[Table | str] = ["\n".join(result.sentences), pairs]
+    if to.form == "table" and (left := len(pairs.rows) - PAIRS_SHOWN) > 0:
+        parts[1] = replace(pairs, rows=pairs.rows[:PAIRS_SHOWN], note=f"… and {left:,} more")
+    show_result(result, to, parts=parts)
     if to_sheet is not None:
         _write_sheet(result, to_sheet, sources[0])
 
@@ -161,9 +155,6 @@ def leaderboard(
     *,
     measure: str = option("nDCG@10", "To rank by.", flags="-m --measure"),
     seed: int = option(0, "Of the resampling.", SEED),
-    table: Literal["runs", "statistics", "significance", "swaps"] | None = option(
-        None, "This table alone; csv and jsonl hold one, by default the runs.", panel=TABLES
-    ),
     output: OutputFlags,
 ) -> None:
     """Rank the same runs by two qrels: correlation, drops, and pairs that swap."""
@@ -173,11 +164,5 @@ def leaderboard(
     to = output.made_from(*qrels, *runs)
     name_unread_runs(*sources)
     board = rank_twice(qrels[0], qrels[1], runs, measure, seed=seed)
-    if to.form == "json":
-        show_json(board.as_json(), to)
-    else:
-        every = board.tables(None if table else RUNS_SHOWN)
-        tables = [each for each in every if table == each.name or (not table and each.rows)]
-        sentences = [] if table else ["\n".join(board.sentences)]
-        show([*sentences, *tables], to)
-    warn(board.findings)
+    tables = [table for table in board.tables() if table.rows]
+    show_result(board, to, parts=["\n".join(board.sentences), *tables])

@@ -62,11 +62,15 @@ def show(parts: Iterable[Table | str], to: Destination = ON_SCREEN) -> None:
 
 
 def show_result(
-    result: Shown, to: Destination, in_words: Callable[[Shown], None] | None = None
+    result: Shown,
+    to: Destination,
+    in_words: Callable[[Shown], None] | None = None,
+    parts: Sequence[Table | str] | None = None,
 ) -> None:
     """Write what a library function returned: its figures, or for people sentences and tables.
 
-    With `in_words` people get what that says. Findings go to stderr in any form.
+    With `in_words` people get what that says, with `parts` these. Findings go to stderr in any
+    form.
     """
     if to.form == "json":
         show_json(result.as_json(), to)
@@ -74,7 +78,7 @@ def show_result(
         with said_to(to):
             in_words(result)
     else:
-        show(["\n".join(result.sentences), *result.tables()], to)
+        show(parts or ["\n".join(result.sentences), *result.tables()], to)
     warn(result.findings)
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from labeler.cli.options import OutputFlags
-from labeler.cli.output import name_unread_runs, show, show_json, warn
-from labeler.cli.scoring import TABLES
+from labeler.cli.output import name_unread_runs, show_result
 from labeler.evaluation.inputs import qrels_and_runs
 from labeler.evaluation.power import PowerOptions
 from labeler.evaluation.power import power as planned
@@ -26,20 +25,10 @@ def command(
     *,
     measure: str = option("nDCG@10", "To plan for.", flags="-m --measure"),
     options: PowerOptions,
-    table: Literal["detectable", "needed"] | None = option(
-        None, "This table alone; csv and jsonl hold one, else the first.", panel=TABLES
-    ),
     output: OutputFlags,
 ) -> None:
     """Say what so many queries can tell apart, and how many are needed."""
     (qrels, *_), runs = qrels_and_runs(sources, 1)
     to = output.made_from(qrels, *runs)
     name_unread_runs(*sources)
-    plan = planned(qrels, runs, measure, options)
-    warn(plan.findings)
-    if to.form == "json":
-        show_json(plan.as_json(), to)
-        return
-    tables = [shown for shown in plan.tables() if table in (None, shown.name)]
-    sentences = [] if table else ["\n".join(plan.sentences)]
-    show([*sentences, *tables], to)
+    show_result(planned(qrels, runs, measure, options), to)

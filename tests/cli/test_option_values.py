@@ -59,7 +59,7 @@ LONG = "9" * 5000
         ("evaluate a.qrels a.trec -m foo", "--measure: no measure 'foo'"),
         ("evaluate a.qrels a.trec --require foo:1", "--require: no measure 'foo'"),
         ("evaluate a.qrels a.trec --baseline x", "--baseline: no run 'x'"),
-        ("evaluate a.qrels a.trec --no-worse-than x", "--no-worse-than: no run 'x'"),
+        ("compare coll a.trec b.trec --no-worse-than x", "--no-worse-than: no run 'x'"),
         ("evaluate coll --qrels nope", "--qrels: coll has no qrels 'nope'"),
         ("evaluate coll --qrels ../x", "--qrels: coll has no qrels '../x'"),
         ("correct a.qrels b.qrels a.trec -m foo", "--measure: no measure 'foo'"),

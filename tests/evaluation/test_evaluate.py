@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,15 @@ def test_gates_end_with_code_5_and_say_what_failed(
     assert "--require-low: cannot read the gate 'P@1'" in capsys.readouterr().err
 
 
+def comparing(files: list[str]) -> list[str]:
+    """`compare` of runs, by qrels that are those of a collection."""
+    qrels, *runs = files
+    folder = Path(qrels).parent / "compared"
+    (folder / "qrels").mkdir(parents=True, exist_ok=True)
+    shutil.copy(qrels, folder / "qrels" / "human.qrels")
+    return ["compare", str(folder), *runs]
+
+
 def test_no_worse_than_passes_what_is_shown_to_lose_less_than_the_margin(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -108,19 +118,19 @@ def test_no_worse_than_passes_what_is_shown_to_lose_less_than_the_margin(
     right = [q for q in range(100) if q < 60 and q != 7]
     lines = [f"q{q} Q0 {'a' if q in right else 'b'} 1 1 t\n" for q in range(100)]
     (tmp_path / "near.trec").write_text("".join(lines))
-    assert labeler(["evaluate", *files, "--no-worse-than", "up"]) == 5
+    assert labeler([*comparing(files), "--no-worse-than", "up"]) == 5
     err = capsys.readouterr().err
     assert "down: P@1 is 0.4000 worse than up's, by more than 0.05 (at least 0.3" in err
     assert "near" not in err  # one query of a hundred is lost: at most .047 of all
     (tmp_path / "down.trec").unlink()
     two = [files[0], files[1], *files[3:]]
-    assert labeler(["evaluate", *two, "--no-worse-than", "up", "--json"]) == 0
+    assert labeler([*comparing(two), "--no-worse-than", "up", "--json"]) == 0
     (found,) = printed_json(capsys)["equivalence"]
     assert (found["run"], found["baseline"], found["margin"]) == ("near", "up", 0.05)
     assert found["verdict"] == "equal within the margin"
     assert -0.05 < found["low"] < found["difference"] == pytest.approx(-0.01)
     assert found["least_margin"] == -found["low"]
-    assert labeler(["evaluate", *two, "--no-worse-than", "up", "--margin", "0.04"]) == 6
+    assert labeler([*comparing(two), "--no-worse-than", "up", "--margin", "0.04"]) == 6
     said = capsys.readouterr().err
     assert "so that a loss of 0.04 is not excluded; a loss of 0.0" in said
     assert re.search(r"about 1\d\d queries with such a difference may show less", said)
@@ -131,10 +141,10 @@ def test_five_losses_and_no_win_of_thirty_pass_no_gate(
 ) -> None:
     """No test tells five losses from chance (p .0625); that shows no run to be as good."""
     files = [*sized(tmp_path, 30, a=30, b=25), "-m", "Success@1"]
-    assert labeler(["evaluate", *files, "--no-worse-than", "a"]) == 2
+    assert labeler([*comparing(files), "--no-worse-than", "a"]) == 2
     said = "b differs from a by Success@1 at 5 of 30 queries, and no outcome of these excludes"
     assert said in capsys.readouterr().err
-    assert labeler(["evaluate", *files, "--no-worse-than", "a", "--margin", "0.2"]) == 6
+    assert labeler([*comparing(files), "--no-worse-than", "a", "--margin", "0.2"]) == 6
     assert "b: Success@1 against a's is -0.1667" in capsys.readouterr().err
 
 
@@ -142,14 +152,14 @@ def test_five_losses_and_no_win_of_thirty_pass_no_gate(
 def test_margins_are_for_all_measures_or_for_one(
     margins: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    files = [*sized(tmp_path, 60, a=30, b=29), "-m", "P@1", "-m", "AP", "--baseline", "a"]
+    files = [*sized(tmp_path, 60, a=30, b=29), "-m", "P@1", "-m", "AP"]
     asked = [part for margin in margins for part in ("--margin", margin)]
-    assert labeler(["evaluate", *files, *asked, "--json"]) == 0
+    assert labeler([*comparing(files), *asked, "--json"]) == 0
     found = {e["measure"]: e["margin"] for e in printed_json(capsys)["equivalence"]}
     everything = {"P@1": 0.05, "AP": 0.05}
     assert found == (everything if margins == ["0.05"] else dict(sorted(found.items())))
     assert found["P@1"] == 0.05
-    assert labeler(["evaluate", *files, *asked]) == 0
+    assert labeler([*comparing(files), *asked]) == 0
     assert "held against a, with a margin" in capsys.readouterr().out
 
 
@@ -157,7 +167,7 @@ def test_the_same_rankings_are_no_worse_however_few_queries_there_are(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = [*sized(tmp_path, 9, a=5, b=5), "-m", "P@1"]
-    assert labeler(["evaluate", *files, "--no-worse-than", "a"]) == 0
+    assert labeler([*comparing(files), "--no-worse-than", "a"]) == 0
     err = capsys.readouterr().err
     assert "a and b rank documents of the same grades alike in every query: copies" in err
     assert labeler(["evaluate", *files, "--json"]) == 0
@@ -190,7 +200,7 @@ def test_gates_that_cannot_be_held_are_refused(
     arguments: list[str], problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = sized(tmp_path, 20, a=15, b=14)
-    assert labeler(["evaluate", *files, *arguments]) == 2
+    assert labeler([*comparing(files), *arguments]) == 2
     assert problem in capsys.readouterr().err
 
 
@@ -378,12 +388,10 @@ def test_a_mean_at_its_ceiling_has_no_empty_interval(
     assert found["DCG"] == {"value": 1.0, "low": 1.0, "high": 1.0}
 
 
-@pytest.mark.parametrize("option", [["--no-worse-than", "good"], ["--comparisons"]])
-def test_what_compares_needs_two_runs(
-    option: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert labeler(["evaluate", str(folder / "h.qrels"), str(folder / "good.trec"), *option]) == 2
-    assert f"{option[0]}: this compares runs, and there is one alone" in capsys.readouterr().err
+def test_what_compares_needs_two_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [str(folder / "h.qrels"), str(folder / "good.trec")]
+    assert labeler(["evaluate", *files, "--comparisons"]) == 2
+    assert "--comparisons: this compares runs, and there is one alone" in capsys.readouterr().err
 
 
 def test_a_binary_gain_needs_no_top_grade(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -479,7 +487,7 @@ def test_a_measure_that_is_undefined_everywhere_holds_no_gate(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = sized(folder, 12, g=12, b=0)
-    asked = ["evaluate", *files, "-m", "P@1", "--no-worse-than", "g", "--margin", "0.1"]
+    asked = [*comparing(files), "-m", "P@1", "--no-worse-than", "g", "--margin", "0.1"]
     assert labeler(asked) == 5
     assert "b: P@1 is 1.0000 worse than g's, by more than 0.1" in capsys.readouterr().err
     for name, queries in (("g", range(6)), ("b", range(6, 12))):  # none has a document of both

@@ -182,7 +182,6 @@ def test_plain_files_are_grouped_by_a_table(
         ("--min-queries 5", "--min-queries: this is how many queries a group needs, and no"),
         ("--min-queries 5 --require RR:0.4", "--min-queries: this is how many queries a group"),
         ("--weights weight --scenarios", "--scenarios: of weighted means it is not known"),
-        ("--weights weight --margin 0.05", "--margin: a margin is held by queries that count"),
     ],
 )
 def test_what_cannot_be_grouped_is_one_line(
