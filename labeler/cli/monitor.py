@@ -28,6 +28,8 @@ from labeler.monitoring.monitor import (
 )
 from labeler.options import OUTPUT, option
 from labeler.report.finding import Finding
+from labeler.report.neutral import github_comment
+from labeler.report.render import rendered_all
 
 
 def _proposal_to(
@@ -137,11 +139,14 @@ def _is_urgent(finding: Finding, run: Monitoring) -> bool:
 
 
 def _print(run: Monitoring, to: Destination) -> None:
-    """The figures for programs; for people sentences, or the page as Markdown."""
+    """The figures for programs; for people sentences, or all that is known as Markdown."""
     if to.form == "json":
         show_json(run.as_json(), to)
     elif to.form == "markdown":
-        deliver(run.page().markdown(), to.file)
+        tables = [*run.tables(), *(table for each in run.watches for table in each.watch.tables())]
+        lines = [*run.sentences, *map(str, run.alarms)]
+        findings = map(str, run.findings)
+        deliver(github_comment(rendered_all([*lines, *tables, *findings], "markdown")), to.file)
     elif to.form == "table":
         with said_to(to):
             for sentence in run.sentences:

@@ -23,7 +23,6 @@ from labeler.evaluation.groups import MOST_GROUPS
 from labeler.evaluation.options import EvaluationOptions, Grouping, Scoring
 from labeler.exchange.runs import hold_run
 from labeler.files.read import rereadable
-from labeler.messages import Progress
 from labeler.pipeline.query_lists import FACTS, ShownDocument, ShownQuery, Tops, ranks_of
 from labeler.report.finding import Finding
 from labeler.trec.labels import number
@@ -119,16 +118,14 @@ def agreement_with_people(
         statistics=StatisticOptions(seed=options.seed), measure=str(options.measures[0])
     )
     reports, findings = [], []
-    with options.progress("assessors compared with people") as advance:
-        for done, source in enumerate(sources.assessors, start=1):
-            with suppress(BadInput):  # they have no pair in common
-                (report,) = agree_all(replace(sources, assessors=(source,)), how)
-                if report.agreement.pairs:
-                    reports.append((report, source))
-            if not reports or reports[-1][1] is not source:
-                text = "have no pair in common with grades of one scale: not compared"
-                findings.append(Finding(f"{source.name} and {sets.human} {text}"))
-            advance(done, len(sources.assessors))
+    for source in sources.assessors:
+        with suppress(BadInput):  # they have no pair in common
+            (report,) = agree_all(replace(sources, assessors=(source,)), how)
+            if report.agreement.pairs:
+                reports.append((report, source))
+        if not reports or reports[-1][1] is not source:
+            text = "have no pair in common with grades of one scale: not compared"
+            findings.append(Finding(f"{source.name} and {sets.human} {text}"))
     if not reports:
         return AgreementWithPeople(findings=tuple(findings))
     main = reports[0][1]
@@ -178,16 +175,14 @@ def reasons_in(path: Path) -> ReasonsAndFailures:
     return ReasonsAndFailures(reasons, failures)
 
 
-def _first_documents(runs: Mapping[str, Path], top: int, progress: Progress) -> Tops:
+def _first_documents(runs: Mapping[str, Path], top: int) -> Tops:
     """The first documents of each system for each query, one run in memory at a time."""
     tops: dict[str, dict[str, Sequence[str]]] = {}
-    with progress("runs read") as advance:
-        for done, (name, path) in enumerate(runs.items(), start=1):
-            with rereadable():
-                hold_run(path)
-                run = read_run(path)
-            tops[name] = {query: ranking(scores)[:top] for query, scores in run.items()}
-            advance(done, len(runs))
+    for name, path in runs.items():
+        with rereadable():
+            hold_run(path)
+            run = read_run(path)
+        tops[name] = {query: ranking(scores)[:top] for query, scores in run.items()}
     return tops
 
 
@@ -201,7 +196,7 @@ def reported_queries(
     """The queries in the order of the collection, then those that stand in the grades alone."""
     scoring = contents.qrels.get(sets.scoring or "", {})
     human = contents.qrels.get(sets.human or "", {}) if sets.human != sets.scoring else {}
-    tops = _first_documents(contents.chosen_runs(options.runs), options.top, options.progress)
+    tops = _first_documents(contents.chosen_runs(options.runs), options.top)
     by_system = {
         run.name: dict(zip(run.scores.queries, run.scores.values[0].tolist(), strict=True))
         for run in (scores.ranked if scores else ())

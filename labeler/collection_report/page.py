@@ -36,6 +36,7 @@ from labeler.pipeline.query_lists import (
 )
 from labeler.report.charts import Axis, NamedValue, intervals
 from labeler.report.finding import Finding
+from labeler.report.neutral import flat, github_comment, markdown_text
 from labeler.report.page import (
     Chart,
     Disclosure,
@@ -49,6 +50,7 @@ from labeler.report.page import (
     Preformatted,
     TableBlock,
 )
+from labeler.report.render import rendered_all
 from labeler.report.table import Column, Row, Table, number_text
 
 MOST_BYTES = 2_000_000
@@ -91,8 +93,6 @@ def differences_section(report: GatheredReport, scores: Report) -> PageSection |
         Chart(intervals(f"Differences from {baseline}, query by query", rows, axis)),
         TableBlock(tables["comparisons"]),
     ]
-    if "equivalence" in tables:
-        blocks.append(Disclosure("More on differences", [TableBlock(tables["equivalence"])]))
     return PageSection("Differences between systems", blocks)
 
 
@@ -288,20 +288,17 @@ def _counts(report: GatheredReport) -> str:
     )
 
 
-def summary_page(report: GatheredReport) -> Page:
-    """The short form: warnings, three sentences, systems, differences, agreement."""
-    findings = [
-        replace(finding, text=finding.text.replace(WHERE_UNJUDGED, ""))
+def summary_text(report: GatheredReport) -> str:
+    """The short form, as Markdown: warnings, sentences, systems, differences, agreement."""
+    parts: list[Table | str] = [
+        f"{finding.level.capitalize()}: {finding.text.replace(WHERE_UNJUDGED, '')}"
         for finding in report.findings
     ]
-    blocks: list[PageBlock] = [FindingList(findings)] if findings else []
-    blocks.append(Paragraph(" ".join(report.sentences)))
-    blocks += [Paragraph(f"{step.lacks} Next: {step.command}") for step in report.missing]
-    titles = {"scores": "Systems", "comparisons": "Differences"}
-    for table in report.tables():
-        if table.name in titles:
-            blocks.append(PageSection(titles[table.name], [TableBlock(table)]))
+    parts.append(" ".join(report.sentences))
+    parts += [f"{step.lacks} Next: {step.command}" for step in report.missing]
+    parts += [t for t in report.tables() if t.name in ("scores", "comparisons")]
     if report.agreement.main is not None:
         table = statistics_table(report.agreement.main.agreement)
-        blocks.append(PageSection("Agreement with people", [TableBlock(table)]))
-    return Page(f"{report.contents.title}: report", blocks, subtitle=_counts(report))
+        parts.append(replace(table, title="Agreement with people"))
+    title = f"# {markdown_text(flat(report.contents.title))}: report"
+    return github_comment("\n\n".join([title, _counts(report), rendered_all(parts, "markdown")]))

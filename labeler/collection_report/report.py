@@ -20,7 +20,7 @@ from labeler.collection_report.figures import (
     scores_of_systems,
 )
 from labeler.collection_report.gathered import GatheredReport
-from labeler.collection_report.page import fitting_page, summary_page
+from labeler.collection_report.page import fitting_page, summary_text
 from labeler.collection_report.provenance import Private, provenance_of
 from labeler.files.atomic import replacing
 from labeler.judging.status import status
@@ -43,15 +43,15 @@ class CollectionReport(GatheredReport):
         """The whole page, with as much of each query as two megabytes have room for."""
         return fitting_page(self)
 
-    def summary(self) -> Page:
-        """Warnings, three sentences, systems, differences and agreement, for a pull request."""
-        return summary_page(self)
+    def summary(self) -> str:
+        """Warnings, sentences, systems, differences and agreement, as Markdown for a comment."""
+        return summary_text(self)
 
     def text(self, form: PageForm) -> str:
         """The report in a form: the page as HTML, the summary as Markdown, the figures as JSON."""
         if form == "json":
             return json_text(self.as_json(), 1) + "\n"
-        return self.page().html() if form == "html" else self.summary().markdown()
+        return self.page().html() if form == "html" else self.summary()
 
     def write(self, output: Output | Path | str, form: PageForm | None = None) -> None:
         """Write the report to a file, whole or not at all, in the form that its suffix says."""

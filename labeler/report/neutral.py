@@ -127,6 +127,25 @@ def markdown_prose(text: str) -> str:
     return "\n".join(_BEGINS_BLOCK.sub(r"\1\\", line) for line in lines)
 
 
+COMMENT_LIMIT = 65_000
+"""Characters; GitHub takes 65,536 in a comment, and a workflow may add a line of its own."""
+_LEFT_OUT = "\n\n*More is left out, to fit a comment.*\n"
+_CALLS = re.compile(r"(?<![a-zA-Z0-9_])@(?=[\w-])|#(?=[0-9])|\bGH-(?=[0-9])", re.ASCII)
+"""What GitHub makes a mention, which writes to somebody, or a reference, which marks an issue."""
+
+
+def github_comment(markdown: str, limit: int = COMMENT_LIMIT) -> str:
+    """Markdown of at most `limit` characters that calls nobody.
+
+    An empty character breaks mentions and references of issues. It is written out, since in a reply
+    by mail GitHub looks for mentions in the text as it is.
+    """
+    quiet = _CALLS.sub(r"\g<0>&#8203;", markdown)
+    if len(quiet) <= limit:
+        return quiet
+    return quiet[: limit - len(_LEFT_OUT)].rpartition("\n\n")[0] + _LEFT_OUT
+
+
 _HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"})
 
 

@@ -1,9 +1,9 @@
-"""A page: a title and blocks, as one HTML file that asks nothing of a network, or as Markdown.
+"""A page: a title and blocks, as one HTML file that asks nothing of a network.
 
 >>> page = Page("Shop", [PageSection("Systems", [Paragraph("bm25 is best.")])])
->>> html, markdown = page.html(), page.markdown()
+>>> html = page.html()
 
-No text of a page can add an element to it; the Markdown is as GitHub shows it in a comment.
+No text of a page can add an element to it.
 """
 
 from __future__ import annotations
@@ -23,23 +23,15 @@ from labeler.report.neutral import (
     flat,
     html_passage,
     html_text,
-    markdown_prose,
-    markdown_text,
     table_as_html,
 )
-from labeler.report.render import markdown_table
-from labeler.report.table import Column, Table
+from labeler.report.table import Table
 
 _DEEPEST = 6
 _LONG = 40
 """Letters of a cell that is given a width of its own."""
 _TALL = 30
 """Tables of more rows scroll in a box of their own, so that their header stays in sight."""
-COMMENT_LIMIT = 65_000
-"""Characters; GitHub takes 65,536 in a comment, and a workflow may add a line of its own."""
-_LEFT_OUT = "\n\n*More is left out, to fit a comment; the whole report is in its HTML file.*\n"
-_CALLS = re.compile(r"(?<![a-zA-Z0-9_])@(?=[\w-])|#(?=[0-9])|\bGH-(?=[0-9])", re.ASCII)
-"""What GitHub makes a mention, which writes to somebody, or a reference, which marks an issue."""
 _THEMES = """<fieldset class="themes">
 <legend>Colors</legend>
 <label><input type="radio" name="theme" id="theme-system" checked> as the system</label>
@@ -85,10 +77,6 @@ class PageBlock:
         """The block as HTML."""
         raise NotImplementedError
 
-    def markdown(self, level: int) -> str:
-        """The block as Markdown; nothing where it is empty, or for HTML alone."""
-        return ""
-
 
 @dataclass(frozen=True)
 class Paragraph(PageBlock):
@@ -102,10 +90,6 @@ class Paragraph(PageBlock):
         kind = ' class="lead"' if self.lead else ""
         return f"<p{kind}>{html_text(self.text)}</p>\n"
 
-    def markdown(self, level: int) -> str:
-        """Lines of their own."""
-        return f"{_prose(self.text)}\n"
-
 
 @dataclass(frozen=True)
 class FindingList(PageBlock):
@@ -115,21 +99,13 @@ class FindingList(PageBlock):
 
     def html(self, depth: _Depth) -> str:
         """A list, in which warnings and notes have colors of their own."""
+        ordered = sorted(merged(self.findings), key=lambda finding: finding.level != "warning")
         items = "".join(
-            f'<li class="{finding.level}"><b>{word}:</b> {html_text(str(finding))}</li>\n'
-            for word, finding in self._ordered()
+            f'<li class="{finding.level}"><b>{finding.level.capitalize()}:</b> '
+            f"{html_text(str(finding))}</li>\n"
+            for finding in ordered
         )
         return f'<ul class="findings">\n{items}</ul>\n' if items else ""
-
-    def markdown(self, level: int) -> str:
-        """A list."""
-        return "".join(
-            f"- **{word}:** {_text(str(finding))}\n" for word, finding in self._ordered()
-        )
-
-    def _ordered(self) -> list[tuple[str, Finding]]:
-        named = [(finding.level.capitalize(), finding) for finding in merged(self.findings)]
-        return sorted(named, key=lambda pair: pair[0] != "Warning")
 
 
 @dataclass(frozen=True)
@@ -154,38 +130,23 @@ class TableBlock(PageBlock):
         role = f'role="region" aria-label="{html_text(flat(caption))}" tabindex="0"'
         return f'<div class="{kind}" {role}>\n{table}</div>\n'
 
-    def markdown(self, level: int) -> str:
-        """The table, its caption above it."""
-        title = f"{_prose(self.caption)}\n\n" if self.caption else ""
-        return title + _quiet(markdown_table(self.table))
-
 
 @dataclass(frozen=True)
 class Chart(PageBlock):
     """A chart with its message, a sentence on how to read it, and its numbers as a table."""
 
     drawing: Drawing
-    caption: str = ""
 
     def html(self, depth: _Depth) -> str:
         """A figure; the numbers open."""
         made = self.drawing
-        caption = f"<p>{html_text(self.caption)}</p>\n" if self.caption else ""
         table = TableBlock(made.table, f"{made.title}: numbers").html(depth)
         return (
             f'<figure>\n<figcaption>\n<p class="title">{html_text(made.title)}</p>\n'
-            f"<p>{html_text(made.message)}</p>\n{caption}</figcaption>\n"
+            f"<p>{html_text(made.message)}</p>\n</figcaption>\n"
             f'<div class="picture" tabindex="0">{made.svg}</div>\n'
             f"<details>\n<summary>The numbers as a table</summary>\n{table}</details>\n</figure>\n"
         )
-
-    def markdown(self, level: int) -> str:
-        """The message, and the numbers, which open."""
-        made = self.drawing
-        caption = f"{_prose(self.caption)}\n\n" if self.caption else ""
-        table = _quiet(markdown_table(replace(made.table, title="", note="")))
-        numbers = _details("The numbers as a table", table)
-        return f"**{_text(made.title)}.** {_text(made.message)}\n\n{caption}{numbers}"
 
 
 @dataclass(frozen=True)
@@ -202,11 +163,6 @@ class FactList(PageBlock):
         )
         return f"<dl>\n{rows}</dl>\n" if rows else ""
 
-    def markdown(self, level: int) -> str:
-        """A table without titles."""
-        columns = [Column(name, title=" ", align="left") for name in ("name", "value")]
-        return _quiet(markdown_table(Table("facts", columns, self.pairs))) if self.pairs else ""
-
 
 @dataclass(frozen=True)
 class Preformatted(PageBlock):
@@ -217,22 +173,6 @@ class Preformatted(PageBlock):
     def html(self, depth: _Depth) -> str:
         """An element `pre`."""
         return f'<pre tabindex="0">{html_text(self.text)}</pre>\n'
-
-
-@dataclass(frozen=True)
-class Excerpt(PageBlock):
-    """A text of the users', such as a document: its title, and a line about it below that."""
-
-    text: str
-    title: str = ""
-    about: str = ""
-
-    def html(self, depth: _Depth) -> str:
-        """The text in the direction of its letters."""
-        title = f'<p class="title">{html_passage(self.title)}</p>\n' if self.title else ""
-        about = f'<p class="about">{html_text(self.about)}</p>\n' if self.about else ""
-        text = f'<p class="text" dir="auto">{html_passage(self.text)}</p>\n'
-        return f'<div class="excerpt">\n{title}{about}{text}</div>\n'
 
 
 @dataclass(frozen=True)
@@ -249,27 +189,18 @@ class Disclosure(PageBlock):
     names: Sequence[str] = ()
     facts: Mapping[str, str] = field(default_factory=dict)
 
-    def _named(self) -> list[tuple[str, str]]:
-        names = self.names or [""] * len(self.figures)
-        return list(zip(names, self.figures, strict=True))
-
     def html(self, depth: _Depth) -> str:
         """An element `details`."""
+        names = self.names or [""] * len(self.figures)
         figures = "".join(
             f'<span><span class="of">{html_text(name)} </span>{html_text(text)}</span>'
-            for name, text in self._named()
+            for name, text in zip(names, self.figures, strict=True)
         )
         summary = html_passage(" ".join(self.summary.split()))
         words = f'<span class="words">{summary}</span>{figures}'
         inner = depth.html(self.blocks)
         facts = "".join(f' data-{name}="{html_text(value)}"' for name, value in self.facts.items())
         return f"<details{facts}>\n<summary>{words}</summary>\n<div>\n{inner}</div>\n</details>\n"
-
-    def markdown(self, level: int) -> str:
-        """The same, which GitHub shows."""
-        figures = [flat(f"{name} {figure}".strip()) for name, figure in self._named()]
-        words = " · ".join([flat(self.summary), *figures])
-        return _details(words, _joined(self.blocks, level))
 
 
 @dataclass(frozen=True)
@@ -363,11 +294,6 @@ class PageSection(PageBlock):
         inner = replace(depth, level=depth.level + 1).html(self.blocks)
         return f'<section aria-labelledby="{anchor}">\n{heading}{inner}</section>\n'
 
-    def markdown(self, level: int) -> str:
-        """A heading, and the blocks below it."""
-        heading = f"{'#' * min(level, _DEEPEST)} {_text(self.heading)}"
-        return f"{heading}\n\n{_joined(self.blocks, level + 1)}"
-
 
 @dataclass(frozen=True)
 class Page:
@@ -405,14 +331,6 @@ class Page:
 {script}</body>
 </html>
 """
-
-    def markdown(self, limit: int = COMMENT_LIMIT) -> str:
-        """Markdown of at most `limit` characters; a last line says where more is left out."""
-        below = f"\n{_prose(self.subtitle)}\n" if self.subtitle else ""
-        whole = f"# {_text(self.title)}\n{below}\n{_joined(self.blocks, 2)}"
-        if len(whole) <= limit:
-            return whole
-        return whole[: limit - len(_LEFT_OUT)].rpartition("\n\n")[0] + _LEFT_OUT
 
 
 @cache
@@ -456,29 +374,3 @@ def _contents(headings: Sequence[_Heading]) -> str:
         f'<nav aria-label="Contents">\n<div class="wide">\n<p>Contents</p>\n{links}\n</div>\n'
         f'<details class="narrow">\n<summary>Contents</summary>\n{links}\n</details>\n</nav>\n'
     )
-
-
-def _joined(blocks: Sequence[PageBlock], level: int) -> str:
-    """The Markdown of blocks, an empty line between two."""
-    return "\n".join(filter(None, (block.markdown(level) for block in blocks)))
-
-
-def _quiet(markdown: str) -> str:
-    """Markdown that calls nobody: an empty character breaks mentions and references of issues.
-
-    It is written out, since in a reply by mail GitHub looks for mentions in the text as it is.
-    """
-    return _CALLS.sub(r"\g<0>&#8203;", markdown)
-
-
-def _text(text: str) -> str:
-    return _quiet(markdown_text(flat(text)))
-
-
-def _prose(text: str) -> str:
-    return _quiet(markdown_prose(text))
-
-
-def _details(summary: str, inner: str) -> str:
-    """Markdown within an HTML element needs an empty line on both sides of it."""
-    return f"<details><summary>{_quiet(html_text(summary))}</summary>\n\n{inner}\n</details>\n"

@@ -119,7 +119,8 @@ def test_a_log_whose_queries_change_proposes_what_the_set_lacks(
     assert [week["searches"] for week in weeks] == [40] * 6
     unread = "20 rows of 260 left out: a date that cannot be read"
     assert unread in " ".join(map(str, last.findings))
-    assert unread in last.page().markdown()
+    assert unread in last.page().html()
+    assert unread in last.markdown()
     assert run(collection, "--log", str(log), "--column", "when") == 2
     assert "--column: expected PART:NAME" in capsys.readouterr().err
 

@@ -15,6 +15,7 @@ from markdown_it import MarkdownIt
 
 from labeler.report.neutral import (
     flat,
+    github_comment,
     html_passage,
     html_text,
     json_text,
@@ -164,3 +165,24 @@ def test_every_form_of_a_table_is_inert_wherever_the_text_stands(cell: str, name
     assert rows[1][1] == "-0.5"
     (record,) = json.loads(rendered_all([table], "json"))
     assert record[name or "n"] == cell
+
+
+@pytest.mark.parametrize("text", ["ask @octocat", "@org/team", "see #12", "a/b#3", "GH-7", "é@x"])
+def test_a_comment_mentions_nobody_and_refers_to_no_issue(text: str) -> None:
+    comment = github_comment(f"# {text}\n\n| {markdown_text(text)} |\n\n{markdown_prose(text)}\n")
+    assert not re.search(r"(?<![a-zA-Z0-9_])@\w|(?<!&)#\d|\bGH-\d", comment)
+    assert comment.count("&#8203;") == 3
+
+
+def test_measures_are_no_mentions() -> None:
+    assert github_comment("nDCG@10") == "nDCG@10"
+
+
+@pytest.mark.parametrize("limit", [300, 1000, 5000])
+def test_a_comment_that_is_too_long_ends_with_a_line_that_says_so(limit: int) -> None:
+    lines = [f"{number} " + "word " * 20 for number in range(60)]
+    *shown, last = github_comment("\n\n".join(lines), limit).split("\n\n")
+    assert last == "*More is left out, to fit a comment.*\n"
+    assert shown == lines[: len(shown)]
+    assert limit - 160 < len("\n\n".join([*shown, last])) <= limit
+    assert github_comment("\n\n".join(lines)) == "\n\n".join(lines)

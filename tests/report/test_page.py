@@ -3,10 +3,8 @@
 import re
 from html.parser import HTMLParser
 
-import pytest
 from examples import steadily
 from hypothesis import given
-from markdown_it import MarkdownIt
 
 from labeler.report.charts import Axis, NamedValue, intervals
 from labeler.report.finding import Finding
@@ -14,7 +12,6 @@ from labeler.report.page import (
     Chart,
     Disclosure,
     DisclosureRows,
-    Excerpt,
     FactList,
     FindingList,
     Page,
@@ -22,6 +19,8 @@ from labeler.report.page import (
     PageSection,
     Paragraph,
     Preformatted,
+    RankedItem,
+    SideBySide,
     TableBlock,
     style,
 )
@@ -43,10 +42,9 @@ def every_block(text: str) -> list[PageBlock]:
         Paragraph(text, lead=True),
         FindingList([Finding(text, level="note"), Finding(text)]),
         TableBlock(table, text),
-        Chart(chart, text),
+        Chart(chart),
         FactList([(text, text)]),
         Preformatted(text),
-        Excerpt(text, text, text),
         Disclosure(text, [Paragraph(text)], [text]),
         DisclosureRows(text, [text], [Disclosure(text, [Paragraph(text)], [text])]),
     ]
@@ -148,7 +146,6 @@ def test_warnings_stand_before_notes_and_say_in_words_what_they_are() -> None:
         ("Warning", "a"),
         ("Note", "b"),
     ]
-    assert Page("t", [block]).markdown().endswith("- **Warning:** a\n- **Note:** b\n")
 
 
 def test_only_a_page_of_several_sections_has_contents() -> None:
@@ -168,52 +165,7 @@ def test_the_contents_are_a_list_where_it_is_wide_and_a_line_that_opens_where_it
     assert " open" not in narrow
 
 
-RULES = MarkdownIt("gfm-like", {"linkify": False})
-
-
-@steadily(40)
-@given(hostile)
-def test_markdown_holds_no_element_but_those_that_open(text: str) -> None:
-    markdown = page(f"x{text}").markdown()
-    tokens = RULES.parse(markdown)
-    inner = [child for token in tokens for child in token.children or ()]
-    raw = [t.content for t in [*tokens, *inner] if t.type in {"html_block", "html_inline"}]
-    for block in raw:
-        tags = set(re.findall(r"<[/!?]?(\w*)", block))
-        assert tags <= {"details", "summary"}, block
-    assert {"image", "link_open"}.isdisjoint(t.type for t in inner)
-    assert active(markdown) == []
-
-
-@pytest.mark.parametrize("limit", [300, 1000, 5000])
-def test_markdown_that_is_too_long_ends_with_how_much_is_left_out(limit: int) -> None:
-    blocks = [Paragraph(f"{number} " + "word " * 20) for number in range(60)]
-    markdown = Page("t", [PageSection("s", blocks)]).markdown(limit)
-    assert len(markdown) <= limit
-    *whole, last = markdown.rstrip().split("\n\n")
-    assert last.startswith("*More is left out, to fit a comment;")
-    assert len(markdown) > limit - 2 * len(last) - 100
-    lines = [line for line in whole if line[0].isdigit()]
-    assert lines == [block.text.strip() for block in blocks[: len(lines)]]
-
-
-def test_markdown_of_a_whole_page_says_nothing_of_a_cut() -> None:
-    assert "left out" not in page("x").markdown()
-
-
 def test_words_of_every_language_stay_as_they_are_and_overrides_are_written_out() -> None:
     persian = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"
-    html = Page("t", [Excerpt(f"{persian} \u202eabc")]).html()
-    assert f'<p class="text" dir="auto">{persian} \\u202eabc</p>' in html
-
-
-@pytest.mark.parametrize("text", ["ask @octocat", "@org/team", "see #12", "a/b#3", "GH-7", "é@x"])
-def test_markdown_mentions_nobody_and_refers_to_no_issue(text: str) -> None:
-    markdown = Page(text, every_block(text)).markdown()
-    outside_code = re.sub(r"^```text$.*?^```$", "", markdown, flags=re.DOTALL | re.MULTILINE)
-    assert not re.search(r"(?<![a-zA-Z0-9_])@\w|(?<!&)#\d|\bGH-\d", outside_code)
-    assert markdown.count("&#8203;") > 10
-
-
-def test_measures_are_no_mentions() -> None:
-    assert "nDCG@10" in Page("nDCG@10", []).markdown()
+    html = Page("t", [SideBySide({"a": [RankedItem(f"{persian} \u202eabc", "1")]})]).html()
+    assert f"<li>{persian} \\u202eabc <small>1</small>" in html

@@ -12,7 +12,7 @@ from labeler.report.charts import (
     NamedValue,
     intervals,
 )
-from labeler.report.page import Chart, Excerpt, Page, PageSection, TableBlock
+from labeler.report.page import Chart, Page, PageSection, RankedItem, SideBySide, TableBlock
 from labeler.report.table import Column, Table
 from tests.browser import chromium
 from tests.report.test_page import HOSTILE, every_block
@@ -115,7 +115,7 @@ def test_no_words_of_a_chart_overlap_or_are_cut_off(
 def full() -> Page:
     columns = [Column("run", align="left"), *(Column(f"measure {i}") for i in range(14))]
     table = Table("scores", columns, [[LONG, *([0.5] * 14)] for _ in range(40)])
-    unbroken = Excerpt("x" * 3000, "y" * 300)
+    unbroken = SideBySide({"a": [RankedItem("y" * 300, "1", text="x" * 3000)]})
     blocks = [
         *every_block(LONG),
         PageSection("More", [TableBlock(table), unbroken, *every_chart()]),
