@@ -105,23 +105,11 @@ def progress(label: str, stays: bool = True) -> Iterator[Advance]:
         yield plain_progress(label)
         return
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from rich.markup import escape
+    from rich.progress import Progress
 
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    console = Console(stderr=True, markup=False, highlight=False)
-    with Progress(*columns, console=console, transient=not stays) as bar:
-        task = bar.add_task(label, total=None)
+    with Progress(console=Console(stderr=True, highlight=False), transient=not stays) as bar:
+        task = bar.add_task(escape(label), total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 

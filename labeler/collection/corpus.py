@@ -111,6 +111,10 @@ def corpus_on_demand(path: Path) -> Mapping[str, Document]:
     return read_corpus(path) if is_packed else DocumentsOnDemand(path)
 
 
+def _changed(path: Path) -> BadInput:
+    return BadInput(f"{path}: it was changed meanwhile; run the command again")
+
+
 class DocumentsOnDemand(Mapping[str, Document]):
     """Documents by id, in the file's order; all lines are read and checked once, in the beginning.
 
@@ -157,7 +161,7 @@ class DocumentsOnDemand(Mapping[str, Document]):
             raise KeyError(doc_id)
         document = self._document(row)
         if document.id != doc_id:
-            raise self._changed()
+            raise _changed(self._path)
         return document
 
     def _document(self, row: int) -> Document:
@@ -172,17 +176,14 @@ class DocumentsOnDemand(Mapping[str, Document]):
         try:  # blank lines may follow its own
             document = self._parsed(raw[: raw.find(b"\n") + 1] or raw, 0 if start else 1)
         except BadInput as error:
-            raise self._changed() from error
+            raise _changed(self._path) from error
         if document is None:
-            raise self._changed()
+            raise _changed(self._path)
         return document
 
     def _parsed(self, raw: bytes, number: int) -> Document | None:
         row = row_of_line(self._path, number, raw)
         return None if row is None else document_in(Row(self._path, number, row))
-
-    def _changed(self) -> BadInput:
-        return BadInput(f"{self._path}: it was changed meanwhile; run the command again")
 
 
 # The parts of a `corpus.jsonl`: so many lines or bytes each, known by the hash of what is in them.
@@ -257,7 +258,7 @@ class CorpusParts:
             if part in parts:
                 yield part, self._documents_in(part, lines)
         if passed < len(self.parts):
-            raise self._changed()
+            raise _changed(self.path)
 
     def _documents_in(
         self, part: int, lines: Iterable[tuple[int, bytes]]
@@ -269,7 +270,4 @@ class CorpusParts:
             if row is not None:
                 yield number, document_in(Row(self.path, number, row))
         if self.parts[part : part + 1] != (content.hexdigest(),):
-            raise self._changed()
-
-    def _changed(self) -> BadInput:
-        return BadInput(f"{self.path}: it was changed meanwhile; run the command again")
+            raise _changed(self.path)

@@ -334,7 +334,6 @@ NOTE_SECONDS = 60.0
 """After how long it is said again."""
 
 _HELD: ContextVar[frozenset[str]] = ContextVar("held", default=frozenset())
-_HOLDER = re.compile(r"(\d{1,10}) ([\d:]{8})\n")
 
 
 def _say_nothing(_line: str) -> None:
@@ -425,7 +424,7 @@ def _is_held(folder: Path) -> bool:
 
 
 class _FolderLock:
-    """The lock file of a collection, which says who holds it."""
+    """The lock file of a collection."""
 
     def __init__(self, collection: Collection) -> None:
         self._folder = collection.folder
@@ -434,8 +433,7 @@ class _FolderLock:
             # Whoever may write into the folder may lock it, whatever the umask of the first.
             mode = self._folder.stat().st_mode & 0o666
         check_files(collection)
-        self._descriptor = -1
-        self._lock = lock_file(collection.lock, mode=mode, on_acquired=self._sign)
+        self._lock = lock_file(collection.lock, mode=mode)
 
     def waits(self, note: Note) -> Iterator[float]:
         """The seconds to wait before each further try, until the lock is this process' own."""
@@ -443,7 +441,7 @@ class _FolderLock:
         while not self._is_acquired():
             if time.monotonic() - began >= QUIET_SECONDS + notes * NOTE_SECONDS:
                 notes += 1
-                note(f"waiting for {self._holder()}")
+                note(f"waiting for another process, which is writing {self._folder}")
             yield POLL_SECONDS
 
     def _is_acquired(self) -> bool:
@@ -461,27 +459,7 @@ class _FolderLock:
             yield
         finally:
             _HELD.reset(token)
-            with suppress(OSError):
-                os.ftruncate(self._descriptor, 0)
             self._lock.release()
-
-    def _sign(self, descriptor: int) -> None:
-        """Write into the lock file who holds it; it is the lock that counts, not the text."""
-        self._descriptor = descriptor
-        line = f"{os.getpid()} {time.strftime('%H:%M:%S')}\n"
-        with suppress(OSError):
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, line.encode(), 0)
-
-    def _holder(self) -> str:
-        """Who holds the lock, in words."""
-        text = ""
-        with suppress(OSError, ValueError):
-            text = Path(self._lock.lock_file).read_text(encoding="utf-8")
-        holder = _HOLDER.fullmatch(text)
-        if not holder:
-            return f"another process, which is writing {self._folder}"
-        return f"process {holder[1]}, which has been writing {self._folder} since {holder[2]}"
 
 
 # Claims: while a process makes a file of a collection, nobody makes it in another way.

@@ -74,7 +74,6 @@ def datasheet(card: Card, queries: Mapping[str, Query]) -> dict[str, list[str]]:
     origins = Counter(str(query.metadata.get("origin") or "unknown") for query in queries.values())
     parts = {
         "What made it": _made(card, origins),
-        "What is in it": _contents(card),
         "Limits": _limits(card, origins),
     }
     listed = {title: list(lines) for title, lines in parts.items()}
@@ -115,15 +114,6 @@ def _versions(value: object) -> Iterator[str]:
             yield inner
         else:
             yield from _versions(inner)
-
-
-def _contents(card: Card) -> Iterator[str]:
-    ingested = card_section(card, "ingest")
-    words = card_section(ingested, "settings").get("words")
-    if isinstance(words, int):
-        yield f"passages of about {words:,} words, which are the documents to retrieve"
-    if inputs := _listed(ingested, "inputs"):
-        yield f"read from: {', '.join(inputs[:5])}{' …' if inputs[5:] else ''}"
 
 
 def _limits(card: Card, origins: Counter[str]) -> Iterator[str]:

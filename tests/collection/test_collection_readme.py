@@ -58,7 +58,7 @@ def test_a_plain_address_stays_a_link(tmp_path: Path) -> None:
     assert "# a_b\n" in text
 
 
-def test_the_datasheet_says_what_is_in_it_and_what_is_not_known(tmp_path: Path) -> None:
+def test_the_datasheet_says_what_is_not_known(tmp_path: Path) -> None:
     card = {
         "ingest": {
             "documents": 10, "files": 3, "unread": ["a.pdf: encrypted"],
@@ -69,7 +69,6 @@ def test_the_datasheet_says_what_is_in_it_and_what_is_not_known(tmp_path: Path) 
     }  # fmt: skip
     text = readme_of(tmp_path, card)
     for line in (
-        "passages of about 120 words",
         "1 file could not be read",
         "2 of 8 pairs of a set of judgements have no grade",
         "no person has judged a pair",
@@ -79,5 +78,5 @@ def test_the_datasheet_says_what_is_in_it_and_what_is_not_known(tmp_path: Path) 
 
 def test_a_card_that_tells_nothing_has_no_datasheet(tmp_path: Path) -> None:
     text = readme_of(tmp_path, {})
-    assert "What is in it" not in text
+    assert "What made it" not in text
     assert "Limits" not in text

@@ -132,28 +132,9 @@ def held_elsewhere(folder: Path) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
-def test_a_wait_says_which_process_is_waited_for_and_ends_with_that_process(tmp_path: Path) -> None:
+def test_a_wait_is_said_and_ends_with_the_process_that_is_waited_for(tmp_path: Path) -> None:
     lines: list[str] = []
     with held_elsewhere(tmp_path) as holder:
-
-        def note(line: str) -> None:
-            lines.append(line)
-            holder.kill()
-
-        with locked(Collection(tmp_path), note):
-            assert (tmp_path / ".lock").read_text().startswith(f"{os.getpid()} ")
-    (line,) = lines
-    assert line.startswith(f"waiting for process {holder.pid}, which has been writing {tmp_path} ")
-    assert (tmp_path / ".lock").read_bytes() == b""
-
-
-@pytest.mark.parametrize("text", [b"", b"\xff\x00", b"\x1b[2J \x1b[2J x\n", b"9" * 5000])
-def test_what_stands_in_the_lock_file_is_only_said_where_it_makes_sense(
-    tmp_path: Path, text: bytes
-) -> None:
-    lines: list[str] = []
-    with held_elsewhere(tmp_path) as holder:
-        (tmp_path / ".lock").write_bytes(text)
 
         def note(line: str) -> None:
             lines.append(line)
