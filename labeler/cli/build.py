@@ -116,19 +116,11 @@ def say_scores(collection: Collection) -> None:
     say("(similarity compares vectors, as dense does, and terms, as bm25 does: it favors both.)")
 
 
-def say_agreement(collection: Collection) -> None:
-    """What the two assessors gave the same pairs, and why nobody should trust either."""
-    from labeler.agreement.agree import AgreeOptions, agree_all
-    from labeler.agreement.compare import StatisticOptions
-    from labeler.agreement.shown import confusion_table
-    from labeler.agreement.sources import sources_of
+def say_trust() -> None:
+    """How far each assessor agreed with people elsewhere, and why nobody should trust either."""
     from labeler.models.embedded import MEASURED, NOT_FOR_DECISIONS
 
-    sources = sources_of(str(collection.folder), [SIMILARITY, LLM])
-    (report,) = agree_all(sources, AgreeOptions(statistics=StatisticOptions(("agreement",))))
-    pairs = f"{count_of(report.agreement.pairs, 'pair')} drawn from the pool"
-    say(f"\nThe grades of {pairs} ({SIMILARITY} in rows, {LLM} in columns)")
-    show([confusion_table(report.agreement, SIMILARITY, LLM, {})])
+    say()
     for assessor, measured in MEASURED.items():
         say(f"{assessor}: {measured}")
     say(f"So neither is to be trusted: {NOT_FOR_DECISIONS}.")
@@ -205,7 +197,7 @@ def demo(
         pooled = measure(steps)
         note("== 4/4 a few pairs graded by the embedded LLM, with four-grades")
         judge_sample(steps, min(SAMPLED, pooled.pairs))
-        say_agreement(collection)
+        say_trust()
     say("\nNext, on your own documents")
     say("  labeler build DOCUMENTS/ -o my-collection/ --queries 50")
     say("  labeler judge my-collection/ --model gpt-4.1-mini      with OPENAI_API_KEY set")

@@ -12,6 +12,7 @@ from labeler.cli.output import name_unread_runs, show_result
 from labeler.evaluation.correct import corrections_of, files_of_correction
 from labeler.evaluation.options import CorrectionOptions
 from labeler.options import option
+from labeler.report.table import Table
 
 
 def command(
@@ -37,5 +38,5 @@ def command(
     to = output.made_from(*paths)
     name_unread_runs(*paths)
     corrections = corrections_of(*files_of_correction(paths, human, assessor), options)
-    parts = [" ".join(corrections.sentences), *corrections.tables()]
+    parts: list[Table | str] = [" ".join(corrections.sentences), *corrections.tables()]
     show_result(corrections, to, parts=parts)

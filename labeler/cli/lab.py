@@ -32,7 +32,6 @@ from labeler.lab.control import DriftOptions, adrift
 from labeler.lab.control_check import DriftCheck
 from labeler.lab.members import PANEL, PanelOptions
 from labeler.lab.panel import (
-    JudgedPanel,
     PanelPlan,
     ajudge_panel,
     members_named,
@@ -176,7 +175,7 @@ def panel(
         if judged.stopped:
             raise judged.stopped
         if judged.panel is not None:
-            _note_members(judged, sources[0])
+            note(f"how far it agrees with people: labeler agree {sources[0]} human {judged.name}")
             _check_all_graded(judged.panel.failed, len(judged.panel), again={"retry_failed": True})
         return
     collection, *names = sources
@@ -197,16 +196,6 @@ def panel(
 def _check_all_graded(failed: int, pairs: int, again: dict[str, object] | None = None) -> None:
     if failed:
         raise Incomplete(f"{failed:,} of {pairs:,} pairs have no grade", again=again)
-
-
-def _note_members(judged: JudgedPanel, folder: str) -> None:
-    """Say how the agreement of a panel with people is told."""
-    assert judged.panel is not None, "the panel was put together"
-    names, options = " ".join(member.name for member in judged.members), judged.panel.options
-    made_by = "" if options.rule == "median" else f" --rule {options.rule}"
-    made_by += "" if options.fewest is None else f" --fewest {options.fewest}"
-    again = f"labeler lab panel {folder} {names}{made_by} --as {judged.name}"
-    note(f"how far it agrees with people: {again}")
 
 
 def _show_panel_plan(plan: PanelPlan) -> None:

@@ -86,7 +86,9 @@ def _made(card: Card, origins: Counter[str]) -> Iterator[str]:
         yield f"fetched by the recipe {fetched.get('recipe')}, judged by people"
     if ingested := card_section(card, "ingest"):
         counts = f"{_count(ingested, 'documents')} passages of {_count(ingested, 'files')} files"
-        yield f"ingested: {counts}"
+        inputs = _listed(ingested, "inputs")
+        listed = f", read from {', '.join(inputs[:5])}{' …' if inputs[5:] else ''}"
+        yield f"ingested: {counts}{listed if inputs else ''}"
     if generated := card_section(card, "generate"):
         writer = f"{generated.get('model')} with {generated.get('prompt')}"
         drawn = f", for passages drawn with the seed {generated.get('seed')}"

@@ -452,7 +452,9 @@ def all_waiting(
                 stack.callback(_end, process)
                 processes.append((process, said))
             for process, said in processes:
-                wait_until(lambda said=said: b"waiting for process" in said.read_bytes(), process)
+                wait_until(
+                    lambda said=said: b"waiting for another process" in said.read_bytes(), process
+                )
         yield processes
 
 

@@ -78,5 +78,5 @@ def test_the_datasheet_says_what_is_not_known(tmp_path: Path) -> None:
 
 def test_a_card_that_tells_nothing_has_no_datasheet(tmp_path: Path) -> None:
     text = readme_of(tmp_path, {})
-    assert "What made it" not in text
+    assert "Judgements by a model" not in text
     assert "Limits" not in text

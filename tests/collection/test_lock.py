@@ -152,7 +152,7 @@ def test_the_first_signal_ends_a_wait(tmp_path: Path, number: int, code: int) ->
     with held_elsewhere(tmp_path / "c"):
         process = Forked(["corpus", "ingest", "docs", "-o", "c"], environment(), cwd=tmp_path)
         assert process.stderr  # on a slow machine the progress of reading comes first
-        assert any(line.startswith("waiting for process ") for line in process.stderr)
+        assert any(line.startswith("waiting for another process") for line in process.stderr)
         process.send_signal(number)
         ended, said = finish(process)
     assert (ended, "Traceback" in said) == (code, False)
