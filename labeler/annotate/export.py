@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Set
+from collections.abc import Container, Iterable, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,9 +45,8 @@ class GradedBy:
 class AnswersExported:
     """What of a rater's answers became the qrels `name`.
 
-    `cannot_judge` and `open` count the pairs of the sample without a grade, `gone` answers to pairs
-    that left the sample with their query or document, and `outdated` answers of texts that were
-    changed since, which no qrels hold: the pairs are open again.
+    `cannot_judge` and `open` count the pairs of the sample without a grade, and `outdated` answers
+    of texts that were changed since, which no qrels hold: the pairs are open again.
     """
 
     name: str
@@ -57,7 +56,6 @@ class AnswersExported:
     graded: int
     cannot_judge: int
     open: int
-    gone: int = 0
     outdated: int = 0
 
 
@@ -95,8 +93,7 @@ def export_answers(
     texts = PageTexts(opened)
     own_rows = [row for row in rows if row.sample == own]
     current = [row for row in own_rows if not row.texts or row.texts == _texts_now(texts, row)]
-    given, gone = _given(own_rows, sampled)
-    given_now, _ = _given(current, sampled)
+    given, given_now = (_given(some, sampled) for some in (own_rows, current))
     outdated = len(given.answered - given_now.answered)
     answers = _answers(given_now, sampled, rater)
     _check_scale(opened, own, answers, journal)
@@ -115,7 +112,6 @@ def export_answers(
         graded,
         len(answers) - graded,
         len(sampled) - len(answers),
-        gone,
         outdated,
     )
 
@@ -149,13 +145,12 @@ def _only_sample(collection: Collection, which: GradedBy, rows: list[JournalRow]
     return names[0]
 
 
-def _given(rows: list[JournalRow], sampled: Mapping[str, SampledPair]) -> tuple[AnswersGiven, int]:
-    """The answers to items that the sample still has, and how many there are to others."""
-    given, others = AnswersGiven(lambda row: row.item in sampled), set()
+def _given(rows: Iterable[JournalRow], sampled: Container[str]) -> AnswersGiven:
+    """The answers to items that the sample still has."""
+    given = AnswersGiven(lambda row: row.item in sampled)
     for row in rows:
         given.take(row)
-        others |= {row.item} - sampled.keys()
-    return given, len(others)
+    return given
 
 
 def _texts_now(texts: PageTexts, row: JournalRow) -> str:

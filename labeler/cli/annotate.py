@@ -113,8 +113,6 @@ def _counts(done: AnswersExported) -> str:
     counts = [f"{done.graded:,} of {done.graded + done.cannot_judge + done.open:,} pairs graded"]
     if done.cannot_judge:
         counts.append(f"{done.cannot_judge:,} that cannot be judged")
-    if done.gone:
-        counts.append(f"{done.gone:,} answers to pairs that left the collection")
     if done.outdated:
         counts.append(f"{done.outdated:,} of texts that were changed since")
     return ", ".join(counts)

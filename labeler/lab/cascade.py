@@ -11,12 +11,11 @@ import numpy as np
 
 from labeler.agreement.shares import RoutingSources, open_routing
 from labeler.agreement.statistics import find_statistic
-from labeler.arrays import Flags, Floats
 from labeler.collection.judged_set import set_of_blocks
 from labeler.collection.judgements import Origin, read_judgements
 from labeler.collection.layout import AnyCollection, Collection, check_name, open_collection
 from labeler.data import Judged, Pair, state_of
-from labeler.errors import Misuse, about
+from labeler.errors import BadInput, Misuse, about
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions, JudgingPlan, judge_set
 from labeler.lab.members import (
@@ -30,19 +29,16 @@ from labeler.lab.recalibration import folds_of
 from labeler.lab.route import (
     Criterion,
     criterion_of,
-    needs,
 )
 from labeler.lab.thresholds import (
     CascadeCheck,
     CascadeEvidence,
-    Doubts,
     evidence_of,
     graded_by_people,
     member_of,
     took,
     took_by,
     unit_of,
-    untied,
 )
 from labeler.messages import Note, count_of, dollars
 from labeler.models.session import Act, Control, sync
@@ -59,9 +55,9 @@ from labeler.trec.pairs import taken
 class CascadeResult(Result):
     """A cascade's set of judgements: who decided which pairs, and what is known of its worth.
 
-    `check` is what the choice brings on queries that it was not made on, which is not known without
-    people's grades. `calls` counts those of this run. `others` are the sets that helped to tell the
-    cheap one's doubt, whose cost counts with its own.
+    `check` is what the choice brings on queries that it was not made on. `calls` counts those of
+    this run. `others` are the sets that helped to tell the cheap one's doubt, whose cost counts
+    with its own.
     """
 
     name: str
@@ -70,7 +66,7 @@ class CascadeResult(Result):
     threshold: float
     sent: frozenset[Pair]
     statistic: str
-    check: CascadeCheck | None = None
+    check: CascadeCheck
     calls: int = 0
     findings: Sequence[Finding] = ()
     others: Sequence[Member] = ()
@@ -115,8 +111,6 @@ class CascadeResult(Result):
             f"{strong.name} decides {len(self.sent):,} of {count_of(self.pairs, 'pair')}"
             f"{why}, by {self.by}."
         )
-        if self.check is None:
-            return [decided, self._spent()]
         check = self.check
         means = (check.loss, check.cascade, check.strong, check.cheap)
         loss, cascade, alone, of_cheap = map(interval_text, means)
@@ -140,8 +134,6 @@ class CascadeResult(Result):
 
     def tables(self) -> list[Table]:
         """Agreement, loss and saving on queries that the threshold was not chosen on."""
-        if self.check is None:
-            return []
         means = {
             f"{self.statistic}: cheap": self.check.cheap,
             f"{self.statistic}: strong": self.check.strong,
@@ -186,20 +178,18 @@ class CascadeOptions(Options):
     """When the strong assessor is asked, and how much agreement with people that may lose.
 
     That the cheap one is unsure its distributions tell, or the sets that are named beside it, else
-    people's grades. Without `share`, the part of the pairs to send, the threshold is the highest by
-    which people's pairs lose at most `tolerance` of the `statistic`. Of pairs that are equally in
-    doubt a share takes some by chance, by the `seed`. `name` is that of the cascade's judgements;
-    None is that of the cheap ones with `-cascade`.
+    people's grades. The threshold is the highest by which people's pairs lose at most `tolerance`
+    of the `statistic`. `name` is that of the cascade's judgements; None is that of the cheap ones
+    with `-cascade`.
     """
 
     name: str | None = None
     people: str | None = option(None, "Human qrels of pairs drawn by chance.", metavar="QRELS")
-    share: float | None = option(None, "Send this share of the pairs; choose no threshold.", SHARE)
     tolerance: float = option(0.01, "How much agreement with people the threshold may lose.", SHARE)
     statistic: str = option(
         "kappa", "Of agreement, of which little is lost.", flags="-s --statistic"
     )
-    seed: int = option(0, "Of the folds of queries, and of ties in doubt.", SEED)
+    seed: int = option(0, "Of the folds of queries.", SEED)
     judging: JudgeOptions = field(default_factory=JudgeOptions)
 
 
@@ -237,8 +227,10 @@ def acascade(
     ...     model = fake_model('{"grade": 1}' if name == "a" else '{"grade": 2}', name)
     ...     _ = labeler.judge(collection, model=model, name=name)
     >>> strong = fake_model('{"grade": 3}', "strong")
-    >>> cascade(collection, "a", "b", name="both", share=0.5, model=strong)
-    CascadeResult(name='both', by='disagreement', statistic='kappa', calls=2)
+    >>> people = "q1 0 cats 3\\nq1 0 fish 0\\nq2 0 cats 0\\n"
+    >>> _ = collection.qrels("human").write_text(people)
+    >>> cascade(collection, "a", "b", name="both", model=strong)
+    CascadeResult(name='both', by='disagreement', statistic='kappa', calls=3)
     """
     opened, watch = open_collection(collection), control or Control()
     asked = _named(opened, cheap, given(CascadeOptions, options, settings))
@@ -272,14 +264,9 @@ async def _cascade(
     asked = list(states.keep(graded).pairs())
     strong, calls = await _judged(opened, strong_name, judging, asked)
     others = [member_of(opened, n) for n in cheap[1:] if opened.judgements(n).exists()]
-    ties, evidence = None if options.share is None else options.seed, None
-    if asked:
-        evidence = evidence_of(sources, (first, *others, strong), options.statistic, ties)
-        of_pool = evidence.doubts().of_pool
-        threshold, checked = _threshold_of(evidence, options)
-    else:
-        of_pool, checked = untied(needs(sources), ties), None
-        threshold = _at_share(of_pool, options.share or 0.0)
+    evidence = evidence_of(sources, (first, *others, strong), options.statistic)
+    of_pool = evidence.doubts().of_pool
+    threshold, checked = _threshold_of(evidence, options)
     unsure = taken(of_pool >= threshold, states.rows_in(sources.shares.pairs), False)
     is_sent = unsure | ~first.judged.is_graded
     left = list(states.keep(is_sent | graded).pairs())
@@ -354,13 +341,13 @@ def _settings(
     options: CascadeOptions, sources: RoutingSources, by: Criterion, threshold: float
 ) -> dict[str, object]:
     """What a cascade's judgements say of how pairs were sent."""
-    settings: dict[str, object] = {"by": by}
-    if threshold < float("inf"):
-        settings["threshold"] = threshold
-    if options.share is None:
-        chosen_on = {"people": sources.human_name, "statistic": options.statistic}
-        return {**settings, **chosen_on, "tolerance": options.tolerance}
-    return {**settings, "share": options.share}
+    return {
+        "by": by,
+        **({"threshold": threshold} if threshold < math.inf else {}),
+        "people": sources.human_name,
+        "statistic": options.statistic,
+        "tolerance": options.tolerance,
+    }
 
 
 def _named(collection: Collection, cheap: Sequence[str], options: CascadeOptions) -> CascadeOptions:
@@ -382,14 +369,12 @@ def _named(collection: Collection, cheap: Sequence[str], options: CascadeOptions
 
 def _open(collection: Collection, cheap: Sequence[str], options: CascadeOptions) -> RoutingSources:
     sources = open_routing([str(collection.folder), *cheap], options.people)
-    if options.share is None and sources.human is None:
+    if sources.human is None:
         problem = "the threshold is chosen on people's grades, and there are none"
-        raise Misuse(f"{problem}; say which share of the pairs to send", parameter="share")
-    criterion_of(sources)
-    graded = {
-        *sources.shares.grades,
-        *(g for row in (sources.human or {}).values() for g in row.values()),
-    }
+        raise Misuse(f"{problem}; next: labeler people sample", parameter="people")
+    if not graded_by_people(sources, member_of(collection, cheap[0])).any():
+        raise BadInput(f"{sources.human_name} has no grade of a pair that {cheap[0]} judged")
+    graded = {*sources.shares.grades, *(g for row in sources.human.values() for g in row.values())}
     with about("statistic"):  # before any call
         find_statistic(options.statistic, range(max(0, min(graded)), max(graded) + 1))
     return sources
@@ -397,33 +382,18 @@ def _open(collection: Collection, cheap: Sequence[str], options: CascadeOptions)
 
 def _threshold_of(evidence: CascadeEvidence, options: CascadeOptions) -> tuple[float, CascadeCheck]:
     """The threshold, and how the choice does on other queries."""
-    pairs = evidence.pairs
-
-    def threshold(doubts: Doubts, rows: Flags) -> float:
-        if options.share is None:
-            return pairs.threshold_for(rows, doubts, options.tolerance)
-        return _at_share(doubts.of_pool, options.share)
-
-    held_out = np.zeros(len(pairs.query), bool)
+    pairs, held_out = evidence.pairs, np.zeros(len(evidence.pairs.query), bool)
     for part in folds_of(pairs.query, options.seed):
         doubts = evidence.doubts(part)
-        held_out[part] = doubts.of_pairs[part] >= threshold(doubts, ~part)
+        chosen = pairs.threshold_for(~part, doubts, options.tolerance)
+        held_out[part] = doubts.of_pairs[part] >= chosen
     everywhere = evidence.doubts()
-    at = threshold(everywhere, np.ones(len(pairs.query), bool))
+    at = pairs.threshold_for(np.ones(len(held_out), bool), everywhere, options.tolerance)
     return at, pairs.check(held_out, everywhere.of_pairs >= at)
 
 
-def _at_share(of_pool: Floats, share: float) -> float:
-    """The threshold that sends a share of the pool."""
-    count = round(share * len(of_pool))
-    return float(np.sort(of_pool)[::-1][count - 1]) if count else float("inf")
-
-
-def _findings(sources: RoutingSources, evidence: CascadeEvidence | None) -> Iterator[Finding]:
+def _findings(sources: RoutingSources, evidence: CascadeEvidence) -> Iterator[Finding]:
     yield from map(Finding, sources.notes)
-    if evidence is None:
-        yield Finding("people graded no pairs drawn by chance: what the cascade loses is not known")
-        return
     if evidence.pairs.queries < FEW_QUERIES:
         text = f"people graded pairs of {evidence.pairs.queries} queries: what is lost is guessed"
         yield Finding(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -112,8 +112,7 @@ def route(*sources: str | Path, options: RouteOptions | None = None) -> RouteRes
     """
     options = options or RouteOptions()
     opened = open_routing([str(source) for source in sources], options.people)
-    by = criterion_of(opened)
-    need = needs(opened)
+    by, need = criterion_of(opened), needs(opened)
     pairs = opened.shares.pairs
     is_new = np.ones(pairs.size, bool)
     for qrels in opened.looked_at:
@@ -125,7 +124,7 @@ def route(*sources: str | Path, options: RouteOptions | None = None) -> RouteRes
     routed = [
         RoutedPair(pairs.pair(row), int(opened.grades[row]), float(need[row])) for row in order
     ]
-    findings = [*map(Finding, opened.notes), *_by_chance(need, candidates, order, by)]
+    findings = [*map(Finding, opened.notes)]
     if opened.shares.left_out:
         text = f"{opened.shares.left_out} labels are no grade, or one that next to no pair has"
         findings.append(Finding(f"{text}: left out"))
@@ -214,15 +213,3 @@ def order_of(values: Floats, candidates: Integers, seed: int) -> Integers:
     """The candidates from the most needed to the least, equal ones in random order."""
     noise = np.random.default_rng(seed).random(len(candidates))
     return candidates[np.lexsort((noise, -values[candidates]))]
-
-
-def _by_chance(
-    need: Floats, candidates: Integers, order: Integers, by: Criterion
-) -> Iterator[Finding]:
-    """That pairs were taken which are no more in doubt than others that were not."""
-    alike = int((need[order] == need[candidates].min()).sum())
-    if alike and len(order) < len(candidates):
-        yield Finding(
-            f"{alike:,} of these {count_of(len(order), 'pair')} are needed no more than any "
-            f"other, by {by}: they were taken by chance"
-        )

@@ -177,32 +177,21 @@ class CascadeEvidence:
     """The pairs that people and the strong assessor graded, and how doubts of them are had.
 
     `in_pool` is the row of each pair in the pool, -1 where the cheap assessor failed, which is sent
-    whatever the threshold is. `without` counts pairs that the strong assessor did not grade. `ties`
-    is the seed by which equal doubts are told apart; None leaves them equal.
+    whatever the threshold is. `without` counts pairs that the strong assessor did not grade.
     """
 
     sources: RoutingSources
     pairs: CascadePairs
     in_pool: Places
     without: int = 0
-    ties: int | None = None
 
     def doubts(self, held_out: Flags | None = None) -> Doubts:
         """How unsure the cheap assessor is, learned without the rows `held_out` where it is."""
         fitted = self.in_pool if held_out is None else self.in_pool[~held_out]
         learned_from = np.zeros(self.sources.shares.pairs.size, bool)
         learned_from[fitted[fitted != NONE]] = True
-        of_pool = untied(needs(self.sources, learned_from), self.ties)
+        of_pool = needs(self.sources, learned_from)
         return Doubts(taken(of_pool, self.in_pool, np.inf), of_pool)
-
-
-def untied(doubts: Floats, seed: int | None) -> Floats:
-    """The doubts with equal ones told apart by chance, and all others in their order."""
-    if seed is None or not len(doubts):
-        return doubts
-    distinct = np.unique(doubts)
-    gap = float(np.diff(distinct).min()) if len(distinct) > 1 else 1.0
-    return doubts + np.random.default_rng(seed).random(len(doubts)) * gap / 2
 
 
 def graded_by_people(sources: RoutingSources, cheap: Member) -> Flags:
@@ -216,7 +205,6 @@ def evidence_of(
     sources: RoutingSources,
     members: Sequence[Member],
     statistic: str,
-    ties: int | None = None,
 ) -> CascadeEvidence:
     """What people and the strong assessor say of the same pairs.
 
@@ -255,4 +243,4 @@ def evidence_of(
         agreement_of(find_statistic(statistic, grades)),
     )
     without = int(graded.sum()) - pairs.size
-    return CascadeEvidence(sources, cascade, in_pool, without, ties)
+    return CascadeEvidence(sources, cascade, in_pool, without)

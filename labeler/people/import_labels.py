@@ -106,21 +106,13 @@ def _checked(
     if row is None:
         raise BadInput.at(sheet, answer.line, f"the sample has no row {answer.number}")
     for cell, drawn in ((answer.query_id, row.pair.query_id), (answer.doc_id, row.pair.doc_id)):
-        if not (id_in(cell, drawn) or _same_number(cell, drawn)):
+        if not id_in(cell, drawn):
             problem = f"row {answer.number} was {drawn!r}, and is {cell[:40]!r} in the sheet"
             raise BadInput.at(sheet, answer.line, problem)
     if answer.grade is not None and answer.grade not in scale:
         grades = ", ".join(map(str, sorted(scale)))
         raise BadInput.at(sheet, answer.line, f"the grade {answer.grade} is none of {grades}")
     return row
-
-
-def _same_number(cell: str, drawn: str) -> bool:
-    """Whether a spreadsheet took an id for a number: `007` became `7`."""
-    try:
-        return float(cell) == float(drawn)
-    except ValueError:
-        return False
 
 
 def merge_answers(

@@ -42,7 +42,6 @@ _MONTHS = tuple("jan feb mar mär apr may mai jun jul aug sep oct okt nov dec de
 
 _ROW = re.compile(r"[0-9]{1,18}")
 _NUMBER = re.compile(r"-?[0-9]{1,10}(\.0+)?")
-_GRADE_WITH_SCALE = re.compile(r"(?s)grade( \(-?[0-9]+( = .*|;.*)?\))?")
 
 
 @dataclass(frozen=True)
@@ -143,7 +142,7 @@ def _rows(path: Path, reader: Any) -> Iterator[list[str]]:
 
 
 def _separator(header: str) -> str:
-    """The separator that yields most of our columns; the scale in the header holds `;` as well."""
+    """The separator that yields most of our columns."""
 
     def ours(separator: str) -> int:
         return len({_role(name.strip('"')) for name in header.split(separator)} & set(COLUMNS))
@@ -152,12 +151,8 @@ def _separator(header: str) -> str:
 
 
 def _role(header: str) -> str:
-    """What a column is for, by the whole of its name: letter case and blanks around it aside.
-
-    The column of grades may have the scale behind its name, as we write it.
-    """
-    name = header.strip().casefold()
-    return GRADE if _GRADE_WITH_SCALE.fullmatch(name) else name
+    """What a column is for, by the whole of its name: letter case and blanks around it aside."""
+    return header.strip().casefold()
 
 
 def _positions(path: Path, header: Sequence[str]) -> dict[str, int]:

@@ -127,20 +127,6 @@ def test_pairs_that_are_as_far_apart_are_needed_alike_whoever_said_what() -> Non
     assert len(set(spread(shares).tolist())) == 2
 
 
-def test_that_pairs_were_taken_by_chance_is_said(tmp_path: Path) -> None:
-    files = [tmp_path / "a.qrels", tmp_path / "b.qrels"]
-    for file, first in zip(files, (3, 0), strict=True):
-        write_qrels(file, {"q": {f"d{n}": first if n < 2 else 1 for n in range(9)}})
-    chosen = {
-        budget: labeler.route(*files, options=labeler.RouteOptions(budget)) for budget in (2, 5, 9)
-    }
-    told = {budget: [str(f) for f in each.findings] for budget, each in chosen.items()}
-    assert {
-        budget: sum("taken by chance" in text for text in texts) for budget, texts in told.items()
-    } == {2: 0, 5: 1, 9: 0}
-    assert "3 of these 5 pairs are needed no more than any other, by disagreement" in told[5][0]
-
-
 def test_a_routed_sheet_is_taken_back_and_keeps_that_it_was_routed(
     collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

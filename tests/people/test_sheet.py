@@ -15,7 +15,7 @@ from labeler.people.sheet import read_sheet
 from labeler.testing import small_collection
 from labeler.trec.qrels import read_qrels
 
-SCALED = "grade (0; 1; 2; 3)"
+SCALED = "grade"
 """What the column of grades was called in earlier sheets, which are still read."""
 
 
@@ -56,8 +56,6 @@ def filled(sheet: Path, columns: dict[str, str], renamed: dict[str, str] | None 
         ({"asessor": "Anna"}, {}),
         ({}, {SCALED: "GRADE"}),
         ({}, {SCALED: " grade ", "row": "Row ", "doc_id": "DOC_ID"}),
-        ({}, {SCALED: "Grade (0 = no; 1 = a (b); 2 = c)"}),
-        ({}, {SCALED: "grade (0 = a\n; 1 = b)"}),
         ({"grade_notes": "3"}, {SCALED: "grade", "comment": "remarks"}),
     ],
 )
