@@ -385,8 +385,8 @@ def _threshold_of(evidence: CascadeEvidence, options: CascadeOptions) -> tuple[f
     pairs, held_out = evidence.pairs, np.zeros(len(evidence.pairs.query), bool)
     for part in folds_of(pairs.query, options.seed):
         doubts = evidence.doubts(part)
-        chosen = pairs.threshold_for(~part, doubts, options.tolerance)
-        held_out[part] = doubts.of_pairs[part] >= chosen
+        level = pairs.threshold_for(~part, doubts, options.tolerance)
+        held_out[part] = doubts.of_pairs[part] >= level
     everywhere = evidence.doubts()
     at = pairs.threshold_for(np.ones(len(held_out), bool), everywhere, options.tolerance)
     return at, pairs.check(held_out, everywhere.of_pairs >= at)

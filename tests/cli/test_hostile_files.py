@@ -100,11 +100,11 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("coll/qrels/first.qrels", "lab probe coll --qrels first --model similarity --dry-run"),
     (
         "coll/people/human.jsonl",
-        "lab cascade coll first --people human --share 0.5 --by doubt --dry-run",
+        "lab cascade coll first --people human --model similarity --dry-run",
     ),
     (
         "coll/judgements/first.jsonl",
-        "lab cascade coll first --people human --share 0.5 --by doubt --dry-run",
+        "lab cascade coll first --people human --model similarity --dry-run",
     ),
     ("coll/corpus.jsonl", "queries passages coll"),
     ("queries.tsv", "generate coll --model local --dry-run --like queries.tsv"),

@@ -93,10 +93,8 @@ CASES = {
         "lab calibrate b.qrels --people a.qrels --probabilities OUT", ("a.qrels",)
     ),
     "lab route": Case("lab route a.qrels b.qrels -o OUT", ("a.qrels",)),
-    "lab cascade": Case(
-        "lab cascade cut a b --model similarity --share 0.5 --by disagreement --dry-run -o OUT", ()
-    ),
-    "lab route sheet": Case("lab route cut a --by disagreement --sheet OUT", ()),
+    "lab cascade": Case("lab cascade cut a b --model similarity --dry-run -o OUT", ()),
+    "lab route sheet": Case("lab route cut a b --sheet OUT", ()),
     "diff": Case("diff coll llm human -o OUT", ()),
     "lab probe": Case("lab probe coll --qrels human --model similarity --pairs 2 -o OUT", ()),
     "lab repeat": Case("lab repeat coll --model similarity --dry-run -o OUT", ()),
@@ -188,8 +186,10 @@ def place(
         (tmp_path / "sampled" / "pool.jsonl").write_text(pool.replace("}", ', "inclusion": 0.5}'))
     if any(f"[{name}" in request.node.name or f"-{name}" in request.node.name for name in CUT):
         made("cut", tmp_path)
-    if "cascade" in request.node.name:
+    if any(name in request.node.name for name in ("lab cascade", "lab route sheet")):
         judge(tmp_path / "cut", model="similarity", name="b")
+        human = tmp_path / "cut" / "qrels" / "human.qrels"
+        human.write_bytes(human.with_name("a.qrels").read_bytes())
     if "parts collect" in request.node.name:
         judged_partitions(Collection(tmp_path / "coll"), tmp_path / "parts", "parted")
     if "annotate" in request.node.name:
