@@ -188,6 +188,7 @@ def place(
         made("cut", tmp_path)
     if any(name in request.node.name for name in ("lab cascade", "lab route sheet")):
         judge(tmp_path / "cut", model="similarity", name="b")
+    if "lab cascade" in request.node.name:
         human = tmp_path / "cut" / "qrels" / "human.qrels"
         human.write_bytes(human.with_name("a.qrels").read_bytes())
     if "parts collect" in request.node.name:
