@@ -22,6 +22,7 @@ from labeler.collection.whose import (
     made_by,
     not_of_people,
     routed_of_file,
+    whose,
 )
 from labeler.data import Pair, Qrels, Run
 from labeler.errors import Misuse
@@ -86,18 +87,17 @@ def sources_of(
 ) -> Sources:
     """The sources of a comparison: files, what a program holds, or a collection and names in it.
 
+    Of a collection alone, people's `human` is compared with all sets that models graded.
     What is no file is called `human` and `assessor`; of several, `assessor 1`, `assessor 2`, ...
     `stale` grades, of texts that have changed since, are left out (`drop`) or counted (`keep`).
     """
     notes: list[str] = []
     folder = Path(human) if _is_path(human) and Path(human).is_dir() else None
-    names = list(map(str, assessors)) if folder else []
+    names = _names_in(open_collection(folder), list(map(str, assessors))) if folder else []
     files = [source for source in (human, *assessors) if _is_path(source)]
     named = map(Collection(folder).qrels, names) if folder else files
     changed = stale_in(named, notes.append, stale)
     if folder is not None:
-        if len(names) < 2:
-            raise Misuse(f"expected two names or more after {human}: whose labels against whose?")
         opened = _of_collection(open_collection(folder), names, [*more_humans], notes.append)
     elif not assessors:
         raise Misuse("expected human qrels and at least one other file, or a collection")
@@ -115,6 +115,18 @@ def sources_of(
     if isinstance(runs, Mapping):
         return replace(opened, runs={name: as_run(run, name=name) for name, run in runs.items()})
     return _with_runs(opened, paths_of(runs))
+
+
+def _names_in(collection: Collection, names: list[str]) -> list[str]:
+    """The names that are compared; without any, people's `human` and all that models graded."""
+    every = collection.qrels_names()
+    if not names and "human" in every:
+        of_models = [name for name in every if whose(collection.qrels(name)) == "model"]
+        names = ["human", *of_models]
+    if len(names) < 2:
+        problem = f"expected two names or more of the qrels in {collection.folder}"
+        raise Misuse(f"{problem}: {', '.join(every) or 'there are none'}")
+    return names
 
 
 def _of_sources(

@@ -35,8 +35,8 @@ def command(
     sources: Annotated[
         list[str],
         typer.Argument(
-            help="Human qrels and other files of grades; or a collection and names of its qrels.",
-            metavar="HUMAN OTHER... | COLL human NAME...",
+            help="Human qrels and other files of grades; or a collection, and names of its qrels.",
+            metavar="HUMAN OTHER... | COLL [human NAME...]",
         ),
     ],
     *,

@@ -81,8 +81,7 @@ class GradesUsed:
             return ""
         counted = "; ".join(f"{n:,} of {name}" for name, n in self.counts.items())
         counted = f": {counted}" if counted else ""
-        listed = " and ".join(self.others)
-        beside = f"; there is also {listed}" if self.others else ""
+        beside = f"; there is also {listed(self.others)}" if self.others else ""
         return f"by {self.giver}{counted}{beside}"
 
 

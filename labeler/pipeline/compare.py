@@ -411,18 +411,11 @@ class SystemComparison(Result):
         return read_queries(path) if path.is_file() else {}
 
     def hole_table(self) -> Table:
-        """A row for each system: the share judged of its first documents, and the pairs missing."""
+        """A row for each system: how many pairs of its first documents nobody judged."""
         depth = self.systems.depth
-        columns = [
-            Column("system", align="left"),
-            Column(f"judged@{depth}"),
-            Column("unjudged pairs"),
-        ]
-        rows = []
-        for name, top in self.systems.tops.items():
-            shown, open_ones = sum(map(len, top.values())), len(self.systems.unjudged[name])
-            rows.append((name, 1 - open_ones / shown if shown else None, open_ones))
-        return Table("holes", columns, rows, f"judged among the first {depth} documents")
+        columns = [Column("system", align="left"), Column("unjudged pairs")]
+        rows = [(name, len(self.systems.unjudged[name])) for name in self.systems.tops]
+        return Table("holes", columns, rows, f"unjudged among the first {depth} documents")
 
     def tables(self) -> list[Table]:
         """Scores, comparisons, margins if there are some, and what is unjudged."""

@@ -5,6 +5,10 @@ from pathlib import Path
 import pytest
 
 from labeler.cli import execute
+from labeler.errors import Misuse
+from labeler.judging.judge import judge
+from labeler.testing import fake_model, small_collection
+from labeler.trec.qrels import read_qrels
 from labeler.trec.write import write_qrels, write_run
 
 HUMAN = {f"q{q}": {f"d{d}": (q + d) % 3 for d in range(8)} for q in range(8)}
@@ -45,6 +49,31 @@ def test_of_a_statistic_where_less_is_better_the_least_comes_first(
     assert execute(["agree", *files, "-s", "mae"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[4:7]] == ["best", "fair", "poor"]
+
+
+def test_of_a_collection_alone_people_are_beside_all_that_models_graded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    collection = small_collection(tmp_path / "coll")
+    folder = str(collection.folder)
+    assert execute(["agree", folder]) == Misuse.exit_code
+    assert capsys.readouterr().err == (
+        f"labeler: expected two names or more of the qrels in {folder}: there are none\n"
+    )
+    for name in ("llm", "other"):
+        judge(collection, model=fake_model('{"grade": 2}'), name=name)
+    human = {
+        query: dict.fromkeys(row, 2) for query, row in read_qrels(collection.qrels("llm")).items()
+    }
+    write_qrels(collection.qrels("human"), human)
+    write_qrels(collection.qrels("anna"), human)
+    assert execute(["agree", folder]) == 0
+    said = capsys.readouterr().out
+    assert said == (execute(["agree", folder, "human", "llm", "other"]), capsys.readouterr().out)[1]
+    assert "anna" not in said
+    (collection.qrels("human")).unlink()
+    assert execute(["agree", folder]) == Misuse.exit_code
+    assert capsys.readouterr().err.endswith(": anna, llm, other\n")
 
 
 def test_details_show_each_of_several_in_full(
