@@ -813,7 +813,7 @@ MEASURING: dict[str, Case] = {
     """,
     "power": """
         power world --queries 50 --difference 0.05 --{format table,format csv,format latex,json}
-        power $NIST $SYSTEMS --difference 0.02 --difference 0.1 --power 0.9 --level 0.01 -o out.txt
+        power $NIST $SYSTEMS --difference 0.02 --difference 0.1 --power 0.9 -o out.txt
         power world --{power 1,difference 0}
         power h.qrels good.trec
     """,

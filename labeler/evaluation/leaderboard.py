@@ -43,7 +43,6 @@ from labeler.evaluation.two_sided import (
     judged_name,
     pair_findings,
     score_twice,
-    significance_table,
     statistic_table,
     swap_table,
     system_table,
@@ -190,7 +189,7 @@ class Leaderboard(Result):
         return list(board_sentences(self, first, second))
 
     def tables(self, most_swaps: int | None = SHOWN) -> list[Table]:
-        """The tables `runs`, `statistics`, `significance` and `swaps`, of these the surest."""
+        """The tables `runs`, `statistics` and `swaps`, of these the surest."""
         return [
             system_table(
                 self.systems,
@@ -199,7 +198,6 @@ class Leaderboard(Result):
                 judged="" if self.pairs.same else self.judged_name,
             ),
             statistic_table(self.statistics, len(self.queries), self.names),
-            significance_table(self.decisions, self.names),
             swap_table(self.swaps, self.measure, self.names, most_swaps),
         ]
 

@@ -27,6 +27,7 @@ from labeler.stats.power import (
     queries_needed,
     variance_factors,
 )
+from labeler.stats.student import SIGNIFICANT
 
 NUMBERS = (25, 50, 100, 200, 500, 1000)
 DIFFERENCES = (0.01, 0.02, 0.05, 0.1)
@@ -56,7 +57,6 @@ class PowerPlan(Result):
     planned_runs: int
     named_baseline: bool
     power: float
-    level: float
     detectable: dict[int, float]
     needed: dict[float, int]
     detectable_range: dict[int, tuple[float, float]]
@@ -124,7 +124,7 @@ class PowerPlan(Result):
 
 @dataclass(frozen=True)
 class PowerOptions:
-    """What to plan for: numbers of queries, differences, power and significance level.
+    """What to plan for: numbers of queries, differences, and the power.
 
     `planned_runs` are compared, by default as many as may be the best of the earlier ones: the best
     with the others, or with a `named_baseline` each with that one.
@@ -135,7 +135,6 @@ class PowerOptions:
         (), "How many does this difference need? Repeatable.", SIZE, flags="--difference"
     )
     power: float = option(0.8, "The chance to find the difference.", SHARE)
-    level: float = option(0.05, "Of significance.", SHARE)
     planned_runs: int | None = option(
         None,
         "Plan for so many runs (default: those that may be the best of these).",
@@ -152,10 +151,8 @@ class PowerOptions:
         if self.planned_runs is not None and not 2 <= self.planned_runs <= MOST_RUNS:
             problem = f"a comparison is of 2 to {MOST_RUNS:,} runs"
             raise Misuse(problem, parameter="planned_runs")
-        if not 0 < self.level < 1:
-            raise Misuse("the level lies between 0 and 1", parameter="level")
-        if not self.level < self.power < 1:
-            raise Misuse("the power lies between the level and 1", parameter="power")
+        if not SIGNIFICANT < self.power < 1:
+            raise Misuse(f"the power lies between {SIGNIFICANT:g} and 1", parameter="power")
         if not all(0 < difference < math.inf for difference in self.differences):
             raise Misuse("a difference is a number above 0", parameter="differences")
 
@@ -236,7 +233,6 @@ def plan_of(scores: SystemScores, measure: str, options: PowerOptions) -> PowerP
         runs,
         options.named_baseline,
         options.power,
-        options.level,
         {n: middle.detectable(n) for n in numbers},
         {d: middle.needed(d) for d in differences},
         {n: (least.detectable(n), most.detectable(n)) for n in numbers},
@@ -266,14 +262,12 @@ class _Planned:
 
     def detectable(self, queries: int) -> float:
         """The smallest difference that so many queries find."""
-        return detectable(
-            queries, self.deviation, self.options.power, self.options.level, self.test
-        )
+        return detectable(queries, self.deviation, self.options.power, SIGNIFICANT, self.test)
 
     def needed(self, difference: float) -> int:
         """The fewest queries that find a difference."""
         return queries_needed(
-            difference, self.deviation, self.options.power, self.options.level, self.test
+            difference, self.deviation, self.options.power, SIGNIFICANT, self.test
         )
 
     def needed_if_any(self, difference: float) -> int | None:

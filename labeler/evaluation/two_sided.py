@@ -24,7 +24,6 @@ from labeler.metrics.rankings import top_grade
 from labeler.report.finding import Finding
 from labeler.report.table import Column, Row, Table, shown
 from labeler.stats.correlation import Correlation
-from labeler.stats.significance import Decisions
 from labeler.stats.student import SIGNIFICANT
 from labeler.trec.columns import Small
 from labeler.trec.pairs import PairColumns, joined_pairs
@@ -354,22 +353,3 @@ def swap_table(
     ]
     more = len(swaps) - len(ordered)
     return Table("swaps", columns, rows, note=f"and {more:,} more pairs that swap" if more else "")
-
-
-def significance_table(of: Decisions, names: tuple[str, str]) -> Table:
-    """Which pairs both qrels tell apart, one of the two, or neither, and whether they agree."""
-    first, second = names
-    columns = [
-        *(Column(name) for name in ("AA", "AD", "MA", "MD", "PA", "PD")),
-        Column("first", f"by {first}"),
-        Column("second", f"by {second}"),
-        Column("unconfirmed", f"not by {first}"),
-        Column("share", format=".0%"),
-    ]
-    row = [*vars(of).values(), of.unconfirmed, of.unconfirmed_share]
-    key = (
-        "first letter: both tell the pair apart (A), one does (M), neither does (P); "
-        "second: the same system is first (A), or not (D)"
-    )
-    title = "pairs told apart at 5 %, allowing for all of them"
-    return Table("significance", columns, [row], title, key)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from labeler.arrays import Flags, Floats, Integers
 from labeler.errors import BadInput
 from labeler.files.read import byte_blocks
-from labeler.trec.rows import LONGEST_ID, rows, texts
+from labeler.trec.rows import LONGEST_ID, rows
 
 Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]
@@ -120,17 +120,8 @@ def slowly(path: Path, block: bytes, names: str, number: int) -> Fields:
     lines = list(rows(path, names, numbered))
     part = split(b"".join(b" ".join(c) + b"\n" for _, c in lines), names, number)
     if part is None:  # a field is not UTF-8
-        plain = [b" ".join(_in_utf8(path, n, c)) + b"\n" for n, c in lines]
-        part = split(b"".join(plain), names, number)
-    if part is None:
         raise Irregular
     return part
-
-
-def _in_utf8(path: Path, number: int, columns: list[bytes]) -> list[bytes]:
-    """A line's columns in UTF-8: `BadInput` where an id is not, others as far as they are."""
-    texts(path, number, columns[0], columns[2])
-    return [column.decode("utf-8", "replace").encode() for column in columns]
 
 
 def split(block: bytes, names: str, number: int) -> Fields | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -383,14 +383,6 @@ def _one_numbering(ids: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], list[
 # Columns of a file whose lines are plain; the slow readers judge others.
 
 
-class _Part(NamedTuple):
-    """The pairs of one block of lines, by the places of their ids in the whole file."""
-
-    query: Small
-    document: Small
-    value: NDArray[Any]
-
-
 def numbers_in_file(path: Path, kind: Kind, block: int = _BLOCK) -> PairColumns[Any]:
     """The grade or score of each pair of a file, in the file's order but for scattered queries.
 
@@ -425,14 +417,14 @@ def _gathered(
 ) -> PairColumns[Any]:
     queries: dict[bytes, int] = {}
     documents = _Numbering(2)
-    parts: list[_Part] = []
+    parts: list[tuple[Small, Small, NDArray[Any]]] = []  # of each block of lines
     for part in blocks:
         if int((part.ends - part.starts)[:, [0, 2]].max()) > LONGEST_ID:
             raise Irregular
         stretches = Stretches.of(part)
         numbers = [queries.setdefault(name, len(queries)) for name in stretches.names]
         query = np.array(numbers, dtype=np.int32)[stretches.of_line]
-        parts.append(_Part(query, documents.of(part), values_of(part).astype(dtype)))
+        parts.append((query, documents.of(part), values_of(part).astype(dtype)))
     query, document, value = (np.concatenate(column) for column in zip(*parts, strict=True))
     if (np.diff(query) < 0).any():  # lines of one query stand apart
         order = np.argsort(query, kind="stable")

@@ -146,7 +146,7 @@ def test_one_run_several_and_named_ones_are_told_apart(runs: Any, names: list[st
         (lambda: labeler.evaluate("nowhere.qrels", RUNS), LabelerError, "nowhere.qrels"),
         (lambda: labeler.leaderboard(QRELS, OTHER, RUNS["up"]), Misuse, "at least two runs"),
         (lambda: labeler.leaderboard(QRELS, OTHER, RUNS, "GMAP"), Misuse, "no mean over queries"),
-        (lambda: labeler.power(QRELS, RUNS, level=2), Misuse, "level lies between 0 and 1"),
+        (lambda: labeler.power(QRELS, RUNS, power=0.01), Misuse, "power lies between 0.05 and 1"),
         (lambda: labeler.power(QRELS, RUNS, differences=[0]), Misuse, "a number above 0"),
         (lambda: labeler.correct(QRELS, None, RUNS), Misuse, "whose grades of all queries"),
         (lambda: labeler.correct({"z": {"a": 1}}, QRELS, RUNS), BadInput, "the human qrels"),

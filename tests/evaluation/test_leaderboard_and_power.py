@@ -390,7 +390,7 @@ def test_a_reversed_judge_of_many_systems_is_called_what_it_is(
     assert "more pairs that swap" in shown
 
 
-def test_the_significance_of_differences_stands_in_sentences_and_in_a_table(
+def test_the_significance_of_differences_stands_in_sentences_and_in_json(
     shared: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = shared / "dl19"
