@@ -101,7 +101,9 @@ def read_liveqa_medquad(files: Mapping[str, Path], recipe: Recipe) -> UpstreamCo
     path = files["answers"]
     upstream = UpstreamCollection()
     answers = _answers(path, _member(path, recipe.members["answers"]))
-    questions = _questions(files["questions"])
+    with reading(files["questions"]):
+        root = ElementTree.parse(files["questions"]).getroot()
+        questions = {query.id: query for query in map(_question, root.iter("NLM-QUESTION"))}
     grades: dict[Pair, list[int]] = {}
     text = _member(path, recipe.members["qrels"])
     for line, row in enumerate(text.split("\n"), start=1):
@@ -149,12 +151,6 @@ def _answers(path: Path, text: str) -> dict[str, Document]:
         key = identifier(path, line, row, "AnswerID")
         documents[key] = Document(key, answer, title, {"url": url})
     return documents
-
-
-def _questions(path: Path) -> dict[str, Query]:
-    with reading(path):
-        root = ElementTree.parse(path).getroot()
-        return {query.id: query for query in map(_question, root.iter("NLM-QUESTION"))}
 
 
 def _question(element: ElementTree.Element) -> Query:

@@ -164,7 +164,13 @@ def obtain(source: UpstreamFile, advance: Advance = quiet) -> Path:
     """
     mirror = os.environ.get("LABELER_MIRROR")
     if mirror:
-        return _from_mirror(expanded(mirror), source)
+        path = expanded(mirror) / source.pinned_path
+        if not path.is_file():
+            remedy = f"put {source.url} there, or unset LABELER_MIRROR to download it"
+            raise FileProblem(f"{path}: not in the mirror; {remedy}")
+        with file_problems(path):
+            check_sha256(path, source.sha256, str(path))
+        return path
     name = Path(source.path).name
     path = cache_folder() / "downloads" / source.sha256 / name
     with file_problems(path), exclusive(path):
@@ -176,16 +182,4 @@ def obtain(source: UpstreamFile, advance: Advance = quiet) -> Path:
         except ProviderError as error:
             hint = f"LABELER_MIRROR may name a folder that holds it as {source.pinned_path}"
             raise ProviderError(f"{error}; {hint}") from error
-    return path
-
-
-def _from_mirror(mirror: Path, source: UpstreamFile) -> Path:
-    path = mirror / source.pinned_path
-    if not path.is_file():
-        raise FileProblem(
-            f"{path}: not in the mirror; put {source.url} there, or unset LABELER_MIRROR to "
-            "download it"
-        )
-    with file_problems(path):
-        check_sha256(path, source.sha256, str(path))
     return path

@@ -18,7 +18,6 @@ from labeler.prompt.reply_rules import reply_problems
 from labeler.prompt.rules import read_front, template_problems
 from labeler.prompt.template import (
     TO_DO,
-    FrontMatter,
     Prompt,
     PromptProblem,
     Source,
@@ -73,7 +72,10 @@ def _draft_of(path: Path, text: str) -> Draft:
         return Draft(path, None, (source,))
     front, kind, problems = read_front(source)
     problems += template_problems(source, kind, front)
-    prompt = _prompt_of(path, text, front, source, problems) if front else None
+    prompt = None
+    if front and all(problem.level != "error" for problem in problems):
+        turns = tuple(Message(section.role, section.content) for section in source.sections)
+        prompt = Prompt(path.stem, text, front, turns)
     disagreements = reply_problems(source, front) if front else ()
     return Draft(path, prompt, tuple(sorted(problems)), tuple(disagreements))
 
@@ -85,15 +87,6 @@ def _text_of(path: Path) -> str:
         most = f"{LARGEST // 1024} KB"
         raise TooLarge(f"{path}: more than {most}, which no prompt has; name a prompt's file")
     return data.decode("utf-8-sig").replace("\r\n", "\n")
-
-
-def _prompt_of(
-    path: Path, text: str, front: FrontMatter, source: Source, problems: list[PromptProblem]
-) -> Prompt | None:
-    if any(problem.level == "error" for problem in problems):
-        return None
-    turns = tuple(Message(section.role, section.content) for section in source.sections)
-    return Prompt(path.stem, text, front, turns)
 
 
 # The prompts that come with the package, and any prompt by its name or its file.

@@ -240,21 +240,6 @@ def template_problems(
     source: Source, kind: str, front: FrontMatter | None
 ) -> Iterator[PromptProblem]:
     """What is wrong with the sections of a template, and with the placeholders in them."""
-    yield from _of_sections(source)
-    lines = [
-        (name, number)
-        for section in source.sections
-        for number, line in section.lines()
-        for name in PLACEHOLDER.findall(line)
-    ]
-    if kind:
-        yield from _of_names(source, kind, lines)
-    if front and front.kind == "grade":
-        yield from _of_parts(source, front, dict(lines))
-
-
-def _of_sections(source: Source) -> Iterator[PromptProblem]:
-    """What is wrong with the order of the sections, and with what stands outside of them."""
     if source.preamble.content:
         problem = "text before the first section; expected '# system' or '# user' above it"
         yield PromptProblem(source.preamble.start, problem)
@@ -265,6 +250,16 @@ def _of_sections(source: Source) -> Iterator[PromptProblem]:
         if not section.content:
             problem = f"the section '# {section.role}' is empty; fill it, or leave it out"
             yield PromptProblem(section.heading, problem)
+    lines = [
+        (name, number)
+        for section in source.sections
+        for number, line in section.lines()
+        for name in PLACEHOLDER.findall(line)
+    ]
+    if kind:
+        yield from _of_names(source, kind, lines)
+    if front and front.kind == "grade":
+        yield from _of_parts(source, front, dict(lines))
 
 
 def _of_names(

@@ -143,7 +143,7 @@ def longest_copy(query: Sequence[str], passage: Sequence[str]) -> int:
     return SequenceMatcher(None, query, passage, autojunk=False).find_longest_match().size
 
 
-def overlap(first: Iterable[str], second: Iterable[str]) -> float:
-    """Jaccard's coefficient of two sets of words; 0 where both are empty."""
+def overlap(first: Iterable[object], second: Iterable[object]) -> float:
+    """Jaccard's coefficient of two sets; 0 where both are empty."""
     a, b = set(first), set(second)
     return len(a & b) / len(a | b) if a | b else 0.0

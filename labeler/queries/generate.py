@@ -65,6 +65,7 @@ from labeler.queries.writer import (
     Turns,
     Writer,
     generation_requests,
+    passage_of,
     used_passages,
 )
 from labeler.report.result import Hidden, Merged, Result
@@ -435,19 +436,14 @@ def keep_generated(
 
 def _fresh(generated: Generated, earlier: Sequence[Query]) -> list[Query]:
     """The queries that join earlier ones, some of which another process may have kept just now."""
-    passages = {_passage(query) for query in earlier}
+    passages = {passage_of(query) for query in earlier}
     texts = {query.text.casefold() for query in earlier}
     fresh = [
         query
         for query in generated.queries
-        if _passage(query) not in passages and query.text.casefold() not in texts
+        if passage_of(query) not in passages and query.text.casefold() not in texts
     ]
     return fresh[: max(0, len(generated.queries) - len(earlier))]
-
-
-def _passage(query: Query) -> str:
-    """The id of the passage that a query was first written about."""
-    return str((query.metadata.get("source") or [{"doc_id": ""}])[0]["doc_id"])
 
 
 def write_heading_queries(collection: Collection, count: int, seed: int) -> None:

@@ -77,11 +77,6 @@ def choose_passages(
     return PassageChoice(_by_turns(in_order, seed), why)
 
 
-def folder_of(document: Document) -> str:
-    """The folder of the file that a passage was cut from."""
-    return str(PurePosixPath(file_of(document)).parent)
-
-
 def _by_turns(documents: Sequence[Document], seed: int) -> list[Document]:
     """Documents in the order of their files' turns, the files of each folder spread evenly."""
     files: dict[str, list[Document]] = defaultdict(list)
@@ -89,7 +84,7 @@ def _by_turns(documents: Sequence[Document], seed: int) -> list[Document]:
         files[file_of(document)].append(document)
     folders: dict[str, dict[str, list[Document]]] = defaultdict(dict)
     for name, passages in files.items():
-        folders[folder_of(passages[0])][name] = passages
+        folders[str(PurePosixPath(name).parent)][name] = passages
     in_folders, weights = {}, {}
     for folder, inside in folders.items():
         roots = {name: math.sqrt(len(passages)) for name, passages in inside.items()}

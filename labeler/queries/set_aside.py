@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from labeler.data import Document
 from labeler.errors import Misuse
 from labeler.options import COUNT_OR_NONE, Options, option
-from labeler.queries.filter import words
+from labeler.queries.filter import overlap, words
 
 MIN_WORDS = 25
 rule = partial(option, section="passages")
@@ -184,7 +184,7 @@ def _near_duplicates(documents: Sequence[Document]) -> Iterator[str]:
         runs = _shingles(document.text)
         smallest = sorted(runs)[:_SKETCH]
         owners = {first.id: first for run in smallest if (first := first_with.get(run))}
-        if any(_share(runs, _shingles(o.text)) >= _DUPLICATE_SHARE for o in owners.values()):
+        if any(overlap(runs, _shingles(o.text)) >= _DUPLICATE_SHARE for o in owners.values()):
             yield document.id
             continue
         for run in smallest:
@@ -197,7 +197,3 @@ def _shingles(text: str) -> set[int]:
     count = max(1, len(all_words) - _SHINGLE + 1)
     runs = (" ".join(all_words[at : at + _SHINGLE]) for at in range(count))
     return {int.from_bytes(hashlib.blake2b(run.encode(), digest_size=8).digest()) for run in runs}
-
-
-def _share(first: set[int], second: set[int]) -> float:
-    return len(first & second) / len(first | second)

@@ -75,15 +75,14 @@ class CorpusSearch:
 
     def neighbour(self, document: Document) -> Document | None:
         """The most similar passage under another heading, by BM25; None where none is similar."""
-        if document.id not in self._neighbours:
-            self._neighbours[document.id] = self._most_similar(document)
-        return self._neighbours[document.id]
-
-    def _most_similar(self, document: Document) -> Document | None:
+        if document.id in self._neighbours:
+            return self._neighbours[document.id]
         text = " ".join(document.text.split()[:_WORDS_OF_A_PASSAGE])
         run = self._bm25.run([Query("", f"{document.title} {text}")], DEPTH)
         others = (self.documents[doc_id] for doc_id in run[""] if doc_id != document.id)
-        return next((other for other in others if other.title != document.title), None)
+        found = next((other for other in others if other.title != document.title), None)
+        self._neighbours[document.id] = found
+        return found
 
 
 SHOWN_WORDS = 260
@@ -412,5 +411,9 @@ class Turns:
 
 def used_passages(writer: Writer) -> frozenset[str]:
     """The ids of the passages that gave the writer a query already."""
-    sources = (query.metadata.get("source") or [{"doc_id": ""}] for query in writer.already)
-    return frozenset(str(source[0]["doc_id"]) for source in sources)
+    return frozenset(map(passage_of, writer.already))
+
+
+def passage_of(query: Query) -> str:
+    """The id of the passage that a query was first written about."""
+    return str((query.metadata.get("source") or [{"doc_id": ""}])[0]["doc_id"])

@@ -99,15 +99,12 @@ def _spells(match: re.Match[str]) -> bool:
         return bool(_PICTURE.match(before) and _PICTURE.match(after))
     if unseen in _DIRECTIONS:
         is_beside_one = not {before, after}.isdisjoint(_DIRECTIONS)
-        return not (is_beside_one or _runs_on(before, after))
+        # between letters or digits from left to right no direction changes
+        runs_on = all(side and bidirectional(side) in {"L", "EN"} for side in (before, after))
+        return not (is_beside_one or runs_on)
     if unseen == _SOFT_HYPHEN:
         return before.isalpha() and after.isalpha()
     return bool(_WITH_VARIANT.match(before + unseen))
-
-
-def _runs_on(before: str, after: str) -> bool:
-    """Whether both are letters or digits from left to right, between which no direction changes."""
-    return all(side and bidirectional(side) in {"L", "EN"} for side in (before, after))
 
 
 def bounded(text: str, most: int | None) -> str:

@@ -142,7 +142,11 @@ def text_of_page(path: Path, raw: bytes) -> str:
 
 def add_html(text: str, outline: Outline) -> str:
     """Add the blocks of a page to an outline; its title is returned."""
-    tree = _parsed(text)
+    try:
+        from selectolax.lexbor import LexborHTMLParser
+    except ImportError as error:
+        raise Misconfigured(NEEDS) from error
+    tree = LexborHTMLParser(bounded_markup(text))
     root = main_of(tree)
     if root is not None:
         _drop_around(root)
@@ -164,14 +168,6 @@ def _drop_around(root: LexborNode) -> None:
         drop(ADDRESSES, attributes.get("href") or attributes.get("src") or "")
         if node.tag == "img":
             drop("descriptions of images", attributes.get("alt") or "")
-
-
-def _parsed(text: str) -> Any:
-    try:
-        from selectolax.lexbor import LexborHTMLParser
-    except ImportError as error:
-        raise Misconfigured(NEEDS) from error
-    return LexborHTMLParser(bounded_markup(text))
 
 
 # The same page for a parser whose work grows with the square of how deep elements are nested, of

@@ -51,7 +51,9 @@ class _Inliner:
             directive = _DIRECTIVE.fullmatch(line)
             if directive and self.kind != ".adoc" and not fence:
                 end = _end_of_directive(lines, position)
-                source = self.included(directive["path"], _option_of(lines[position:end]), folder)
+                options = map(_LINES_OPTION.fullmatch, lines[position + 1 : end])
+                part = next((f"{option[1]}:{option[2]}" for option in options if option), "")
+                source = self.included(directive["path"], part, folder)
             elif named := (_ASCIIDOC if self.kind == ".adoc" else _MARKDOWN).fullmatch(line):
                 groups = {name: value or "" for name, value in named.groupdict().items()}
                 path = "".join(groups.get(n, "") for n in ("path", "plain", "quoted", "book"))
@@ -123,11 +125,6 @@ def _end_of_directive(lines: list[str], start: int) -> int:
     while end < len(lines) and lines[end].strip() and indentation(lines[end]) > margin:
         end += 1
     return end
-
-
-def _option_of(lines: list[str]) -> str:
-    options = (_LINES_OPTION.fullmatch(line) for line in lines[1:])
-    return next((f"{option[1]}:{option[2]}" for option in options if option), "")
 
 
 def _part_of(text: str, part: str) -> str:

@@ -147,7 +147,10 @@ def check_has_text(path: Path, row: Mapping[str, Any], fields: FieldNames = _USU
 def _document(path: Path, number: int, row: dict[str, Any], fields: FieldNames) -> SourceDocument:
     row = _named(path, number, row, fields)
     names = {name.casefold(): name for name in reversed(row)}
-    id_key, title_key, text_key = (_column(names, usual) for usual in (_IDS, _TITLES, _TEXTS))
+    id_key, title_key, text_key = (
+        next((names[name] for name in usual if name in names), None)
+        for usual in (_IDS, _TITLES, _TEXTS)
+    )
     if len(names) < len(row):
         _refuse_alike(path, number, row, (id_key, title_key, text_key))
     row_id = identifier(path, number, row, id_key) if id_key else None
@@ -212,10 +215,6 @@ def _length(value: Any) -> int:
     if isinstance(value, list):
         return sum(map(_length, value))
     return len(value.strip()) if isinstance(value, str) else 0
-
-
-def _column(names: Mapping[str, str], usual: Iterable[str]) -> str | None:
-    return next((names[name] for name in usual if name in names), None)
 
 
 def _refuse_alike(
