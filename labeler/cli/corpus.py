@@ -24,6 +24,7 @@ from labeler.collection.layout import Collection
 from labeler.corpus.documents import Ingested
 from labeler.corpus.ingest import IngestOptions
 from labeler.corpus.ingest import ingest as ingest_documents
+from labeler.corpus.losses import loss_line
 from labeler.messages import count_of
 from labeler.models.session import Control
 from labeler.options import REQUIRED, WORDS, Option, option
@@ -96,7 +97,7 @@ def note_left_out(result: Ingested) -> None:
     if result.duplicates:
         twice = ("passage that stands elsewhere too is", "passages that stand elsewhere too are")
         note(f"{count_of(result.duplicates, *twice)} kept once")
-    if losses := result.losses_told():
+    if losses := loss_line(result.losses):
         note(losses)
 
 

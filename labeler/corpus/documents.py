@@ -202,10 +202,6 @@ class Ingested:
         """What all files together lose."""
         return together(self.losses.values())
 
-    def losses_told(self) -> str:
-        """What all files lose, as a line; empty where they lose nothing."""
-        return loss_line(self.losses)
-
     def __repr__(self) -> str:
         documents, unread = len(self.documents), len(self.unread)
         return f"Ingested({documents} documents from {self.files} files, {unread} not read)"

@@ -54,7 +54,10 @@ def _match(document: Document, same_id: Document | None, files: _Files) -> Match
     in_same_text = [each for each in beside if _is_of_same_text(document, each)]
     if in_same_text:
         return _by_span(document, in_same_text)
-    return _by_words(text, beside)
+    within = f" {text} "  # by the words alone, where the file was edited
+    larger = (each.id for each in beside if text and within in f" {_squeezed(each.text)} ")
+    whole_in = next(larger, None)
+    return Match(GONE) if whole_in is None else Match(MERGED, (whole_in,))
 
 
 def _by_span(document: Document, beside: Sequence[Document]) -> Match:
@@ -66,15 +69,6 @@ def _by_span(document: Document, beside: Sequence[Document]) -> Match:
             return Match(MERGED, (each.id,))
     parts = [each.id for each in beside if _span(each)[0] < end and start < _span(each)[1]]
     return Match(SPLIT, tuple(parts)) if parts else Match(GONE)
-
-
-def _by_words(text: str, beside: Sequence[Document]) -> Match:
-    """By the words alone, where the file was edited."""
-    within = f" {text} "
-    for each in beside:
-        if text and within in f" {_squeezed(each.text)} ":
-            return Match(MERGED, (each.id,))
-    return Match(GONE)
 
 
 class _Files:

@@ -34,8 +34,6 @@ MADE = {
     "passages": "[1]\nUnworn shoes: 30 days.\n\n[2]\nWorn shoes are repaired.",
     "count": "2",
     "mark": _MARK,
-    "first": "Returns\nYou may send back what you bought within 30 days, unworn and in its box.",
-    "second": "Repairs\nShoes that were worn outside are repaired, and not taken back.",
     "criterion": "exactness: how precisely the passage answers what is asked",
     "criteria": "1. exactness: how precisely the passage answers\n2. coverage: how much of it does",
     "question": "Within how many days may shoes be sent back?",

@@ -265,7 +265,7 @@ def template_problems(
 def _of_names(
     source: Source, kind: str, lines: Sequence[tuple[str, int]]
 ) -> Iterator[PromptProblem]:
-    """Unknown placeholders, each where it stands; those that are missing; and near misses."""
+    """Unknown placeholders, each where it stands, and those that are missing."""
     names = PLACEHOLDERS[kind]
     unknown = {name for name, _ in lines}.difference(names)
     close = {name: next(iter(get_close_matches(name[:40], names, 1)), "") for name in unknown}
@@ -282,13 +282,8 @@ def _of_names(
     if kind == "grade" and used.isdisjoint(_QUERY):
         problem = "the template does not show {query}, so that all queries are graded alike"
         yield warning(source.last, f"{problem}; put it into the last section")
-    if kind == "grade" and "mark" in used and not unknown:
-        yield from _of_marks(source)
-
-
-def _of_marks(source: Source) -> Iterator[PromptProblem]:
-    """Documents that do not stand between marks, and marks without a document."""
-    for section in source.sections:
+    is_marked = kind == "grade" and "mark" in used and not unknown
+    for section in source.sections if is_marked else ():
         shown = [n for n in PLACEHOLDER.findall(section.content) if n in ("mark", *_DOCUMENTS)]
         if shown and not ({shown[0], shown[-1]} == {"mark"} != {*shown}):
             problem = "a document stands between marks; put {mark} before and after it"

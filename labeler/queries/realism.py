@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -105,14 +105,9 @@ def _measured(name: str, texts: Sequence[str]) -> QuerySet:
     median = _median([len(words(text)) for text in texts])
     kinds = Counter(map(kind_of, texts))
     shares = {kind: count / len(texts) for kind, count in kinds.most_common()}
-    questions = _share(map(is_question, texts))
+    asking = np.array([*map(is_question, texts)], float)
+    questions = Interval(float(asking.mean()), *share_interval(asking))
     return QuerySet(name, len(texts), median, questions, shares)
-
-
-def _share(values: Iterable[bool]) -> Interval:
-    """A share with Wilson's interval."""
-    array = np.fromiter(map(float, values), float)
-    return Interval(float(array.mean()), *share_interval(array))
 
 
 def _median(counts: Sequence[int]) -> Interval:
