@@ -41,7 +41,7 @@ def read_cells(path: Path, lines: Iterable[str], delimiter: str) -> Iterator[tup
     A quote is a letter like others where tabs or white space, " ", stand between the columns.
     """
     if delimiter not in "\t ":
-        yield from _quoted_cells(path, iter(lines), delimiter)
+        yield from _quoted_cells(path, lines, delimiter)
         return
     for number, line in enumerate(lines, start=1):
         if line.strip():
@@ -49,35 +49,26 @@ def read_cells(path: Path, lines: Iterable[str], delimiter: str) -> Iterator[tup
 
 
 def _quoted_cells(
-    path: Path, lines: Iterator[str], delimiter: str
+    path: Path, lines: Iterable[str], delimiter: str
 ) -> Iterator[tuple[int, list[str]]]:
     csv.field_size_limit(2 * LONGEST_LINE)  # rows have their bound; the default is 128 KiB
-    source = _Lines(path, lines)
-    reader = csv.reader(source, delimiter=delimiter, strict=True)
+    size = 0
+
+    def ended() -> Iterator[str]:
+        """The lines with newlines, of which no more may make one row than one line may hold."""
+        nonlocal size
+        for number, line in enumerate(lines, start=1):
+            size += len(line) + 1
+            if size > LONGEST_LINE:
+                problem = f"a row of more than {in_megabytes(LONGEST_LINE)}; is a quote left open?"
+                raise TooLarge.at(path, number, problem)
+            yield line + "\n"
+
+    reader = csv.reader(ended(), delimiter=delimiter, strict=True)
     try:
         for row in reader:
             if any(cell.strip() for cell in row):
                 yield reader.line_num, row
-            source.size = 0
+            size = 0
     except csv.Error as error:
         raise BadInput.at(path, reader.line_num, f"not CSV: {error}") from error
-
-
-class _Lines:
-    """Lines with their newlines, of which no more may make one row than one line may hold."""
-
-    def __init__(self, path: Path, lines: Iterator[str]) -> None:
-        self.path, self.lines = path, lines
-        self.number = self.size = 0
-
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        line = next(self.lines)
-        self.number += 1
-        self.size += len(line) + 1
-        if self.size > LONGEST_LINE:
-            problem = f"a row of more than {in_megabytes(LONGEST_LINE)}; is a quote left open?"
-            raise TooLarge.at(self.path, self.number, problem)
-        return line + "\n"

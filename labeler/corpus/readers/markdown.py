@@ -60,30 +60,23 @@ class Inline:
     parse: Callable[[str], Sequence[Token]]
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Part:
     """A stretch of a paragraph that HTML's tags make a block of its own.
 
-    `level` is that of a heading, 0 for text; one that `leads` stays with the next.
+    It begins at the line of its first word. `level` is that of a heading, 0 for text; one that
+    `leads` stays with the next.
     """
-
-    text: str = ""
-    line: int = 1
-    level: int = 0
-    leads: bool = False
-
-
-@dataclass(slots=True)
-class _Draft:
-    """A part under construction, which begins at the line of its first word."""
 
     line: int
     level: int = 0
     leads: bool = False
+    text: str = ""
     begun: bool = False
     words: list[str] = field(default_factory=list)
 
     def add(self, words: str, line: int) -> None:
+        """Add further words, which stand in a line."""
         if not self.begun and words.strip():
             self.line, self.begun = line, True
         self.words.append(words)
@@ -94,7 +87,7 @@ def parts(inline: Inline, tokens: Sequence[Token], line: int) -> list[Part]:
 
     Links become their text, images their description; emphasis and tags fall away.
     """
-    drafts = [_Draft(line)]
+    drafts = [Part(line)]
     for position, token in enumerate(tokens):
         line += token.type in ("softbreak", "hardbreak") or token.content.count("\n")
         tag = _tag(token, inline.components) if token.type == "html_inline" else None
@@ -105,11 +98,10 @@ def parts(inline: Inline, tokens: Sequence[Token], line: int) -> list[Part]:
             drafts.append(_begun_by(inline, tag, line))
         else:
             draft.add(_shown(inline, tag, following=draft.begun), line)
-    finished = []
-    for draft in drafts:  # with single blanks; white space of other kinds stays
-        text = _AROUND_BREAK.sub("\n", _BLANKS.sub(" ", "".join(draft.words))).strip(" \n")
-        finished.append(Part(text, draft.line, draft.level, draft.leads))
-    return [part for part in finished if part.text not in ("", "-")]
+    for part in drafts:  # with single blanks; white space of other kinds stays
+        text = _AROUND_BREAK.sub("\n", _BLANKS.sub(" ", "".join(part.words)))
+        part.text = text.strip(" \n")
+    return [part for part in drafts if part.text not in ("", "-")]
 
 
 def one_line(inline: Inline, tokens: Sequence[Token]) -> str:
@@ -163,11 +155,11 @@ def _stands_alone(tag: re.Match[str], tokens: Sequence[Token], position: int) ->
     return {before, after} <= {"softbreak", "hardbreak", "html_inline"}
 
 
-def _begun_by(inline: Inline, tag: re.Match[str], line: int) -> _Draft:
+def _begun_by(inline: Inline, tag: re.Match[str], line: int) -> Part:
     """The part that follows a tag of a block."""
     name = "" if tag[1] else tag[2].lower()
     level = int(name[1]) if re.fullmatch("h[1-6]", name) else 0
-    draft = _Draft(line, level, leads=name == "summary")
+    draft = Part(line, level, leads=name == "summary")
     if name == "li":
         draft.words.append("- ")
     elif not _is_html(name):
