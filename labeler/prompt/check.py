@@ -91,9 +91,13 @@ class PromptCheck(Result):
         front, tokens = self.prompt.front, tokens_of(self.prompt)
         scale = f" on the scale {scale_of(self.prompt)}" if front.scale else ""
         reason = ", its reason first" if front.reason else ""
+        calls = "a call"
+        if front.kind == "grade":
+            each = "a document" if front.batch == 1 else f"for up to {front.batch} documents"
+            calls = f"{count_of(calls_of(self.prompt), 'call')} {each}"
         return [
             f"{self.prompt.id}: to {TO_DO[front.kind]}{scale}; a reply is {front.reply}{reason}",
-            f"{_calls(self.prompt)}: about {tokens.inside:,} tokens each, without query and "
+            f"{calls}: about {tokens.inside:,} tokens each, without query and "
             f"documents, and at most {tokens.outside:,} in reply; temperature "
             f"{front.temperature:g}",
             *_writing_calls(self.prompt),
@@ -121,14 +125,6 @@ class PromptCheck(Result):
         columns = [Column("line"), Column("level", align="left")]
         columns.append(Column("problem", align="left", widest=None))
         return [Table("problems", columns, [[p.line, p.level, p.text] for p in self.problems])]
-
-
-def _calls(prompt: Prompt) -> str:
-    """How many calls what takes."""
-    if prompt.front.kind != "grade":
-        return "a call"
-    calls, batch = count_of(calls_of(prompt), "call"), prompt.front.batch
-    return f"{calls} a document" if batch == 1 else f"{calls} for up to {batch} documents"
 
 
 def _writing_calls(prompt: Prompt) -> list[str]:

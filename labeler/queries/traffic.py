@@ -87,18 +87,16 @@ class Traffic(Result):
     """A sample of real queries whose weights make a weighted mean an estimate of the traffic's.
 
     `dropped` counts the different queries that were left out, by reason.
-    `by_session` says that a query counts once in each session.
     """
 
     queries: list[Query]
     strata: Sequence[Stratum]
     dropped: Mapping[str, int]
     searches: int
-    by_session: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """The counts by name."""
-        counts = ("searches", "dropped", "by_session", "strata")
+        counts = ("searches", "dropped", "strata")
         return self.picked(*counts, queries=len(self.queries))
 
     @property
@@ -109,8 +107,6 @@ class Traffic(Result):
             f" typed {count_of(s.searches, 'time')}"
             for s in self.strata
         ]
-        if self.by_session:
-            lines.append("a query counts once in each session")
         if self.dropped:
             reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.dropped.items())
             lines.append(f"left out: {reasons}")
@@ -149,7 +145,6 @@ def from_log(path: Path | str, options: TrafficOptions | None = None) -> Traffic
         ),
         dropped,
         sum(counts.values()),
-        typed.has_sessions,
     )
 
 
@@ -183,11 +178,6 @@ class _Typed:
         documents = self._by_document.get(key)
         alone = self._alone[key] + (max(documents.values()) if documents else 0)
         return alone + len(self._sessions.get(key, ()))
-
-    @property
-    def has_sessions(self) -> bool:
-        """Whether the log names sessions."""
-        return bool(self._sessions)
 
 
 def normalized(text: str) -> str:

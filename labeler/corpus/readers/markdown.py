@@ -48,18 +48,6 @@ _INLINE_ELEMENT = re.compile(
 """Names of HTML's elements; another name in angle brackets may be a type (`Vec<T>`)."""
 
 
-@dataclass(frozen=True)
-class Inline:
-    """What holds for all paragraphs of a document.
-
-    `components` are the names that it closes like HTML's elements (`</Tabs>`); `parse` reads the
-    Markdown in a component's title or caption.
-    """
-
-    components: Collection[str]
-    parse: Callable[[str], Sequence[Token]]
-
-
 @dataclass(slots=True)
 class Part:
     """A stretch of a paragraph that HTML's tags make a block of its own.
@@ -82,7 +70,7 @@ class Part:
         self.words.append(words)
 
 
-def parts(inline: Inline, tokens: Sequence[Token], line: int) -> list[Part]:
+def parts(reader: _Reader, tokens: Sequence[Token], line: int) -> list[Part]:
     """The parts of a paragraph that begins at `line`, without empty ones.
 
     Links become their text, images their description; emphasis and tags fall away.
@@ -90,47 +78,47 @@ def parts(inline: Inline, tokens: Sequence[Token], line: int) -> list[Part]:
     drafts = [Part(line)]
     for position, token in enumerate(tokens):
         line += token.type in ("softbreak", "hardbreak") or token.content.count("\n")
-        tag = _tag(token, inline.components) if token.type == "html_inline" else None
+        tag = _tag(token, reader.components) if token.type == "html_inline" else None
         draft = drafts[-1]
         if tag is None:
-            draft.add(_words(inline, token), line)
+            draft.add(_words(reader, token), line)
         elif _stands_alone(tag, tokens, position):
-            drafts.append(_begun_by(inline, tag, line))
+            drafts.append(_begun_by(reader, tag, line))
         else:
-            draft.add(_shown(inline, tag, following=draft.begun), line)
+            draft.add(_shown(reader, tag, following=draft.begun), line)
     for part in drafts:  # with single blanks; white space of other kinds stays
         text = _AROUND_BREAK.sub("\n", _BLANKS.sub(" ", "".join(part.words)))
         part.text = text.strip(" \n")
     return [part for part in drafts if part.text not in ("", "-")]
 
 
-def one_line(inline: Inline, tokens: Sequence[Token]) -> str:
+def one_line(reader: _Reader, tokens: Sequence[Token]) -> str:
     """The words of a heading or a table's cell."""
-    return " ".join(squeezed(part.text) for part in parts(inline, tokens, 1))
+    return " ".join(squeezed(part.text) for part in parts(reader, tokens, 1))
 
 
-def _words(inline: Inline, token: Token) -> str:
+def _words(reader: _Reader, token: Token) -> str:
     if token.type == "html_inline" and token.content.startswith(("<!", "<?", "<>", "</>")):
         drop(SCRIPTS, token.content)
         return ""
     if token.type in ("link_open", "image"):
         drop(ADDRESSES, str(token.attrs.get("href") or token.attrs.get("src") or ""))
-    reader = _WORDS.get(token.type)
-    return reader(inline, token) if reader else token.content
+    words = _WORDS.get(token.type)
+    return words(reader, token) if words else token.content
 
 
-def _code_span(_inline: Inline, token: Token) -> str:
+def _code_span(_reader: _Reader, token: Token) -> str:
     padding = " " if "`" in (token.content[:1], token.content[-1:]) else ""
     return f"{token.markup}{padding}{token.content}{padding}{token.markup}"
 
 
-_WORDS: dict[str, Callable[[Inline, Token], str]] = {
-    "softbreak": lambda _inline, _token: " ",
-    "hardbreak": lambda _inline, _token: "\n",
+_WORDS: dict[str, Callable[[_Reader, Token], str]] = {
+    "softbreak": lambda _reader, _token: " ",
+    "hardbreak": lambda _reader, _token: "\n",
     "code_inline": _code_span,
-    "image": lambda inline, token: one_line(inline, token.children or ()),
-    "footnote_ref": lambda _inline, token: f"[{token.meta['label']}]",
-    "myst_role": lambda _inline, token: role_text(token.meta["name"], token.content),
+    "image": lambda reader, token: one_line(reader, token.children or ()),
+    "footnote_ref": lambda _reader, token: f"[{token.meta['label']}]",
+    "myst_role": lambda _reader, token: role_text(token.meta["name"], token.content),
 }
 """By the types of tokens whose words are not simply their content: how these are read."""
 
@@ -155,7 +143,7 @@ def _stands_alone(tag: re.Match[str], tokens: Sequence[Token], position: int) ->
     return {before, after} <= {"softbreak", "hardbreak", "html_inline"}
 
 
-def _begun_by(inline: Inline, tag: re.Match[str], line: int) -> Part:
+def _begun_by(reader: _Reader, tag: re.Match[str], line: int) -> Part:
     """The part that follows a tag of a block."""
     name = "" if tag[1] else tag[2].lower()
     level = int(name[1]) if re.fullmatch("h[1-6]", name) else 0
@@ -163,11 +151,11 @@ def _begun_by(inline: Inline, tag: re.Match[str], line: int) -> Part:
     if name == "li":
         draft.words.append("- ")
     elif not _is_html(name):
-        draft.add(f"{_shown(inline, tag, following=False)}\n", line)
+        draft.add(f"{_shown(reader, tag, following=False)}\n", line)
     return draft
 
 
-def _shown(inline: Inline, tag: re.Match[str], *, following: bool) -> str:
+def _shown(reader: _Reader, tag: re.Match[str], *, following: bool) -> str:
     """What a tag itself shows: an image's description, a component's number and titles."""
     name = tag[2].lower()
     if name in ("br", "hr"):
@@ -178,7 +166,7 @@ def _shown(inline: Inline, tag: re.Match[str], *, following: bool) -> str:
     if _is_html(name):
         return html.unescape(values.get("alt", ""))
     number = values.pop("number", "")
-    values = {key: one_line(inline, inline.parse(value)) for key, value in values.items()}
+    values = {key: one_line(reader, reader.inline_tokens(value)) for key, value in values.items()}
     return " ".join([*([f"{tag[2]} {number}:"] if number else []), *values.values()])
 
 
@@ -277,7 +265,8 @@ def _parser(mdx: bool) -> MarkdownIt:
 class _Reader:
     """Walks a document's syntax tree.
 
-    `first` is the line of the file with which the text that is read begins.
+    `first` is the line of the file with which the text that is read begins; `components` are the
+    names that the document closes like HTML's elements (`</Tabs>`).
     """
 
     parser: MarkdownIt
@@ -285,11 +274,6 @@ class _Reader:
     env: dict[str, Any]
     lines: Sequence[str]
     first: int
-
-    @property
-    def inline(self) -> Inline:
-        """What the words of a paragraph are read with."""
-        return Inline(self.components, self.inline_tokens)
 
     def walk(self, node: SyntaxTreeNode, outline: Outline) -> None:
         """Add the blocks of what a node holds."""
@@ -313,13 +297,13 @@ class _Reader:
 
     def heading(self, node: SyntaxTreeNode, outline: Outline) -> None:
         """A heading, unless it is empty."""
-        text = one_line(self.inline, self.words(node))
+        text = one_line(self, self.words(node))
         if text:
             outline.heading(int(node.tag[1]), text, self.line(node))
 
     def paragraph(self, node: SyntaxTreeNode, outline: Outline) -> None:
         """A paragraph, or the several that HTML's tags make of it."""
-        for part in parts(self.inline, self.words(node), self.line(node)):
+        for part in parts(self, self.words(node), self.line(node)):
             if part.level:
                 outline.heading(part.level, squeezed(part.text), part.line)
             else:
@@ -344,11 +328,11 @@ class _Reader:
 
     def term(self, node: SyntaxTreeNode, outline: Outline) -> None:
         """A term, which stays with its definition."""
-        outline.prose(one_line(self.inline, self.words(node)), self.line(node), leads=True)
+        outline.prose(one_line(self, self.words(node)), self.line(node), leads=True)
 
     def row(self, node: SyntaxTreeNode, outline: Outline) -> None:
         """A table's row, a block of its own, so that a long table can be cut between them."""
-        cells = [one_line(self.inline, self.inline_tokens(cell.content)) for cell in node.children]
+        cells = [one_line(self, self.inline_tokens(cell.content)) for cell in node.children]
         head = node.parent is not None and node.parent.type == "thead"
         if any(cells):
             text = f"| {' | '.join(cells)} |"
