@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from labeler.arrays import Flags, Floats, Integers, Places
-from labeler.collection.judgements import JudgedBlock, Origin, Rest, judged_blocks
+from labeler.collection.judgements import JudgedBlock, Origin, Rest, Spent, judged_blocks
 from labeler.collection.layout import Collection
 from labeler.collection.pool import Pairs
 from labeler.data import Pair, Qrels, State, judged
@@ -24,15 +24,6 @@ from labeler.files.read import byte_blocks
 from labeler.trec.columns import Codes, Small
 from labeler.trec.pairs import NONE, PairColumns, taken
 from labeler.trec.qrels import read_qrels
-
-
-class Spent(NamedTuple):
-    """What judging took: replies, tokens, and dollars; None for an unknown price."""
-
-    replies: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost: float | None = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,7 +276,7 @@ def set_of_blocks(
         queries.extend(block.query_id)
         documents.extend(block.doc_id)
         states.extend(block.state)
-        took.extend(zip(block.counts, block.cost, strict=True))
+        took.extend(block.spent)
         first.extend([text[:-_HASH] for text in block.shown])
         last.extend([text[-_HASH:] for text in block.shown])
         lines.append(np.array(block.line, dtype=np.int32))
@@ -300,7 +291,7 @@ def set_of_blocks(
     origins = [rest.origin for rest in rests.values()]
     judged_set = JudgedSet(
         PairColumns(every.queries, *places, states.code[row], tuple(states.place)),
-        [Spent(a, b, c, cost) for (a, b, c), cost in took.place],
+        tuple(took.place),
         took.code[row],
         shares=[given[at] for at in row.tolist()] if shares else (),
         shown=ShownColumns(_texts(first), _texts(last), first.code[row], last.code[row]),

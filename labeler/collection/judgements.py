@@ -157,6 +157,15 @@ class MadeOf(NamedTuple):
     passages: tuple[int | None, ...] = ()
 
 
+class Spent(NamedTuple):
+    """What judging took: replies, tokens, and dollars; None for an unknown price."""
+
+    replies: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float | None = 0.0
+
+
 class JudgedBlock(NamedTuple):
     """Some rows of a file in its order: a list a column, with a value a row.
 
@@ -170,8 +179,7 @@ class JudgedBlock(NamedTuple):
     state: Sequence[State]
     reason: Sequence[bytes]
     made_of: Sequence[MadeOf]
-    counts: Sequence[tuple[int, int, int]]
-    cost: Sequence[float | None]
+    spent: Sequence[Spent]
     model: Sequence[str]
     shown: Sequence[bytes]
     rest: Sequence[Rest]
@@ -192,8 +200,7 @@ class JudgedBlock(NamedTuple):
             [state],
             [to_json(reason)],
             [MadeOf() if state.grade is None else _made_of(row)],
-            [(replies, tokens_in, tokens_out)],
-            [amount(values.get("cost"))],
+            [Spent(replies, tokens_in, tokens_out, amount(values.get("cost")))],
             [row.text("model")],
             [row.text("shown").encode()],
             [_rest(row)._replace(listed=_listed(row, pair))],
@@ -215,8 +222,8 @@ class JudgedBlock(NamedTuple):
             Failure(pair, state.status, reason or "")
             if state.grade is None
             else Judgement(pair, state.grade, reason, *self.made_of[index]),
-            *self.counts[index],
-            cost=self.cost[index],
+            *self.spent[index][:3],
+            cost=self.spent[index].cost,
             model=self.model[index],
             suspicions=rest.suspicions,
             listed=rest.listed,
@@ -278,8 +285,6 @@ def _block(number: int, block: bytes) -> JudgedBlock:
     if len(lines) != block.count(b"\n") or not is_utf8(block):
         raise Irregular
     parts: dict[str, Any] = dict(zip(_LINE.groupindex, zip(*lines, strict=True), strict=True))
-    columns = (map(int, parts.pop(name)) for name in COUNTS)
-    parts["counts"] = list(zip(*columns, strict=True))
     for name, read in _PARTS.items():
         texts = list(dict.fromkeys(parts[name]))  # equal texts are read once
         value_of = dict(zip(texts, read(texts), strict=True))
@@ -288,14 +293,14 @@ def _block(number: int, block: bytes) -> JudgedBlock:
 
 
 _BARE = rb'"(?P<%b>[^"\\\x00-\x1f]*+)"'
-_COUNT = b"(?P<%b>0|[1-9][0-9]{0,11})"
+_COUNT = b"(?:0|[1-9][0-9]{0,11})"
 _TEXT = rb'"[^"\\\x00-\x1f]*+(?:\\["\\/bfnrt][^"\\\x00-\x1f]*+)*+"'
 _LINE = re.compile(
     b'^{"query_id": %b, "doc_id": %b, ' % (_BARE % b"query_id", _BARE % b"doc_id")
     + rb'(?P<state>"grade": [-0-9nul]++, "status": "[a-z_]++", "(?:reason|detail)": )'
-    + rb"(?P<reason>null|%b)(?P<made_of>|, .*?), " % _TEXT
-    + b", ".join(b'"%b": %b' % (name, _COUNT % name) for name in map(str.encode, COUNTS))
-    + b', "cost": (?P<cost>[-+.0-9a-zA-Z]++), "model": '
+    + rb"(?P<reason>null|%b)(?P<made_of>|, .*?), (?P<spent>" % _TEXT
+    + b", ".join(b'"%b": %b' % (name, _COUNT) for name in map(str.encode, COUNTS))
+    + b', "cost": [-+.0-9a-zA-Z]++), "model": '
     + _BARE % b"model"
     + b'(?:, "shown": %b)?, (?P<rest>.+)}\n' % (_BARE % b"shown"),
     re.MULTILINE,
@@ -366,12 +371,12 @@ _BEFORE_REST = frozenset(
 )
 
 
-def _costs(texts: Sequence[bytes]) -> list[float | None]:
-    """Dollars, None of what is no amount; `Irregular` of what is no number."""
+def _spent(texts: Sequence[bytes]) -> Sequence[Spent]:
+    """Three counts and a cost; `Irregular` where that is no number."""
     with suppress(ValueError):
-        values = from_json(b"[%b]" % b",".join(texts))
-        if len(values) == len(texts) and {int, float, NoneType}.issuperset(map(type, values)):
-            return list(map(amount, values))
+        each = [list(row.values()) for row in from_json(b"[{%b}]" % b"},{".join(texts))]
+        if {int, float, NoneType}.issuperset(type(cost) for *_, cost in each):
+            return [Spent(a, b, c, amount(cost)) for a, b, c, cost in each]
     raise Irregular
 
 
@@ -380,7 +385,7 @@ _PARTS: Mapping[str, Callable[[Sequence[bytes]], Sequence[Any]]] = {
     "doc_id": _ids,
     "state": _each(_state_in),
     "made_of": _each(_made_of_in),
-    "cost": _costs,
+    "spent": _spent,
     "model": _each(bytes.decode),
     "rest": _each(_rest_in),
 }

@@ -14,7 +14,8 @@ from labeler.agreement.compare import Agreement, StatisticOptions, agreement_of,
 from labeler.agreement.differences import Difference, differences
 from labeler.agreement.shown import closer
 from labeler.agreement.statistics import Statistic, find_statistic, query_tables
-from labeler.collection.judged_set import JudgedSet, Spent
+from labeler.collection.judged_set import JudgedSet
+from labeler.collection.judgements import Spent
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput, BudgetReached, Misuse, about
 from labeler.messages import count_of

@@ -16,7 +16,8 @@ from labeler.agreement.sources import (
     weights_of_people,
 )
 from labeler.collection.card import QUERIES, Parent, parent_of
-from labeler.collection.judged_set import JudgedSet, Spent, judged_in, read_set
+from labeler.collection.judged_set import JudgedSet, judged_in, read_set
+from labeler.collection.judgements import Spent
 from labeler.collection.layout import Collection, collection_of_qrels, open_collection
 from labeler.collection.scale import grade_names
 from labeler.collection.stale import stale_in
