@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import ceil, floor
 from typing import Any
 
@@ -250,9 +250,11 @@ def align(
     grades = _indices_of_grades(columns.grades, scale, rules)
     positions = [_position(label, scale, rules) for label in columns.labels]
     # of each row: the grades' places in the scale, -1 where there is none
-    human_at = _places([grades[grade] for grade in columns.grades])[columns.grade]
+    cut = _cut_place(scale, rules.cut)
+    human_at = _places([grades[grade] for grade in columns.grades], cut)[columns.grade]
     label = np.maximum(columns.label, NO_LABEL)
-    assessor_at = _places([at for at, _ in positions])[label]
+    assessor_at = _places([at for at, _ in positions], cut)[label]
+    scale = (0, 1) if cut else scale
     clipped = np.array([*(is_clipped for _, is_clipped in positions), False])[label]
     judged, has_grade = human_at >= 0, assessor_at >= 0
     graded, ungraded = judged & has_grade, judged & ~has_grade
@@ -277,12 +279,16 @@ def align(
         np.flatnonzero(graded),
         None if columns.weight is None else columns.weight[graded],
     )
-    return _cut(Aligned(pairs, left_out, columns), rules.cut)
+    return Aligned(pairs, left_out, columns)
 
 
-def _places(places: Sequence[int | None]) -> Integers:
-    """Places in the scale, -1 for none, and one more -1 for what has no value at all."""
-    return np.array([-1 if at is None else at for at in places] + [-1], dtype=np.int64)
+def _places(places: Sequence[int | None], cut: int) -> Integers:
+    """Places in the scale, -1 for none, and one more -1 for what has no value at all.
+
+    With a cut, 0 below it and 1 from there on.
+    """
+    each = [-1 if at is None else int(at >= cut) if cut else at for at in places]
+    return np.array([*each, -1], dtype=np.int64)
 
 
 def _by_text(counts: Mapping[Label, int]) -> dict[str, int]:
@@ -346,23 +352,14 @@ def _position(label: Label, scale: Sequence[int], rules: Rules) -> tuple[int | N
     return scale.index(int(inside)), inside != value
 
 
-def _cut(aligned: Aligned, grade: int | None) -> Aligned:
-    """Both sides as 0 below `grade` and 1 from there on."""
-    if grade is None:
-        return aligned
-    pairs, left_out = aligned.pairs, aligned.left_out
-    if grade not in pairs.grades[1:]:
-        cuts = ", ".join(map(str, pairs.grades[1:]))
-        raise Misuse(f"cannot cut at {grade}; this scale's cuts: {cuts}", parameter="cut")
-    at = pairs.grades.index(grade)
-    binary = replace(
-        pairs,
-        grades=(0, 1),
-        human=(pairs.human >= at).astype(np.int64),
-        assessor=(pairs.assessor >= at).astype(np.int64),
-    )
-    missing = np.array([left_out.missing[:at].sum(), left_out.missing[at:].sum()])
-    return replace(aligned, pairs=binary, left_out=replace(left_out, missing=missing))
+def _cut_place(scale: Sequence[int], cut: int | None) -> int:
+    """The place in the scale from which on a grade counts as 1; 0 without a cut."""
+    if cut is None:
+        return 0
+    if cut not in scale[1:]:
+        cuts = ", ".join(map(str, scale[1:]))
+        raise Misuse(f"cannot cut at {cut}; this scale's cuts: {cuts}", parameter="cut")
+    return scale.index(cut)
 
 
 # What a user writes of scales and maps, as data.

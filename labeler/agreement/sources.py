@@ -10,7 +10,7 @@ from typing import Any, TypeGuard
 
 from labeler.agreement.align import AssessorLabels, Labels
 from labeler.collection.card import card_section, read_card
-from labeler.collection.judged_set import judged_in
+from labeler.collection.judged_set import JudgedSet, judged_in
 from labeler.collection.layout import Collection, collection_of_qrels, open_collection
 from labeler.collection.people import people_path, read_people
 from labeler.collection.queries import read_queries
@@ -95,10 +95,14 @@ def sources_of(
     folder = Path(human) if _is_path(human) and Path(human).is_dir() else None
     names = _names_in(open_collection(folder), list(map(str, assessors))) if folder else []
     files = [source for source in (human, *assessors) if _is_path(source)]
-    named = map(Collection(folder).qrels, names) if folder else files
-    changed = stale_in(named, notes.append, stale)
+    read = {}
     if folder is not None:
-        opened = _of_collection(open_collection(folder), names, [*more_humans], notes.append)
+        paths = {name: Collection(folder).judgements(name) for name in names}
+        read = {name: judged_in(path, shares=True) for name, path in paths.items() if path.exists()}
+        files = [Collection(folder).qrels(name) for name in read]
+    changed = stale_in(files, notes.append, stale, read.values())
+    if folder is not None:
+        opened = _of_collection(open_collection(folder), names, [*more_humans], read, notes.append)
     elif not assessors:
         raise Misuse("expected human qrels and at least one other file, or a collection")
     else:
@@ -185,14 +189,18 @@ def source_of_file(path: Path, name: str) -> AssessorLabels:
 
 
 def _of_collection(
-    collection: Collection, names: Sequence[str], more_humans: Sequence[str], warn: Note
+    collection: Collection,
+    names: Sequence[str],
+    more_humans: Sequence[str],
+    read: Mapping[str, JudgedSet],
+    warn: Note,
 ) -> Sources:
     for name in (*names, *more_humans):
         collection.existing_qrels(name)
     return Sources(
         names[0],
         people_of_collection(collection, names[0], warn),
-        tuple(source_of_collection(collection, name) for name in names[1:]),
+        tuple(source_of_collection(collection, name, read.get(name)) for name in names[1:]),
         {name: people_of_collection(collection, name, warn) for name in more_humans},
         writer=made_by(collection, names[0]).writer,
         weights=weights_of_people(collection, names[0]),
@@ -244,8 +252,12 @@ def weights_of_people(collection: Collection, name: str) -> dict[Pair, float] | 
     return {row.pair: 1 / row.probability for row in rows if row.probability is not None}
 
 
-def source_of_collection(collection: Collection, name: str) -> AssessorLabels:
+def source_of_collection(
+    collection: Collection, name: str, rows: JudgedSet | None = None
+) -> AssessorLabels:
     """The grades of the qrels; of the judgements, where they are there, all else; or of the card.
+
+    `rows` are the judgements, where they were read already.
 
     Judgements name the models that answered; the card also knows them where no judgements are.
     """
@@ -254,7 +266,7 @@ def source_of_collection(collection: Collection, name: str) -> AssessorLabels:
     if not judgements.exists():
         scale_names = grade_names(collection, name)
         return replace(source_of_file(path, name), model=model, scale_names=scale_names)
-    rows = judged_in(judgements, shares=True)
+    rows = judged_in(judgements, shares=True) if rows is None else rows
     source = AssessorLabels({}, name=name)
     if path.stat().st_size:
         source = source_of_file(path, name)
