@@ -86,19 +86,18 @@ class LabelColumns:
     def label_counts(self, of: Flags | None = None) -> Counter[Label]:
         """How many pairs have each label, by first appearance; `of` those rows alone."""
         rows = self.label >= 0 if of is None else of & (self.label >= 0)
-        return Counter({self.labels[code]: n for code, n in _counted(self.label[rows])})
+        return _counted(self.labels, self.label[rows])
 
     def status_counts(self, of: Flags) -> Counter[str]:
         """How many pairs of those rows failed with each status, by first appearance."""
-        codes = _counted(self.label[of & (self.label <= _FIRST_STATUS)])
-        return Counter({self.statuses[_FIRST_STATUS - code]: n for code, n in codes})
+        failed = self.label[of & (self.label <= _FIRST_STATUS)]
+        return _counted(self.statuses, _FIRST_STATUS - failed)
 
 
-def _counted(codes: Integers) -> Iterator[tuple[int, int]]:
-    """Each code with how often it stands there, by first appearance."""
-    distinct, first, counts = np.unique(codes, return_index=True, return_counts=True)
-    order = np.argsort(first)
-    return zip(distinct[order].tolist(), counts[order].tolist(), strict=True)
+def _counted(values: Sequence[Any], places: Integers) -> Counter[Any]:
+    """How often each value stands at some places, by first appearance."""
+    distinct, first, counts = np.unique(places, return_index=True, return_counts=True)
+    return Counter({values[distinct[at]]: int(counts[at]) for at in np.argsort(first)})
 
 
 def label_columns(

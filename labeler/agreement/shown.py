@@ -134,16 +134,6 @@ def hundred(share: float) -> str:
     )
 
 
-def figure(value: float | None, digits: int = 3) -> str:
-    """A statistic to three decimals."""
-    return "undefined" if value is None else plain(value, digits)
-
-
-def between(low: float | None, high: float | None) -> str:
-    """An interval, a dash where there is none."""
-    return "-" if low is None or high is None else f"[{figure(low)}, {figure(high)}]"
-
-
 def plain(value: float, digits: int) -> str:
     """A number to so many decimals, and never `-0.00`."""
     return number_text(float(value), f".{digits}f")
