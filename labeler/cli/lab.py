@@ -39,7 +39,7 @@ from labeler.lab.panel import (
 from labeler.lab.panel import panel as panel_of_sets
 from labeler.lab.probe import ProbeOptions, aprobe, check_gates
 from labeler.lab.tune import TuneOptions, TunePlan, atune
-from labeler.models.choose import declared_assessors, model_in, project_file
+from labeler.models.choose import declared_assessors, model_in
 from labeler.models.settings import MODEL, AnyModel
 from labeler.options import OUTPUT, Bounds, option
 from labeler.report.render import render
@@ -258,7 +258,7 @@ def tune(
 
 def _models(names: Sequence[str], assessor: str) -> tuple[AnyModel | None, ...]:
     """The models that are named; a name under which an assessor is declared means that one."""
-    declared = declared_assessors(project=project_file())
+    declared = declared_assessors()
     listed = (assessor, *names) if assessor or not names else names
     return tuple(model_in(None, None, n) if n in declared else n or None for n in listed)
 

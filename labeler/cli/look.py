@@ -122,10 +122,10 @@ def explain(
     """Show how a pair came by its grade: prompt, reply, attempts, cost."""
     from labeler.judging.explain import explain as explain_pair
     from labeler.judging.explain import is_judged
-    from labeler.models.choose import find_assessor, project_file
+    from labeler.models.choose import find_assessor
 
     if assessor:
-        declared = find_assessor(assessor, project=project_file())
+        declared = find_assessor(assessor)
         name, prompt = name or declared.name, prompt or declared.prompt or None
 
     to, collection = output.made_from(open_collection(folder).folder), open_collection(folder)

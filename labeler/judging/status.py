@@ -17,7 +17,7 @@ from labeler.collection.stale import stale_by_set
 from labeler.errors import LabelerError
 from labeler.files.jsonl import RowIndex
 from labeler.judging.job import Tally
-from labeler.models.choose import declared_assessors, project_file
+from labeler.models.choose import declared_assessors
 from labeler.models.embedded import embedded_name
 from labeler.prompt import find_prompt, prompt_files
 from labeler.report.result import Result
@@ -62,7 +62,7 @@ class SetStatus(Result):
             return {}
         retry = self.tally.failed > self.tally.failures["call_failed"]
         again = {"name": self.tally.name, **({"retry_failed": True} if retry else {})}
-        if self.tally.name in declared_assessors(project=project_file()):
+        if self.tally.name in declared_assessors():
             return {"assessor": self.tally.name, **again}
         prompt = {"prompt": prompt_source(self.origin.prompt)}
         if name := embedded_name(self.origin.model):

@@ -52,7 +52,7 @@ from labeler.lab.members import (
     write_made,
 )
 from labeler.messages import count_of
-from labeler.models.choose import declared_assessors, find_assessor, project_file
+from labeler.models.choose import declared_assessors, find_assessor
 from labeler.models.session import Act, Control, sync
 from labeler.prompt.read import find_prompt
 from labeler.report.finding import Finding
@@ -443,10 +443,10 @@ def members_named(text: str, common: JudgeOptions) -> list[JudgeOptions]:
     An assessor that is declared goes before a prompt of the same name. What a member does not name
     is that of `common`.
     """
-    members, declared = list[JudgeOptions](), declared_assessors(project=project_file())
+    members, declared = list[JudgeOptions](), declared_assessors()
     for part in map(str.strip, text.split(",")):
         if part in declared:
-            settings = find_assessor(part, project=project_file())
+            settings = find_assessor(part)
             prompt = "" if settings.prompt else common.prompt
             members.append(replace(common, prompt=prompt, model=settings, name=None))
             continue

@@ -50,20 +50,21 @@ def project_file() -> Path:
     return Path(os.environ.get("LABELER_CONFIG") or NAME)
 
 
-def declared_assessors(folder: Path = Path(), project: Path = Path(NAME)) -> dict[str, Path]:
-    """The names of the assessors that a project declares, and the file of each."""
+def declared_assessors() -> dict[str, Path]:
+    """The names of the assessors that the project declares, and the file of each."""
+    project = project_file()
     tables = read_toml(project).get(ASSESSORS, {}) if project.is_file() else {}
     if not isinstance(tables, dict):
         problem = f"expected a table for each assessor, as [{ASSESSORS}.NAME]"
         raise Misconfigured(f"{project}: {ASSESSORS}: {problem}")
     return dict.fromkeys(tables, project) | {
-        path.stem: path for path in sorted((folder / FOLDER).glob("*.toml"))
+        path.stem: path for path in sorted(Path(FOLDER).glob("*.toml"))
     }
 
 
-def find_assessor(name: str, folder: Path = Path(), project: Path = Path(NAME)) -> AssessorSettings:
+def find_assessor(name: str) -> AssessorSettings:
     """The assessor of a name, or in a TOML file of its own; `Misuse` where none is declared so."""
-    declared = declared_assessors(folder, project)
+    declared = declared_assessors()
     if name.endswith(".toml") and Path(name).is_file():
         path, name = Path(name), Path(name).stem
     elif name in declared:
@@ -74,7 +75,7 @@ def find_assessor(name: str, folder: Path = Path(), project: Path = Path(NAME)) 
             f"no assessor {name!r}; {meant(name, declared)}declared: {listed}", parameter="assessor"
         )
     values = read_toml(path)
-    if path == project:
+    if path == project_file():
         values = values[ASSESSORS][name]
     return _read(path, name, values)
 
@@ -275,7 +276,7 @@ def model_in(
     named = model if file is None else f"gguf:{file}"
     if not assessor:
         return named
-    declared = find_assessor(assessor, project=project_file())
+    declared = find_assessor(assessor)
     return replace(declared, model=named, name="") if named else declared
 
 

