@@ -159,6 +159,7 @@ class Key(NamedTuple):
 KEYS: tuple[Key, ...] = (Key(".*", "significance/alone/", "significance/"),)
 """Keys that have another name now."""
 KEYS_GONE: tuple[Key, ...] = (
+    Key(".*", "cached_tokens$", "the cost counts them at their price"),
     Key("evaluate", "^stdout/movers", "`evaluate --by` and the report name queries"),
     Key(".*(pool|build|retrieve) ", "recall$", "no index is searched that could miss vectors"),
     Key("prompts$", "^stdout/pairwise@", "nothing compares two documents"),
