@@ -138,9 +138,8 @@ def test_the_command_judges_with_prompts_and_models(
         in capsys.readouterr().out
     )
     assert execute([*command, "--rule", "mean", "--fewest", "2", "--as", "mean"]) == 0
-    shown = capsys.readouterr()
-    again = next(line for line in shown.err.splitlines() if "labeler lab panel" in line)
-    assert execute(again.partition("labeler ")[2].split()) == 0
-    capsys.readouterr()
+    said = f"how far it agrees with people: labeler agree {folder} human mean"
+    assert said in capsys.readouterr().err
+    assert "mean" in collection.qrels_names()
     assert execute([*asked, "four-grades"]) == 2
     assert "two members or more" in capsys.readouterr().err
