@@ -139,9 +139,10 @@ def _show_merged(name: str, counts: MergedRaters) -> None:
 
 def note_next(collection: Collection, name: str) -> None:
     """Say what people's new qrels are good for."""
-    from labeler.collection.whose import routed_pairs
+    from labeler.collection.whose import routed_pairs, sampled_from
 
-    (*_, checked) = ["NAME", *(stem for stem in collection.qrels_names() if stem != name)]
+    others = [stem for stem in collection.qrels_names() if stem != name] or ["NAME"]
+    checked = sampled_from(collection, name) or others[-1]
     if routed_pairs(collection, name):
         files = f"{collection.qrels(name)} {collection.qrels(checked)}"
         note("these pairs were routed: no statistic takes them for a random sample")

@@ -159,6 +159,20 @@ def routed_pairs(collection: Collection, name: str) -> frozenset[Pair]:
     return frozenset(row.pair for row in read_people(path) if row.probability is None)
 
 
+def sampled_from(collection: Collection, name: str) -> str | None:
+    """The qrels whose grades people checked, as the card says of their sample; None where unknown.
+
+    Of several samples it is that of the last answer.
+    """
+    path = people_path(collection.folder, name)
+    samples = card_section(read_card(collection), "samples")
+    for row in reversed(read_people(path) if path.is_file() else []):
+        source = card_section(samples, row.sample).get("source")
+        if isinstance(source, str) and source in collection.qrels_names():
+            return source
+    return None
+
+
 def routed_of_file(path: Path) -> frozenset[Pair]:
     """The routed pairs of qrels that stand in a collection's folder of qrels."""
     origin = collection_of_qrels(path)
