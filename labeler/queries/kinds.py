@@ -18,25 +18,24 @@ Mix = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class QueryKind:
-    """A kind of queries: the name of the shipped prompt that writes it, and what it is.
+    """A kind of queries, by the name of the shipped prompt that writes it.
 
     `passages` is how many passages a query of it is written about, `max_words` how long it may be.
     """
 
     name: str
-    meaning: str
     passages: int = 1
     max_words: int = 12
 
 
 _KINDS = (
-    QueryKind("keyword", "two to five words, as most people type", max_words=8),
-    QueryKind("question", "a question: what, why, which, when, can"),
-    QueryKind("how-to", "a task to do, or trouble to get out of"),
-    QueryKind("known-item", "a page that the person knows to exist", max_words=8),
-    QueryKind("comparative", "a choice between two things; from two passages", passages=2),
-    QueryKind("multi-passage", "takes two passages to answer", passages=2, max_words=14),
-    QueryKind("vague", "one to three words that say too little", max_words=4),
+    QueryKind("keyword", max_words=8),  # two to five words, as most people type
+    QueryKind("question"),  # what, why, which, when, can
+    QueryKind("how-to"),  # a task to do, or trouble to get out of
+    QueryKind("known-item", max_words=8),  # a page that the person knows to exist
+    QueryKind("comparative", passages=2),  # a choice between two things
+    QueryKind("multi-passage", passages=2, max_words=14),  # takes two passages to answer
+    QueryKind("vague", max_words=4),  # one to three words that say too little
 )
 
 KINDS: Mapping[str, QueryKind] = MappingProxyType({kind.name: kind for kind in _KINDS})
