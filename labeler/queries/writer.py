@@ -80,9 +80,9 @@ class CorpusSearch:
         text = " ".join(document.text.split()[:_WORDS_OF_A_PASSAGE])
         run = self._bm25.run([Query("", f"{document.title} {text}")], DEPTH)
         others = (self.documents[doc_id] for doc_id in run[""] if doc_id != document.id)
-        found = next((other for other in others if other.title != document.title), None)
-        self._neighbours[document.id] = found
-        return found
+        similar = next((other for other in others if other.title != document.title), None)
+        self._neighbours[document.id] = similar
+        return similar
 
 
 SHOWN_WORDS = 260
