@@ -72,6 +72,8 @@ def main() -> None:
     for people in (200, 400):
         runs = [once(world, seed, people) for seed in range(count)]
         told, true = (np.array(side) for side in zip(*runs, strict=True))
+        beyond = float((true[:, 0] > TOLERANCE).mean())
+        print(f"{people} pairs by people: more than {TOLERANCE} lost in {beyond:.3f}")
         for column, what in ((0, "loss of kappa"), (1, "cost saved")):
             value, low, high = told[:, 3 * column : 3 * column + 3].T
             error = value - true[:, column]

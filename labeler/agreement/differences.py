@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,11 +10,12 @@ import numpy as np
 
 from labeler.agreement.compare import StatisticOptions, defined
 from labeler.agreement.statistics import GradedPairs, Statistic, query_tables, restricted
-from labeler.arrays import Floats
+from labeler.arrays import Flags, Floats
 from labeler.report.result import Hidden
 from labeler.report.table import Interval, shown
-from labeler.stats.intervals import Replicates, Sample, cluster_bootstrap, degrees
-from labeler.stats.student import LEVEL, NORMAL_QUANTILE, t_quantile
+from labeler.stats.families import Contrasts, stepped_down
+from labeler.stats.intervals import Replicates, Sample, cluster_bootstrap, jackknife_error
+from labeler.stats.student import SIGNIFICANT
 
 
 @dataclass(frozen=True)
@@ -84,14 +84,11 @@ def differences(
         _difference(statistic, replicates, len(common))
         for statistic, replicates in zip(statistics, of, strict=True)
     ]
-    wider, differing = _wider(rows, of, others), []
-    for row in rows:
-        told_apart = False
-        if row.value and row.low is not None and row.high is not None:
-            toward_0 = row.value - row.low if row.value > 0 else row.high - row.value
-            told_apart = abs(row.value) > wider * toward_0
-        differing.append(replace(row, told_apart=told_apart))
-    return differing
+    verdicts = _verdicts(of, others)
+    return [
+        replace(row, told_apart=bool(is_told) and row.leaves_0_out)
+        for row, is_told in zip(rows, verdicts, strict=True)
+    ]
 
 
 def _less(statistic: Statistic, tables: Floats) -> Floats:
@@ -113,28 +110,20 @@ def _difference(statistic: Statistic, of: Replicates, pairs: int) -> Difference:
     return Difference(statistic, pairs, first, second, first - second, low, high)
 
 
-def _wider(rows: Sequence[Difference], of: Sequence[Replicates], others: int) -> float:
-    """How much wider intervals have to be for all of them to hold at once, 95 times of 100.
+def _verdicts(of: Sequence[Replicates], others: int) -> Flags:
+    """Which differences are told from 0, of a family of statistics that hang together.
 
-    The largest of the draws' standardized differences, of all statistics together, tells how far
-    all of them reach at once (Westfall and Young, 1993): statistics of one table hang together.
-    Assessors are allowed for by their number.
+    A statistic's queries are what each moves it by (the jackknife's pseudo-values); the verdicts
+    are those of `labeler.stats.families`. Assessors are allowed for by their number.
     """
-    scores = []
-    for row, replicates in zip(rows, of, strict=True):
-        if row.low is not None and row.high is not None and row.high > row.low:
-            drawn = replicates.drawn - (row.value or 0.0)
-            spread = float(np.nanstd(drawn)) if np.isfinite(drawn).any() else 0.0
-            if spread > TINY:
-                scores.append(np.nan_to_num(np.abs(drawn)) / spread)
-    if not scores:
-        return 1.0
-    largest = np.max(scores, axis=0)
-    alone = np.quantile(np.stack(scores), LEVEL)
-    together = np.quantile(largest, 1 - (1 - LEVEL) / others)
-    freedom = degrees(of[0].sample.queries)
-    # how much farther t reaches than a normal for so small a chance, beside doing so for 5 %
-    chance = max(math.erfc(float(together) / math.sqrt(2)), 1e-12)
-    reached = t_quantile(1 - chance / 2, freedom) / float(together)
-    longer = reached / (t_quantile((1 + LEVEL) / 2, freedom) / NORMAL_QUANTILE)
-    return max(1.0, float(together / alone)) * max(1.0, longer)
+    values, without = (
+        np.array([getattr(each, name) for each in of]) for name in ("value", "without_one")
+    )
+    defined = np.isfinite(values) & np.isfinite(without).all(axis=1)
+    is_told = np.zeros(len(of), np.bool_)
+    moves = without[defined].mean(axis=1, keepdims=True) - without[defined]
+    if moves.shape[1] > 1 and defined.any():
+        errors = np.maximum([jackknife_error(each) for each in without[defined]], TINY)
+        t = np.abs(values[defined]) / errors
+        is_told[defined] = stepped_down(t, Contrasts(moves).largest).p * others < SIGNIFICANT
+    return is_told

@@ -179,13 +179,15 @@ class CascadeOptions(Options):
 
     That the cheap one is unsure its distributions tell, or the sets that are named beside it, else
     people's grades. The threshold is the highest by which people's pairs lose at most `tolerance`
-    of the `statistic`. `name` is that of the cascade's judgements; None is that of the cheap ones
+    of the `statistic`, in 95 of 100 cases. `name` is that of the cascade's judgements; None is that of the cheap ones
     with `-cascade`.
     """
 
     name: str | None = None
     people: str | None = option(None, "Human qrels of pairs drawn by chance.", metavar="QRELS")
-    tolerance: float = option(0.01, "How much agreement with people the threshold may lose.", SHARE)
+    tolerance: float = option(
+        0.01, "What the threshold may lose of agreement with people, in 95 of 100 cases.", SHARE
+    )
     statistic: str = option(
         "kappa", "Of agreement, of which little is lost.", flags="-s --statistic"
     )

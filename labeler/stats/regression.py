@@ -1,4 +1,4 @@
-"""Ordered outcomes from what foretells them: logistic and isotonic regressions of all cuts."""
+"""Ordered outcomes from what foretells them: logistic regressions of all cuts."""
 
 from __future__ import annotations
 
@@ -77,24 +77,3 @@ def _newton_step(
 def logistic_function(values: Floats) -> Floats:
     """One over one plus the exponential of the negative, without overflow."""
     return np.asarray(0.5 * (1 + np.tanh(values / 2)), dtype=np.float64)
-
-
-def isotonic(x: Floats, y: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """The knots of the rising step function of `x` closest to `y`: distinct `x`, and its values.
-
-    Adjacent violators are pooled: Ayer et al. (1955), Annals of Mathematical Statistics 26(4).
-    """
-    knots, knot = np.unique(x, return_inverse=True)
-    mass = np.bincount(knot, weights=weight)
-    means = np.bincount(knot, weights=weight * y) / mass
-    blocks: list[tuple[float, float, int]] = []
-    for mean, of, _ in zip(means.tolist(), mass.tolist(), knots, strict=True):
-        block = (mean, of, 1)
-        while blocks and blocks[-1][0] >= block[0]:
-            before = blocks.pop()
-            both = before[1] + block[1]
-            pooled = (before[0] * before[1] + block[0] * block[1]) / both
-            block = (pooled, both, before[2] + block[2])
-        blocks.append(block)
-    values = np.repeat([mean for mean, _, _ in blocks], [count for _, _, count in blocks])
-    return knots, values.astype(np.float64)

@@ -122,11 +122,13 @@ def test_pairs_of_a_query_that_go_together_do_not_pass_an_assessor() -> None:
 
 def test_a_few_queries_that_are_all_alike_prove_nothing() -> None:
     """Everybody gives the same grades: no query differs from another, and no error is seen."""
-    for queries, passes in ((3, False), (12, True)):
+    for queries, passes in ((3, False), (5, False), (6, True), (12, True)):
         grades = np.tile(np.arange(4), 5 * queries)[:, None].repeat(4, axis=1)
         query = np.repeat(np.arange(queries), 20)
         matrix = matrix_of(query, (0, 1, 2, 3), grades)
-        assert alternative_test(matrix, "llm").passes is passes
+        test = alternative_test(matrix, "llm")
+        assert test.passes is passes
+        assert ("fewer than 6 queries nobody can pass" in test.verdict) is (queries < 6)
 
 
 def test_it_stands_in_agree_where_three_people_graded() -> None:

@@ -14,7 +14,7 @@ from labeler.collection.judgements import JudgementLines, Origin
 from labeler.collection.user_files import Output
 from labeler.data import Judged, Judgement, Pair, Qrels
 from labeler.lab.calibrate import CalibrateResult, write_probabilities
-from labeler.stats.regression import cumulative_logistic, isotonic
+from labeler.stats.regression import cumulative_logistic
 from labeler.trec.write import write_qrels
 
 CHANCES = {0: (0.8, 0.15, 0.05), 1: (0.3, 0.4, 0.3), 2: (0.1, 0.2, 0.7)}
@@ -91,13 +91,6 @@ def test_distributions_that_hold_already_stay_as_they_are(tmp_path: Path) -> Non
     assert result.probabilities == pytest.approx(result.shares.matrix, abs=0.05)
     loss = result.log_loss
     assert loss["calibrated"].value == pytest.approx(loss["as it came"].value, abs=0.01)
-
-
-def test_an_isotonic_fit_is_the_closest_rising_one() -> None:
-    x, y = np.array([1.0, 2, 3, 4, 4]), np.array([0.0, 1, 0, 1, 0])
-    knots, values = isotonic(x, y, np.ones(5))
-    assert knots.tolist() == [1, 2, 3, 4]
-    assert values == pytest.approx([0, 0.5, 0.5, 0.5])
 
 
 def test_grades_that_people_share_perfectly_still_have_a_fit() -> None:

@@ -285,6 +285,17 @@ def test_the_threshold_is_the_one_that_loses_what_may_be_lost() -> None:
     assert everything == np.inf
 
 
+def test_more_than_the_tolerance_is_rarely_lost() -> None:
+    """Of few people's pairs: a doubt of t loses t^2 / 4 of all pairs, and .01 allows t = .2."""
+    lost = []
+    for seed in range(60):
+        pairs, doubt = made_pairs(10, seed)
+        rows = np.ones(len(doubt), dtype=bool)
+        lost.append(pairs.threshold_for(rows, Doubts(doubt, doubt), 0.01) ** 2 / 4)
+    # binomial(60, .05): 3 expected, standard deviation 1.7
+    assert sum(loss > 0.01 for loss in lost) <= 3 + 3 * 1.7
+
+
 def test_the_loss_is_checked_on_queries_that_the_threshold_was_not_chosen_on() -> None:
     pairs, doubt = made_pairs(60)
     sent = np.zeros(len(doubt), dtype=bool)

@@ -155,7 +155,7 @@ def test_a_verdict_that_its_interval_does_not_explain_says_what_it_allows_for() 
             for q, row in human.items()
         }
 
-    before, after = wrong(0.25, 1), wrong(0.3, 2)
+    before, after = wrong(0.25, 1), wrong(0.32, 6)
     changes = labeler.diff(before, after, people=human)
     kappa = changes.as_json()["agreement"]["difference"]["kappa"]
     assert kappa["high"] < 0

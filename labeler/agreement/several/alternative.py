@@ -32,6 +32,8 @@ EPSILON = 0.1
 value; it names 0.15 where people are skilled, and 0.2 where they are experts."""
 PASSES = 0.5
 FEWEST_PEOPLE = 3
+FEWEST_QUERIES = 6
+"""Of five alike one p is 1/32 at the least: too much where three people are allowed for."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +91,10 @@ class AlternativeTest:
         wins = sum(row.wins for row in self.people)
         stand_in = "the assessor may stand in for a person"
         text = stand_in if self.passes else f"it is not shown that {stand_in}"
-        won = f"it wins against {wins} of {len(self.people)}"
-        return f"{text}: {won}, at a cost-benefit of {self.epsilon:g}"
+        won = f"it wins against {wins} of {len(self.people)}, at a cost-benefit of {self.epsilon:g}"
+        if max(row.queries for row in self.people) < FEWEST_QUERIES:
+            won += f"; of fewer than {FEWEST_QUERIES} queries nobody can pass"
+        return f"{text}: {won}"
 
 
 def alternative_test(
