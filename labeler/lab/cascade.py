@@ -179,8 +179,8 @@ class CascadeOptions(Options):
 
     That the cheap one is unsure its distributions tell, or the sets that are named beside it, else
     people's grades. The threshold is the highest by which people's pairs lose at most `tolerance`
-    of the `statistic`, in 95 of 100 cases. `name` is that of the cascade's judgements; None is that of the cheap ones
-    with `-cascade`.
+    of the `statistic`, in 95 of 100 cases. `name` is that of the cascade's judgements; None is that
+    of the cheap ones with `-cascade`.
     """
 
     name: str | None = None
