@@ -76,7 +76,7 @@ def together(path: Path, kind: Kind, block: int, *, by_id: bool = False) -> Iter
     """
     numbers: dict[bytes, int] = {}
     parts: list[tuple[Small, Integers, Integers]] = []
-    with file_problems(path), tempfile.TemporaryFile() as lines, scratch_file() as copy:
+    with file_problems(path), tempfile.TemporaryFile(buffering=0) as lines, scratch_file() as copy:
         for part in fields(path, kind.columns, block):
             stretches, offset, end = Stretches.of(part), lines.tell(), int(part.ends[-1, -1]) + 1
             lines.write(part.text[:end].tobytes())
