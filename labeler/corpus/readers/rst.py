@@ -307,6 +307,8 @@ class _Reader:
         self, start: int, marker: str, first: str, *, tight: bool, indented: bool = True
     ) -> int:
         """Add an item's blocks, the marker before the first; where the item ends."""
+        if waiting := self.outline.mark.text:  # a field or an item that begins with this one
+            marker, tight, indented = waiting + marker, self.outline.mark.tight, False
         end, number = indented_block(self.lines, start + 1, 1), self.lines[start][0]
         lines = self.lines[start + 1 : end]
         shared = min((indentation(line) for _, line in lines if line.strip()), default=0)
