@@ -294,10 +294,11 @@ def test_a_notebook_keeps_its_text_and_code_and_leaves_out_what_was_printed(tmp_
         {"cell_type": "markdown", "source": "Then they wake."},
         {"cell_type": "raw", "source": "raw"},
     ]
-    notebook = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4})
-    (document,) = passages_in(tmp_path / "a.ipynb", notebook)
-    assert document.title == "Cats"
-    assert document.text == "They sleep.\n\n```python\nsleep()\n```\n\nThen they wake."
+    for metadata in ({}, None, [], {"kernelspec": None}, {"kernelspec": {"language": 3}}):
+        notebook = json.dumps({"cells": cells, "metadata": metadata, "nbformat": 4})
+        (document,) = passages_in(tmp_path / "a.ipynb", notebook)
+        assert document.title == "Cats"
+        assert document.text == "They sleep.\n\n```python\nsleep()\n```\n\nThen they wake."
 
 
 @pytest.mark.skipif(not PDFS.is_dir(), reason="the shared PDF files are not here")
