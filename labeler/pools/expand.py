@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from labeler.collection.card import card_section, read_card, update_card
@@ -148,19 +149,19 @@ async def aexpand_until(
     'stopped, as the pool has all neighbors of its relevant documents'
     """
     opened, options = open_collection(collection), judging or JudgeOptions()
-    how, watch = expansion or Expansion(), control or Control()
+    how, control = expansion or Expansion(), control or Control()
+    # what each judging would say again, as which model was chosen, is said once
+    watch = replace(control, note=cache(control.note))
     encode = encoding or Encoding(limits=options.limits)
     encode.options.check()
     before = replace(watch.spent)
     judged = await ajudge(opened, options, control=watch)
-    # which model was chosen is said once
-    again = replace(watch, note=lambda _line: None)
     options, growth = replace(options, name=judged.name), _Growth(opened, judged.name, how)
     while not (ended := _ended(judged, growth)):
         if not await asyncio.to_thread(growth.grow, encode, watch):
             ended = "stopped, as the pool has all neighbors of its relevant documents"
             break
-        judged = await ajudge(opened, options, control=again)
+        judged = await ajudge(opened, options, control=watch)
         if not judged.stopped:
             watch.note(str(growth.rounds()[-1]))
     spent = watch.spent.since(before)

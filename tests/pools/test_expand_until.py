@@ -85,6 +85,19 @@ def test_rounds_follow_one_another_until_one_brings_too_little(chain: Collection
     assert sum(line.startswith("model:") for line in notes) == 1
 
 
+def test_what_a_later_judging_warns_of_is_said(chain: Collection) -> None:
+    notes = list[str]()
+
+    def note(line: str) -> None:
+        notes.append(line)
+        if line.startswith("round 1:"):  # before its pairs are judged
+            chain.file_of_replies.unlink()
+
+    options = JudgeOptions(model=fake_model('{"grade": 1}'), name="llm")
+    expand_until(chain, options, Expansion(neighbors=2), control=Control(note))
+    assert sum("no reply is remembered" in line for line in notes) == 1
+
+
 def test_the_same_call_again_asks_nothing_and_says_the_same(chain: Collection) -> None:
     first, _, _ = expanded(chain)
     before = chain.pool.read_bytes()
