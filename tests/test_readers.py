@@ -324,7 +324,7 @@ You grade.
 # user
 {query} {passage}
 """
-SHEET = """\ufeffsample,row,query_id,query,doc_id,title,text,grade (0 = no; 1 = yes),assessor\r
+SHEET = """\ufeffsample,row,query_id,query,doc_id,title,text,grade,assessor\r
 s1,1,'q1,what?,'d1,T,"a, b",1,Anna\r
 s1,2,'q1,what?,'d2,T,x,,\r
 s1,3,'q2,w,'d1,,x,0.0,\r

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -144,14 +145,19 @@ class CascadePairs:
         """
         highest, *others = candidates(doubts.of_pool)[::-1]
         for tried in others:
-            if self.most_lost(rows, doubts.of_pairs >= tried) > tolerance:
+            if not self.most_lost(rows, doubts.of_pairs >= tried) <= tolerance:  # or undefined
                 break
             highest = tried
         return float(highest)
 
     def most_lost(self, rows: Flags, sent: Flags) -> float:
-        """What some rows lose at the most, in 95 of 100 cases, where `sent` pairs are sent."""
+        """What some rows lose at the most, in 95 of 100 cases, where `sent` pairs are sent.
+
+        Of a single query nobody can say.
+        """
         queries = np.unique(self.query[rows])
+        if len(queries) < 2:
+            return math.inf
         everything = np.ones(len(sent), bool)
         sides = [self.tables(each)[queries] for each in (everything, sent | (self.cheap == FAILED))]
         sample = Sample(np.stack(sides, axis=1))

@@ -144,7 +144,7 @@ def test_of_pairs_picked_by_a_stray_grade_asking_again_moves_most(tmp_path: Path
     assert not noise.is_change_shown
 
 
-@pytest.mark.parametrize("alike", [0.0, 1.0])
+@pytest.mark.parametrize("alike", [pytest.param(0.0, marks=pytest.mark.sweep), 1.0])
 def test_a_prompt_that_changes_nothing_is_called_a_change_in_5_of_100_cases_at_most(
     tmp_path: Path, alike: float
 ) -> None:
