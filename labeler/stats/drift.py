@@ -133,11 +133,14 @@ def _is_beyond(change: SessionChange, calm: Sequence[SessionChange], level: floa
     """Whether either figure lies beyond the limits of calm controls.
 
     The old session leans as well, so a shift is a difference of two sessions; what is farther
-    apart is held against the mean of the calm ones.
+    apart is held against the mean of the calm ones, and has no limit where fewer than two tell it.
     """
     apart = np.array([each.apart for each in calm if not isnan(each.apart)])
-    limit = t_quantile(1 - level / 4, len(apart) - 1)
+    has_limit = len(apart) > 1
+    limit = t_quantile(1 - level / 4, len(apart if has_limit else calm) - 1)
     around = limit * sqrt(2) * float(np.std([each.shift for each in calm], ddof=1))
+    if not has_limit:
+        return abs(change.shift) > around or change.apart > 0
     above = limit * sqrt(1 + 1 / len(apart)) * float(apart.std(ddof=1))
     return abs(change.shift) > around or change.apart > apart.mean() + above
 

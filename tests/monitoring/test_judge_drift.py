@@ -2,6 +2,7 @@
 
 import json
 import os
+from math import nan
 
 import numpy as np
 import pytest
@@ -60,6 +61,19 @@ def test_a_drift_stays_an_alarm_and_a_calm_start_is_no_excuse() -> None:
     assert alarming([*calm, *[change(0.3)] * 12], 0.002)[9:] == [True] * 12
     assert alarming([change(0.3)] * 12, 0.002) == [True] * 12
     leaning = [change(0.09 * (-1) ** n) for n in range(9)]
+    assert not alarming([*leaning, change(0.3)], 0.002)[-1]
+
+
+@pytest.mark.parametrize("third_sessions", [0, 1])
+def test_controls_without_a_third_session_are_held_against_their_shifts(
+    third_sessions: int,
+) -> None:
+    def change(shift: float, apart: float = nan) -> SessionChange:
+        return SessionChange(100, shift, apart, 0.0001 if shift > 0.1 else 0.5, apart)
+
+    calm = [change(0.01 * (-1) ** n, 0.5 if n < third_sessions else nan) for n in range(9)]
+    assert alarming([*calm, change(0.3)], 0.002) == [False] * 9 + [True]
+    leaning = [change(0.09 * (-1) ** n, 0.5 if n < third_sessions else nan) for n in range(9)]
     assert not alarming([*leaning, change(0.3)], 0.002)[-1]
 
 
