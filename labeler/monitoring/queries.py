@@ -273,10 +273,10 @@ def propose(queries: Mapping[str, Query], log: SearchLog, add: int) -> Proposal:
         wording = _wording(log.texts[at])
         if wording in wordings:
             continue
-        wordings.add(wording)
         if log.people[at] < MIN_COUNT:
             too_rare += 1
             continue
+        wordings.add(wording)
         about = {"origin": "real", "stratum": STRATA[stratum], "searches": int(log.totals[at])}
         proposed.append(Query(next(names), log.texts[at], about))
     return Proposal(tuple(proposed[:add]), len(proposed), too_rare)

@@ -84,6 +84,17 @@ def test_what_few_people_typed_is_neither_shown_nor_proposed(tmp_path: Path) -> 
     assert "50 mail address" in told
 
 
+def test_a_wording_that_one_person_typed_often_keeps_no_other_from_being_proposed(
+    tmp_path: Path,
+) -> None:
+    alone = [Search(MONDAY + timedelta(days=n), "passkey reset", "a") for n in range(14)]
+    many = [Search(MONDAY, "reset passkey", str(n)) for n in range(10)]
+    proposal = searched_queries(made_collection(tmp_path / "made"), [*alone, *many]).proposal
+    assert proposal is not None
+    assert [query.text for query in proposal.queries] == ["reset passkey"]
+    assert proposal.too_rare == 1
+
+
 def test_an_empty_log_is_said_in_a_line(tmp_path: Path) -> None:
     collection = made_collection(tmp_path / "made")
     with pytest.raises(BadInput, match="it is empty"):
