@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from stat import S_ISREG
 
 from labeler.annotate.serve import SERVER, LivePage, ServeOptions, check_installed, served
 from labeler.cli.annotate import open_browser
@@ -28,12 +30,22 @@ class _Report:
 
     def html(self) -> str:
         """The page of what stands in the collection now."""
-        files = {path: path.stat() for path in self.folder.rglob("*") if path.is_file()}
-        made_of = {path: (file.st_mtime_ns, file.st_size) for path, file in files.items()}
+        made_of = states_of_files(self.folder)
         if made_of != self.made_of:
             self.page = report_of(self.folder, self.options).page().html()
             self.made_of = made_of
         return self.page
+
+
+def states_of_files(folder: Path) -> dict[Path, tuple[int, int]]:
+    """The time and the size of each file in a folder in which others are at work meanwhile."""
+    states = dict[Path, tuple[int, int]]()
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):
+            file = path.stat()
+            if S_ISREG(file.st_mode):
+                states[path] = file.st_mtime_ns, file.st_size
+    return states
 
 
 def command(
