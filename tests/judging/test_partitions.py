@@ -300,7 +300,7 @@ def test_grades_that_no_reply_of_a_partition_gave_are_not_collected(
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     grade = rows[0]["grade"]
     path.write_text("".join(json.dumps({**row, "grade": 3 - row["grade"]}) + "\n" for row in rows))
-    said = f"has the grade {3 - grade}, and its replies give {grade}; remove the file, and have it"
+    said = f"00000.jsonl:1: q0 d0 has the grade {3 - grade}, and its replies give {grade}; remove"
     with pytest.raises(BadInput, match=said):
         collect(collection, folder)
     assert not collection.judgements("one").exists()
@@ -420,3 +420,24 @@ def test_judgements_that_nothing_says_the_job_of_are_not_taken_for_those_of_anot
     folder.job.unlink()
     with pytest.raises(Misuse, match=r"holds judgements, and no job.json that says of what"):
         write(collection, folder, assessor, prompt="basic")
+
+
+def test_another_reply_to_the_same_request_elsewhere_is_no_damage(
+    collection: Collection, folder: PartitionFolder, tmp_path: Path
+) -> None:
+    """Queries of equal texts lie in two partitions, and a model need not repeat itself."""
+    rows = [json.loads(line) for line in collection.queries.read_text().splitlines()]
+    rows[3]["text"] = rows[0]["text"]
+    collection.queries.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    grades = iter([0, 1, 2, 3] * 50)
+
+    class Fickle(Assessor):
+        def _answer(self, request: Request) -> Reply:
+            return replace(super()._answer(request), text=json.dumps({"grade": next(grades)}))
+
+    fickle = Fickle()
+    write(collection, folder, fickle)
+    for number in folder.unfinished(folder.read_job()):
+        work(folder, fickle, number)
+    assert collect(collection, folder).result.tally.judged == PAIRS
+    assert validate(collection).checked["grades with their replies"] == PAIRS

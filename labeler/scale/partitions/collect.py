@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import AnyCollection, Collection, open_collection
-from labeler.data import Failure, Judged, Pair
+from labeler.data import Judged, Judgement, Pair, state_of
 from labeler.errors import BadInput, Incomplete
 from labeler.judging.assessor import Assessor, as_shown
 from labeler.judging.job import (
@@ -158,20 +158,24 @@ class _Partitions(NamedTuple):
         rows = read_judgements(self.folder.judged(number))
         return {row.judged.outcome.pair: row.judged for row in rows}
 
-    def check_given(self, number: int, row: Judged | None, given: Judged | None) -> None:
-        """`BadInput` where a grade of a partition is not the one that its replies give."""
-        if row is None or isinstance(row.outcome, Failure):
-            return
-        pair, grade = " ".join(row.outcome.pair), row.outcome.grade
-        problem = f"grades have no reply, as that of {pair}"
-        if given is not None:
-            outcome = given.outcome
-            replied = outcome.status if isinstance(outcome, Failure) else outcome.grade
+    def check_given(self, number: int, pair: Pair, grade: int, asked: Inquiries) -> None:
+        """`BadInput` where a grade that the collection's replies do not give has none of its own.
+
+        Another worker may have asked the same, of which the collection keeps the first reply.
+        """
+        problem, replies = f"grades have no reply, as that of {' '.join(pair)}", None
+        if self.folder.replies(number).is_file():
+            with open_store(self.folder.replies(number), reading=True) as store:
+                own = replace(asked.assessor, model=only_remembered(self.job.model_id, store))
+                [(_, replies)] = Inquiries(asked.pairs, asked.texts, own).recalled([pair])
+        if isinstance(replies, Judged):
+            replied = state_of(replies.outcome).answer
             if replied == grade:
                 return
-            problem = f"{pair} has the grade {grade}, and its replies give {replied}"
+            problem = f"{' '.join(pair)} has the grade {grade}, and its replies give {replied}"
         path = self.folder.judged(number)
-        raise BadInput(f"{path}: {problem}; remove the file, and have it judged again")
+        line = list(self.rows(number)).index(pair) + 1
+        raise BadInput.at(path, line, f"{problem}; remove the file, and have it judged again")
 
 
 async def _judged(job: Job, assessor: Assessor, parts: _Partitions) -> AsyncIterator[Judged]:
@@ -187,8 +191,10 @@ async def _judged(job: Job, assessor: Assessor, parts: _Partitions) -> AsyncIter
         inquiries = Inquiries(pairs, job.texts, assessor)
         for pair, item in chain.from_iterable(map(inquiries.recalled, in_chunks(inquiries.pairs))):
             given, row = item if isinstance(item, Judged) else None, rows.get(pair)
-            if is_done:
-                parts.check_given(number, row, given)
+            if is_done and row and isinstance(row.outcome, Judgement):
+                grade = row.outcome.grade
+                if given is None or state_of(given.outcome).answer != grade:
+                    parts.check_given(number, pair, grade, inquiries)
             if judged := given or row:
                 yield with_suspicions(replace(judged, remembered=True), job.texts)
 
