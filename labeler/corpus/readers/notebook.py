@@ -19,10 +19,10 @@ def read_notebook(path: Path, text: str) -> Extracted:
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list) or not all(isinstance(cell, dict) for cell in cells):
         raise BadInput(f"{path}: expected a notebook, a JSON object with a list of cells")
-    named: Any = notebook
-    for key in ("metadata", "kernelspec", "language"):
-        named = named.get(key) if isinstance(named, dict) else None
-    language = named if isinstance(named, str) and named.isalnum() else "python"
+    language = "python"
+    match notebook:
+        case {"metadata": {"kernelspec": {"language": str(name)}}} if name.isalnum():
+            language = name
     title, blocks = read_markdown("\n\n".join(_sources(cells, language)))
     if not any(block.text for block in blocks):
         raise BadInput(f"{path}: a notebook without text and code")
