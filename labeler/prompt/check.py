@@ -97,9 +97,8 @@ class PromptCheck(Result):
             calls = f"{count_of(calls_of(self.prompt), 'call')} {each}"
         return [
             f"{self.prompt.id}: to {TO_DO[front.kind]}{scale}; a reply is {front.reply}{reason}",
-            f"{calls}: about {tokens.inside:,} tokens each, without query and "
-            f"documents, and at most {tokens.outside:,} in reply; temperature "
-            f"{front.temperature:g}",
+            f"{calls}: about {tokens.inside:,} tokens each, of the template alone, and at most "
+            f"{tokens.outside:,} in reply; temperature {front.temperature:g}",
             *_writing_calls(self.prompt),
         ]
 
