@@ -93,14 +93,11 @@ def note_next(collection: Collection, changes: Diff) -> None:
     if changes.agreeing is not None:
         human = changes.agreeing.human
         note(f"more on who is closer: labeler agree {collection.folder} {human} {before} {after}")
-    if (
-        changes.noise is None
-        and before in collection.judgement_names()
-        and changes.transitions.changed
-    ):
+    noise, is_asked = changes.noise, before in collection.judgement_names()
+    if noise is None and is_asked and changes.transitions.changed:
         again = f"labeler lab repeat {collection.folder} --as {before} --times 3"
         note(f"how many of these moves are chance? {again}, with its prompt and model, tells")
-    elif changes.noise and changes.noise.change.tests == 1 and not changes.noise.is_change_shown:
+    elif noise and is_asked and noise.change.tests == 1 and not noise.is_change_shown:
         again = f"labeler lab control {collection.folder} --as {before} --pairs {changes.pairs}"
         note(f"do moves cancel out? {again}, run beside the new set, asks the old prompt again")
     if changes.agreeing is None and {before, after} <= set(collection.judgement_names()):
