@@ -83,7 +83,8 @@ def adrift(
     """Judge some pairs of a set of judgements again, and say whether its assessor has drifted.
 
     Each pair, drawn by chance among those with a grade, is asked about twice. Later controls draw
-    the same pairs, and more where more are asked for. Their grades stay as they are. `settings` are fields of `DriftOptions`, and of `JudgeOptions` in it.
+    the same pairs, and more where more are asked for. Their grades stay as they are. `settings`
+    are fields of `DriftOptions`, and of `JudgeOptions` in it.
 
     >>> from labeler.judging.judge import judge
     >>> from labeler.testing import fake_model, small_collection

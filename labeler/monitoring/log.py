@@ -135,7 +135,8 @@ def open_log(
 
     Bad rows are left out and counted, never lost in silence. Rows go to a scratch file, 62 bytes
     each, as long as the block runs; in memory are 8 bytes a row, and each different query.
-    `progress` hears how many rows were read. Raises `BadInput` where a file is no log at all, or no date in it can be read.
+    `progress` hears how many rows were read. Raises `BadInput` where a file is no log at all, or no
+    date in it can be read.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "log.csv"
