@@ -27,6 +27,7 @@ def outline(source: str) -> list[tuple[str, ...]]:
         (":class:`~flask.Flask` and :meth:`!a.b`", "`Flask` and `a.b`"),
         (":py:func:`f() <mod.f>` :doc:`/cli` :ref:`the title <t>`", "`f()` cli the title"),
         (":pep:`8` :rfc:`2616`", "PEP 8 RFC 2616"),
+        (r"H\ `2`:sub:\ O and `f`:func:", "H2O and `f`"),
         ("`text <http://x>`_ `other`_ name_ `interp`", "text other name `interp`"),
         ("obj.__dict__ and __init__ and a__b__", "obj.__dict__ and __init__ and a__b__"),
         ("snake_case_ and under_score 2 * 3 * 4", "snake_case and under_score 2 * 3 * 4"),

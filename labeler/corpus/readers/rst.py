@@ -36,6 +36,7 @@ from labeler.corpus.readers.outline import (
 
 _LITERAL = re.compile(r"(?s)(?<![`\w])``(?=\S)(.{1,2000}?)(?<=\S)``(?!`)")
 _ROLE = re.compile(r":([\w.+-]{1,60}(?::[\w.+-]{1,60})?):`([^`]{1,1000})`")
+_ROLE_AFTER = re.compile(r"(?<![`\w])`([^`]{1,1000})`:([\w.+-]{1,60}):(?!`)")
 _EMBEDDED = re.compile(r"(?<![`\w])`([^`<>]{0,1000}?)\s{0,100}<([^`<>]{1,1000})>`__?")
 _REFERENCE = re.compile(r"(?<![`\w])`([^`]{1,1000})`__?")
 _FOOTNOTE = re.compile(r"(\[(?:[1-9]\d*|[#*]|#?[A-Za-z][\w.-]*)\])_(?!\w)")
@@ -58,6 +59,7 @@ def plain(text: str) -> str:
     text = text.replace("\0", "\ufffd")  # as Markdown's readers do; the mark is ours here
     text = _LITERAL.sub(lambda match: protect(quoted(match[1])), text)
     text = _ROLE.sub(lambda match: protect(_role(match[1], match[2])), text)
+    text = _ROLE_AFTER.sub(lambda match: protect(_role(match[2], match[1])), text)
     text = _ESCAPE.sub(lambda match: protect(match[1]) if match[1] else "", text)
     text = _EMBEDDED.sub(lambda match: protect(match[1] or match[2]), text)
     text = _REFERENCE.sub(lambda match: protect(match[1]), text)
