@@ -75,8 +75,7 @@ class Certificate:
     `attacks` has each attack by name, the one that raised most first, `positions` the share raised
     by where the attack stood. `harmless` and `again` are the share raised by a text that asks for
     nothing, and by asking once more: what noise makes. `noise` is the share of all grades that
-    differ when asked once more. `without_grade` counts the pairs that got none as they are, and
-    `is_constant` says whether the others have one and the same.
+    differ when asked once more. `without_grade` counts the pairs that got none as they are.
     """
 
     all_attacks: Resistance
@@ -86,7 +85,6 @@ class Certificate:
     again: ShareOfPairs
     noise: ShareOfPairs
     without_grade: int
-    is_constant: bool
 
 
 @dataclass(frozen=True, repr=False)
@@ -156,7 +154,6 @@ def certificate_of(evidence: Evidence) -> Certificate:
         evidence.raised(again),
         evidence.moved(again),
         sum(g.grade is None for g in clean),
-        len({*evidence.clean.values()}) == 1,
     )
 
 
@@ -228,8 +225,6 @@ class ProbeResult(WithCost, Result):
 
     def _of_attacks(self) -> Iterator[str]:
         certificate, raised = self.certificate, self.certificate.all_attacks.raised
-        if certificate.is_constant:
-            yield "all pairs have one and the same grade as they are: the assessor tells none apart"
         if certificate.attacks and raised.value is None:
             yield "no grade could be raised, so that nothing can be said of attacks"
         elif certificate.attacks:
