@@ -18,8 +18,8 @@ import numpy as np
 from harness import parser
 
 from labeler.arrays import Floats
-from labeler.evaluation.evaluate import scores_of
 from labeler.evaluation.inputs import runs_from
+from labeler.evaluation.power import scores_of
 from labeler.stats.correlation import RANK_STATISTICS, noise_ceiling, of_sums, rank_interval, tau_b
 from labeler.stats.intervals import Interval, Replicates, Sample, percentile
 
