@@ -70,7 +70,7 @@ def write_fetched(
         refuse_another(upstream.card["name"], collection)
         qrels = [collection.qrels(name) for name in upstream.qrels]
         with making(collection, [collection.queries, collection.corpus, *qrels], force=force):
-            # The card first: where the rest is cut short, the same one may go on.
+            # The card first: where the rest is cut short, the same collection may be fetched again.
             update_card(collection, "fetch", upstream.card)
             write_queries(collection.queries, upstream.queries.values())
             write_corpus(collection.corpus, documents or upstream.documents.values())

@@ -213,7 +213,7 @@ class _Growth:
         return {"qrels": self.name, "rel": how.rel, "neighbors": how.neighbors}
 
     def is_own(self, number: int) -> bool:
-        """Whether a round was added as this expansion does; one of which nothing is known was."""
+        """Whether a round has the settings of this expansion, or none in the card."""
         entry = card_section(read_card(self.collection), "pool", "rounds", str(number))
         return all(entry.get(name, value) == value for name, value in self.settings.items())
 

@@ -140,5 +140,5 @@ def mark_of(secret: bytes, *texts: str, digits: int = MARK_DIGITS) -> str:
 
 @lru_cache(8)
 def _keyed(secret: bytes) -> hmac.HMAC:
-    """What has taken in the secret, which takes as long as to take in the texts."""
+    """An HMAC that begins with a secret: to begin one takes as long as hashing a short text."""
     return hmac.new(secret, digestmod=hashlib.sha256)

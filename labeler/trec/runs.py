@@ -14,7 +14,7 @@ from labeler.errors import BadInput
 from labeler.files.boundary import reading
 from labeler.files.read import byte_blocks, numbered_lines, rereadable
 from labeler.trec.columns import Irregular
-from labeler.trec.index import BLOCK, RUN, Batch, Scattered, streamed, together
+from labeler.trec.index import BLOCK, RUN, Batch, Scattered, copy_by_query, streamed
 from labeler.trec.pairs import PairColumns, read_numbers
 from labeler.trec.rows import RUN_COLUMNS, rows, score_of, second_time, texts
 
@@ -110,7 +110,7 @@ def through_run(
             with suppress(Scattered):
                 if not by_id:
                     return use(streamed(path, RUN, block))
-            with together(path, RUN, block, by_id=by_id) as copy:
+            with copy_by_query(path, RUN, block, by_id=by_id) as copy:
                 return use(streamed(copy, RUN, block))
         run = PairColumns.of(read_run_by_line(path), np.float64)
         return use((run.by_id() if by_id else run).batches())
