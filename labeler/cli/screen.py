@@ -106,9 +106,11 @@ def progress(label: str, stays: bool = True) -> Iterator[Advance]:
         return
     from rich.console import Console
     from rich.markup import escape
-    from rich.progress import Progress
+    from rich.progress import MofNCompleteColumn, Progress
 
-    with Progress(console=Console(stderr=True, highlight=False), transient=not stays) as bar:
+    columns = (*Progress.get_default_columns(), MofNCompleteColumn())
+    console = Console(stderr=True, highlight=False)
+    with Progress(*columns, console=console, transient=not stays) as bar:
         task = bar.add_task(escape(label), total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
