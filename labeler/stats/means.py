@@ -239,16 +239,6 @@ def tail_shift(spread: Floats, t: float) -> float:
 # Weighted means over queries, with their intervals of 95 %.
 
 
-def weighted_mean(values: Floats, weights: Floats) -> float:
-    """The weighted mean of `(queries,)` values, `nan` ones left out; `nan` where none is left."""
-    defined = ~np.isnan(values)
-    held, total = values[defined], float(weights[defined].sum())
-    if not total > 0:
-        return math.nan
-    mean = float((held * weights[defined]).sum()) / total
-    return min(max(mean, float(held.min())), float(held.max()))
-
-
 def weighted_interval(values: Floats, weighting: Weighting) -> Interval:
     """The interval of a weighted mean over all queries like these; `None` for fewer than two.
 

@@ -123,7 +123,11 @@ def test_an_index_that_is_kept_is_of_its_analyzer(collection: Collection) -> Non
 @pytest.mark.skipif(not LANGUAGES.is_dir(), reason="the shared translations are not here")
 @pytest.mark.parametrize(
     ("code", "language"),
-    [("de", "german"), ("hi", "hindi"), ("ja", "english")],
+    [
+        pytest.param("de", "german", marks=pytest.mark.sweep),
+        ("hi", "hindi"),
+        pytest.param("ja", "english", marks=pytest.mark.sweep),
+    ],
 )
 def test_the_language_of_translated_pages_is_told(code: str, language: str) -> None:
     documents = read_documents([str(LANGUAGES / code)]).documents.values()
