@@ -109,7 +109,7 @@ def _plain(value: str) -> str:
 
 _LINE_IDS = (*QUERY_ID, "id")
 _LINE_TEXTS = (*usual.QUERY_TEXT, "question", "text", "title", "body", "prompt", "utterance")
-_PLAIN_IDS = tuple(key for key in _LINE_IDS if key != "topic")
+_PLAIN_IDS = tuple(filter("topic".__ne__, _LINE_IDS))
 _PLAIN_TEXTS = (*usual.QUERY_TEXT, "question", "text")
 """Names that mean nothing else: two columns with such names leave open which is meant."""
 

@@ -37,7 +37,7 @@ def served() -> Iterator[Served]:
         pytest.skip("the embedded model is not in the cache folder: labeler fetch model")
     if not can_serve():
         pytest.skip("the engine is not installed: pip install 'ir-labeler[local]'")
-    with serving(path, slots=2) as there:
+    with serving(path) as there:
         yield there
 
 
@@ -92,7 +92,7 @@ def test_log_probabilities_give_a_distribution(served: Served, tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_parallel_slots_do_not_mix_replies_up(served: Served) -> None:
+def test_requests_that_wait_for_one_another_do_not_mix_replies_up(served: Served) -> None:
     words = ("apple", "river", "seven", "window")
     schemas = [
         {"type": "object", "properties": {"w": {"const": word}}, "required": ["w"]}
@@ -112,7 +112,7 @@ def test_a_server_unplugged_in_mid_run_loses_no_reply(tmp_path: Path) -> None:
     if path is None or not can_serve():
         pytest.skip("the embedded model or its engine is not here: labeler fetch model")
     collection = make_collection(tmp_path, queries=4, documents=20)
-    with serving(path, slots=2) as served:
+    with serving(path) as served:
         where = ["--base-url", served.base_url, "--model", "tiny", "--as", "a"]
         quick = [
             "--set",
