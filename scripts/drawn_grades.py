@@ -122,7 +122,7 @@ def expected_scores(
     draws: int = DRAWS,
 ) -> list[ExpectedScore]:
     """Each run's mean scores over drawn grades, over the queries that the assessor judged."""
-    ranked = {name: _ranked(drawing.shares.pairs, run) for name, run in runs.items()}
+    ranked = {name: _ranked([*drawing.shares.pairs.pairs()], run) for name, run in runs.items()}
     if all(r.n == 0 for r in ranked.values()):
         raise BadInput("no run has a query that the assessor judged")
     as_graded = np.array(drawing.shares.grades)[drawing.shares.matrix.argmax(axis=1)]

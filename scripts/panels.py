@@ -79,7 +79,7 @@ class Study:
 
 def set_in(path: Path) -> JudgedSet:
     """The grades of a file of labels, clipped into the scale."""
-    labels = assessor_of(path, path.stem).judged.labels
+    labels = assessor_of(path, path.stem).labels
     return JudgedSet.of_grades(grades_of_assessor(labels, SCALE, Rules(scale=SCALE, clip=True)))
 
 

@@ -114,7 +114,7 @@ def reached(queries: int, repeats: int, name: str, world: World) -> tuple[float,
         if now.low is None or now.high is None:
             continue
         wished = 2 / 3 * (now.high - now.low)
-        planned = plan(pilot, find_statistic(name, SCALE), wished, OPTIONS)
+        planned = plan(pilot, find_statistic(name, SCALE), wished)
         if planned is None:
             continue
         row: list[float] = []

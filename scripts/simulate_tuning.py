@@ -18,7 +18,6 @@ from statistics import fmean, stdev
 
 from harness import parser
 
-from labeler.agreement.align import Rules
 from labeler.agreement.compare import StatisticOptions
 from labeler.collection.judged_set import JudgedSet
 from labeler.data import Qrels
@@ -36,7 +35,7 @@ OPTIONS = StatisticOptions(("kappa",))
 
 
 def by_people(human: Qrels) -> Yardstick:
-    return Yardstick(human, Rules(scale=(0, 1, 2, 3)), OPTIONS)
+    return Yardstick(human, OPTIONS)
 
 
 def answers_of(labels: dict[str, Qrels]) -> dict[str, CandidateAnswers]:
