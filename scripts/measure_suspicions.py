@@ -22,7 +22,7 @@ from labeler.collection.layout import open_collection
 from labeler.collection.queries import read_queries
 from labeler.data import Document, Query
 from labeler.judging.suspicions import suspicions
-from labeler.lab.probe_cases import ATTACKS, POSITIONS, Target, inserted
+from labeler.lab.probe_cases import ATTACKS, POSITIONS, Target, attack_text, inserted
 from labeler.stats.means import share_interval
 from labeler.trec.qrels import read_qrels
 
@@ -63,7 +63,9 @@ def attacked(clean: Sequence[str], attacks: Path | None, draws: Random) -> None:
     target = Target(ASKED.text, 3, "A text about another matter, which explains it.")
     for name, attack in ATTACKS.items():
         drawn = draws.sample(clean, DRAWN)
-        texts = (inserted(text, attack.text(target), draws.choice(POSITIONS)) for text in drawn)
+        texts = (
+            inserted(text, attack_text(attack, target), draws.choice(POSITIONS)) for text in drawn
+        )
         told(f"attack {name}", [is_named(ASKED, text) for text in texts])
     if attacks is not None:
         listed = [text for texts in json.loads(attacks.read_text()).values() for text in texts]

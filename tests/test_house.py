@@ -1,6 +1,7 @@
 """The floors of the house: imports point down only."""
 
 import ast
+import pkgutil
 import re
 import subprocess
 import sys
@@ -323,3 +324,22 @@ def test_a_command_walks_through_few_modules(command: str, most: int) -> None:
     names = [line for line in done.stderr.splitlines() if line.endswith(".py")]
     assert f"cli/{command}.py" in names
     assert len(names) <= most, names
+
+
+def is_there(name: str) -> bool:
+    try:
+        pkgutil.resolve_name(name)
+    except (ImportError, AttributeError):
+        return False
+    return True
+
+
+def test_scripts_import_what_is_there() -> None:
+    names = [
+        f"{node.module}.{alias.name}"
+        for path in sorted((ROOT / "scripts").glob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("labeler")
+        for alias in node.names
+    ]
+    assert [name for name in names if not is_there(name)] == []
