@@ -14,8 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from labeler.collection.layout import is_name
 from labeler.errors import BadInput, FileProblem, Misuse, ProviderError
 from labeler.files.boundary import problem_of
-from labeler.files.cache import cache_folder, exclusive
-from labeler.files.paths import expanded, shipped
+from labeler.files.cache import exclusive
+from labeler.files.paths import cache_folder, expanded, shipped
 from labeler.files.read import file_problems
 from labeler.messages import Advance, meant
 from labeler.trec.rows import LARGEST_GRADE

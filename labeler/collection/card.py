@@ -13,8 +13,7 @@ from labeler.collection.layout import Collection, check_locked
 from labeler.errors import Misuse
 from labeler.files.atomic import replacing
 from labeler.files.boundary import count, reading
-from labeler.files.cache import sha256_of
-from labeler.files.read import check_regular, file_problems
+from labeler.files.read import check_regular, file_problems, sha256_of
 from labeler.messages import count_of
 
 

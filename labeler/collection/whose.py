@@ -21,8 +21,7 @@ from labeler.collection.people import people_path, read_people
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput
 from labeler.files.boundary import reading
-from labeler.files.cache import sha256_of
-from labeler.files.read import numbered_lines
+from labeler.files.read import numbered_lines, sha256_of
 from labeler.messages import Note, count_of
 
 # Which models made the qrels and the queries of a collection, and what its systems are called.

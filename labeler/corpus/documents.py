@@ -29,9 +29,8 @@ from labeler.data import Document, Query
 from labeler.errors import BadInput, FileProblem, Misconfigured, Misuse
 from labeler.exchange.bundles import is_archive, opened
 from labeler.exchange.fields import FieldNames
-from labeler.files.cache import sha256_of
 from labeler.files.jsonl import RowIndex
-from labeler.files.read import file_problems
+from labeler.files.read import file_problems, sha256_of
 from labeler.messages import Advance, count_of
 
 # Documents that are read one after another, their texts kept in a file in place of the memory.

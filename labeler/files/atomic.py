@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import IO, TextIO, cast
 
 from labeler.errors import FileProblem
-from labeler.files.cache import sha256_of
-from labeler.files.read import STANDARD, file_problems, scratch_file
+from labeler.files.read import STANDARD, file_problems, scratch_file, sha256_of
 
 # Outputs that are no regular files: pipes, terminals and open descriptors are written through.
 

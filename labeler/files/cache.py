@@ -1,10 +1,8 @@
-"""The folder in which downloads are kept, and files that are known by their SHA-256."""
+"""Files that one process fetches for all."""
 
 from __future__ import annotations
 
 import errno
-import hashlib
-import os
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -12,7 +10,7 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from labeler.errors import Stopped
-from labeler.files.paths import expanded, lock_file, make_private
+from labeler.files.paths import lock_file, make_private
 from labeler.messages import Note
 
 _POLL_SECONDS = 0.1
@@ -20,18 +18,6 @@ _LOCKED_BY_OTHERS = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADL
 """The last two are Windows' and some network file systems'."""
 
 _WITHOUT_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
-
-
-def cache_folder() -> Path:
-    """Return the user's cache folder for this package: `LABELER_CACHE`, else the platform's."""
-    own = os.environ.get("LABELER_CACHE")
-    if own:
-        return expanded(own)
-    from platformdirs import user_cache_path
-
-    folder = user_cache_path("labeler", appauthor=False)
-    # a variable that names a relative one counts for nothing, as platformdirs knows from 4.12 on
-    return folder if folder.is_absolute() else expanded("~/.cache/labeler")
 
 
 @contextmanager
@@ -97,14 +83,3 @@ def _is_lockable(descriptor: int) -> bool:
         if error.errno not in _WITHOUT_LOCKS:
             raise
     return True
-
-
-def sha256_of(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes, in hex."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def is_verified(path: Path, sha256: str) -> bool:
-    """Whether `path` is a file with this SHA-256; half a gigabyte takes about half a second."""
-    return path.is_file() and sha256_of(path) == sha256

@@ -154,3 +154,15 @@ def lock_file(path: Path) -> IO[bytes]:
         os.close(descriptor)
         raise FileProblem(f"{path}: not a file; remove it")
     return os.fdopen(descriptor, "rb+")
+
+
+def cache_folder() -> Path:
+    """Return the user's cache folder for this package: `LABELER_CACHE`, else the platform's."""
+    own = os.environ.get("LABELER_CACHE")
+    if own:
+        return expanded(own)
+    from platformdirs import user_cache_path
+
+    folder = user_cache_path("labeler", appauthor=False)
+    # a variable that names a relative one counts for nothing, as platformdirs knows from 4.12 on
+    return folder if folder.is_absolute() else expanded("~/.cache/labeler")

@@ -23,9 +23,8 @@ from labeler.collection.rows import Record, Row
 from labeler.collection.stale import stale_pairs
 from labeler.data import Pair, Query
 from labeler.errors import BadInput, LabelerError
-from labeler.files.cache import sha256_of
 from labeler.files.jsonl import RowIndex, read_rows
-from labeler.files.read import numbered_bytes
+from labeler.files.read import numbered_bytes, sha256_of
 from labeler.judging.relabel import unproven
 from labeler.messages import count_of
 from labeler.models.session import Control

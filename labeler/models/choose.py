@@ -17,8 +17,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from labeler.data import Document
 from labeler.errors import Misconfigured, Misuse
-from labeler.files.cache import sha256_of
 from labeler.files.paths import expanded
+from labeler.files.read import sha256_of
 from labeler.files.settings import ASSESSORS, NAME, read_toml
 from labeler.messages import meant
 from labeler.model import Model, Reply, Request

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from labeler.errors import BadInput, CallFailed, LabelerError, Misconfigured, ProviderError
-from labeler.files.cache import cache_folder, exclusive, is_verified
-from labeler.files.paths import new_file
-from labeler.files.read import file_problems
+from labeler.files.cache import exclusive
+from labeler.files.paths import cache_folder, new_file
+from labeler.files.read import file_problems, sha256_of
 from labeler.messages import Advance, Note, missing_extra
 from labeler.model import Model, Reply, Request
 from labeler.models.settings import ENCODER_NAME, MINILM, WORDLLAMA
@@ -91,6 +91,11 @@ EMBEDDED = ModelFile(
 def model_path(model: ModelFile = EMBEDDED) -> Path | None:
     """The model's file in the cache, its SHA-256 checked; `None` where it has to be fetched."""
     return model.path if is_verified(model.path, model.sha256) else None
+
+
+def is_verified(path: Path, sha256: str) -> bool:
+    """Whether `path` is a file with this SHA-256; half a gigabyte takes about half a second."""
+    return path.is_file() and sha256_of(path) == sha256
 
 
 def fetch_model(

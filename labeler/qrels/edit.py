@@ -18,7 +18,7 @@ from labeler.errors import BadInput, Misuse
 from labeler.exchange.qrels import Meaning, qrels_by_meaning, read_qrels
 from labeler.exchange.written import QRELS_FORMATS, qrels_format_of
 from labeler.files.atomic import is_special, replacing
-from labeler.files.cache import sha256_of
+from labeler.files.read import sha256_of
 from labeler.messages import Note, count_of
 from labeler.report.neutral import flat
 from labeler.trec.pairs import PairColumns, joined_pairs

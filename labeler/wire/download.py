@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from labeler import __version__
 from labeler.errors import BadInput, Misconfigured, NoAnswer, ProviderError
-from labeler.files.cache import sha256_of
 from labeler.files.paths import file_to_append, is_own_file, new_file
-from labeler.files.read import file_problems
+from labeler.files.read import file_problems, sha256_of
 from labeler.messages import Advance
 from labeler.wire.addresses import server_address
 from labeler.wire.gate import named

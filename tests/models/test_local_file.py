@@ -11,7 +11,7 @@ import pytest
 from file_server import Files, serving
 
 from labeler.errors import BadInput, ProviderError
-from labeler.files.cache import cache_folder
+from labeler.files.paths import cache_folder
 from labeler.models.embedded import ModelFile, fetch_model, model_path
 
 BODY = b"".join(hashlib.sha256(bytes([i])).digest() * 40 for i in range(3))

@@ -22,10 +22,9 @@ from labeler.collection.layout import locked_if_free
 from labeler.data import Document, Pair, Query
 from labeler.errors import BadInput, FileProblem, Misuse
 from labeler.files.atomic import replacing
-from labeler.files.cache import sha256_of
 from labeler.files.jsonl import read_rows, write_rows
 from labeler.files.paths import did_you_mean
-from labeler.files.read import file_problems
+from labeler.files.read import file_problems, sha256_of
 from labeler.judging.assessor import TOPIC, Lists, Texts, values_of
 from labeler.models.settings import AssessorSettings
 from labeler.prompt import Prompt, read_prompt

@@ -14,7 +14,7 @@ from labeler.data import Pair
 from labeler.errors import CallFailed, Misuse, Stopped
 from labeler.files.atomic import replacing
 from labeler.files.boundary import count
-from labeler.files.cache import sha256_of
+from labeler.files.read import sha256_of
 from labeler.judging.assessor import Assessor
 from labeler.judging.job import Job, pool_of
 from labeler.judging.judge import JudgeOptions, Prepared, prepare
