@@ -116,8 +116,8 @@ def _bounds(whole: str, unthinking: str | None) -> str:
 def _time(needed: Duration, limits: RateLimits) -> str:
     """About how long calls take, and what bounds them."""
     why = {
-        "rpm": f"by the {limits.requests or 0:,g} calls a minute (--rpm)",
-        "tpm": f"by the {limits.tokens or 0:,g} tokens a minute (--tpm)",
+        "rpm": f"by the {limits.requests or 0:,g} calls a minute (model.rpm)",
+        "tpm": f"by the {limits.tokens or 0:,g} tokens a minute (model.tpm)",
         "concurrency": f"with {limits.at_once:,} calls at once (--concurrency), if each takes 1 s",
         "machine": "by what one process can do",
     }

@@ -512,6 +512,7 @@ def _retrieved(
     check_exists(collection.corpus)
     if not sources.force:
         check_made(collection, map(collection.run, BUILT_IN if sources.encoder else BUILT_IN[:1]))
+    _note_other_encoder(collection, sources.encoder, control)
     with control.progress("reading the corpus") as advance:
         searched = searched_corpus(collection, advance, bm25=sources.bm25)
     note_analyzer(searched.bm25, sources.bm25, control.note)
@@ -520,3 +521,14 @@ def _retrieved(
         control.note(f"{name} finds no document for any query; there is no run of it")
         del built_in[name]
     return built_in, searched.bm25
+
+
+def _note_other_encoder(collection: Collection, encoder: Encoder | None, control: Control) -> None:
+    """Say so where the dense run that stands there is another encoder's, and is replaced."""
+    pooled = card_section(read_card(collection), "pool", "runs").get("dense")
+    is_there = collection.run("dense").exists() and isinstance(pooled, str)
+    if is_there and encoder and pooled != encoder.id:
+        control.note(
+            f"the runs dense and hybrid were made with {pooled}, and are replaced; their pairs stay"
+            " in the pool. To compare encoders, retrieve a run of its own with each"
+        )

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from labeler.cli import execute
+from labeler.collection.card import card_section, read_card
 from labeler.collection.corpus import read_corpus
 from labeler.collection.pool import merge_pools, read_pool
 from labeler.collection.queries import read_queries
@@ -58,6 +59,20 @@ def test_a_run_that_was_retrieved_for_the_collection_is_pooled_by_itself(
     assert any("mine" in row.runs for row in read_pool(tmp_path / "coll" / "pool.jsonl"))
     assert execute(["pool", coll]) == 0
     assert "pooled too" not in capsys.readouterr().err
+
+
+def test_runs_of_another_encoder_are_named_as_they_are_replaced(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    collection = small_collection(tmp_path / "coll")
+    assert execute(["pool", str(collection.folder)]) == 0
+    assert "are replaced" not in capsys.readouterr().err
+    made = card_section(read_card(collection), "pool", "runs")["dense"]
+    card = collection.card.read_text(encoding="utf-8")
+    collection.card.write_text(card.replace(json.dumps(made), '"an earlier one"'), encoding="utf-8")
+    assert execute(["pool", str(collection.folder), "--force"]) == 0
+    said = capsys.readouterr().err
+    assert "the runs dense and hybrid were made with an earlier one, and are replaced" in said
 
 
 def test_a_run_that_somebody_put_there_is_named_and_left_out(
