@@ -142,7 +142,7 @@ def _is_beyond(change: SessionChange, calm: Sequence[SessionChange], level: floa
     if not has_limit:
         return abs(change.shift) > around or change.apart > 0
     above = limit * sqrt(1 + 1 / len(apart)) * float(apart.std(ddof=1))
-    return abs(change.shift) > around or change.apart > apart.mean() + above
+    return abs(change.shift) > around or change.apart > float(apart.mean()) + above
 
 
 # Whether replies fail more often now than they did: Fisher's exact test, one-sided.
