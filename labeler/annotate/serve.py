@@ -29,12 +29,16 @@ SERVER = "Server"
 
 @dataclass(frozen=True)
 class ServeOptions:
-    """Where pages are served: `port` None is 8765 or any that is free, 0 is any that is free."""
+    """Where pages are served: `port` None is 8765 or any that is free, 0 is any that is free.
+
+    A browser is opened where a person sits at a terminal, unless `no_browser` is set.
+    """
 
     host: str = option("127.0.0.1", "The address to listen at.", panel=SERVER, rare=True)
     port: int | None = option(
         None, "The port (default: 8765, or one that is free).", ANY_PORT, panel=SERVER
     )
+    no_browser: bool = option(False, "Open no browser.", panel=SERVER, rare=True)
 
 
 @dataclass(frozen=True)

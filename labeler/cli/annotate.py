@@ -9,7 +9,7 @@ from pathlib import Path
 from labeler.annotate.annotate import AnnotateOptions, raters_of, rating_sessions
 from labeler.annotate.export import AnswersExported, GradedBy, export_answers
 from labeler.annotate.hosts import is_loopback
-from labeler.annotate.serve import SERVER, ServeOptions, check_installed, served
+from labeler.annotate.serve import ServeOptions, check_installed, served
 from labeler.annotate.session import RatingSession
 from labeler.annotate.status import status_of_raters
 from labeler.cli.options import Folder, OutputFlags
@@ -45,7 +45,6 @@ def command(
         None, "Keep the grades so far as these qrels; serve no page.", metavar="NAME"
     ),
     server: ServeOptions,
-    no_browser: bool = option(False, "Open no browser.", panel=SERVER, rare=True),
 ) -> None:
     """Serve a page on which people grade pairs, blind.
 
@@ -56,7 +55,7 @@ def command(
     else:
         check_installed()
         sessions = rating_sessions(folder, options, caution)
-        _serve(folder, sessions, server, opens_browser=not no_browser)
+        _serve(folder, sessions, server)
 
 
 def _export(folder: Path, options: AnnotateOptions, name: str) -> None:
@@ -68,13 +67,7 @@ def _export(folder: Path, options: AnnotateOptions, name: str) -> None:
     note_next(open_collection(folder), done.name)
 
 
-def _serve(
-    folder: Path,
-    sessions: list[RatingSession],
-    options: ServeOptions,
-    *,
-    opens_browser: bool,
-) -> None:
+def _serve(folder: Path, sessions: list[RatingSession], options: ServeOptions) -> None:
     try:
         with served(sessions, options, report_bug) as server:
             if not is_loopback(options.host):
@@ -82,8 +75,7 @@ def _serve(
             for session, address in zip(sessions, server.addresses, strict=True):
                 say(address if len(sessions) == 1 else f"{session.rater}: {address}")
             note("open this address in a browser; Ctrl-C ends the page, and every grade is kept")
-            if opens_browser:
-                open_browser(server.addresses[0])
+            open_browser(server.addresses[0], options)
             server.wait()
     except KeyboardInterrupt:
         for session in sessions:
@@ -118,9 +110,9 @@ def _counts(done: AnswersExported) -> str:
     return ", ".join(counts)
 
 
-def open_browser(address: str) -> None:
-    """Open a browser, where a person sits at a terminal."""
+def open_browser(address: str, options: ServeOptions) -> None:
+    """Open a browser, where a person sits at a terminal and wants one."""
     import webbrowser
 
-    if sys.stdout.isatty():
+    if sys.stdout.isatty() and not options.no_browser:
         webbrowser.open(address)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISREG
 
-from labeler.annotate.serve import SERVER, LivePage, ServeOptions, check_installed, served
+from labeler.annotate.serve import LivePage, ServeOptions, check_installed, served
 from labeler.cli.annotate import open_browser
 from labeler.cli.options import Folder
 from labeler.cli.process import report_bug
@@ -15,7 +15,6 @@ from labeler.cli.screen import note, say
 from labeler.collection.layout import open_collection
 from labeler.collection_report.contents import ReportOptions
 from labeler.collection_report.report import report_of
-from labeler.options import option
 from labeler.report.page import policy
 
 
@@ -53,7 +52,6 @@ def command(
     *,
     options: ReportOptions,
     server: ServeOptions,
-    no_browser: bool = option(False, "Open no browser.", panel=SERVER, rare=True),
 ) -> None:
     """Serve the report while one works: each look shows what stands there.
 
@@ -67,8 +65,7 @@ def command(
         with served([page], server, report_bug) as serving:
             say(serving.addresses[0])
             note("open this address in a browser, and load it again for news; Ctrl-C ends it")
-            if not no_browser:
-                open_browser(serving.addresses[0])
+            open_browser(serving.addresses[0], server)
             serving.wait()
     except KeyboardInterrupt:
         note("ended")
