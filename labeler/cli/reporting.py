@@ -68,9 +68,6 @@ def show_judging_plan(plan: JudgingPlan) -> None:
     """Print how many calls there would be, about how many tokens, the cost, and one request."""
     say(f"pairs       {plan.pairs:,}")
     say(f"remembered  {plan.remembered:,}")
-    if plan.drawn:
-        ends = "{:,} to {:,}".format(*plan.between)
-        say(f"drawn       {plan.drawn:,} pairs, which stand for all: {ends} are remembered")
     show_calls(plan.calls)
 
 
