@@ -671,7 +671,7 @@ LOOKING: dict[str, Case] = {
     "qrels-change": """
         qrels map - --grades=-1:-1,0:0,1:1,2:1,3:1 -o - < a.qrels.gz
         qrels map a.qrels -o out.qrels.gz --grades=-1:0,0:0,2:1,3:2
-        qrels map a.qrels -o out.qrels --grades 0:0,2:1
+        qrels map a.qrels -o out.qrels --map 0:0,2:1
     """,
     "qrels-subset": """
         qrels subset a.qrels -o out.qrels

@@ -41,7 +41,7 @@ from labeler.lab.probe_cases import read_attacks
 from labeler.metrics import JudgedPairs
 from labeler.people.sheet import read_sheet
 from labeler.prompt import find_prompt
-from labeler.trec.index import Batch
+from labeler.trec.blocks import Batch
 from labeler.trec.labels import read_labels
 from labeler.trec.pairs import PairColumns
 from labeler.trec.qrels import read_qrels

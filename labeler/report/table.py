@@ -231,9 +231,12 @@ class Table:
         """The rows for programs as a pandas DataFrame."""
         return frame_of(self.values(), *self.keys)
 
-    def _repr_html_(self) -> str:
+    def as_html(self) -> str:
+        """A table of HTML."""
         aligned = [column.align for column in self.shown]
         return table_as_html([self.titles, *self.texts()], aligned, self.title, self.note)
+
+    _repr_html_ = as_html
 
 
 def table_of(  # noqa: PLR0913 - what a table is, each by its name
@@ -262,6 +265,23 @@ def frame_of(rows: Iterable[Iterable[object]], *columns: str) -> DataFrame:
     import pandas as pd
 
     return pd.DataFrame([tuple(row) for row in rows], columns=pd.Index(columns))
+
+
+# How a table names files, and sums up counts.
+
+
+def short_names(paths: Sequence[str]) -> list[str]:
+    """Paths as a table shows them: without their folders, where that tells them apart."""
+    names = [Path(path).name for path in paths]
+    return names if len(set(names)) == len(names) else list(paths)
+
+
+SPREAD_HEADER = ("fewest per query", "median", "most")
+
+
+def spread(ordered: Sequence[int]) -> dict[str, int]:
+    """The least, the median and the largest of some sorted counts."""
+    return {"least": ordered[0], "median": ordered[len(ordered) // 2], "most": ordered[-1]}
 
 
 def figure_table(

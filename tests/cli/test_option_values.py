@@ -128,7 +128,7 @@ A_RUN_IN_PLACE_OF_QRELS = (
     "agree a.qrels b.qrels --human a.trec", "agree a.qrels b.qrels a.trec",
     "trec-eval a.trec b.trec",
     "qrels stats a.trec", "qrels validate a.trec", "qrels merge a.qrels a.trec -o out.qrels",
-    "qrels map a.trec --grades 1:1 -o out.qrels", "qrels subset a.trec --queries q1 -o out.qrels",
+    "qrels map a.trec --map 1:1 -o out.qrels", "qrels subset a.trec --queries q1 -o out.qrels",
     "qrels compare a.qrels a.trec",
 )  # fmt: skip
 ANOTHER_KIND = (
