@@ -669,8 +669,8 @@ LOOKING: dict[str, Case] = {
         qrels merge x.qrels y.qrels -o - --conflict drop
     """,
     "qrels-change": """
-        qrels map - --grades=-1:-1,0:0,1:1,2:1,3:1 -o - < a.qrels.gz
-        qrels map a.qrels -o out.qrels.gz --grades=-1:0,0:0,2:1,3:2
+        qrels map - --map=-1:-1,0:0,1:1,2:1,3:1 -o - < a.qrels.gz
+        qrels map a.qrels -o out.qrels.gz --map=-1:0,0:0,2:1,3:2
         qrels map a.qrels -o out.qrels --map 0:0,2:1
     """,
     "qrels-subset": """
