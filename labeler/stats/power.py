@@ -257,6 +257,6 @@ def lower_bound(differences: Floats, largest: float, level: float = SIGNIFICANT)
     return min(bound, mean - unseen_losses(differences, largest, level))
 
 
-def upper_bound(differences: Floats, largest: float, level: float = SIGNIFICANT) -> float:
+def upper_bound(differences: Floats, largest: float) -> float:
     """The most that the mean may be; `largest` is how much a query may gain."""
-    return -lower_bound(-differences, largest, level)
+    return -lower_bound(-differences, largest)

@@ -288,16 +288,19 @@ class BoundAnswer(aiohttp.ClientResponse):
         return super().start(connection)
 
 
-def most_connections(most: int = 1024) -> int:
-    """How many connections may be open, by the limit on open files; `most` without one."""
+MOST_CONNECTIONS = 1024
+
+
+def most_connections() -> int:
+    """How many connections may be open: by the limit on open files, where there is one."""
     try:
         import resource
     except ImportError:  # Windows has no such limit
-        return most
+        return MOST_CONNECTIONS
     allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if allowed == resource.RLIM_INFINITY:
-        return most
-    return max(4, min(most, allowed - SPARE_FILES))
+        return MOST_CONNECTIONS
+    return max(4, min(MOST_CONNECTIONS, allowed - SPARE_FILES))
 
 
 Content = bytes | AsyncIterable[bytes]
