@@ -28,7 +28,7 @@ from labeler.exchange.shapes import TREC
 from labeler.exchange.tables import refuse_pairs
 from labeler.files.boundary import reading
 from labeler.files.read import file_problems, in_megabytes, most_unpacked, rereadable
-from labeler.messages import count_of
+from labeler.messages import count_of, told_what_files_are
 from labeler.report.result import Result
 from labeler.trec import qrels as trec_qrels
 from labeler.trec import runs as trec_runs
@@ -122,7 +122,8 @@ def plan_of(source: Path) -> ImportPlan:
 
 def _are_passages(path: Path) -> bool:
     """Whether texts are documents rather than queries: they have titles, or are as long."""
-    texts = read_query_list(path).values()
+    with told_what_files_are(lambda _line: None):
+        texts = read_query_list(path).values()
     has_titles = any("title" in each.metadata for each in texts)
     return has_titles or median(len(each.text) for each in texts) > LONG_QUERY
 
@@ -198,8 +199,11 @@ def _role_in(folder: Path, path: Path) -> str:
 
 
 def _looked_at(path: Path, role: str) -> PlannedPart:
-    """What a file holds of documents, queries, grades or rankings, counted."""
-    with rereadable(), reading(path):
+    """What a file holds of documents, queries, grades or rankings, counted.
+
+    What it is taken for is told once it is taken.
+    """
+    with rereadable(), reading(path), told_what_files_are(lambda _line: None):
         form, count = _COUNTS[role](path)
     return PlannedPart(role, str(path), form, count)
 
