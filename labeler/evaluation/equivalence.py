@@ -225,9 +225,9 @@ def check_equivalences(equivalences: Sequence[Equivalence]) -> tuple[list[str], 
 def _failure(e: Equivalence) -> str:
     """What is not shown of a run, and what would show it."""
     if e.verdict == NOT_SHOWN:
-        what = f"{e.run}: {e.measure} against {e.baseline}'s is"
-        what += f" {interval_text(e.interval, '+.4f', '+.3f')}"
-        return f"{what}, so that a loss of {e.margin:g} is not excluded; {_remedy(e)}"
+        change = interval_text(e.interval, "+.4f", "+.3f")
+        open_loss = f"so that a loss of {e.margin:g} is not excluded; {_remedy(e)}"
+        return f"{e.run}: {e.measure} against {e.baseline}'s is {change}, {open_loss}"
     loss = f"{abs(e.difference):.4f} worse than {e.baseline}'s, by more than {e.margin:g}"
     return f"{e.run}: {e.measure} is {loss} (at least {-e.most:.4f})"
 
@@ -257,8 +257,14 @@ def equivalence_table(equivalences: Sequence[Equivalence]) -> Table:
     ]
     rows = [
         (
-            *(e.run, e.baseline, e.measure, e.margin, e.interval),
-            *(e.queries, e.differing, e.verdict),
+            e.run,
+            e.baseline,
+            e.measure,
+            e.margin,
+            e.interval,
+            e.queries,
+            e.differing,
+            e.verdict,
         )
         for e in equivalences
     ]

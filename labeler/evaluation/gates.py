@@ -98,12 +98,11 @@ def outcome_of(report: Report, gates: Gates, *, no_worse_than: bool = False) -> 
     if no_worse_than:
         from labeler.evaluation.equivalence import check_equivalences  # agreement needs none of it
 
-        open_ones = {e.run: doubt for e in report.equivalences if (doubt := doubt_of(report, e))}
-        failures, unshown = check_equivalences(
-            [e for e in report.equivalences if e.run not in open_ones]
-        )
-        doubted = (f"{run}: {doubt}" for run, doubt in open_ones.items())
-        outcome += GateOutcome(tuple(failures), (*unshown, *doubted))
+        doubts = {e.run: doubt for e in report.equivalences if (doubt := doubt_of(report, e))}
+        tested = [e for e in report.equivalences if e.run not in doubts]
+        failures, unshown = check_equivalences(tested)
+        open_ones = [*unshown, *(f"{run}: {doubt}" for run, doubt in doubts.items())]
+        outcome += GateOutcome(tuple(failures), tuple(open_ones))
     return outcome
 
 
@@ -212,6 +211,9 @@ def group_outcome(report: Report, gates: Sequence[GroupGate]) -> GateOutcome:
             undecided.append(f"{measure} by {gate.by}: {', '.join(thin.values())}: {few}")
         for score in (s for s in scores if not s.thin):
             whose = f"{score.run}, {gate.by} {score.group}: {measure}"
+            if doubt := report.trust.against_gate((score.run,), measure):
+                undecided.append(f"{whose} against {gate.gate.bound:g} is {doubt}")
+                continue
             failures += gate.gate.missed(whose, score.value, score.low)
     return GateOutcome(tuple(failures), tuple(undecided))
 

@@ -83,8 +83,9 @@ class Look:
     @property
     def slow_loss(self) -> str:
         """That more than the margin was lost since the oldest baseline; else empty."""
-        is_lost = self.since is not None and self.since.high < -self.margin
-        return f"{self.since}: fail, as that is more than {self.margin:g}" if is_lost else ""
+        if self.since is None or self.since.high >= -self.margin:
+            return ""
+        return f"{self.since}: fail, as that is more than {self.margin:g}"
 
     def holds(self, e: Equivalence) -> Equivalence:
         """The equivalence, whose verdict is then that of this look."""
@@ -93,10 +94,11 @@ class Look:
     def __str__(self) -> str:
         if not self.error:
             return f"{self.measure}: {self.verdict}; nothing is tested."
-        error = f"a false failure has a chance of {self.error:.2g} at most"
-        error += f", at any look so far of {self.spent:.2g}"
         since = f"; {self.slow_loss or self.since}" if self.since else ""
-        return f"{self.measure}: {self.verdict}; {error}{since}."
+        return (
+            f"{self.measure}: {self.verdict}; a false failure has a chance of {self.error:.2g} at "
+            f"most, at any look so far of {self.spent:.2g}{since}."
+        )
 
 
 def read_looks(path: Path) -> tuple[Look, ...]:
@@ -149,8 +151,8 @@ class History:
     def _look(self, report: Report, e: Equivalence) -> Look:
         system, base = (_scores(report, name, e.measure) for name in (e.run, e.baseline))
         doubt = doubt_of(report, e)
-        how = [e.measure, e.margin, self.policy, self.grades, doubt]
-        compared = hash_of(json.dumps([*how, system, base]))
+        decisive = [e.measure, e.margin, self.policy, self.grades, doubt, system, base]
+        compared = hash_of(json.dumps(decisive))
         if same := next((look for look in self.looks if look.compared == compared), None):
             return same
         series = [of for of in self.looks if (of.measure, of.grades) == (e.measure, self.grades)]
@@ -170,23 +172,18 @@ class History:
         )
         if doubt or e.identical:
             return look
-        error, since = self.level, None
+        tests = sum(look.error > 0 for look in self.looks)
+        error = level_of(tests + 1) if self.policy == "sequential" else SIGNIFICANT
+        since = None  # else each of both tests has a half of the error
         if oldest and oldest.scores != base:
-            name = f"{oldest.baseline} of {oldest.when[:10]}"
             change = _change(system, oldest.scores, e.measure, error / 2)
-            since = Since(len(series) + 1, name, *change)
+            since = Since(len(series) + 1, f"{oldest.baseline} of {oldest.when[:10]}", *change)
         *_, most = _change(system, base, e.measure, error / 2 if since else error)
         spent = error + sum(look.error for look in self.looks)
         look = replace(look, error=error, spent=spent, most=most, since=since)
         held = look.holds(e)
         failed = look.slow_loss or held.verdict == WORSE
         return replace(look, verdict="fail" if failed else "pass" if held.passes else look.verdict)
-
-    @property
-    def level(self) -> float:
-        """The chance of a false failure that the next look may have."""
-        tests = sum(look.error > 0 for look in self.looks)
-        return level_of(tests + 1) if self.policy == "sequential" else SIGNIFICANT
 
 
 def _scores(report: Report, name: str, measure: str) -> dict[str, float]:

@@ -312,11 +312,11 @@ class SystemComparison(Result):
         """What no outcome of these queries shows: a small p, or a loss as small as a margin."""
         for c in self.report.compared():
             if c.by_test == "unresolvable":
-                few = count_of(c.wins + c.losses, "query", "queries")
-                least = smallest_p(c.wins + c.losses)
+                differing = c.wins + c.losses
                 yield (
-                    f"{c.run} differs from {c.baseline} on {few}, of which no outcome has a p "
-                    f"below {least:.2g}."
+                    f"{c.run} differs from {c.baseline} on "
+                    f"{count_of(differing, 'query', 'queries')}, of which no outcome has a p below "
+                    f"{smallest_p(differing):.2g}."
                 )
         for e in self.report.equivalences:
             if e.margin < e.resolved < math.inf:
