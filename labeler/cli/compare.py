@@ -21,7 +21,8 @@ from labeler.collection.layout import open_collection
 from labeler.collection.user_files import Output
 from labeler.errors import Misuse, about
 from labeler.evaluation.equivalence import margins_by_measure, read_margins
-from labeler.evaluation.gates import Gates, check_scores
+from labeler.evaluation.gates import Gates, outcome_of
+from labeler.evaluation.looks import keep_looks, slow_losses
 from labeler.judging.judge import JudgeOptions
 from labeler.models.settings import Limits
 from labeler.options import OUTPUT, option
@@ -83,7 +84,7 @@ def command(
     page = None if html is None else Output(html, output.force, (collection.folder,))
     if page is not None:
         page.check()
-    held = gates.read()
+    held, is_gate = gates.read(), bool(loss.no_worse_than or options.history)
     measures = (*options.measures, *(str(gate.measure) for gate in (held.scores if held else ())))
     if held and held.groups:
         raise Misuse("gates on groups are those of evaluate", parameter="require")
@@ -109,5 +110,8 @@ def command(
         write_decision(result, page)
         note(f"wrote {page.path}")
     show_result(result, to)
-    if held or loss.no_worse_than:
-        check_scores(result.report, held or Gates(), no_worse_than=bool(loss.no_worse_than))
+    if held or is_gate:
+        outcome = outcome_of(result.report, held or Gates(), no_worse_than=is_gate)
+        if options.history:
+            keep_looks(options.history, result.looks)
+        (outcome + slow_losses(result.looks)).check()

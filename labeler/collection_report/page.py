@@ -32,6 +32,7 @@ from labeler.pipeline.query_lists import (
     ShownQuery,
     cut_text,
     documents_shown,
+    fact_choices,
     fitting,
 )
 from labeler.report.charts import Axis, NamedValue, intervals
@@ -42,6 +43,7 @@ from labeler.report.page import (
     Disclosure,
     DisclosureRows,
     FactList,
+    FilterForm,
     FindingList,
     Page,
     PageBlock,
@@ -177,6 +179,7 @@ def queries_section(report: GatheredReport, lists: QueryLists) -> PageSection:
         text = f"A row opens to the first {report.options.top} documents of each system. "
         text += "A document without a grade is marked as unjudged."
         text += " Queries that systems answer worst come first." if measure else ""
+    text += " Only the first ten are printed."
     rows = []
     for query in sorted(report.queries, key=_worst_first):
         scores = [query.scores.get(name) for name in named]
@@ -185,8 +188,10 @@ def queries_section(report: GatheredReport, lists: QueryLists) -> PageSection:
         figures.append(f"{query.relevant:,}")
         unjudged = sum(document.grade is None for document in query.documents)
         figures += [f"{unjudged:,}"] if lists.systems else []
-        rows.append(lists.row(query, figures))
-    return PageSection("Every query", [Paragraph(text), DisclosureRows("query", columns, rows)])
+        rows.append(lists.row(query, figures, size=query.spread))
+    table = DisclosureRows("query", columns, rows, filtered=True)
+    form = FilterForm(fact_choices(report.queries), columns)
+    return PageSection("Every query", [Paragraph(text), form, table])
 
 
 def _worst_first(query: ShownQuery) -> tuple[bool, float]:
@@ -259,7 +264,7 @@ def report_page(
         provenance_section(report),
     ]
     blocks = [section for section in sections if section is not None]
-    return Page(f"{report.contents.title}: report", blocks, subtitle=_counts(report))
+    return Page(f"{report.contents.title}: report", blocks, _counts(report), filters=True)
 
 
 def summary_section(report: GatheredReport, *, cuts: bool) -> PageSection:

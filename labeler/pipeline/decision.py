@@ -15,12 +15,12 @@ from labeler.files.paths import true_path
 from labeler.messages import count_of
 from labeler.pipeline.compare import SystemComparison
 from labeler.pipeline.query_lists import (
-    FACTS,
     LENGTHS,
     QueryLists,
     ShownLengths,
     ShownQuery,
     documents_shown,
+    fact_choices,
     fitting,
 )
 from labeler.report.charts import Axis, NamedValue, intervals
@@ -107,6 +107,10 @@ class _DecisionPage:
             text = text.replace(spelling, true_path(folder).name)
         return text
 
+    @property
+    def _columns(self) -> list[str]:
+        return ["difference", *self.result.names]
+
     def _decision(self) -> PageBlock:
         lines = [Paragraph(self._plain(text), lead=True) for text in self.result.sentences]
         return PageSection("The decision", lines)
@@ -121,30 +125,25 @@ class _DecisionPage:
         yield PageSection("How large the difference is", [chart, *tables])
 
     def _filters(self) -> PageBlock:
-        values = {
-            name: sorted({fact for query in self.result.queries if (fact := query.fact(name))})
-            for name in FACTS
-        }
-        choices = {name: texts for name, texts in values.items() if len(texts) > 1}
+        choices = fact_choices(self.result.queries)
         old, new = self.result.names
         text = (
             f"A row opens to the first documents of {old} and {new}. A blue bar marks a document "
             "that only one of the two has, a grey one a document that moved, a red one that nobody "
             "judged."
         )
-        return PageSection("Every query", [Paragraph(text), FilterForm(choices)])
+        return PageSection("Every query", [Paragraph(text), FilterForm(choices, self._columns)])
 
     def _section(self, heading: str, queries: Sequence[ShownQuery], lists: QueryLists) -> PageBlock:
         rows = [self._row(query, lists) for query in queries]
-        blocks = [DisclosureRows("query", ["difference", *lists.systems], rows, filtered=True)]
+        blocks = [DisclosureRows("query", self._columns, rows, filtered=True)]
         return PageSection(f"{heading}: {len(queries):,}", blocks if rows else [])
 
     def _row(self, query: ShownQuery, lists: QueryLists) -> Disclosure:
         gain = self.result.gain(query)
         figures = [number_text(gain, "+.3f")]
         figures += [number_text(query.scores[name], ".3f") for name in lists.systems]
-        facts = {name: fact for name in FACTS if (fact := query.fact(name))}
-        return lists.row(query, figures, facts | {"size": f"{abs(gain):.4f}"})
+        return lists.row(query, figures, size=abs(gain))
 
     def _behind(self) -> Iterator[PageBlock]:
         findings = [

@@ -82,10 +82,23 @@ class ShownQuery:
         defined = [score for score in self.scores.values() if not math.isnan(score)]
         return sum(defined) / len(defined) if defined else None
 
+    @property
+    def spread(self) -> float:
+        """How far the systems' scores lie apart; 0 of fewer than two."""
+        defined = [score for score in self.scores.values() if not math.isnan(score)]
+        return max(defined, default=0.0) - min(defined, default=0.0)
+
     def fact(self, name: str) -> str:
         """A single value of the query's metadata as text; empty where it has none."""
         value = self.query.metadata.get(name)
         return str(value) if isinstance(value, str | int | float) else ""
+
+
+def fact_choices(queries: Iterable[ShownQuery]) -> dict[str, list[str]]:
+    """The values of each fact by which queries can be filtered: of those that have several."""
+    every = [*queries]
+    values = {name: {fact for query in every if (fact := query.fact(name))} for name in FACTS}
+    return {name: sorted(texts) for name, texts in values.items() if len(texts) > 1}
 
 
 def ranks_of(tops: Tops, query_id: str) -> dict[str, dict[str, int]]:
@@ -153,12 +166,12 @@ class QueryLists:
     reasons: Mapping[Pair, str]
     lengths: ShownLengths
 
-    def row(
-        self, query: ShownQuery, figures: Sequence[str], facts: Mapping[str, str] | None = None
-    ) -> Disclosure:
-        """A row: the query's id and text, and figures beside it."""
+    def row(self, query: ShownQuery, figures: Sequence[str], *, size: float) -> Disclosure:
+        """A row: the query's id and text, and figures beside it; systems differ by `size`."""
         words = cut_text(f"{query.query.id} {flat(query.query.text)}", 160)
-        return Disclosure(words, [*self._opened(query)], figures, facts=facts or {})
+        facts = {name: fact for name in FACTS if (fact := query.fact(name))}
+        facts["size"] = f"{size:.4f}"
+        return Disclosure(words, [*self._opened(query)], figures, facts=facts)
 
     def _opened(self, query: ShownQuery) -> Iterator[PageBlock]:
         """The need behind the query, and the lists of documents."""
