@@ -143,6 +143,7 @@ GONE = {
     "agree --show-naive": "pairs of one query are not independent",
     "agree --margin": "a colleague is as good within 0.05 of kappa",
     "agree --with-baseline": "name the grades of `similarity` beside the others",
+    "lab probe --attacks": "the shipped attacks are tried",
     "evaluate --ties": "documents of one score stand in trec_eval's order",
     "evaluate --lgtm": "people grade pairs; a page of results is not graded",
 }

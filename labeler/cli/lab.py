@@ -297,7 +297,7 @@ def probe(
         raise Misuse("a probe keeps no judgements, which could have a name", parameter="name")
     limits = parse_limits(require, "raised:0.05")
     collection, judging = open_collection(folder), who.asking(options.judging)
-    to = output.made_from(collection.folder, *filter(None, [options.attacks]))
+    to = output.made_from(collection.folder)
     check_gates(options, [name for name, _ in limits])
     result = asked(
         flags, partial(aprobe, collection, replace(options, judging=judging)), show_judging_plan, to

@@ -159,9 +159,6 @@ def certificate_of(evidence: Evidence) -> Certificate:
 
 # What a probe gives: the certificate with what made it, in sentences, tables and figures.
 
-OTHER_SHARES = ("raised", "worst", "noise", "all")
-"""Names of what a certificate tells beside its attacks, some of which gates take."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ProbeResult(WithCost, Result):
