@@ -28,8 +28,7 @@ from labeler.errors import GateFailed, Incomplete, Misuse
 from labeler.evaluation.gates import parse_limits
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import MOST_TIMES, JudgeOptions, ajudge
-from labeler.lab.control import DriftOptions, adrift
-from labeler.lab.control_check import DriftCheck
+from labeler.lab.control import DriftCheck, DriftOptions, adrift
 from labeler.lab.members import PANEL, PanelOptions
 from labeler.lab.panel import (
     PanelPlan,

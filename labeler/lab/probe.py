@@ -20,15 +20,13 @@ from labeler.judging.methods.inquiries import Inquiries
 from labeler.judging.pilot import AskedRound
 from labeler.lab.asking import judged_rounds, plan_rounds
 from labeler.lab.certificate import (
-    Evidence,
-    ProbeResult,
-    certificate_of,
-)
-from labeler.lab.probe_cases import (
     ATTACKS,
     Case,
+    Evidence,
+    ProbeResult,
     as_texts,
     attack_cases,
+    certificate_of,
     clean_cases,
     draw,
 )

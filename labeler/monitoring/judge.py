@@ -11,7 +11,7 @@ from labeler.collection.controls import ControlRun, read_controls
 from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import AnyCollection, open_collection
 from labeler.data import Judgement, Pair
-from labeler.lab.control_check import DriftCheck
+from labeler.lab.control import DriftCheck
 from labeler.messages import count_of
 from labeler.report.finding import Finding
 from labeler.report.result import Result

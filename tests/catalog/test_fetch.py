@@ -12,8 +12,7 @@ from file_server import Files, serving
 from running import with_little_room
 
 from labeler.catalog.fetch import fetch_collection
-from labeler.catalog.layouts import READERS
-from labeler.catalog.recipes import find_recipe, read_recipe, recipe_files
+from labeler.catalog.recipes import READERS, find_recipe, read_recipe, recipe_files
 from labeler.cli import execute
 from labeler.collection.corpus import read_corpus
 from labeler.collection.layout import Collection

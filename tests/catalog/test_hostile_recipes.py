@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from labeler.catalog.layouts import READERS
-from labeler.catalog.recipes import Recipe, read_recipe
+from labeler.catalog.recipes import READERS, Recipe, read_recipe
 from labeler.errors import BadInput
 
 RECIPE = Recipe.model_construct(members={"answers": "a.csv", "qrels": "q"}, grades={"1": 1})

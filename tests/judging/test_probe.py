@@ -20,17 +20,19 @@ from labeler.errors import BadInput, BudgetReached, GateFailed, Misuse
 from labeler.judging.assessor import Texts
 from labeler.judging.judge import judge
 from labeler.judging.suspicions import suspicions
-from labeler.lab.certificate import Certificate, Evidence, certificate_of
-from labeler.lab.probe import AGAIN, ProbeOptions, aprobe, check_gates, probe
-from labeler.lab.probe_cases import (
+from labeler.lab.certificate import (
     ATTACKS,
     POSITIONS,
     Case,
+    Certificate,
+    Evidence,
     attack_cases,
+    certificate_of,
     clean_cases,
     draw,
     inserted,
 )
+from labeler.lab.probe import AGAIN, ProbeOptions, aprobe, check_gates, probe
 from labeler.model import Request
 from labeler.models.settings import Limits
 from labeler.prompt import find_prompt
