@@ -29,7 +29,7 @@ from labeler.evaluation.gates import parse_limits
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import MOST_TIMES, JudgeOptions, ajudge
 from labeler.lab.control import DriftCheck, DriftOptions, adrift
-from labeler.lab.members import PANEL, PanelOptions
+from labeler.lab.members import PANEL, PanelOptions, save_panel
 from labeler.lab.panel import (
     PanelPlan,
     ajudge_panel,
@@ -161,40 +161,32 @@ def panel(
 
     A member without a grade of a pair is left out of it; too few members make a failure.
     """
-    if members:
-        if len(sources) != 1:
-            raise Misuse("members are asked about one collection", parameter="members")
-        named = members_named(members, who.asking(options))
-        members_of = open_collection(sources[0])
-        act = partial(ajudge_panel, members_of, named, name=options.name, options=rules)
-        judged = asked(flags, act, _show_panel_plan, shown.on_screen)
-        if judged is None:
-            return
-        show_result(judged, shown.on_screen)
-        if judged.stopped:
-            raise judged.stopped
-        if judged.panel is not None:
-            note(f"how far it agrees with people: labeler agree {sources[0]} human {judged.name}")
-            _check_all_graded(judged.panel.failed, len(judged.panel), again={"retry_failed": True})
-        return
     collection, *names = sources
+    opened, name = open_collection(collection), options.name
     to = None
     if output is not None:
         to = Output(output, force, (Path(collection),))
         to.check()
-    opened, name = open_collection(collection), options.name
-    result = panel_of_sets(opened, *names, people=people, name=name, output=to, options=rules)
+    if members:
+        if names:
+            raise Misuse("members are asked about one collection", parameter="members")
+        named = members_named(members, who.asking(options))
+        act = partial(ajudge_panel, opened, named, name=name, options=rules)
+        judged = asked(flags, act, _show_panel_plan, shown.on_screen)
+        if judged is None:
+            return
+        result = judged
+    else:
+        result = panel_of_sets(opened, *names, people=people, name=name, options=rules)
     show_result(result, shown.on_screen)
-    if name is not None:
-        note(f"kept as {name}: labeler agree {collection} human {name}")
-    if output is not None:
+    if result.name is not None:
+        note(f"kept as {result.name}: labeler agree {collection} human {result.name}")
+    if to is not None:
+        save_panel(result.panel, to)
         note(f"wrote {output}")
-    _check_all_graded(result.panel.failed, len(result.panel))
-
-
-def _check_all_graded(failed: int, pairs: int, again: dict[str, object] | None = None) -> None:
-    if failed:
-        raise Incomplete(f"{failed:,} of {pairs:,} pairs have no grade", again=again)
+    if failed := result.panel.failed:
+        problem = f"{failed:,} of {len(result.panel):,} pairs have no grade"
+        raise Incomplete(problem, again={"retry_failed": True} if members else None)
 
 
 def _show_panel_plan(plan: PanelPlan) -> None:

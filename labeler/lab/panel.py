@@ -30,9 +30,9 @@ from labeler.collection.layout import (
 )
 from labeler.collection.user_files import Output
 from labeler.data import Qrels
-from labeler.errors import BudgetReached, Misuse, about
+from labeler.errors import Misuse, about
 from labeler.judging.changes import human_beside
-from labeler.judging.job import JudgeResult, pool_of
+from labeler.judging.job import pool_of
 from labeler.judging.judge import JudgeOptions, JudgingPlan, judge_set
 from labeler.lab.beside_people import (
     Independence,
@@ -217,8 +217,7 @@ def panel(
     PanelResult('median of lax, strict', judged=4 of 4)
     """
     options = options or PanelOptions()
-    with about("statistic"):
-        parse_name(options.statistic)
+    _check_statistic(options)
     opened = open_collection(collection)
     read = _sources(opened, names, people)
     if name is not None:
@@ -234,6 +233,11 @@ def panel(
     if output is not None:
         save_panel(judged, output if isinstance(output, Output) else Path(output))
     return _result(judged, read, name)
+
+
+def _check_statistic(options: PanelOptions) -> None:
+    with about("statistic"):
+        parse_name(options.statistic)
 
 
 def _result(judged: PanelSet, read: PanelSources, name: str | None) -> PanelResult:
@@ -299,61 +303,6 @@ def _sources(collection: Collection, names: Sequence[str], people: str | None) -
 # Ask every member about the pool first.
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class JudgedPanel(Result):
-    """What each member's judging gave, and the panel of them.
-
-    `panel` is `None` where a budget ended the run before every member was done: a panel of part of
-    the members would be another panel.
-    """
-
-    name: str
-    members: Sequence[JudgeResult]
-    panel: PanelSet | None
-
-    @property
-    def stopped(self) -> BudgetReached | None:
-        """What ended the run before all members were done."""
-        return next((member.stopped for member in self.members if member.stopped), None)
-
-    def as_json(self) -> dict[str, Any]:
-        """The counts of the panel and of each member."""
-        panel = self.panel
-        return self.picked(
-            *("name", "stopped", "members"),
-            pairs=panel and len(panel),
-            judged=panel and panel.judged,
-            failed=panel and panel.failed,
-            rule=panel and panel.options.rule,
-            fewest=panel and panel.fewest,
-        )
-
-    @property
-    def sentences(self) -> list[str]:
-        """What was put together, where all members were done."""
-        if self.panel is None:
-            return ["the panel is put together when all members are done; run it again"]
-        graded = f"{self.panel.judged:,} of {len(self.panel):,} pairs have a grade"
-        return [f"{self.name}: {self.panel.title}", graded]
-
-    def tables(self) -> list[Table]:
-        """A row for each member and one for the panel: pairs with a grade, and without."""
-        columns = [Column("assessor", align="left")]
-        columns += [Column(name) for name in ("judged", "failed", "calls")]
-        rows: list[Row] = [[m.name, m.judged, m.failed, m.spent.calls] for m in self.members]
-        if self.panel is not None:
-            rows.append([self.name, self.panel.judged, self.panel.failed, 0])
-        return [Table("panel", columns, rows, self.name)]
-
-    def __repr__(self) -> str:
-        if self.panel is None:
-            return f"JudgedPanel({self.name!r}, not put together)"
-        return (
-            f"JudgedPanel({self.name!r}, judged={self.panel.judged:,} of {len(self.panel):,}, "
-            f"{len(self.members)} members)"
-        )
-
-
 @dataclass(frozen=True)
 class PanelPlan(Result):
     """What each member's judging would take."""
@@ -379,35 +328,32 @@ def ajudge_panel(
     name: str | None = None,
     options: PanelOptions | None = None,
     control: Control | None = None,
-) -> Act[JudgedPanel, PanelPlan]:
+) -> Act[PanelResult, PanelPlan]:
     """Have several assessors grade the pool, and put their grades together as the set `name`.
 
     Each member's grades are a set too, called PROMPT-MODEL where its options give no name. The
-    limits hold for all members together, which are asked one after another.
+    limits hold for all members together, which are asked one after another. Where a budget ends
+    that, nothing is put together: a panel of part of the members would be another panel.
 
     >>> from labeler.testing import fake_model, small_collection
     >>> said = {"lax": '{"grade": 3}', "fair": '{"grade": 2}', "strict": '{"grade": 0}'}
     >>> members = [JudgeOptions(model=fake_model(r, m), name=m) for m, r in said.items()]
     >>> judge_panel(small_collection(), members, name="panel")
-    JudgedPanel('panel', judged=4 of 4, 3 members)
+    PanelResult('median of lax, fair, strict', judged=4 of 4)
     """
-    opened, watch, asked = (
-        open_collection(collection),
-        control or Control(),
-        options or PanelOptions(),
-    )
+    opened, watch = open_collection(collection), control or Control()
+    asked = options or PanelOptions()
     panel_name = _checked(opened, members, name, asked)
     judging = [judge_set(opened, pool_of, member, watch) for member in members]
 
-    async def begin() -> JudgedPanel:
-        results: list[JudgeResult] = []
+    async def begin() -> PanelResult:
+        names = []
         for member in judging:
-            results.append(await member)
-            if results[-1].stopped:
-                return JudgedPanel(panel_name, tuple(results), None)
-        judged = panel_of([read_member(opened, result.name) for result in results], asked)
-        write_made(opened, panel_name, judged.made, watch.note)
-        return JudgedPanel(panel_name, tuple(results), judged)
+            result = await member
+            if result.stopped:
+                raise result.stopped
+            names.append(result.name)
+        return panel(opened, *names, name=panel_name, options=asked)
 
     async def plan() -> PanelPlan:
         return PanelPlan(tuple([await member.plan() for member in judging]))
@@ -429,6 +375,7 @@ def _checked(
     if twice := [member for member in asked if asked.count(member) > 1]:
         raise Misuse(f"{twice[0][0]} with one model is named twice", parameter="panel")
     options.needed(len(members))
+    _check_statistic(options)
     name = check_name(name or safe_name(f"panel-{options.rule}"))
     path = collection.judgements(name)
     earlier = origin_of(path)
