@@ -174,6 +174,8 @@ KEYS_GONE: tuple[Key, ...] = (
     Key(".*", "(lower_bounds|unchecked)$", "rare cases are not counted"),
     Key("monitor", "watches/density", "`queries` and `log` are watches of their own"),
     Key("monitor", "weekly", "weeks are not joined over runs"),
+    Key("(lab )?panel", "disagreement$", "a row has the grade of each member"),
+    Key("(lab )?tune", "/efficient", "agreement and cost of each stand there"),
     Key("power", "/assurance$", "a plan takes the deviation as it was measured"),
     Key(".*", "difference_bounds", "no verdict goes by what unjudged documents leave open of two"),
     Key(".*", "/p_max_t$", "no verdict goes by it"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ import numpy as np
 from labeler import __version__
 from labeler.agreement.align import parse_scale
 from labeler.agreement.several.joint import GradeMatrix
-from labeler.arrays import Floats, Integers, Places
+from labeler.arrays import Integers, Places
 from labeler.collection.card import card_section, read_card, update_card_entry
 from labeler.collection.judged_set import JudgedSet, judged_in
 from labeler.collection.judgements import (
@@ -36,7 +35,6 @@ from labeler.lab.panel_rules import (
     PANEL_RULES,
     check_rule,
     combine,
-    disagreement,
     votes_of,
 )
 from labeler.messages import Note, count_of
@@ -246,15 +244,6 @@ class PanelSet:
         """The panel's grades."""
         return self.votes.pairs.holding(np.array(self.votes.grades)[self.values])
 
-    @cached_property
-    def disagreement(self) -> Floats:
-        """How far two members' grades of a pair with a grade lie apart, on average, `(judged,)`.
-
-        In grades, to six decimals; `nan` where one member alone has a grade.
-        """
-        distinct, code = np.unique(disagreement(self.votes), return_inverse=True)
-        return np.array([round(far, 6) for far in distinct.tolist()])[code]
-
     @property
     def failures(self) -> Counter[str]:
         """How many pairs failed with each status."""
@@ -292,7 +281,7 @@ class PanelSet:
         grades = self.votes.grades
         at = zip(self.pairs.pairs(), self._judged_rows.tolist(), strict=True)
         for row, (pair, vote) in enumerate(at):
-            answers, far = self._answers(row), math.nan
+            answers = self._answers(row)
             outcome: Outcome = _failure(pair, answers, self.fewest)
             if vote != NONE:
                 given = (f"{name} {each}" for name, each in answers.items() if each is not None)
@@ -300,9 +289,8 @@ class PanelSet:
                 each = zip(grades, mean_shares[vote].tolist(), strict=True)
                 shares = {grade: round(share, 6) for grade, share in each}
                 outcome = Judgement(pair, grades[int(self.values[vote])], reason, shares)
-                far = float(self.disagreement[vote])
-            says = {"members": answers, "disagreement": None if math.isnan(far) else far}
-            yield MadeRow(Judged(outcome, cost=0.0, model=models, shown=self._shown(row)), says)
+            judged = Judged(outcome, cost=0.0, model=models, shown=self._shown(row))
+            yield MadeRow(judged, {"members": answers})
 
     def _answers(self, row: int) -> dict[str, int | str | None]:
         """A grade or the status of a failure by each member, None where it lacks the pair."""

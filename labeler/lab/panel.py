@@ -80,25 +80,17 @@ class PanelResult(Result):
         return self.panel.qrels
 
     @property
-    def mean_disagreement(self) -> float | None:
-        """How far two members' grades of a pair lie apart on average, in grades."""
-        apart = self.panel.disagreement
-        apart = apart[~np.isnan(apart)]
-        return float(np.mean(apart)) if len(apart) else None
-
-    @property
     def sentences(self) -> list[str]:
         """What was put together, how far it agrees with people, and what it is worth."""
         return [self._counts(), *self._agreement(), *self._worth()]
 
     def _counts(self) -> str:
-        panel, apart = self.panel, self.mean_disagreement
+        panel = self.panel
         pairs = count_of(panel.judged, "pair has", "pairs have")
         text = f"{panel.options.rule} of {len(panel.members)} members: {pairs} a grade"
         if panel.failed:
             text += f", {panel.failed:,} have none for want of {panel.fewest} members' grades"
-        far = f"; two members' grades lie {apart or 0.0:.2f} of a grade apart on average"
-        return f"{text}{'' if apart is None else far}."
+        return f"{text}."
 
     def _agreement(self) -> Iterator[str]:
         beside = self.people
@@ -172,7 +164,7 @@ class PanelResult(Result):
         """The figures of the command by name."""
         panel = self.panel
         return self.picked(
-            *("name", "mean_disagreement", "people", "independence", "findings"),
+            *("name", "people", "independence", "findings"),
             rule=panel.options.rule,
             fewest=panel.fewest,
             seed=panel.options.seed,

@@ -236,13 +236,12 @@ class Table:
         return table_as_html([self.titles, *self.texts()], aligned, self.title, self.note)
 
 
-def table_of(  # noqa: PLR0913 - what a table is, each by its name
+def table_of(
     name: str,
     of: type,
     records: Iterable[object],
     *,
     title: str = "",
-    note: str = "",
     instead: Mapping[str, Column] | None = None,
 ) -> Table:
     """A table of records, with a column for each field, or `shown` property, of their class `of`.
@@ -254,7 +253,7 @@ def table_of(  # noqa: PLR0913 - what a table is, each by its name
     """
     columns = {**declared_columns(of), **(instead or {})}
     rows = [[getattr(record, field) for field in columns] for record in records]
-    return Table(name, list(columns.values()), rows, title, note)
+    return Table(name, list(columns.values()), rows, title)
 
 
 def frame_of(rows: Iterable[Iterable[object]], *columns: str) -> DataFrame:
@@ -264,11 +263,9 @@ def frame_of(rows: Iterable[Iterable[object]], *columns: str) -> DataFrame:
     return pd.DataFrame([tuple(row) for row in rows], columns=pd.Index(columns))
 
 
-def figure_table(
-    name: str, figures: Mapping[str, Cell], first: str = "figure", spec: str = ".3f"
-) -> Table:
+def figure_table(name: str, figures: Mapping[str, Cell], first: str = "figure") -> Table:
     """A table of two columns: what each figure is, and its value with its interval."""
-    columns = [Column(first, align="left"), Column("value", format=spec, ends=spec)]
+    columns = [Column(first, align="left"), Column("value", format=".3f", ends=".3f")]
     return Table(name, columns, list(figures.items()))
 
 
