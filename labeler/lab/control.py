@@ -115,7 +115,8 @@ class DriftCheck(Result):
     def same(self) -> Interval:
         """The share of new grades that equal the old ones."""
         values = (self.grades[:, 1:] == self.grades[:, :1]).mean(axis=1)
-        return _estimate(values, bounded_interval(values, (0.0, 1.0)))
+        ends = bounded_interval(values, (0.0, 1.0)) or (math.nan, math.nan)
+        return Interval(_mean(values), *ends)
 
     @property
     def same_now(self) -> float:
@@ -281,10 +282,6 @@ class DriftCheck(Result):
 
 def _mean(values: Floats) -> float:
     return float(values.mean()) if len(values) else math.nan
-
-
-def _estimate(values: Floats, ends: tuple[float, float] | None) -> Interval:
-    return Interval(_mean(values), *(ends or (math.nan, math.nan)))
 
 
 # The pairs, judged again.

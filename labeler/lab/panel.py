@@ -176,10 +176,6 @@ class PanelResult(Result):
             left_out=panel.left_out,
         )
 
-    def __repr__(self) -> str:
-        panel = self.panel
-        return f"PanelResult({panel.title!r}, judged={panel.judged:,} of {len(panel):,})"
-
 
 def _closer(less: Difference) -> str:
     texts = {"first is closer": "the panel", "second is closer": "the member"}
@@ -205,8 +201,8 @@ def panel(
     >>> collection = small_collection()
     >>> said = {"lax": '{"grade": 3}', "strict": '{"grade": 0}'}
     >>> sets = [judge(collection, model=fake_model(r, m), name=m) for m, r in said.items()]
-    >>> panel(collection, "lax", "strict")
-    PanelResult('median of lax, strict', judged=4 of 4)
+    >>> panel(collection, "lax", "strict").sentences[0]
+    'median of 2 members: 4 pairs have a grade.'
     """
     options = options or PanelOptions()
     _check_statistic(options)
@@ -330,8 +326,8 @@ def ajudge_panel(
     >>> from labeler.testing import fake_model, small_collection
     >>> said = {"lax": '{"grade": 3}', "fair": '{"grade": 2}', "strict": '{"grade": 0}'}
     >>> members = [JudgeOptions(model=fake_model(r, m), name=m) for m, r in said.items()]
-    >>> judge_panel(small_collection(), members, name="panel")
-    PanelResult('median of lax, fair, strict', judged=4 of 4)
+    >>> judge_panel(small_collection(), members, name="panel").sentences[0]
+    'median of 3 members: 4 pairs have a grade.'
     """
     opened, watch = open_collection(collection), control or Control()
     asked = options or PanelOptions()

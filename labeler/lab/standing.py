@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from random import Random
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from labeler.agreement.align import AssessorLabels, Rules, align
 from labeler.agreement.compare import Agreement, StatisticOptions, agreement_of, defined
@@ -84,8 +84,6 @@ class CandidateAnswers:
 FEWEST = 5
 """Queries of the first round at least, where there are so many."""
 
-Named = TypeVar("Named")
-
 
 class QuerySplit(NamedTuple):
     """The queries by which the best is chosen, in their order by chance, and those held out."""
@@ -129,7 +127,7 @@ def queries_by_round(assessors: int, queries: int) -> Sequence[int]:
     return tuple(dict.fromkeys(max(size, fewest) for size in sizes))
 
 
-def better_half(ranking: Sequence[Named]) -> list[Named]:
+def better_half(ranking: Sequence[str]) -> list[str]:
     """The first half of a ranking whose best is first, the one in the middle with it."""
     return list(ranking[: math.ceil(len(ranking) / 2)])
 
@@ -318,11 +316,6 @@ class TuneResult(Result):
             took = (s.answers.without_grade, s.answers.tokens_a_pair, s.answers.cost_a_thousand)
             rows.append([s.name, verdict, *took])
         return Table("costs", columns, rows, "tokens of a pair; dollars of 1,000")
-
-    @property
-    def findings(self) -> list[Finding]:
-        """What a reader of the figures should know."""
-        return list(self._findings())
 
     def _findings(self) -> Iterator[Finding]:
         for best in self.held_out[:1]:
