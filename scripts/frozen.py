@@ -174,7 +174,8 @@ KEYS_GONE: tuple[Key, ...] = (
     Key(".*", "(lower_bounds|unchecked)$", "rare cases are not counted"),
     Key("monitor", "watches/density", "`queries` and `log` are watches of their own"),
     Key("monitor", "weekly", "weeks are not joined over runs"),
-    Key("(lab )?panel", "disagreement$", "a row has the grade of each member"),
+    Key(".*panel", "disagreement$", "a row has the grade of each member"),
+    Key(".*--(panel|members) ", "^stdout/(members|stopped)", "the result is that of `lab panel`"),
     Key("(lab )?tune", "/efficient", "agreement and cost of each stand there"),
     Key("power", "/assurance$", "a plan takes the deviation as it was measured"),
     Key(".*", "difference_bounds", "no verdict goes by what unjudged documents leave open of two"),
@@ -207,6 +208,7 @@ KEYS_GONE: tuple[Key, ...] = (
     ),
 )
 KEYS_NEW: tuple[Key, ...] = (
+    Key(".*--(panel|members) ", "^stdout/", "the result is that of `lab panel`"),
     Key("(agree|report)", "leaderboard/", "as `lab leaderboard` has it"),
     Key("agree", "joint/(people|others)$", "null where there are fewer than two"),
     Key("agree", "calibration/.*/probability$", "was `said`"),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import os
-import re
 import tomllib
 import zipfile
 from collections.abc import Callable, Mapping
@@ -18,14 +19,14 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from labeler.collection.layout import is_name
 from labeler.data import Document, Pair, Query
-from labeler.errors import BadInput, FileProblem, LabelerError, Misuse, ProviderError
+from labeler.errors import BadInput, FileProblem, Misuse, ProviderError
 from labeler.exchange.shapes import head_of
 from labeler.exchange.tables import delimiter_of, first_line, rows_of_text
 from labeler.files.boundary import problem_of, reading
 from labeler.files.cache import exclusive
 from labeler.files.jsonl import identifier
 from labeler.files.paths import cache_folder, expanded, shipped
-from labeler.files.read import decoded, file_problems
+from labeler.files.read import file_problems
 from labeler.messages import Advance, meant
 from labeler.trec.rows import LARGEST_GRADE
 from labeler.wire.download import Remote, check_sha256, download, quiet
@@ -197,8 +198,6 @@ def obtain(source: UpstreamFile, advance: Advance = quiet) -> Path:
 # The files, in the layouts in which they are published.
 
 HUMAN = "human"
-_ANSWER = re.compile(r"\s*Question: (.*?)\nURL: (.*?)\nAnswer: (.*)", re.DOTALL)
-_LARGEST_MEMBER = 2**28
 
 
 @dataclass
@@ -275,22 +274,19 @@ def read_liveqa_medquad(files: Mapping[str, Path], recipe: Recipe) -> UpstreamCo
     A pair may stand there with two grades, as answers were judged more than once: it is then in no
     `human` qrels; `lowest` and `highest` hold all pairs.
     """
-    path = files["answers"]
-    upstream = UpstreamCollection()
-    answers = _answers(path, _member(path, recipe.members["answers"]))
+    path, grades = files["answers"], dict[Pair, list[int]]()
+    with reading(path), zipfile.ZipFile(path) as archive:
+        answers_file, judged = (archive.read(recipe.members[p]) for p in ("answers", "qrels"))
+        rows = csv.DictReader(io.StringIO(answers_file.decode(), newline=""))
+        answers = {row["AnswerID"]: _answer(row) for row in rows}
+        for line, row in enumerate(judged.decode().splitlines(), start=1):
+            question, grade, answer = row.split()
+            pair = Pair(f"TQ{question}", answer)
+            grades.setdefault(pair, []).append(_grade(path, line, recipe, grade))
     with reading(files["questions"]):
         root = ElementTree.parse(files["questions"]).getroot()
         questions = {query.id: query for query in map(_question, root.iter("NLM-QUESTION"))}
-    grades: dict[Pair, list[int]] = {}
-    text = _member(path, recipe.members["qrels"])
-    for line, row in enumerate(text.split("\n"), start=1):
-        if row.strip():
-            pair, grade = _judged_answer(path, line, row, recipe)
-            if pair.doc_id not in answers or pair.query_id not in questions:
-                raise BadInput.at(
-                    path, line, f"no question {pair.query_id:.80} or answer {pair.doc_id:.80}"
-                )
-            grades.setdefault(pair, []).append(grade)
+    upstream = UpstreamCollection()
     for pair, upstream_grades in grades.items():
         upstream.queries[pair.query_id] = questions[pair.query_id]
         upstream.documents[pair.doc_id] = answers[pair.doc_id]
@@ -304,30 +300,12 @@ def read_liveqa_medquad(files: Mapping[str, Path], recipe: Recipe) -> UpstreamCo
     return upstream
 
 
-def _member(path: Path, name: str) -> str:
-    try:
-        with file_problems(path), zipfile.ZipFile(path) as archive:
-            if archive.getinfo(name).file_size > _LARGEST_MEMBER:
-                raise BadInput(f"{path}: {name} is too large")
-            return decoded(path, archive.read(name))
-    except LabelerError:
-        raise
-    except Exception as error:  # encrypted, of an unknown method, damaged: each raises another
-        raise BadInput(f"{path}: not a zip file with {name} ({error})") from error
-
-
-def _answers(path: Path, text: str) -> dict[str, Document]:
-    documents: dict[str, Document] = {}
-    for line, row in rows_of_text(path, ",", lines=text.split("\n")).rows:
-        if "Answer" not in row:
-            raise BadInput.at(path, 1, "no column Answer")
-        parts = _ANSWER.fullmatch(row["Answer"])
-        if not parts:
-            raise BadInput.at(path, line, "expected 'Question: … URL: … Answer: …'")
-        title, url, answer = (part.strip() for part in parts.groups())
-        key = identifier(path, line, row, "AnswerID")
-        documents[key] = Document(key, answer, title, {"url": url})
-    return documents
+def _answer(row: Mapping[str, str]) -> Document:
+    """A cell holds lines: a question, its address, and the answer."""
+    asked, _, answer = row["Answer"].partition("\nAnswer: ")
+    title, _, url = asked.partition("\nURL: ")
+    title = title.strip().removeprefix("Question: ")
+    return Document(row["AnswerID"], answer.strip(), title.strip(), {"url": url.strip()})
 
 
 def _question(element: ElementTree.Element) -> Query:
@@ -344,14 +322,6 @@ def _question(element: ElementTree.Element) -> Query:
     description = ": ".join(filter(None, (subject, message)))
     metadata = {"origin": "real", "description": description, "paraphrase": paraphrase}
     return Query(element.attrib["qid"], summary, {k: v for k, v in metadata.items() if v})
-
-
-def _judged_answer(path: Path, line: int, row: str, recipe: Recipe) -> tuple[Pair, int]:
-    columns = row.split()
-    if len(columns) != 3:
-        raise BadInput.at(path, line, f"expected question, grade, answer; found {row[:60]!r}")
-    question, grade, answer = columns
-    return Pair(f"TQ{question}", answer), _grade(path, line, recipe, grade)
 
 
 READERS: dict[str, Callable[[Mapping[str, Path], Recipe], UpstreamCollection]] = {
