@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from labeler.agreement.retest import Retest, retest_of
 from labeler.cli.model_options import ModelFlags, ServerFlags, ShownFlags
-from labeler.cli.options import FORCE, Folder, FormFlags, OutputFlags
+from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.output import show, show_result
 from labeler.cli.reporting import (
     asked,
@@ -23,13 +22,12 @@ from labeler.cli.reporting import (
 )
 from labeler.cli.screen import note, say
 from labeler.collection.layout import open_collection
-from labeler.collection.user_files import Output
 from labeler.errors import GateFailed, Incomplete, Misuse
 from labeler.evaluation.gates import parse_limits
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import MOST_TIMES, JudgeOptions, ajudge
 from labeler.lab.control import DriftCheck, DriftOptions, adrift
-from labeler.lab.members import PANEL, PanelOptions, save_panel
+from labeler.lab.members import PANEL, PanelOptions
 from labeler.lab.panel import (
     PanelPlan,
     ajudge_panel,
@@ -40,7 +38,7 @@ from labeler.lab.probe import ProbeOptions, aprobe, check_gates
 from labeler.lab.tune import TuneOptions, TunePlan, atune
 from labeler.models.choose import declared_assessors, model_in
 from labeler.models.settings import MODEL, AnyModel
-from labeler.options import OUTPUT, Bounds, option
+from labeler.options import Bounds, option
 from labeler.report.render import render
 
 
@@ -148,42 +146,30 @@ def panel(
     options: JudgeOptions,
     who: ModelFlags,
     flags: ShownFlags,
-    output: Path | None = option(
-        None,
-        "Write the panel's qrels here; or, to a .jsonl file, its judgements.",
-        panel=OUTPUT,
-        flags="--output -o",
-    ),
-    force: bool = option(False, FORCE),
-    shown: FormFlags,
+    output: OutputFlags,
 ) -> None:
     """Put assessors' grades together, and say how many judges that really is.
 
     A member without a grade of a pair is left out of it; too few members make a failure.
+    With a name the panel is kept as a set of the collection.
     """
     collection, *names = sources
     opened, name = open_collection(collection), options.name
-    to = None
-    if output is not None:
-        to = Output(output, force, (Path(collection),))
-        to.check()
+    to = output.made_from(opened.folder)
     if members:
         if names:
             raise Misuse("members are asked about one collection", parameter="members")
         named = members_named(members, who.asking(options))
         act = partial(ajudge_panel, opened, named, name=name, options=rules)
-        judged = asked(flags, act, _show_panel_plan, shown.on_screen)
+        judged = asked(flags, act, _show_panel_plan, to)
         if judged is None:
             return
         result = judged
     else:
         result = panel_of_sets(opened, *names, people=people, name=name, options=rules)
-    show_result(result, shown.on_screen)
+    show_result(result, to)
     if result.name is not None:
         note(f"kept as {result.name}: labeler agree {collection} human {result.name}")
-    if to is not None:
-        save_panel(result.panel, to)
-        note(f"wrote {output}")
     if failed := result.panel.failed:
         problem = f"{failed:,} of {len(result.panel):,} pairs have no grade"
         raise Incomplete(problem, again={"retry_failed": True} if members else None)

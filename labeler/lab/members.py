@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,11 +25,9 @@ from labeler.collection.judgements import (
 )
 from labeler.collection.layout import Collection, check_set_name, locked
 from labeler.collection.readme import write_readme
-from labeler.collection.user_files import Output
 from labeler.collection.whose import made_by
 from labeler.data import FAILURES, JUDGED, Failure, Judged, Judgement, Outcome, Pair, state_of
 from labeler.errors import BadInput, Misuse
-from labeler.files.atomic import replacing
 from labeler.lab.panel_rules import (
     PANEL_RULES,
     check_rule,
@@ -41,10 +38,8 @@ from labeler.messages import Note, count_of
 from labeler.options import COUNT, SEED, Options, option
 from labeler.trec.pairs import NONE, PairColumns, joined_pairs
 from labeler.trec.qrels import read_qrels
-from labeler.trec.write import write_columns
 
 PANEL = "Panel"
-JSON_LINES = (".jsonl", ".jsonl.gz")
 
 
 @dataclass(frozen=True)
@@ -145,14 +140,6 @@ class MadeSet(NamedTuple):
     served: Sequence[str]
     scale_of: Sequence[str]
 
-    def write(self, add: Callable[[str, Outcome], object]) -> Counter[str]:
-        """Write the lines of a file of judgements; how many there are of each status."""
-        lines, statuses = JudgementLines(self.origin), Counter[str]()
-        for row in self.rows():
-            add(lines.line(row.judged, panel=row.says), row.judged.outcome)
-            statuses[state_of(row.judged.outcome).status] += 1
-        return statuses
-
 
 def check_made_name(collection: Collection, name: str, rule: str, members: Sequence[str]) -> None:
     """Raise `Misuse` where `name` is a member's, or holds what something else made."""
@@ -183,7 +170,10 @@ def write_made(
     with locked(collection, note):
         check_made_name(collection, name, origin.parameters["rule"], list(origin.members))
         with replacing_set(path, qrels) as out:
-            failures = made.write(out.add)
+            lines, failures = JudgementLines(origin), Counter[str]()
+            for row in made.rows():
+                out.add(lines.line(row.judged, panel=row.says), row.judged.outcome)
+                failures[state_of(row.judged.outcome).status] += 1
         judged = failures.pop(JUDGED, 0)
         judge = card_section(read_card(collection), "judge")
         scales = [card_section(judge, each, "scale") for each in made.scale_of]
@@ -344,14 +334,3 @@ def _status(answers: Mapping[str, int | str | None]) -> str:
     """The status that most members failed with."""
     statuses = Counter(answers.values())
     return max(FAILURES, key=lambda name: statuses[name])
-
-
-def save_panel(panel: PanelSet, output: Output | Path) -> None:
-    """Write a panel to a file: grades alone as qrels, or judgements, where it is called .jsonl."""
-    to = Output.of(output)
-    with to.writing():
-        if to.path.name.endswith(JSON_LINES):
-            with replacing(to.path) as out:
-                panel.made.write(lambda line, _outcome: out.write(f"{line}\n"))
-        else:
-            write_columns(to.path, panel.qrels)

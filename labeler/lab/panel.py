@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +27,6 @@ from labeler.collection.layout import (
     open_collection,
     safe_name,
 )
-from labeler.collection.user_files import Output
 from labeler.data import Qrels
 from labeler.errors import Misuse, about
 from labeler.judging.changes import human_beside
@@ -48,7 +46,6 @@ from labeler.lab.members import (
     check_made_name,
     panel_of,
     read_member,
-    save_panel,
     write_made,
 )
 from labeler.messages import count_of
@@ -187,14 +184,12 @@ def panel(
     *names: str,
     people: str | None = None,
     name: str | None = None,
-    output: Output | Path | str | None = None,
     options: PanelOptions | None = None,
 ) -> PanelResult:
     """Put several assessors' grades of the same pairs together into one grade each.
 
     `names` are sets of the collection's judgements, or of its qrels. The panel is kept as the set
-    `name`; `output` is a file of qrels, or of judgements where its name ends in .jsonl. `people`
-    names human qrels of the collection (by default its own, where it has some).
+    `name`. `people` names human qrels of the collection (by default its own, where it has some).
 
     >>> from labeler.judging.judge import judge
     >>> from labeler.testing import fake_model, small_collection
@@ -218,8 +213,6 @@ def panel(
     judged = panel_of(read.members, options)
     if name is not None:
         write_made(opened, name, judged.made)
-    if output is not None:
-        save_panel(judged, output if isinstance(output, Output) else Path(output))
     return _result(judged, read, name)
 
 
