@@ -192,7 +192,7 @@ class DriftCheck(Result):
             f"{count_of(len(self.run.pairs), 'pair')} compared, each asked about twice{p})"
         )
         power = [] if self.is_undecided or self.has_drifted else [self._power()]
-        return [first, *self._changes(), *self._left_out(), *self._basis(), *power]
+        return [first, *self.changes.values(), *self._left_out(), *self._basis(), *power]
 
     def _basis(self) -> Iterator[str]:
         """Which replies decide, and what they leave open."""
@@ -224,15 +224,21 @@ class DriftCheck(Result):
                 f"{without / replies:.0%}, gave no grade (at most {MOST_WITHOUT_GRADE:.0%} pass)"
             )
 
-    def _changes(self) -> Iterator[str]:
-        for what, old, new in zip(
-            PromptAndModel._fields, self.run.before, self.run.now, strict=True
-        ):
-            if old != new:
-                yield f"the {what} is not the same: {old or 'unknown'} then, {new} now"
+    @property
+    def changes(self) -> dict[str, str]:
+        """What is another one than when the pairs were judged, each in words."""
+        both = zip(PromptAndModel._fields, self.run.before, self.run.now, strict=True)
+        words = {
+            what: f"the {what} is not the same: {old or 'unknown'} then, {new} now"
+            for what, old, new in both
+            if old != new
+        }
         then, now = self.judged_as, self.run.names
         if then and now and then != now:
-            yield f"the server calls its model {', '.join(then)} then, {', '.join(now)} now"
+            words["name"] = (
+                f"the server calls its model {', '.join(then)} then, {', '.join(now)} now"
+            )
+        return words
 
     def _power(self) -> str:
         """The least shift, or share of changed grades, that as many pairs show as a rule."""
