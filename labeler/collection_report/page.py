@@ -20,7 +20,7 @@ from labeler.collection_report.figures import (
 )
 from labeler.collection_report.gathered import GatheredReport
 from labeler.evaluation.evaluate import Report
-from labeler.evaluation.plot import measure_drawing
+from labeler.evaluation.plot import difference_drawing, measure_drawing
 from labeler.judging.status import status_table
 from labeler.messages import count_of
 from labeler.pipeline.query_lists import (
@@ -33,7 +33,6 @@ from labeler.pipeline.query_lists import (
     fact_choices,
     fitting,
 )
-from labeler.report.charts import Axis, NamedValue, intervals
 from labeler.report.finding import Finding
 from labeler.report.neutral import flat, github_comment, markdown_text
 from labeler.report.page import (
@@ -84,13 +83,10 @@ def differences_section(report: GatheredReport, scores: Report) -> PageSection |
     tables = {table.name: table for table in scores.tables()}
     if "comparisons" not in tables:
         return None
-    compared = scores.compared()
-    measure, baseline = compared[0].measure, compared[0].baseline
-    rows = [NamedValue(c.run, c.difference, c.low, c.high) for c in compared]
-    axis = Axis(f"{measure} less that of {baseline}", "+.3f", reference=0.0)
+    title = f"Differences from {scores.compared()[0].baseline}, query by query"
     blocks: list[PageBlock] = [
         Paragraph(report.private(" ".join(scores.sentences))),
-        Chart(intervals(f"Differences from {baseline}, query by query", rows, axis)),
+        Chart(difference_drawing(scores, title)),
         TableBlock(tables["comparisons"]),
     ]
     return PageSection("Differences between systems", blocks)

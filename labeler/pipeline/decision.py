@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from labeler.collection.user_files import Output
+from labeler.evaluation.plot import difference_drawing
 from labeler.files.atomic import replacing
 from labeler.files.paths import true_path
 from labeler.messages import count_of
@@ -23,7 +24,6 @@ from labeler.pipeline.query_lists import (
     pairs_shown,
     reasons_in,
 )
-from labeler.report.charts import Axis, NamedValue, intervals
 from labeler.report.finding import Finding, merged
 from labeler.report.page import (
     Chart,
@@ -109,10 +109,8 @@ class _DecisionPage:
 
     def _scores(self) -> Iterator[PageBlock]:
         result = self.result
-        compared = result.report.compared()
-        axis = Axis(f"{result.measure} less that of {result.names[0]}", "+.3f", reference=0.0)
-        rows = [NamedValue(c.run, c.difference, c.low, c.high) for c in compared]
-        chart = Chart(intervals("The difference, with its 95 % interval", rows, axis))
+        title = "The difference, with its 95 % interval"
+        chart = Chart(difference_drawing(result.report, title))
         tables = [TableBlock(table) for table in result.tables()]
         yield PageSection("How large the difference is", [chart, *tables])
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from labeler.report.svg import length, line, mark, svg, words
-from labeler.report.table import Column, Estimated, Interval, Table, number_text
+from labeler.report.table import Column, Interval, Table, number_text
 
 WIDTH = 720
 """Pixels of a chart, which fill a page's column; a narrower screen scrolls it."""
@@ -128,26 +129,13 @@ def label_across(label: str, made: Scale, y: float) -> str:
 _MARGIN, _HEIGHT = 24.0, 18.0
 
 
-@dataclass(frozen=True)
-class NamedValue:
+class NamedValue(NamedTuple):
     """A value with its name and the ends of its interval; infinite ones reach to the chart's."""
 
     name: str
     value: float | None
     low: float | None = None
     high: float | None = None
-
-    @classmethod
-    def of(cls, name: str, estimate: Estimated | None) -> NamedValue:
-        """An estimate with a name; of none the name alone."""
-        if estimate is None:
-            return cls(name, None)
-        return cls(name, estimate.value, estimate.low, estimate.high)
-
-    @property
-    def interval(self) -> Interval:
-        """The value with its ends."""
-        return Interval(self.value, self.low, self.high)
 
 
 def intervals(
@@ -167,10 +155,10 @@ def intervals(
 def _draw(rows: Sequence[NamedValue], axis: Axis) -> tuple[float, str]:
     """The height of the chart and its elements; a legend says what hollow dots are."""
     column = axis.column(with_ends=True)
-    figures = [column.text(row.interval) for row in rows]
+    figures = [column.text(Interval(*row[1:])) for row in rows]
     names = min(max((length(row.name) for row in rows), default=0), 0.34 * WIDTH) + 2
     numbers = min(max(map(length, figures), default=0), 0.36 * WIDTH) + 2
-    reach = [value for row in rows for value in (row.value, row.low, row.high)]
+    reach = [value for row in rows for value in row[1:]]
     start, end = max(names + 14, _MARGIN), WIDTH - max(numbers + 14, _MARGIN)
     made = scale(axis, reach, start, end)
     y = top = 8.0
@@ -212,7 +200,7 @@ def is_unclear(row: NamedValue, axis: Axis) -> bool:
 def _table(title: str, rows: Sequence[NamedValue], axis: Axis) -> Table:
     ends = axis.format if any(row.low is not None for row in rows) else ""
     columns = [Column("name", title=" ", align="left"), replace(axis.column(), ends=ends)]
-    return Table(title, columns, [(row.name, row.interval) for row in rows])
+    return Table(title, columns, [(row.name, Interval(*row[1:])) for row in rows])
 
 
 def _of_values(rows: Sequence[NamedValue], axis: Axis) -> str:
@@ -222,7 +210,9 @@ def _of_values(rows: Sequence[NamedValue], axis: Axis) -> str:
         return f"{axis.label}: no value is defined."
     column = axis.column(with_ends=True)
     ordered = sorted(defined, key=lambda row: -(row.value or 0.0))
-    first, last = (f"{row.name}, {column.text(row.interval)}" for row in (ordered[0], ordered[-1]))
+    first, last = (
+        f"{row.name}, {column.text(Interval(*row[1:]))}" for row in (ordered[0], ordered[-1])
+    )
     if len(defined) == 1:
         return f"{axis.label} of {first}."
     return f"Highest {axis.label}: {first}; lowest: {last}; {len(defined):,} in all."
