@@ -34,7 +34,6 @@ from labeler.judging.job import pool_of
 from labeler.judging.judge import JudgeOptions, JudgingPlan, judge_set
 from labeler.lab.beside_people import (
     Independence,
-    MemberBesidePeople,
     PanelBesidePeople,
     beside_people,
     independence,
@@ -98,21 +97,12 @@ class PanelResult(Result):
             "first is closer": "The panel is closer, by more than chance",
             "second is closer": "That member alone is closer, by more than chance",
         }
-        verdict = closer.get(best.panel_less_it.verdict) or self._undecided(best)
+        undecided = "Which of the two is closer cannot be told"
+        verdict = closer.get(best.panel_less_it.verdict, undecided)
         yield (
             f"The panel's {beside.statistic} with {whom(beside.human)} is "
             f"{interval_text(beside.panel)}; that of its closest member, {short(best.name)}, is "
             f"{interval_text(best.agreement)}. {verdict}."
-        )
-
-    def _undecided(self, best: MemberBesidePeople) -> str:
-        less, members = best.panel_less_it, len(self.panel.members)
-        undecided = "Which of the two is closer cannot be told"
-        if not less.leaves_0_out:
-            return undecided
-        return (
-            f"{undecided}: the difference {interval_text(less)} is of these two alone, and the "
-            f"verdict allows for {members} members"
         )
 
     def _worth(self) -> Iterator[str]:
