@@ -274,8 +274,12 @@ def read_liveqa_medquad(files: Mapping[str, Path], recipe: Recipe) -> UpstreamCo
     A pair may stand there with two grades, as answers were judged more than once: it is then in no
     `human` qrels; `lowest` and `highest` hold all pairs.
     """
-    path, grades = files["answers"], dict[Pair, list[int]]()
-    with reading(path), zipfile.ZipFile(path) as archive:
+    upstream, path, grades = UpstreamCollection(), files["answers"], dict[Pair, list[int]]()
+    with reading(files["questions"]):
+        root = ElementTree.parse(files["questions"]).getroot()
+        questions = {query.id: query for query in map(_question, root.iter("NLM-QUESTION"))}
+    with reading(path):
+        archive = zipfile.ZipFile(io.BytesIO(path.read_bytes()))
         answers_file, judged = (archive.read(recipe.members[p]) for p in ("answers", "qrels"))
         rows = csv.DictReader(io.StringIO(answers_file.decode(), newline=""))
         answers = {row["AnswerID"]: _answer(row) for row in rows}
@@ -283,20 +287,16 @@ def read_liveqa_medquad(files: Mapping[str, Path], recipe: Recipe) -> UpstreamCo
             question, grade, answer = row.split()
             pair = Pair(f"TQ{question}", answer)
             grades.setdefault(pair, []).append(_grade(path, line, recipe, grade))
-    with reading(files["questions"]):
-        root = ElementTree.parse(files["questions"]).getroot()
-        questions = {query.id: query for query in map(_question, root.iter("NLM-QUESTION"))}
-    upstream = UpstreamCollection()
-    for pair, upstream_grades in grades.items():
-        upstream.queries[pair.query_id] = questions[pair.query_id]
-        upstream.documents[pair.doc_id] = answers[pair.doc_id]
-        upstream.pool.append(pair)
-        upstream.add("lowest", pair, min(upstream_grades))
-        upstream.add("highest", pair, max(upstream_grades))
-        if len(set(upstream_grades)) > 1:
-            upstream.conflicts.append(pair)
-        else:
-            upstream.add(HUMAN, pair, upstream_grades[0])
+        for pair, upstream_grades in grades.items():
+            upstream.queries[pair.query_id] = questions[pair.query_id]
+            upstream.documents[pair.doc_id] = answers[pair.doc_id]
+            upstream.pool.append(pair)
+            upstream.add("lowest", pair, min(upstream_grades))
+            upstream.add("highest", pair, max(upstream_grades))
+            if len(set(upstream_grades)) > 1:
+                upstream.conflicts.append(pair)
+            else:
+                upstream.add(HUMAN, pair, upstream_grades[0])
     return upstream
 
 

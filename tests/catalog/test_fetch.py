@@ -238,6 +238,7 @@ def test_a_zip_file_without_the_expected_member_is_refused(tmp_path: Path) -> No
     with zipfile.ZipFile(raw, "w") as archive:
         archive.writestr("other.txt", "x")
     (tmp_path / "a.zip").write_bytes(raw.getvalue())
+    (tmp_path / "q.xml").write_text("<r/>")
     recipe = find_recipe("medquad").recipe
     with pytest.raises(BadInput, match=r"a\.zip: .*no item named"):
         READERS[recipe.layout](
