@@ -14,9 +14,8 @@ from labeler.agreement.align import AssessorLabels
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.report import AssessorReport
 from labeler.agreement.sources import Sources, sources_of
-from labeler.collection.judgements import read_judgements
 from labeler.collection_report.contents import ChosenSets, CollectionContents, ReportOptions
-from labeler.data import Failure, Pair, Query
+from labeler.data import Pair, Query
 from labeler.errors import BadInput, Misuse
 from labeler.evaluation.evaluate import Report, report_on
 from labeler.evaluation.groups import MOST_GROUPS
@@ -154,27 +153,6 @@ def _apart(sources: Sources, main: AssessorLabels) -> Sequence[FarPair]:
     return tuple(sorted(pairs, key=lambda far: places[far.pair]))
 
 
-@dataclass(frozen=True)
-class ReasonsAndFailures:
-    """Reasons and failures of a set of judgements, by pair."""
-
-    reasons: Mapping[Pair, str] = field(default_factory=dict)
-    failures: Mapping[Pair, str] = field(default_factory=dict)
-
-
-def reasons_in(path: Path) -> ReasonsAndFailures:
-    """What a set of judgements says beside its grades; nothing without a file."""
-    reasons: dict[Pair, str] = {}
-    failures: dict[Pair, str] = {}
-    for row in read_judgements(path) if path.is_file() else ():
-        outcome = row.judged.outcome
-        if isinstance(outcome, Failure):
-            failures[outcome.pair] = outcome.status
-        elif outcome.reason:
-            reasons[outcome.pair] = outcome.reason
-    return ReasonsAndFailures(reasons, failures)
-
-
 def _first_documents(runs: Mapping[str, Path], top: int) -> Tops:
     """The first documents of each system for each query, one run in memory at a time."""
     tops: dict[str, dict[str, Sequence[str]]] = {}
@@ -189,7 +167,7 @@ def _first_documents(runs: Mapping[str, Path], top: int) -> Tops:
 def reported_queries(
     contents: CollectionContents,
     sets: ChosenSets,
-    reasons: ReasonsAndFailures,
+    failures: Mapping[Pair, str],
     scores: Report | None,
     options: ReportOptions,
 ) -> Iterator[ShownQuery]:
@@ -213,7 +191,7 @@ def reported_queries(
                 own,
                 grades.get(doc_id),
                 human=of_people.get(doc_id),
-                failure=reasons.failures.get(Pair(query_id, doc_id), ""),
+                failure=failures.get(Pair(query_id, doc_id), ""),
             )
             for doc_id, own in ranks.items()
         ]

@@ -198,14 +198,9 @@ class Rows:
         return f"{what} from {self.form}" + (f" (columns {listed})" if listed else "")
 
 
-def rows_of_text(
-    path: Path, delimiter: str, names: Sequence[str] = (), lines: Iterable[str] | None = None
-) -> Rows:
-    """The rows of a table of text; the first one names the columns, unless `names` do.
-
-    The lines are those of the file, or `lines`, in which a row's number counts from 1.
-    """
-    cells = read_cells(path, table_lines(path) if lines is None else lines, delimiter)
+def rows_of_text(path: Path, delimiter: str, names: Sequence[str] = ()) -> Rows:
+    """The rows of a table of text; the first one names the columns, unless `names` do."""
+    cells = read_cells(path, table_lines(path), delimiter)
     header = tuple(names or (name.strip() for name in next(cells, (1, []))[1]))
     if not names:
         _check_names(path, header)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from labeler.agreement.statistics import GradedPairs, Statistic, query_tables
 from labeler.arrays import Floats, Integers
 from labeler.data import Qrels
 from labeler.lab.members import PanelSet
-from labeler.report.result import Result
+from labeler.report.result import Hidden, Result
 from labeler.report.table import Interval, shown
 from labeler.stats.intervals import Sample, draws_of
 from labeler.trec.pairs import PairColumns
@@ -32,7 +31,7 @@ from labeler.trec.pairs import PairColumns
 class MemberBesidePeople:
     """A member's agreement with people, and what the panel gains over it."""
 
-    name: str
+    name: Hidden[str]
     agreement: Interval
     panel_less_it: Difference
 
@@ -50,7 +49,7 @@ class PanelBesidePeople(Result):
     queries: int
     panel: Interval
     members: Mapping[str, MemberBesidePeople]
-    better: int = 1
+    better: Hidden[int] = 1
 
     @property
     def best(self) -> MemberBesidePeople | None:
@@ -62,14 +61,6 @@ class PanelBesidePeople(Result):
 
         defined = [m for m in self.members.values() if m.agreement.value is not None]
         return max(defined, key=closeness, default=None)
-
-    def as_json(self) -> dict[str, Any]:
-        """The figures by name."""
-        members = {
-            name: {"agreement": each.agreement, "panel_less_it": each.panel_less_it.interval}
-            for name, each in self.members.items()
-        }
-        return self.picked("human", "statistic", "pairs", "queries", "panel", members=members)
 
 
 def beside_people(

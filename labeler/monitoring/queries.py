@@ -192,11 +192,6 @@ class SearchedQueries(Result):
     dropped: Mapping[str, int]
     proposal: Proposal | None
 
-    @property
-    def findings(self) -> list[Finding]:
-        """What a reader should know."""
-        return list(self._findings())
-
     def _findings(self) -> Iterator[Finding]:
         if self.proposal is None:
             yield Finding(
