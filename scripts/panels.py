@@ -20,9 +20,8 @@ from pathlib import Path
 
 import numpy as np
 
-from labeler.agreement.align import Rules, grades_of_assessor
+from labeler.agreement.align import GradeMatrix, Rules, grades_of_assessor
 from labeler.agreement.compare import StatisticOptions
-from labeler.agreement.several.joint import GradeMatrix
 from labeler.agreement.sources import assessor_of
 from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Floats, Integers

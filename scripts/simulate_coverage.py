@@ -26,7 +26,7 @@ import numpy as np
 from harness import parser
 
 from labeler.agreement.align import AssessorLabels, Rules, align
-from labeler.agreement.statistics import Statistic, find_statistic, query_tables
+from labeler.agreement.statistics import Statistic, find_statistic
 from labeler.arrays import Floats
 from labeler.stats.intervals import (
     Compute,
@@ -98,7 +98,7 @@ def tables_of(human: Path, other: Path) -> Floats:
     """The tables of the queries of two files of grades."""
     read = read_labels(other)
     labels = AssessorLabels(read.labels, read.failures)
-    return query_tables(align(read_qrels(human), labels, Rules(scale=range(4))).pairs)
+    return align(read_qrels(human), labels, Rules(scale=range(4))).pairs.tables()
 
 
 def dl19(folder: Path, judge: str) -> Floats:

@@ -6,19 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from labeler.agreement.align import (
     ASSESSOR,
     GRADES,
     HUMAN,
     AssessorLabels,
-    LeftOut,
+    GradeMatrix,
     Rules,
+    grade_matrix,
     grades_of_assessor,
     grades_of_human,
     parse_maps,
     scale_of,
+)
+from labeler.agreement.alternative import (
+    EPSILON,
+    FEWEST_PEOPLE,
+    alternative_test,
 )
 from labeler.agreement.calibration import Calibration, calibration, renamed
 from labeler.agreement.compare import (
@@ -28,24 +32,16 @@ from labeler.agreement.compare import (
     selected_statistics,
 )
 from labeler.agreement.differences import differences
-from labeler.agreement.plan import SampleSizePlan, plan
-from labeler.agreement.report import AgreementResult, AssessorReport, Details, by_class, by_query
-from labeler.agreement.several.alternative import (
-    EPSILON,
-    FEWEST_PEOPLE,
-    alternative_test,
-)
-from labeler.agreement.several.joint import (
-    GradeMatrix,
+from labeler.agreement.joint import (
     JointAgreement,
     ceiling,
-    grade_matrix,
     together,
 )
+from labeler.agreement.plan import SampleSizePlan, plan
+from labeler.agreement.report import AgreementResult, AssessorReport, Details, by_class, by_query
 from labeler.agreement.shown import short, whom
 from labeler.agreement.sources import MoreHumans, RunSources, Sources, sources_of
 from labeler.agreement.statistics import find_statistic
-from labeler.data import Pair
 from labeler.errors import BadInput, Misuse, about
 from labeler.evaluation.options import STALE_GRADES, Stale
 from labeler.messages import no_pair_in_common
@@ -53,7 +49,6 @@ from labeler.metrics import parse
 from labeler.options import SHARE, WIDTH, option
 from labeler.report.finding import Finding, as_findings
 from labeler.trec.memory import Source as QrelsSource
-from labeler.trec.pairs import NONE, PairColumns
 
 if TYPE_CHECKING:
     from labeler.evaluation.leaderboard import Leaderboard
@@ -84,7 +79,6 @@ class AgreeOptions:
     )
     statistics: StatisticOptions = field(default_factory=StatisticOptions)
     measure: str = option("nDCG@10", "What ranks the systems.", flags="-m --measure", panel=SYSTEMS)
-    unweighted: bool = option(False, "Do not weight sampled pairs back to the pool.", rare=True)
     width: float | None = option(
         None,
         "What an interval so wide would take, for an even chance and for 80 of 100.",
@@ -214,7 +208,7 @@ def _everybody(sources: Sources, options: AgreeOptions) -> GradeMatrix:
         columns[source.name] = grades_of_assessor(source.labels, scale, rules)
     for name, qrels in sources.more_humans.items():
         columns[name] = grades_of_human(qrels, scale, rules)
-    return grade_matrix(columns, scale if rules.cut is None else (0, 1), _weights(sources, options))
+    return grade_matrix(columns, scale if rules.cut is None else (0, 1), sources.weights)
 
 
 def _made_from_others(sources: Sources, everybody: Sequence[str]) -> dict[str, list[str]]:
@@ -261,9 +255,7 @@ def _meet(sources: Sources, source: AssessorLabels) -> bool:
 def _report(sources: Sources, source: AssessorLabels, options: AgreeOptions) -> AssessorReport:
     rules = options.reading
     judged = replace(source, human=whom(sources.human_name))
-    weights = _weights(sources, options)
-    agreement = agreement_of(sources.human, judged, rules, options.statistics, weights)
-    agreement = replace(agreement, left_out=_of_sample(agreement.left_out, sources, source))
+    agreement = agreement_of(sources.human, judged, rules, options.statistics, sources.weights)
     board = _leaderboard(sources, source, rules, options) if agreement.pairs else None
     plans: list[SampleSizePlan | None] = []
     if options.width is not None and agreement.pairs:
@@ -312,22 +304,6 @@ def _leaderboard(
     return board and replace(board, qrels=(sources.human_name, source.name))
 
 
-def _of_sample(out: LeftOut, sources: Sources, source: AssessorLabels) -> LeftOut:
-    """The counts of pairs without a human grade, split into never drawn and skipped."""
-    if sources.weights is None:
-        return out
-    drawn = PairColumns.of_pairs(sources.weights, np.float64)
-    human = PairColumns.of(sources.human, np.int64)
-    labels = PairColumns.of(source.labels)
-    alone, skipped = labels.rows_in(human) == NONE, drawn.rows_in(human) == NONE
-    return replace(
-        out,
-        only_other=0,
-        skipped_by_people=int(skipped.sum()),
-        not_drawn=int((alone & (labels.rows_in(drawn) == NONE)).sum()),
-    )
-
-
 def _calibration(
     sources: Sources, source: AssessorLabels, rules: Rules, options: AgreeOptions
 ) -> list[Calibration]:
@@ -343,11 +319,7 @@ def _calibration(
     cuts = [cut for cut in scale[1:] if cut in held or cut not in rules.map_human]
     cuts = cuts if rules.cut is None else [rules.cut]
     shares = renamed(source.distributions, rules.map_assessor)
-    return calibration(human, shares, cuts, _weights(sources, options))
-
-
-def _weights(sources: Sources, options: AgreeOptions) -> Mapping[Pair, float] | None:
-    return None if options.unweighted else sources.weights
+    return calibration(human, shares, cuts, sources.weights)
 
 
 def _against(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from labeler.agreement.compare import Agreement, estimated
+from labeler.agreement.compare import Agreement
 from labeler.agreement.statistics import Statistic
 from labeler.stats.intervals import FEWEST_DEGREES, degrees_of
 from labeler.stats.power import fewest
@@ -56,7 +56,7 @@ class _Reach:
 
 def plan(agreement: Agreement, statistic: Statistic, wished: float) -> SampleSizePlan | None:
     """The plan, `None` where the statistic has no interval now."""
-    now, queries = estimated(statistic, agreement), len(agreement.queries)
+    now, queries = agreement.of(statistic.name), len(agreement.queries)
     if now.low is None or now.high is None:
         return None
     reach, width = _Reach(queries, degrees_of(agreement.tables)), now.high - now.low

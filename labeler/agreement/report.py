@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 
+from labeler.agreement.alternative import AlternativeTest
 from labeler.agreement.calibration import Calibration
-from labeler.agreement.compare import Agreement, estimated
+from labeler.agreement.compare import Agreement
 from labeler.agreement.differences import Difference
+from labeler.agreement.joint import Ceiling, JointAgreement
 from labeler.agreement.plan import SampleSizePlan
-from labeler.agreement.several.alternative import AlternativeTest
-from labeler.agreement.several.joint import Ceiling, JointAgreement
 from labeler.agreement.statistics import find_statistic, parse_name
 from labeler.arrays import Floats
 from labeler.errors import about
@@ -207,7 +207,7 @@ class AgreementResult(Result):
     def __repr__(self) -> str:
         lines = (
             f"{report.assessor}: {report.agreement.pairs:,} pairs, "
-            f"kappa {interval_text(report.agreement.headline['kappa'])}"
+            f"kappa {interval_text(report.agreement.of('kappa'))}"
             for report in self.assessors
         )
         return f"<AgreementResult {'; '.join(lines)}>"
@@ -245,7 +245,7 @@ def check_agreement(reports: Sequence[AssessorReport], gates: Sequence[Agreement
         agreement = report.agreement
         for gate in gates:
             statistic = find_statistic(gate.name, agreement.scale)
-            short = shortfall(gate, statistic, estimated(statistic, agreement))
+            short = shortfall(gate, statistic, agreement.of(gate.name))
             failed += [f"{report.assessor}: {short}"] if short else []
     raise_failed(failed)
 

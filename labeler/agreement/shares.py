@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from labeler.agreement.align import RARE, AssessorLabels
+from labeler.agreement.align import AssessorLabels
+from labeler.agreement.compare import RARE
 from labeler.agreement.sources import (
     people_of_collection,
     people_of_file,

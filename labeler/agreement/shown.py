@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from labeler.agreement.align import PEOPLE
+from labeler.agreement.alternative import AlternativeTest
 from labeler.agreement.calibration import Calibration
 from labeler.agreement.compare import Agreement
+from labeler.agreement.joint import JOINT, Ceiling, JointAgreement
 from labeler.agreement.plan import in_words
 from labeler.agreement.report import AssessorReport, ClassFigures, Details, QueryFigures
-from labeler.agreement.several.alternative import AlternativeTest
-from labeler.agreement.several.joint import JOINT, Ceiling, JointAgreement
 from labeler.agreement.statistics import find_statistic
 from labeler.messages import count_of
 from labeler.report.finding import Finding
@@ -103,7 +103,7 @@ def _how_often(assessor: str, human: str, agreement: Agreement) -> str:
     )
     if len(agreement.scale) > 2 and near > 0:
         sentence += f", and is one grade off in {count(near)} more"
-    kappa = agreement.headline["kappa"]
+    kappa = agreement.of("kappa")
     if kappa.value is None:
         return f"{sentence}."
     sure = ""
@@ -146,7 +146,7 @@ def signed(value: float, digits: int) -> str:
 
 def _why_low(agreement: Agreement) -> str:
     """What explains a low kappa beside high agreement: one grade nearly throughout."""
-    same, kappa, ac1 = (agreement.headline[name].value for name in ("agreement", "kappa", "ac1"))
+    same, kappa, ac1 = (agreement.of(name).value for name in ("agreement", "kappa", "ac1"))
     if same is None or kappa is None or ac1 is None:
         return ""
     agreed = np.diag(agreement.confusion) / agreement.confusion.sum()
@@ -160,7 +160,7 @@ def _why_low(agreement: Agreement) -> str:
 
 
 def _who_is_stricter(agreement: Agreement, human: str) -> str:
-    shift = agreement.headline["bias"]
+    shift = agreement.of("bias")
     if shift.value is None:
         return ""
     size = f"by {abs(shift.value):.2f} of a grade on average"

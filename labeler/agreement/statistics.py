@@ -10,69 +10,11 @@ from functools import partial
 
 import numpy as np
 
-from labeler.arrays import Floats, Integers, Places
+from labeler.arrays import Floats
 from labeler.entry_points import fill
 from labeler.errors import Misuse
 
-# Paired grades, and the contingency tables on which every statistic of two assessors rests.
-
-
-@dataclass(frozen=True, eq=False)
-class GradedPairs:
-    """Grades of the same pairs by people and by an assessor, one row a pair.
-
-    `query`, `human` and `assessor` hold positions in `queries` and in `grades` (the scale,
-    ascending); `row` is the pair's place among the human pairs, so that several assessors' rows can
-    be matched; `weight` is one over the pair's inclusion probability, `None` where every pair of
-    the pool was graded.
-    """
-
-    queries: Sequence[str]
-    grades: Sequence[int]
-    query: Integers
-    human: Integers
-    assessor: Integers
-    row: Integers
-    weight: Floats | None = None
-
-    def __len__(self) -> int:
-        return len(self.query)
-
-
-def restricted(pairs: GradedPairs, rows: Integers) -> GradedPairs:
-    """The pairs whose `row` is among `rows`, and their queries."""
-    keep = np.isin(pairs.row, rows)
-    used, query = np.unique(pairs.query[keep], return_inverse=True)
-    return replace(
-        pairs,
-        queries=tuple(pairs.queries[index] for index in used),
-        query=query.astype(np.int64),
-        human=pairs.human[keep],
-        assessor=pairs.assessor[keep],
-        row=pairs.row[keep],
-        weight=None if pairs.weight is None else pairs.weight[keep],
-    )
-
-
-def query_tables(pairs: GradedPairs) -> Floats:
-    """One `(k, k)` table of counts (or of weights) a query, human grades in rows."""
-    size = len(pairs.queries), len(pairs.grades)
-    return tables_of(pairs.query, pairs.human, pairs.assessor, size, pairs.weight)
-
-
-def tables_of(
-    query: Places,
-    first: Places,
-    second: Places,
-    size: tuple[int, int],
-    weight: Floats | None = None,
-) -> Floats:
-    """`(queries, k, k)` counts of two grades of each pair, the first in rows; `size` is that."""
-    queries, k = size
-    # a number for each cell of all queries' tables, counted at once
-    cell = (query.astype(np.int64) * k + first) * k + second
-    counts = np.bincount(cell, weights=weight, minlength=queries * k * k)
-    return counts.astype(np.float64).reshape(queries, k, k)
+# The contingency tables on which every statistic of two assessors rests.
 
 
 def row_totals(tables: Floats) -> Floats:

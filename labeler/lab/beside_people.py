@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from labeler.agreement.align import AssessorLabels, Rules, align
+from labeler.agreement.align import UNGRADED, AssessorLabels, GradeMatrix, Rules, align
 from labeler.agreement.compare import (
     StatisticOptions,
     estimate,
@@ -17,8 +17,7 @@ from labeler.agreement.compare import (
     selected_statistics,
 )
 from labeler.agreement.differences import Difference, differences
-from labeler.agreement.several.joint import UNGRADED, GradeMatrix
-from labeler.agreement.statistics import GradedPairs, Statistic, query_tables
+from labeler.agreement.statistics import Statistic
 from labeler.arrays import Floats, Integers
 from labeler.data import Qrels
 from labeler.lab.members import PanelSet
@@ -78,7 +77,7 @@ def beside_people(
     """The panel beside people; `None` where they have no pair in common."""
     votes = panel.votes
     whole = _paired(human, panel.qrels, votes)
-    if not len(whole):
+    if not whole.pairs.size:
         return None
     (statistic,) = selected_statistics(options, votes.grades)
     members = {}
@@ -91,20 +90,20 @@ def beside_people(
     return PanelBesidePeople(
         human_name,
         statistic.name,
-        len(whole),
-        len(whole.queries),
+        whole.pairs.size,
+        len(whole.pairs.queries),
         _estimate(whole, statistic, options),
         members,
         statistic.better,
     )
 
 
-def _paired(human: Qrels, grades: Qrels, votes: GradeMatrix) -> GradedPairs:
+def _paired(human: Qrels, grades: Qrels, votes: GradeMatrix) -> GradeMatrix:
     return align(human, AssessorLabels(grades), Rules(scale=votes.grades)).pairs
 
 
-def _estimate(paired: GradedPairs, statistic: Statistic, options: StatisticOptions) -> Interval:
-    return estimate(statistic, Sample(query_tables(paired), options.draws, options.seed))
+def _estimate(paired: GradeMatrix, statistic: Statistic, options: StatisticOptions) -> Interval:
+    return estimate(statistic, Sample(paired.tables(), options.draws, options.seed))
 
 
 # How many independent assessors a panel is worth, by how its members' errors go together.

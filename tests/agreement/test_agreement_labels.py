@@ -9,7 +9,7 @@ from every_row import every_row
 
 from labeler.agreement.align import AssessorLabels, Rules, align, scale_of
 from labeler.agreement.compare import StatisticOptions, agreement_of, compare_qrels
-from labeler.agreement.statistics import STATISTICS, query_tables
+from labeler.agreement.statistics import STATISTICS
 from labeler.cli import execute
 from labeler.cli.agree import MAPS
 from labeler.data import Pair
@@ -88,7 +88,7 @@ def test_only_an_integer_of_the_scale_is_a_grade(
 ) -> None:
     people = {"q": {"a": 0, "b": 3}}
     found = align(people, AssessorLabels({"q": {"a": label}}), Rules(clip=clip))
-    assert [found.pairs.grades[g] for g in found.pairs.assessor] == (
+    assert [found.pairs.grades[g] for g in found.pairs.values[:, 1]] == (
         [] if grade is None else [grade]
     )
     assert found.left_out.outside_scale == ({} if grade is not None else {str(label): 1})
@@ -99,12 +99,12 @@ def test_every_pair_left_out_is_accounted_for() -> None:
     failures = {Pair("q2", "a"): "refused"}
     found = align(HUMAN, AssessorLabels(labels, failures), Rules())
     out = found.left_out
-    assert len(found.pairs) == 1
+    assert found.pairs.pairs.size == 1
     assert (out.only_people, out.only_other, out.unjudged_by_people) == (2, 2, 1)
     assert out.outside_scale == {"ERROR": 1, "9": 1}
     assert out.failures == {"refused": 1}
     assert out.missing.tolist() == [1, 1, 1, 2]
-    assert len(found.pairs) + out.missing.sum() + out.unjudged_by_people == 7
+    assert found.pairs.pairs.size + out.missing.sum() + out.unjudged_by_people == 7
 
 
 def test_scenarios_fill_in_the_missing_pairs_at_best_and_at_worst() -> None:
@@ -200,7 +200,7 @@ def test_a_grade_of_people_outside_a_named_scale_stops() -> None:
 def test_tables_by_query_add_up_with_the_weights_of_sampled_pairs() -> None:
     weights = {Pair("q1", "a"): 2.0, Pair("q2", "a"): 10.0}
     found = align(HUMAN, AssessorLabels(HUMAN), Rules(), weights)
-    assert query_tables(found.pairs).sum(axis=(1, 2)).tolist() == [2.0, 10.0]
+    assert found.pairs.tables().sum(axis=(1, 2)).tolist() == [2.0, 10.0]
 
 
 def many(shift: int, turn: bool = False) -> dict[str, dict[str, int]]:

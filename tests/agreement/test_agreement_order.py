@@ -9,17 +9,12 @@ import pytest
 from every_row import every_row
 from scipy import stats
 
-from labeler.agreement.align import Rules
+from labeler.agreement.align import Rules, grade_matrix
 from labeler.agreement.calibration import calibration
 from labeler.agreement.compare import StatisticOptions, compare_qrels
 from labeler.agreement.differences import differences
+from labeler.agreement.joint import JOINT, ceiling, query_coincidences
 from labeler.agreement.report import by_class
-from labeler.agreement.several.joint import (
-    JOINT,
-    ceiling,
-    grade_matrix,
-    query_coincidences,
-)
 from labeler.agreement.statistics import find_statistic
 from labeler.cli import execute
 from labeler.collection.judged_set import Distributions

@@ -17,11 +17,13 @@ from labeler.agreement.diff.moves import (
     SIDES,
     Agreeing,
     Beside,
-    CommonGrades,
     Noise,
     QueryMoves,
+    common_grades,
     has_common_queries,
+    moves_by_query,
     noise_of,
+    shares_moved,
 )
 from labeler.agreement.diff.sides import (
     CostChange,
@@ -256,12 +258,12 @@ def diff_of(
         board = leaderboard(sides.before.grades, sides.after.grades, ranked, options.measure)
         board = replace(board, qrels=sides.names)
     findings = [*_findings(sides), *beside.findings, *([] if board is None else board.findings)]
-    common = CommonGrades.of(changes, sides.weights)
-    up, down = common.shares_moved(options.statistics)
+    common = common_grades(changes, sides.names, sides.weights)
+    up, down = shares_moved(common, options.statistics)
     return Diff(
         sides,
         changes,
-        common.by_query(),
+        moves_by_query(common),
         up,
         down,
         beside,

@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from labeler.agreement.align import GradeMatrix
 from labeler.agreement.compare import StatisticOptions, interval_of
-from labeler.agreement.several.joint import GradeMatrix
 from labeler.arrays import Flags, Floats, Integers
 from labeler.errors import Misuse
 from labeler.report.table import Interval, shown
