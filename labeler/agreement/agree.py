@@ -12,10 +12,9 @@ from labeler.agreement.align import (
     HUMAN,
     AssessorLabels,
     GradeMatrix,
+    Reading,
     Rules,
     grade_matrix,
-    grades_of_assessor,
-    grades_of_human,
     parse_maps,
     scale_of,
 )
@@ -153,7 +152,7 @@ def agree_all(
     if len(sources.runs) == 1:
         raise Misuse("an order takes two runs or more, and there is one", parameter="runs")
     rules = options.reading
-    scale = (0, 1) if rules.cut is not None else scale_of(sources.human, rules)
+    scale = Reading.of(sources.human, rules).grades
     with about("require"):
         for name in options.gated:
             find_statistic(name, scale)
@@ -202,13 +201,13 @@ def _beside_everybody(
 
 def _everybody(sources: Sources, options: AgreeOptions) -> GradeMatrix:
     """Every assessor's grades, those included of pairs that the first assessor lacks."""
-    rules, scale = options.reading, scale_of(sources.human, options.reading)
-    columns = {sources.human_name: grades_of_human(sources.human, scale, rules)}
+    reading = Reading.of(sources.human, options.reading)
+    columns = {sources.human_name: reading.of_human(sources.human)}
     for source in sources.assessors:
-        columns[source.name] = grades_of_assessor(source.labels, scale, rules)
+        columns[source.name] = reading.of_assessor(source.labels)
     for name, qrels in sources.more_humans.items():
-        columns[name] = grades_of_human(qrels, scale, rules)
-    return grade_matrix(columns, scale if rules.cut is None else (0, 1), sources.weights)
+        columns[name] = reading.of_human(qrels)
+    return grade_matrix(columns, reading.grades, sources.weights)
 
 
 def _made_from_others(sources: Sources, everybody: Sequence[str]) -> dict[str, list[str]]:
@@ -295,10 +294,8 @@ def _leaderboard(
     models = {"assessor": source.model, "query writer": sources.writer}
     named = {role: model for role, model in models.items() if model}
     kin = kin_of(list(sources.runs), sources.tags, named)
-    scale = scale_of(sources.human, rules)
-    human = grades_of_human(sources.human, scale, rules)
-    assessor = grades_of_assessor(source.labels, scale, rules)
-    two = two_qrels(human, assessor)
+    reading = Reading.of(sources.human, rules)
+    two = two_qrels(reading.of_human(sources.human), reading.of_assessor(source.labels))
     measure, seed = parse(options.measure), options.statistics.seed
     board = leaderboard_of(two, sources.runs, measure, seed, kin)
     return board and replace(board, qrels=(sources.human_name, source.name))
@@ -314,7 +311,7 @@ def _calibration(
     if source.distributions is None:
         return []
     scale = scale_of(sources.human, rules)
-    human = grades_of_human(sources.human, scale, replace(rules, cut=None))
+    human = Reading(scale, replace(rules, cut=None)).of_human(sources.human)
     held = set(human.coded[0])
     cuts = [cut for cut in scale[1:] if cut in held or cut not in rules.map_human]
     cuts = cuts if rules.cut is None else [rules.cut]

@@ -265,6 +265,7 @@ class Aligned:
 
     pairs: GradeMatrix
     left_out: LeftOut
+    reading: Reading
     human_grades: Sequence[int]
     labels: Counter[Label]
 
@@ -298,6 +299,77 @@ def usual_scale(used: Set[int], parameter: str) -> Sequence[int]:
     return tuple(range(low, high + 1))
 
 
+@dataclass(frozen=True)
+class Reading:
+    """How rules read grades on a `scale`: with a cut, as 0 below it and 1 from there on."""
+
+    scale: Sequence[int]
+    rules: Rules
+
+    @classmethod
+    def of(cls, human: Qrels, rules: Rules) -> Reading:
+        """That of an assessor's labels beside human grades; `Misuse` of a cut that none is."""
+        scale, cut = scale_of(human, rules), rules.cut
+        if cut is not None and cut not in scale[1:]:
+            cuts = ", ".join(map(str, scale[1:]))
+            raise Misuse(f"cannot cut at {cut}; this scale's cuts: {cuts}", parameter="cut")
+        return cls(scale, rules)
+
+    @property
+    def grades(self) -> Sequence[int]:
+        """The grades that are compared."""
+        return self.scale if self.rules.cut is None else (0, 1)
+
+    def of_human(self, human: Qrels) -> PairColumns[int]:
+        """The human grades as they are read; those left unjudged are left out."""
+        people = PairColumns.of(human, np.int64)
+        return people.replaced({grade: self.human(grade) for grade in people.coded[0]})
+
+    def of_assessor(self, labels: Labels) -> PairColumns[int]:
+        """The assessor's usable grades as they are read."""
+        given = PairColumns.of(labels)
+        return given.replaced({label: self.assessor(label) for label in given.coded[0]})
+
+    def human(self, grade: int) -> int | None:
+        """A human grade as it is read; None where the pair is left unjudged."""
+        mapped = self.rules.map_human.get(grade, grade)
+        if mapped >= 0 and mapped not in self.scale:
+            ends = f"{self.scale[0]}:{self.scale[-1]}"
+            raise BadInput(f"the human qrels hold the grade {grade}, outside the scale {ends}")
+        return self._cut(mapped)
+
+    def assessor(self, label: Label) -> int | None:
+        """An assessor's label as it is read; None where it is no grade of the scale."""
+        value = self.number(label)
+        if value is None:
+            return None
+        if self.rules.clip:
+            value = float(min(max(value, self.scale[0]), self.scale[-1]))
+        return self._cut(int(value)) if value.is_integer() else None
+
+    def is_clipped(self, label: Label) -> bool:
+        """Whether a label counts as the end of the scale beyond which it lies."""
+        value = self.number(label) if self.rules.clip else None
+        return value is not None and not self.scale[0] <= value <= self.scale[-1]
+
+    def number(self, label: Label) -> float | None:
+        """A label as a number, mapped; None where it is none."""
+        value = number(label)
+        if value is None or not value.is_integer():
+            return value
+        return float(self.rules.map_assessor.get(int(value), int(value)))
+
+    def _cut(self, grade: int) -> int | None:
+        if grade not in self.scale:
+            return None
+        return grade if self.rules.cut is None else int(grade >= self.rules.cut)
+
+    def places(self, read: Iterable[int | None]) -> Integers:
+        """The places of grades in the scale, -1 for none, and one more -1 for what has no value."""
+        places = [NONE if grade is None else self.grades.index(grade) for grade in read]
+        return np.array([*places, NONE], dtype=np.int64)
+
+
 def align(
     human: Qrels,
     assessor: AssessorLabels,
@@ -309,13 +381,11 @@ def align(
     (grades, grade), (labels, code) = people.coded, given.coded
     # of each pair with a human grade, the place of the label beside it
     label = taken(code, people.rows_in(given), NONE)
-    scale = scale_of(people, rules)
-    cut, scale_read = _cut_place(scale, rules.cut), (0, 1) if rules.cut is not None else scale
-    positions = [_position(each, scale, rules) for each in labels]
+    reading = Reading.of(people, rules)
     # the grades' places in the scale, -1 where there is none
-    human_at = _cut_places(_indices_of_grades(grades, scale, rules).values(), cut)[grade]
-    assessor_at = _cut_places([at for at, _ in positions], cut)[label]
-    clipped = np.array([*(is_clipped for _, is_clipped in positions), False])[label]
+    human_at = reading.places(map(reading.human, grades))[grade]
+    assessor_at = reading.places(map(reading.assessor, labels))[label]
+    clipped = np.array([*map(reading.is_clipped, labels), False])[label]
     judged, has_grade = human_at >= 0, assessor_at >= 0
     graded, ungraded, has_label = judged & has_grade, judged & ~has_grade, label != NONE
     weight = None if weights is None else np.nan_to_num(drawn_weights(people, weights))
@@ -333,18 +403,18 @@ def align(
         dict(of_label.most_common()),
         dict(_counted(failed.labels or (), status[status != NONE]).most_common()),
         int((graded & clipped).sum()),
-        np.bincount(human_at[ungraded], mass, len(scale_read)).astype(np.float64),
+        np.bincount(human_at[ungraded], mass, len(reading.grades)).astype(np.float64),
     )
     pairs = GradeMatrix(
         (assessor.human, assessor.name),
-        scale_read,
+        reading.grades,
         people.keep(graded),
         np.stack([human_at, assessor_at], axis=1)[graded],
         None if weight is None else weight[graded],
     )
     if weights is not None:
         left_out = _of_sample(left_out, people, given, weights)
-    return Aligned(pairs, left_out, grades, _counted(labels, label[has_label]))
+    return Aligned(pairs, left_out, reading, grades, _counted(labels, label[has_label]))
 
 
 def _of_sample(
@@ -364,78 +434,6 @@ def _counted(values: Sequence[Any], places: Integers) -> Counter[Any]:
     """How often each value stands at some places, by first appearance."""
     distinct, first, counts = np.unique(places, return_index=True, return_counts=True)
     return Counter({values[distinct[at]]: int(counts[at]) for at in np.argsort(first)})
-
-
-def _cut_places(places: Iterable[int | None], cut: int) -> Integers:
-    """Places in the scale, -1 for none, and one more -1 for what has no value at all.
-
-    With a cut, 0 below it and 1 from there on.
-    """
-    each = [-1 if at is None else int(at >= cut) if cut else at for at in places]
-    return np.array([*each, -1], dtype=np.int64)
-
-
-def grades_of_human(human: Qrels, scale: Sequence[int], rules: Rules) -> PairColumns[int]:
-    """The human grades as the rules read them; those left unjudged are left out."""
-    people = PairColumns.of(human, np.int64)
-    return people.replaced(
-        _as_read(_indices_of_grades(people.coded[0], scale, rules), scale, rules)
-    )
-
-
-def grades_of_assessor(labels: Labels, scale: Sequence[int], rules: Rules) -> PairColumns[int]:
-    """The assessor's usable grades as the rules read them."""
-    given = PairColumns.of(labels)
-    places = {label: _position(label, scale, rules)[0] for label in given.coded[0]}
-    return given.replaced(_as_read(places, scale, rules))
-
-
-def _as_read(
-    places: Mapping[Any, int | None], scale: Sequence[int], rules: Rules
-) -> dict[Any, int | None]:
-    """The grade of each label, of which the places in the scale are known; after a cut 0 or 1."""
-    cut = rules.cut
-    return {
-        label: None if at is None else scale[at] if cut is None else int(scale[at] >= cut)
-        for label, at in places.items()
-    }
-
-
-def _indices_of_grades(
-    grades: Iterable[int], scale: Sequence[int], rules: Rules
-) -> dict[int, int | None]:
-    indices: dict[int, int | None] = {}
-    for grade in grades:
-        mapped = rules.map_human.get(grade, grade)
-        indices[grade] = scale.index(mapped) if mapped in scale else None
-        if indices[grade] is None and mapped >= 0:
-            raise BadInput(
-                f"the human qrels hold the grade {grade}, outside the scale {scale[0]}:{scale[-1]}"
-            )
-    return indices
-
-
-def _position(label: Label, scale: Sequence[int], rules: Rules) -> tuple[int | None, bool]:
-    """Where a label stands in the scale, `None` outside it, and whether it was clipped to there."""
-    value = number(label)
-    if value is None:
-        return None, False
-    if value.is_integer():
-        value = float(rules.map_assessor.get(int(value), int(value)))
-    inside = float(min(max(value, scale[0]), scale[-1])) if rules.clip else value
-    if not inside.is_integer() or int(inside) not in scale:
-        return None, False
-    return scale.index(int(inside)), inside != value
-
-
-def _cut_place(scale: Sequence[int], cut: int | None) -> int:
-    """The place in the scale from which on a grade counts as 1; 0 without a cut."""
-    if cut is None:
-        return 0
-    if cut not in scale[1:]:
-        cuts = ", ".join(map(str, scale[1:]))
-        raise Misuse(f"cannot cut at {cut}; this scale's cuts: {cuts}", parameter="cut")
-    return scale.index(cut)
 
 
 # What a user writes of scales and maps, as data.

@@ -45,7 +45,6 @@ from labeler.stats.intervals import (
 )
 from labeler.stats.means import share_interval
 from labeler.stats.student import LEVEL, t_quantile
-from labeler.trec.labels import number
 
 # One statistic of an assessor and people: its value and its interval over queries.
 
@@ -300,7 +299,7 @@ def agreement_of(
         warnings.append(f"{people} graded a sample: {agreement.pairs:,} pairs, {whole}")
     if not both.labels:
         warnings.append(no_pair_in_common(people, human, assessor.name, assessor.labels))
-    in_use = GradesInUse.of(both, people, rules)
+    in_use = GradesInUse.of(both, people)
     findings = [
         *map(Finding, warnings),
         *in_use.suspicions(_against_each_other(agreement)),
@@ -397,15 +396,15 @@ class GradesInUse:
     rules: Rules
 
     @classmethod
-    def of(cls, both: Aligned, people: str, rules: Rules) -> GradesInUse:
+    def of(cls, both: Aligned, people: str) -> GradesInUse:
         """Those of labels that stand beside human grades."""
+        rules = both.reading.rules
         ours = {rules.map_human.get(grade, grade) for grade in both.human_grades if grade >= 0}
         numbers: Counter[float] = Counter()
         for label, count in both.labels.items():
-            value = number(label)
+            value = both.reading.number(label)
             if value is not None:
-                mapped = rules.map_assessor.get(int(value), value) if value % 1 == 0 else value
-                numbers[mapped] += count
+                numbers[value] += count
         return cls(people, ours, numbers, both.pairs.grades, rules)
 
     @cached_property

@@ -52,19 +52,17 @@ class QueryFigures(NamedTuple):
 
 def by_class(table: Floats, scale: Sequence[int]) -> list[ClassFigures]:
     """Precision, recall and F1 of each grade, people's being the truth."""
-    rows = []
-    for index, grade in enumerate(scale):
-        hits, assigned, true = table[index, index], table[:, index].sum(), table[index].sum()
-        rows.append(
-            ClassFigures(
-                grade,
-                _share(hits, assigned),
-                _share(hits, true),
-                _share(2 * hits, assigned + true),
-                float(true),
-            )
+    sums = np.diag(table), table.sum(axis=0), table.sum(axis=1)
+    return [
+        ClassFigures(
+            grade,
+            _share(hits, assigned),
+            _share(hits, true),
+            _share(2 * hits, assigned + true),
+            float(true),
         )
-    return rows
+        for grade, hits, assigned, true in zip(scale, *sums, strict=True)
+    ]
 
 
 def by_query(agreement: Agreement) -> list[QueryFigures]:

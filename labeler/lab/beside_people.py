@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from labeler.agreement.align import UNGRADED, AssessorLabels, GradeMatrix, Rules, align
+from labeler.agreement.align import UNGRADED, AssessorLabels, GradeMatrix, Rules
 from labeler.agreement.compare import (
+    Agreement,
     StatisticOptions,
-    estimate,
+    agreement_of,
     interval_of,
     selected_statistics,
 )
 from labeler.agreement.differences import Difference, differences
-from labeler.agreement.statistics import Statistic
 from labeler.arrays import Floats, Integers
 from labeler.data import Qrels
 from labeler.lab.members import PanelSet
@@ -76,34 +76,30 @@ def beside_people(
 ) -> PanelBesidePeople | None:
     """The panel beside people; `None` where they have no pair in common."""
     votes = panel.votes
-    whole = _paired(human, panel.qrels, votes)
-    if not whole.pairs.size:
+
+    def agreement(grades: Qrels) -> Agreement:
+        return agreement_of(human, AssessorLabels(grades), Rules(scale=votes.grades), options)
+
+    whole = agreement(panel.qrels)
+    if not whole.pairs:
         return None
     (statistic,) = selected_statistics(options, votes.grades)
     members = {}
     for column, name in enumerate(votes.assessors):
         values = votes.values[:, column]
         grades = votes.pairs.holding(np.array(votes.grades)[values]).keep(values != UNGRADED)
-        own = _paired(human, grades, votes)
-        (less,) = differences(whole, own, [statistic], options, len(votes.assessors))
-        members[name] = MemberBesidePeople(name, _estimate(own, statistic, options), less)
+        own = agreement(grades)
+        (less,) = differences(whole.paired, own.paired, [statistic], options, len(votes.assessors))
+        members[name] = MemberBesidePeople(name, own.statistics[statistic.name], less)
     return PanelBesidePeople(
         human_name,
         statistic.name,
-        whole.pairs.size,
-        len(whole.pairs.queries),
-        _estimate(whole, statistic, options),
+        whole.pairs,
+        len(whole.queries),
+        whole.statistics[statistic.name],
         members,
         statistic.better,
     )
-
-
-def _paired(human: Qrels, grades: Qrels, votes: GradeMatrix) -> GradeMatrix:
-    return align(human, AssessorLabels(grades), Rules(scale=votes.grades)).pairs
-
-
-def _estimate(paired: GradeMatrix, statistic: Statistic, options: StatisticOptions) -> Interval:
-    return estimate(statistic, Sample(paired.tables(), options.draws, options.seed))
 
 
 # How many independent assessors a panel is worth, by how its members' errors go together.

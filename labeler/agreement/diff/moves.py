@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -227,81 +227,68 @@ def _change(
 
 
 @dataclass(frozen=True, eq=False)
-class Beside:
-    """What the two sets have to do with people's grades.
+class BesidePeople:
+    """How far the two sets agree with people: a report of each, the earlier one first.
 
-    `agreeing` is how far each agrees with people; `own`, where one of the two is people's, how far
-    the other does. `withheld` says why neither is told, `runs` are those that were read for it.
+    Where one of the two is people's own, that of the other alone. `withheld` says why neither is
+    told; `runs` are those that were read for it.
     """
 
-    agreeing: Agreeing | None = None
-    own: AssessorReport | None = None
-    withheld: str = ""
+    reports: Sequence[AssessorReport] = ()
+    withheld: str = "is not known: no human qrels were named"
     runs: Mapping[str, Any] = field(default_factory=dict)
-    more: Sequence[Finding] = ()
-
-    @property
-    def findings(self) -> Sequence[Finding]:
-        """What a reader of the agreement should know."""
-        return self.more if self.agreeing is None else self.agreeing.findings
-
-
-@dataclass(frozen=True, eq=False)
-class Agreeing:
-    """How far both sets agree with people; `after.differences` are the second less the first."""
-
-    human: str
-    before: AssessorReport
-    after: AssessorReport
     findings: Sequence[Finding] = ()
 
     @property
-    def pairs(self) -> int:
-        """How many pairs people and both sets graded."""
-        return max((difference.pairs for difference in self.after.differences), default=0)
+    def is_of_both(self) -> bool:
+        """Whether both sets stand beside human grades."""
+        return len(self.reports) == 2
 
     @property
-    def names(self) -> tuple[str, str]:
-        """What the two sets are called, the earlier one first."""
-        return short(self.before.assessor), short(self.after.assessor)
+    def human(self) -> str:
+        """The human qrels."""
+        return self.reports[0].human
 
     @property
-    def compared(self) -> int:
-        """How many statistics the verdicts allow for."""
-        return len(self.after.differences)
+    def changes(self) -> Sequence[Difference]:
+        """The statistics of the later set less those of the earlier one."""
+        return self.reports[-1].differences if self.reports else ()
 
     def verdict(self, change: Difference) -> str:
         """Who is closer to people by one statistic, by name; the later set stands first in it."""
-        return closer(change.verdict, self.names[::-1])
+        before, after = (short(report.assessor) for report in self.reports)
+        return closer(change.verdict, (after, before))
 
     def table(self) -> Table:
         """A row for each statistic: both sets' values, their difference, and who is closer."""
+        names = (short(report.assessor) for report in self.reports)
         columns = [
             Column("statistic", align="left"),
-            *(Column(*side, ".3f", ".3f") for side in zip(SIDES, self.names, strict=True)),
+            *(Column(*side, ".3f", ".3f") for side in zip(SIDES, names, strict=True)),
             Column("difference", format="+.3f", ends="+.3f"),
             Column("verdict"),
         ]
-        allowed = f"; verdicts allow for {self.compared} statistics" if self.compared > 1 else ""
-        title = f"agreement with {short(self.human)}; the difference is on common pairs{allowed}"
-        return Table("agreement", columns, list(self._rows()), title)
-
-    def _rows(self) -> Iterator[Row]:
-        for change in self.after.differences:
+        rows: list[Row] = []
+        for change in self.changes:
             name = change.statistic.name
-            sides = (report.agreement.statistics[name] for report in (self.before, self.after))
-            yield [name, *sides, change, self.verdict(change)]
+            values = (report.agreement.statistics[name] for report in self.reports)
+            rows.append([name, *values, change, self.verdict(change)])
+        allowed = f"; verdicts allow for {len(rows)} statistics" if len(rows) > 1 else ""
+        title = f"agreement with {short(self.human)}; the difference is on common pairs{allowed}"
+        return Table("agreement", columns, rows, title)
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any] | None:
         """The statistics of both sets by name, and the second's less the first's."""
-        reports = zip(SIDES, (self.before, self.after), strict=True)
+        if not self.is_of_both:
+            return None
+        statistics = (as_plain(report.agreement.statistics) for report in self.reports)
         return {
             "human": self.human,
-            "pairs": self.pairs,
-            **{side: as_plain(report.agreement.statistics) for side, report in reports},
+            "pairs": max((change.pairs for change in self.changes), default=0),
+            **dict(zip(SIDES, statistics, strict=True)),
             "difference": {
                 change.statistic.name: as_plain(change.interval) | {"verdict": self.verdict(change)}
-                for change in self.after.differences
+                for change in self.changes
             },
         }
 
@@ -364,56 +351,45 @@ def _by_chance(noise: Noise | None, pairs: int, moved: int) -> str:
     return f"{more} A mean shift alone was looked for, as replies of one session may be alike."
 
 
-def how_close(beside: Beside, names: tuple[str, str]) -> str:
+def how_close(beside: BesidePeople, names: tuple[str, str]) -> str:
     """Which of the two is closer to people, or why that is not told."""
-    if beside.withheld:
-        return f"Which of the two is closer to people {beside.withheld}."
-    if (report := beside.own) is not None:
-        human, assessor = short(report.human), short(report.assessor)
-        kappa = report.agreement.statistics.get("kappa")
-        if kappa is not None and kappa.value is not None:
-            pairs = count_of(report.agreement.pairs, "pair")
-            return (
-                f"{human} are people's grades: {assessor} agrees with them by a kappa of "
-                f"{interval_text(kappa, '.2f')}, over {pairs}."
-            )
-        return f"{human} are people's grades; how far {assessor} agrees with them is not defined."
-    if beside.agreeing is None:
-        return "Which of the two is closer to people is not known: no human qrels were named."
-    return _closer(beside.agreeing, names)
-
-
-def _closer(agreeing: Agreeing, names: tuple[str, str]) -> str:
-    change = next(iter(agreeing.after.differences), None)
+    which = "Which of the two is closer to"
+    if not beside.reports:
+        return f"{which} people {beside.withheld}."
+    human, change = short(beside.human), next(iter(beside.changes), None)
+    if not beside.is_of_both:
+        return _of_people(beside.reports[0])
     if change is None or not change.pairs:
-        return f"The two share too few pairs with {short(agreeing.human)} to be compared."
-    human, name = short(agreeing.human), change.statistic.name
+        return f"The two share too few pairs with {human} to be compared."
+    name, pairs = change.statistic.name, count_of(change.pairs, "pair")
     if change.value is None:
-        pairs = count_of(change.pairs, "pair")
         return (
-            f"Which of the two is closer to {human} cannot be told: {name} is not defined on the "
-            f"{pairs} that all graded."
+            f"{which} {human} cannot be told: {name} is not defined on the {pairs} that all graded."
         )
-    values = [plain(value or 0.0, 2) for value in (change.second, change.first)]
-    figures = f"{values[0]} of {names[0]}, {values[1]} of {names[1]}"
-    figures += f", a difference of {interval_text(change, '+.2f')}"
-    basis = f"by {name} over {count_of(change.pairs, 'pair')}"
-    verdict = agreeing.verdict(change)
-    if verdict.endswith("is closer"):
-        return f"{verdict} to {human} {basis}: {figures}."
-    return (
-        f"Which of the two is closer to {human} cannot be told {basis}: "
-        f"{figures}{_alone(agreeing)}."
+    before, after = (plain(value or 0.0, 2) for value in (change.second, change.first))
+    figures = (
+        f"by {name} over {pairs}: {before} of {names[0]}, {after} of {names[1]}, a difference of "
+        f"{interval_text(change, '+.2f')}"
     )
+    verdict = beside.verdict(change)
+    if verdict.endswith("is closer"):
+        return f"{verdict} to {human} {figures}."
+    # why a difference whose own interval leaves 0 out tells nothing: others are looked at too
+    allowed = f"the verdict allows for {len(beside.changes)} statistics"
+    alone = f" (the interval is of {name} alone; {allowed})" if change.leaves_0_out else ""
+    return f"{which} {human} cannot be told {figures}{alone}."
 
 
-def _alone(agreeing: Agreeing) -> str:
-    """Why a difference whose own interval leaves 0 out tells nothing: others are looked at too."""
-    change = agreeing.after.differences[0]
-    if not change.leaves_0_out:
-        return ""
-    name, count = change.statistic.name, agreeing.compared
-    return f" (the interval is of {name} alone; the verdict allows for {count} statistics)"
+def _of_people(report: AssessorReport) -> str:
+    """How far one of the two agrees with the other, whose grades are people's."""
+    human, assessor = short(report.human), short(report.assessor)
+    kappa = report.agreement.statistics.get("kappa")
+    if kappa is None or kappa.value is None:
+        return f"{human} are people's grades; how far {assessor} agrees with them is not defined."
+    return (
+        f"{human} are people's grades: {assessor} agrees with them by a kappa of "
+        f"{interval_text(kappa, '.2f')}, over {count_of(report.agreement.pairs, 'pair')}."
+    )
 
 
 def order(board: Leaderboard | None, sides: Sides) -> str:
