@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from labeler.agreement.align import GradeMatrix, Reading, Rules
+from labeler.agreement.align import GradeMatrix, GradeReader, Rules
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.sources import assessor_of
 from labeler.agreement.statistics import find_statistic
@@ -79,7 +79,7 @@ class Study:
 def set_in(path: Path) -> JudgedSet:
     """The grades of a file of labels, clipped into the scale."""
     labels = assessor_of(path, path.stem).labels
-    return JudgedSet.of_grades(Reading(SCALE, Rules(clip=True)).of_assessor(labels))
+    return JudgedSet.of_grades(GradeReader(SCALE, Rules(clip=True)).of_assessor(labels))
 
 
 def some_members(votes: GradeMatrix, members: Sequence[str]) -> GradeMatrix:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from labeler.agreement.align import (
@@ -12,7 +13,7 @@ from labeler.agreement.align import (
     HUMAN,
     AssessorLabels,
     GradeMatrix,
-    Reading,
+    GradeReader,
     Rules,
     grade_matrix,
     parse_maps,
@@ -41,6 +42,7 @@ from labeler.agreement.report import AgreementResult, AssessorReport, Details, b
 from labeler.agreement.shown import short, whom
 from labeler.agreement.sources import MoreHumans, RunSources, Sources, sources_of
 from labeler.agreement.statistics import find_statistic
+from labeler.data import Pair
 from labeler.errors import BadInput, Misuse, about
 from labeler.evaluation.options import STALE_GRADES, Stale
 from labeler.messages import no_pair_in_common
@@ -152,7 +154,7 @@ def agree_all(
     if len(sources.runs) == 1:
         raise Misuse("an order takes two runs or more, and there is one", parameter="runs")
     rules = options.reading
-    scale = Reading.of(sources.human, rules).grades
+    scale = GradeReader.of(sources.human, rules).grades
     with about("require"):
         for name in options.gated:
             find_statistic(name, scale)
@@ -201,13 +203,13 @@ def _beside_everybody(
 
 def _everybody(sources: Sources, options: AgreeOptions) -> GradeMatrix:
     """Every assessor's grades, those included of pairs that the first assessor lacks."""
-    reading = Reading.of(sources.human, options.reading)
-    columns = {sources.human_name: reading.of_human(sources.human)}
+    reader = GradeReader.of(sources.human, options.reading)
+    columns = {sources.human_name: reader.of_human(sources.human)}
     for source in sources.assessors:
-        columns[source.name] = reading.of_assessor(source.labels)
+        columns[source.name] = reader.of_assessor(source.labels)
     for name, qrels in sources.more_humans.items():
-        columns[name] = reading.of_human(qrels)
-    return grade_matrix(columns, reading.grades, sources.weights)
+        columns[name] = reader.of_human(qrels)
+    return grade_matrix(columns, reader.grades, sources.weights)
 
 
 def _made_from_others(sources: Sources, everybody: Sequence[str]) -> dict[str, list[str]]:
@@ -245,10 +247,8 @@ def _part_of(sources: Sources, source: AssessorLabels) -> list[Finding]:
 
 def _meet(sources: Sources, source: AssessorLabels) -> bool:
     """Whether the assessor has a label or a failure of any pair with a human grade."""
-    human = sources.human
-    failed = any(q in human and d in human[q] for q, d in source.failures)
-    labels = source.labels
-    return failed or any(row.keys() & human.get(q, {}).keys() for q, row in labels.items())
+    labeled = (Pair(q, d) for q, row in source.labels.items() for d in row)
+    return any(d in sources.human.get(q, {}) for q, d in chain(source.failures, labeled))
 
 
 def _report(sources: Sources, source: AssessorLabels, options: AgreeOptions) -> AssessorReport:
@@ -294,8 +294,8 @@ def _leaderboard(
     models = {"assessor": source.model, "query writer": sources.writer}
     named = {role: model for role, model in models.items() if model}
     kin = kin_of(list(sources.runs), sources.tags, named)
-    reading = Reading.of(sources.human, rules)
-    two = two_qrels(reading.of_human(sources.human), reading.of_assessor(source.labels))
+    reader = GradeReader.of(sources.human, rules)
+    two = two_qrels(reader.of_human(sources.human), reader.of_assessor(source.labels))
     measure, seed = parse(options.measure), options.statistics.seed
     board = leaderboard_of(two, sources.runs, measure, seed, kin)
     return board and replace(board, qrels=(sources.human_name, source.name))
@@ -311,7 +311,7 @@ def _calibration(
     if source.distributions is None:
         return []
     scale = scale_of(sources.human, rules)
-    human = Reading(scale, replace(rules, cut=None)).of_human(sources.human)
+    human = GradeReader(scale, replace(rules, cut=None)).of_human(sources.human)
     held = set(human.coded[0])
     cuts = [cut for cut in scale[1:] if cut in held or cut not in rules.map_human]
     cuts = cuts if rules.cut is None else [rules.cut]

@@ -265,7 +265,7 @@ class Aligned:
 
     pairs: GradeMatrix
     left_out: LeftOut
-    reading: Reading
+    reader: GradeReader
     human_grades: Sequence[int]
     labels: Counter[Label]
 
@@ -300,14 +300,14 @@ def usual_scale(used: Set[int], parameter: str) -> Sequence[int]:
 
 
 @dataclass(frozen=True)
-class Reading:
+class GradeReader:
     """How rules read grades on a `scale`: with a cut, as 0 below it and 1 from there on."""
 
     scale: Sequence[int]
     rules: Rules
 
     @classmethod
-    def of(cls, human: Qrels, rules: Rules) -> Reading:
+    def of(cls, human: Qrels, rules: Rules) -> GradeReader:
         """That of an assessor's labels beside human grades; `Misuse` of a cut that none is."""
         scale, cut = scale_of(human, rules), rules.cut
         if cut is not None and cut not in scale[1:]:
@@ -381,11 +381,11 @@ def align(
     (grades, grade), (labels, code) = people.coded, given.coded
     # of each pair with a human grade, the place of the label beside it
     label = taken(code, people.rows_in(given), NONE)
-    reading = Reading.of(people, rules)
+    reader = GradeReader.of(people, rules)
     # the grades' places in the scale, -1 where there is none
-    human_at = reading.places(map(reading.human, grades))[grade]
-    assessor_at = reading.places(map(reading.assessor, labels))[label]
-    clipped = np.array([*map(reading.is_clipped, labels), False])[label]
+    human_at = reader.places(map(reader.human, grades))[grade]
+    assessor_at = reader.places(map(reader.assessor, labels))[label]
+    clipped = np.array([*map(reader.is_clipped, labels), False])[label]
     judged, has_grade = human_at >= 0, assessor_at >= 0
     graded, ungraded, has_label = judged & has_grade, judged & ~has_grade, label != NONE
     weight = None if weights is None else np.nan_to_num(drawn_weights(people, weights))
@@ -403,18 +403,18 @@ def align(
         dict(of_label.most_common()),
         dict(_counted(failed.labels or (), status[status != NONE]).most_common()),
         int((graded & clipped).sum()),
-        np.bincount(human_at[ungraded], mass, len(reading.grades)).astype(np.float64),
+        np.bincount(human_at[ungraded], mass, len(reader.grades)).astype(np.float64),
     )
     pairs = GradeMatrix(
         (assessor.human, assessor.name),
-        reading.grades,
+        reader.grades,
         people.keep(graded),
         np.stack([human_at, assessor_at], axis=1)[graded],
         None if weight is None else weight[graded],
     )
     if weights is not None:
         left_out = _of_sample(left_out, people, given, weights)
-    return Aligned(pairs, left_out, reading, grades, _counted(labels, label[has_label]))
+    return Aligned(pairs, left_out, reader, grades, _counted(labels, label[has_label]))
 
 
 def _of_sample(

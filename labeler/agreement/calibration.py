@@ -114,7 +114,7 @@ def at_cut(rows: CalibrationRows, cut: int) -> Calibration:
     true = (rows.human >= cut).astype(np.float64)
     bin_index = np.minimum((probability * BINS).astype(np.int64), BINS - 1)
     pairs = np.bincount(bin_index)
-    mass, said, came = (
+    mass, likely, certain = (
         np.bincount(bin_index, rows.weight * each) for each in (1.0, probability, true)
     )
     table = [
@@ -122,8 +122,8 @@ def at_cut(rows: CalibrationRows, cut: int) -> Calibration:
             b / BINS,
             (b + 1) / BINS,
             int(pairs[b]),
-            float(said[b] / mass[b]),
-            float(came[b] / mass[b]),
+            float(likely[b] / mass[b]),
+            float(certain[b] / mass[b]),
         )
         for b in np.flatnonzero(pairs).tolist()
     ]

@@ -398,11 +398,11 @@ class GradesInUse:
     @classmethod
     def of(cls, both: Aligned, people: str) -> GradesInUse:
         """Those of labels that stand beside human grades."""
-        rules = both.reading.rules
+        rules = both.reader.rules
         ours = {rules.map_human.get(grade, grade) for grade in both.human_grades if grade >= 0}
         numbers: Counter[float] = Counter()
         for label, count in both.labels.items():
-            value = both.reading.number(label)
+            value = both.reader.number(label)
             if value is not None:
                 numbers[value] += count
         return cls(people, ours, numbers, both.pairs.grades, rules)

@@ -70,19 +70,14 @@ def by_query(agreement: Agreement) -> list[QueryFigures]:
 
     By the mean alone, queries of one or two pairs would always come first.
     """
-    grades = np.array(agreement.scale, dtype=np.float64)
-    # (k * k,): how far the other's grade is above people's
-    apart = (grades[None, :] - grades[:, None]).ravel()
     pairs = agreement.tables.sum(axis=(1, 2))
-    graded = np.flatnonzero(pairs > 0)
-    pairs, queries = pairs[graded], [agreement.queries[at] for at in graded.tolist()]
-    share = agreement.tables[graded] / pairs[:, None, None]
-    cells = share.reshape(len(share), apart.size)
-    mae, bias = (cells * np.abs(apart)).sum(axis=1), (cells * apart).sum(axis=1)
-    columns = pairs, np.trace(share, axis1=1, axis2=2), mae, bias
-    figures = zip(queries, *(column.tolist() for column in columns), strict=True)
-    rows = (QueryFigures(*row) for row in figures)
-    return sorted(rows, key=lambda row: (-row.mae * math.sqrt(row.pairs), row.query_id))
+    statistics = (find_statistic(name, agreement.scale) for name in QueryFigures._fields[2:])
+    columns = pairs, *(statistic(agreement.tables) for statistic in statistics)
+    figures = zip(agreement.queries, *(column.tolist() for column in columns), strict=True)
+    rows = [QueryFigures(*row) for row in figures if row[1] > 0]
+    # what is alike but for rounding is in the order of the ids
+    worst = {row.query_id: -round(row.mae * math.sqrt(row.pairs), 9) for row in rows}
+    return sorted(rows, key=lambda row: (worst[row.query_id], row.query_id))
 
 
 def _share(part: float, whole: float) -> float | None:

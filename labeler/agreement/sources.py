@@ -92,20 +92,17 @@ def sources_of(
     `stale` grades, of texts that have changed since, are left out (`drop`) or counted (`keep`).
     """
     notes: list[str] = []
-    folder = Path(human) if _is_path(human) and Path(human).is_dir() else None
-    names = _names_in(open_collection(folder), list(map(str, assessors))) if folder else []
-    files = [source for source in (human, *assessors) if _is_path(source)]
-    read = {}
-    if folder is not None:
-        paths = {name: Collection(folder).judgements(name) for name in names}
+    if _is_path(human) and Path(human).is_dir():
+        collection = open_collection(Path(human))
+        names = _names_in(collection, list(map(str, assessors)))
+        paths = {name: collection.judgements(name) for name in names}
         read = {name: judged_in(path, shares=True) for name, path in paths.items() if path.exists()}
-        files = [Collection(folder).qrels(name) for name in read]
-    changed = stale_in(files, notes.append, stale, read.values())
-    if folder is not None:
-        opened = _of_collection(open_collection(folder), names, [*more_humans], read, notes.append)
+        changed = stale_in(map(collection.qrels, read), notes.append, stale, read.values())
+        opened = _of_collection(collection, names, [*more_humans], read, notes.append)
     elif not assessors:
         raise Misuse("expected human qrels and at least one other file, or a collection")
     else:
+        changed = stale_in(filter(_is_path, (human, *assessors)), notes.append, stale)
         opened = _of_sources(human, assessors, more_humans, notes)
     every = [opened.human_name, *(each.name for each in opened.assessors), *opened.more_humans]
     if len(every) > 2 and len(set(every)) < len(every):
@@ -113,9 +110,8 @@ def sources_of(
         raise Misuse(f"{twice} is named twice; each assessor once, please")
     opened = replace(opened, notes=tuple(notes), stale=len(changed))
     if changed and stale == "drop":
-        left = (replace(each, labels=without(each.labels, changed)) for each in opened.assessors)
-        human = without(opened.human, changed)
-        opened = replace(opened, human=human, assessors=tuple(left))
+        left = [replace(each, labels=without(each.labels, changed)) for each in opened.assessors]
+        opened = replace(opened, human=without(opened.human, changed), assessors=left)
     if isinstance(runs, Mapping):
         return replace(opened, runs={name: as_run(run, name=name) for name, run in runs.items()})
     return _with_runs(opened, paths_of(runs))
@@ -195,8 +191,6 @@ def _of_collection(
     read: Mapping[str, JudgedSet],
     warn: Note,
 ) -> Sources:
-    for name in (*names, *more_humans):
-        collection.existing_qrels(name)
     return Sources(
         names[0],
         people_of_collection(collection, names[0], warn),
@@ -224,7 +218,7 @@ def human_grades(
 
 def people_of_collection(collection: Collection, name: str, warn: Note) -> Qrels:
     """People's grades of a collection, without those of pairs that were routed to them."""
-    return people_of_file(collection.qrels(name), warn)
+    return people_of_file(collection.existing_qrels(name), warn)
 
 
 def people_of_file(path: Path, warn: Note) -> Qrels:
@@ -261,7 +255,7 @@ def source_of_collection(
 
     Judgements name the models that answered; the card also knows them where no judgements are.
     """
-    path, judgements = collection.qrels(name), collection.judgements(name)
+    path, judgements = collection.existing_qrels(name), collection.judgements(name)
     model = ", ".join(made_by(collection, name).models) or name
     if not judgements.exists():
         scale_names = grade_names(collection, name)
