@@ -38,7 +38,7 @@ from labeler.agreement.joint import (
     together,
 )
 from labeler.agreement.plan import SampleSizePlan, plan
-from labeler.agreement.report import AgreementResult, AssessorReport, Details, by_class, by_query
+from labeler.agreement.report import AgreementResult, AssessorReport
 from labeler.agreement.shown import short, whom
 from labeler.agreement.sources import MoreHumans, RunSources, Sources, sources_of
 from labeler.agreement.statistics import find_statistic
@@ -265,11 +265,7 @@ def _report(sources: Sources, source: AssessorLabels, options: AgreeOptions) -> 
         sources.human_name,
         source.name,
         agreement,
-        Details(
-            by_class(agreement.confusion, agreement.scale),
-            by_query(agreement),
-            _calibration(sources, source, rules, options),
-        ),
+        _calibration(sources, source, rules, options),
         board,
         stale=sources.stale,
         plans=tuple(sample_size for sample_size in plans if sample_size is not None),

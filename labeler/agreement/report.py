@@ -50,8 +50,9 @@ class QueryFigures(NamedTuple):
     bias: float
 
 
-def by_class(table: Floats, scale: Sequence[int]) -> list[ClassFigures]:
+def by_class(agreement: Agreement) -> list[ClassFigures]:
     """Precision, recall and F1 of each grade, people's being the truth."""
+    table = agreement.confusion
     sums = np.diag(table), table.sum(axis=0), table.sum(axis=1)
     return [
         ClassFigures(
@@ -61,7 +62,7 @@ def by_class(table: Floats, scale: Sequence[int]) -> list[ClassFigures]:
             _share(2 * hits, assigned + true),
             float(true),
         )
-        for grade, hits, assigned, true in zip(scale, *sums, strict=True)
+        for grade, hits, assigned, true in zip(agreement.scale, *sums, strict=True)
     ]
 
 
@@ -87,15 +88,6 @@ def _share(part: float, whole: float) -> float | None:
 # The results of comparing one assessor with the human grades.
 
 
-@dataclass(frozen=True)
-class Details:
-    """Where an assessor disagrees: by grade, by query, and by how sure it was."""
-
-    classes: list[ClassFigures]
-    queries: list[QueryFigures]
-    calibration: list[Calibration]
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class AssessorReport(Result):
     """One assessor beside the human grades.
@@ -107,7 +99,7 @@ class AssessorReport(Result):
     human: str
     assessor: str
     agreement: Agreement
-    details: Details
+    calibration: Sequence[Calibration] = ()
     board: Leaderboard | None = None
     against: str | None = None
     differences: Sequence[Difference] = ()
@@ -137,7 +129,13 @@ class AssessorReport(Result):
             "ceiling": {each.statistic: each for each in self.ceilings},
             "alternative": self.alternative,
             "how_many": self.plans,
-            "details": self.details if details else None,
+            "details": {
+                "classes": by_class(agreement),
+                "queries": by_query(agreement),
+                "calibration": self.calibration,
+            }
+            if details
+            else None,
         }
         return self.picked(
             *("stale", "findings"),
@@ -157,14 +155,6 @@ def numbers(table: Floats) -> list[list[float]]:
     whole = bool(np.all(table == np.round(table)))
     rows: list[list[float]] = (table.astype(np.int64) if whole else table).tolist()
     return rows
-
-
-def as_json(reports: Sequence[AssessorReport], *, details: bool = False) -> Any:
-    """One object, or with several assessors a list of them, each with `other`."""
-    rows = [report.as_json(details=details) for report in reports]
-    if len(rows) == 1:
-        return rows[0]
-    return [{"other": report.assessor, **row} for report, row in zip(reports, rows, strict=True)]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -195,7 +185,11 @@ class AgreementResult(Result):
 
     def as_json(self, *, details: bool = False) -> Any:
         """The JSON of the command `agree`: one object, or a list for several assessors."""
-        return as_json(self.assessors, details=details)
+        rows = [report.as_json(details=details) for report in self.assessors]
+        if len(rows) == 1:
+            return rows[0]
+        names = (report.assessor for report in self.assessors)
+        return [{"other": name, **row} for name, row in zip(names, rows, strict=True)]
 
     def __repr__(self) -> str:
         lines = (
@@ -245,14 +239,15 @@ def check_agreement(reports: Sequence[AssessorReport], gates: Sequence[Agreement
 
 def shortfall(gate: AgreementGate, statistic: Statistic, estimate: Interval) -> str | None:
     """Why the gate fails, `None` where it is kept."""
-    low, high = (estimate.low, estimate.high) if gate.low_end else (estimate.value, estimate.value)
-    if low is None or high is None:
+    ends = (estimate.low, estimate.high) if gate.low_end else (estimate.value,)
+    values, better = [end for end in ends if end is not None], statistic.better
+    if not values:
         return f"{gate.name} has no {'interval' if gate.low_end else 'value'} to hold against it"
-    sides = {1: ("low", low), -1: ("high", high)}
-    side, worst = sides.get(statistic.better, ("far off", max(high, low, key=abs)))
-    reached = worst if statistic.better else abs(worst)
-    if reached >= gate.limit if statistic.better > 0 else reached <= gate.limit:
+    worst = max(values, key=lambda value: -better * value if better else abs(value))
+    reached = worst if better else abs(worst)
+    if reached >= gate.limit if better > 0 else reached <= gate.limit:
         return None
-    ends = f"may be as {side} as" if gate.low_end else "is"
-    least = "at least" if statistic.better > 0 else "at most"
-    return f"{gate.name} {ends} {worst:.4f}; wanted {least} {gate.limit:g}"
+    side = {1: "low", -1: "high"}.get(better, "far off")
+    is_ = f"may be as {side} as" if gate.low_end else "is"
+    least = "at least" if better > 0 else "at most"
+    return f"{gate.name} {is_} {worst:.4f}; wanted {least} {gate.limit:g}"

@@ -65,17 +65,15 @@ def shares_of(source: AssessorLabels) -> GradeShares:
     if not graded.size:
         raise BadInput(f"{source.name}: no pair has a grade")
     distinct, counts = np.unique(graded.value, return_counts=True)
-    is_rare = counts < RARE * graded.size
-    rare = set(distinct[is_rare].tolist())
-    used = set(distinct[~is_rare].tolist()) or rare
+    usual = distinct[counts >= RARE * graded.size]
+    used = set((usual if len(usual) else distinct).tolist())
     if (given := source.distributions) is not None:
         has_any = np.flatnonzero((given.shares > 0).any(axis=0)).tolist()
         used |= {given.grades[at] for at in has_any}
-    slips = {grade for grade in rare if not min(used) <= grade <= max(used)}
-    rows = graded.replaced(
-        {grade: None if grade in slips else grade for grade in distinct.tolist()}
-    )
-    grades = tuple(sorted(used | (rare - slips)))
+    # a rare grade beyond all others is a slip
+    used |= {grade for grade in distinct.tolist() if min(used) <= grade <= max(used)}
+    grades = tuple(sorted(used))
+    rows = graded.keep(np.isin(graded.value, grades))
     matrix = (rows.value[:, None] == np.array(grades)).astype(np.float64)
     distributed = np.zeros(rows.size)
     if given is not None:

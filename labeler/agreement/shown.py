@@ -15,7 +15,7 @@ from labeler.agreement.calibration import Calibration
 from labeler.agreement.compare import Agreement
 from labeler.agreement.joint import JOINT, Ceiling, JointAgreement
 from labeler.agreement.plan import in_words
-from labeler.agreement.report import AssessorReport, ClassFigures, Details, QueryFigures
+from labeler.agreement.report import AssessorReport, ClassFigures, QueryFigures, by_class, by_query
 from labeler.agreement.statistics import find_statistic
 from labeler.messages import count_of
 from labeler.report.finding import Finding
@@ -394,13 +394,6 @@ def queries_table(
     return Table("queries", columns, cells)
 
 
-def detail_tables(details: Details, texts: Mapping[str, str]) -> Iterator[Table]:
-    """By class, by query, and the calibration at each cut."""
-    yield table_of("classes", ClassFigures, details.classes)
-    yield queries_table(details.queries, texts)
-    yield from map(calibration_table, details.calibration)
-
-
 def calibration_table(calibration: Calibration) -> Table:
     """How often what an assessor called likely came true, by how likely it called it."""
     columns = [
@@ -515,16 +508,19 @@ def report_parts(
 ) -> Iterator[Part]:
     """One assessor beside the human grades; `texts` are the queries'."""
     agreement = report.agreement
+    queries = by_query(agreement)
     yield "\n".join([heading(report), *summary(report), *left_out_lines(report)])
     if agreement.pairs:
         yield statistics_table(agreement)
         yield confusion_table(agreement, short(report.human), short(report.assessor), scale_names)
-        worst = [row for row in report.details.queries[:WORST] if row.mae > 0]
-        if worst and len(report.details.queries) > 1:
+        worst = [row for row in queries[:WORST] if row.mae > 0]
+        if worst and len(queries) > 1:
             pairs = "pairs, weighted" if agreement.is_weighted else "pairs"
             yield queries_table(worst, texts, "most disagreement", pairs)
     if details:
-        yield from detail_tables(report.details, texts)
+        yield table_of("classes", ClassFigures, by_class(agreement))
+        yield queries_table(queries, texts)
+        yield from map(calibration_table, report.calibration)
     if report.board is not None:
         yield from report.board.tables(SHOWN_SWAPS)
     yield from _beside_people(report)

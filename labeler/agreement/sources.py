@@ -13,7 +13,6 @@ from labeler.collection.card import card_section, read_card
 from labeler.collection.judged_set import JudgedSet, judged_in
 from labeler.collection.layout import Collection, collection_of_qrels, open_collection
 from labeler.collection.people import people_path, read_people
-from labeler.collection.queries import read_queries
 from labeler.collection.scale import grade_names
 from labeler.collection.stale import stale_in, without
 from labeler.collection.user_files import run_paths, runs_by_name
@@ -30,6 +29,7 @@ from labeler.evaluation.inputs import caveats, mixed_findings, part_findings
 from labeler.exchange.qrels import Meaning, hold_labels, read_qrels
 from labeler.exchange.runs import hold_run
 from labeler.files.read import rereadable
+from labeler.judging.changes import texts_of_queries
 from labeler.messages import Note, count_of
 from labeler.trec.labels import read_labels
 from labeler.trec.memory import Source, as_qrels, as_run
@@ -66,9 +66,7 @@ class Sources:
 
     def query_texts(self) -> dict[str, str]:
         """What the queries say, where a collection tells."""
-        if self.collection is None or not self.collection.queries.exists():
-            return {}
-        return {q.id: q.text for q in read_queries(self.collection.queries).values()}
+        return {} if self.collection is None else texts_of_queries(self.collection)
 
 
 FilePath = str | os.PathLike[str]

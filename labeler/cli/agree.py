@@ -10,8 +10,12 @@ from typing import Annotated
 import typer
 
 from labeler.agreement.agree import SYSTEMS, AgreeOptions, agree_all, scale_names
-from labeler.agreement.report import AssessorReport, agreement_gates, check_agreement
-from labeler.agreement.report import as_json as reports_as_json
+from labeler.agreement.report import (
+    AgreementResult,
+    AssessorReport,
+    agreement_gates,
+    check_agreement,
+)
 from labeler.agreement.shown import (
     findings_of_all,
     joint_parts,
@@ -77,7 +81,7 @@ def command(
     to = output.to_file(*(*map(Path, (*sources, *more_humans)), *runs))
     reports = agree_all(opened, options)
     if to.form == "json":
-        show_json(reports_as_json(reports, details=details), to, indent=2)
+        show_json(AgreementResult(reports).as_json(details=details), to, indent=2)
     elif to.form in ("csv", "jsonl"):
         show([statistics_of_all(reports, statistics)], to)
         warn(findings_of_all(reports), MAPS)

@@ -316,7 +316,7 @@ def test_classes_and_calibration_equal_scikit_learns() -> None:
     precision, recall, f1, support = metrics.precision_recall_fscore_support(
         x, y, labels=[0, 1, 2], zero_division=0
     )
-    rows = by_class(found.confusion, found.scale)
+    rows = by_class(found)
     assert [r.precision for r in rows] == pytest.approx(precision)
     assert [r.recall for r in rows] == pytest.approx(recall)
     assert [r.f1 for r in rows] == pytest.approx(f1)

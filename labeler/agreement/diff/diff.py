@@ -135,8 +135,8 @@ class Diff(Result):
             tables.append(self.beside.table())
         if self.board is not None:
             tables += self.board.tables(MOST_SWAPS)
-        if self.spending.is_known:
-            tables.append(self.spending.table())
+        if self.spending.a or self.spending.b:
+            tables.append(self.spending.table(self.names))
         return tables
 
     def moved_table(self) -> Table:
@@ -164,11 +164,7 @@ class Diff(Result):
             table=whole["table"],
             agreement=self.beside,
             leaderboard=self.board and {**self.board.as_json(), "to_human": to_human or None},
-            cost={
-                "pairs": self.spending.pairs,
-                **dict(zip(SIDES, self.spending.spent, strict=True)),
-                "difference": self.spending.change,
-            },
+            cost=self.spending,
             failures=dict(zip(SIDES, self.spending.failures, strict=True)),
             queries=[q._asdict() for q in self.by_query if q.moved],
             moves=whole["moved"],

@@ -29,7 +29,7 @@ from labeler.data import Pair
 from labeler.judging.changes import ABSENT, Transitions
 from labeler.messages import count_of
 from labeler.report.finding import Finding
-from labeler.report.result import as_plain
+from labeler.report.result import Result, as_plain
 from labeler.report.table import Column, Interval, Row, Table, interval_text, shown
 from labeler.stats.drift import SessionChange, changed
 from labeler.stats.student import SIGNIFICANT
@@ -96,8 +96,8 @@ def _moves(common: GradeMatrix) -> Sequence[Floats]:
 # How many pairs move where the same is asked twice, beside those that moved between two sets.
 
 
-@dataclass(frozen=True, eq=False)
-class Noise:
+@dataclass(frozen=True, eq=False, repr=False)
+class Noise(Result):
     """What asking the same again gives, of `pairs` that both sets grade, and what moved of these.
 
     `retests` are of either set, None where it was asked once. `by_chance` is the share of pairs
@@ -139,17 +139,14 @@ class Noise:
 
     def as_json(self) -> dict[str, Any]:
         """The retests of both sets, the share that moves by chance, and the p of a change."""
-        return {
-            **{side: as_plain(of) for side, of in zip(SIDES, self.retests, strict=True)},
-            "pairs": self.pairs,
-            "moved": as_plain(self.moved),
-            "kappa": as_plain(self.kappa),
-            "by_chance": as_plain(self.by_chance),
-            "p": self.change.p,
-            "p_shift": self.change.p_shift,
-            "p_apart": as_plain(self.change.p_apart),
-            "changed": self.is_change_shown,
-        }
+        return self.picked(
+            *("pairs", "moved", "kappa", "by_chance"),
+            **dict(zip(SIDES, self.retests, strict=True)),
+            p=self.change.p,
+            p_shift=self.change.p_shift,
+            p_apart=self.change.p_apart,
+            changed=self.is_change_shown,
+        )
 
 
 def noise_of(sides: Sides, common: GradeMatrix, options: StatisticOptions) -> Noise | None:
