@@ -836,7 +836,7 @@ COMPARING: dict[str, Case] = {
         agree h.qrels {labels.txt,a.qrels}
         agree h.qrels labels.txt --clip --json
         agree $HUMAN {binary,moved,turned}.qrels -s kappa
-        agree $HUMAN moved.qrels -s kappa --map assessor:1=0,2=1,3=2,4=3
+        agree $HUMAN moved.qrels -s kappa --map-assessor 1=0,2=1,3=2,4=3
         agree world human llm -s kappa --scale 0:3 --cut 2
     """,
     "agree-refused": """

@@ -8,15 +8,11 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from labeler.agreement.align import (
-    ASSESSOR,
-    GRADES,
-    HUMAN,
     AssessorLabels,
     GradeMatrix,
     GradeReader,
     Rules,
     grade_matrix,
-    parse_maps,
     scale_of,
 )
 from labeler.agreement.alternative import (
@@ -70,14 +66,6 @@ class AgreeOptions:
     """
 
     rules: Rules = field(default_factory=Rules)
-    maps: Mapping[str, Mapping[int, int]] = option(
-        lambda: parse_maps(()),
-        "Rename grades, as assessor:1=0,2=1 or human:1=0,2=1.",
-        flags="--map",
-        panel=GRADES,
-        read=parse_maps,
-        several=True,
-    )
     statistics: StatisticOptions = field(default_factory=StatisticOptions)
     measure: str = option("nDCG@10", "What ranks the systems.", flags="-m --measure", panel=SYSTEMS)
     width: float | None = option(
@@ -96,16 +84,6 @@ class AgreeOptions:
         rare=True,
     )
     stale: Stale = option("drop", STALE_GRADES)
-
-    @property
-    def reading(self) -> Rules:
-        """How grades are read, with the maps of both sides."""
-        rules, maps = self.rules, self.maps
-        return replace(
-            rules,
-            map_human={**rules.map_human, **maps[HUMAN]},
-            map_assessor={**rules.map_assessor, **maps[ASSESSOR]},
-        )
 
 
 def agree(
@@ -153,7 +131,7 @@ def agree_all(
         parse(options.measure)
     if len(sources.runs) == 1:
         raise Misuse("an order takes two runs or more, and there is one", parameter="runs")
-    rules = options.reading
+    rules = options.rules
     scale = GradeReader.of(sources.human, rules).grades
     with about("require"):
         for name in options.gated:
@@ -203,7 +181,7 @@ def _beside_everybody(
 
 def _everybody(sources: Sources, options: AgreeOptions) -> GradeMatrix:
     """Every assessor's grades, those included of pairs that the first assessor lacks."""
-    reader = GradeReader.of(sources.human, options.reading)
+    reader = GradeReader.of(sources.human, options.rules)
     columns = {sources.human_name: reader.of_human(sources.human)}
     for source in sources.assessors:
         columns[source.name] = reader.of_assessor(source.labels)
@@ -252,7 +230,7 @@ def _meet(sources: Sources, source: AssessorLabels) -> bool:
 
 
 def _report(sources: Sources, source: AssessorLabels, options: AgreeOptions) -> AssessorReport:
-    rules = options.reading
+    rules = options.rules
     judged = replace(source, human=whom(sources.human_name))
     agreement = agreement_of(sources.human, judged, rules, options.statistics, sources.weights)
     board = _leaderboard(sources, source, rules, options) if agreement.pairs else None
@@ -331,8 +309,8 @@ def scale_names(
     sources: Sources, source: AssessorLabels, options: AgreeOptions
 ) -> Mapping[int, str]:
     """What the compared grades mean: human names, else the assessor's; of mapped grades neither."""
-    cut, maps = options.rules.cut, options.maps
-    if cut is not None:
-        return {0: f"below {cut}", 1: f"at least {cut}"}
-    human = {} if maps[HUMAN] else sources.scale_names
-    return human or ({} if maps[ASSESSOR] else source.scale_names)
+    rules = options.rules
+    if rules.cut is not None:
+        return {0: f"below {rules.cut}", 1: f"at least {rules.cut}"}
+    human = {} if rules.map_human else sources.scale_names
+    return human or ({} if rules.map_assessor else source.scale_names)

@@ -211,6 +211,17 @@ def parse_scale(text: str | None) -> Sequence[int] | None:
     return tuple(range(int(match[1]), int(match[2]) + 1))
 
 
+_PAIR = re.compile(r"(-?[0-9]{1,9})=(-?[0-9]{1,9})")
+
+
+def parse_map(text: str | None) -> dict[int, int]:
+    """`1=0,2=1` as a map of grades."""
+    matches = [] if text is None else [_PAIR.fullmatch(part.strip()) for part in text.split(",")]
+    if not all(matches):
+        raise Misuse(f"expected a map of grades such as 1=0,2=1; got {text!r:.80}")
+    return {int(pair[1]): int(pair[2]) for pair in matches if pair}
+
+
 @dataclass(frozen=True)
 class Rules:
     """How grades are read: the scale (`scale_of` says which where `None`), maps, clipping, a cut.
@@ -228,8 +239,12 @@ class Rules:
     clip: bool = option(
         False, "Clip the other's numbers into the scale first.", panel=GRADES, rare=True
     )
-    map_human: Mapping[int, int] = field(default_factory=dict)
-    map_assessor: Mapping[int, int] = field(default_factory=dict)
+    map_human: Mapping[int, int] = option(
+        dict, "Rename human grades, as 1=0,2=1.", flags="--map-human", panel=GRADES, read=parse_map
+    )
+    map_assessor: Mapping[int, int] = option(
+        dict, "The same of the other's.", flags="--map-assessor", panel=GRADES, read=parse_map
+    )
     cut: int | None = option(
         None, "Compare only whether a grade is at least this one.", GRADE, panel=GRADES, rare=True
     )
@@ -434,28 +449,6 @@ def _counted(values: Sequence[Any], places: Integers) -> Counter[Any]:
     """How often each value stands at some places, by first appearance."""
     distinct, first, counts = np.unique(places, return_index=True, return_counts=True)
     return Counter({values[distinct[at]]: int(counts[at]) for at in np.argsort(first)})
-
-
-# What a user writes of scales and maps, as data.
-
-_PAIR = re.compile(r"(-?[0-9]{1,9})=(-?[0-9]{1,9})")
-SIDES = HUMAN, ASSESSOR = "human", "assessor"
-
-
-def parse_maps(texts: Iterable[str]) -> dict[str, dict[int, int]]:
-    """`human:1=0,2=1` as maps of grades by side; where no side is named, the assessor's."""
-    maps: dict[str, dict[int, int]] = {HUMAN: {}, ASSESSOR: {}}
-    for text in texts:
-        side, colon, pairs = text.rpartition(":")
-        matches = [_PAIR.fullmatch(part.strip()) for part in pairs.split(",")]
-        if (colon and side not in SIDES) or not all(matches):
-            raise Misuse(
-                "expected a map of grades such as human:1=0,2=1 or assessor:0=3,1=2; got "
-                f"{text!r:.80}",
-                parameter="maps",
-            )
-        maps[side or ASSESSOR].update((int(pair[1]), int(pair[2])) for pair in matches if pair)
-    return maps
 
 
 def parse_share(text: str) -> float:

@@ -31,9 +31,6 @@ from labeler.cli.screen import note, say
 from labeler.options import OUTPUT, option
 from labeler.report.finding import Finding
 
-MAPS = {"map_human": "--map human:", "map_assessor": "--map assessor:"}
-"""How a map of one side's grades is given here."""
-
 
 def command(
     sources: Annotated[
@@ -84,7 +81,7 @@ def command(
         show_json(AgreementResult(reports).as_json(details=details), to, indent=2)
     elif to.form in ("csv", "jsonl"):
         show([statistics_of_all(reports, statistics)], to)
-        warn(findings_of_all(reports), MAPS)
+        warn(findings_of_all(reports))
     else:
         with said_to(to):
             if len(reports) > 1 and not details:
@@ -110,7 +107,7 @@ def _show(
             report_parts(report, scale_names(sources, source, options), texts, details=details), to
         )
         say()
-        warn((w for w in report.findings if w not in warned), MAPS)
+        warn(w for w in report.findings if w not in warned)
         warned |= set(report.findings)
     joint = list(joint_parts(reports))
     if joint:
@@ -126,5 +123,5 @@ def _show_overview(
     """Print a row for each assessor, then every warning once, and how to see more of one."""
     show(overview_parts(reports, statistics), to)
     say()
-    warn(findings_of_all(reports), MAPS)
+    warn(findings_of_all(reports))
     note("one assessor named alone is shown in full, as is each of several with --details")

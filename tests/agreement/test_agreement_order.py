@@ -367,8 +367,8 @@ def with_distributions(folder: Path) -> tuple[Path, list[dict[int, float]]]:
     [
         ([], [1, 2, 3], {}),
         (["--cut", "2"], [2], {}),
-        (["--map", "assessor:0=3,1=2,2=1,3=0"], [1, 2, 3], {0: 3, 1: 2, 2: 1, 3: 0}),
-        (["--map", "human:1=0"], [2, 3], {}),
+        (["--map-assessor", "0=3,1=2,2=1,3=0"], [1, 2, 3], {0: 3, 1: 2, 2: 1, 3: 0}),
+        (["--map-human", "1=0"], [2, 3], {}),
     ],
 )
 def test_calibration_follows_cuts_and_maps(

@@ -271,7 +271,7 @@ def test_the_sheets_own_scale_names_peoples_grades(
     assert execute(["agree", str(coll), "human2", "llm", "-s", "agreement"]) == 0
     assert "3 excellent" in capsys.readouterr().out
     asked = ["agree", str(coll), "human2", "llm", "-s", "agreement"]
-    assert execute([*asked, "--map", "human:0=1,1=2,2=3,3=3"]) == 0
+    assert execute([*asked, "--map-human", "0=1,1=2,2=3,3=3"]) == 0
     assert "excellent" not in capsys.readouterr().out
 
 
