@@ -283,18 +283,17 @@ def assessor_of(source: Source, name: str) -> AssessorLabels:
 
 def _labels(source: Mapping[Any, Any], name: str) -> Labels:
     """A dict's labels as they stand: what is no grade is left out later, and counted."""
+    labels: dict[str, dict[str, int | str]] = {}
     for query_id, row in source.items():
         if not isinstance(row, Mapping):
             raise Misuse(
                 f"{name}, query {query_id!r:.40}: expected {{document: grade}}, found {row!r:.40}"
             )
-    return {
-        str(query_id): {
+        labels[str(query_id)] = {
             str(doc_id): label if isinstance(label, int) else str(label)
             for doc_id, label in row.items()
         }
-        for query_id, row in source.items()
-    }
+    return labels
 
 
 def _people(source: Source, notes: list[str], name: str) -> Qrels:

@@ -132,6 +132,8 @@ class Statistic:
     def __call__(self, tables: Floats) -> Floats:
         """The values of `(..., k, k)` tables of its grades, `nan` where undefined."""
         grades = np.array(self.grades, dtype=np.float64)
+        if self.cut is not None:
+            tables, grades = cut(tables, self.grades.index(self.cut)), np.array([0.0, 1.0])
         return np.asarray(self.compute(tables, grades), dtype=np.float64)
 
     @property
@@ -177,13 +179,9 @@ def find_statistic(name: str, grades: Sequence[int]) -> Statistic:
     if grade not in grades[1:]:
         cuts = ", ".join(map(str, grades[1:])) or "none"
         raise Misuse(f"cannot cut at {grade} in {name!r}; this scale's cuts: {cuts}")
-
-    def compute(tables: Floats, grades: Floats) -> Floats:
-        return whole.compute(cut(tables, int(grades.tolist().index(grade))), np.array([0.0, 1.0]))
-
     about = f"{whole.about}, after cutting the scale at {grade}"
-    described = replace(whole, about=about, undefined=f"{whole.undefined} (cut at {grade})")
-    return replace(described, name=name, compute=compute, cut=grade)
+    undefined = f"{whole.undefined} (cut at {grade})"
+    return replace(whole, name=name, about=about, undefined=undefined, cut=grade)
 
 
 def parse_name(name: str) -> tuple[str, int | None]:

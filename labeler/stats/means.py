@@ -54,7 +54,7 @@ def clustered_interval(values: Floats, clusters: Sequence[Hashable]) -> tuple[fl
     """
     if not len(values):
         return math.nan, math.nan
-    share, (_, cluster) = float(values.mean()), np.unique(_numbered(clusters), return_inverse=True)
+    share, cluster = float(values.mean()), _numbered(clusters)
     sums = np.bincount(cluster, weights=values - share)
     worth = float(len(sums))
     if 0 < share < 1 and len(sums) > 1:

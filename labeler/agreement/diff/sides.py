@@ -135,15 +135,13 @@ def _of_two(sources: Sequence[Any]) -> tuple[Sides, tuple[JudgedSet, JudgedSet]]
     """Two sources that are no collection, and what was read of each."""
     if len(sources) != 2:
         raise Misuse("expected two qrels, or a collection and the names of two sets in it")
-    named = [
-        _named(source, name) for source, name in zip(sources, ("before", "after"), strict=True)
-    ]
-    if named[0][0] == named[1][0]:
-        named = [(f"{name} ({n})", side) for n, (name, side) in enumerate(named, start=1)]
-    names, sets = (named[0][0], named[1][0]), (named[0][1], named[1][1])
+    before, first = _named(sources[0], "before")
+    after, second = _named(sources[1], "after")
+    if before == after:
+        before, after = f"{before} (1)", f"{after} (2)"
     parents = _parent_of_file(sources[0]), _parent_of_file(sources[1])
-    sides = Sides(names, *sets_alike(parents, sets), (sources[0], sources[1]), parents=parents)
-    return sides, sets
+    alike = sets_alike(parents, (first, second))
+    return Sides((before, after), *alike, tuple(sources), parents=parents), (first, second)
 
 
 def _of_collection(sources: Sequence[Any]) -> tuple[Sides, tuple[JudgedSet, JudgedSet]]:
