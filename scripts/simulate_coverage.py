@@ -159,9 +159,8 @@ def tallies(world: World, truth: Floats, queries: int, plan: Plan) -> dict[str, 
         # one draw of queries' numbers for all repeats: what is random is the sample
         sample = Sample(world(rng, queries), plan.draws)
         for name, statistic in statistics.items():
-            compute = statistic
-            of = Replicates(sample, compute, statistic.bounded)
-            true = float(compute(truth))
+            of = Replicates(sample, statistic, statistic.bounded)
+            true = float(statistic(truth))
             for method in plan.methods:
                 interval = METHODS[method](of) if method != NAIVE else naive_of(of, repeat)
                 by_name[name][method].add(interval, true)

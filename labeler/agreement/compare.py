@@ -140,11 +140,10 @@ def cautions(statistics: Sequence[Statistic], agreement: Agreement) -> Iterator[
     yield from _too_few(queries, [s for s in statistics if _has_width(estimates[s.name])])
     reasons: dict[str, list[str]] = {}
     for statistic in statistics:
+        reason = agreement.unused.get(statistic.name, statistic.undefined)
         if estimates[statistic.name].value is None:
-            reason = agreement.unused.get(statistic.name, statistic.undefined)
-            reasons.setdefault(reason if sample.total.sum() else NO_PAIRS, []).append(
-                statistic.name
-            )
+            named = reasons.setdefault(reason if sample.total.sum() else NO_PAIRS, [])
+            named.append(statistic.name)
     for reason, undefined in reasons.items():
         yield f"{', '.join(undefined)} undefined: {reason}"
     if queries < 2:

@@ -89,9 +89,7 @@ def _whole(label: int | str) -> int | None:
 
 def combined(assessors: Sequence[GradeShares]) -> GradeShares:
     """The mean of several assessors' probabilities, of the pairs that all of them graded."""
-    first, *rest = assessors
-    if not rest:
-        return first
+    first = assessors[0]
     at = [first.pairs.rows_in(shares.pairs) for shares in assessors]
     common = np.all([rows != NONE for rows in at], axis=0)
     if not common.any():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -93,14 +93,13 @@ def _do(human: str) -> str:
 def _how_often(assessor: str, human: str, agreement: Agreement) -> str:
     table = agreement.confusion / agreement.confusion.sum()
     same, near = float(np.trace(table)), float(np.trace(table, 1) + np.trace(table, -1))
-    few, weighted = agreement.pairs < FEW, agreement.is_weighted
-    counted = few and not weighted
-    count, whole = (partial(_of, agreement.pairs), agreement.pairs) if counted else (hundred, 100)
-    estimated = "an estimated " if few and weighted else ""
-    pairs = "pair" if whole == 1 else "pairs"
-    sentence = (
-        f"{assessor} gives the same grade as {human} to {estimated}{count(same)} of {whole} {pairs}"
-    )
+    whole, few = 100, agreement.pairs < FEW
+    count: Callable[[float], str] = hundred
+    if few and not agreement.is_weighted:
+        whole, count = agreement.pairs, partial(_of, agreement.pairs)
+    estimated = "an estimated " if few and agreement.is_weighted else ""
+    pairs = f"{whole} {'pair' if whole == 1 else 'pairs'}"
+    sentence = f"{assessor} gives the same grade as {human} to {estimated}{count(same)} of {pairs}"
     if len(agreement.scale) > 2 and near > 0:
         sentence += f", and is one grade off in {count(near)} more"
     kappa = agreement.of("kappa")
@@ -109,14 +108,11 @@ def _how_often(assessor: str, human: str, agreement: Agreement) -> str:
     sure = ""
     if kappa.low is not None and kappa.high is not None and kappa.high - kappa.low >= 0.005:
         # not of what the next few queries would show, which varies more
-        sure = (
-            f"; over all queries like these {plain(kappa.low, 2)} to {plain(kappa.high, 2)}, at "
-            "95 %"
-        )
-    return (
-        f"{sentence}. Beyond what chance would do, that is a kappa of {plain(kappa.value, 2)} "
-        f"(0 is chance, 1 is perfect{sure})."
-    )
+        ends = f"{plain(kappa.low, 2)} to {plain(kappa.high, 2)}, at 95 %"
+        sure = f"; over all queries like these {ends}"
+    scale = f"0 is chance, 1 is perfect{sure}"
+    beyond = f"that is a kappa of {plain(kappa.value, 2)} ({scale})"
+    return f"{sentence}. Beyond what chance would do, {beyond}."
 
 
 def _of(whole: int, share: float) -> str:
@@ -163,19 +159,16 @@ def _who_is_stricter(agreement: Agreement, human: str) -> str:
     shift = agreement.of("bias")
     if shift.value is None:
         return ""
-    size = f"by {abs(shift.value):.2f} of a grade on average"
-    who = "more generous" if shift.value > 0 else "stricter"
     if shift.value == 0 and shift.low == shift.high:
         return f"It is neither stricter nor more generous than {human}."
-    if shift.low is None or shift.high is None:
-        return f"It is {who} than {human}, {size}."
-    if shift.low <= 0 <= shift.high:
+    if shift.low is not None and shift.high is not None and shift.low <= 0 <= shift.high:
         value, low, high = (signed(x, 2) for x in (shift.value, shift.low, shift.high))
         return (
             f"Whether it is stricter or more generous than {human} cannot be told (by {value} of "
             f"a grade on average, {low} to {high})."
         )
-    return f"It is {who} than {human}, {size}."
+    who = "more generous" if shift.value > 0 else "stricter"
+    return f"It is {who} than {human}, by {abs(shift.value):.2f} of a grade on average."
 
 
 def _order(board: Leaderboard | None, human: str, assessor: str, *, sampled: bool) -> str:

@@ -137,16 +137,6 @@ class Sample:
         drawn = counts @ self.sums.reshape(self.queries, -1)
         return np.asarray(drawn.reshape(-1, *self.sums.shape[1:]), dtype=np.float64)
 
-    def part(self, index: int) -> Sample:
-        """The sample of a part of what is added up, `sums[:, index]`, by the same draws.
-
-        Draws too large to be kept are not made a second time.
-        """
-        part = Sample(self.sums[:, index], self.draws, self.seed)
-        if self.queries * self.count > BLOCK:
-            part.__dict__["resampled"] = self.resampled[:, index]
-        return part
-
     @cached_property
     def without_one(self) -> Floats:
         """The sums of all queries but one, `(queries, ...)`, for the jackknife."""
@@ -264,11 +254,16 @@ def cluster_bootstrap(of: Replicates) -> Interval:
 
     Each of the two alone covers too little for some statistic in scripts/simulate_coverage.py.
     """
+    return _no_narrower(of, jackknife)
+
+
+def _no_narrower(of: Replicates, other: Callable[[Replicates], Interval]) -> Interval:
+    """The stretched percentiles, on neither side narrower than another interval."""
     drawn = stretched(of)
-    left = None if drawn is None else jackknife(of)
-    if drawn is None or left is None:
+    ends = None if drawn is None else other(of)
+    if drawn is None or ends is None:
         return drawn
-    return min(drawn[0], left[0]), max(drawn[1], left[1])
+    return min(drawn[0], ends[0]), max(drawn[1], ends[1])
 
 
 def between(sample: Sample, compute: Compute, *, bounded: bool = False) -> Ends:
@@ -344,10 +339,7 @@ def of_tables(of: Replicates) -> Interval:
 
     Coverage of both together: scripts/simulate_coverage.py.
     """
-    drawn, moved = stretched(of), stabilized(of)
-    if drawn is None or moved is None:
-        return drawn
-    return min(drawn[0], moved[0]), max(drawn[1], moved[1])
+    return _no_narrower(of, stabilized)
 
 
 def stabilized(of: Replicates) -> Interval:
