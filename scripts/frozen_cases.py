@@ -836,8 +836,8 @@ COMPARING: dict[str, Case] = {
         agree h.qrels {labels.txt,a.qrels}
         agree h.qrels labels.txt --clip --json
         agree $HUMAN {binary,moved,turned}.qrels -s kappa
-        agree $HUMAN moved.qrels -s kappa --map assessor:1=0,2=1,3=2,4=3
-        agree world human llm -s kappa --scale 0:3 --cut 2 --unweighted
+        agree $HUMAN moved.qrels -s kappa --map-assessor 1=0,2=1,3=2,4=3
+        agree world human llm -s kappa --scale 0:3 --cut 2
     """,
     "agree-refused": """
         agree h.qrels a.qrels --{scale 3,map 1:2,require kappa}
@@ -861,7 +861,7 @@ COMPARING: dict[str, Case] = {
         import-labels sheet.csv world --as anna --assessor Anna
         import-labels sheet.csv world --as anna --assessor Anna
         agree world anna llm
-        agree world anna llm -s kappa --json --unweighted
+        agree world anna llm -s kappa --json
         """,
         filled_in("sheet.csv", third=2),
         """

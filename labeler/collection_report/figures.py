@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from labeler.agreement.agree import AgreeOptions, agree_all, scale_names
-from labeler.agreement.align import AssessorLabels
+from labeler.agreement.align import GradeMatrix
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.report import AssessorReport
-from labeler.agreement.sources import Sources, sources_of
+from labeler.agreement.sources import sources_of
 from labeler.collection_report.contents import ChosenSets, CollectionContents, ReportOptions
 from labeler.data import Pair, Query
 from labeler.errors import BadInput, Misuse
@@ -24,7 +24,6 @@ from labeler.exchange.runs import hold_run
 from labeler.files.read import rereadable
 from labeler.pipeline.query_lists import FACTS, ShownDocument, ShownQuery, Tops, ranks_of
 from labeler.report.finding import Finding
-from labeler.trec.labels import number
 from labeler.trec.runs import ranking, read_run
 
 WHERE_UNJUDGED = " (see Unjudged documents)"
@@ -128,22 +127,20 @@ def agreement_with_people(
     if not reports:
         return AgreementWithPeople(findings=tuple(findings))
     main = reports[0][1]
-    apart, called = _apart(sources, main), scale_names(sources, main, how)
+    apart, called = _apart(reports[0][0].agreement.paired), scale_names(sources, main, how)
     return AgreementWithPeople(
         tuple(report for report, _ in reports), called, apart, tuple(findings)
     )
 
 
-def _apart(sources: Sources, main: AssessorLabels) -> Sequence[FarPair]:
+def _apart(paired: GradeMatrix) -> Sequence[FarPair]:
     """The pairs with unequal grades, the farthest first; of equally far ones a query's first ones
     come before any query's second ones, so that the first few are of many queries.
     """
-    pairs = []
-    for query_id, row in sorted(main.labels.items()):
-        for doc_id, label in sorted(row.items()):
-            human, value = sources.human.get(query_id, {}).get(doc_id, -1), number(label)
-            if human >= 0 and value is not None and value % 1 == 0 and int(value) != human:
-                pairs.append(FarPair(Pair(query_id, doc_id), human, int(value)))
+    unequal = paired.keep(paired.values[:, 0] != paired.values[:, 1])
+    grades = unequal.numbers.astype(int).tolist()
+    rows = zip(unequal.pairs.pairs(), grades, strict=True)
+    pairs = [FarPair(pair, *of_both) for pair, of_both in sorted(rows)]
     counts: Counter[tuple[int, str]] = Counter()
     places = {}
     for far in pairs:

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from labeler.agreement.report import as_json as agreement_as_json
+from labeler.agreement.report import AgreementResult
 from labeler.agreement.shown import short, summary
 from labeler.collection.whose import made_by
 from labeler.collection_report.contents import (
@@ -224,7 +224,7 @@ class GatheredReport(Result):
                 qrels=self.sets.scoring,
                 human=self.sets.human,
                 evaluation=self.scores and self.scores.as_json(per_query=True),
-                agreement=agreement_as_json(reports, details=False) if reports else None,
+                agreement=AgreementResult(reports).as_json() if reports else None,
                 judgements=self.judged,
             )
         )

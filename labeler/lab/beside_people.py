@@ -8,16 +8,15 @@ from itertools import combinations
 
 import numpy as np
 
-from labeler.agreement.align import AssessorLabels, Rules, align
+from labeler.agreement.align import UNGRADED, AssessorLabels, GradeMatrix, Rules
 from labeler.agreement.compare import (
+    Agreement,
     StatisticOptions,
-    estimate,
+    agreement_of,
     interval_of,
     selected_statistics,
 )
 from labeler.agreement.differences import Difference, differences
-from labeler.agreement.several.joint import UNGRADED, GradeMatrix
-from labeler.agreement.statistics import GradedPairs, Statistic, query_tables
 from labeler.arrays import Floats, Integers
 from labeler.data import Qrels
 from labeler.lab.members import PanelSet
@@ -68,34 +67,30 @@ def beside_people(
 ) -> PanelBesidePeople | None:
     """The panel beside people; `None` where they have no pair in common."""
     votes = panel.votes
-    whole = _paired(human, panel.qrels, votes)
-    if not len(whole):
+
+    def agreement(grades: Qrels) -> Agreement:
+        return agreement_of(human, AssessorLabels(grades), Rules(scale=votes.grades), options)
+
+    whole = agreement(panel.qrels)
+    if not whole.pairs:
         return None
     (statistic,) = selected_statistics(options, votes.grades)
     members = {}
     for column, name in enumerate(votes.assessors):
         values = votes.values[:, column]
         grades = votes.pairs.holding(np.array(votes.grades)[values]).keep(values != UNGRADED)
-        own = _paired(human, grades, votes)
-        (less,) = differences(whole, own, [statistic], options, len(votes.assessors))
-        members[name] = MemberBesidePeople(name, _estimate(own, statistic, options), less)
+        own = agreement(grades)
+        (less,) = differences(whole.paired, own.paired, [statistic], options, len(votes.assessors))
+        members[name] = MemberBesidePeople(name, own.statistics[statistic.name], less)
     return PanelBesidePeople(
         human_name,
         statistic.name,
-        len(whole),
+        whole.pairs,
         len(whole.queries),
-        _estimate(whole, statistic, options),
+        whole.statistics[statistic.name],
         members,
         statistic.better,
     )
-
-
-def _paired(human: Qrels, grades: Qrels, votes: GradeMatrix) -> GradedPairs:
-    return align(human, AssessorLabels(grades), Rules(scale=votes.grades)).pairs
-
-
-def _estimate(paired: GradedPairs, statistic: Statistic, options: StatisticOptions) -> Interval:
-    return estimate(statistic, Sample(query_tables(paired), options.draws, options.seed))
 
 
 # How many independent assessors a panel is worth, by how its members' errors go together.

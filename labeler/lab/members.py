@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from labeler import __version__
-from labeler.agreement.align import parse_scale
-from labeler.agreement.several.joint import GradeMatrix
+from labeler.agreement.align import GradeMatrix, parse_scale
 from labeler.arrays import Integers, Places
 from labeler.collection.card import card_section, read_card, update_card_entry
 from labeler.collection.judged_set import JudgedSet, judged_in

@@ -13,8 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from labeler.agreement.align import usual_scale
-from labeler.agreement.several.joint import GradeMatrix, grade_matrix
+from labeler.agreement.align import GradeMatrix, grade_matrix, usual_scale
 from labeler.arrays import Flags, Floats, Integers
 from labeler.collection.judged_set import JudgedSet
 from labeler.errors import Misuse

@@ -13,7 +13,7 @@ from labeler.agreement.align import AssessorLabels, Rules, align
 from labeler.agreement.compare import Agreement, StatisticOptions, agreement_of, defined
 from labeler.agreement.differences import Difference, differences
 from labeler.agreement.shown import closer
-from labeler.agreement.statistics import Statistic, find_statistic, query_tables
+from labeler.agreement.statistics import Statistic, find_statistic
 from labeler.collection.judged_set import JudgedSet
 from labeler.collection.judgements import Spent
 from labeler.data import Pair, Qrels
@@ -163,7 +163,7 @@ class Yardstick:
         """Its value of the statistic, more of which is better; an undefined one is the least."""
         pairs = align(self.human, answers.labels, Rules(), self.weights).pairs
         statistic = self.statistic(pairs.grades)
-        value = defined(statistic(query_tables(pairs).sum(axis=0)))
+        value = defined(statistic(pairs.tables().sum(axis=0)))
         return -math.inf if value is None else statistic.better * value
 
     def statistic(self, scale: Sequence[int]) -> Statistic:

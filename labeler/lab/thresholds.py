@@ -12,7 +12,7 @@ import numpy as np
 from labeler.agreement.align import drawn_weights
 from labeler.agreement.compare import interval_of
 from labeler.agreement.shares import RoutingSources
-from labeler.agreement.statistics import Statistic, find_statistic, tables_of
+from labeler.agreement.statistics import Statistic, find_statistic
 from labeler.arrays import Flags, Floats, Integers, Places
 from labeler.collection.judged_set import JudgedSet, judged_in
 from labeler.collection.layout import Collection
@@ -123,9 +123,11 @@ class CascadePairs:
 
         A pair without a grade is in none.
         """
-        grades = np.where(sent, self.strong, self.cheap)
-        of, size = grades != FAILED, (self.queries, len(self.scale))
-        return tables_of(self.query[of], self.human[of], grades[of], size, self.weight[of])
+        k, grades = len(self.scale), np.where(sent, self.strong, self.cheap)
+        graded = grades != FAILED
+        cell = ((self.query * k + self.human) * k + grades)[graded]
+        counts = np.bincount(cell, self.weight[graded], self.queries * k * k)
+        return counts.astype(np.float64).reshape(self.queries, k, k)
 
     def costs(self, sent: Flags) -> Floats:
         """What the cascade takes, and the strong assessor alone, weighted, `(queries, 2)`."""

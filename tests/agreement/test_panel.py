@@ -8,8 +8,8 @@ import pytest
 from made import make_collection
 
 import labeler
+from labeler.agreement.align import GradeMatrix
 from labeler.agreement.compare import StatisticOptions
-from labeler.agreement.several.joint import GradeMatrix
 from labeler.cli import execute
 from labeler.collection.card import read_card, update_card
 from labeler.collection.judgements import read_judgements

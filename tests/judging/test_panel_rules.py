@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from labeler.agreement.several.joint import GradeMatrix
+from labeler.agreement.align import GradeMatrix
 from labeler.collection.judged_set import JudgedSet
 from labeler.data import Failure, Judgement, Pair, State, judged
 from labeler.errors import BadInput, Misuse
