@@ -106,6 +106,8 @@ def read_looks(path: Path) -> tuple[Look, ...]:
     from pydantic import TypeAdapter  # takes long to load
 
     if not path.exists():
+        with file_problems(path.parent):
+            path.parent.stat()  # a history may begin here
         return ()
     line = TypeAdapter(Look)
     with reading(path) as position:
