@@ -4,6 +4,7 @@ import gc
 import os
 import shutil
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,9 @@ if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).
     # thousands of small files are made and synced: in memory that takes half the time
     os.environ["TMPDIR"] = str(MEMORY)
     tempfile.tempdir = None
+
+# where what is compiled is not kept, each worker compiles all tests anew, which takes ten seconds
+sys.dont_write_bytecode = False
 
 OWN = ""
 if "PYTEST_XDIST_WORKER" not in os.environ:
@@ -81,6 +85,12 @@ def postgres() -> Iterator[PostgresServer]:
 def kept(request: pytest.FixtureRequest) -> Kept:
     """Where replies are kept, as `either` says."""
     return kept_as(request.param, lambda: request.getfixturevalue("postgres"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than there are processors, as tests wait for servers, locks and programs."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_collection_finish() -> None:

@@ -7,8 +7,6 @@ from examples import steadily
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from sklearn import metrics
-from statsmodels.stats import inter_rater
 
 from labeler.agreement.align import Rules
 from labeler.agreement.compare import compare_qrels
@@ -66,6 +64,8 @@ def both_vary(table: object) -> bool:
 @everywhere
 @given(tables.filter(both_vary))
 def test_kappas_equal_scikit_learns(table: list[list[int]]) -> None:
+    from sklearn import metrics
+
     a, b = columns(table)
     labels = list(range(len(table)))
     for name, weights in {
@@ -89,6 +89,8 @@ def test_orders_equal_scipys(table: list[list[int]]) -> None:
 @everywhere
 @given(tables.filter(both_vary))
 def test_scotts_pi_is_fleiss_kappa_of_two_raters_by_statsmodels(table: list[list[int]]) -> None:
+    from statsmodels.stats import inter_rater
+
     grade_matrix, _ = inter_rater.aggregate_raters(np.array(columns(table)).T, n_cat=len(table))
     other = inter_rater.fleiss_kappa(grade_matrix, method="fleiss")
     assert value(table, "pi") == pytest.approx(other, abs=1e-9)
@@ -232,6 +234,8 @@ def test_a_statistic_with_several_weights_asks_for_one() -> None:
 
 
 def test_spellings_of_scipy_and_sklearn_give_their_numbers() -> None:
+    from sklearn import metrics
+
     table = np.array([[30, 7, 2], [4, 20, 9], [1, 5, 22]])
     a, b = (np.repeat(x.ravel(), table.ravel()) for x in np.indices((3, 3)))
     theirs = {

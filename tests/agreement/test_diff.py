@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
 import labeler
 from labeler.agreement.compare import StatisticOptions, share_of
@@ -169,6 +168,8 @@ def test_a_verdict_that_its_interval_does_not_explain_says_what_it_allows_for() 
 
 @pytest.mark.sweep
 def test_figures_of_two_published_sets_are_those_of_scipy_and_sklearn(shared: Path) -> None:
+    from sklearn.metrics import cohen_kappa_score, confusion_matrix
+
     dl19 = shared / "dl19"
     first, second, human = (
         {

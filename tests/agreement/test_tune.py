@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sklearn.metrics import cohen_kappa_score
 
 from labeler.cli import execute
 from labeler.collection.layout import Collection, locked
@@ -88,6 +87,8 @@ def test_each_round_has_twice_the_queries_of_the_one_before() -> None:
 
 
 def test_the_best_is_reported_on_queries_that_nobody_was_chosen_by(collection: Collection) -> None:
+    from sklearn.metrics import cohen_kappa_score
+
     models = [assessor("half", 2), assessor("good", 7), assessor("third", 3), assessor("bad", 1)]
     result = tune(collection, prompts=["four-grades"], models=models)
     assert result.best == "four-grades-good"

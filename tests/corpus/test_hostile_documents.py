@@ -314,7 +314,7 @@ ONE_OF_EACH_KIND = (
 
 @pytest.mark.parametrize("name", tiers(FILES, *ONE_OF_EACH_KIND))
 def test_no_reader_takes_longer_than_in_proportion_to_a_file(name: str, tmp_path: Path) -> None:
-    check_growth(name, tmp_path, 10_000)
+    check_growth(name, tmp_path, 5_000)
 
 
 @pytest.mark.sweep

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from every_row import every_row
-from statsmodels.regression.linear_model import OLS
 
 from labeler.cli import execute
 from labeler.data import Run
@@ -60,6 +59,8 @@ def scores_of(shared: Path, judge: str, measure: str) -> tuple[np.ndarray, np.nd
 
 
 def test_the_corrected_mean_is_the_regression_estimate() -> None:
+    from statsmodels.regression.linear_model import OLS
+
     labelled = np.arange(12)
     found = correct(PEOPLE[labelled], ASSESSOR, labelled)
     fit = OLS(PEOPLE[labelled], np.column_stack([np.ones(12), ASSESSOR[labelled]])).fit()

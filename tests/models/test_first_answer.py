@@ -54,13 +54,13 @@ def test_a_server_that_answers_nothing_at_all_is_given_up() -> None:
 
 def test_a_server_that_is_slow_at_first_is_waited_for_as_long_as_a_call_may_take() -> None:
     notes = list[str]()
-    slow = Answer(completion("hello"), delay=1.0)
+    slow = Answer(completion("hello"), delay=0.7)
     with FakeServer(lambda _: slow) as server:
         assert ask(server, notes).text == "hello"
         assert ["answers another" in n or "answer another" in n for n in notes] == [False, True]
         notes.clear()
         with pytest.raises(NoAnswer, match="no answer in time"):
-            ask(server, notes, seconds=0.6)
+            ask(server, notes, seconds=0.5)
 
 
 def test_nothing_is_said_of_a_server_that_answers_at_once_or_has_answered_before() -> None:
@@ -68,7 +68,7 @@ def test_nothing_is_said_of_a_server_that_answers_at_once_or_has_answered_before
     with FakeServer("hello") as server:
         ask(server, notes)
         server.answer = lambda _: Answer(
-            completion("hello"), delay=0.0 if len(server.calls) == 2 else 0.8
+            completion("hello"), delay=0.0 if len(server.calls) == 2 else 0.3
         )
         ask(server, notes, times=2)
     assert notes == []

@@ -6,6 +6,7 @@ from math import nan
 
 import numpy as np
 import pytest
+from examples import tiers
 from made_controls import MADE_BY, add_control, judged, weekly
 
 from labeler.errors import BadInput
@@ -32,7 +33,7 @@ def test_an_assessor_that_stays_as_it_is_raises_nothing() -> None:
     assert len(drift.controls) == 5
 
 
-@pytest.mark.parametrize("world", ["leaning", "noise", "stable"])
+@pytest.mark.parametrize("world", tiers(["leaning", "noise", "stable"], "leaning"))
 def test_controls_that_differ_by_more_than_the_noise_of_pairs_rarely_raise_an_alarm(
     world: str,
 ) -> None:

@@ -413,7 +413,7 @@ def test_a_long_wait_for_another_process_says_which_and_ends_when_told_to(tmp_pa
     key = key_of("fake", ASKED)
 
     def clock() -> float:
-        time_now[0] += 10
+        time_now[0] += 40
         return time_now[0]
 
     async def ask(store: Store) -> None:

@@ -1,9 +1,11 @@
 """The BM25 index, against the package bm25s, and as a file."""
 
+from __future__ import annotations
+
 import random
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import bm25s
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -12,6 +14,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from labeler.files.arrays import open_arrays, writing_arrays
 from labeler.text.bm25 import Bm25, Bm25Part, write_part
 from labeler.text.terms import K1, B, terms
+
+if TYPE_CHECKING:
+    import bm25s
 
 RNG = random.Random(7)
 WORDS = ["cats", "dog", "running", "über", "北京大学", "the", *(f"w{n}" for n in range(300))]
@@ -29,6 +34,8 @@ def peers_scores(query: str, index: bm25s.BM25) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def peer() -> bm25s.BM25:
+    import bm25s  # here, as it loads numba
+
     index = bm25s.BM25(k1=K1, b=B, method="lucene")
     index.index([terms(text) for text in TEXTS], show_progress=False)
     return index

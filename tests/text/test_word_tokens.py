@@ -1,6 +1,7 @@
 """Tokens by words are those of the whole text."""
 
 import random
+from functools import cache
 
 import pytest
 
@@ -16,12 +17,15 @@ TEXTS = ["".join(RNG.choices(PARTS, k=RNG.randrange(40))) for _ in range(2000)]
 
 @pytest.mark.parametrize("most", [0, 50, 1 << 18])
 def test_the_tokens_are_those_of_the_whole_text(most: int) -> None:
-    tokenizer = embedded_tokenizer()
-    tokens = WordTokens(tokenizer, most)
+    tokens, whole = WordTokens(embedded_tokenizer(), most), tokens_of_whole_texts()
     for start in range(0, len(TEXTS), 64):
-        texts = TEXTS[start : start + 64]
-        whole = tokenizer.encode_batch(texts, add_special_tokens=False)
-        assert tokens.of(texts) == [encoding.ids for encoding in whole]
+        assert tokens.of(TEXTS[start : start + 64]) == whole[start : start + 64]
+
+
+@cache
+def tokens_of_whole_texts() -> list[list[int]]:
+    encodings = embedded_tokenizer().encode_batch(TEXTS, add_special_tokens=False)
+    return [encoding.ids for encoding in encodings]
 
 
 def test_no_token_goes_from_a_word_into_the_space_after_it() -> None:
