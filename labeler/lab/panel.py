@@ -344,7 +344,7 @@ def _checked(
     """The panel's name; `Misuse` of a panel that cannot be, before anything is asked."""
     asked = [(member.grading_prompt, member.model, member.base_url) for member in members]
     if twice := [member for member in asked if asked.count(member) > 1]:
-        raise Misuse(f"{twice[0][0]} with one model is named twice", parameter="panel")
+        raise Misuse(f"{twice[0][0]} with one model is named twice", parameter="members")
     options.needed(len(members))
     _check_statistic(options)
     name = check_name(name or safe_name(f"panel-{options.rule}"))
@@ -372,9 +372,9 @@ def members_named(text: str, common: JudgeOptions) -> list[JudgeOptions]:
         if not prompt and not model:
             raise Misuse(
                 f"expected PROMPT, PROMPT:MODEL or :MODEL with commas between; got {text!r:.80}",
-                parameter="panel",
+                parameter="members",
             )
-        with about("panel", "prompt"):
+        with about("members", "prompt"):
             find_prompt(prompt or common.grading_prompt, "grade")
         prompt, own = prompt or common.prompt, model or common.model
         members.append(replace(common, prompt=prompt, model=own, name=None))

@@ -98,7 +98,7 @@ def test_members_are_named_by_prompt_and_model() -> None:
         members_named("basic,,four-grades", common)
     with pytest.raises(Misuse, match="no prompt 'gpt-4o'") as refused:
         members_named("basic,gpt-4o", common)
-    assert refused.value.parameter == "panel"
+    assert refused.value.parameter == "members"
 
 
 def test_what_cannot_be_is_refused_before_anything_is_asked(collection: Collection) -> None:
