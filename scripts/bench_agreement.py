@@ -8,14 +8,12 @@ computes the two kappas only, for a few draws, and its time is scaled up to 1,00
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 import numpy as np
 from sklearn.metrics import cohen_kappa_score
 
 from labeler.agreement.align import GradeMatrix
 from labeler.agreement.statistics import find_statistic
-from labeler.arrays import Floats
 from labeler.stats.intervals import Replicates, Sample, cluster_bootstrap, jackknife, percentile
 from labeler.trec.pairs import PairColumns
 
@@ -27,7 +25,6 @@ METHODS = {
 PAIRS, QUERIES, DRAWS = 1_000_000, 5_000, 1_000
 LOOPED = 5
 STATISTICS = ("kappa", "kappa-quadratic", "alpha-ordinal")
-GRADES = np.arange(4.0)
 
 
 def made_up() -> GradeMatrix:
@@ -48,11 +45,7 @@ def ours(pairs: GradeMatrix, method: str) -> dict[str, tuple[float, float] | Non
     found = {}
     for name in STATISTICS:
         statistic = find_statistic(name, pairs.grades)
-
-        def compute(tables: Floats, run: Callable = statistic.compute) -> Floats:
-            return run(tables, GRADES)
-
-        found[name] = METHODS[method](Replicates(sample, compute, statistic.bounded))
+        found[name] = METHODS[method](Replicates(sample, statistic, statistic.bounded))
     return found
 
 

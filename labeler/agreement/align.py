@@ -407,15 +407,12 @@ def align(
     failed = PairColumns.of_pairs(assessor.failures)
     status = people.beside(failed, NONE) if failed.size else np.full(people.size, NONE)
     status[has_label | ~judged] = NONE
-    of_label = Counter[str]()
-    for each, count in _counted(labels, label[ungraded & has_label]).items():
-        of_label[str(each)] += count
     mass = None if weight is None else weight[ungraded]
     left_out = LeftOut(
         int((ungraded & ~has_label & (status == NONE)).sum()),
         given.size - int(has_label.sum()),
         int((~judged).sum()),
-        dict(of_label.most_common()),
+        _by_text(labels, label[ungraded & has_label]),
         dict(_counted(failed.labels or (), status[status != NONE]).most_common()),
         int((graded & clipped).sum()),
         np.bincount(human_at[ungraded], mass, len(reader.grades)).astype(np.float64),
@@ -443,6 +440,14 @@ def _of_sample(
     alone, skipped = given.rows_in(people) == NONE, drawn.rows_in(people) == NONE
     not_drawn = int((alone & (given.rows_in(drawn) == NONE)).sum())
     return replace(out, only_other=0, skipped_by_people=int(skipped.sum()), not_drawn=not_drawn)
+
+
+def _by_text(labels: Sequence[Label], places: Integers) -> dict[str, int]:
+    """How often labels of each text stand at some places, the most frequent first."""
+    texts = Counter[str]()
+    for label, count in _counted(labels, places).items():
+        texts[str(label)] += count
+    return dict(texts.most_common())
 
 
 def _counted(values: Sequence[Any], places: Integers) -> Counter[Any]:

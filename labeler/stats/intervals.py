@@ -356,10 +356,12 @@ def stabilized(of: Replicates) -> Interval:
         return of.value, of.value
     reached = t_quantile((1 + LEVEL) / 2, degrees_of(of.sample.sums))
     bend = float(np.clip(_slope(of, fishers=measured.fishers) * reached / 2, -MOST_BEND, MOST_BEND))
-    half = reached * measured.error
     if abs(bend) < 1e-6:
-        return measured.back(half, half)
-    return measured.back(math.log(1 + bend) / bend * half, -math.log(1 - bend) / bend * half)
+        below = above = reached * measured.error
+    else:
+        above = -math.log(1 - bend) / bend * reached * measured.error
+        below = math.log(1 + bend) / bend * reached * measured.error
+    return measured.back(below, above)
 
 
 def degrees_of(sums: Floats) -> float:
