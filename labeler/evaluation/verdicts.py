@@ -299,7 +299,7 @@ class Trust:
         return f"labeler annotate {self._folder}"
 
     def _filling(self, names: Sequence[str]) -> str:
-        return f"labeler compare {self._folder} {shlex.join(names)} --fill ASSESSOR"
+        return f"labeler compare {self._folder} {shlex.join(names)}"
 
 
 def scenario_table(runs: Sequence[RunScores]) -> Table:
