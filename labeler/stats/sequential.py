@@ -1,0 +1,110 @@
+"""Bounds of a sum over a finite population that hold at every look, while its values are drawn.
+
+Each value lies between two bounds that were known before. Values are drawn without replacement,
+each next one with a probability proportional to how far its bounds lie apart: what is settled
+beforehand is never drawn, and what could move the sum most is drawn first (`draw_order`).
+
+A lower bound comes from bets that the sum is larger than m. Before each draw its value is expected,
+as a share of the way from its lower bound to its upper one, to be what m leaves for all values that
+are not drawn, as a share of what these may add. A bet of the fraction c multiplies its capital by
+`1 - c + c * share / expected`, so that under m the mean capital stays 1. Several fractions are bet
+side by side. By Ville's inequality the capital reaches 1 / level with a probability of `level` at
+most, however often one looks and whenever one stops: that m is left out.
+
+Waudby-Smith and Ramdas (2020), NeurIPS 33, and (2024), JRSS B 86(1), for draws of equal
+probability; Shekhar, Xu, Lipton, Liang and Ramdas (2023), ICML, for draws by weights.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from random import Random
+
+import numpy as np
+
+from labeler.arrays import Floats
+from labeler.stats.student import SIGNIFICANT
+
+FRACTIONS = np.array([0.1, 0.25, 0.5, 0.75, 0.9, 0.999])
+"""What is bet of the capital, an equal part of it each: small where values vary, all where not."""
+_HALVINGS = 32
+
+
+def draw_order(widths: Sequence[float], names: Sequence[str], seed: str) -> list[int]:
+    """The places of values in the order of drawing, without those of no width.
+
+    Of the values left, each is next with a probability proportional to its width. A name has the
+    same luck under the same seed, whatever else there is.
+    """
+    keys = {
+        number: Random(f"{seed} {name}").expovariate(width)
+        for number, (width, name) in enumerate(zip(widths, names, strict=True))
+        if width > 0
+    }
+    return sorted(keys, key=keys.__getitem__)
+
+
+def sum_bounds(
+    low: Floats, high: Floats, least: Floats, most: Floats, level: float = SIGNIFICANT
+) -> tuple[float, float]:
+    """The least and the most that the values sum up to, with an error of `level` at the most.
+
+    `low` and `high` are the `(n,)` bounds known before, in the order of drawing, `least` and `most`
+    the `(drawn,)` bounds of the first ones since they were drawn, mostly one and the same number.
+    """
+    above = -_lower(-high, -low, -most, level / 2)
+    return _lower(low, high, least, level / 2), above
+
+
+def estimate(low: Floats, high: Floats, values: Floats) -> float:
+    """The sum of all values, without bias: the mean of what each draw says of it."""
+    if len(values) in (0, len(low)):
+        return float(values.sum() if len(values) else (low + high).sum() / 2)
+    settled, rest, share = _draws(low, high, values)
+    return float((settled[:-1] + share * rest[:-1]).mean())
+
+
+def _draws(low: Floats, high: Floats, values: Floats) -> tuple[Floats, Floats, Floats]:
+    """Before each draw and after the last: the least sum, and what it may still grow by.
+
+    Third, each drawn value as a share of the way from its lower bound to its upper one.
+    """
+    n, width = len(values), high - low
+    settled = low.sum() + np.append(0.0, np.cumsum(values - low[:n]))
+    # what is not drawn yet, summed from the last on, so that nothing is left at the end
+    rest = np.append(np.cumsum(width[::-1])[::-1], 0.0)[: n + 1]
+    return settled, rest, np.clip((values - low[:n]) / width[:n], 0.0, 1.0)
+
+
+def capital(low: Floats, high: Floats, values: Floats, total: float) -> Floats:
+    """The `(drawn,)` logarithms of what bets that the sum exceeds `total` have come to, from 1."""
+    settled, rest, share = _draws(low, high, values)
+    # (drawn,): what the sum leaves for each draw to be, as a share
+    expected = (total - settled[:-1]) / rest[:-1]
+    bet = FRACTIONS[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # (fractions, drawn); a bet on what can be no larger stays as it is
+        gain = np.where(expected > 0, np.log1p(bet * (share / expected - 1)), 0.0)
+    each = gain.cumsum(axis=1)
+    top = each.max(axis=0)
+    return np.asarray(top + np.log(np.exp(each - top).mean(axis=0)), dtype=np.float64)
+
+
+def _lower(low: Floats, high: Floats, values: Floats, level: float) -> float:
+    """The largest sum that the bets leave out, and no less than what is certain."""
+    settled, rest, _ = _draws(low, high, values)
+    below = least = float(settled[-1])
+    above = most = least + float(rest[-1])
+    if not len(values):
+        return least
+
+    def is_left_out(total: float) -> bool:
+        return bool(capital(low, high, values, total).max() >= -math.log(level))
+
+    if is_left_out(most):
+        return most
+    for _ in range(_HALVINGS):
+        middle = (below + above) / 2
+        below, above = (middle, above) if is_left_out(middle) else (below, middle)
+    return max(below, least)
