@@ -31,18 +31,14 @@ FRACTIONS = np.array([0.1, 0.25, 0.5, 0.75, 0.9, 0.999])
 _HALVINGS = 32
 
 
-def draw_order(widths: Sequence[float], names: Sequence[str], seed: str) -> list[int]:
+def draw_order(widths: Sequence[float], seed: str) -> list[int]:
     """The places of values in the order of drawing, without those of no width.
 
-    Of the values left, each is next with a probability proportional to its width. A name has the
-    same luck under the same seed, whatever else there is.
+    Of the values left, each is next with a probability proportional to its width.
     """
-    keys = {
-        number: Random(f"{seed} {name}").expovariate(width)
-        for number, (width, name) in enumerate(zip(widths, names, strict=True))
-        if width > 0
-    }
-    return sorted(keys, key=keys.__getitem__)
+    draw = Random(seed)
+    luck = [(draw.expovariate(width), n) for n, width in enumerate(widths) if width > 0]
+    return [n for _, n in sorted(luck)]
 
 
 def sum_bounds(
@@ -59,10 +55,9 @@ def sum_bounds(
 
 def estimate(low: Floats, high: Floats, values: Floats) -> float:
     """The sum of all values, without bias: the mean of what each draw says of it."""
-    if len(values) in (0, len(low)):
-        return float(values.sum() if len(values) else (low + high).sum() / 2)
     settled, rest, share = _draws(low, high, values)
-    return float((settled[:-1] + share * rest[:-1]).mean())
+    sums = settled[:-1] + share * rest[:-1]
+    return float(sums.mean() if len(values) else (low + high).sum() / 2)
 
 
 def _draws(low: Floats, high: Floats, values: Floats) -> tuple[Floats, Floats, Floats]:
@@ -94,17 +89,9 @@ def capital(low: Floats, high: Floats, values: Floats, total: float) -> Floats:
 def _lower(low: Floats, high: Floats, values: Floats, level: float) -> float:
     """The largest sum that the bets leave out, and no less than what is certain."""
     settled, rest, _ = _draws(low, high, values)
-    below = least = float(settled[-1])
-    above = most = least + float(rest[-1])
-    if not len(values):
-        return least
-
-    def is_left_out(total: float) -> bool:
-        return bool(capital(low, high, values, total).max() >= -math.log(level))
-
-    if is_left_out(most):
-        return most
-    for _ in range(_HALVINGS):
+    below, above = float(settled[-1]), float(settled[-1] + rest[-1])
+    for _ in range(_HALVINGS if len(values) else 0):
         middle = (below + above) / 2
-        below, above = (middle, above) if is_left_out(middle) else (below, middle)
-    return max(below, least)
+        is_left_out = capital(low, high, values, middle).max() >= -math.log(level)
+        below, above = (middle, above) if is_left_out else (below, middle)
+    return below
