@@ -7,7 +7,7 @@ whether the bounds tell the two apart, or as good within a margin: they hold at 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
@@ -81,56 +81,49 @@ class Draws:
     before: Grades
     seed: str = ""
 
-    def spans(self, queries: Iterable[str], grades: Grades) -> dict[str, Span]:
-        """Query to what it may differ by."""
-        return {
-            query: self.differences.span(self.weights[query], grades.get(query, {}))
-            for query in queries
-        }
+    def span(self, query: str, grades: Grades) -> Span:
+        """What a query may differ by."""
+        return self.differences.span(self.weights[query], grades.get(query, {}))
 
     @cached_property
-    def first_spans(self) -> dict[str, Span]:
-        """The spans before any query is drawn."""
-        return self.spans(self.weights, self.before)
+    def first(self) -> dict[str, Span]:
+        """The span of each query before any is drawn."""
+        return {query: self.span(query, self.before) for query in self.weights}
 
     @cached_property
     def order(self) -> list[str]:
         """The queries that are open, as they are drawn."""
-        widths = [high - low for low, high in self.first_spans.values()]
-        widths = [width if width > CLOSED else 0.0 for width in widths]
-        return [list(self.weights)[number] for number in draw_order(widths, self.seed)]
+        widths = {q: high - low for q, (low, high) in self.first.items() if high - low > CLOSED}
+        return [[*widths][number] for number in draw_order([*widths.values()], self.seed)]
 
     def to_judge(self, grades: Grades, drawn: int) -> list[Pair]:
         """What to judge next of the first queries; nothing where these are settled."""
-        return [
-            Pair(query, doc)
-            for query, (low, high) in self.spans(self.order[:drawn], grades).items()
-            for doc in self.differences.to_judge(self.weights[query], grades.get(query, ()))
-            if high - low > CLOSED
-        ]
+        pairs = list[Pair]()
+        for query in self.order[:drawn]:
+            low, high = self.span(query, grades)
+            docs = self.differences.to_judge(self.weights[query], grades.get(query, ()))
+            pairs += [Pair(query, doc) for doc in docs if high - low > CLOSED]
+        return pairs
 
-    def unjudged(self, queries: Iterable[str], grades: Grades) -> list[Pair]:
-        """The pairs of some queries that have no grade."""
-        return [
-            Pair(query, doc)
-            for query in queries
-            for doc in self.weights[query]
-            if doc not in grades.get(query, ())
-        ]
+    def unjudged(self, grades: Grades) -> list[Pair]:
+        """The pairs of open queries that have no grade."""
+        pairs = (Pair(query, doc) for query in self.order for doc in self.weights[query])
+        return [pair for pair in pairs if pair.doc_id not in grades.get(pair.query_id, ())]
 
     def look(self, grades: Grades, drawn: int) -> Look:
         """What the grades tell of the mean difference over all queries."""
-        low, high = np.array([self.first_spans[query] for query in self.order]).reshape(-1, 2).T
-        changed = [q for q in self.order if len(grades.get(q, ())) > len(self.before.get(q, ()))]
-        spans = self.first_spans | self.spans(changed, grades)
-        least, most = np.array([spans[query] for query in self.order]).reshape(-1, 2).T
-        settled = sum(span[0] for span in self.first_spans.values()) - low.sum()
+        changed = (q for q in self.order if grades.get(q) != self.before.get(q))
+        now = self.first | {query: self.span(query, grades) for query in changed}
+        (low, high), (least, most) = (
+            np.array([spans[query] for query in self.order]).reshape(-1, 2).T
+            for spans in (self.first, now)
+        )
+        settled = sum(span[0] for span in self.first.values()) - low.sum()
         bounds = sum_bounds(low, high, least[:drawn], most[:drawn])
         ends = max(bounds[0], least.sum()), min(bounds[1], most.sum())
         middle = np.clip(estimate(low, high, (least + most)[:drawn] / 2), *ends)
         means = [float(settled + each) / len(self.weights) for each in (middle, *ends)]
-        left = len(self.unjudged(self.weights, grades))
-        return Look(drawn, len(self.unjudged(self.weights, self.before)) - left, *means)
+        return Look(drawn, len(self.unjudged(self.before)) - len(self.unjudged(grades)), *means)
 
 
 # The decision, in four lines, as a table and as JSON.
@@ -140,7 +133,7 @@ class Draws:
 class Decision(Result, WithCost):
     """Which of two systems to take, by what an assessor judged of them for that.
 
-    Of `queries`, some are `open`: not settled before anything was judged. `pairs` are those that
+    Of `queries`, some are `open`: not settled before anything was judged. `pairs` are theirs that
     nobody had judged. `stopped` is what ended it before it was decided. There is no `report` where
     nobody has judged anything.
     """
@@ -173,33 +166,29 @@ class Decision(Result, WithCost):
     def sentences(self) -> list[str]:
         """Which system, how sure, what would make it surer, and what it took."""
         old, new = self.systems.runs
-        look, share = self.look, self.look.judged / max(self.pairs, 1)
+        look, doubt, options = self.look, self.doubt, self.systems.options
         which = {
             "better": f"take {new}: it is better than {old}",
             "worse": f"keep {old}: {new} is worse",
             "as good": f"either: {new} and {old} differ by {self.margin:g} at most",
-            "not known": f"not known, because {self.doubt and self.doubt.because}",
+            "not known": f"not known, because {doubt and doubt.because}",
             "not known yet": f"not known yet: {self.stopped or 'some pairs have no grade'}",
         }[self.verdict]
         by = f" by {self.report.grades.giver}" if self.report else ""
-        ends = f"from {loss_or_gain(look.low)} to {loss_or_gain(look.high)}"
+        left = self.pairs - look.judged
+        price = price_of(self.systems.collection, left, options.fill) or "nothing is judged yet"
+        surer = f"{doubt.command} ({doubt.price}); " if doubt else ""
         return [
-            f"Which: {which}; {self.systems.options.measures[0]}{by}.",
-            f"How sure: {new} against {old}: {ends} at 95 % [{look.low:+.4f}, {look.high:+.4f}], "
-            f"at whatever time one looks. Other queries than these {self.queries:,} may differ.",
-            f"What would make it surer: {'; '.join(self._surer())}.",
-            f"Judged: {look.judged:,} of {count_of(self.pairs, 'pair')} ({share:.0%}), as "
-            f"{look.drawn:,} of {self.open:,} open queries were drawn; this run: "
-            f"{cost_of(self.cost, self.cost_at_most)}.",
+            f"Which: {which}; {options.measures[0]}{by}.",
+            f"How sure: {new} against {old}: from {loss_or_gain(look.low)} to "
+            f"{loss_or_gain(look.high)} at 95 % [{look.low:+.4f}, {look.high:+.4f}], at whatever "
+            f"time one looks. Other queries than these {self.queries:,} may differ.",
+            f"What would make it surer: {surer}at most {count_of(left, 'pair')} more for the exact "
+            f"difference ({price}); more queries, for what others would show.",
+            f"Judged: {look.judged:,} of {count_of(self.pairs, 'pair')} "
+            f"({look.judged / max(self.pairs, 1):.0%}), as {look.drawn:,} of {self.open:,} open "
+            f"queries were drawn; this run: {cost_of(self.cost, self.cost_at_most)}.",
         ]
-
-    def _surer(self) -> Iterator[str]:
-        if self.doubt is not None:
-            yield f"{self.doubt.command} ({self.doubt.price})"
-        if left := self.pairs - self.look.judged:
-            price = price_of(self.systems.collection, left, self.systems.options.fill)
-            yield f"at most {count_of(left, 'pair')} more, for the exact difference ({price})"
-        yield "more queries, for what others would show"
 
     def tables(self) -> list[Table]:
         """One row: the difference with its ends, after how many draws and judgements."""
@@ -253,7 +242,7 @@ class _Deciding:
         judged: JudgeResult | None = None
         # a batch is no run of its own for whoever watches
         quiet = replace(control, note=cache(control.note), judging=Control().judging)
-        most = len(draws.unjudged(draws.order, draws.before))
+        most = len(draws.unjudged(draws.before))
         with control.progress("pairs judged, at most") as advance:
             while not draws.look(grades := self.grades(), drawn).verdict(self.margin):
                 pairs = [pair for pair in draws.to_judge(grades, drawn) if pair not in asked]
@@ -290,7 +279,7 @@ class _Deciding:
             draws.look(self.grades(), drawn),
             len(draws.weights),
             len(draws.order),
-            len(draws.unjudged(draws.weights, draws.before)),
+            len(draws.unjudged(draws.before)),
             judged.stopped if judged else None,
             spent or Spending(),
             judged is None or judged.is_priced,
@@ -298,7 +287,7 @@ class _Deciding:
 
     async def plan(self, control: Control) -> JudgingPlan:
         """What judging all that may have to be judged would take."""
-        pairs = self.draws.unjudged(self.draws.order, self.draws.before)
+        pairs = self.draws.unjudged(self.draws.before)
         return await ajudge_missing(self.systems, self.judging, control, pairs).plan()
 
 
