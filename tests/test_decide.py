@@ -191,7 +191,7 @@ def test_decisions_are_wrong_in_less_than_one_of_twenty_whatever_is_drawn(cases:
 @pytest.mark.parametrize(
     ("how", "problem"),
     [
-        ({"measure": "RR@10"}, "adds up no gains"),
+        ({"measure": "RR@10"}, "is not bounded by a part"),
         ({"systems": ["old", "new", "bad"]}, "a decision is between two systems"),
         ({"judging": JudgeOptions(model="similarity")}, "name the assessor who judges"),
     ],

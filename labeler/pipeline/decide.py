@@ -19,7 +19,7 @@ from labeler.collection.layout import locked_in_loop
 from labeler.collection.queries import read_queries
 from labeler.data import Pair
 from labeler.errors import BudgetReached, Incomplete, Misuse
-from labeler.evaluation.differences import Differences, Span
+from labeler.evaluation.differences import Differences, Span, to_judge
 from labeler.evaluation.equivalence import DEFAULT_MARGIN
 from labeler.evaluation.evaluate import Report
 from labeler.evaluation.inputs import Doubt
@@ -101,7 +101,7 @@ class Draws:
         pairs = list[Pair]()
         for query in self.order[:drawn]:
             low, high = self.span(query, grades)
-            docs = self.differences.to_judge(self.weights[query], grades.get(query, ()))
+            docs = to_judge(self.weights[query], grades.get(query, ()))
             pairs += [Pair(query, doc) for doc in docs if high - low > CLOSED]
         return pairs
 
