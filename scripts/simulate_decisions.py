@@ -25,7 +25,7 @@ from labeler.evaluation.differences import Differences
 from labeler.exchange.qrels import read_qrels
 from labeler.exchange.runs import read_run
 from labeler.metrics import parse
-from labeler.pipeline.decide import FEWEST, Draws, Grades
+from labeler.pipeline.decide import Draws, Grades
 from labeler.stats.families import pair
 from labeler.trec.runs import ranking
 
@@ -56,7 +56,7 @@ def decided(draws: Draws, grades: Grades, margin: float) -> tuple[str, int]:
     while not (look := draws.look(known, drawn)).verdict(margin):
         if drawn == len(draws.order):
             break
-        drawn = min(len(draws.order), drawn + max(FEWEST, drawn // 8))
+        drawn = draws.further(drawn)
         while pairs := draws.to_judge(known, drawn):
             for query, doc in pairs:
                 known.setdefault(query, {})[doc] = grades[query].get(doc, 0)

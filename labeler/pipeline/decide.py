@@ -96,6 +96,10 @@ class Draws:
         widths = {q: high - low for q, (low, high) in self.first.items() if high - low > CLOSED}
         return [[*widths][number] for number in draw_order([*widths.values()], self.seed)]
 
+    def further(self, drawn: int) -> int:
+        """How many queries are drawn after the next batch."""
+        return min(len(self.order), drawn + max(FEWEST, drawn // 8))
+
     def to_judge(self, grades: Grades, drawn: int) -> list[Pair]:
         """What to judge next of the first queries; nothing where these are settled."""
         pairs = list[Pair]()
@@ -245,25 +249,23 @@ class _Deciding:
         most = len(draws.unjudged(draws.before))
         with control.progress("pairs judged, at most") as advance:
             while not draws.look(grades := self.grades(), drawn).verdict(self.margin):
-                pairs = [pair for pair in draws.to_judge(grades, drawn) if pair not in asked]
-                if not pairs and drawn == len(draws.order):
-                    break
-                if not pairs:
-                    drawn = min(len(draws.order), drawn + max(FEWEST, drawn // 8))
-                    continue
-                is_first, asked = not asked, asked | dict.fromkeys(pairs)
-                judged = await ajudge_missing(self.systems, self.judging, quiet, [*asked])
-                advance(len(asked), most)
-                if not judged.judged:
-                    raise Incomplete(f"{self.name}: none of the first pairs has a grade")
-                if judged.stopped or (is_first and self._decision(drawn).doubt):
+                if pairs := [p for p in draws.to_judge(grades, drawn) if p not in asked]:
+                    asked |= dict.fromkeys(pairs)
+                    judged = await ajudge_missing(self.systems, self.judging, quiet, [*asked])
+                    advance(len(asked), most)
+                    if not judged.judged:
+                        raise Incomplete(f"{self.name}: none of the first pairs has a grade")
+                    if judged.stopped or self._decision(drawn).doubt:
+                        break
+                elif drawn < len(draws.order):
+                    drawn = draws.further(drawn)
+                else:
                     break
         decision = self._decision(drawn, judged, control.spent.since(spent))
-        noted = {**decision.as_json(), "seed": self.systems.options.seed}
-        noted["queries_drawn"] = draws.order[:drawn]
+        more = {"seed": self.systems.options.seed, "queries_drawn": draws.order[:drawn]}
         name = f"{self.name} of {' and '.join(self.systems.runs)}"
         async with locked_in_loop(self.systems.collection, control.stop, control.note):
-            update_card_entry(self.systems.collection, "decide", name, noted)
+            update_card_entry(self.systems.collection, "decide", name, decision.as_json() | more)
         return decision
 
     def _decision(
