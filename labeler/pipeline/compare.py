@@ -146,18 +146,13 @@ class ComparedSystems:
     @cached_property
     def layers(self) -> dict[str, Mapping[str, Mapping[str, int]]]:
         """The grades by who gave them, first those that count before the others."""
-        paths = self.filling
+        fill, paths = self.options.fill, list[Path]()
         if not self.qrels.exists():  # what an assessor is to give
             return {}
-        layers = grade_layers(self.qrels, self.options.fill if paths else "", lambda _line: None)
+        with suppress(Misuse):  # an assessor that has judged nothing yet
+            paths = fill_paths(self.qrels, fill) if fill else []
+        layers = grade_layers(self.qrels, fill if paths else "", lambda _line: None)
         return dict(zip([path.stem for path in (self.qrels, *paths)], layers, strict=True))
-
-    @cached_property
-    def filling(self) -> list[Path]:
-        """The files of the assessor whose grades fill holes; none where it judged nothing yet."""
-        with suppress(Misuse):
-            return fill_paths(self.qrels, self.options.fill) if self.options.fill else []
-        return []
 
     def grade(self, query: str, doc: str) -> tuple[int | None, str]:
         """A pair's grade, and who gave it."""
@@ -211,15 +206,16 @@ def compared_systems(
     systems: Mapping[str, System] | Iterable[System],
     options: CompareOptions,
     control: Control | None = None,
+    first: str = "",
 ) -> ComparedSystems:
-    """The systems, read or asked, and the qrels that are to score them."""
+    """The systems, read or asked, and the qrels that are to score them.
+
+    `first` names the qrels that will be the first ones of a collection without any.
+    """
     opened = open_collection(collection)
     with about("qrels"):
-        qrels = (
-            opened.qrels(f"{options.fill}{COMPARED}")  # the first grades are those asked for
-            if options.fill and not opened.qrels_names()
-            else collection_qrels(opened.folder, options.qrels)
-        )
+        is_given = opened.qrels_names() or not first
+        qrels = collection_qrels(opened.folder, options.qrels) if is_given else opened.qrels(first)
     runs = systems_of(opened, systems, control or Control())
     if options.baseline is not None:
         check_baseline(options.baseline, runs)

@@ -321,7 +321,7 @@ def adecide(  # noqa: PLR0913 - whoever calls it names the few that are needed
     if not name:
         raise Misuse("name the assessor who judges", parameter="judging")
     options = CompareOptions((measure,), qrels, name, seed=seed)
-    both = compared_systems(collection, systems, options, watch)
+    both = compared_systems(collection, systems, options, watch, f"{name}{COMPARED}")
     if len(both.runs) != 2:
         raise Misuse("a decision is between two systems", parameter="systems")
     act = _Deciding(both, judging, margin)

@@ -26,7 +26,7 @@ import numpy as np
 from labeler.arrays import Floats
 from labeler.stats.student import SIGNIFICANT
 
-FRACTIONS = np.array([0.1, 0.25, 0.5, 0.75, 0.9, 0.999])
+FRACTIONS = np.array([0.2, 0.5, 0.8, 0.95, 0.999])
 """What is bet of the capital, an equal part of it each: small where values vary, all where not."""
 _HALVINGS = 32
 
