@@ -3,7 +3,7 @@
     python scripts/simulate_decisions.py                            # nothing is judged before
     python scripts/simulate_decisions.py --in-use                   # the system in use is judged
     python scripts/simulate_decisions.py --queries 200 --seeds 2    # of 200 queries like these
-    python scripts/simulate_decisions.py --margin 0.01
+    python scripts/simulate_decisions.py --margin 0.01 --seeds 1
 
 All pairs of DL 2019's systems, as NIST's grades answer for the assessor, by nDCG@10 over all
 queries. Truth is the difference with all first ten documents of both judged. Beside it: a random
