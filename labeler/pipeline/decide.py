@@ -41,6 +41,7 @@ from labeler.pipeline.compare import (
     result_of,
 )
 from labeler.prompt import checked_prompt
+from labeler.report.finding import Finding
 from labeler.report.result import Hidden, Merged, Result
 from labeler.report.table import Table, shown, table_of
 from labeler.stats.sequential import draw_order, estimate, sum_bounds
@@ -115,18 +116,15 @@ class Draws:
         return [pair for pair in pairs if pair.doc_id not in grades.get(pair.query_id, ())]
 
     def look(self, grades: Grades, drawn: int) -> Look:
-        """What the grades tell of the mean difference over all queries."""
-        changed = (q for q in self.order if grades.get(q) != self.before.get(q))
-        now = self.first | {query: self.span(query, grades) for query in changed}
-        (low, high), (least, most) = (
-            np.array([spans[query] for query in self.order]).reshape(-1, 2).T
-            for spans in (self.first, now)
-        )
+        """What the grades of the first queries tell of the mean difference over all queries."""
+        low, high = np.array([self.first[query] for query in self.order]).reshape(-1, 2).T
+        now = [self.span(query, grades) for query in self.order[:drawn]]
+        least, most = np.array(now).reshape(-1, 2).T
+        ends = sum_bounds(low, high, least, most)
+        middle = np.clip(estimate(low, high, (least + most) / 2), *ends)
         settled = sum(span[0] for span in self.first.values()) - low.sum()
-        bounds = sum_bounds(low, high, least[:drawn], most[:drawn])
-        ends = max(bounds[0], least.sum()), min(bounds[1], most.sum())
-        middle = np.clip(estimate(low, high, (least + most)[:drawn] / 2), *ends)
-        means = [float(settled + each) / len(self.weights) for each in (middle, *ends)]
+        # rounded, as both ends of an exact difference are one number
+        means = [round(float(settled + s) / len(self.weights), 12) for s in (middle, *ends)]
         return Look(drawn, len(self.unjudged(self.before)) - len(self.unjudged(grades)), *means)
 
 
@@ -167,6 +165,11 @@ class Decision(Result, WithCost):
         return self.report.trust.of(names, measure, self.queries, decided=True)
 
     @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What a reader should know of whoever judged."""
+        return tuple(f.without_advice() for f in self.report.of_judges) if self.report else ()
+
+    @property
     def sentences(self) -> list[str]:
         """Which system, how sure, what would make it surer, and what it took."""
         old, new = self.systems.runs
@@ -181,14 +184,15 @@ class Decision(Result, WithCost):
         by = f" by {self.report.grades.giver}" if self.report else ""
         left = self.pairs - look.judged
         price = price_of(self.systems.collection, left, options.fill) or "nothing is judged yet"
+        more = f"at most {count_of(left, 'pair')} more for the exact difference ({price}); "
         surer = f"{doubt.command} ({doubt.price}); " if doubt else ""
+        surer += more if look.high > look.low else "it is exact for these queries; "
         return [
             f"Which: {which}; {options.measures[0]}{by}.",
             f"How sure: {new} against {old}: from {loss_or_gain(look.low)} to "
             f"{loss_or_gain(look.high)} at 95 % [{look.low:+.4f}, {look.high:+.4f}], at whatever "
             f"time one looks. Other queries than these {self.queries:,} may differ.",
-            f"What would make it surer: {surer}at most {count_of(left, 'pair')} more for the exact "
-            f"difference ({price}); more queries, for what others would show.",
+            f"What would make it surer: {surer}more queries, for what others would show.",
             f"Judged: {look.judged:,} of {count_of(self.pairs, 'pair')} "
             f"({look.judged / max(self.pairs, 1):.0%}), as {look.drawn:,} of {self.open:,} open "
             f"queries were drawn; this run: {cost_of(self.cost, self.cost_at_most)}.",
