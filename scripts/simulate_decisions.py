@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from random import Random
 
 import numpy as np
@@ -49,58 +49,51 @@ class Case:
         return not {"better": self.truth > 0, "worse": self.truth < 0, **within}.get(verdict, True)
 
 
-def decided(draws: Draws, grades: Grades, margin: float) -> tuple[str, int]:
-    """The verdict, and how many pairs were judged for it."""
-    known = {query: dict(row) for query, row in draws.before.items()}
-    drawn = 0
-    while not (look := draws.look(known, drawn)).verdict(margin):
-        if drawn == len(draws.order):
-            break
+def decided(draws: Draws, whole: Grades, margin: float) -> tuple[str, int]:
+    """The verdict, and how many pairs were judged for it; `whole` has the grades of all."""
+    grades, drawn = {query: dict(draws.before.get(query, {})) for query in whole}, 0
+    while not (look := draws.look(grades, drawn)).verdict(margin) and drawn < len(draws.order):
         drawn = draws.further(drawn)
-        while pairs := draws.to_judge(known, drawn):
+        while pairs := draws.to_judge(grades, drawn):
             for query, doc in pairs:
-                known.setdefault(query, {})[doc] = grades[query].get(doc, 0)
+                grades[query][doc] = whole[query][doc]
     return look.verdict(margin), look.judged
 
 
 def cases(queries: int, seeds: int, margin: float, in_use: bool) -> Iterator[Case]:
     """Every pair of systems, with some seeds each."""
-    human = {
-        q: {d: max(g, 0) for d, g in row.items()}
-        for q, row in read_qrels(DL19 / "nist.qrels").items()
-    }
+    human = read_qrels(DL19 / "nist.qrels")
     runs = [read_run(path) for path in sorted((DL19 / "runs").glob("*.gz"))]
-    tops = [{q: ranking(run.get(q, {}))[:10] for q in human} for run in runs]
-    for number, (old, new) in enumerate(combinations(tops, 2)):
-        for seed in range(seeds):
-            draw = Random(f"{number} {seed}")
-            some = draw.choices(sorted(human), k=queries) if queries else sorted(human)
-            names = {f"{place} {query}": query for place, query in enumerate(some)}
-            grades = {name: human[query] for name, query in names.items()}
-            weights = {name: DIFFERENCES.weights(old[q], new[q]) for name, q in names.items()}
-            before = {
-                name: {doc: human[query].get(doc, 0) for doc in old[query]}
-                for name, query in names.items()
-            }
-            draws = Draws(DIFFERENCES, weights, before if in_use else {}, f"order {number} {seed}")
-            whole = {n: {d: grades[n].get(d, 0) for d in row} for n, row in weights.items()}
-            truth = draws.look(whole, len(draws.order))
-            verdict, judged = decided(draws, grades, margin)
-            half = draw.sample(list(names), len(names) // 2)
-            spans = [draws.span(query, whole) for query in half]
-            of_half = pair(np.array([low for low, _ in spans])).word
-            yield Case(truth.difference, verdict, judged / truth.judged, of_half)
+    tops = [{query: ranking(run.get(query, {}))[:10] for query in human} for run in runs]
+    for (number, (old, new)), seed in product(enumerate(combinations(tops, 2)), range(seeds)):
+        draw = Random(f"{number} {seed}")
+        some = draw.choices(sorted(human), k=queries) if queries else sorted(human)
+        names = {f"{place} {query}": query for place, query in enumerate(some)}
+        weights = {name: DIFFERENCES.weights(old[q], new[q]) for name, q in names.items()}
+        whole = {
+            name: {doc: max(human[query].get(doc, 0), 0) for doc in weights[name]}
+            for name, query in names.items()
+        }
+        before = {n: {doc: whole[n][doc] for doc in old[q]} for n, q in names.items() if in_use}
+        draws = Draws(DIFFERENCES, weights, before, f"order {number} {seed}")
+        truth = draws.look(whole, len(draws.order))
+        verdict, judged = decided(draws, whole, margin)
+        half = draw.sample(list(names), len(names) // 2)
+        of_half = pair(np.array([draws.span(query, whole)[0] for query in half])).word
+        yield Case(truth.difference, verdict, judged / truth.judged, of_half)
 
 
 def main() -> None:
-    asked = parser(__doc__, queries=0, seeds=10, margin=0.05, in_use=False).parse_args()
+    asked = parser(__doc__, queries=0, seeds=5, margin=0.05, in_use=False).parse_args()
     made = list(cases(asked.queries, asked.seeds, asked.margin, asked.in_use))
     print("difference  pairs  better/worse  as good  wrong  share judged  half: told  half: wrong")
     for low, high in SIZES:
         of = [case for case in made if low <= abs(case.truth) < high]
-        told = sum(case.verdict in ("better", "worse") for case in of) / len(of)
-        good = sum(case.verdict == "as good" for case in of) / len(of)
-        wrong = sum(case.is_wrong(case.verdict, asked.margin) for case in of) / len(of)
+        told, good = (
+            np.mean([case.verdict in verdicts for case in of])
+            for verdicts in (("better", "worse"), ("as good",))
+        )
+        wrong = np.mean([case.is_wrong(case.verdict, asked.margin) for case in of])
         quarter, middle, more = np.quantile([case.share for case in of], [0.25, 0.5, 0.75])
         half = [case for case in of if case.of_half in ("better", "worse")]
         missed = sum(case.is_wrong(case.of_half, asked.margin) for case in half) / len(of)
