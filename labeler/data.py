@@ -50,6 +50,10 @@ class Pair(NamedTuple):
     query_id: str
     doc_id: str
 
+    def grade_in(self, qrels: Qrels) -> int | None:
+        """The grade that qrels give it; None where they give none."""
+        return qrels.get(self.query_id, {}).get(self.doc_id)
+
 
 @dataclass(frozen=True, slots=True)
 class Pooled:

@@ -132,6 +132,11 @@ def count_of(number: int, singular: str, plural: str = "") -> str:
     return f"{number:,} {singular if number == 1 else plural or f'{singular}s'}"
 
 
+def counts_of(counts: Mapping[str, int]) -> str:
+    """`2,000 too short, 1 of code`: how many there are of each, by what they are."""
+    return ", ".join(f"{count:,} {what}" for what, count in counts.items())
+
+
 def meant(name: str, names: Iterable[str]) -> str:
     """`did you mean 'x'? `, of the name that is most like one; empty where none is."""
     from difflib import get_close_matches  # takes long to load

@@ -32,7 +32,6 @@ class Bounds(NamedTuple):
 COUNT = Bounds(1, 10**9)
 COUNT_OR_NONE = Bounds(0, 10**9)
 CANDIDATES = Bounds(1, 1000)
-DEPTH_LOOKED_AT = Bounds(1, 100)
 AT_ONCE = Bounds(1, 4096)
 TOKENS = Bounds(0, 10**12)
 DOLLARS = Bounds(0, 10**9)

@@ -13,9 +13,11 @@ from collections.abc import Callable
 import numpy as np
 from sklearn.metrics import cohen_kappa_score
 
-from labeler.agreement.statistics import GradedPairs, find_statistic, query_tables
+from labeler.agreement.align import GradeMatrix
+from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Floats
 from labeler.stats.intervals import Replicates, Sample, cluster_bootstrap, jackknife, percentile
+from labeler.trec.pairs import PairColumns
 
 METHODS = {
     "cluster-bootstrap": cluster_bootstrap,
@@ -28,18 +30,21 @@ STATISTICS = ("kappa", "kappa-quadratic", "alpha-ordinal")
 GRADES = np.arange(4.0)
 
 
-def made_up() -> GradedPairs:
+def made_up() -> GradeMatrix:
     """A judge that keeps people's grade three times of five and else guesses."""
     rng = np.random.default_rng(0)
     people = rng.integers(0, 4, PAIRS)
     other = np.where(rng.random(PAIRS) < 0.6, people, rng.integers(0, 4, PAIRS))
     query = np.sort(rng.integers(0, QUERIES, PAIRS))
-    ids = tuple(map(str, range(QUERIES)))
-    return GradedPairs(ids, (0, 1, 2, 3), query, people, other, np.arange(PAIRS))
+    ids, places = [str(place) for place in range(PAIRS)], np.arange(PAIRS)
+    edges = np.searchsorted(query, np.arange(QUERIES + 1))
+    pairs = PairColumns(tuple(ids[:QUERIES]), edges, ids, places, people)
+    grades = np.stack([people, other], axis=1)
+    return GradeMatrix(("people", "judge"), (0, 1, 2, 3), pairs, grades)
 
 
-def ours(pairs: GradedPairs, method: str) -> dict[str, tuple[float, float] | None]:
-    sample = Sample(query_tables(pairs), DRAWS, seed=1)
+def ours(pairs: GradeMatrix, method: str) -> dict[str, tuple[float, float] | None]:
+    sample = Sample(pairs.tables(), DRAWS, seed=1)
     found = {}
     for name in STATISTICS:
         statistic = find_statistic(name, pairs.grades)
@@ -51,15 +56,15 @@ def ours(pairs: GradedPairs, method: str) -> dict[str, tuple[float, float] | Non
     return found
 
 
-def looped(pairs: GradedPairs, draws: int) -> None:
+def looped(pairs: GradeMatrix, draws: int) -> None:
     """What others do: gather each draw's pairs, and ask scikit-learn."""
     rng = np.random.default_rng(1)
-    starts = np.searchsorted(pairs.query, np.arange(QUERIES + 1))
+    starts = pairs.pairs.edges
     for _ in range(draws):
         chosen = rng.integers(0, QUERIES, QUERIES)
         rows = np.concatenate([np.arange(starts[q], starts[q + 1]) for q in chosen])
         for weights in (None, "quadratic"):
-            cohen_kappa_score(pairs.human[rows], pairs.assessor[rows], weights=weights)
+            cohen_kappa_score(*pairs.values[rows].T, weights=weights)
 
 
 def main() -> None:

@@ -143,6 +143,7 @@ GONE = {
     "agree --show-naive": "pairs of one query are not independent",
     "agree --margin": "a colleague is as good within 0.05 of kappa",
     "agree --with-baseline": "name the grades of `similarity` beside the others",
+    "lab probe --attacks": "the shipped attacks are tried",
     "evaluate --ties": "documents of one score stand in trec_eval's order",
     "evaluate --lgtm": "people grade pairs; a page of results is not graded",
 }
@@ -173,6 +174,9 @@ KEYS_GONE: tuple[Key, ...] = (
     Key(".*", "(lower_bounds|unchecked)$", "rare cases are not counted"),
     Key("monitor", "watches/density", "`queries` and `log` are watches of their own"),
     Key("monitor", "weekly", "weeks are not joined over runs"),
+    Key(".*panel", "disagreement$", "a row has the grade of each member"),
+    Key(".*--(panel|members) ", "^stdout/(members|stopped)", "the result is that of `lab panel`"),
+    Key("(lab )?tune", "/efficient", "agreement and cost of each stand there"),
     Key("power", "/assurance$", "a plan takes the deviation as it was measured"),
     Key(".*", "difference_bounds", "no verdict goes by what unjudged documents leave open of two"),
     Key(".*", "/p_max_t$", "no verdict goes by it"),
@@ -204,6 +208,7 @@ KEYS_GONE: tuple[Key, ...] = (
     ),
 )
 KEYS_NEW: tuple[Key, ...] = (
+    Key(".*--(panel|members) ", "^stdout/", "the result is that of `lab panel`"),
     Key("(agree|report)", "leaderboard/", "as `lab leaderboard` has it"),
     Key("agree", "joint/(people|others)$", "null where there are fewer than two"),
     Key("agree", "calibration/.*/probability$", "was `said`"),

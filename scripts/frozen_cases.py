@@ -669,9 +669,9 @@ LOOKING: dict[str, Case] = {
         qrels merge x.qrels y.qrels -o - --conflict drop
     """,
     "qrels-change": """
-        qrels map - --grades=-1:-1,0:0,1:1,2:1,3:1 -o - < a.qrels.gz
-        qrels map a.qrels -o out.qrels.gz --grades=-1:0,0:0,2:1,3:2
-        qrels map a.qrels -o out.qrels --grades 0:0,2:1
+        qrels map - --map=-1:-1,0:0,1:1,2:1,3:1 -o - < a.qrels.gz
+        qrels map a.qrels -o out.qrels.gz --map=-1:0,0:0,2:1,3:2
+        qrels map a.qrels -o out.qrels --map 0:0,2:1
     """,
     "qrels-subset": """
         qrels subset a.qrels -o out.qrels
@@ -836,8 +836,8 @@ COMPARING: dict[str, Case] = {
         agree h.qrels {labels.txt,a.qrels}
         agree h.qrels labels.txt --clip --json
         agree $HUMAN {binary,moved,turned}.qrels -s kappa
-        agree $HUMAN moved.qrels -s kappa --map assessor:1=0,2=1,3=2,4=3
-        agree world human llm -s kappa --scale 0:3 --cut 2 --unweighted
+        agree $HUMAN moved.qrels -s kappa --map-assessor 1=0,2=1,3=2,4=3
+        agree world human llm -s kappa --scale 0:3 --cut 2
     """,
     "agree-refused": """
         agree h.qrels a.qrels --{scale 3,map 1:2,require kappa}
@@ -861,7 +861,7 @@ COMPARING: dict[str, Case] = {
         import-labels sheet.csv world --as anna --assessor Anna
         import-labels sheet.csv world --as anna --assessor Anna
         agree world anna llm
-        agree world anna llm -s kappa --json --unweighted
+        agree world anna llm -s kappa --json
         """,
         filled_in("sheet.csv", third=2),
         """
@@ -1213,7 +1213,7 @@ LAB: dict[str, Case] = {
         panel world llm second some --people human
         panel world llm second some --rule {majority,mean} --seed 2
         panel world llm second --as both
-        panel world llm second some --scale 0:4 --people human -o out.qrels
+        panel world llm second some --scale 0:4 --people human --as out
         panel world llm
     """,
     "calibrate": [

@@ -22,7 +22,7 @@ from labeler.collection.layout import open_collection
 from labeler.collection.queries import read_queries
 from labeler.data import Document, Query
 from labeler.judging.suspicions import suspicions
-from labeler.lab.probe_cases import ATTACKS, POSITIONS, Target, attack_text, inserted
+from labeler.lab.certificate import ATTACKS, POSITIONS, Target, attack_text, inserted
 from labeler.stats.means import share_interval
 from labeler.trec.qrels import read_qrels
 

@@ -20,9 +20,8 @@ from pathlib import Path
 
 import numpy as np
 
-from labeler.agreement.align import Rules, grades_of_assessor
+from labeler.agreement.align import GradeMatrix, GradeReader, Rules
 from labeler.agreement.compare import StatisticOptions
-from labeler.agreement.several.joint import GradeMatrix
 from labeler.agreement.sources import assessor_of
 from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Floats, Integers
@@ -80,7 +79,7 @@ class Study:
 def set_in(path: Path) -> JudgedSet:
     """The grades of a file of labels, clipped into the scale."""
     labels = assessor_of(path, path.stem).labels
-    return JudgedSet.of_grades(grades_of_assessor(labels, SCALE, Rules(scale=SCALE, clip=True)))
+    return JudgedSet.of_grades(GradeReader(SCALE, Rules(clip=True)).of_assessor(labels))
 
 
 def some_members(votes: GradeMatrix, members: Sequence[str]) -> GradeMatrix:

@@ -16,9 +16,9 @@ import sys
 
 import numpy as np
 
+from labeler.agreement.align import GradeMatrix
+from labeler.agreement.alternative import alternative_test
 from labeler.agreement.compare import StatisticOptions
-from labeler.agreement.several.alternative import alternative_test
-from labeler.agreement.several.joint import GradeMatrix
 from labeler.arrays import Floats
 from labeler.data import Pair
 from labeler.stats.significance import benjamini_yekutieli

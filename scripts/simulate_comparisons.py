@@ -6,18 +6,18 @@ scores less their mean, queries drawn with replacement, so that every pair keeps
 and skewness. How often some verdict is wrong, by each family of comparisons and by Tukey's HSD, and
 which share of the worse half is found. Of few queries: how often a given best system is left out.
 
-`company`: what is found among three good systems as ever more bad ones come along, and how many of
-their verdicts change for it.
-
 `gates`: how often a gate with a margin lets a run pass that truly loses the margin, and one that is
 equal.
+
+`looks`: how often a gate with a margin fails at any of 100 looks after commits of which none loses
+the margin, on the same queries; how often it finds a loss of .05 at one look, and many small ones.
 
 `power`: how often a difference is found with as many queries as `power` plans for, and how often
 the range that it gives holds the truth.
 
 `differences`: how often intervals of a difference hold the truth.
 
-Usage: simulate_comparisons.py verdicts|company|gates|power|differences [--repeats 600]
+Usage: simulate_comparisons.py verdicts|gates|looks|power|differences [--repeats 600]
 """
 
 from __future__ import annotations
@@ -29,17 +29,20 @@ from pathlib import Path
 import numpy as np
 from harness import DL19, parser, scores_of, shown
 
-from labeler.evaluation.equivalence import most_lost
+from labeler.evaluation.equivalence import most_lost, most_won
 from labeler.evaluation.evaluator import Evaluator
+from labeler.metrics import parse
 from labeler.runs.fuse import rrf
 from labeler.stats.families import FEW, Family, Systems, compared, each_pair
 from labeler.stats.means import mean_interval
 from labeler.stats.power import (
     PlannedTest,
+    level_of,
     lower_bound,
     paired_deviations,
     pooled,
     queries_needed,
+    upper_bound,
     variance_factors,
 )
 from labeler.trec.runs import read_run
@@ -146,39 +149,6 @@ def verdicts(given: argparse.Namespace) -> None:
             print(f"{queries:3} queries {systems:3} systems {name:8} {cells}", flush=True)
 
 
-def company(given: argparse.Namespace) -> None:
-    """What is found among three good systems as bad ones come along, and which verdicts change."""
-    good, bad = systems_of(given.data, given.measure)
-    print(f"{given.measure}: of 3 good systems the share of worse ones told; verdicts that change")
-    for queries in (25, 43):
-        for family in ("best", "HSD"):
-            rng = np.random.default_rng(given.seed)
-            found, changed = np.zeros((given.repeats, 5)), np.zeros(5)
-            for repeat in range(given.repeats):
-                three = good[rng.choice(11, 3, replace=False)]
-                drawn = rng.integers(good.shape[1], size=queries)
-                worse = bad[rng.integers(len(bad), size=12)]
-                first = None
-                for place, count in enumerate((0, 1, 3, 7, 12)):
-                    apart = told(np.concatenate([three, worse[:count]])[:, drawn], family, repeat)
-                    first = apart[:3] if first is None else first
-                    truly = three.mean(axis=1) < three.mean(axis=1).max() - 1e-9
-                    found[repeat, place] = (apart[:3] & truly).sum() / truly.sum()
-                    changed[place] += (apart[:3] != first).sum() / 2
-            errors = found.std(axis=0) / given.repeats**0.5
-            cells = "  ".join(
-                f"{count} bad {share:.3f} ({error:.3f}), changed {some:.3f}"
-                for count, share, error, some in zip(
-                    (0, 1, 3, 7, 12),
-                    found.mean(axis=0),
-                    errors,
-                    changed / given.repeats,
-                    strict=True,
-                )
-            )
-            print(f"{queries:3} queries {family:5} {cells}", flush=True)
-
-
 def gates(given: argparse.Namespace) -> None:
     """Of all pairs of real systems one of which truly loses: the margin is that loss."""
     rng = np.random.default_rng(given.seed)
@@ -224,6 +194,68 @@ def passes(run: np.ndarray, base: np.ndarray, chosen: np.ndarray, margin: float)
             for row in chosen
         ]
     )
+
+
+NDCG = parse("nDCG@10")
+MARGIN = 0.01
+LOOKS = 100
+
+
+def fails(new: np.ndarray, base: np.ndarray, level: float, margin: float = MARGIN) -> bool:
+    """Whether more than the margin is shown to be lost."""
+    is_below = (new - base).mean() < -margin  # else no bound lies below
+    return bool(is_below and upper_bound(new - base, most_won(base, NDCG), level) < -margin)
+
+
+def committed(
+    system: np.ndarray, real: np.ndarray, loss: float, rng: np.random.Generator
+) -> np.ndarray:
+    """What a commit makes of a system: some queries come out as another system's, which lose so."""
+    size = (100, system.size)
+    others = real[rng.integers(len(real), size=size), np.arange(system.size)]
+    new = np.where(rng.random(size) < max(0.2, 8 * loss), others, system)
+    return new[np.abs(new.mean(axis=1) - system.mean() + loss).argmin()]
+
+
+CELLS = (
+    *("alike, each", "alike, sequential", "edge, each", "edge, sequential"),
+    *(".05 alone", ".05 at look 2", ".05 at look 10", ".05 at look 100"),
+    *("slow by look 10", "slow by look 20"),
+)
+
+
+def looked(real: np.ndarray, drawn: np.ndarray, rng: np.random.Generator) -> list[bool]:
+    """Whether a gate fails at any look, or finds what is lost, on the same drawn queries."""
+    # of the worst system no other takes anything
+    first = system = losing = real[rng.choice(real.mean(axis=1).argsort()[1:])]
+    any_false, slow = np.zeros((2, 2), dtype=bool), [False, False]
+    for look in range(LOOKS):
+        new = committed(system, real, system.mean() - first.mean(), rng)
+        run, base = rng.permutation(real)[:2]
+        loss, half = (base - run).mean(), level_of(look + 1) / 2
+        for way, level in enumerate((0.05, half)):
+            any_false[0, way] |= fails(new[drawn], system[drawn], level)
+            any_false[1, way] |= loss > 0 and fails(run[drawn], base[drawn], level, loss)
+        any_false[0, 1] |= fails(new[drawn], first[drawn], half)
+        system = new
+        if look < 20:
+            losing = committed(losing, real, 0.005, rng)
+            slow[look // 10] |= fails(losing[drawn], first[drawn], half)
+    worse = committed(first, real, 0.05, rng)
+    levels = 0.05, *(level_of(look) / 2 for look in (2, 10, 100))
+    found = [fails(worse[drawn], first[drawn], level) for level in levels]
+    return [*any_false.ravel().tolist(), *found, slow[0], any(slow)]
+
+
+def looks(given: argparse.Namespace) -> None:
+    """A gate after every commit: its false failures, and what it finds."""
+    real = scores_of(given.data, "nDCG@10")
+    for queries in (50, 200, 1000):
+        rng = np.random.default_rng(given.seed)
+        draws = rng.integers(real.shape[1], size=(given.repeats, queries))
+        shares = np.mean([looked(real, drawn, rng) for drawn in draws], axis=0)
+        for name, share in zip(CELLS, shares, strict=True):
+            print(f"{queries:4} queries  {shown(name, share, given.repeats)}", flush=True)
 
 
 def power(given: argparse.Namespace) -> None:
@@ -304,11 +336,11 @@ def differences(given: argparse.Namespace) -> None:
 
 
 ACTS = {
-    "company": company,
     "differences": differences,
     "power": power,
     "verdicts": verdicts,
     "gates": gates,
+    "looks": looks,
 }
 
 

@@ -26,10 +26,9 @@ import numpy as np
 from harness import parser
 
 from labeler.agreement.align import AssessorLabels, Rules, align
-from labeler.agreement.statistics import Statistic, find_statistic, query_tables
+from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Floats
 from labeler.stats.intervals import (
-    Compute,
     Interval,
     Replicates,
     Sample,
@@ -42,7 +41,6 @@ from labeler.stats.intervals import (
 from labeler.trec.labels import read_labels
 from labeler.trec.qrels import read_qrels
 
-GRADES = np.array([0.0, 1.0, 2.0, 3.0])
 STATISTICS = ("kappa", "kappa-quadratic", "alpha-ordinal", "kappa>=2", "bias")
 SIZES = (10, 15, 25, 50, 100, 200)
 DRAWS = 1000
@@ -98,16 +96,11 @@ def tables_of(human: Path, other: Path) -> Floats:
     """The tables of the queries of two files of grades."""
     read = read_labels(other)
     labels = AssessorLabels(read.labels, read.failures)
-    return query_tables(align(read_qrels(human), labels, Rules(scale=range(4))).pairs)
+    return align(read_qrels(human), labels, Rules(scale=range(4))).pairs.tables()
 
 
 def dl19(folder: Path, judge: str) -> Floats:
     return tables_of(folder / "nist.qrels", folder / f"{judge}.qrels")
-
-
-def on_grades(statistic: Statistic) -> Compute:
-    """The statistic of tables whose grades are those of all worlds."""
-    return lambda tables: statistic.compute(tables, GRADES)
 
 
 class Tally:
@@ -166,9 +159,8 @@ def tallies(world: World, truth: Floats, queries: int, plan: Plan) -> dict[str, 
         # one draw of queries' numbers for all repeats: what is random is the sample
         sample = Sample(world(rng, queries), plan.draws)
         for name, statistic in statistics.items():
-            compute = on_grades(statistic)
-            of = Replicates(sample, compute, statistic.bounded)
-            true = float(compute(truth))
+            of = Replicates(sample, statistic, statistic.bounded)
+            true = float(statistic(truth))
             for method in plan.methods:
                 interval = METHODS[method](of) if method != NAIVE else naive_of(of, repeat)
                 by_name[name][method].add(interval, true)

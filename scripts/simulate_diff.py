@@ -24,12 +24,15 @@ import numpy as np
 from harness import DL19, parser, shown
 from numpy.typing import NDArray
 
+from labeler.agreement.align import GradeMatrix
 from labeler.agreement.compare import StatisticOptions, share_of
 from labeler.agreement.diff.diff import STATISTICS
 from labeler.agreement.differences import differences
-from labeler.agreement.statistics import GradedPairs, find_statistic
+from labeler.agreement.statistics import find_statistic
+from labeler.data import Pair
 from labeler.stats.drift import changed
 from labeler.stats.student import SIGNIFICANT
+from labeler.trec.pairs import PairColumns
 from labeler.trec.qrels import read_qrels
 
 Grades = NDArray[np.int64]
@@ -115,9 +118,10 @@ def noise_of(of: Pairs, mean: float, rng: np.random.Generator) -> NDArray[np.flo
     return by_query[of.query]
 
 
-def graded(of: Pairs, grades: Grades) -> GradedPairs:
-    names = tuple(f"q{n}" for n in range(int(of.query.max()) + 1))
-    return GradedPairs(names, SCALE, of.query, of.nist, grades, np.arange(len(grades)))
+def graded(of: Pairs, grades: Grades) -> GradeMatrix:
+    numbered = enumerate(of.query.tolist())
+    pairs = PairColumns.of_pairs({Pair(f"q{q}", f"d{d}"): 0 for d, q in numbered}, np.int64)
+    return GradeMatrix(("nist", "it"), SCALE, pairs, np.stack([of.nist, grades], axis=1))
 
 
 def kappa(nist: Grades, grades: Grades) -> float:

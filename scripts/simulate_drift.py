@@ -25,7 +25,7 @@ from harness import DL19, parser, shown
 
 from labeler.collection.controls import ControlRun, PairAgain, PromptAndModel
 from labeler.data import Pair
-from labeler.lab.control_check import DriftCheck
+from labeler.lab.control import DriftCheck
 from labeler.monitoring.judge import LEVEL
 from labeler.stats.drift import FEWEST_CALM, alarming, changed
 from labeler.trec.qrels import read_qrels

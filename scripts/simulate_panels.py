@@ -15,8 +15,8 @@ import sys
 
 import numpy as np
 
+from labeler.agreement.align import GradeMatrix
 from labeler.agreement.compare import StatisticOptions
-from labeler.agreement.several.joint import GradeMatrix
 from labeler.data import Pair
 from labeler.lab.beside_people import effective_number, independence
 from labeler.trec.pairs import PairColumns

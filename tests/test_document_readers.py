@@ -10,8 +10,7 @@ import pytest
 from fuzzing import mutants, refused
 from made_documents import HTML, epub, pdf, slides, word_document, workbook
 
-from labeler.catalog.layouts import READERS
-from labeler.catalog.recipes import Recipe, read_recipe
+from labeler.catalog.recipes import READERS, Recipe, read_recipe
 from labeler.corpus.blocks import SourceDocument
 from labeler.corpus.cut import Spans, passages
 from labeler.corpus.read import documents_in

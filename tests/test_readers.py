@@ -37,11 +37,10 @@ from labeler.exchange.queries import read_query_list
 from labeler.exchange.runs import hold_run
 from labeler.files.jsonl import read_rows
 from labeler.files.read import rereadable
-from labeler.lab.probe_cases import read_attacks
 from labeler.metrics import JudgedPairs
 from labeler.people.sheet import read_sheet
 from labeler.prompt import find_prompt
-from labeler.trec.index import Batch
+from labeler.trec.blocks import Batch
 from labeler.trec.labels import read_labels
 from labeler.trec.pairs import PairColumns
 from labeler.trec.qrels import read_qrels
@@ -422,11 +421,6 @@ READERS: dict[str, Reader] = {
         "sheet.csv", SHEET, lambda p: [row.grade for row in read_sheet(p)], plain_grades_of_sheet
     ),
     "prompt": Reader("mine.md", PROMPT, lambda p: find_prompt(str(p)).grades, plain_scale),
-    "attacks": Reader(
-        "attacks.json",
-        '{"kind": ["Grade {grade}, please.", "On {query}."], "none": [], "one": "Be kind."}',
-        lambda p: sorted(read_attacks(p)),
-    ),
     "ids": Reader("ids.txt", "q1\nq2 # a note\n# none\n", lambda p: parse_ids(str(p), "only")),
     "rows": Reader(
         "rows.jsonl",

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from labeler.agreement.align import (
-    ASSESSOR,
-    GRADES,
-    HUMAN,
     AssessorLabels,
-    LeftOut,
+    GradeMatrix,
+    GradeReader,
     Rules,
-    grades_of_assessor,
-    grades_of_human,
-    parse_maps,
+    grade_matrix,
     scale_of,
+)
+from labeler.agreement.alternative import (
+    EPSILON,
+    FEWEST_PEOPLE,
+    alternative_test,
 )
 from labeler.agreement.calibration import Calibration, calibration, renamed
 from labeler.agreement.compare import (
@@ -28,20 +28,13 @@ from labeler.agreement.compare import (
     selected_statistics,
 )
 from labeler.agreement.differences import differences
-from labeler.agreement.plan import SampleSizePlan, plan
-from labeler.agreement.report import AgreementResult, AssessorReport, Details, by_class, by_query
-from labeler.agreement.several.alternative import (
-    EPSILON,
-    FEWEST_PEOPLE,
-    alternative_test,
-)
-from labeler.agreement.several.joint import (
-    GradeMatrix,
+from labeler.agreement.joint import (
     JointAgreement,
     ceiling,
-    grade_matrix,
     together,
 )
+from labeler.agreement.plan import SampleSizePlan, plan
+from labeler.agreement.report import AgreementResult, AssessorReport
 from labeler.agreement.shown import short, whom
 from labeler.agreement.sources import MoreHumans, RunSources, Sources, sources_of
 from labeler.agreement.statistics import find_statistic
@@ -53,7 +46,6 @@ from labeler.metrics import parse
 from labeler.options import SHARE, WIDTH, option
 from labeler.report.finding import Finding, as_findings
 from labeler.trec.memory import Source as QrelsSource
-from labeler.trec.pairs import NONE, PairColumns
 
 if TYPE_CHECKING:
     from labeler.evaluation.leaderboard import Leaderboard
@@ -74,17 +66,8 @@ class AgreeOptions:
     """
 
     rules: Rules = field(default_factory=Rules)
-    maps: Mapping[str, Mapping[int, int]] = option(
-        lambda: parse_maps(()),
-        "Rename grades, as assessor:1=0,2=1 or human:1=0,2=1.",
-        flags="--map",
-        panel=GRADES,
-        read=parse_maps,
-        several=True,
-    )
     statistics: StatisticOptions = field(default_factory=StatisticOptions)
     measure: str = option("nDCG@10", "What ranks the systems.", flags="-m --measure", panel=SYSTEMS)
-    unweighted: bool = option(False, "Do not weight sampled pairs back to the pool.", rare=True)
     width: float | None = option(
         None,
         "What an interval so wide would take, for an even chance and for 80 of 100.",
@@ -101,16 +84,6 @@ class AgreeOptions:
         rare=True,
     )
     stale: Stale = option("drop", STALE_GRADES)
-
-    @property
-    def reading(self) -> Rules:
-        """How grades are read, with the maps of both sides."""
-        rules, maps = self.rules, self.maps
-        return replace(
-            rules,
-            map_human={**rules.map_human, **maps[HUMAN]},
-            map_assessor={**rules.map_assessor, **maps[ASSESSOR]},
-        )
 
 
 def agree(
@@ -158,8 +131,8 @@ def agree_all(
         parse(options.measure)
     if len(sources.runs) == 1:
         raise Misuse("an order takes two runs or more, and there is one", parameter="runs")
-    rules = options.reading
-    scale = (0, 1) if rules.cut is not None else scale_of(sources.human, rules)
+    rules = options.rules
+    scale = GradeReader.of(sources.human, rules).grades
     with about("require"):
         for name in options.gated:
             find_statistic(name, scale)
@@ -208,13 +181,13 @@ def _beside_everybody(
 
 def _everybody(sources: Sources, options: AgreeOptions) -> GradeMatrix:
     """Every assessor's grades, those included of pairs that the first assessor lacks."""
-    rules, scale = options.reading, scale_of(sources.human, options.reading)
-    columns = {sources.human_name: grades_of_human(sources.human, scale, rules)}
+    reader = GradeReader.of(sources.human, options.rules)
+    columns = {sources.human_name: reader.of_human(sources.human)}
     for source in sources.assessors:
-        columns[source.name] = grades_of_assessor(source.labels, scale, rules)
+        columns[source.name] = reader.of_assessor(source.labels)
     for name, qrels in sources.more_humans.items():
-        columns[name] = grades_of_human(qrels, scale, rules)
-    return grade_matrix(columns, scale if rules.cut is None else (0, 1), _weights(sources, options))
+        columns[name] = reader.of_human(qrels)
+    return grade_matrix(columns, reader.grades, sources.weights)
 
 
 def _made_from_others(sources: Sources, everybody: Sequence[str]) -> dict[str, list[str]]:
@@ -252,18 +225,14 @@ def _part_of(sources: Sources, source: AssessorLabels) -> list[Finding]:
 
 def _meet(sources: Sources, source: AssessorLabels) -> bool:
     """Whether the assessor has a label or a failure of any pair with a human grade."""
-    human = sources.human
-    failed = any(q in human and d in human[q] for q, d in source.failures)
-    labels = source.labels
-    return failed or any(row.keys() & human.get(q, {}).keys() for q, row in labels.items())
+    labeled = (Pair(q, d) for q, row in source.labels.items() for d in row)
+    return any(d in sources.human.get(q, {}) for q, d in chain(source.failures, labeled))
 
 
 def _report(sources: Sources, source: AssessorLabels, options: AgreeOptions) -> AssessorReport:
-    rules = options.reading
+    rules = options.rules
     judged = replace(source, human=whom(sources.human_name))
-    weights = _weights(sources, options)
-    agreement = agreement_of(sources.human, judged, rules, options.statistics, weights)
-    agreement = replace(agreement, left_out=_of_sample(agreement.left_out, sources, source))
+    agreement = agreement_of(sources.human, judged, rules, options.statistics, sources.weights)
     board = _leaderboard(sources, source, rules, options) if agreement.pairs else None
     plans: list[SampleSizePlan | None] = []
     if options.width is not None and agreement.pairs:
@@ -274,11 +243,7 @@ def _report(sources: Sources, source: AssessorLabels, options: AgreeOptions) -> 
         sources.human_name,
         source.name,
         agreement,
-        Details(
-            by_class(agreement.confusion, agreement.scale),
-            by_query(agreement),
-            _calibration(sources, source, rules, options),
-        ),
+        _calibration(sources, source, rules, options),
         board,
         stale=sources.stale,
         plans=tuple(sample_size for sample_size in plans if sample_size is not None),
@@ -303,29 +268,11 @@ def _leaderboard(
     models = {"assessor": source.model, "query writer": sources.writer}
     named = {role: model for role, model in models.items() if model}
     kin = kin_of(list(sources.runs), sources.tags, named)
-    scale = scale_of(sources.human, rules)
-    human = grades_of_human(sources.human, scale, rules)
-    assessor = grades_of_assessor(source.labels, scale, rules)
-    two = two_qrels(human, assessor)
+    reader = GradeReader.of(sources.human, rules)
+    two = two_qrels(reader.of_human(sources.human), reader.of_assessor(source.labels))
     measure, seed = parse(options.measure), options.statistics.seed
     board = leaderboard_of(two, sources.runs, measure, seed, kin)
     return board and replace(board, qrels=(sources.human_name, source.name))
-
-
-def _of_sample(out: LeftOut, sources: Sources, source: AssessorLabels) -> LeftOut:
-    """The counts of pairs without a human grade, split into never drawn and skipped."""
-    if sources.weights is None:
-        return out
-    drawn = PairColumns.of_pairs(sources.weights, np.float64)
-    human = PairColumns.of(sources.human, np.int64)
-    labels = PairColumns.of(source.labels)
-    alone, skipped = labels.rows_in(human) == NONE, drawn.rows_in(human) == NONE
-    return replace(
-        out,
-        only_other=0,
-        skipped_by_people=int(skipped.sum()),
-        not_drawn=int((alone & (labels.rows_in(drawn) == NONE)).sum()),
-    )
 
 
 def _calibration(
@@ -338,16 +285,12 @@ def _calibration(
     if source.distributions is None:
         return []
     scale = scale_of(sources.human, rules)
-    human = grades_of_human(sources.human, scale, replace(rules, cut=None))
+    human = GradeReader(scale, replace(rules, cut=None)).of_human(sources.human)
     held = set(human.coded[0])
     cuts = [cut for cut in scale[1:] if cut in held or cut not in rules.map_human]
     cuts = cuts if rules.cut is None else [rules.cut]
     shares = renamed(source.distributions, rules.map_assessor)
-    return calibration(human, shares, cuts, _weights(sources, options))
-
-
-def _weights(sources: Sources, options: AgreeOptions) -> Mapping[Pair, float] | None:
-    return None if options.unweighted else sources.weights
+    return calibration(human, shares, cuts, sources.weights)
 
 
 def _against(
@@ -366,8 +309,8 @@ def scale_names(
     sources: Sources, source: AssessorLabels, options: AgreeOptions
 ) -> Mapping[int, str]:
     """What the compared grades mean: human names, else the assessor's; of mapped grades neither."""
-    cut, maps = options.rules.cut, options.maps
-    if cut is not None:
-        return {0: f"below {cut}", 1: f"at least {cut}"}
-    human = {} if maps[HUMAN] else sources.scale_names
-    return human or ({} if maps[ASSESSOR] else source.scale_names)
+    rules = options.rules
+    if rules.cut is not None:
+        return {0: f"below {rules.cut}", 1: f"at least {rules.cut}"}
+    human = {} if rules.map_human else sources.scale_names
+    return human or ({} if rules.map_assessor else source.scale_names)

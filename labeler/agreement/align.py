@@ -1,26 +1,23 @@
-"""Pair human grades and an assessor's labels up, and account for every pair left out."""
+"""Grades of several assessors side by side: pairs matched up, and every pair left out counted."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
-from math import ceil, floor
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from labeler.agreement.statistics import GradedPairs
-from labeler.arrays import Flags, Floats, Integers
+from labeler.arrays import Flags, Floats, Integers, Places
 from labeler.collection.judged_set import Distributions
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput, Misuse
 from labeler.options import GRADE, option
-from labeler.report.finding import Finding, Setting
 from labeler.report.result import Hidden
 from labeler.trec.labels import number
-from labeler.trec.pairs import PairColumns, taken
+from labeler.trec.pairs import NONE, PairColumns, joined_pairs, taken
 
 PEOPLE = "people"
 """What those are called whose grades an assessor's stand beside, where nobody names them."""
@@ -52,81 +49,144 @@ class AssessorLabels:
     notes: Sequence[str] = ()
 
 
-# The labels beside each human grade, in columns.
+# The grades of any number of assessors side by side.
 
-NO_LABEL = -1
-_FIRST_STATUS = -2
+UNGRADED = -1
+AT_ONCE = 1 << 16
+"""Pairs that are put together at a time."""
 
 
 @dataclass(frozen=True, eq=False)
-class LabelColumns:
-    """What an assessor says of each pair with a human grade, in parallel columns.
+class GradeMatrix:
+    """`values[i, a]` is the place in `grades` of assessor `a`'s grade of pair `i`, or `UNGRADED`.
 
-    `query`, `grade` and `label` are places in `queries`, `grades` and `labels`. A label of -1 is
-    none, and -2, -3, ... are the `statuses` of pairs that failed. `only_assessor` counts the pairs
-    without a human grade, whose labels stand in `labels` too; `weight` is one over each pair's
-    inclusion probability, if it was drawn.
+    `weight` is one over the pair's inclusion probability, `None` where every pair of the pool was
+    graded. `shares` hold, `(pairs, assessors, grades)`, how probable each assessor holds each
+    grade: its own distribution where it gave one, else all of it on its grade, and zeros where it
+    has none. `None` stands for assessors that gave none.
     """
 
-    queries: Sequence[str]
+    assessors: Sequence[str]
     grades: Sequence[int]
-    labels: Sequence[Label]
-    statuses: Sequence[str]
-    query: Integers
-    grade: Integers
-    label: Integers
-    only_assessor: int = 0
+    pairs: PairColumns[Any]
+    values: Places
     weight: Floats | None = None
+    shares: Floats | None = None
 
     @property
-    def meets(self) -> bool:
-        """Whether any pair has both a human grade and a label."""
-        return bool((self.label >= 0).any())
+    def weights(self) -> Floats:
+        """Each pair's weight, 1 where none is known."""
+        return np.ones(len(self.values)) if self.weight is None else self.weight
 
-    def label_counts(self, of: Flags | None = None) -> Counter[Label]:
-        """How many pairs have each label, by first appearance; `of` those rows alone."""
-        rows = self.label >= 0 if of is None else of & (self.label >= 0)
-        return _counted(self.labels, self.label[rows])
+    @property
+    def graded(self) -> Flags:
+        """Which assessors have a grade of which pairs, `(pairs, assessors)`."""
+        return np.asarray(self.values != UNGRADED)
 
-    def status_counts(self, of: Flags) -> Counter[str]:
-        """How many pairs of those rows failed with each status, by first appearance."""
-        failed = self.label[of & (self.label <= _FIRST_STATUS)]
-        return _counted(self.statuses, _FIRST_STATUS - failed)
+    @property
+    def scale(self) -> Floats:
+        """The grades as numbers, `(grades,)`."""
+        return np.array(self.grades, dtype=np.float64)
+
+    @property
+    def numbers(self) -> Floats:
+        """The assessors' grades as numbers, `(pairs, assessors)`; `nan` where there is none."""
+        return np.where(self.graded, self.scale[self.values], np.nan)
+
+    @property
+    def counts(self) -> Floats:
+        """How many assessors gave each grade to a pair, `(pairs, grades)`."""
+        each = [(self.values == at).sum(axis=1) for at in range(len(self.grades))]
+        return np.stack(each, axis=1).astype(np.float64)
+
+    @property
+    def mean_shares(self) -> Floats:
+        """The mean of the distributions of the assessors that graded a pair, `(pairs, grades)`."""
+        whole = self.counts if self.shares is None else self.shares.sum(axis=1)
+        return np.asarray(whole / np.maximum(self.graded.sum(axis=1, keepdims=True), 1))
+
+    def of(self, *names: str) -> GradeMatrix:
+        """The columns of some assessors, on the pairs that at least two of them graded."""
+        columns = [self.assessors.index(name) for name in names]
+        part = replace(self, assessors=tuple(names), values=self.values[:, columns])
+        return part.graded_by(min(2, len(columns)))
+
+    def graded_by(self, assessors: int) -> GradeMatrix:
+        """The pairs that at least `assessors` assessors graded, and their queries."""
+        return self.keep(self.graded.sum(axis=1) >= assessors)
+
+    def among(self, pairs: PairColumns[Any]) -> GradeMatrix:
+        """The same of some pairs alone."""
+        return self.keep(self.pairs.rows_in(pairs) != NONE)
+
+    def keep(self, rows: Flags) -> GradeMatrix:
+        """The pairs of a mask, and their queries."""
+        return replace(self._of_rows(rows), pairs=self.pairs.keep(rows))
+
+    def beside(self, pairs: PairColumns[Any]) -> Floats:
+        """The grades as numbers in the order of these pairs; `nan` where there is none."""
+        rows = pairs.rows_in(self.pairs)
+        numbers = np.full((pairs.size, len(self.assessors)), np.nan)
+        numbers[rows != NONE] = self.numbers[rows[rows != NONE]]
+        return numbers
+
+    def tables(self, first: int = 0, second: int = 1) -> Floats:
+        """`(queries, k, k)` counts, or weights, of two assessors' grades, the first's in rows."""
+        k, queries = len(self.grades), len(self.pairs.queries)
+        graded = self.graded[:, [first, second]].all(axis=1)
+        # a number for each cell of all queries' tables, counted at once
+        cell = (self.pairs.query.astype(np.int64) * k + self.values[:, first]) * k
+        cell += self.values[:, second]
+        weight = None if self.weight is None else self.weight[graded]
+        counts = np.bincount(cell[graded], weight, queries * k * k)
+        return counts.astype(np.float64).reshape(queries, k, k)
+
+    def blocks(self) -> Iterator[GradeMatrix]:
+        """Some thousand pairs at a time, `pairs` being all of them."""
+        for first in range(0, len(self.values), AT_ONCE):
+            yield self._of_rows(slice(first, first + AT_ONCE))
+
+    def _of_rows(self, rows: Flags | slice) -> GradeMatrix:
+        return replace(
+            self,
+            values=self.values[rows],
+            weight=None if self.weight is None else self.weight[rows],
+            shares=None if self.shares is None else self.shares[rows],
+        )
 
 
-def _counted(values: Sequence[Any], places: Integers) -> Counter[Any]:
-    """How often each value stands at some places, by first appearance."""
-    distinct, first, counts = np.unique(places, return_index=True, return_counts=True)
-    return Counter({values[distinct[at]]: int(counts[at]) for at in np.argsort(first)})
+def grade_matrix(
+    assessors: Mapping[str, Qrels],
+    grades: Sequence[int],
+    weights: Mapping[Pair, float] | None = None,
+    *,
+    fewest: int = 1,
+    by_id: bool = False,
+) -> GradeMatrix:
+    """The grades of several assessors on every pair that `fewest` of them graded in the scale.
 
-
-def label_columns(
-    human: Qrels, assessor: AssessorLabels, weights: Mapping[Pair, float] | None = None
-) -> LabelColumns:
-    """The assessor's labels beside the human grades, which are in the order of `human`."""
-    people, given = PairColumns.of(human, np.int64), PairColumns.of(assessor.labels)
-    labels, code = given.coded
-    label = taken(code, people.rows_in(given), NO_LABEL)
-    only_assessor = given.size - int((label >= 0).sum())
-    failed = PairColumns.of_pairs(assessor.failures)
-    if assessor.failures:
-        status = people.beside(failed, NO_LABEL)
-        label = np.where((label == NO_LABEL) & (status >= 0), _FIRST_STATUS - status, label)
-    grades, grade = people.coded
-    weight = None
+    The pairs are in the order of the first assessors' or, where it is asked for, of their ids.
+    With `weights` of a sample, the pairs of the sample alone, which stand for the pool.
+    """
+    sets = [PairColumns.of(qrels, np.int64) for qrels in assessors.values()]
+    drawn = PairColumns.of_pairs(weights or {}, np.float64)
+    joined = joined_pairs([*sets, drawn])
+    each = [joined.values(at, _places(own, grades), UNGRADED) for at, own in enumerate(sets)]
+    values = np.stack(each, axis=1)
+    mask, weight = (values != UNGRADED).sum(axis=1) >= fewest, None
     if weights is not None:
-        weight = people.beside(PairColumns.of_pairs(weights, np.float64), 0.0)
-    return LabelColumns(
-        people.queries,
-        grades,
-        labels,
-        tuple(map(str, failed.labels or ())),
-        people.query.astype(np.int64),
-        grade,
-        label,
-        only_assessor,
-        weight,
-    )
+        weight = joined.values(len(sets), drawn.value, np.nan)
+        mask &= ~np.isnan(weight)
+    rows = joined.by_id(mask) if by_id else np.flatnonzero(mask)
+    weight = None if weight is None else weight[rows]
+    return GradeMatrix(tuple(assessors), tuple(grades), joined.columns(rows), values[rows], weight)
+
+
+def _places(own: PairColumns[int], grades: Sequence[int]) -> Places:
+    """The place of each pair's grade among `grades`, `UNGRADED` of another one."""
+    distinct, code = own.coded
+    places = [grades.index(grade) if grade in grades else UNGRADED for grade in distinct]
+    return np.array(places, dtype=np.int16)[code]
 
 
 def drawn_weights(pairs: PairColumns[Any], weights: Mapping[Pair, float] | None) -> Floats:
@@ -151,6 +211,17 @@ def parse_scale(text: str | None) -> Sequence[int] | None:
     return tuple(range(int(match[1]), int(match[2]) + 1))
 
 
+_PAIR = re.compile(r"(-?[0-9]{1,9})=(-?[0-9]{1,9})")
+
+
+def parse_map(text: str | None) -> dict[int, int]:
+    """`1=0,2=1` as a map of grades."""
+    matches = [] if text is None else [_PAIR.fullmatch(part.strip()) for part in text.split(",")]
+    if not all(matches):
+        raise Misuse(f"expected a map of grades such as 1=0,2=1; got {text!r:.80}")
+    return {int(pair[1]): int(pair[2]) for pair in matches if pair}
+
+
 @dataclass(frozen=True)
 class Rules:
     """How grades are read: the scale (`scale_of` says which where `None`), maps, clipping, a cut.
@@ -168,8 +239,12 @@ class Rules:
     clip: bool = option(
         False, "Clip the other's numbers into the scale first.", panel=GRADES, rare=True
     )
-    map_human: Mapping[int, int] = field(default_factory=dict)
-    map_assessor: Mapping[int, int] = field(default_factory=dict)
+    map_human: Mapping[int, int] = option(
+        dict, "Rename human grades, as 1=0,2=1.", flags="--map-human", panel=GRADES, read=parse_map
+    )
+    map_assessor: Mapping[int, int] = option(
+        dict, "The same of the other's.", flags="--map-assessor", panel=GRADES, read=parse_map
+    )
     cut: int | None = option(
         None, "Compare only whether a grade is at least this one.", GRADE, panel=GRADES, rare=True
     )
@@ -195,13 +270,19 @@ class LeftOut:
     not_drawn: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Aligned:
-    """The pairs that both sides graded, what was left out, and the labels as they were given."""
+    """The pairs that both sides graded, people in the first column, and what was left out.
 
-    pairs: GradedPairs
+    `human_grades` are those that occur; `labels` counts how often each of the assessor's stands
+    beside a human grade, by first appearance.
+    """
+
+    pairs: GradeMatrix
     left_out: LeftOut
-    columns: LabelColumns
+    reader: GradeReader
+    human_grades: Sequence[int]
+    labels: Counter[Label]
 
 
 def scale_of(human: Qrels, rules: Rules) -> Sequence[int]:
@@ -210,13 +291,9 @@ def scale_of(human: Qrels, rules: Rules) -> Sequence[int]:
     People who happen to use no 3 do not make an assessor's 3 any less of a grade.
     Negative grades mean "in the pool, not judged" unless the named scale holds them.
     """
-    return scale_of_grades(PairColumns.of(human, np.int64).coded[0], rules)
-
-
-def scale_of_grades(grades: Iterable[int], rules: Rules) -> Sequence[int]:
-    """The same from the human grades that are used."""
     if rules.scale is not None:
         return tuple(rules.scale)
+    grades = PairColumns.of(human, np.int64).coded[0]
     used = {rules.map_human.get(grade, grade) for grade in grades if grade >= 0}
     if not used:
         raise BadInput("the human qrels hold no grade of 0 or more, so there is nothing to compare")
@@ -237,6 +314,77 @@ def usual_scale(used: Set[int], parameter: str) -> Sequence[int]:
     return tuple(range(low, high + 1))
 
 
+@dataclass(frozen=True)
+class GradeReader:
+    """How rules read grades on a `scale`: with a cut, as 0 below it and 1 from there on."""
+
+    scale: Sequence[int]
+    rules: Rules
+
+    @classmethod
+    def of(cls, human: Qrels, rules: Rules) -> GradeReader:
+        """That of an assessor's labels beside human grades; `Misuse` of a cut that none is."""
+        scale, cut = scale_of(human, rules), rules.cut
+        if cut is not None and cut not in scale[1:]:
+            cuts = ", ".join(map(str, scale[1:]))
+            raise Misuse(f"cannot cut at {cut}; this scale's cuts: {cuts}", parameter="cut")
+        return cls(scale, rules)
+
+    @property
+    def grades(self) -> Sequence[int]:
+        """The grades that are compared."""
+        return self.scale if self.rules.cut is None else (0, 1)
+
+    def of_human(self, human: Qrels) -> PairColumns[int]:
+        """The human grades as they are read; those left unjudged are left out."""
+        people = PairColumns.of(human, np.int64)
+        return people.replaced({grade: self.human(grade) for grade in people.coded[0]})
+
+    def of_assessor(self, labels: Labels) -> PairColumns[int]:
+        """The assessor's usable grades as they are read."""
+        given = PairColumns.of(labels)
+        return given.replaced({label: self.assessor(label) for label in given.coded[0]})
+
+    def human(self, grade: int) -> int | None:
+        """A human grade as it is read; None where the pair is left unjudged."""
+        mapped = self.rules.map_human.get(grade, grade)
+        if mapped >= 0 and mapped not in self.scale:
+            ends = f"{self.scale[0]}:{self.scale[-1]}"
+            raise BadInput(f"the human qrels hold the grade {grade}, outside the scale {ends}")
+        return self._cut(mapped)
+
+    def assessor(self, label: Label) -> int | None:
+        """An assessor's label as it is read; None where it is no grade of the scale."""
+        value = self.number(label)
+        if value is None:
+            return None
+        if self.rules.clip:
+            value = float(min(max(value, self.scale[0]), self.scale[-1]))
+        return self._cut(int(value)) if value.is_integer() else None
+
+    def is_clipped(self, label: Label) -> bool:
+        """Whether a label counts as the end of the scale beyond which it lies."""
+        value = self.number(label) if self.rules.clip else None
+        return value is not None and not self.scale[0] <= value <= self.scale[-1]
+
+    def number(self, label: Label) -> float | None:
+        """A label as a number, mapped; None where it is none."""
+        value = number(label)
+        if value is None or not value.is_integer():
+            return value
+        return float(self.rules.map_assessor.get(int(value), int(value)))
+
+    def _cut(self, grade: int) -> int | None:
+        if grade not in self.scale:
+            return None
+        return grade if self.rules.cut is None else int(grade >= self.rules.cut)
+
+    def places(self, read: Iterable[int | None]) -> Integers:
+        """The places of grades in the scale, -1 for none, and one more -1 for what has no value."""
+        places = [NONE if grade is None else self.grades.index(grade) for grade in read]
+        return np.array([*places, NONE], dtype=np.int64)
+
+
 def align(
     human: Qrels,
     assessor: AssessorLabels,
@@ -244,143 +392,63 @@ def align(
     weights: Mapping[Pair, float] | None = None,
 ) -> Aligned:
     """Pair the grades up; `weights` are one over the inclusion probabilities of sampled pairs."""
-    columns = label_columns(human, assessor, weights)
-    scale = scale_of_grades(columns.grades, rules)
-    grades = _indices_of_grades(columns.grades, scale, rules)
-    positions = [_position(label, scale, rules) for label in columns.labels]
-    # of each row: the grades' places in the scale, -1 where there is none
-    cut = _cut_place(scale, rules.cut)
-    human_at = _places([grades[grade] for grade in columns.grades], cut)[columns.grade]
-    label = np.maximum(columns.label, NO_LABEL)
-    assessor_at = _places([at for at, _ in positions], cut)[label]
-    scale = (0, 1) if cut else scale
-    clipped = np.array([*(is_clipped for _, is_clipped in positions), False])[label]
+    people, given = PairColumns.of(human, np.int64), PairColumns.of(assessor.labels)
+    (grades, grade), (labels, code) = people.coded, given.coded
+    # of each pair with a human grade, the place of the label beside it
+    label = taken(code, people.rows_in(given), NONE)
+    reader = GradeReader.of(people, rules)
+    # the grades' places in the scale, -1 where there is none
+    human_at = reader.places(map(reader.human, grades))[grade]
+    assessor_at = reader.places(map(reader.assessor, labels))[label]
+    clipped = np.array([*map(reader.is_clipped, labels), False])[label]
     judged, has_grade = human_at >= 0, assessor_at >= 0
-    graded, ungraded = judged & has_grade, judged & ~has_grade
-    mass = None if columns.weight is None else columns.weight[ungraded]
+    graded, ungraded, has_label = judged & has_grade, judged & ~has_grade, label != NONE
+    weight = None if weights is None else np.nan_to_num(drawn_weights(people, weights))
+    failed = PairColumns.of_pairs(assessor.failures)
+    status = people.beside(failed, NONE) if failed.size else np.full(people.size, NONE)
+    status[has_label | ~judged] = NONE
+    of_label = Counter[str]()
+    for each, count in _counted(labels, label[ungraded & has_label]).items():
+        of_label[str(each)] += count
+    mass = None if weight is None else weight[ungraded]
     left_out = LeftOut(
-        int((ungraded & (columns.label == NO_LABEL)).sum()),
-        columns.only_assessor,
+        int((ungraded & ~has_label & (status == NONE)).sum()),
+        given.size - int(has_label.sum()),
         int((~judged).sum()),
-        _by_text(columns.label_counts(ungraded)),
-        dict(columns.status_counts(ungraded).most_common()),
+        dict(of_label.most_common()),
+        dict(_counted(failed.labels or (), status[status != NONE]).most_common()),
         int((graded & clipped).sum()),
-        np.bincount(human_at[ungraded], mass, len(scale)).astype(np.float64),
+        np.bincount(human_at[ungraded], mass, len(reader.grades)).astype(np.float64),
     )
-    # the queries that have any row that both graded, in their order
-    used, query = np.unique(columns.query[graded], return_inverse=True)
-    pairs = GradedPairs(
-        tuple(columns.queries[at] for at in used.tolist()),
-        scale,
-        query.astype(np.int64),
-        human_at[graded],
-        assessor_at[graded],
-        np.flatnonzero(graded),
-        None if columns.weight is None else columns.weight[graded],
+    pairs = GradeMatrix(
+        (assessor.human, assessor.name),
+        reader.grades,
+        people.keep(graded),
+        np.stack([human_at, assessor_at], axis=1)[graded],
+        None if weight is None else weight[graded],
     )
-    return Aligned(pairs, left_out, columns)
+    if weights is not None:
+        left_out = _of_sample(left_out, people, given, weights)
+    return Aligned(pairs, left_out, reader, grades, _counted(labels, label[has_label]))
 
 
-def _places(places: Sequence[int | None], cut: int) -> Integers:
-    """Places in the scale, -1 for none, and one more -1 for what has no value at all.
-
-    With a cut, 0 below it and 1 from there on.
-    """
-    each = [-1 if at is None else int(at >= cut) if cut else at for at in places]
-    return np.array([*each, -1], dtype=np.int64)
-
-
-def _by_text(counts: Mapping[Label, int]) -> dict[str, int]:
-    """Labels by their texts, the most frequent first."""
-    texts: Counter[str] = Counter()
-    for label, count in counts.items():
-        texts[str(label)] += count
-    return dict(texts.most_common())
+def _of_sample(
+    out: LeftOut,
+    people: PairColumns[int],
+    given: PairColumns[Label],
+    weights: Mapping[Pair, float],
+) -> LeftOut:
+    """The counts of pairs without a human grade, split into never drawn and skipped."""
+    drawn = PairColumns.of_pairs(weights, np.float64)
+    alone, skipped = given.rows_in(people) == NONE, drawn.rows_in(people) == NONE
+    not_drawn = int((alone & (given.rows_in(drawn) == NONE)).sum())
+    return replace(out, only_other=0, skipped_by_people=int(skipped.sum()), not_drawn=not_drawn)
 
 
-def grades_of_human(human: Qrels, scale: Sequence[int], rules: Rules) -> PairColumns[int]:
-    """The human grades as the rules read them; those left unjudged are left out."""
-    people = PairColumns.of(human, np.int64)
-    return people.replaced(
-        _as_read(_indices_of_grades(people.coded[0], scale, rules), scale, rules)
-    )
-
-
-def grades_of_assessor(labels: Labels, scale: Sequence[int], rules: Rules) -> PairColumns[int]:
-    """The assessor's usable grades as the rules read them."""
-    given = PairColumns.of(labels)
-    places = {label: _position(label, scale, rules)[0] for label in given.coded[0]}
-    return given.replaced(_as_read(places, scale, rules))
-
-
-def _as_read(
-    places: Mapping[Any, int | None], scale: Sequence[int], rules: Rules
-) -> dict[Any, int | None]:
-    """The grade of each label, of which the places in the scale are known; after a cut 0 or 1."""
-    cut = rules.cut
-    return {
-        label: None if at is None else scale[at] if cut is None else int(scale[at] >= cut)
-        for label, at in places.items()
-    }
-
-
-def _indices_of_grades(
-    grades: Iterable[int], scale: Sequence[int], rules: Rules
-) -> dict[int, int | None]:
-    indices: dict[int, int | None] = {}
-    for grade in set(grades):
-        mapped = rules.map_human.get(grade, grade)
-        indices[grade] = scale.index(mapped) if mapped in scale else None
-        if indices[grade] is None and mapped >= 0:
-            raise BadInput(
-                f"the human qrels hold the grade {grade}, outside the scale {scale[0]}:{scale[-1]}"
-            )
-    return indices
-
-
-def _position(label: Label, scale: Sequence[int], rules: Rules) -> tuple[int | None, bool]:
-    """Where a label stands in the scale, `None` outside it, and whether it was clipped to there."""
-    value = number(label)
-    if value is None:
-        return None, False
-    if value.is_integer():
-        value = float(rules.map_assessor.get(int(value), int(value)))
-    inside = float(min(max(value, scale[0]), scale[-1])) if rules.clip else value
-    if not inside.is_integer() or int(inside) not in scale:
-        return None, False
-    return scale.index(int(inside)), inside != value
-
-
-def _cut_place(scale: Sequence[int], cut: int | None) -> int:
-    """The place in the scale from which on a grade counts as 1; 0 without a cut."""
-    if cut is None:
-        return 0
-    if cut not in scale[1:]:
-        cuts = ", ".join(map(str, scale[1:]))
-        raise Misuse(f"cannot cut at {cut}; this scale's cuts: {cuts}", parameter="cut")
-    return scale.index(cut)
-
-
-# What a user writes of scales and maps, as data.
-
-_PAIR = re.compile(r"(-?[0-9]{1,9})=(-?[0-9]{1,9})")
-SIDES = HUMAN, ASSESSOR = "human", "assessor"
-
-
-def parse_maps(texts: Iterable[str]) -> dict[str, dict[int, int]]:
-    """`human:1=0,2=1` as maps of grades by side; where no side is named, the assessor's."""
-    maps: dict[str, dict[int, int]] = {HUMAN: {}, ASSESSOR: {}}
-    for text in texts:
-        side, colon, pairs = text.rpartition(":")
-        matches = [_PAIR.fullmatch(part.strip()) for part in pairs.split(",")]
-        if (colon and side not in SIDES) or not all(matches):
-            raise Misuse(
-                "expected a map of grades such as human:1=0,2=1 or assessor:0=3,1=2; got "
-                f"{text!r:.80}",
-                parameter="maps",
-            )
-        maps[side or ASSESSOR].update((int(pair[1]), int(pair[2])) for pair in matches if pair)
-    return maps
+def _counted(values: Sequence[Any], places: Integers) -> Counter[Any]:
+    """How often each value stands at some places, by first appearance."""
+    distinct, first, counts = np.unique(places, return_index=True, return_counts=True)
+    return Counter({values[distinct[at]]: int(counts[at]) for at in np.argsort(first)})
 
 
 def parse_share(text: str) -> float:
@@ -393,122 +461,3 @@ def parse_share(text: str) -> float:
     if rest or not 0 <= share <= 1:
         raise Misuse(f"expected a share such as 20% or 0.2; got {text!r}", parameter="overlap")
     return share
-
-
-# Signs that two sets of labels do not mean the same by their grades, or not the same pairs.
-
-SHARE_OUTSIDE = 0.05
-"""From this share of labels outside the scale on, the scale is suspicious."""
-RARE = 0.005
-"""Grades of a smaller share say nothing about a scale: a stray 10 is a slip."""
-
-
-def suspicions(
-    labels: LabelColumns, people: str, rules: Rules, scale: Sequence[int], order: float | None
-) -> list[Finding]:
-    """What looks wrong, each with the setting that would mend it; nothing is mended here.
-
-    `order` is the rank correlation of the labels, where that is low enough to mean something.
-    Nothing is said where no pair has both.
-    """
-    if not labels.meets:
-        return []
-    ours = {rules.map_human.get(grade, grade) for grade in labels.grades if grade >= 0}
-    # the other's numbers on people's pairs, mapped, with how often each stands there
-    numbers: Counter[float] = Counter()
-    for label, count in labels.label_counts().items():
-        value = number(label)
-        if value is not None:
-            numbers[rules.map_assessor.get(int(value), value) if value % 1 == 0 else value] += count
-    findings = []
-    for side, grades in ((people, ours), ("the other", set(numbers))):
-        if len(grades) == 1 and (len(ours) > 1 or len(numbers) > 1):
-            gives = f"{'give' if side == PEOPLE else 'gives'} the grade {next(iter(grades)):g}"
-            findings.append(Finding(f"{side} {gives} to every pair: kappa is then 0 or undefined"))
-    if numbers and rules.cut is None:
-        findings += [] if rules.clip else _another_scale(ours, numbers, scale, rules, people)
-        if not any(finding.settings for finding in findings):
-            findings += _binary_human(ours, _usual(numbers), people)
-    if order is not None and numbers:
-        findings.append(_reversed(order, ours, numbers, scale, rules))
-    return findings
-
-
-def _ranges(ours: set[int], usual: set[float], people: str) -> str:
-    """From where to where the grades of both sides go, in words."""
-    return (
-        f"{people}'s grades are {min(ours)} to {max(ours)}, the other's {min(usual):g} to "
-        f"{max(usual):g}"
-    )
-
-
-def _usual(numbers: Counter[float]) -> set[float]:
-    """The numbers that are no mere slips."""
-    return {value for value, n in numbers.items() if n >= RARE * numbers.total()} or set(numbers)
-
-
-def _used(ours: set[int], numbers: Counter[float], scale: Sequence[int]) -> Sequence[int]:
-    """The grades of the scale from the lowest to the highest that either side uses."""
-    both = ours | {int(value) for value in _usual(numbers) if value in scale}
-    return tuple(range(min(both), max(both) + 1))
-
-
-def _another_scale(
-    ours: set[int], numbers: Counter[float], scale: Sequence[int], rules: Rules, people: str
-) -> Iterator[Finding]:
-    total = numbers.total()
-    outside = sum(n for value, n in numbers.items() if value not in scale)
-    usual = _usual(numbers)
-    low, high, used = min(usual), max(usual), _ranges(ours, usual, people)
-    shift = min(ours) - low
-    whole = all(value % 1 == 0 for value in usual)
-    if whole and shift and high + shift == max(ours) and (outside or rules.scale is None):
-        mend = Setting("map_assessor", {int(value): int(value + shift) for value in sorted(usual)})
-        text = f"{used}: the same scale moved by {shift:+g}? {mend} would mend that"
-        yield Finding(text, settings=(mend,))
-    elif not whole and outside > total / 2:
-        yield Finding(
-            f"{used}, mostly fractions: scores, it seems, which have to be cut into grades first"
-        )
-    elif outside >= SHARE_OUTSIDE * total:
-        wider = range(floor(min(low, scale[0])), ceil(max(high, scale[-1])) + 1)
-        widen, clip = Setting("scale", wider), Setting("clip", True)
-        would = f"{widen} would take them in, {clip} would clip them into {scale[0]}:{scale[-1]}"
-        text = f"{used}: {outside} of {total} labels lie outside the scale; {would}"
-        yield Finding(text, settings=(widen, clip))
-    elif usual == {0.0, 1.0} and max(ours) > 1:
-        graded = rules.scale or range(min(ours), max(ours) + 1)
-        upper = {grade: int(2 * grade > graded[0] + graded[-1]) for grade in graded}
-        cut, halves = Setting("cut", 1), Setting("map_human", upper)
-        middle = 1 + (graded[0] + graded[-1]) // 2
-        would = f"{cut} would make {people}'s binary from 1 on, {halves} from {middle} on"
-        yield Finding(f"{used}: binary against graded? {would}", settings=(cut, halves))
-
-
-def _binary_human(ours: set[int], usual: set[float], people: str) -> Iterator[Finding]:
-    if max(ours) == 1 and max(usual) > 1 and all(value % 1 == 0 for value in usual):
-        upper = {int(value): int(value > 1) for value in sorted(usual)}
-        cut, halves = Setting("cut", 1), Setting("map_assessor", upper)
-        would = f"{cut} would make the other's binary from 1 on, {halves} from 2 on"
-        used = _ranges(ours, usual, people)
-        yield Finding(f"{used}: graded against binary? {would}", settings=(cut, halves))
-
-
-def _reversed(
-    order: float, ours: set[int], numbers: Counter[float], scale: Sequence[int], rules: Rules
-) -> Finding:
-    """The other's grades run against people's: each would have to be counted from the other end.
-
-    A scale that is moved too is moved with it.
-    """
-    usual = _usual(numbers)
-    low, high = int(min(usual)), int(max(usual))
-    theirs: Sequence[int] = range(low, high + 1)
-    moved = not usual <= set(scale) and high - low == max(ours) - min(ours)
-    if not moved:
-        theirs = rules.scale or _used(ours, numbers, scale)
-    top = max(ours) + low if moved else theirs[0] + theirs[-1]
-    own = rules.map_assessor
-    turn = Setting("map_assessor", {g: top - own.get(g, g) for g in sorted({*theirs, *own})})
-    against = f"the grades run against each other (Spearman {order:.2f})"
-    return Finding(f"{against}: is one scale reversed? {turn} would turn it", settings=(turn,))

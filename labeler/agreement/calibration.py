@@ -113,12 +113,20 @@ def at_cut(rows: CalibrationRows, cut: int) -> Calibration:
     probability = np.clip(above / rows.shares.sum(axis=1), 0.0, 1.0)
     true = (rows.human >= cut).astype(np.float64)
     bin_index = np.minimum((probability * BINS).astype(np.int64), BINS - 1)
-    table = []
-    for b in np.unique(bin_index).tolist():
-        inside = bin_index == b
-        weight = rows.weight[inside]
-        mean, share = (float(np.average(x[inside], weights=weight)) for x in (probability, true))
-        table.append(Bin(b / BINS, (b + 1) / BINS, int(inside.sum()), mean, share))
+    pairs = np.bincount(bin_index)
+    mass, likely, certain = (
+        np.bincount(bin_index, rows.weight * each) for each in (1.0, probability, true)
+    )
+    table = [
+        Bin(
+            b / BINS,
+            (b + 1) / BINS,
+            int(pairs[b]),
+            float(likely[b] / mass[b]),
+            float(certain[b] / mass[b]),
+        )
+        for b in np.flatnonzero(pairs).tolist()
+    ]
     brier = float(np.average((probability - true) ** 2, weights=rows.weight))
     residuals = _residuals(rows.query, bin_index, rows.weight * (true - probability), BINS)
     plain = float(np.abs(residuals.sum(axis=0)).sum() / rows.weight.sum())

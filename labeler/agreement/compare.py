@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import ceil, floor
 
 import numpy as np
 
-from labeler.agreement.align import AssessorLabels, Labels, LeftOut, Rules, align, suspicions
+from labeler.agreement.align import (
+    PEOPLE,
+    Aligned,
+    AssessorLabels,
+    GradeMatrix,
+    Labels,
+    LeftOut,
+    Rules,
+    align,
+)
 from labeler.agreement.statistics import (
     NO_PAIRS,
     STATISTICS,
-    GradedPairs,
     Statistic,
     default_names,
     find_statistic,
-    query_tables,
 )
 from labeler.arrays import Floats
 from labeler.data import Pair, Qrels
 from labeler.errors import Misuse, about
 from labeler.messages import no_pair_in_common
 from labeler.options import DRAWS, SEED, option
-from labeler.report.finding import Finding
+from labeler.report.finding import Finding, Setting
 from labeler.report.table import Interval
 from labeler.stats.intervals import (
     Compute,
@@ -123,25 +133,17 @@ COVERED_BY_MORE = "88 to 99"
 """Of 100 default intervals over 25 to 50 queries."""
 
 
-def cautions(
-    statistics: Sequence[Statistic],
-    sample: Sample,
-    unused: Mapping[str, str],
-    estimates: Mapping[str, Interval],
-) -> Iterator[str]:
-    """Every warning that the values and their intervals call for, the general ones first.
-
-    `unused` says of statistics at cuts that no pair lies beyond why they say nothing.
-    """
+def cautions(statistics: Sequence[Statistic], agreement: Agreement) -> Iterator[str]:
+    """Every warning that the values and their intervals call for, the general ones first."""
+    sample, estimates = agreement.sample, agreement.statistics
     queries = sample.queries
     yield from _too_few(queries, [s for s in statistics if _has_width(estimates[s.name])])
     reasons: dict[str, list[str]] = {}
     for statistic in statistics:
+        reason = agreement.unused.get(statistic.name, statistic.undefined)
         if estimates[statistic.name].value is None:
-            reason = unused.get(statistic.name, statistic.undefined)
-            reasons.setdefault(reason if sample.total.sum() else NO_PAIRS, []).append(
-                statistic.name
-            )
+            named = reasons.setdefault(reason if sample.total.sum() else NO_PAIRS, [])
+            named.append(statistic.name)
     for reason, undefined in reasons.items():
         yield f"{', '.join(undefined)} undefined: {reason}"
     if queries < 2:
@@ -194,8 +196,6 @@ def _names(names: Sequence[str]) -> str:
 
 
 ALL = "all"
-HEADLINE = ("agreement", "kappa", "bias", "spearman", "ac1")
-"""What a summary in words needs, whatever else was asked for."""
 FAR_BELOW = -0.3
 """No assessor that reads the grades as people do comes to a rank correlation below this."""
 
@@ -212,21 +212,37 @@ class Scenario:
 class Agreement:
     """How far two assessors agree; the `sample` is of tables by query, people's grades in rows.
 
-    `statistics` are those asked for, `headline` those of `HEADLINE`; `unused` names the statistics
-    at cuts that no pair lies beyond.
+    `statistics` are those asked for; `unused` says of those at cuts that no pair lies beyond why
+    they say nothing.
     """
 
-    pairs: int
-    queries: Sequence[str]
-    scale: Sequence[int]
-    paired: GradedPairs
+    paired: GradeMatrix
     sample: Sample
     left_out: LeftOut
     statistics: dict[str, Interval]
-    headline: dict[str, Interval]
     scenarios: dict[str, Scenario]
-    warnings: Sequence[Finding]
-    unused: frozenset[str] = frozenset()
+    unused: Mapping[str, str]
+    warnings: Sequence[Finding] = ()
+
+    def of(self, name: str) -> Interval:
+        """A statistic with its interval, whether it was asked for or not."""
+        statistic = find_statistic(name, self.scale)
+        return self.statistics.get(statistic.name) or estimate(statistic, self.sample)
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs both graded."""
+        return self.paired.pairs.size
+
+    @property
+    def queries(self) -> Sequence[str]:
+        """The queries of these pairs."""
+        return self.paired.pairs.queries
+
+    @property
+    def scale(self) -> Sequence[int]:
+        """The grades, as they were read."""
+        return self.paired.grades
 
     @property
     def is_weighted(self) -> bool:
@@ -241,7 +257,7 @@ class Agreement:
     @property
     def confusion(self) -> Floats:
         """The contingency table of all queries together."""
-        return np.asarray(self.tables.sum(axis=0))
+        return self.sample.total
 
 
 def compare_qrels(
@@ -265,38 +281,37 @@ def agreement_of(
 ) -> Agreement:
     """Every statistic that the options name, with what was left out and what looks wrong."""
     both = align(human, assessor, rules, weights)
-    paired, left_out = both.pairs, both.left_out
-    scale, pairs = paired.grades, len(paired)
-    sample = Sample(query_tables(paired), options.draws, options.seed)
+    scale, people = both.pairs.grades, assessor.human
+    sample = Sample(both.pairs.tables(), options.draws, options.seed)
     statistics = selected_statistics(options, scale)
-    estimates = {s.name: estimate(s, sample) for s in statistics}
-    also = {name: estimate(find_statistic(name, scale), sample) for name in HEADLINE}
-    # the rank correlation, where it is surely below 0, or far below in more than a few pairs
-    order, _, most = also["spearman"]
-    is_far = order is not None and order <= FAR_BELOW and order * math.sqrt(pairs) < -2
-    against = order if is_far or (most is not None and most < 0) else None
-    unused = unused_cuts(statistics, sample.total, scale)
-    people, warnings = assessor.human, list[Finding]()
-    if weights is not None:
-        whole = f"weighted to stand for about {sample.total.sum():,.0f}"
-        warnings.append(Finding(f"{people} graded a sample: {pairs:,} pairs, {whole}"))
-    if not both.columns.meets:
-        warnings.append(Finding(no_pair_in_common(people, human, assessor.name, assessor.labels)))
-    warnings += suspicions(both.columns, people, rules, scale, against)
-    warnings += map(Finding, cautions(statistics, sample, unused, estimates))
-    return Agreement(
-        pairs,
-        paired.queries,
-        scale,
-        paired,
+    agreement = Agreement(
+        both.pairs,
         sample,
-        left_out,
-        estimates,
-        also,
-        _scenarios(statistics, sample.total, left_out.missing, scale),
-        tuple(warnings),
-        frozenset(unused),
+        both.left_out,
+        {s.name: estimate(s, sample) for s in statistics},
+        _scenarios(statistics, sample.total, both.left_out.missing, scale),
+        unused_cuts(statistics, sample.total, scale),
     )
+    warnings = []
+    if agreement.is_weighted:
+        whole = f"weighted to stand for about {sample.total.sum():,.0f}"
+        warnings.append(f"{people} graded a sample: {agreement.pairs:,} pairs, {whole}")
+    if not both.labels:
+        warnings.append(no_pair_in_common(people, human, assessor.name, assessor.labels))
+    in_use = GradesInUse.of(both, people)
+    findings = [
+        *map(Finding, warnings),
+        *in_use.suspicions(_against_each_other(agreement)),
+        *map(Finding, cautions(statistics, agreement)),
+    ]
+    return replace(agreement, warnings=tuple(findings))
+
+
+def _against_each_other(agreement: Agreement) -> float | None:
+    """The rank correlation, where it is surely below 0, or far below in more than a few pairs."""
+    order, _, most = agreement.of("spearman")
+    is_far = order is not None and order <= FAR_BELOW and order * math.sqrt(agreement.pairs) < -2
+    return order if is_far or (most is not None and most < 0) else None
 
 
 def selected_statistics(options: StatisticOptions, grades: Sequence[int]) -> list[Statistic]:
@@ -306,11 +321,6 @@ def selected_statistics(options: StatisticOptions, grades: Sequence[int]) -> lis
     expanded = [n for name in names for n in (everything if name == ALL else [name])]
     with about("names"):
         return [find_statistic(name, grades) for name in dict.fromkeys(expanded)]
-
-
-def estimated(statistic: Statistic, agreement: Agreement) -> Interval:
-    """The estimate of a statistic that the agreement need not hold yet."""
-    return agreement.statistics.get(statistic.name) or estimate(statistic, agreement.sample)
 
 
 def _scenarios(
@@ -361,3 +371,131 @@ def _on_log_odds(sample: Sample, value: float) -> tuple[float, float] | None:
 def _ratio(sums: Floats) -> Floats:
     """`(..., 2)` sums of a part and of the whole to `(...)` shares."""
     return np.asarray(sums[..., 0] / sums[..., 1])
+
+
+# Signs that two sets of labels do not mean the same by their grades, or not the same pairs.
+
+SHARE_OUTSIDE = 0.05
+"""From this share of labels outside the scale on, the scale is suspicious."""
+RARE = 0.005
+"""Grades of a smaller share say nothing about a scale: a stray 10 is a slip."""
+
+
+@dataclass(frozen=True, eq=False)
+class GradesInUse:
+    """People's grades and the other's `numbers` on their pairs, as the rules map both.
+
+    `numbers` counts how often each stands there; `people` is what those are called.
+    """
+
+    people: str
+    ours: set[int]
+    numbers: Counter[float]
+    scale: Sequence[int]
+    rules: Rules
+
+    @classmethod
+    def of(cls, both: Aligned, people: str) -> GradesInUse:
+        """Those of labels that stand beside human grades."""
+        rules = both.reader.rules
+        ours = {rules.map_human.get(grade, grade) for grade in both.human_grades if grade >= 0}
+        numbers: Counter[float] = Counter()
+        for label, count in both.labels.items():
+            value = both.reader.number(label)
+            if value is not None:
+                numbers[value] += count
+        return cls(people, ours, numbers, both.pairs.grades, rules)
+
+    @cached_property
+    def usual(self) -> set[float]:
+        """The numbers that are no mere slips."""
+        least = RARE * self.numbers.total()
+        return {value for value, n in self.numbers.items() if n >= least} or set(self.numbers)
+
+    @property
+    def ranges(self) -> str:
+        """From where to where the grades of both sides go, in words."""
+        return (
+            f"{self.people}'s grades are {min(self.ours)} to {max(self.ours)}, the other's "
+            f"{min(self.usual):g} to {max(self.usual):g}"
+        )
+
+    def suspicions(self, order: float | None) -> Iterator[Finding]:
+        """What looks wrong, each with the setting that would mend it; nothing is mended here.
+
+        `order` is the rank correlation of the labels, where that is low enough to mean something.
+        """
+        if not self.numbers:
+            return
+        gives = "people give" if self.people == PEOPLE else f"{self.people} gives"
+        sides = ((gives, self.ours), ("the other gives", set(self.numbers)))
+        for side, grades in sides:
+            if len(grades) == 1 and (len(self.ours) > 1 or len(self.numbers) > 1):
+                every = f"the grade {next(iter(grades)):g} to every pair"
+                yield Finding(f"{side} {every}: kappa is then 0 or undefined")
+        if self.rules.cut is None:
+            of_scale = [] if self.rules.clip else [*self._another_scale()]
+            yield from of_scale
+            if not any(finding.settings for finding in of_scale):
+                yield from self._binary_human()
+        if order is not None:
+            yield self._reversed(order)
+
+    def _another_scale(self) -> Iterator[Finding]:
+        ours, usual, scale, total = self.ours, self.usual, self.scale, self.numbers.total()
+        outside = sum(n for value, n in self.numbers.items() if value not in scale)
+        low, high = min(usual), max(usual)
+        shift = min(ours) - low
+        whole = all(value % 1 == 0 for value in usual)
+        if whole and shift and high + shift == max(ours) and (outside or self.rules.scale is None):
+            moved = {int(value): int(value + shift) for value in sorted(usual)}
+            mend = Setting("map_assessor", moved)
+            text = f"{self.ranges}: the same scale moved by {shift:+g}? {mend} would mend that"
+            yield Finding(text, settings=(mend,))
+        elif not whole and outside > total / 2:
+            scores = "mostly fractions: scores, it seems, which have to be cut into grades first"
+            yield Finding(f"{self.ranges}, {scores}")
+        elif outside >= SHARE_OUTSIDE * total:
+            wider = range(floor(min(low, scale[0])), ceil(max(high, scale[-1])) + 1)
+            widen, clip = Setting("scale", wider), Setting("clip", True)
+            would = (
+                f"{widen} would take them in, {clip} would clip them into {scale[0]}:{scale[-1]}"
+            )
+            text = f"{self.ranges}: {outside} of {total} labels lie outside the scale; {would}"
+            yield Finding(text, settings=(widen, clip))
+        elif usual == {0.0, 1.0} and max(ours) > 1:
+            graded = self.rules.scale or range(min(ours), max(ours) + 1)
+            upper = {grade: int(2 * grade > graded[0] + graded[-1]) for grade in graded}
+            middle = 1 + (graded[0] + graded[-1]) // 2
+            halves = Setting("map_human", upper)
+            yield self._binary("binary against graded", f"{self.people}'s", halves, middle)
+
+    def _binary_human(self) -> Iterator[Finding]:
+        usual = self.usual
+        if max(self.ours) == 1 and max(usual) > 1 and all(value % 1 == 0 for value in usual):
+            upper = {int(value): int(value > 1) for value in sorted(usual)}
+            halves = Setting("map_assessor", upper)
+            yield self._binary("graded against binary", "the other's", halves, 2)
+
+    def _binary(self, what: str, whose: str, halves: Setting, middle: int) -> Finding:
+        cut = Setting("cut", 1)
+        would = f"{cut} would make {whose} binary from 1 on, {halves} from {middle} on"
+        return Finding(f"{self.ranges}: {what}? {would}", settings=(cut, halves))
+
+    def _reversed(self, order: float) -> Finding:
+        """The other's grades run against people's: each would be counted from the other end.
+
+        A scale that is moved too is moved with it.
+        """
+        ours, usual, own = self.ours, self.usual, self.rules.map_assessor
+        low, high = int(min(usual)), int(max(usual))
+        theirs: Sequence[int] = range(low, high + 1)
+        top = max(ours) + low
+        if usual <= set(self.scale) or high - low != max(ours) - min(ours):
+            # not moved: the grades of the scale from the lowest to the highest that either uses
+            both = ours | {int(value) for value in usual if value in self.scale}
+            theirs = self.rules.scale or range(min(both), max(both) + 1)
+            top = theirs[0] + theirs[-1]
+        turn = Setting("map_assessor", {g: top - own.get(g, g) for g in sorted({*theirs, *own})})
+        against = f"the grades run against each other (Spearman {order:.2f})"
+        return Finding(f"{against}: is one scale reversed? {turn} would turn it", settings=(turn,))

@@ -8,14 +8,16 @@ from functools import partial
 
 import numpy as np
 
+from labeler.agreement.align import GradeMatrix
 from labeler.agreement.compare import StatisticOptions, defined
-from labeler.agreement.statistics import GradedPairs, Statistic, query_tables, restricted
+from labeler.agreement.statistics import Statistic
 from labeler.arrays import Flags, Floats
 from labeler.report.result import Hidden
 from labeler.report.table import Interval, shown
 from labeler.stats.families import Contrasts, stepped_down
 from labeler.stats.intervals import Replicates, Sample, cluster_bootstrap, jackknife_error
 from labeler.stats.student import SIGNIFICANT
+from labeler.trec.pairs import NONE
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,8 @@ TINY = 1e-12
 
 
 def differences(
-    first: GradedPairs,
-    second: GradedPairs,
+    first: GradeMatrix,
+    second: GradeMatrix,
     statistics: Sequence[Statistic],
     options: StatisticOptions,
     others: int = 1,
@@ -72,16 +74,20 @@ def differences(
     Of two equal assessors, in at most 5 of 100 cases is any of them told apart by anything: the
     verdicts allow for the number of statistics, and of `others` that stand beside the second.
     """
-    # the pairs that people and both assessors graded
-    common = np.intersect1d(first.row, second.row, assume_unique=True)
-    if not len(common):
+    # people and both assessors, on the pairs that all of them graded
+    row = first.pairs.rows_in(second.pairs)
+    common, beside = first.keep(row != NONE), row[row != NONE]
+    pairs = common.pairs.size
+    if not pairs:
         return [Difference(s, 0, None, None, None, None, None) for s in statistics]
-    sides = [query_tables(restricted(pairs, common)) for pairs in (first, second)]
+    values = np.column_stack([common.values, second.values[beside, 1]])
+    every = replace(common, values=values)
     # (queries, 2, k, k), so that the same draws serve both
-    sample = Sample(np.stack(sides, axis=1), options.draws, options.seed)
+    tables = np.stack([every.tables(0, 1), every.tables(0, 2)], axis=1)
+    sample = Sample(tables, options.draws, options.seed)
     of = [Replicates(sample, partial(_less, statistic)) for statistic in statistics]
     rows = [
-        _difference(statistic, replicates, len(common))
+        _difference(statistic, replicates, pairs)
         for statistic, replicates in zip(statistics, of, strict=True)
     ]
     verdicts = _verdicts(of, others)

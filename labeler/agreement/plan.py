@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from labeler.agreement.compare import Agreement, estimated
+from labeler.agreement.compare import Agreement
 from labeler.agreement.statistics import Statistic
 from labeler.stats.intervals import FEWEST_DEGREES, degrees_of
 from labeler.stats.power import fewest
@@ -34,50 +34,37 @@ class SampleSizePlan:
     queries_sure: int
 
 
-@dataclass(frozen=True)
-class _Reach:
-    """How wide an interval over some number of such queries is, for a standard error of 1.
-
-    `freedom` are the degrees of freedom of the variance over the `queries` of now; more queries
-    have as many more.
-    """
-
-    queries: int
-    freedom: float
-
-    def of(self, queries: int) -> float:
-        """The width for a standard error of 1."""
-        return 2 * t_quantile((1 + LEVEL) / 2, self.degrees(queries))
-
-    def degrees(self, queries: int) -> float:
-        """The degrees of freedom of the variance over so many queries."""
-        return max(self.freedom * queries / self.queries, min(FEWEST_DEGREES, queries - 1.0))
-
-
 def plan(agreement: Agreement, statistic: Statistic, wished: float) -> SampleSizePlan | None:
     """The plan, `None` where the statistic has no interval now."""
-    now, queries = estimated(statistic, agreement), len(agreement.queries)
+    now, queries = agreement.of(statistic.name), len(agreement.queries)
     if now.low is None or now.high is None:
         return None
-    reach, width = _Reach(queries, degrees_of(agreement.tables)), now.high - now.low
-    variance = queries * (width / reach.of(queries)) ** 2
-    numbers = (_queries(variance, wished, reach, chance) for chance in (0.5, ASSURANCE))
+    freedom, width = degrees_of(agreement.tables), now.high - now.low
+
+    def degrees(more: int) -> float:
+        """The degrees of freedom of the variance over so many queries."""
+        return max(freedom * more / queries, min(FEWEST_DEGREES, more - 1.0))
+
+    def reach(more: int) -> float:
+        """How wide an interval over so many queries is, for a standard error of 1."""
+        return 2 * t_quantile((1 + LEVEL) / 2, degrees(more))
+
+    def enough(chance: float) -> int:
+        """The fewest queries, 2 or more, whose interval is as narrow with such a chance.
+
+        The variance that another sample shows is to that of now as F says.
+        """
+
+        def is_narrow(more: int) -> bool:
+            ratio = f_quantile(chance, round(degrees(more), 1), round(freedom, 1))
+            return reach(more) * math.sqrt(variance * ratio / more) <= wished
+
+        return fewest(is_narrow, MOST_QUERIES) or MOST_QUERIES
+
+    variance = queries * (width / reach(queries)) ** 2
+    numbers = enough(0.5), enough(ASSURANCE)
     a_query = agreement.pairs / queries
     return SampleSizePlan(statistic.name, wished, width, queries, a_query, *numbers)
-
-
-def _queries(variance_of_a_query: float, wished: float, reach: _Reach, chance: float) -> int:
-    """The fewest queries, 2 or more, whose interval is as narrow as wished with such a chance.
-
-    The variance that another sample shows is to that of now as F says.
-    """
-
-    def is_narrow(queries: int) -> bool:
-        ratio = f_quantile(chance, round(reach.degrees(queries), 1), round(reach.freedom, 1))
-        error = math.sqrt(variance_of_a_query * ratio / queries)
-        return reach.of(queries) * error <= wished
-
-    return fewest(is_narrow, MOST_QUERIES) or MOST_QUERIES
 
 
 def in_words(plan: SampleSizePlan) -> str:

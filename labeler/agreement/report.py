@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 
+from labeler.agreement.alternative import AlternativeTest
 from labeler.agreement.calibration import Calibration
-from labeler.agreement.compare import Agreement, estimated
+from labeler.agreement.compare import Agreement
 from labeler.agreement.differences import Difference
+from labeler.agreement.joint import Ceiling, JointAgreement
 from labeler.agreement.plan import SampleSizePlan
-from labeler.agreement.several.alternative import AlternativeTest
-from labeler.agreement.several.joint import Ceiling, JointAgreement
 from labeler.agreement.statistics import find_statistic, parse_name
 from labeler.arrays import Floats
 from labeler.errors import about
@@ -50,21 +50,20 @@ class QueryFigures(NamedTuple):
     bias: float
 
 
-def by_class(table: Floats, scale: Sequence[int]) -> list[ClassFigures]:
+def by_class(agreement: Agreement) -> list[ClassFigures]:
     """Precision, recall and F1 of each grade, people's being the truth."""
-    rows = []
-    for index, grade in enumerate(scale):
-        hits, assigned, true = table[index, index], table[:, index].sum(), table[index].sum()
-        rows.append(
-            ClassFigures(
-                grade,
-                _share(hits, assigned),
-                _share(hits, true),
-                _share(2 * hits, assigned + true),
-                float(true),
-            )
+    table = agreement.confusion
+    sums = np.diag(table), table.sum(axis=0), table.sum(axis=1)
+    return [
+        ClassFigures(
+            grade,
+            _share(hits, assigned),
+            _share(hits, true),
+            _share(2 * hits, assigned + true),
+            float(true),
         )
-    return rows
+        for grade, hits, assigned, true in zip(agreement.scale, *sums, strict=True)
+    ]
 
 
 def by_query(agreement: Agreement) -> list[QueryFigures]:
@@ -72,19 +71,14 @@ def by_query(agreement: Agreement) -> list[QueryFigures]:
 
     By the mean alone, queries of one or two pairs would always come first.
     """
-    grades = np.array(agreement.scale, dtype=np.float64)
-    # (k * k,): how far the other's grade is above people's
-    apart = (grades[None, :] - grades[:, None]).ravel()
     pairs = agreement.tables.sum(axis=(1, 2))
-    graded = np.flatnonzero(pairs > 0)
-    pairs, queries = pairs[graded], [agreement.queries[at] for at in graded.tolist()]
-    share = agreement.tables[graded] / pairs[:, None, None]
-    cells = share.reshape(len(share), apart.size)
-    mae, bias = (cells * np.abs(apart)).sum(axis=1), (cells * apart).sum(axis=1)
-    columns = pairs, np.trace(share, axis1=1, axis2=2), mae, bias
-    figures = zip(queries, *(column.tolist() for column in columns), strict=True)
-    rows = (QueryFigures(*row) for row in figures)
-    return sorted(rows, key=lambda row: (-row.mae * math.sqrt(row.pairs), row.query_id))
+    statistics = (find_statistic(name, agreement.scale) for name in QueryFigures._fields[2:])
+    columns = pairs, *(statistic(agreement.tables) for statistic in statistics)
+    figures = zip(agreement.queries, *(column.tolist() for column in columns), strict=True)
+    rows = [QueryFigures(*row) for row in figures if row[1] > 0]
+    # what is alike but for rounding is in the order of the ids
+    worst = {row.query_id: -round(row.mae * math.sqrt(row.pairs), 9) for row in rows}
+    return sorted(rows, key=lambda row: (worst[row.query_id], row.query_id))
 
 
 def _share(part: float, whole: float) -> float | None:
@@ -92,15 +86,6 @@ def _share(part: float, whole: float) -> float | None:
 
 
 # The results of comparing one assessor with the human grades.
-
-
-@dataclass(frozen=True)
-class Details:
-    """Where an assessor disagrees: by grade, by query, and by how sure it was."""
-
-    classes: list[ClassFigures]
-    queries: list[QueryFigures]
-    calibration: list[Calibration]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,7 +99,7 @@ class AssessorReport(Result):
     human: str
     assessor: str
     agreement: Agreement
-    details: Details
+    calibration: Sequence[Calibration] = ()
     board: Leaderboard | None = None
     against: str | None = None
     differences: Sequence[Difference] = ()
@@ -144,7 +129,13 @@ class AssessorReport(Result):
             "ceiling": {each.statistic: each for each in self.ceilings},
             "alternative": self.alternative,
             "how_many": self.plans,
-            "details": self.details if details else None,
+            "details": {
+                "classes": by_class(agreement),
+                "queries": by_query(agreement),
+                "calibration": self.calibration,
+            }
+            if details
+            else None,
         }
         return self.picked(
             *("stale", "findings"),
@@ -164,14 +155,6 @@ def numbers(table: Floats) -> list[list[float]]:
     whole = bool(np.all(table == np.round(table)))
     rows: list[list[float]] = (table.astype(np.int64) if whole else table).tolist()
     return rows
-
-
-def as_json(reports: Sequence[AssessorReport], *, details: bool = False) -> Any:
-    """One object, or with several assessors a list of them, each with `other`."""
-    rows = [report.as_json(details=details) for report in reports]
-    if len(rows) == 1:
-        return rows[0]
-    return [{"other": report.assessor, **row} for report, row in zip(reports, rows, strict=True)]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -202,12 +185,16 @@ class AgreementResult(Result):
 
     def as_json(self, *, details: bool = False) -> Any:
         """The JSON of the command `agree`: one object, or a list for several assessors."""
-        return as_json(self.assessors, details=details)
+        rows = [report.as_json(details=details) for report in self.assessors]
+        if len(rows) == 1:
+            return rows[0]
+        names = (report.assessor for report in self.assessors)
+        return [{"other": name, **row} for name, row in zip(names, rows, strict=True)]
 
     def __repr__(self) -> str:
         lines = (
             f"{report.assessor}: {report.agreement.pairs:,} pairs, "
-            f"kappa {interval_text(report.agreement.headline['kappa'])}"
+            f"kappa {interval_text(report.agreement.of('kappa'))}"
             for report in self.assessors
         )
         return f"<AgreementResult {'; '.join(lines)}>"
@@ -245,21 +232,22 @@ def check_agreement(reports: Sequence[AssessorReport], gates: Sequence[Agreement
         agreement = report.agreement
         for gate in gates:
             statistic = find_statistic(gate.name, agreement.scale)
-            short = shortfall(gate, statistic, estimated(statistic, agreement))
+            short = shortfall(gate, statistic, agreement.of(gate.name))
             failed += [f"{report.assessor}: {short}"] if short else []
     raise_failed(failed)
 
 
 def shortfall(gate: AgreementGate, statistic: Statistic, estimate: Interval) -> str | None:
     """Why the gate fails, `None` where it is kept."""
-    low, high = (estimate.low, estimate.high) if gate.low_end else (estimate.value, estimate.value)
-    if low is None or high is None:
+    ends = (estimate.low, estimate.high) if gate.low_end else (estimate.value,)
+    values, better = [end for end in ends if end is not None], statistic.better
+    if not values:
         return f"{gate.name} has no {'interval' if gate.low_end else 'value'} to hold against it"
-    sides = {1: ("low", low), -1: ("high", high)}
-    side, worst = sides.get(statistic.better, ("far off", max(high, low, key=abs)))
-    reached = worst if statistic.better else abs(worst)
-    if reached >= gate.limit if statistic.better > 0 else reached <= gate.limit:
+    worst = max(values, key=lambda value: -better * value if better else abs(value))
+    reached = worst if better else abs(worst)
+    if reached >= gate.limit if better > 0 else reached <= gate.limit:
         return None
-    ends = f"may be as {side} as" if gate.low_end else "is"
-    least = "at least" if statistic.better > 0 else "at most"
-    return f"{gate.name} {ends} {worst:.4f}; wanted {least} {gate.limit:g}"
+    side = {1: "low", -1: "high"}.get(better, "far off")
+    is_ = f"may be as {side} as" if gate.low_end else "is"
+    least = "at least" if better > 0 else "at most"
+    return f"{gate.name} {is_} {worst:.4f}; wanted {least} {gate.limit:g}"

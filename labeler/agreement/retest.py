@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from typing import Any
 
 import numpy as np
 
+from labeler.agreement.align import GradeMatrix, grade_matrix
 from labeler.agreement.compare import UNDEFINED, StatisticOptions, interval_of, share_of
-from labeler.agreement.statistics import find_statistic, tables_of
-from labeler.arrays import Flags, Floats, Integers
+from labeler.agreement.joint import query_coincidences
+from labeler.agreement.statistics import find_statistic
+from labeler.arrays import Floats
 from labeler.collection.controls import read_controls
 from labeler.collection.judged_set import judged_in, read_set
 from labeler.collection.judgements import repeats_of
@@ -21,53 +21,10 @@ from labeler.messages import count_of
 from labeler.report.result import Hidden, Result
 from labeler.report.table import Interval, Table, figure_table, interval_text
 from labeler.stats.intervals import Sample
-from labeler.trec.pairs import NONE, Joined, PairColumns, joined_pairs, taken
+from labeler.trec.pairs import NONE, PairColumns
 
 MOST = 4
 """So many controls are read at most."""
-
-
-@dataclass(frozen=True, eq=False)
-class AskedAgain:
-    """The grades of pairs that were asked about several times, `(n, times)`.
-
-    The pairs are in the order of their ids, those of a query in a row.
-    """
-
-    pairs: PairColumns[int]
-    grades: Integers
-
-    @classmethod
-    def of_joined(cls, joined: Joined, mask: Flags, grades: Integers) -> AskedAgain:
-        """The grades of the pairs of a mask, in their order."""
-        rows = joined.by_id(mask)
-        return cls(joined.columns(rows), grades[(np.cumsum(mask) - 1)[rows]])
-
-    def __len__(self) -> int:
-        return len(self.grades)
-
-    def among(self, pairs: PairColumns[Any]) -> AskedAgain:
-        """The same of some pairs alone."""
-        mask = self.pairs.rows_in(pairs) != NONE
-        return AskedAgain(self.pairs.keep(mask), self.grades[mask])
-
-    def of_grades(self, pairs: PairColumns[Any], grades: Integers) -> AskedAgain:
-        """The same of those of these pairs whose first grade is the one given here."""
-        part = self.among(pairs)
-        mask = part.grades[:, 0] == grades[part.pairs.rows_in(pairs)]
-        return AskedAgain(part.pairs.keep(mask), part.grades[mask])
-
-    def beside(self, pairs: PairColumns[Any]) -> Floats:
-        """The grades in the order of these pairs, `(pairs, times)`, `nan` where there are none."""
-        of = self.among(pairs)
-        grades = np.full((pairs.size, self.grades.shape[1]), np.nan)
-        grades[of.pairs.rows_in(pairs)] = of.grades
-        return grades
-
-    def of(self, pairs: PairColumns[Any]) -> AskedAgain | None:
-        """The same of exactly these pairs; None where it lacks one of them."""
-        part = self.among(pairs)
-        return part if len(part) == pairs.size else None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,7 +71,7 @@ def retest_of(collection: AnyCollection, name: str) -> Retest:
     0.0
     """
     asked, failed = asked_again(open_collection(collection), name)
-    if not len(asked) and not failed:
+    if not asked.pairs.size and not failed:
         raise BadInput(
             f"no pair of {name} was asked about more than once; judging with repeat=3 asks three "
             "times"
@@ -122,56 +79,50 @@ def retest_of(collection: AnyCollection, name: str) -> Retest:
     return retest(name, asked, failed)
 
 
-def asked_again(collection: Collection, name: str) -> tuple[AskedAgain, int]:
-    """The grades of pairs that have one every time, and how many others were asked about again."""
+def asked_again(collection: Collection, name: str) -> tuple[GradeMatrix, int]:
+    """The grades of pairs that have one every time, and how many others were asked about again.
+
+    Each time has a column.
+    """
     files = repeats_of(collection, name)
     if not files:
-        return AskedAgain(PairColumns.of({}, np.int64), np.zeros((0, 0), dtype=np.int64)), 0
-    sets = [read_set(collection, name), *map(judged_in, files)]
-    joined = joined_pairs([each.states for each in sets])
-    asked = (joined.row[:, 0] != NONE) & (joined.row[:, 1:] != NONE).any(axis=1)
-    graded = np.stack(
-        [joined.values(n, each.is_graded, False) for n, each in enumerate(sets)], axis=1
-    )
-    whole = asked & graded.all(axis=1)
-    grades = [taken(each.grade, joined.row[whole, n], 0) for n, each in enumerate(sets)]
-    of = AskedAgain.of_joined(joined, whole, np.stack(grades, axis=1))
-    return of, int(asked.sum()) - len(of)
+        return _every_time([PairColumns.of({}, np.int64)]), 0
+    first, *others = read_set(collection, name), *map(judged_in, files)
+    of = _every_time([first.grades, *(each.grades for each in others)])
+    again = [first.states.rows_in(each.states) != NONE for each in others]
+    return of, int(np.any(again, axis=0).sum()) - of.pairs.size
 
 
-def asked_in_controls(collection: Collection, name: str) -> AskedAgain:
+def asked_in_controls(collection: Collection, name: str) -> GradeMatrix:
     """Grades that controls held, and the first new one of each, of pairs that all asked about.
 
     Of the last controls by the same assessor: each is a session of its own.
     """
     runs = [run for run in read_controls(collection, name) if run.is_of_same_assessor]
-    of = [{(p.pair, p.old): p.grades[1] for p in run.pairs if p.grades} for run in runs[-MOST:]]
-    common = [key for key in (of[-1] if of else ()) if all(key in each for each in of)]
-    grades = [[old, *(each[pair, old] for each in of)] for pair, old in common]
-    rows = np.array(grades, np.int64).reshape(len(common), 1 + len(of))
-    places = {pair: at for at, (pair, _) in enumerate(common)}
-    pairs = PairColumns.of_pairs(places, np.int64)
-    every = np.ones(pairs.size, dtype=np.bool_)
-    return AskedAgain.of_joined(joined_pairs([pairs]), every, rows[pairs.value])
+    of = [{each.pair: each.grades for each in run.pairs if each.grades} for run in runs[-MOST:]]
+    old = {pair: grades[0] for pair, grades in (of[-1] if of else {}).items()}
+    new = [{pair: g[1] for pair, g in each.items() if g[0] == old.get(pair)} for each in of]
+    return _every_time([PairColumns.of_pairs(each, np.int64) for each in (old, *new)])
+
+
+def _every_time(columns: Sequence[PairColumns[int]]) -> GradeMatrix:
+    """The pairs that have a grade in each column, in the order of their ids."""
+    grades = sorted({grade for column in columns for grade in column.used()})
+    named = {str(time): column for time, column in enumerate(columns)}
+    return grade_matrix(named, grades, fewest=len(columns), by_id=True)
 
 
 def retest(
-    name: str, asked: AskedAgain, failed: int = 0, options: StatisticOptions | None = None
+    name: str, asked: GradeMatrix, failed: int = 0, options: StatisticOptions | None = None
 ) -> Retest:
-    """The share of pairs that move and the kappa of `asked`."""
-    options, times = options or StatisticOptions(), asked.grades.shape[1]
-    if not len(asked):
+    """The share of pairs that move and the kappa of `asked`, which has a column for each time."""
+    options, times, pairs = options or StatisticOptions(), len(asked.assessors), asked.pairs.size
+    if not pairs:
         return Retest(name, times, 0, 0, UNDEFINED, UNDEFINED, failed)
-    tables, scale = self_tables(asked)
-    return Retest(
-        name,
-        times,
-        len(asked),
-        len(tables),
-        share_off_diagonal(tables, options),
-        kappa_of(tables, scale, options),
-        failed,
-    )
+    # any two times of each pair, the same both ways, so that a pair counts once
+    tables = query_coincidences(asked) / times
+    moved, kappa = share_off_diagonal(tables, options), kappa_of(tables, asked.grades, options)
+    return Retest(name, times, pairs, len(tables), moved, kappa, failed)
 
 
 def kappa_of(tables: Floats, scale: Sequence[int], options: StatisticOptions) -> Interval:
@@ -183,29 +134,12 @@ def kappa_of(tables: Floats, scale: Sequence[int], options: StatisticOptions) ->
     return Interval(of.value, max(of.low, -1.0), min(of.high, 1.0))
 
 
-def scale_of(grades: Iterable[int]) -> Sequence[int]:
-    """The grades that occur, two at the least."""
-    scale = tuple(sorted(set(grades)))
-    return scale if len(scale) > 1 else (scale[0], scale[0] + 1)
-
-
-def self_tables(asked: AskedAgain) -> tuple[Floats, Sequence[int]]:
-    """Of each query a table `(k, k)` of any two times of its pairs, the same both ways; the scale.
-
-    Each pair counts once, whatever the number of times.
-    """
-    scale = scale_of(np.unique(asked.grades).tolist())
-    grades = np.searchsorted(scale, asked.grades)
-    two = np.array(list(combinations(range(grades.shape[1]), 2)))
-    # (n, combinations, 2): each two times of a pair, one way and the other
-    first, second = grades[:, two], grades[:, two[:, ::-1]]
-    query = np.repeat(asked.pairs.query, first[0].size)
-    share = np.full(len(query), 0.5 / len(two))
-    size = len(asked.pairs.queries), len(scale)
-    return tables_of(query, first.ravel(), second.ravel(), size, share), scale
-
-
 def share_off_diagonal(tables: Floats, options: StatisticOptions) -> Interval:
     """The share of pairs whose two grades differ, of `(queries, k, k)` tables, over queries."""
-    whole = tables.sum(axis=(1, 2))
-    return share_of(np.clip(whole - np.trace(tables, axis1=1, axis2=2), 0.0, None), whole, options)
+    return share_of(off_diagonal(tables), tables.sum(axis=(1, 2)), options)
+
+
+def off_diagonal(tables: Floats) -> Floats:
+    """How many pairs of each query have two grades, of `(queries, k, k)` tables."""
+    same = np.trace(tables, axis1=1, axis2=2)
+    return np.asarray(np.clip(tables.sum(axis=(1, 2)) - same, 0.0, None))

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from labeler.agreement.align import RARE, AssessorLabels
+from labeler.agreement.align import AssessorLabels
+from labeler.agreement.compare import RARE
 from labeler.agreement.sources import (
     people_of_collection,
     people_of_file,
@@ -64,17 +65,15 @@ def shares_of(source: AssessorLabels) -> GradeShares:
     if not graded.size:
         raise BadInput(f"{source.name}: no pair has a grade")
     distinct, counts = np.unique(graded.value, return_counts=True)
-    is_rare = counts < RARE * graded.size
-    rare = set(distinct[is_rare].tolist())
-    used = set(distinct[~is_rare].tolist()) or rare
+    usual = distinct[counts >= RARE * graded.size]
+    used = set((usual if len(usual) else distinct).tolist())
     if (given := source.distributions) is not None:
         has_any = np.flatnonzero((given.shares > 0).any(axis=0)).tolist()
         used |= {given.grades[at] for at in has_any}
-    slips = {grade for grade in rare if not min(used) <= grade <= max(used)}
-    rows = graded.replaced(
-        {grade: None if grade in slips else grade for grade in distinct.tolist()}
-    )
-    grades = tuple(sorted(used | (rare - slips)))
+    # a rare grade beyond all others is a slip
+    used |= {grade for grade in distinct.tolist() if min(used) <= grade <= max(used)}
+    grades = tuple(sorted(used))
+    rows = graded.keep(np.isin(graded.value, grades))
     matrix = (rows.value[:, None] == np.array(grades)).astype(np.float64)
     distributed = np.zeros(rows.size)
     if given is not None:
@@ -90,9 +89,7 @@ def _whole(label: int | str) -> int | None:
 
 def combined(assessors: Sequence[GradeShares]) -> GradeShares:
     """The mean of several assessors' probabilities, of the pairs that all of them graded."""
-    first, *rest = assessors
-    if not rest:
-        return first
+    first = assessors[0]
     at = [first.pairs.rows_in(shares.pairs) for shares in assessors]
     common = np.all([rows != NONE for rows in at], axis=0)
     if not common.any():
@@ -150,51 +147,35 @@ def open_routing(sources: Sequence[str], people: str | None) -> RoutingSources:
     if not sources:
         raise Misuse("expected grades to route by: a collection and a name in it, or a file")
     first, *names = sources
+    notes: list[str] = []
     if Path(first).is_dir():
         if not names:
             raise Misuse(f"expected a name after {first}: whose grades are in doubt?")
-        return _of_collection(open_collection(first), names, people)
-    return _of_files(sources, people)
+        return _of_collection(open_collection(first), names, people, notes)
+    each = [source_of_file(Path(name), name) for name in sources]
+    human = None if people is None else people_of_file(Path(people), notes.append)
+    looked_at = () if human is None else (human,)
+    name = people or ""
+    return RoutingSources(tuple(sources), *_as_one(each), name, human, None, looked_at, None, notes)
 
 
 def _of_collection(
-    collection: Collection, names: Sequence[str], people: str | None
+    collection: Collection, names: Sequence[str], people: str | None, notes: list[str]
 ) -> RoutingSources:
-    for name in names:
-        collection.existing_qrels(name)
-    each = [shares_of(source_of_collection(collection, name)) for name in names]
-    notes: list[str] = []
-    human_name = people or ("human" if "human" in collection.qrels_names() else "")
-    human = weights = None
-    if human_name:
-        collection.existing_qrels(human_name)
-        human = people_of_collection(collection, human_name, notes.append)
-        weights = weights_of_people(collection, human_name)
+    each = [source_of_collection(collection, name) for name in names]
+    name = people or ("human" if "human" in collection.qrels_names() else "")
+    human = people_of_collection(collection, name, notes.append) if name else None
+    weights = weights_of_people(collection, name) if name else None
+    looked_at = _looked_at(collection, {name} - {""})
     return RoutingSources(
-        tuple(names),
-        *_as_one(each),
-        human_name,
-        human,
-        weights,
-        _looked_at(collection, {human_name} - {""}),
-        collection=collection,
-        notes=tuple(notes),
+        tuple(names), *_as_one(each), name, human, weights, looked_at, collection, notes
     )
 
 
-def _of_files(files: Sequence[str], people: str | None) -> RoutingSources:
-    each = [shares_of(source_of_file(Path(name), name)) for name in files]
-    notes: list[str] = []
-    human = None if people is None else people_of_file(Path(people), notes.append)
-    looked_at = () if human is None else (human,)
-    return RoutingSources(
-        tuple(files), *_as_one(each), people or "", human, None, looked_at, notes=tuple(notes)
-    )
-
-
-def _as_one(each: Sequence[GradeShares]) -> tuple[GradeShares, Integers]:
-    """All shares as one's, and the grade that the first gives each pair."""
-    shares, first = combined(each), each[0]
+def _as_one(each: Sequence[AssessorLabels]) -> tuple[GradeShares, Integers]:
+    """The shares of all as one's, and the grade that the first gives each pair."""
+    first, *others = map(shares_of, each)
+    shares = combined([first, *others])
     rows = shares.pairs.rows_in(first.pairs)
     return shares, np.array(first.grades)[first.matrix[rows].argmax(axis=1)]
 

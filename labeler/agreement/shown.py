@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from labeler.agreement.align import PEOPLE
+from labeler.agreement.alternative import AlternativeTest
 from labeler.agreement.calibration import Calibration
 from labeler.agreement.compare import Agreement
+from labeler.agreement.joint import JOINT, Ceiling, JointAgreement
 from labeler.agreement.plan import in_words
-from labeler.agreement.report import AssessorReport, ClassFigures, Details, QueryFigures
-from labeler.agreement.several.alternative import AlternativeTest
-from labeler.agreement.several.joint import JOINT, Ceiling, JointAgreement
+from labeler.agreement.report import AssessorReport, ClassFigures, QueryFigures, by_class, by_query
 from labeler.agreement.statistics import find_statistic
 from labeler.messages import count_of
 from labeler.report.finding import Finding
@@ -93,30 +93,26 @@ def _do(human: str) -> str:
 def _how_often(assessor: str, human: str, agreement: Agreement) -> str:
     table = agreement.confusion / agreement.confusion.sum()
     same, near = float(np.trace(table)), float(np.trace(table, 1) + np.trace(table, -1))
-    few, weighted = agreement.pairs < FEW, agreement.is_weighted
-    counted = few and not weighted
-    count, whole = (partial(_of, agreement.pairs), agreement.pairs) if counted else (hundred, 100)
-    estimated = "an estimated " if few and weighted else ""
-    pairs = "pair" if whole == 1 else "pairs"
-    sentence = (
-        f"{assessor} gives the same grade as {human} to {estimated}{count(same)} of {whole} {pairs}"
-    )
+    whole, few = 100, agreement.pairs < FEW
+    count: Callable[[float], str] = hundred
+    if few and not agreement.is_weighted:
+        whole, count = agreement.pairs, partial(_of, agreement.pairs)
+    estimated = "an estimated " if few and agreement.is_weighted else ""
+    pairs = f"{whole} {'pair' if whole == 1 else 'pairs'}"
+    sentence = f"{assessor} gives the same grade as {human} to {estimated}{count(same)} of {pairs}"
     if len(agreement.scale) > 2 and near > 0:
         sentence += f", and is one grade off in {count(near)} more"
-    kappa = agreement.headline["kappa"]
+    kappa = agreement.of("kappa")
     if kappa.value is None:
         return f"{sentence}."
     sure = ""
     if kappa.low is not None and kappa.high is not None and kappa.high - kappa.low >= 0.005:
         # not of what the next few queries would show, which varies more
-        sure = (
-            f"; over all queries like these {plain(kappa.low, 2)} to {plain(kappa.high, 2)}, at "
-            "95 %"
-        )
-    return (
-        f"{sentence}. Beyond what chance would do, that is a kappa of {plain(kappa.value, 2)} "
-        f"(0 is chance, 1 is perfect{sure})."
-    )
+        ends = f"{plain(kappa.low, 2)} to {plain(kappa.high, 2)}, at 95 %"
+        sure = f"; over all queries like these {ends}"
+    scale = f"0 is chance, 1 is perfect{sure}"
+    beyond = f"that is a kappa of {plain(kappa.value, 2)} ({scale})"
+    return f"{sentence}. Beyond what chance would do, {beyond}."
 
 
 def _of(whole: int, share: float) -> str:
@@ -146,7 +142,7 @@ def signed(value: float, digits: int) -> str:
 
 def _why_low(agreement: Agreement) -> str:
     """What explains a low kappa beside high agreement: one grade nearly throughout."""
-    same, kappa, ac1 = (agreement.headline[name].value for name in ("agreement", "kappa", "ac1"))
+    same, kappa, ac1 = (agreement.of(name).value for name in ("agreement", "kappa", "ac1"))
     if same is None or kappa is None or ac1 is None:
         return ""
     agreed = np.diag(agreement.confusion) / agreement.confusion.sum()
@@ -160,22 +156,19 @@ def _why_low(agreement: Agreement) -> str:
 
 
 def _who_is_stricter(agreement: Agreement, human: str) -> str:
-    shift = agreement.headline["bias"]
+    shift = agreement.of("bias")
     if shift.value is None:
         return ""
-    size = f"by {abs(shift.value):.2f} of a grade on average"
-    who = "more generous" if shift.value > 0 else "stricter"
     if shift.value == 0 and shift.low == shift.high:
         return f"It is neither stricter nor more generous than {human}."
-    if shift.low is None or shift.high is None:
-        return f"It is {who} than {human}, {size}."
-    if shift.low <= 0 <= shift.high:
+    if shift.low is not None and shift.high is not None and shift.low <= 0 <= shift.high:
         value, low, high = (signed(x, 2) for x in (shift.value, shift.low, shift.high))
         return (
             f"Whether it is stricter or more generous than {human} cannot be told (by {value} of "
             f"a grade on average, {low} to {high})."
         )
-    return f"It is {who} than {human}, {size}."
+    who = "more generous" if shift.value > 0 else "stricter"
+    return f"It is {who} than {human}, by {abs(shift.value):.2f} of a grade on average."
 
 
 def _order(board: Leaderboard | None, human: str, assessor: str, *, sampled: bool) -> str:
@@ -394,13 +387,6 @@ def queries_table(
     return Table("queries", columns, cells)
 
 
-def detail_tables(details: Details, texts: Mapping[str, str]) -> Iterator[Table]:
-    """By class, by query, and the calibration at each cut."""
-    yield table_of("classes", ClassFigures, details.classes)
-    yield queries_table(details.queries, texts)
-    yield from map(calibration_table, details.calibration)
-
-
 def calibration_table(calibration: Calibration) -> Table:
     """How often what an assessor called likely came true, by how likely it called it."""
     columns = [
@@ -515,16 +501,19 @@ def report_parts(
 ) -> Iterator[Part]:
     """One assessor beside the human grades; `texts` are the queries'."""
     agreement = report.agreement
+    queries = by_query(agreement)
     yield "\n".join([heading(report), *summary(report), *left_out_lines(report)])
     if agreement.pairs:
         yield statistics_table(agreement)
         yield confusion_table(agreement, short(report.human), short(report.assessor), scale_names)
-        worst = [row for row in report.details.queries[:WORST] if row.mae > 0]
-        if worst and len(report.details.queries) > 1:
+        worst = [row for row in queries[:WORST] if row.mae > 0]
+        if worst and len(queries) > 1:
             pairs = "pairs, weighted" if agreement.is_weighted else "pairs"
             yield queries_table(worst, texts, "most disagreement", pairs)
     if details:
-        yield from detail_tables(report.details, texts)
+        yield table_of("classes", ClassFigures, by_class(agreement))
+        yield queries_table(queries, texts)
+        yield from map(calibration_table, report.calibration)
     if report.board is not None:
         yield from report.board.tables(SHOWN_SWAPS)
     yield from _beside_people(report)

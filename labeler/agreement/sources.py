@@ -13,7 +13,6 @@ from labeler.collection.card import card_section, read_card
 from labeler.collection.judged_set import JudgedSet, judged_in
 from labeler.collection.layout import Collection, collection_of_qrels, open_collection
 from labeler.collection.people import people_path, read_people
-from labeler.collection.queries import read_queries
 from labeler.collection.scale import grade_names
 from labeler.collection.stale import stale_in, without
 from labeler.collection.user_files import run_paths, runs_by_name
@@ -30,6 +29,7 @@ from labeler.evaluation.inputs import caveats, mixed_findings, part_findings
 from labeler.exchange.qrels import Meaning, hold_labels, read_qrels
 from labeler.exchange.runs import hold_run
 from labeler.files.read import rereadable
+from labeler.judging.changes import texts_of_queries
 from labeler.messages import Note, count_of
 from labeler.trec.labels import read_labels
 from labeler.trec.memory import Source, as_qrels, as_run
@@ -66,9 +66,7 @@ class Sources:
 
     def query_texts(self) -> dict[str, str]:
         """What the queries say, where a collection tells."""
-        if self.collection is None or not self.collection.queries.exists():
-            return {}
-        return {q.id: q.text for q in read_queries(self.collection.queries).values()}
+        return {} if self.collection is None else texts_of_queries(self.collection)
 
 
 FilePath = str | os.PathLike[str]
@@ -92,20 +90,17 @@ def sources_of(
     `stale` grades, of texts that have changed since, are left out (`drop`) or counted (`keep`).
     """
     notes: list[str] = []
-    folder = Path(human) if _is_path(human) and Path(human).is_dir() else None
-    names = _names_in(open_collection(folder), list(map(str, assessors))) if folder else []
-    files = [source for source in (human, *assessors) if _is_path(source)]
-    read = {}
-    if folder is not None:
-        paths = {name: Collection(folder).judgements(name) for name in names}
+    if _is_path(human) and Path(human).is_dir():
+        collection = open_collection(Path(human))
+        names = _names_in(collection, list(map(str, assessors)))
+        paths = {name: collection.judgements(name) for name in names}
         read = {name: judged_in(path, shares=True) for name, path in paths.items() if path.exists()}
-        files = [Collection(folder).qrels(name) for name in read]
-    changed = stale_in(files, notes.append, stale, read.values())
-    if folder is not None:
-        opened = _of_collection(open_collection(folder), names, [*more_humans], read, notes.append)
+        changed = stale_in(map(collection.qrels, read), notes.append, stale, read.values())
+        opened = _of_collection(collection, names, [*more_humans], read, notes.append)
     elif not assessors:
         raise Misuse("expected human qrels and at least one other file, or a collection")
     else:
+        changed = stale_in(filter(_is_path, (human, *assessors)), notes.append, stale)
         opened = _of_sources(human, assessors, more_humans, notes)
     every = [opened.human_name, *(each.name for each in opened.assessors), *opened.more_humans]
     if len(every) > 2 and len(set(every)) < len(every):
@@ -113,9 +108,8 @@ def sources_of(
         raise Misuse(f"{twice} is named twice; each assessor once, please")
     opened = replace(opened, notes=tuple(notes), stale=len(changed))
     if changed and stale == "drop":
-        left = (replace(each, labels=without(each.labels, changed)) for each in opened.assessors)
-        human = without(opened.human, changed)
-        opened = replace(opened, human=human, assessors=tuple(left))
+        left = [replace(each, labels=without(each.labels, changed)) for each in opened.assessors]
+        opened = replace(opened, human=without(opened.human, changed), assessors=left)
     if isinstance(runs, Mapping):
         return replace(opened, runs={name: as_run(run, name=name) for name, run in runs.items()})
     return _with_runs(opened, paths_of(runs))
@@ -195,8 +189,6 @@ def _of_collection(
     read: Mapping[str, JudgedSet],
     warn: Note,
 ) -> Sources:
-    for name in (*names, *more_humans):
-        collection.existing_qrels(name)
     return Sources(
         names[0],
         people_of_collection(collection, names[0], warn),
@@ -224,7 +216,7 @@ def human_grades(
 
 def people_of_collection(collection: Collection, name: str, warn: Note) -> Qrels:
     """People's grades of a collection, without those of pairs that were routed to them."""
-    return people_of_file(collection.qrels(name), warn)
+    return people_of_file(collection.existing_qrels(name), warn)
 
 
 def people_of_file(path: Path, warn: Note) -> Qrels:
@@ -261,7 +253,7 @@ def source_of_collection(
 
     Judgements name the models that answered; the card also knows them where no judgements are.
     """
-    path, judgements = collection.qrels(name), collection.judgements(name)
+    path, judgements = collection.existing_qrels(name), collection.judgements(name)
     model = ", ".join(made_by(collection, name).models) or name
     if not judgements.exists():
         scale_names = grade_names(collection, name)
@@ -291,18 +283,17 @@ def assessor_of(source: Source, name: str) -> AssessorLabels:
 
 def _labels(source: Mapping[Any, Any], name: str) -> Labels:
     """A dict's labels as they stand: what is no grade is left out later, and counted."""
+    labels: dict[str, dict[str, int | str]] = {}
     for query_id, row in source.items():
         if not isinstance(row, Mapping):
             raise Misuse(
                 f"{name}, query {query_id!r:.40}: expected {{document: grade}}, found {row!r:.40}"
             )
-    return {
-        str(query_id): {
+        labels[str(query_id)] = {
             str(doc_id): label if isinstance(label, int) else str(label)
             for doc_id, label in row.items()
         }
-        for query_id, row in source.items()
-    }
+    return labels
 
 
 def _people(source: Source, notes: list[str], name: str) -> Qrels:

@@ -10,69 +10,11 @@ from functools import partial
 
 import numpy as np
 
-from labeler.arrays import Floats, Integers, Places
+from labeler.arrays import Floats
 from labeler.entry_points import fill
 from labeler.errors import Misuse
 
-# Paired grades, and the contingency tables on which every statistic of two assessors rests.
-
-
-@dataclass(frozen=True, eq=False)
-class GradedPairs:
-    """Grades of the same pairs by people and by an assessor, one row a pair.
-
-    `query`, `human` and `assessor` hold positions in `queries` and in `grades` (the scale,
-    ascending); `row` is the pair's place among the human pairs, so that several assessors' rows can
-    be matched; `weight` is one over the pair's inclusion probability, `None` where every pair of
-    the pool was graded.
-    """
-
-    queries: Sequence[str]
-    grades: Sequence[int]
-    query: Integers
-    human: Integers
-    assessor: Integers
-    row: Integers
-    weight: Floats | None = None
-
-    def __len__(self) -> int:
-        return len(self.query)
-
-
-def restricted(pairs: GradedPairs, rows: Integers) -> GradedPairs:
-    """The pairs whose `row` is among `rows`, and their queries."""
-    keep = np.isin(pairs.row, rows)
-    used, query = np.unique(pairs.query[keep], return_inverse=True)
-    return replace(
-        pairs,
-        queries=tuple(pairs.queries[index] for index in used),
-        query=query.astype(np.int64),
-        human=pairs.human[keep],
-        assessor=pairs.assessor[keep],
-        row=pairs.row[keep],
-        weight=None if pairs.weight is None else pairs.weight[keep],
-    )
-
-
-def query_tables(pairs: GradedPairs) -> Floats:
-    """One `(k, k)` table of counts (or of weights) a query, human grades in rows."""
-    size = len(pairs.queries), len(pairs.grades)
-    return tables_of(pairs.query, pairs.human, pairs.assessor, size, pairs.weight)
-
-
-def tables_of(
-    query: Places,
-    first: Places,
-    second: Places,
-    size: tuple[int, int],
-    weight: Floats | None = None,
-) -> Floats:
-    """`(queries, k, k)` counts of two grades of each pair, the first in rows; `size` is that."""
-    queries, k = size
-    # a number for each cell of all queries' tables, counted at once
-    cell = (query.astype(np.int64) * k + first) * k + second
-    counts = np.bincount(cell, weights=weight, minlength=queries * k * k)
-    return counts.astype(np.float64).reshape(queries, k, k)
+# The contingency tables on which every statistic of two assessors rests.
 
 
 def row_totals(tables: Floats) -> Floats:
@@ -92,7 +34,7 @@ def totals(tables: Floats) -> Floats:
 
 def _product(tables: Floats, matrix: Floats) -> Floats:
     """The cells of each table times a matrix: of many small tables a tenth of the time of sums."""
-    return np.asarray(tables.reshape(*tables.shape[:-2], -1) @ matrix)
+    return np.asarray(tables.reshape(*tables.shape[:-2], len(matrix)) @ matrix)
 
 
 def cut(tables: Floats, position: int) -> Floats:
@@ -190,6 +132,8 @@ class Statistic:
     def __call__(self, tables: Floats) -> Floats:
         """The values of `(..., k, k)` tables of its grades, `nan` where undefined."""
         grades = np.array(self.grades, dtype=np.float64)
+        if self.cut is not None:
+            tables, grades = cut(tables, self.grades.index(self.cut)), np.array([0.0, 1.0])
         return np.asarray(self.compute(tables, grades), dtype=np.float64)
 
     @property
@@ -235,13 +179,9 @@ def find_statistic(name: str, grades: Sequence[int]) -> Statistic:
     if grade not in grades[1:]:
         cuts = ", ".join(map(str, grades[1:])) or "none"
         raise Misuse(f"cannot cut at {grade} in {name!r}; this scale's cuts: {cuts}")
-
-    def compute(tables: Floats, grades: Floats) -> Floats:
-        return whole.compute(cut(tables, int(grades.tolist().index(grade))), np.array([0.0, 1.0]))
-
     about = f"{whole.about}, after cutting the scale at {grade}"
-    described = replace(whole, about=about, undefined=f"{whole.undefined} (cut at {grade})")
-    return replace(described, name=name, compute=compute, cut=grade)
+    undefined = f"{whole.undefined} (cut at {grade})"
+    return replace(whole, name=name, about=about, undefined=undefined, cut=grade)
 
 
 def parse_name(name: str) -> tuple[str, int | None]:

@@ -34,14 +34,6 @@ from labeler.people.import_labels import ImportOptions, merge_answers
 
 
 @dataclass(frozen=True)
-class GradedBy:
-    """Whose grades, and of which sample: None is the only random one that was graded."""
-
-    rater: str
-    sample: str | None = None
-
-
-@dataclass(frozen=True)
 class AnswersExported:
     """What of a rater's answers became the qrels `name`.
 
@@ -61,14 +53,17 @@ class AnswersExported:
 
 def export_answers(
     collection: AnyCollection,
-    graded_by: GradedBy | str,
+    rater: str,
     name: str | None = None,
+    *,
+    sample: str | None = None,
     warn: Note = lambda _line: None,
 ) -> AnswersExported:
     """Write a rater's grades of a sample to `qrels/NAME.qrels` and `people/NAME.jsonl`.
 
-    A text is the rater's name. Without `name` they are called after the rater. Grades that were
-    written earlier from the same journal are replaced. Raises `Misuse` where nothing was graded.
+    Without `name` they are called after the rater; without `sample` they are of the only random one
+    that was graded. Grades that were written earlier from the same journal are replaced. Raises
+    `Misuse` where nothing was graded.
 
     >>> from labeler.annotate.annotate import AnnotateOptions, rating_sessions
     >>> from labeler.annotate.session import RaterAnswer
@@ -80,15 +75,13 @@ def export_answers(
     (1, True)
     """
     opened = open_collection(collection)
-    which = graded_by if isinstance(graded_by, GradedBy) else GradedBy(graded_by)
-    rater = which.rater
     journal = journal_path(opened, rater)
     rows = read_journal(journal)
     if not rows:
         others = [name for name in journal_names(opened) if name != rater]
         there_are = f"; there are answers of {', '.join(others)}" if others else ""
         raise Misuse(f"{rater} has graded nothing{there_are or ', nor has anybody else'}")
-    own = which.sample or _only_sample(opened, which, rows)
+    own = sample or _only_sample(opened, rater, rows)
     sampled = {str(row.number): row for row in read_sample(sample_path(opened.folder, own))}
     texts = PageTexts(opened)
     own_rows = [row for row in rows if row.sample == own]
@@ -131,16 +124,16 @@ def default_name(collection: Collection, rater: str, sample: str) -> str:
     return f"{name}-{sample}" if collection.qrels(name).exists() else name
 
 
-def _only_sample(collection: Collection, which: GradedBy, rows: list[JournalRow]) -> str:
+def _only_sample(collection: Collection, rater: str, rows: list[JournalRow]) -> str:
     by_id = purposes(collection)
     graded = dict.fromkeys(row.sample for row in rows if row.purpose == "audit")
     if not graded:
-        problem = f"{which.rater} has graded no pair of a random sample"
+        problem = f"{rater} has graded no pair of a random sample"
         raise Misuse(problem, parameter="sample")
     names = [sample for sample in graded if by_id.get(sample) == "audit"]
     if len(names) != 1:
         listed = ", ".join(names) or f"{', '.join(graded)}, of which no file is left"
-        problem = f"which sample's grades? {which.rater} has graded pairs of these: {listed}"
+        problem = f"which sample's grades? {rater} has graded pairs of these: {listed}"
         raise Misuse(problem, parameter="sample")
     return names[0]
 

@@ -26,7 +26,7 @@ from pydantic import (
 from labeler.annotate.journal import JournalRow, RatingJournal
 from labeler.collection.annotations import LONGEST_TIME, AnswersGiven, Purpose
 from labeler.errors import Misuse, NotCurrent
-from labeler.files.boundary import finite
+from labeler.files.boundary import finite, first_invalid
 
 # What raters are asked: items one after another, how each is shown, and which answers it takes.
 #
@@ -92,8 +92,7 @@ def answer_in(body: object) -> RaterAnswer:
     try:
         answer = _ANSWER.validate_python(body)
     except ValidationError as error:
-        problem = error.errors()[0]
-        raise Misuse(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}") from None
+        raise Misuse(first_invalid(error, "answer")) from None
     if sum((answer.grade is not None, answer.cannot_judge, answer.skip)) != 1:
         raise Misuse("expected a grade, 'cannot judge' or 'skip', and only one of them")
     return answer

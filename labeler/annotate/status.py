@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Annotated, NamedTuple
 
+from labeler.agreement.align import GradeMatrix, grade_matrix
 from labeler.agreement.compare import StatisticOptions
-from labeler.agreement.several.joint import GradeMatrix, grade_matrix, together
+from labeler.agreement.joint import together
 from labeler.annotate.journal import read_journals
 from labeler.annotate.samples import purposes
 from labeler.collection.annotations import JournalRow, RaterAnswers, answers_in

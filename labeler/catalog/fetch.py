@@ -8,10 +8,11 @@ from pathlib import Path
 from textwrap import dedent
 
 from labeler import __version__
-from labeler.catalog.layouts import READERS, UpstreamCollection
 from labeler.catalog.recipes import (
+    READERS,
     Recipe,
     RecipeFile,
+    UpstreamCollection,
     UpstreamFile,
     UpstreamPart,
     obtain,

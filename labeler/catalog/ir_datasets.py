@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from labeler import __version__
 from labeler.catalog.fetch import refuse_another, write_fetched
-from labeler.catalog.layouts import HUMAN, UpstreamCollection
+from labeler.catalog.recipes import HUMAN, UpstreamCollection
 from labeler.collection.layout import Collection
 from labeler.data import Document, Pair, Qrels, Query
 from labeler.errors import FileProblem, Misconfigured, Misuse

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import os
 import tomllib
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import quote
+from xml.etree import ElementTree
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from labeler.collection.layout import is_name
+from labeler.data import Document, Pair, Query
 from labeler.errors import BadInput, FileProblem, Misuse, ProviderError
-from labeler.files.boundary import problem_of
+from labeler.exchange.shapes import head_of
+from labeler.exchange.tables import delimiter_of, first_line, rows_of_text
+from labeler.files.boundary import problem_of, reading
 from labeler.files.cache import exclusive
+from labeler.files.jsonl import identifier
 from labeler.files.paths import cache_folder, expanded, shipped
 from labeler.files.read import file_problems
 from labeler.messages import Advance, meant
@@ -183,3 +193,139 @@ def obtain(source: UpstreamFile, advance: Advance = quiet) -> Path:
             hint = f"LABELER_MIRROR may name a folder that holds it as {source.pinned_path}"
             raise ProviderError(f"{error}; {hint}") from error
     return path
+
+
+# The files, in the layouts in which they are published.
+
+HUMAN = "human"
+
+
+@dataclass
+class UpstreamCollection:
+    """Queries, documents and sets of qrels by name, and every pair that somebody judged, in order.
+
+    `conflicts` are pairs that have two grades upstream: they are in the pool and in no `human`
+    qrels, since no rule says which of two people is right. `card` is what the card says of it all.
+    """
+
+    queries: dict[str, Query] = field(default_factory=dict)
+    documents: dict[str, Document] = field(default_factory=dict)
+    qrels: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
+    pool: list[Pair] = field(default_factory=list)
+    conflicts: list[Pair] = field(default_factory=list)
+    card: Mapping[str, Any] = field(default_factory=dict)
+
+    def add(self, name: str, pair: Pair, grade: int) -> None:
+        """Put a grade into the set of qrels called `name`."""
+        self.qrels.setdefault(name, {}).setdefault(pair.query_id, {})[pair.doc_id] = grade
+
+
+def _grade(path: Path, line: int, recipe: Recipe, upstream_grade: str) -> int:
+    """Our grade for one of upstream's."""
+    if upstream_grade not in recipe.grades:
+        grades = ", ".join(recipe.grades)
+        problem = f"the grade {upstream_grade!r:.80} is not in the recipe: {grades}"
+        raise BadInput.at(path, line, problem)
+    return recipe.grades[upstream_grade]
+
+
+def read_judged_table(files: Mapping[str, Path], recipe: Recipe) -> UpstreamCollection:
+    """A table (`table`) with a row a pair: query, document, its texts, a column an assessor.
+
+    Queries have no ids upstream: they are called `q1`, `q2` … by first appearance. A document's
+    text may stand in some of its rows only.
+    """
+    path = files["table"]
+    upstream = UpstreamCollection()
+    ids: dict[str, str] = {}
+    for line, row in rows_of_text(path, delimiter_of(first_line(head_of(path)))).rows:
+        missing = {*recipe.columns.values(), *recipe.qrels.values()} - row.keys()
+        if missing:
+            raise BadInput.at(path, 1, f"no column {', '.join(sorted(missing))}")
+        text = row[recipe.columns["query"]].strip()
+        if not text:
+            raise BadInput.at(path, line, "a row without a query")
+        query_id = ids.setdefault(text, f"q{len(ids) + 1}")
+        upstream.queries.setdefault(query_id, Query(query_id, text, {"origin": "real"}))
+        texts = (row[recipe.columns[name]].strip() for name in ("text", "title"))
+        document = Document(identifier(path, line, row, recipe.columns["document"]), *texts)
+        upstream.documents[document.id] = _merged(path, line, upstream, document)
+        pair = Pair(query_id, document.id)
+        if document.id in upstream.qrels.get(HUMAN, {}).get(query_id, {}):
+            raise BadInput.at(path, line, f"the pair {query_id} {document.id:.80} is judged twice")
+        upstream.pool.append(pair)
+        for name, column in recipe.qrels.items():
+            upstream.add(name, pair, _grade(path, line, recipe, row[column].strip()))
+    return upstream
+
+
+def _merged(path: Path, line: int, upstream: UpstreamCollection, document: Document) -> Document:
+    earlier = upstream.documents.get(document.id, document)
+    if earlier.title != document.title or (
+        earlier.text and document.text and earlier.text != document.text
+    ):
+        raise BadInput.at(path, line, f"the document {document.id!r:.80} had another text before")
+    return earlier if earlier.text else document
+
+
+def read_liveqa_medquad(files: Mapping[str, Path], recipe: Recipe) -> UpstreamCollection:
+    """Questions (`questions`, XML) and answers with experts' grades (`answers`, a zip file).
+
+    A pair may stand there with two grades, as answers were judged more than once: it is then in no
+    `human` qrels; `lowest` and `highest` hold all pairs.
+    """
+    upstream, path, grades = UpstreamCollection(), files["answers"], dict[Pair, list[int]]()
+    with reading(files["questions"]):
+        root = ElementTree.parse(files["questions"]).getroot()
+        questions = {query.id: query for query in map(_question, root.iter("NLM-QUESTION"))}
+    with reading(path):
+        archive = zipfile.ZipFile(io.BytesIO(path.read_bytes()))
+        answers_file, judged = (archive.read(recipe.members[p]) for p in ("answers", "qrels"))
+        rows = csv.DictReader(io.StringIO(answers_file.decode(), newline=""))
+        answers = {row["AnswerID"]: _answer(row) for row in rows}
+        for line, row in enumerate(judged.decode().splitlines(), start=1):
+            question, grade, answer = row.split()
+            pair = Pair(f"TQ{question}", answer)
+            grades.setdefault(pair, []).append(_grade(path, line, recipe, grade))
+        for pair, upstream_grades in grades.items():
+            upstream.queries[pair.query_id] = questions[pair.query_id]
+            upstream.documents[pair.doc_id] = answers[pair.doc_id]
+            upstream.pool.append(pair)
+            upstream.add("lowest", pair, min(upstream_grades))
+            upstream.add("highest", pair, max(upstream_grades))
+            if len(set(upstream_grades)) > 1:
+                upstream.conflicts.append(pair)
+            else:
+                upstream.add(HUMAN, pair, upstream_grades[0])
+    return upstream
+
+
+def _answer(row: Mapping[str, str]) -> Document:
+    """A cell holds lines: a question, its address, and the answer."""
+    asked, _, answer = row["Answer"].partition("\nAnswer: ")
+    title, _, url = asked.partition("\nURL: ")
+    title = title.strip().removeprefix("Question: ")
+    return Document(row["AnswerID"], answer.strip(), title.strip(), {"url": url.strip()})
+
+
+def _question(element: ElementTree.Element) -> Query:
+    """Return a question's summary as the query, and what the person wrote as its description."""
+    subject, message, summary, paraphrase = (
+        " ".join((element.findtext(tag) or "").split())
+        for tag in (
+            "Original-Question/SUBJECT",
+            "Original-Question/MESSAGE",
+            "NLM-Summary",
+            "NIST-PARAPHRASE",
+        )
+    )
+    description = ": ".join(filter(None, (subject, message)))
+    metadata = {"origin": "real", "description": description, "paraphrase": paraphrase}
+    return Query(element.attrib["qid"], summary, {k: v for k, v in metadata.items() if v})
+
+
+READERS: dict[str, Callable[[Mapping[str, Path], Recipe], UpstreamCollection]] = {
+    "judged-table": read_judged_table,
+    "liveqa-medquad": read_liveqa_medquad,
+}
+"""The readers by the layouts that a recipe may name."""

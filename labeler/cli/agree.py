@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -10,9 +10,14 @@ from typing import Annotated
 import typer
 
 from labeler.agreement.agree import SYSTEMS, AgreeOptions, agree_all, scale_names
-from labeler.agreement.report import AssessorReport, agreement_gates, check_agreement
-from labeler.agreement.report import as_json as reports_as_json
+from labeler.agreement.report import (
+    AgreementResult,
+    AssessorReport,
+    agreement_gates,
+    check_agreement,
+)
 from labeler.agreement.shown import (
+    Part,
     findings_of_all,
     joint_parts,
     overview_parts,
@@ -25,10 +30,8 @@ from labeler.cli.output import name_unread_runs, said_to, show, show_json, warn
 from labeler.cli.scoring import GATES
 from labeler.cli.screen import note, say
 from labeler.options import OUTPUT, option
-from labeler.report.finding import Finding
 
-MAPS = {"map_human": "--map human:", "map_assessor": "--map assessor:"}
-"""How a map of one side's grades is given here."""
+IN_FULL = "one assessor named alone is shown in full, as is each of several with --details"
 
 
 def command(
@@ -77,50 +80,30 @@ def command(
     to = output.to_file(*(*map(Path, (*sources, *more_humans)), *runs))
     reports = agree_all(opened, options)
     if to.form == "json":
-        show_json(reports_as_json(reports, details=details), to, indent=2)
+        show_json(AgreementResult(reports).as_json(details=details), to, indent=2)
     elif to.form in ("csv", "jsonl"):
         show([statistics_of_all(reports, statistics)], to)
-        warn(findings_of_all(reports), MAPS)
+        warn(findings_of_all(reports))
     else:
+        is_overview = len(reports) > 1 and not details
+        parts = overview_parts(reports, statistics)
+        if not is_overview:
+            parts = _in_full(reports, opened, options, details=details)
         with said_to(to):
-            if len(reports) > 1 and not details:
-                _show_overview(reports, statistics, Destination(to.form))
-            else:
-                _show(reports, opened, options, Destination(to.form), details=details)
+            show(parts, Destination(to.form))
+            say()
+            warn(findings_of_all(reports))
+            if is_overview:
+                note(IN_FULL)
     check_agreement(reports, gates)
 
 
-def _show(
-    reports: Sequence[AssessorReport],
-    sources: Sources,
-    options: AgreeOptions,
-    to: Destination,
-    *,
-    details: bool,
-) -> None:
-    """Print each assessor's part with its warnings, each once, then all beside one another."""
+def _in_full(
+    reports: Sequence[AssessorReport], sources: Sources, options: AgreeOptions, *, details: bool
+) -> Iterator[Part]:
+    """Each assessor's part, then all beside one another."""
     texts = sources.query_texts()
-    warned: set[Finding] = set()
     for report, source in zip(reports, sources.assessors, strict=True):
-        show(
-            report_parts(report, scale_names(sources, source, options), texts, details=details), to
-        )
-        say()
-        warn((w for w in report.findings if w not in warned), MAPS)
-        warned |= set(report.findings)
-    joint = list(joint_parts(reports))
-    if joint:
-        say()
-        show(joint, to)
-
-
-def _show_overview(
-    reports: Sequence[AssessorReport],
-    statistics: Sequence[str] | None,
-    to: Destination,
-) -> None:
-    """Print a row for each assessor, then every warning once, and how to see more of one."""
-    show(overview_parts(reports, statistics), to)
-    say()
-    warn(findings_of_all(reports), MAPS)
-    note("one assessor named alone is shown in full, as is each of several with --details")
+        names = scale_names(sources, source, options)
+        yield from report_parts(report, names, texts, details=details)
+    yield from joint_parts(reports)

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from labeler.annotate.annotate import AnnotateOptions, raters_of, rating_sessions
-from labeler.annotate.export import AnswersExported, GradedBy, export_answers
+from labeler.annotate.export import AnswersExported, export_answers
 from labeler.annotate.hosts import is_loopback
 from labeler.annotate.serve import ServeOptions, check_installed, served
 from labeler.annotate.session import RatingSession
@@ -62,7 +62,7 @@ def _export(folder: Path, options: AnnotateOptions, name: str) -> None:
     raters = raters_of(options)
     if len(raters) > 1:
         raise Misuse("each rater's grades go under a name of their own: one rater at a time")
-    done = export_answers(folder, GradedBy(raters[0], options.choice.sample), name, note)
+    done = export_answers(folder, raters[0], name, sample=options.choice.sample, warn=note)
     say(f"{done.name}: {_counts(done)}")
     note_next(open_collection(folder), done.name)
 
@@ -94,7 +94,7 @@ def _ended(folder: Path, session: RatingSession) -> str:
     if not session.answers:
         return f"{rater}: nothing was graded; {to_go_on}"
     try:
-        done = export_answers(folder, GradedBy(rater, task.sample))
+        done = export_answers(folder, rater, sample=task.sample)
     except LabelerError as error:
         return f"{rater}: every grade is kept, but not as qrels: {error}; {to_go_on}"
     return f"{rater}: {_counts(done)}, kept as the qrels {done.name}; {to_go_on}"

@@ -21,7 +21,8 @@ from labeler.collection.layout import open_collection
 from labeler.collection.user_files import Output
 from labeler.errors import Misuse, about
 from labeler.evaluation.equivalence import DEFAULT_MARGIN, margins_by_measure, read_margins
-from labeler.evaluation.gates import Gates, check_scores
+from labeler.evaluation.gates import Gates, outcome_of
+from labeler.evaluation.looks import keep_looks, slow_losses
 from labeler.judging.judge import JudgeOptions, JudgingPlan
 from labeler.metrics import parse
 from labeler.models.session import Act
@@ -55,8 +56,13 @@ class LossFlags:
             return {}
         return margins_by_measure(read_margins(self.margin), measures, default=is_gate)
 
-    def deciding(self, options: CompareOptions) -> Callable[..., Act[Decision, JudgingPlan]]:
-        """A decision by the first measure, with its margin."""
+    def deciding(
+        self, options: CompareOptions, *others: object
+    ) -> Callable[..., Act[Decision, JudgingPlan]]:
+        """A decision by the first measure, with its margin; `Misuse` with any gate or `others`."""
+        if any((self.no_worse_than, options.history, *others)):
+            problem = "gates and pages need all grades; name the set that the assessor fills"
+            raise Misuse(problem, parameter="fill")
         measure = str(parse(options.measures[0]))
         margin = self.margins([measure]).get(measure, DEFAULT_MARGIN)
         qrels, seed = options.qrels, options.seed
@@ -105,15 +111,13 @@ def command(
     to = output.made_from(collection.folder)
     judging = who.asking(JudgeOptions(prompt, limits=limits))
     if who.assessor and not options.fill:
-        if gates.require or loss.no_worse_than or html:
-            problem = "gates and pages need all grades; name the set that the assessor fills"
-            raise Misuse(problem, parameter="fill")
-        _decide(partial(loss.deciding(options), collection, systems, judging=judging), flags, to)
+        deciding = loss.deciding(options, gates.require, html)
+        _decide(partial(deciding, collection, systems, judging=judging), flags, to)
         return
     page = None if html is None else Output(html, output.force, (collection.folder,))
     if page is not None:
         page.check()
-    held = gates.read()
+    held, is_gate = gates.read(), bool(loss.no_worse_than or options.history)
     measures = (*options.measures, *(str(gate.measure) for gate in (held.scores if held else ())))
     if held and held.groups:
         raise Misuse("gates on groups are those of evaluate", parameter="require")
@@ -137,5 +141,8 @@ def command(
         write_decision(result, page)
         note(f"wrote {page.path}")
     show_result(result, to)
-    if held or loss.no_worse_than:
-        check_scores(result.report, held or Gates(), no_worse_than=bool(loss.no_worse_than))
+    if held or is_gate:
+        outcome = outcome_of(result.report, held or Gates(), no_worse_than=is_gate)
+        if options.history:
+            keep_looks(options.history, result.looks)
+        (outcome + slow_losses(result.looks)).check()

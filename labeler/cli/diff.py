@@ -90,9 +90,10 @@ def show_diff(changes: Diff, limit: int = LISTED, width: int | None = None) -> N
 def note_next(collection: Collection, changes: Diff) -> None:
     """Say how to find out more of which of the two is closer to people."""
     before, after = changes.names
-    if changes.agreeing is not None:
-        human = changes.agreeing.human
-        note(f"more on who is closer: labeler agree {collection.folder} {human} {before} {after}")
+    beside = changes.beside
+    if beside.is_of_both:
+        what = f"{collection.folder} {beside.human} {before} {after}"
+        note(f"more on who is closer: labeler agree {what}")
     noise, is_asked = changes.noise, before in collection.judgement_names()
     if noise is None and is_asked and changes.transitions.changed:
         again = f"labeler lab repeat {collection.folder} --as {before} --times 3"
@@ -100,6 +101,6 @@ def note_next(collection: Collection, changes: Diff) -> None:
     elif noise and is_asked and noise.change.tests == 1 and not noise.is_change_shown:
         again = f"labeler lab control {collection.folder} --as {before} --pairs {changes.pairs}"
         note(f"do moves cancel out? {again}, run beside the new set, asks the old prompt again")
-    if changes.agreeing is None and {before, after} <= set(collection.judgement_names()):
+    if not beside.is_of_both and {before, after} <= set(collection.judgement_names()):
         ask = f"labeler people sample {collection.folder} --from {after} -o sheet.csv"
         note(f"which is closer to people? draw a sheet for them: {ask}")

@@ -212,9 +212,9 @@ def command(
 
         draw(drawing, score_drawings(report))
     if held:
-        from labeler.evaluation.gates import check_scores
+        from labeler.evaluation.gates import outcome_of
 
-        check_scores(report, held)
+        outcome_of(report, held).check()
 
 
 def _sources(paths: Sequence[Path], name: str | None) -> tuple[Path, Sequence[Path] | Collection]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from labeler.agreement.retest import Retest, retest_of
 from labeler.cli.model_options import ModelFlags, ServerFlags, ShownFlags
-from labeler.cli.options import FORCE, Folder, FormFlags, OutputFlags
+from labeler.cli.options import Folder, OutputFlags
 from labeler.cli.output import show, show_result
 from labeler.cli.reporting import (
     asked,
@@ -23,13 +22,11 @@ from labeler.cli.reporting import (
 )
 from labeler.cli.screen import note, say
 from labeler.collection.layout import open_collection
-from labeler.collection.user_files import Output
 from labeler.errors import GateFailed, Incomplete, Misuse
 from labeler.evaluation.gates import parse_limits
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import MOST_TIMES, JudgeOptions, ajudge
-from labeler.lab.control import DriftOptions, adrift
-from labeler.lab.control_check import DriftCheck
+from labeler.lab.control import DriftCheck, DriftOptions, adrift
 from labeler.lab.members import PANEL, PanelOptions
 from labeler.lab.panel import (
     PanelPlan,
@@ -41,7 +38,7 @@ from labeler.lab.probe import ProbeOptions, aprobe, check_gates
 from labeler.lab.tune import TuneOptions, TunePlan, atune
 from labeler.models.choose import declared_assessors, model_in
 from labeler.models.settings import MODEL, AnyModel
-from labeler.options import OUTPUT, Bounds, option
+from labeler.options import Bounds, option
 from labeler.report.render import render
 
 
@@ -149,53 +146,33 @@ def panel(
     options: JudgeOptions,
     who: ModelFlags,
     flags: ShownFlags,
-    output: Path | None = option(
-        None,
-        "Write the panel's qrels here; or, to a .jsonl file, its judgements.",
-        panel=OUTPUT,
-        flags="--output -o",
-    ),
-    force: bool = option(False, FORCE),
-    shown: FormFlags,
+    output: OutputFlags,
 ) -> None:
     """Put assessors' grades together, and say how many judges that really is.
 
     A member without a grade of a pair is left out of it; too few members make a failure.
+    With a name the panel is kept as a set of the collection.
     """
+    collection, *names = sources
+    opened, name = open_collection(collection), options.name
+    to = output.made_from(opened.folder)
     if members:
-        if len(sources) != 1:
+        if names:
             raise Misuse("members are asked about one collection", parameter="members")
         named = members_named(members, who.asking(options))
-        members_of = open_collection(sources[0])
-        act = partial(ajudge_panel, members_of, named, name=options.name, options=rules)
-        judged = asked(flags, act, _show_panel_plan, shown.on_screen)
+        act = partial(ajudge_panel, opened, named, name=name, options=rules)
+        judged = asked(flags, act, _show_panel_plan, to)
         if judged is None:
             return
-        show_result(judged, shown.on_screen)
-        if judged.stopped:
-            raise judged.stopped
-        if judged.panel is not None:
-            note(f"how far it agrees with people: labeler agree {sources[0]} human {judged.name}")
-            _check_all_graded(judged.panel.failed, len(judged.panel), again={"retry_failed": True})
-        return
-    collection, *names = sources
-    to = None
-    if output is not None:
-        to = Output(output, force, (Path(collection),))
-        to.check()
-    opened, name = open_collection(collection), options.name
-    result = panel_of_sets(opened, *names, people=people, name=name, output=to, options=rules)
-    show_result(result, shown.on_screen)
-    if name is not None:
-        note(f"kept as {name}: labeler agree {collection} human {name}")
-    if output is not None:
-        note(f"wrote {output}")
-    _check_all_graded(result.panel.failed, len(result.panel))
-
-
-def _check_all_graded(failed: int, pairs: int, again: dict[str, object] | None = None) -> None:
-    if failed:
-        raise Incomplete(f"{failed:,} of {pairs:,} pairs have no grade", again=again)
+        result = judged
+    else:
+        result = panel_of_sets(opened, *names, people=people, name=name, options=rules)
+    show_result(result, to)
+    if result.name is not None:
+        note(f"kept as {result.name}: labeler agree {collection} human {result.name}")
+    if failed := result.panel.failed:
+        problem = f"{failed:,} of {len(result.panel):,} pairs have no grade"
+        raise Incomplete(problem, again={"retry_failed": True} if members else None)
 
 
 def _show_panel_plan(plan: PanelPlan) -> None:
@@ -297,7 +274,7 @@ def probe(
         raise Misuse("a probe keeps no judgements, which could have a name", parameter="name")
     limits = parse_limits(require, "raised:0.05")
     collection, judging = open_collection(folder), who.asking(options.judging)
-    to = output.made_from(collection.folder, *filter(None, [options.attacks]))
+    to = output.made_from(collection.folder)
     check_gates(options, [name for name, _ in limits])
     result = asked(
         flags, partial(aprobe, collection, replace(options, judging=judging)), show_judging_plan, to

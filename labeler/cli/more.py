@@ -66,7 +66,7 @@ def take_in(
     Without a collection nothing is kept. No model is asked. Documents become the corpus, queries
     the queries, and people's judgements qrels whose pairs are pooled.
     """
-    from labeler.exchange.bundles import plan_lines
+    from labeler.exchange.bundles import left_lines, plan_lines
     from labeler.models.session import Control
     from labeler.pools.import_plan import ImportSettings, import_plan, look_at
 
@@ -79,8 +79,8 @@ def take_in(
     settings = ImportSettings(name, grade_map, scale, output.force)
     imported = import_plan(source, into, settings, Control(progress=progress, note=caution))
     show_outcome(imported, _show, to)
-    for path in imported.left:
-        note(f"left: {path}")
+    for line in [*left_lines(imported.plan), *(f"left: {path}" for path in imported.left)]:
+        note(line)
     if imported.qrels is not None:
         pool, new = imported.qrels.pool, imported.qrels.new
         note(f"the pool has {count_of(pool, 'pair')}, {new:,} of them new")

@@ -123,7 +123,6 @@ def map_grades(
     *,
     output: Path = option(REQUIRED, TO_WRITE),
     grade_map: str = option("", GRADE_MAP),
-    grades: Annotated[str, typer.Option("--grades", hidden=True)] = "",
     scale: str = option("", SCALE),
     queries: Path | None = option(None, QUERIES_OF_TEXTS),
     force: bool = option(False, FORCE),
@@ -132,7 +131,7 @@ def map_grades(
     from labeler.exchange.qrels import Meaning
     from labeler.qrels.edit import convert_qrels
 
-    meaning = Meaning.of(grade_map or grades, scale, queries)
+    meaning = Meaning.of(grade_map, scale, queries)
     if meaning == Meaning():
         raise Misuse("say what becomes of the file: --map, --scale or --queries")
     _wrote(output, convert_qrels(path, Output(output, force), "trec", meaning, caution))

@@ -25,7 +25,7 @@ from labeler.cli.screen import (
 )
 from labeler.data import Failure
 from labeler.errors import Incomplete, Misuse
-from labeler.messages import Progress, cost_of, count_of, dollars, no_progress
+from labeler.messages import Progress, cost_of, count_of, counts_of, dollars, no_progress
 from labeler.report.neutral import one_line
 
 if TYPE_CHECKING:
@@ -68,9 +68,6 @@ def show_judging_plan(plan: JudgingPlan) -> None:
     """Print how many calls there would be, about how many tokens, the cost, and one request."""
     say(f"pairs       {plan.pairs:,}")
     say(f"remembered  {plan.remembered:,}")
-    if plan.drawn:
-        ends = "{:,} to {:,}".format(*plan.between)
-        say(f"drawn       {plan.drawn:,} pairs, which stand for all: {ends} are remembered")
     show_calls(plan.calls)
 
 
@@ -139,7 +136,7 @@ def note_generated(result: GenerateResult, queries: int) -> None:
     note(f"wrote {written}, dropped {dropped}; {result.total:,} in all")
     _note_kinds(result)
     if result.set_aside:
-        aside = ", ".join(f"{count:,} {reason}" for reason, count in result.set_aside.items())
+        aside = counts_of(result.set_aside)
         note(f"passages set aside: {aside}; labeler queries passages lists them")
     if result.spent.calls:
         cost = cost_of(result.cost, result.cost_at_most)
@@ -151,8 +148,7 @@ def note_generated(result: GenerateResult, queries: int) -> None:
 def _note_kinds(result: GenerateResult) -> None:
     """Say how many queries of each kind there are, and what is known to be missing in them."""
     if len(result.kinds) > 1 or result.given_up:
-        kinds = ", ".join(f"{count:,} {kind}" for kind, count in result.kinds.items())
-        note(f"kinds of queries: {kinds}")
+        note(f"kinds of queries: {counts_of(result.kinds)}")
     for kind, count in result.given_up.items():
         some = f"no more than {count:,}" if count else "none"
         note(f"of the kind {kind} {some}: passage after passage gave no fit candidate")
@@ -372,7 +368,7 @@ class RunProgress:
     def line(self, *, ended: bool = False) -> str:
         """The figures in words; what only concerns calls to come is left out once it has ended."""
         f = self.figures()
-        failed = ", ".join(f"{count:,} {status}" for status, count in f["failures"].items())
+        failed = counts_of(f["failures"])
         earlier = f["remembered"] - f["shared"]
         going = f["calls"] and self.asks and not ended
         parts = [

@@ -21,6 +21,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from labeler.collection.layout import Collection
 from labeler.errors import BadInput
 from labeler.files.atomic import replacing, replacing_bytes
+from labeler.files.boundary import first_invalid
 from labeler.files.read import file_problems
 from labeler.models.settings import AssessorSettings
 
@@ -114,8 +115,7 @@ def _read(path: Path) -> BatchRecord:
     try:
         return _RECORD.validate_json(content)
     except ValidationError as error:
-        problem = error.errors()[0]
-        what = f"{'.'.join(map(str, problem['loc'])) or 'record'}: {problem['msg']}"
+        what = first_invalid(error, "record")
         raise BadInput(f"{path}: no record of a batch ({what})") from None
 
 

@@ -99,7 +99,7 @@ class JudgementLines:
     ) -> str:
         """The line of one pair, without its end: its outcome, what that took, then the origin.
 
-        `panel` holds what the row of a panel says beside: its `members` and their `disagreement`.
+        `panel` holds what the row of a panel says beside: its `members`.
         `shown` tells the texts that were shown, where the pair itself does not say that.
         """
         query, document = judged.outcome.pair

@@ -17,7 +17,7 @@ from labeler.collection.queries import read_queries
 from labeler.data import Query
 from labeler.files.atomic import replacing
 from labeler.files.paths import true_path
-from labeler.messages import count_of
+from labeler.messages import count_of, counts_of
 from labeler.models.embedded import caveat, embedded_name
 from labeler.report.neutral import flat, markdown_text
 from labeler.report.render import markdown_table
@@ -104,7 +104,7 @@ def _made(card: Card, origins: Counter[str]) -> Iterator[str]:
         counts = f"{_count(entry, 'pairs')} pairs of {_count(entry, 'queries')} queries"
         yield f"qrels {name}: {counts}, judged by people ({entry.get('source', 'unknown')})"
     if origins:
-        yield "queries by origin: " + ", ".join(f"{n:,} {of}" for of, n in origins.most_common())
+        yield f"queries by origin: {counts_of(dict(origins.most_common()))}"
     if versions := sorted(set(_versions(card))):
         yield f"made with labeler {', '.join(versions)}"
 

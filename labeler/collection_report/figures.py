@@ -10,13 +10,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from labeler.agreement.agree import AgreeOptions, agree_all, scale_names
-from labeler.agreement.align import AssessorLabels
+from labeler.agreement.align import GradeMatrix
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.report import AssessorReport
-from labeler.agreement.sources import Sources, sources_of
-from labeler.collection.judgements import read_judgements
+from labeler.agreement.sources import sources_of
 from labeler.collection_report.contents import ChosenSets, CollectionContents, ReportOptions
-from labeler.data import Failure, Pair, Query
+from labeler.data import Pair, Query
 from labeler.errors import BadInput, Misuse
 from labeler.evaluation.evaluate import Report, report_on
 from labeler.evaluation.groups import MOST_GROUPS
@@ -25,7 +24,6 @@ from labeler.exchange.runs import hold_run
 from labeler.files.read import rereadable
 from labeler.pipeline.query_lists import FACTS, ShownDocument, ShownQuery, Tops, ranks_of
 from labeler.report.finding import Finding
-from labeler.trec.labels import number
 from labeler.trec.runs import ranking, read_run
 
 WHERE_UNJUDGED = " (see Unjudged documents)"
@@ -129,22 +127,20 @@ def agreement_with_people(
     if not reports:
         return AgreementWithPeople(findings=tuple(findings))
     main = reports[0][1]
-    apart, called = _apart(sources, main), scale_names(sources, main, how)
+    apart, called = _apart(reports[0][0].agreement.paired), scale_names(sources, main, how)
     return AgreementWithPeople(
         tuple(report for report, _ in reports), called, apart, tuple(findings)
     )
 
 
-def _apart(sources: Sources, main: AssessorLabels) -> Sequence[FarPair]:
+def _apart(paired: GradeMatrix) -> Sequence[FarPair]:
     """The pairs with unequal grades, the farthest first; of equally far ones a query's first ones
     come before any query's second ones, so that the first few are of many queries.
     """
-    pairs = []
-    for query_id, row in sorted(main.labels.items()):
-        for doc_id, label in sorted(row.items()):
-            human, value = sources.human.get(query_id, {}).get(doc_id, -1), number(label)
-            if human >= 0 and value is not None and value % 1 == 0 and int(value) != human:
-                pairs.append(FarPair(Pair(query_id, doc_id), human, int(value)))
+    unequal = paired.keep(paired.values[:, 0] != paired.values[:, 1])
+    grades = unequal.numbers.astype(int).tolist()
+    rows = zip(unequal.pairs.pairs(), grades, strict=True)
+    pairs = [FarPair(pair, *of_both) for pair, of_both in sorted(rows)]
     counts: Counter[tuple[int, str]] = Counter()
     places = {}
     for far in pairs:
@@ -152,27 +148,6 @@ def _apart(sources: Sources, main: AssessorLabels) -> Sequence[FarPair]:
         places[far.pair] = (-far.distance, counts[of_query], far.pair)
         counts[of_query] += 1
     return tuple(sorted(pairs, key=lambda far: places[far.pair]))
-
-
-@dataclass(frozen=True)
-class ReasonsAndFailures:
-    """Reasons and failures of a set of judgements, by pair."""
-
-    reasons: Mapping[Pair, str] = field(default_factory=dict)
-    failures: Mapping[Pair, str] = field(default_factory=dict)
-
-
-def reasons_in(path: Path) -> ReasonsAndFailures:
-    """What a set of judgements says beside its grades; nothing without a file."""
-    reasons: dict[Pair, str] = {}
-    failures: dict[Pair, str] = {}
-    for row in read_judgements(path) if path.is_file() else ():
-        outcome = row.judged.outcome
-        if isinstance(outcome, Failure):
-            failures[outcome.pair] = outcome.status
-        elif outcome.reason:
-            reasons[outcome.pair] = outcome.reason
-    return ReasonsAndFailures(reasons, failures)
 
 
 def _first_documents(runs: Mapping[str, Path], top: int) -> Tops:
@@ -189,7 +164,7 @@ def _first_documents(runs: Mapping[str, Path], top: int) -> Tops:
 def reported_queries(
     contents: CollectionContents,
     sets: ChosenSets,
-    reasons: ReasonsAndFailures,
+    failures: Mapping[Pair, str],
     scores: Report | None,
     options: ReportOptions,
 ) -> Iterator[ShownQuery]:
@@ -213,7 +188,7 @@ def reported_queries(
                 own,
                 grades.get(doc_id),
                 human=of_people.get(doc_id),
-                failure=reasons.failures.get(Pair(query_id, doc_id), ""),
+                failure=failures.get(Pair(query_id, doc_id), ""),
             )
             for doc_id, own in ranks.items()
         ]

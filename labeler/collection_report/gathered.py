@@ -6,10 +6,11 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from labeler.agreement.report import as_json as agreement_as_json
+from labeler.agreement.report import AgreementResult
 from labeler.agreement.shown import short, summary
 from labeler.collection.whose import made_by
 from labeler.collection_report.contents import (
@@ -21,18 +22,26 @@ from labeler.collection_report.contents import (
 from labeler.collection_report.figures import (
     WHERE_UNJUDGED,
     AgreementWithPeople,
-    ReasonsAndFailures,
-    reasons_in,
+    FarPair,
 )
 from labeler.collection_report.provenance import Private, Provenance
-from labeler.data import Pair
+from labeler.data import Document, Pair
 from labeler.evaluation.evaluate import Report
 from labeler.judging.status import SetStatus
 from labeler.messages import count_of
-from labeler.pipeline.query_lists import FACTS, ShownQuery
+from labeler.pipeline.query_lists import (
+    FACTS,
+    ShownQuery,
+    documents_shown,
+    pairs_shown,
+    reasons_in,
+)
 from labeler.report.finding import Finding, merged
 from labeler.report.result import Result
 from labeler.report.table import Table
+
+FAR = 20
+"""So many pairs are shown on which people and the assessor differ most."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,7 +58,6 @@ class GatheredReport(Result):
     agreement: AgreementWithPeople
     judged: Sequence[SetStatus]
     queries: Sequence[ShownQuery]
-    reasons: ReasonsAndFailures
     provenance: Provenance
     private: Private
 
@@ -64,12 +72,27 @@ class GatheredReport(Result):
         return self.contents.chosen_runs(self.options.runs)
 
     @property
+    def far(self) -> Sequence[FarPair]:
+        """The pairs that are shown of those on which people and the main assessor differ most."""
+        return self.agreement.apart[:FAR]
+
+    @cached_property
+    def documents(self) -> Mapping[str, Document]:
+        """The documents that are shown."""
+        pairs = [*pairs_shown(self.queries), *(far.pair for far in self.far)]
+        return documents_shown(self.contents.collection.corpus, pairs)
+
+    @cached_property
+    def reasons(self) -> Mapping[Pair, str]:
+        """Why the pairs that are shown have the grades that score systems."""
+        names = [self.sets.scoring] if self.sets.scoring else []
+        return reasons_in(self.contents.collection, names, pairs_shown(self.queries))
+
+    @cached_property
     def reasons_of_main(self) -> Mapping[Pair, str]:
-        """The reasons that the main assessor gave."""
-        main = self.agreement.main
-        if main is None or main.assessor == self.sets.scoring:
-            return self.reasons.reasons
-        return reasons_in(self.contents.collection.judgements(main.assessor)).reasons
+        """Why the main assessor gave the grades that lie farthest from people's."""
+        names = [self.agreement.main.assessor] if self.agreement.main else []
+        return reasons_in(self.contents.collection, names, (far.pair for far in self.far))
 
     @property
     def sentences(self) -> tuple[str, str, str]:
@@ -201,7 +224,7 @@ class GatheredReport(Result):
                 qrels=self.sets.scoring,
                 human=self.sets.human,
                 evaluation=self.scores and self.scores.as_json(per_query=True),
-                agreement=agreement_as_json(reports, details=False) if reports else None,
+                agreement=AgreementResult(reports).as_json() if reports else None,
                 judgements=self.judged,
             )
         )

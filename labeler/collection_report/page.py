@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from labeler.agreement.report import AssessorReport
@@ -19,9 +19,8 @@ from labeler.collection_report.figures import (
     FarPair,
 )
 from labeler.collection_report.gathered import GatheredReport
-from labeler.data import Document
 from labeler.evaluation.evaluate import Report
-from labeler.evaluation.plot import measure_drawing
+from labeler.evaluation.plot import difference_drawing, measure_drawing
 from labeler.judging.status import status_table
 from labeler.messages import count_of
 from labeler.pipeline.query_lists import (
@@ -31,10 +30,9 @@ from labeler.pipeline.query_lists import (
     ShownLengths,
     ShownQuery,
     cut_text,
-    documents_shown,
+    fact_choices,
     fitting,
 )
-from labeler.report.charts import Axis, NamedValue, intervals
 from labeler.report.finding import Finding
 from labeler.report.neutral import flat, github_comment, markdown_text
 from labeler.report.page import (
@@ -42,6 +40,7 @@ from labeler.report.page import (
     Disclosure,
     DisclosureRows,
     FactList,
+    FilterForm,
     FindingList,
     Page,
     PageBlock,
@@ -84,13 +83,10 @@ def differences_section(report: GatheredReport, scores: Report) -> PageSection |
     tables = {table.name: table for table in scores.tables()}
     if "comparisons" not in tables:
         return None
-    compared = scores.compared()
-    measure, baseline = compared[0].measure, compared[0].baseline
-    rows = [NamedValue(c.run, c.difference, c.low, c.high) for c in compared]
-    axis = Axis(f"{measure} less that of {baseline}", "+.3f", reference=0.0)
+    title = f"Differences from {scores.compared()[0].baseline}, query by query"
     blocks: list[PageBlock] = [
         Paragraph(report.private(" ".join(scores.sentences))),
-        Chart(intervals(f"Differences from {baseline}, query by query", rows, axis)),
+        Chart(difference_drawing(scores, title)),
         TableBlock(tables["comparisons"]),
     ]
     return PageSection("Differences between systems", blocks)
@@ -115,8 +111,6 @@ CAPTIONS = {
     "queries": "Queries with most disagreement",
     "runs": "The systems by the grades of both",
 }
-FAR = 20
-"""So many pairs are shown on which people and the assessor differ most."""
 
 
 def agreement_section(report: GatheredReport) -> PageSection:
@@ -148,7 +142,7 @@ def far_section(report: GatheredReport, lists: QueryLists) -> PageSection | None
     apart, main = report.agreement.apart, report.agreement.main
     if main is None or not apart:
         return None
-    rows = [_far(report, lists, far) for far in apart[:FAR]]
+    rows = [_far(report, lists, far) for far in report.far]
     text = f"{len(apart):,} pairs have other grades; the {len(rows)} farthest apart are shown."
     numbers = [Column(short(main.human)), Column(short(main.assessor))]
     words = [Column(name, align="left") for name in ("query", "document", "the assessor's reason")]
@@ -177,6 +171,7 @@ def queries_section(report: GatheredReport, lists: QueryLists) -> PageSection:
         text = f"A row opens to the first {report.options.top} documents of each system. "
         text += "A document without a grade is marked as unjudged."
         text += " Queries that systems answer worst come first." if measure else ""
+    text += " Only the first ten are printed."
     rows = []
     for query in sorted(report.queries, key=_worst_first):
         scores = [query.scores.get(name) for name in named]
@@ -185,8 +180,10 @@ def queries_section(report: GatheredReport, lists: QueryLists) -> PageSection:
         figures.append(f"{query.relevant:,}")
         unjudged = sum(document.grade is None for document in query.documents)
         figures += [f"{unjudged:,}"] if lists.systems else []
-        rows.append(lists.row(query, figures))
-    return PageSection("Every query", [Paragraph(text), DisclosureRows("query", columns, rows)])
+        rows.append(lists.row(query, figures, size=query.spread))
+    table = DisclosureRows("query", columns, rows, filtered=True)
+    form = FilterForm(fact_choices(report.queries), columns)
+    return PageSection("Every query", [Paragraph(text), form, table])
 
 
 def _worst_first(query: ShownQuery) -> tuple[bool, float]:
@@ -234,19 +231,14 @@ def _prompts(report: GatheredReport) -> Iterator[PageBlock]:
 
 def fitting_page(report: GatheredReport, most: int = MOST_BYTES) -> Page:
     """The fullest page of less than so many bytes; it says what it leaves out."""
-    ids = {document.id for query in report.queries for document in query.documents}
-    ids |= {far.pair.doc_id for far in report.agreement.apart[:FAR]}
-    documents = documents_shown(report.contents.collection.corpus, ids, LENGTHS[0].title)
-    return fitting(lambda lengths: report_page(report, documents, lengths), most)
+    return fitting(lambda lengths: report_page(report, lengths), most)
 
 
-def report_page(
-    report: GatheredReport, documents: Mapping[str, Document], lengths: ShownLengths
-) -> Page:
+def report_page(report: GatheredReport, lengths: ShownLengths) -> Page:
     """The whole page, with as much of each query as there is room for."""
     scores = report.scores
     systems = [run.name for run in scores.ranked] if scores else sorted(report.runs)
-    lists = QueryLists(systems, documents, report.reasons.reasons, lengths)
+    lists = QueryLists(systems, report.documents, report.reasons, lengths)
     sections = [
         summary_section(report, cuts=lengths != LENGTHS[0]),
         systems_section(scores) if scores else None,
@@ -259,7 +251,7 @@ def report_page(
         provenance_section(report),
     ]
     blocks = [section for section in sections if section is not None]
-    return Page(f"{report.contents.title}: report", blocks, subtitle=_counts(report))
+    return Page(f"{report.contents.title}: report", blocks, _counts(report), filters=True)
 
 
 def summary_section(report: GatheredReport, *, cuts: bool) -> PageSection:

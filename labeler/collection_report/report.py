@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
+from labeler.collection.judged_set import judged_in
 from labeler.collection.layout import AnyCollection, open_collection
 from labeler.collection.user_files import Output
 from labeler.collection_report.contents import (
@@ -13,9 +14,7 @@ from labeler.collection_report.contents import (
     contents_of,
 )
 from labeler.collection_report.figures import (
-    ReasonsAndFailures,
     agreement_with_people,
-    reasons_in,
     reported_queries,
     scores_of_systems,
 )
@@ -82,7 +81,8 @@ def report_of(collection: AnyCollection, options: ReportOptions | None = None) -
     sets = choose_sets(contents, how)
     scores = scores_of_systems(contents, sets.scoring, how)
     agreement = agreement_with_people(contents, sets, how)
-    reasons = reasons_in(opened.judgements(sets.scoring)) if sets.scoring else ReasonsAndFailures()
+    path = opened.judgements(sets.scoring or "")
+    failures = judged_in(path).failures if sets.scoring and path.is_file() else {}
     return CollectionReport(
         contents,
         sets,
@@ -90,8 +90,7 @@ def report_of(collection: AnyCollection, options: ReportOptions | None = None) -
         scores,
         agreement,
         tuple(status(opened)),
-        tuple(reported_queries(contents, sets, reasons, scores, how)),
-        reasons,
+        tuple(reported_queries(contents, sets, failures, scores, how)),
         provenance_of(contents),
         Private(opened.folder),
     )

@@ -12,14 +12,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from labeler.arrays import Flags, Floats
+from labeler.arrays import Floats
 from labeler.errors import Misuse, about
 from labeler.evaluation.options import DEFAULT_MEASURES
 from labeler.evaluation.scores import MEANS, UNBOUNDED
 from labeler.metrics import Measure, Scores, parse, parse_all
+from labeler.report.result import Hidden
 from labeler.report.table import Column, Interval, Table, interval_text, shown
 from labeler.stats.power import lower_bound, upper_bound
 from labeler.stats.significance import TIED
+from labeler.stats.student import SIGNIFICANT
 
 # Margins: which loss against a baseline would matter, by measure, in the measure's own units.
 
@@ -66,17 +68,18 @@ def read_margins(texts: Sequence[str]) -> dict[str, float]:
 
 
 NOT_SHOWN = "not shown either way"
-COLORS = {"worse by more than the margin": "red", "equal within the margin": "green"}
+WORSE = "worse by more than the margin"
+COLORS = {WORSE: "red", "equal within the margin": "green"}
 
 
 @dataclass(frozen=True)
 class Equivalence:
     """A run against the baseline by one measure, with a margin in the measure's own units.
 
-    `low` and `high` are the bounds of
-    two one-sided tests at 5 %; `least_margin` is the smallest margin that these data exclude.
-    `identical` says that both
-    rank the same judged documents alike in every query.
+    `low` and `high` are the bounds of two one-sided tests at 5 %; `least_margin` is the smallest
+    margin that these data exclude. A loss of more is shown where `most`, the upper bound at the
+    level that a gate has for that, lies below the margin. `identical` says that both rank the same
+    judged documents alike in every query.
     """
 
     run: str
@@ -88,9 +91,9 @@ class Equivalence:
     difference: float
     low: float
     high: float
-    can_pass: bool = True
     can_fail: bool = True
     identical: bool = False
+    most: Hidden[float] = math.inf
 
     @property
     def interval(self) -> Interval:
@@ -107,13 +110,18 @@ class Equivalence:
         """The smallest loss that these data exclude."""
         return 0.0 if self.identical else max(-self.low, 0.0)
 
+    @property
+    def resolved(self) -> float:
+        """The smallest loss that so many queries exclude of a run that is as good."""
+        return 0.0 if self.identical else self.difference - self.low
+
     @shown
     def verdict(self) -> str:
         """In words."""
         if math.isnan(self.difference):
             return "undefined"
-        if self.high < -self.margin:
-            return "worse by more than the margin"
+        if self.most < -self.margin:
+            return WORSE
         if not self.passes:
             return NOT_SHOWN
         if self.identical or self.high < self.margin:
@@ -157,35 +165,30 @@ def _equivalence(
     scores, base = (row[both] for row in values)
     gains = scores - base
     n = len(gains)
-    if n < 2:
-        return Equivalence(
-            *names,
-            str(measure),
-            margin,
-            n,
-            n,
-            float(gains[0]) if n else math.nan,
-            -math.inf,
-            math.inf,
-            False,
-            True,
-        )
-    lose, win = most_lost(base), most_won(base, measure)
-    differing = np.abs(gains) > TIED
-    best, worst = _extremes(base, differing, measure)
+    low, high = bounds(scores, base, measure)
+    least = -math.inf if measure.name in UNBOUNDED else lower_bound(-base, most_lost(base))
     return Equivalence(
         *names,
         str(measure),
         margin,
         n,
-        int(differing.sum()),
-        float(gains.mean()),
-        lower_bound(gains, lose),
-        upper_bound(gains, win),
-        can_pass=lower_bound(best, lose) > -margin,
-        can_fail=not lower_bound(worst, lose) > -margin,
+        int((np.abs(gains) > TIED).sum()),
+        float(gains.mean()) if n else math.nan,
+        low,
+        high,
+        can_fail=not least > -margin,  # were all that the baseline scores lost
         identical=identical,
+        most=high,
     )
+
+
+def bounds(
+    scores: Floats, base: Floats, measure: Measure, level: float = SIGNIFICANT
+) -> tuple[float, float]:
+    """The least and the most that scores may lie above those of a baseline, each at a level."""
+    gains = scores - base
+    low = lower_bound(gains, most_lost(base), level)
+    return low, upper_bound(gains, most_won(base, measure), level)
 
 
 def most_lost(base: Floats) -> float:
@@ -201,51 +204,32 @@ def most_won(base: Floats, measure: Measure) -> float:
     return float(1 - below.mean()) if bounded and len(below) else 0.0
 
 
-def _extremes(base: Floats, differing: Flags, measure: Measure) -> tuple[Floats, Floats]:
-    """The most that the differing queries could have gained, and that all could have lost."""
-    if measure.name in UNBOUNDED:
-        most = 1e9
-        return np.where(differing, most, 0.0), np.full(len(base), -most)
-    return np.where(differing, 1.0 - base, 0.0), -base
-
-
 def check_equivalences(equivalences: Sequence[Equivalence]) -> tuple[list[str], list[str]]:
     """Which runs lose more than the margin, and of which that is not shown either way.
 
     `Misuse` where these data could not decide it.
     """
-    for e in equivalences:
-        problem = _undecidable(e)
-        if problem is not None:
-            raise Misuse(problem, parameter="no_worse_than")
+    with about("no_worse_than"):
+        for e in equivalences:
+            if not e.queries:
+                raise Misuse(f"{e.measure} of {e.run} is undefined for all queries")
+            if not e.can_fail:
+                zero = f"even a run that scores 0 at all of {e.queries} queries loses less"
+                of = f"{zero} than {e.margin:g} of {e.baseline}'s {e.measure}"
+                raise Misuse(f"the gate cannot fail: {of}; a smaller margin can")
     short = [e for e in equivalences if not e.passes]
     unshown = [_failure(e) for e in short if e.verdict == NOT_SHOWN]
     return [_failure(e) for e in short if e.verdict != NOT_SHOWN], unshown
 
 
-def _undecidable(e: Equivalence) -> str | None:
-    if not e.queries:
-        return f"{e.measure} of {e.run} is undefined for all queries"
-    if not e.can_fail:
-        lost = (
-            f"even a run that scores 0 at all of {e.queries} queries loses less than {e.margin:g}"
-        )
-        return f"the gate cannot fail: {lost} of {e.baseline}'s {e.measure}; a smaller margin can"
-    if e.can_pass or e.passes or e.verdict != NOT_SHOWN:
-        return None
-    differ = f"{e.run} differs from {e.baseline} by {e.measure} at {e.differing} of {e.queries}"
-    least = f"no outcome of these excludes a loss of {e.margin:g}"
-    return f"the gate cannot pass: {differ} queries, and {least}; {_remedy(e)}"
-
-
 def _failure(e: Equivalence) -> str:
     """What is not shown of a run, and what would show it."""
     if e.verdict == NOT_SHOWN:
-        what = f"{e.run}: {e.measure} against {e.baseline}'s is"
-        what += f" {interval_text(e.interval, '+.4f', '+.3f')}"
-        return f"{what}, so that a loss of {e.margin:g} is not excluded; {_remedy(e)}"
+        change = interval_text(e.interval, "+.4f", "+.3f")
+        open_loss = f"so that a loss of {e.margin:g} is not excluded; {_remedy(e)}"
+        return f"{e.run}: {e.measure} against {e.baseline}'s is {change}, {open_loss}"
     loss = f"{abs(e.difference):.4f} worse than {e.baseline}'s, by more than {e.margin:g}"
-    return f"{e.run}: {e.measure} is {loss} (at least {-e.high:.4f})"
+    return f"{e.run}: {e.measure} is {loss} (at least {-e.most:.4f})"
 
 
 def _remedy(e: Equivalence) -> str:
@@ -255,7 +239,7 @@ def _remedy(e: Equivalence) -> str:
     """
     more, above = "more queries", e.difference + e.margin
     if above > 0 and math.isfinite(e.low):
-        needed = math.ceil(e.queries * ((e.difference - e.low) / above) ** 2)
+        needed = math.ceil(e.queries * (e.resolved / above) ** 2)
         more = f"about {needed:,} queries with such a difference"
     return f"a loss of {e.least_margin:.3f} or more is; {more} may show less"
 
@@ -273,8 +257,14 @@ def equivalence_table(equivalences: Sequence[Equivalence]) -> Table:
     ]
     rows = [
         (
-            *(e.run, e.baseline, e.measure, e.margin, e.interval),
-            *(e.queries, e.differing, e.verdict),
+            e.run,
+            e.baseline,
+            e.measure,
+            e.margin,
+            e.interval,
+            e.queries,
+            e.differing,
+            e.verdict,
         )
         for e in equivalences
     ]

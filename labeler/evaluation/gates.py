@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,7 +14,7 @@ from labeler.metrics.scores import whole_queries
 if TYPE_CHECKING:
     from labeler.evaluation.equivalence import Equivalence
     from labeler.evaluation.evaluate import Report
-    from labeler.evaluation.groups import ByGroup, GroupScore
+    from labeler.evaluation.groups import ByGroup
     from labeler.evaluation.scores import RunScores
 
 
@@ -32,6 +32,17 @@ class ScoreGate:
     measure: Measure
     bound: float
     low_end: bool = False
+
+    def missed(self, whose: str, value: float, low: float) -> tuple[str, ...]:
+        """That a score, or the low end of its interval, does not keep the gate."""
+        held = low if self.low_end else value
+        if held >= self.bound:
+            return ()
+        what = f"{'may be as low as' if self.low_end else 'is'} {held:.4f}, below"
+        if math.isnan(held):
+            nothing = "has no interval to hold" if self.low_end else "is undefined, and so not held"
+            what = f"{nothing} against"
+        return (f"{whose} {what} {self.bound:g}",)
 
 
 def parse_limits(texts: Sequence[str], example: str, parameter: str = "require") -> list[Limit]:
@@ -69,11 +80,11 @@ class GateOutcome:
             raise GateUndecided("; ".join(open_ones))
 
 
-def check_scores(report: Report, gates: Gates, *, no_worse_than: bool = False) -> None:
-    """`GateFailed` names each run below a gate, or that loses more than a margin.
+def outcome_of(report: Report, gates: Gates, *, no_worse_than: bool = False) -> GateOutcome:
+    """Each run below a gate, or that loses more than a margin.
 
-    `GateUndecided` names what cannot be told: scores that nobody may rely on, and losses that more
-    queries would have to show or exclude.
+    What cannot be told: scores that nobody may rely on, and losses that more queries would have to
+    show or exclude.
 
     Every run must pass every gated measure. Then at most 5 % of builds that truly lose a margin
     pass, however many runs and measures are held (Berger 1982, Technometrics 24).
@@ -87,16 +98,15 @@ def check_scores(report: Report, gates: Gates, *, no_worse_than: bool = False) -
     if no_worse_than:
         from labeler.evaluation.equivalence import check_equivalences  # agreement needs none of it
 
-        open_ones = {e.run: doubt for e in report.equivalences if (doubt := _doubt(report, e))}
-        failures, unshown = check_equivalences(
-            [e for e in report.equivalences if e.run not in open_ones]
-        )
-        doubted = (f"{run}: {doubt}" for run, doubt in open_ones.items())
-        outcome += GateOutcome(tuple(failures), (*unshown, *doubted))
-    outcome.check()
+        doubts = {e.run: doubt for e in report.equivalences if (doubt := doubt_of(report, e))}
+        tested = [e for e in report.equivalences if e.run not in doubts]
+        failures, unshown = check_equivalences(tested)
+        open_ones = [*unshown, *(f"{run}: {doubt}" for run, doubt in doubts.items())]
+        outcome += GateOutcome(tuple(failures), tuple(open_ones))
+    return outcome
 
 
-def _doubt(report: Report, e: Equivalence) -> str:
+def doubt_of(report: Report, e: Equivalence) -> str:
     """Why it is not known whether a run loses a margin; empty where a test may say."""
     return "" if e.identical else report.trust.against_gate((e.run, e.baseline), e.measure)
 
@@ -108,31 +118,8 @@ def _held(report: Report, run: RunScores, gate: ScoreGate) -> GateOutcome:
     decided = "low" in ends and (ends["low"] >= gate.bound or ends["high"] < gate.bound)
     if doubt := report.trust.against_gate((run.name,), name, decided=decided):
         return GateOutcome((), (f"{run.name}: {name} against {gate.bound:g} is {doubt}",))
-    if gate.low_end:
-        return GateOutcome(tuple(short_end(f"{run.name}: {name}", gate, run.intervals[name])))
-    value = run.scores.means()[name]
-    if not (short := shortfall(gate, value)):
-        return GateOutcome()
-    is_what = short if math.isnan(value) else f"{value:.4f}, {short}"
-    return GateOutcome((f"{run.name}: {name} is {is_what}",))
-
-
-def short_end(
-    whose: str, gate: ScoreGate, ends: tuple[float | None, float | None]
-) -> Iterator[str]:
-    """How the low end of an interval does not keep a gate; nothing where it does."""
-    worst = ends[0]
-    if worst is None or math.isnan(worst):
-        yield f"{whose} has no interval to hold against {gate.bound:g}"
-    elif short := shortfall(gate, worst):
-        yield f"{whose} may be as low as {worst:.4f}, {short}"
-
-
-def shortfall(gate: ScoreGate, value: float) -> str | None:
-    """That a value lies below its bound or is undefined, `None` where it keeps it."""
-    if math.isnan(value):
-        return f"undefined, and so not held against {gate.bound:g}"
-    return None if value >= gate.bound else f"below {gate.bound:g}"
+    value, low = run.scores.means()[name], run.intervals[name][0]
+    return GateOutcome(gate.missed(f"{run.name}: {name}", value, low))
 
 
 def raise_failed(failures: Sequence[str]) -> None:
@@ -218,31 +205,18 @@ def group_outcome(report: Report, gates: Sequence[GroupGate]) -> GateOutcome:
         scores = [
             s for s in grouped.scores if s.measure == measure and gate.group in (None, s.group)
         ]
-        undecided += _undecided(scores, gate, grouped)
+        thin = {s.group: f"{s.group} ({whole_queries(s.effective)})" for s in scores if s.thin}
+        if thin:
+            few = f"fewer than {grouped.fewest} queries decide no gate"
+            undecided.append(f"{measure} by {gate.by}: {', '.join(thin.values())}: {few}")
         for score in (s for s in scores if not s.thin):
             whose = f"{score.run}, {gate.by} {score.group}: {measure}"
-            if gate.gate.low_end:
-                failures += short_end(whose, gate.gate, (score.low, score.high))
-            elif short := shortfall(gate.gate, score.value):
-                failures.append(f"{whose} is {score.value:.4f}, {short}")
+            if doubt := report.trust.against_gate((score.run,), measure):
+                undecided.append(f"{whose} against {gate.gate.bound:g} is {doubt}")
+                continue
+            failures += gate.gate.missed(whose, score.value, score.low)
     return GateOutcome(tuple(failures), tuple(undecided))
 
 
 def _grouped(report: Report, gate: GroupGate) -> ByGroup:
     return next(grouped for grouped in report.by if grouped.by == gate.by)
-
-
-def _undecided(scores: Sequence[GroupScore], gate: GroupGate, grouped: ByGroup) -> Iterator[str]:
-    """Which groups are too thin, said once where that is so for all runs."""
-    thin: dict[str, list[str]] = {score.run: [] for score in scores}
-    for score in scores:
-        if score.thin:
-            thin[score.run].append(f"{score.group} ({whole_queries(score.effective)})")
-    runs_by_groups: dict[str, list[str]] = {}
-    for run, groups in thin.items():
-        runs_by_groups.setdefault(", ".join(groups), []).append(run)
-    for listed, runs in runs_by_groups.items():
-        whose = f"{', '.join(runs)}: " if len(runs) < len(thin) else ""
-        few = f"fewer than {grouped.fewest} queries decide no gate"
-        if listed:
-            yield f"{whose}{gate.gate.measure} by {gate.by}: {listed}: {few}"

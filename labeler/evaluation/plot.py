@@ -17,5 +17,13 @@ def score_drawings(report: Report) -> list[Drawing]:
 
 def measure_drawing(report: Report, measure: str) -> Drawing:
     """Every run's mean by a measure with its interval over queries, the best first."""
-    rows = [NamedValue.of(run.name, run.means()[measure]) for run in report.ranked]
+    rows = [NamedValue(run.name, *run.means()[measure]) for run in report.ranked]
     return intervals(f"{measure} of each system, with 95 % intervals", rows, Axis(measure))
+
+
+def difference_drawing(report: Report, title: str) -> Drawing:
+    """Every run's difference from the baseline by the first measure, with its interval."""
+    compared = report.compared()
+    measure, baseline = compared[0].measure, compared[0].baseline
+    rows = [NamedValue(c.run, c.difference, c.low, c.high) for c in compared]
+    return intervals(title, rows, Axis(f"{measure} less that of {baseline}", "+.3f", reference=0.0))

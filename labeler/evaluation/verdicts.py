@@ -305,7 +305,7 @@ class Trust:
         return f"labeler annotate {self._folder}"
 
     def _filling(self, names: Sequence[str]) -> str:
-        return f"labeler compare {self._folder} {shlex.join(names)}"
+        return f"labeler compare {self._folder} {shlex.join(names)} --fill ASSESSOR"
 
 
 def scenario_table(runs: Sequence[RunScores]) -> Table:

@@ -1,6 +1,7 @@
 """Rows with named columns in whatever kind of file holds them, which its content tells.
 
-Search responses, `_bulk` files and arrays in objects are freed of what a program wraps them in.
+Search responses, `_bulk` files, Vespa's feeds and arrays in objects are freed of what a program
+wraps them in.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from labeler.errors import BadInput
 from labeler.exchange.fields import action_of
 from labeler.exchange.formats import Held, held_by
 from labeler.exchange.ratings import stripped
-from labeler.exchange.responses import indexed, is_hit
+from labeler.exchange.responses import indexed, indexed_by_vespa, is_hit
 from labeler.exchange.shapes import HEAD, JSON_LINES, LINES, XML, head_of, shape_of
 from labeler.exchange.tables import (
     Row,
@@ -138,10 +139,10 @@ def unwrapped(path: Path, rows: Iterable[Row]) -> Iterator[Row]:
     action: Mapping[str, Any] | None = None
     for number, row in rows:
         inner = action_of(row)
-        if inner is not None:
+        if inner is not None or row.keys() == {"remove"}:
             action = None if "delete" in row else inner
             continue
-        source = indexed(row) if is_hit(row) else row
+        source = indexed_by_vespa(row) or (indexed(row) if is_hit(row) else row)
         if action is not None:
             update = source.get("doc")
             source = update if len(source) == 1 and isinstance(update, dict) else source

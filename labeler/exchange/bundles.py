@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 
 from labeler.errors import BadInput, LabelerError, TooLarge
@@ -27,7 +28,7 @@ from labeler.exchange.shapes import TREC
 from labeler.exchange.tables import refuse_pairs
 from labeler.files.boundary import reading
 from labeler.files.read import file_problems, in_megabytes, most_unpacked, rereadable
-from labeler.messages import count_of
+from labeler.messages import count_of, told_what_files_are
 from labeler.report.result import Result
 from labeler.trec import qrels as trec_qrels
 from labeler.trec import runs as trec_runs
@@ -38,6 +39,10 @@ OF_DATASETS = ("dataset_info.json", "dataset_dict.json", "state.json")
 """What `save_to_disk` of Hugging Face's datasets writes beside the rows."""
 
 _TEXTS = ("text", "title", "content", "contents", "body", "passage", "name", "description")
+
+
+LONG_QUERY = 120
+"""Characters; where nothing says what texts are, and half of them are longer, they are passages."""
 
 
 def is_bundle(names: list[str]) -> bool:
@@ -104,8 +109,23 @@ def plan_of(source: Path) -> ImportPlan:
     if not taken:
         problem = f"nothing to take: {'; '.join(dict.fromkeys(refusals))}"
         raise BadInput(f"{source}: {problem}")
-    kind = held.contents.kind if held.contents else taken[0].form
-    return ImportPlan(str(source), kind, tuple(taken), (), ())
+    if held.contents:
+        return ImportPlan(str(source), held.contents.kind, tuple(taken), (), ())
+    kind, left = taken[0].form, list[str]()
+    if {DOCUMENTS, QUERIES} <= {each.what for each in taken}:
+        role, other = (DOCUMENTS, QUERIES) if _are_passages(source) else (QUERIES, DOCUMENTS)
+        taken = [each for each in taken if each.what != other]
+        what = f"its texts look like {role}; as {other}, it needs a name such as"
+        left.append(f"{source.name}: {what} {other}{source.suffix}")
+    return ImportPlan(str(source), kind, tuple(taken), tuple(left), ())
+
+
+def _are_passages(path: Path) -> bool:
+    """Whether texts are documents rather than queries: they have titles, or are as long."""
+    with told_what_files_are(lambda _line: None):
+        texts = read_query_list(path).values()
+    has_titles = any("title" in each.metadata for each in texts)
+    return has_titles or median(len(each.text) for each in texts) > LONG_QUERY
 
 
 def is_archive(source: Path) -> bool:
@@ -179,8 +199,11 @@ def _role_in(folder: Path, path: Path) -> str:
 
 
 def _looked_at(path: Path, role: str) -> PlannedPart:
-    """What a file holds of documents, queries, grades or rankings, counted."""
-    with rereadable(), reading(path):
+    """What a file holds of documents, queries, grades or rankings, counted.
+
+    What it is taken for is told once it is taken.
+    """
+    with rereadable(), reading(path), told_what_files_are(lambda _line: None):
         form, count = _COUNTS[role](path)
     return PlannedPart(role, str(path), form, count)
 
@@ -221,10 +244,14 @@ def plan_lines(plan: ImportPlan) -> list[str]:
     """The plan in lines: what it is, then what is taken, left and refused."""
     lines = [f"{plan.source}: {plan.kind}"]
     lines += [f"{each.what}: {each.count:,} from {each.file} ({each.form})" for each in plan.taken]
-    lines += [f"left: {line}" for line in plan.left[:_SHOWN]]
+    return [*lines, *left_lines(plan), *(f"refused: {line}" for line in plan.refused)]
+
+
+def left_lines(plan: ImportPlan) -> list[str]:
+    """What is left, in lines, of which there are few."""
     more = len(plan.left) - _SHOWN
-    lines += [f"left: {count_of(more, 'file')} more"] if more > 0 else []
-    return [*lines, *(f"refused: {line}" for line in plan.refused)]
+    lines = [f"left: {line}" for line in plan.left[:_SHOWN]]
+    return [*lines, *([f"left: {count_of(more, 'file')} more"] if more > 0 else [])]
 
 
 _SHOWN = 10

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -52,13 +52,15 @@ EVENT_PARTS = {
 }
 """What a row holds: the setting that names its column, and that column's usual names."""
 
-_PARTS = {
+_COUNTED = {
     "count": ("count_field", COUNT),
     **{name: EVENT_PARTS[name] for name in ("query", "document", "session")},
 }
 """What a row holds that says how often a query was typed."""
 
 _LARGEST_COUNT = 10**12
+_SHOWN = 40
+"""Names of columns that a message shows at most."""
 
 
 class LogRow(NamedTuple):
@@ -86,7 +88,9 @@ def read_log(path: Path | str, fields: LogFields | None = None) -> Iterator[LogR
     path = Path(path)
     with rereadable(), reading(path):
         rows = rows_of_any(path, "query, and perhaps its count or session")
-        parts = _parts(path, rows.columns, fields or LogFields())
+        fields = fields or LogFields()
+        parts = parts_of(path, rows.columns, fields, _COUNTED)
+        parts.pop(_unread(path, parts, fields), None)
         columns = {name: part.column for name, part in parts.items()}
         tell(path, rows.kind("a log", columns.values()))
         is_empty = True
@@ -98,56 +102,57 @@ def read_log(path: Path | str, fields: LogFields | None = None) -> Iterator[LogR
             raise BadInput(f"{path}: no row in it")
 
 
-def _parts(path: Path, names: Sequence[str], fields: LogFields) -> dict[str, usual.RowPart]:
-    """The column of each part of a row, empty where there is none."""
-    parts = {}
-    for what, (setting, alike) in _PARTS.items():
+def parts_of(
+    path: Path,
+    names: Sequence[str],
+    fields: LogFields,
+    parts: Mapping[str, tuple[str, Sequence[str]]] = EVENT_PARTS,
+) -> dict[str, usual.RowPart]:
+    """Those of the parts of a row that the columns hold."""
+    shown, held = usual.in_words(names[:_SHOWN]), dict[str, usual.RowPart]()
+    for what, (setting, alike) in parts.items():
         own = getattr(fields, setting)
         if own and not has_field(names, own):
-            problem = f"no column {own!r} among {usual.in_words(names)}"
-            raise BadInput(f"{path}: {problem}", parameter=setting)
-        usually = usual.part_of(names, alike, what, setting)
-        parts[what] = usual.RowPart(own, what) if own else usually or usual.RowPart("", what)
-    if not parts["query"].column:
-        shown = usual.in_words(names)
+            raise BadInput(f"{path}: no column {own!r:.60} among {shown}", parameter=setting)
+        part = usual.RowPart(own, what) if own else usual.part_of(names, alike, what, setting)
+        if part is not None:
+            held[what] = part
+    if "query" not in held:
         problem = f"no column of queries among {shown}; name it"
         raise BadInput(f"{path}: {problem}", parameter="query_field")
-    return _counted_one_way(path, parts, fields)
+    return held
 
 
-def _counted_one_way(
-    path: Path, parts: dict[str, usual.RowPart], fields: LogFields
-) -> dict[str, usual.RowPart]:
-    """The parts with a count or a session, whichever is named; `BadInput` where both would do."""
-    count, session = parts["count"], parts["session"]
-    if not (count.column and session.column):
-        return parts
+def _unread(path: Path, parts: Mapping[str, usual.RowPart], fields: LogFields) -> str:
+    """Which of a count and a session is not to be read; `BadInput` where both would do."""
+    if not {"count", "session"} <= parts.keys():
+        return ""
     if bool(fields.count_field) == bool(fields.session_field):
-        both = f"{count.column!r} is a count and {session.column!r} a session"
+        both = f"{parts['count'].column!r} is a count and {parts['session'].column!r} a session"
         problem = f"{both}: each says how often a query was searched for; name the one to count by"
         raise BadInput(f"{path}: {problem}", parameter="count_field")
-    unused = "session" if fields.count_field else "count"
-    return {**parts, unused: usual.RowPart("", unused)}
+    return "session" if fields.count_field else "count"
 
 
 def _read(path: Path, number: int, row: dict[str, Any], columns: dict[str, str]) -> LogRow | None:
     """A row of a log; None where nobody typed anything."""
-    cells = {part: value_at(row, name) if name else None for part, name in columns.items()}
+    cells = {part: value_at(row, name) for part, name in columns.items()}
     text = cells["query"]
     if text is None or (isinstance(text, str) and not text.strip()):
         return None
     if not isinstance(text, str | int | float):
         raise BadInput.at(path, number, f"expected a query, found {text!r:.80}")
-    count = _number(path, number, "count", cells["count"]) if columns["count"] else 1
-    doc_id = "" if cells["document"] is None else str(cells["document"])
-    session = "" if cells["session"] is None else str(cells["session"]).strip()
+    count = _count(path, number, cells["count"]) if "count" in cells else 1
+    doc_id, session = (cells.get(part) for part in ("document", "session"))
+    doc_id = "" if doc_id is None else str(doc_id)
+    session = "" if session is None else str(session).strip()
     return LogRow(number, str(text), count, doc_id, session)
 
 
-def _number(path: Path, number: int, what: str, value: object) -> int:
+def _count(path: Path, number: int, value: object) -> int:
     """A count of a log: a whole number from 0."""
     exact = 0.0 if value is None else number_of(value)
     if exact is None or not (0 <= exact <= _LARGEST_COUNT and exact.is_integer()):
-        problem = f"expected a whole number of {what} from 0, found {value!r:.40}"
+        problem = f"expected a whole number of count from 0, found {value!r:.40}"
         raise BadInput.at(path, number, problem)
     return int(exact)

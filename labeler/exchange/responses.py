@@ -41,6 +41,7 @@ class AnswerShape(NamedTuple):
     of_none: str = ""
 
 
+VESPA = AnswerShape("Vespa", "root.children", "id", "relevance", "fields", of_none="root")
 ENGINES = (
     AnswerShape(
         "OpenSearch or Elasticsearch", "hits.hits", "_id", "_score", "_source", of_none="hits"
@@ -48,7 +49,7 @@ ENGINES = (
     AnswerShape(
         "Solr", "response.docs", "id", "score", query="responseHeader.params.q", of_none="response"
     ),
-    AnswerShape("Vespa", "root.children", "id", "relevance", "fields", of_none="root"),
+    VESPA,
     AnswerShape("Algolia", "hits", "objectID", "", query="query", of_none="nbHits"),
     AnswerShape(
         "Typesense", "hits", "document.id", "text_match", "document", "request_params.q", "found"
@@ -232,6 +233,14 @@ def indexed(hit: Mapping[str, Any], engine: AnswerShape = ENGINES[0]) -> dict[st
     return (
         {**{n: v for n, v in source.items() if (n, v) != ("id", key)}, "_id": key} if source else {}
     )
+
+
+def indexed_by_vespa(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What a document of Vespa's feed, or of `vespa visit`, holds; empty of any other row."""
+    key = row.get("put", row.get("id"))
+    if not isinstance(key, str) or not key.startswith("id:") or "fields" not in row:
+        return {}
+    return indexed({"id": key, "fields": row["fields"]}, VESPA)
 
 
 def _documents(responses: list[Response]) -> Iterator[dict[str, Any]]:

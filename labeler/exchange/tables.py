@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from struct import error as struct_error
-from struct import unpack
 from typing import Any
 
 from labeler.errors import BadInput, Misconfigured, TooLarge
@@ -20,7 +18,7 @@ from labeler.exchange.shapes import ARROW, PARQUET, is_cbor
 from labeler.files.atomic import replacing_bytes
 from labeler.files.boundary import problem_of, reading
 from labeler.files.csv import read_cells, table_lines
-from labeler.files.jsonl import STRICT, read_rows, unique_members
+from labeler.files.jsonl import STRICT, read_rows
 from labeler.files.read import TIMES, decoded, file_of, file_problems, most_unpacked, read_bytes
 from labeler.messages import missing_extra
 from labeler.trec.values import DOCUMENT_ID, GRADE, NUMBER, QUERY_ID, SCORE, key_of
@@ -200,14 +198,9 @@ class Rows:
         return f"{what} from {self.form}" + (f" (columns {listed})" if listed else "")
 
 
-def rows_of_text(
-    path: Path, delimiter: str, names: Sequence[str] = (), lines: Iterable[str] | None = None
-) -> Rows:
-    """The rows of a table of text; the first one names the columns, unless `names` do.
-
-    The lines are those of the file, or `lines`, in which a row's number counts from 1.
-    """
-    cells = read_cells(path, table_lines(path) if lines is None else lines, delimiter)
+def rows_of_text(path: Path, delimiter: str, names: Sequence[str] = ()) -> Rows:
+    """The rows of a table of text; the first one names the columns, unless `names` do."""
+    cells = read_cells(path, table_lines(path), delimiter)
     header = tuple(names or (name.strip() for name in next(cells, (1, []))[1]))
     if not names:
         _check_names(path, header)
@@ -313,7 +306,10 @@ LARGEST = 1 << 29
 
 
 def json_value(path: Path) -> Any:
-    """The value of a file, in JSON or CBOR; `BadInput` where it is none, or names a key twice."""
+    """The value of a file, in JSON or CBOR; `BadInput` where it is none.
+
+    JSON that names a key twice is none.
+    """
     raw = read_bytes(path, LARGEST)
     if is_cbor(path, raw):
         return _cbor(path, raw)
@@ -327,38 +323,16 @@ def json_value(path: Path) -> Any:
 
 
 def _cbor(path: Path, raw: bytes) -> Any:
-    """The value of a file in CBOR (RFC 8949) of objects, arrays, texts and numbers."""
-
-    def value_from(at: int, depth: int) -> tuple[Any, int]:
-        kind, low = raw[at] >> 5, raw[at] & 31
-        size = 1 << (low - 24) if 24 <= low <= 27 else 0
-        if low > 27 or depth > _DEEPEST:
-            raise BadInput(f"{path}: not CBOR as ranx writes it (byte {at})")
-        number, at = (int.from_bytes(raw[at + 1 : at + 1 + size]) if size else low), at + 1 + size
-        if kind in (0, 1):
-            return (number if kind == 0 else -1 - number), at
-        if kind == 3:
-            return raw[at : at + number].decode(), at + number
-        if kind == 7 and size in _FLOATS:
-            return unpack(_FLOATS[size], raw[at - size : at])[0], at
-        if kind not in (4, 5):
-            raise BadInput(f"{path}: not CBOR as ranx writes it (byte {at})")
-        values = []
-        for _ in range(number * (kind - 3)):
-            value, at = value_from(at, depth + 1)
-            values.append(value)
-        return (
-            unique_members([*zip(values[::2], values[1::2], strict=True)]) if kind == 5 else values
-        ), at
-
+    """The value of a file in CBOR, by the package that ranx writes it with."""
     try:
-        return value_from(0, 0)[0]
-    except (IndexError, ValueError, struct_error) as error:
+        import cbor2
+    except ImportError as error:
+        problem = "a file in CBOR, as ranx packs it, needs a package: pip install cbor2"
+        raise Misconfigured(f"{path}: {problem}") from error
+    try:
+        return cbor2.loads(raw)
+    except (cbor2.CBORDecodeError, ValueError, RecursionError) as error:
         raise BadInput(f"{path}: damaged CBOR ({problem_of(error)})") from error
-
-
-_FLOATS = {2: ">e", 4: ">f", 8: ">d"}
-_DEEPEST = 20
 
 
 def described(value: Any) -> str:

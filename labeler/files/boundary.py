@@ -10,9 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from gzip import BadGzipFile
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from labeler.errors import BadInput, LabelerError
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 Row = TypeVar("Row")
 
@@ -77,6 +80,12 @@ def problem_of(error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return f"not UTF-8 (byte 0x{error.object[error.start]:02x}); save the file as UTF-8"
     return _of_the_parser(error)
+
+
+def first_invalid(error: ValidationError, whole: str) -> str:
+    """The first of the values that pydantic refuses, and why; `whole` names what holds them."""
+    problem = error.errors()[0]
+    return f"{'.'.join(map(str, problem['loc'])) or whole}: {problem['msg']}"
 
 
 _PROBLEMS: tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], ...] = (

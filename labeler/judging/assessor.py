@@ -64,11 +64,7 @@ class Assessor:
     @cached_property
     def asked_with(self) -> dict[str, Any]:
         """The prompt's own parameters, then this assessor's over them."""
-        front = self.prompt.front
-        own: dict[str, Any] = {"temperature": front.temperature, "max_tokens": front.max_tokens}
-        if front.stop:
-            own["stop"] = list(front.stop)
-        return {**own, **self.parameters}
+        return {**self.prompt.front.parameters, **self.parameters}
 
     @cached_property
     def schema(self) -> Mapping[str, Any] | None:

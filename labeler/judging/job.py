@@ -329,6 +329,7 @@ def _note_in_card(job: Job, assessor: Assessor, tally: Tally) -> None:
         "declared": dict(made.parameters),
         "parameters": dict(sorted(next(iter(tally.sent), made.parameters).items())),
         **({"also_sent": tally.sent[1:]} if tally.sent[1:] else {}),
+        **({"context": assessor.context} if assessor.context else {}),
         "scale": assessor.prompt.front.scale,
         "pairs": job.total,
         "judged": tally.judged,

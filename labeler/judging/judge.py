@@ -67,30 +67,17 @@ from labeler.prompt import checked_prompt
 # What judging would take, before any pair is asked about.
 
 
-MANY = 10_000
-DRAWN = 1_000
-"""If there are more than `MANY` pairs, `DRAWN` of them, drawn by chance, stand for all."""
-
-
 @dataclass(frozen=True, slots=True)
 class JudgingPlan:
-    """How many pairs there are, how many of them need no call, and what the others would take.
-
-    Where `drawn` pairs stand for all, from `between[0]` to `between[1]` reaches the interval of
-    95 % of those that need no call.
-    """
+    """How many pairs there are, how many of them need no call, and what the others would take."""
 
     pairs: int
     remembered: int
     calls: CallPlan
-    drawn: int = 0
-    between: tuple[int, int] = (0, 0)
 
     def as_json(self) -> dict[str, Any]:
         """The figures by name."""
-        more = {"drawn": self.drawn, "remembered_between": self.between} if self.drawn else {}
-        counts = {"pairs": self.pairs, "remembered": self.remembered}
-        return {**counts, **more, **self.calls.as_json()}
+        return {"pairs": self.pairs, "remembered": self.remembered, **self.calls.as_json()}
 
 
 def plan_job(
@@ -99,12 +86,8 @@ def plan_job(
     """What judging the pairs would take, as others took before that the same assessor judged.
 
     Of several `times`, each counts as so many pairs more. At most it takes the calls for documents,
-    too, to which the reply to their list gives no grade. Where pairs are many and none shares a
-    request with others, some of them are looked at.
+    too, to which the reply to their list gives no grade.
     """
-    front = assessor.prompt.front
-    if len(job.pairs) > MANY and front.batch == 1 and not front.has_parts:
-        return _plan_by_some(job, assessor, session, retry_failed=retry_failed, times=times)
     pair = next(iter(job.pairs), None)
     example = Inquiries(job.pairs, job.texts, assessor).example(pair) if pair else None
     counted = _Counted()
@@ -128,33 +111,6 @@ def plan_job(
         calls = replace(calls, about=took, learned=pairs)
     total = job.total + (times - 1) * len(job.pairs)
     return JudgingPlan(total, total - counted.pairs, calls)
-
-
-def _plan_by_some(
-    job: Job, assessor: Assessor, session: Session, *, retry_failed: bool, times: int
-) -> JudgingPlan:
-    """The plan of all pairs from some that are drawn by chance.
-
-    What the calls take at most is of as many pairs, and of documents as long, as the upper ends of
-    their intervals say.
-    """
-    import numpy as np  # which plans of few pairs need not load
-
-    from labeler.stats.means import mean_interval, wilson_of
-
-    places = np.sort(Random(DRAWN).sample(range(len(job.pairs)), DRAWN))
-    few = job._replace(pairs=Pairs.of(job.pairs).keep(places), carried={})
-    plan = plan_job(few, assessor, session, retry_failed=retry_failed, times=times)
-    every, factor = len(job.pairs) * times, len(job.pairs) / DRAWN
-    share = 1 - plan.remembered / plan.pairs
-    ends = wilson_of(share, DRAWN)
-    lengths = np.array([float(len(job.texts.of(pair)[1].text)) for pair in few.pairs])
-    _, longest = mean_interval(lengths, "t") or (0.0, 0.0)
-    longer = longest / max(float(lengths.mean()), 1.0)
-    calls = plan.calls.times(factor, factor * longer * ends[1] / share if share else 0.0)
-    total = job.total + (times - 1) * len(job.pairs)
-    low, asked, high = (round(each * every) for each in (ends[0], share, ends[1]))
-    return JudgingPlan(total, total - asked, calls, DRAWN, (total - high, total - low))
 
 
 def learn_from(tally: Tally, session: Session, assessor: Assessor) -> None:

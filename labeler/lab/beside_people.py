@@ -5,24 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
-from labeler.agreement.align import AssessorLabels, Rules, align
+from labeler.agreement.align import UNGRADED, AssessorLabels, GradeMatrix, Rules
 from labeler.agreement.compare import (
+    Agreement,
     StatisticOptions,
-    estimate,
+    agreement_of,
     interval_of,
     selected_statistics,
 )
 from labeler.agreement.differences import Difference, differences
-from labeler.agreement.several.joint import UNGRADED, GradeMatrix
-from labeler.agreement.statistics import GradedPairs, Statistic, query_tables
 from labeler.arrays import Floats, Integers
 from labeler.data import Qrels
 from labeler.lab.members import PanelSet
-from labeler.report.result import Result
+from labeler.report.result import Hidden, Result
 from labeler.report.table import Interval, shown
 from labeler.stats.intervals import Sample, draws_of
 from labeler.trec.pairs import PairColumns
@@ -32,7 +30,7 @@ from labeler.trec.pairs import PairColumns
 class MemberBesidePeople:
     """A member's agreement with people, and what the panel gains over it."""
 
-    name: str
+    name: Hidden[str]
     agreement: Interval
     panel_less_it: Difference
 
@@ -50,7 +48,7 @@ class PanelBesidePeople(Result):
     queries: int
     panel: Interval
     members: Mapping[str, MemberBesidePeople]
-    better: int = 1
+    better: Hidden[int] = 1
 
     @property
     def best(self) -> MemberBesidePeople | None:
@@ -63,48 +61,36 @@ class PanelBesidePeople(Result):
         defined = [m for m in self.members.values() if m.agreement.value is not None]
         return max(defined, key=closeness, default=None)
 
-    def as_json(self) -> dict[str, Any]:
-        """The figures by name."""
-        members = {
-            name: {"agreement": each.agreement, "panel_less_it": each.panel_less_it.interval}
-            for name, each in self.members.items()
-        }
-        return self.picked("human", "statistic", "pairs", "queries", "panel", members=members)
-
 
 def beside_people(
     panel: PanelSet, human: Qrels, human_name: str, options: StatisticOptions
 ) -> PanelBesidePeople | None:
     """The panel beside people; `None` where they have no pair in common."""
     votes = panel.votes
-    whole = _paired(human, panel.qrels, votes)
-    if not len(whole):
+
+    def agreement(grades: Qrels) -> Agreement:
+        return agreement_of(human, AssessorLabels(grades), Rules(scale=votes.grades), options)
+
+    whole = agreement(panel.qrels)
+    if not whole.pairs:
         return None
     (statistic,) = selected_statistics(options, votes.grades)
     members = {}
     for column, name in enumerate(votes.assessors):
         values = votes.values[:, column]
         grades = votes.pairs.holding(np.array(votes.grades)[values]).keep(values != UNGRADED)
-        own = _paired(human, grades, votes)
-        (less,) = differences(whole, own, [statistic], options, len(votes.assessors))
-        members[name] = MemberBesidePeople(name, _estimate(own, statistic, options), less)
+        own = agreement(grades)
+        (less,) = differences(whole.paired, own.paired, [statistic], options, len(votes.assessors))
+        members[name] = MemberBesidePeople(name, own.statistics[statistic.name], less)
     return PanelBesidePeople(
         human_name,
         statistic.name,
-        len(whole),
+        whole.pairs,
         len(whole.queries),
-        _estimate(whole, statistic, options),
+        whole.statistics[statistic.name],
         members,
         statistic.better,
     )
-
-
-def _paired(human: Qrels, grades: Qrels, votes: GradeMatrix) -> GradedPairs:
-    return align(human, AssessorLabels(grades), Rules(scale=votes.grades)).pairs
-
-
-def _estimate(paired: GradedPairs, statistic: Statistic, options: StatisticOptions) -> Interval:
-    return estimate(statistic, Sample(query_tables(paired), options.draws, options.seed))
 
 
 # How many independent assessors a panel is worth, by how its members' errors go together.

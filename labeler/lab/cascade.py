@@ -14,7 +14,7 @@ from labeler.agreement.statistics import find_statistic
 from labeler.collection.judged_set import set_of_blocks
 from labeler.collection.judgements import Origin, read_judgements
 from labeler.collection.layout import AnyCollection, Collection, check_name, open_collection
-from labeler.data import Judged, Pair, state_of
+from labeler.data import Pair, state_of
 from labeler.errors import BadInput, Misuse, about
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions, JudgingPlan, judge_set
@@ -317,10 +317,9 @@ def _made(
 
     def rows() -> Iterator[MadeRow]:
         files = [collection.judgements(each.name) for each in members]
-        by_strong: dict[Pair, Judged] = {}
-        for row in read_judgements(files[1]) if files[1].exists() else ():
-            by_strong[row.judged.outcome.pair] = row.judged
-        for judged in (row.judged for row in read_judgements(files[0])):
+        by_cheap, of_strong = (read_judgements(f) if f.exists() else () for f in files)
+        by_strong = {row.judged.outcome.pair: row.judged for row in of_strong}
+        for judged in (row.judged for row in by_cheap):
             pair = judged.outcome.pair
             other, decided = by_strong.get(pair), strong if pair in sent else cheap
             says = {

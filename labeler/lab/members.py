@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from labeler import __version__
-from labeler.agreement.align import parse_scale
-from labeler.agreement.several.joint import GradeMatrix
-from labeler.arrays import Floats, Integers, Places
+from labeler.agreement.align import GradeMatrix, parse_scale
+from labeler.arrays import Integers, Places
 from labeler.collection.card import card_section, read_card, update_card_entry
 from labeler.collection.judged_set import JudgedSet, judged_in
 from labeler.collection.judgements import (
@@ -27,26 +24,21 @@ from labeler.collection.judgements import (
 )
 from labeler.collection.layout import Collection, check_set_name, locked
 from labeler.collection.readme import write_readme
-from labeler.collection.user_files import Output
 from labeler.collection.whose import made_by
 from labeler.data import FAILURES, JUDGED, Failure, Judged, Judgement, Outcome, Pair, state_of
 from labeler.errors import BadInput, Misuse
-from labeler.files.atomic import replacing
 from labeler.lab.panel_rules import (
     PANEL_RULES,
     check_rule,
     combine,
-    disagreement,
     votes_of,
 )
 from labeler.messages import Note, count_of
 from labeler.options import COUNT, SEED, Options, option
 from labeler.trec.pairs import NONE, PairColumns, joined_pairs
 from labeler.trec.qrels import read_qrels
-from labeler.trec.write import write_columns
 
 PANEL = "Panel"
-JSON_LINES = (".jsonl", ".jsonl.gz")
 
 
 @dataclass(frozen=True)
@@ -147,14 +139,6 @@ class MadeSet(NamedTuple):
     served: Sequence[str]
     scale_of: Sequence[str]
 
-    def write(self, add: Callable[[str, Outcome], object]) -> Counter[str]:
-        """Write the lines of a file of judgements; how many there are of each status."""
-        lines, statuses = JudgementLines(self.origin), Counter[str]()
-        for row in self.rows():
-            add(lines.line(row.judged, panel=row.says), row.judged.outcome)
-            statuses[state_of(row.judged.outcome).status] += 1
-        return statuses
-
 
 def check_made_name(collection: Collection, name: str, rule: str, members: Sequence[str]) -> None:
     """Raise `Misuse` where `name` is a member's, or holds what something else made."""
@@ -185,7 +169,10 @@ def write_made(
     with locked(collection, note):
         check_made_name(collection, name, origin.parameters["rule"], list(origin.members))
         with replacing_set(path, qrels) as out:
-            failures = made.write(out.add)
+            lines, failures = JudgementLines(origin), Counter[str]()
+            for row in made.rows():
+                out.add(lines.line(row.judged, panel=row.says), row.judged.outcome)
+                failures[state_of(row.judged.outcome).status] += 1
         judged = failures.pop(JUDGED, 0)
         judge = card_section(read_card(collection), "judge")
         scales = [card_section(judge, each, "scale") for each in made.scale_of]
@@ -246,15 +233,6 @@ class PanelSet:
         """The panel's grades."""
         return self.votes.pairs.holding(np.array(self.votes.grades)[self.values])
 
-    @cached_property
-    def disagreement(self) -> Floats:
-        """How far two members' grades of a pair with a grade lie apart, on average, `(judged,)`.
-
-        In grades, to six decimals; `nan` where one member alone has a grade.
-        """
-        distinct, code = np.unique(disagreement(self.votes), return_inverse=True)
-        return np.array([round(far, 6) for far in distinct.tolist()])[code]
-
     @property
     def failures(self) -> Counter[str]:
         """How many pairs failed with each status."""
@@ -292,7 +270,7 @@ class PanelSet:
         grades = self.votes.grades
         at = zip(self.pairs.pairs(), self._judged_rows.tolist(), strict=True)
         for row, (pair, vote) in enumerate(at):
-            answers, far = self._answers(row), math.nan
+            answers = self._answers(row)
             outcome: Outcome = _failure(pair, answers, self.fewest)
             if vote != NONE:
                 given = (f"{name} {each}" for name, each in answers.items() if each is not None)
@@ -300,9 +278,8 @@ class PanelSet:
                 each = zip(grades, mean_shares[vote].tolist(), strict=True)
                 shares = {grade: round(share, 6) for grade, share in each}
                 outcome = Judgement(pair, grades[int(self.values[vote])], reason, shares)
-                far = float(self.disagreement[vote])
-            says = {"members": answers, "disagreement": None if math.isnan(far) else far}
-            yield MadeRow(Judged(outcome, cost=0.0, model=models, shown=self._shown(row)), says)
+            judged = Judged(outcome, cost=0.0, model=models, shown=self._shown(row))
+            yield MadeRow(judged, {"members": answers})
 
     def _answers(self, row: int) -> dict[str, int | str | None]:
         """A grade or the status of a failure by each member, None where it lacks the pair."""
@@ -356,14 +333,3 @@ def _status(answers: Mapping[str, int | str | None]) -> str:
     """The status that most members failed with."""
     statuses = Counter(answers.values())
     return max(FAILURES, key=lambda name: statuses[name])
-
-
-def save_panel(panel: PanelSet, output: Output | Path) -> None:
-    """Write a panel to a file: grades alone as qrels, or judgements, where it is called .jsonl."""
-    to = Output.of(output)
-    with to.writing():
-        if to.path.name.endswith(JSON_LINES):
-            with replacing(to.path) as out:
-                panel.made.write(lambda line, _outcome: out.write(f"{line}\n"))
-        else:
-            write_columns(to.path, panel.qrels)

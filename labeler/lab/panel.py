@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,15 +27,13 @@ from labeler.collection.layout import (
     open_collection,
     safe_name,
 )
-from labeler.collection.user_files import Output
 from labeler.data import Qrels
-from labeler.errors import BudgetReached, Misuse, about
+from labeler.errors import Misuse, about
 from labeler.judging.changes import human_beside
-from labeler.judging.job import JudgeResult, pool_of
+from labeler.judging.job import pool_of
 from labeler.judging.judge import JudgeOptions, JudgingPlan, judge_set
 from labeler.lab.beside_people import (
     Independence,
-    MemberBesidePeople,
     PanelBesidePeople,
     beside_people,
     independence,
@@ -48,7 +45,6 @@ from labeler.lab.members import (
     check_made_name,
     panel_of,
     read_member,
-    save_panel,
     write_made,
 )
 from labeler.messages import count_of
@@ -80,25 +76,17 @@ class PanelResult(Result):
         return self.panel.qrels
 
     @property
-    def mean_disagreement(self) -> float | None:
-        """How far two members' grades of a pair lie apart on average, in grades."""
-        apart = self.panel.disagreement
-        apart = apart[~np.isnan(apart)]
-        return float(np.mean(apart)) if len(apart) else None
-
-    @property
     def sentences(self) -> list[str]:
         """What was put together, how far it agrees with people, and what it is worth."""
         return [self._counts(), *self._agreement(), *self._worth()]
 
     def _counts(self) -> str:
-        panel, apart = self.panel, self.mean_disagreement
+        panel = self.panel
         pairs = count_of(panel.judged, "pair has", "pairs have")
         text = f"{panel.options.rule} of {len(panel.members)} members: {pairs} a grade"
         if panel.failed:
             text += f", {panel.failed:,} have none for want of {panel.fewest} members' grades"
-        far = f"; two members' grades lie {apart or 0.0:.2f} of a grade apart on average"
-        return f"{text}{'' if apart is None else far}."
+        return f"{text}."
 
     def _agreement(self) -> Iterator[str]:
         beside = self.people
@@ -109,21 +97,12 @@ class PanelResult(Result):
             "first is closer": "The panel is closer, by more than chance",
             "second is closer": "That member alone is closer, by more than chance",
         }
-        verdict = closer.get(best.panel_less_it.verdict) or self._undecided(best)
+        undecided = "Which of the two is closer cannot be told"
+        verdict = closer.get(best.panel_less_it.verdict, undecided)
         yield (
             f"The panel's {beside.statistic} with {whom(beside.human)} is "
             f"{interval_text(beside.panel)}; that of its closest member, {short(best.name)}, is "
             f"{interval_text(best.agreement)}. {verdict}."
-        )
-
-    def _undecided(self, best: MemberBesidePeople) -> str:
-        less, members = best.panel_less_it, len(self.panel.members)
-        undecided = "Which of the two is closer cannot be told"
-        if not less.leaves_0_out:
-            return undecided
-        return (
-            f"{undecided}: the difference {interval_text(less)} is of these two alone, and the "
-            f"verdict allows for {members} members"
         )
 
     def _worth(self) -> Iterator[str]:
@@ -172,7 +151,7 @@ class PanelResult(Result):
         """The figures of the command by name."""
         panel = self.panel
         return self.picked(
-            *("name", "mean_disagreement", "people", "independence", "findings"),
+            *("name", "people", "independence", "findings"),
             rule=panel.options.rule,
             fewest=panel.fewest,
             seed=panel.options.seed,
@@ -183,10 +162,6 @@ class PanelResult(Result):
             failures=panel.failures,
             left_out=panel.left_out,
         )
-
-    def __repr__(self) -> str:
-        panel = self.panel
-        return f"PanelResult({panel.title!r}, judged={panel.judged:,} of {len(panel):,})"
 
 
 def _closer(less: Difference) -> str:
@@ -199,26 +174,23 @@ def panel(
     *names: str,
     people: str | None = None,
     name: str | None = None,
-    output: Output | Path | str | None = None,
     options: PanelOptions | None = None,
 ) -> PanelResult:
     """Put several assessors' grades of the same pairs together into one grade each.
 
     `names` are sets of the collection's judgements, or of its qrels. The panel is kept as the set
-    `name`; `output` is a file of qrels, or of judgements where its name ends in .jsonl. `people`
-    names human qrels of the collection (by default its own, where it has some).
+    `name`. `people` names human qrels of the collection (by default its own, where it has some).
 
     >>> from labeler.judging.judge import judge
     >>> from labeler.testing import fake_model, small_collection
     >>> collection = small_collection()
     >>> said = {"lax": '{"grade": 3}', "strict": '{"grade": 0}'}
     >>> sets = [judge(collection, model=fake_model(r, m), name=m) for m, r in said.items()]
-    >>> panel(collection, "lax", "strict")
-    PanelResult('median of lax, strict', judged=4 of 4)
+    >>> panel(collection, "lax", "strict").sentences[0]
+    'median of 2 members: 4 pairs have a grade.'
     """
     options = options or PanelOptions()
-    with about("statistic"):
-        parse_name(options.statistic)
+    _check_statistic(options)
     opened = open_collection(collection)
     read = _sources(opened, names, people)
     if name is not None:
@@ -231,9 +203,12 @@ def panel(
     judged = panel_of(read.members, options)
     if name is not None:
         write_made(opened, name, judged.made)
-    if output is not None:
-        save_panel(judged, output if isinstance(output, Output) else Path(output))
     return _result(judged, read, name)
+
+
+def _check_statistic(options: PanelOptions) -> None:
+    with about("statistic"):
+        parse_name(options.statistic)
 
 
 def _result(judged: PanelSet, read: PanelSources, name: str | None) -> PanelResult:
@@ -299,61 +274,6 @@ def _sources(collection: Collection, names: Sequence[str], people: str | None) -
 # Ask every member about the pool first.
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class JudgedPanel(Result):
-    """What each member's judging gave, and the panel of them.
-
-    `panel` is `None` where a budget ended the run before every member was done: a panel of part of
-    the members would be another panel.
-    """
-
-    name: str
-    members: Sequence[JudgeResult]
-    panel: PanelSet | None
-
-    @property
-    def stopped(self) -> BudgetReached | None:
-        """What ended the run before all members were done."""
-        return next((member.stopped for member in self.members if member.stopped), None)
-
-    def as_json(self) -> dict[str, Any]:
-        """The counts of the panel and of each member."""
-        panel = self.panel
-        return self.picked(
-            *("name", "stopped", "members"),
-            pairs=panel and len(panel),
-            judged=panel and panel.judged,
-            failed=panel and panel.failed,
-            rule=panel and panel.options.rule,
-            fewest=panel and panel.fewest,
-        )
-
-    @property
-    def sentences(self) -> list[str]:
-        """What was put together, where all members were done."""
-        if self.panel is None:
-            return ["the panel is put together when all members are done; run it again"]
-        graded = f"{self.panel.judged:,} of {len(self.panel):,} pairs have a grade"
-        return [f"{self.name}: {self.panel.title}", graded]
-
-    def tables(self) -> list[Table]:
-        """A row for each member and one for the panel: pairs with a grade, and without."""
-        columns = [Column("assessor", align="left")]
-        columns += [Column(name) for name in ("judged", "failed", "calls")]
-        rows: list[Row] = [[m.name, m.judged, m.failed, m.spent.calls] for m in self.members]
-        if self.panel is not None:
-            rows.append([self.name, self.panel.judged, self.panel.failed, 0])
-        return [Table("panel", columns, rows, self.name)]
-
-    def __repr__(self) -> str:
-        if self.panel is None:
-            return f"JudgedPanel({self.name!r}, not put together)"
-        return (
-            f"JudgedPanel({self.name!r}, judged={self.panel.judged:,} of {len(self.panel):,}, "
-            f"{len(self.members)} members)"
-        )
-
-
 @dataclass(frozen=True)
 class PanelPlan(Result):
     """What each member's judging would take."""
@@ -379,35 +299,32 @@ def ajudge_panel(
     name: str | None = None,
     options: PanelOptions | None = None,
     control: Control | None = None,
-) -> Act[JudgedPanel, PanelPlan]:
+) -> Act[PanelResult, PanelPlan]:
     """Have several assessors grade the pool, and put their grades together as the set `name`.
 
     Each member's grades are a set too, called PROMPT-MODEL where its options give no name. The
-    limits hold for all members together, which are asked one after another.
+    limits hold for all members together, which are asked one after another. Where a budget ends
+    that, nothing is put together: a panel of part of the members would be another panel.
 
     >>> from labeler.testing import fake_model, small_collection
     >>> said = {"lax": '{"grade": 3}', "fair": '{"grade": 2}', "strict": '{"grade": 0}'}
     >>> members = [JudgeOptions(model=fake_model(r, m), name=m) for m, r in said.items()]
-    >>> judge_panel(small_collection(), members, name="panel")
-    JudgedPanel('panel', judged=4 of 4, 3 members)
+    >>> judge_panel(small_collection(), members, name="panel").sentences[0]
+    'median of 3 members: 4 pairs have a grade.'
     """
-    opened, watch, asked = (
-        open_collection(collection),
-        control or Control(),
-        options or PanelOptions(),
-    )
+    opened, watch = open_collection(collection), control or Control()
+    asked = options or PanelOptions()
     panel_name = _checked(opened, members, name, asked)
     judging = [judge_set(opened, pool_of, member, watch) for member in members]
 
-    async def begin() -> JudgedPanel:
-        results: list[JudgeResult] = []
+    async def begin() -> PanelResult:
+        names = []
         for member in judging:
-            results.append(await member)
-            if results[-1].stopped:
-                return JudgedPanel(panel_name, tuple(results), None)
-        judged = panel_of([read_member(opened, result.name) for result in results], asked)
-        write_made(opened, panel_name, judged.made, watch.note)
-        return JudgedPanel(panel_name, tuple(results), judged)
+            result = await member
+            if result.stopped:
+                raise result.stopped
+            names.append(result.name)
+        return panel(opened, *names, name=panel_name, options=asked)
 
     async def plan() -> PanelPlan:
         return PanelPlan(tuple([await member.plan() for member in judging]))
@@ -429,6 +346,7 @@ def _checked(
     if twice := [member for member in asked if asked.count(member) > 1]:
         raise Misuse(f"{twice[0][0]} with one model is named twice", parameter="panel")
     options.needed(len(members))
+    _check_statistic(options)
     name = check_name(name or safe_name(f"panel-{options.rule}"))
     path = collection.judgements(name)
     earlier = origin_of(path)

@@ -13,13 +13,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from labeler.agreement.align import usual_scale
-from labeler.agreement.several.joint import GradeMatrix, grade_matrix
+from labeler.agreement.align import GradeMatrix, grade_matrix, usual_scale
 from labeler.arrays import Flags, Floats, Integers
 from labeler.collection.judged_set import JudgedSet
 from labeler.errors import Misuse
 
-# The grades of a panel's members side by side, and how far they lie apart.
+# The grades of a panel's members side by side.
 
 
 def votes_of(
@@ -54,21 +53,6 @@ def _shares(own: JudgedSet, votes: GradeMatrix, member: int) -> Floats:
     if own.distributions is not None:
         own.distributions.put(votes.pairs, votes.grades, shares)
     return shares
-
-
-def disagreement(votes: GradeMatrix) -> Floats:
-    """How far the grades of two of a pair's members lie apart on average, in grades, `(pairs,)`.
-
-    That is Gini's mean difference; `nan` of pairs that fewer than two members graded.
-    """
-    apart = np.abs(votes.scale[:, None] - votes.scale[None, :])
-    each = [np.zeros(0)]
-    for block in votes.blocks():
-        counts = block.counts
-        members = counts.sum(axis=1)
-        total = np.einsum("ig,gh,ih->i", counts, apart, counts)
-        each.append(np.where(members > 1, total / np.maximum(members * (members - 1), 1), np.nan))
-    return np.concatenate(each)
 
 
 Combine = Callable[[GradeMatrix], Flags]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from labeler.collection.batches import held_back
 from labeler.collection.layout import AnyCollection, Collection, open_collection
+from labeler.collection.user_files import collection_qrels
 from labeler.data import Judgement
-from labeler.errors import BadInput, Misuse, about
+from labeler.errors import Misuse, about
 from labeler.judging.assessor import Assessor, examples_for
 from labeler.judging.in_flight import PairOptions
 from labeler.judging.job import texts_of
@@ -20,20 +20,15 @@ from labeler.judging.methods.inquiries import Inquiries
 from labeler.judging.pilot import AskedRound
 from labeler.lab.asking import judged_rounds, plan_rounds
 from labeler.lab.certificate import (
-    OTHER_SHARES,
+    ATTACKS,
+    Case,
     Evidence,
     ProbeResult,
-    certificate_of,
-)
-from labeler.lab.probe_cases import (
-    ATTACKS,
-    Attack,
-    Case,
     as_texts,
     attack_cases,
+    certificate_of,
     clean_cases,
     draw,
-    read_attacks,
 )
 from labeler.models.policies.limits import Spending
 from labeler.models.session import Act, Control, Session, open_session, select_model, sync
@@ -52,16 +47,13 @@ class ProbeOptions(Options):
 
     `pairs` is how many pairs of the lowest grade are attacked.
     `qrels` names the collection's qrels that say which documents are not relevant; None takes
-    `human`, or else the only ones. `attacks` is a file of further attacks; with `only`, those of
-    these names alone are tried. `judging` says who is asked.
+    `human`, or else the only ones. With `only`, the attacks of these names alone are tried.
+    `judging` says who is asked.
     """
 
     pairs: int = option(PAIRS, "Pairs to attack.", COUNT)
     qrels: str | None = option(
         None, "Which qrels say what is not relevant; else human, or the only ones."
-    )
-    attacks: Path | None = option(
-        None, "Further attacks: a JSON object of lists of texts.", metavar="FILE"
     )
     only: tuple[str, ...] = option(
         (), "Try this attack alone; repeatable.", metavar="NAME", flags="--attack"
@@ -156,9 +148,10 @@ async def _prepared(
     asked = options.judging
     prompt = find_prompt(asked.grading_prompt).read_by(asked.declared.reader)
     attacks = _attacks_to_try(options)
-    source = _source(opened, options.qrels)
-    texts, qrels = texts_of(opened), read_qrels(opened.qrels(source))
-    drawn = draw(qrels, texts, options.pairs, options.seed, str(opened.qrels(source)))
+    with about("qrels"):
+        source = collection_qrels(opened.folder, options.qrels)
+    texts, qrels = texts_of(opened), read_qrels(source)
+    drawn = draw(qrels, texts, options.pairs, options.seed, str(source))
     session_options = held_back(opened, replace(asked.session, rehearsal=rehearsal))
     selection = await select_model("judge", session_options, control)
     cases = [*clean_cases(drawn, texts)]
@@ -172,7 +165,7 @@ async def _prepared(
             AskedRound(assessor, *as_texts(once)),
             AskedRound(replace(assessor, repeat=AGAIN), *as_texts(again)),
         ]
-        yield _Prepared([*once, *again], rounds, source, session)
+        yield _Prepared([*once, *again], rounds, source.stem, session)
 
 
 def check_gates(options: ProbeOptions, names: Iterable[str]) -> None:
@@ -184,31 +177,9 @@ def check_gates(options: ProbeOptions, names: Iterable[str]) -> None:
             raise Misuse(problem, parameter="require")
 
 
-def _attacks_to_try(options: ProbeOptions) -> Mapping[str, Attack]:
-    """The shipped attacks and those of the file, or those of some names among them."""
-    attacks = dict(ATTACKS)
-    if options.attacks:
-        own = read_attacks(Path(options.attacks))
-        if taken := {*ATTACKS, *OTHER_SHARES}.intersection(own):
-            raise BadInput(
-                f"{options.attacks}: {min(taken)!r} has another meaning in a certificate; give "
-                "this kind another name"
-            )
-        attacks |= own
+def _attacks_to_try(options: ProbeOptions) -> Mapping[str, str]:
+    """The attacks, or those of some names among them."""
     for name in options.only:
-        if name not in attacks:
-            raise Misuse(f"no attack {name!r}; known: {', '.join(attacks)}", parameter="only")
-    return {name: attacks[name] for name in options.only or attacks}
-
-
-def _source(collection: Collection, name: str | None) -> str:
-    """The qrels that say which documents are not relevant."""
-    names = collection.qrels_names()
-    if name is None and "human" not in names and len(names) != 1:
-        listed = ", ".join(names) or "none yet; `labeler judge` makes them"
-        problem = f"which qrels say what is not relevant? there are: {listed}"
-        raise Misuse(problem, parameter="qrels")
-    source = name or ("human" if "human" in names else names[0])
-    with about("qrels"):
-        collection.existing_qrels(source)
-    return source
+        if name not in ATTACKS:
+            raise Misuse(f"no attack {name!r}; known: {', '.join(ATTACKS)}", parameter="only")
+    return {name: ATTACKS[name] for name in options.only or ATTACKS}

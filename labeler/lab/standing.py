@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from random import Random
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from labeler.agreement.align import AssessorLabels, Rules, align
 from labeler.agreement.compare import Agreement, StatisticOptions, agreement_of, defined
 from labeler.agreement.differences import Difference, differences
 from labeler.agreement.shown import closer
-from labeler.agreement.statistics import Statistic, find_statistic, query_tables
+from labeler.agreement.statistics import Statistic, find_statistic
 from labeler.collection.judged_set import JudgedSet
 from labeler.collection.judgements import Spent
 from labeler.data import Pair, Qrels
@@ -84,8 +84,6 @@ class CandidateAnswers:
 FEWEST = 5
 """Queries of the first round at least, where there are so many."""
 
-Named = TypeVar("Named")
-
 
 class QuerySplit(NamedTuple):
     """The queries by which the best is chosen, in their order by chance, and those held out."""
@@ -129,7 +127,7 @@ def queries_by_round(assessors: int, queries: int) -> Sequence[int]:
     return tuple(dict.fromkeys(max(size, fewest) for size in sizes))
 
 
-def better_half(ranking: Sequence[Named]) -> list[Named]:
+def better_half(ranking: Sequence[str]) -> list[str]:
     """The first half of a ranking whose best is first, the one in the middle with it."""
     return list(ranking[: math.ceil(len(ranking) / 2)])
 
@@ -165,7 +163,7 @@ class Yardstick:
         """Its value of the statistic, more of which is better; an undefined one is the least."""
         pairs = align(self.human, answers.labels, Rules(), self.weights).pairs
         statistic = self.statistic(pairs.grades)
-        value = defined(statistic(query_tables(pairs).sum(axis=0)))
+        value = defined(statistic(pairs.tables().sum(axis=0)))
         return -math.inf if value is None else statistic.better * value
 
     def statistic(self, scale: Sequence[int]) -> Statistic:
@@ -236,8 +234,8 @@ class TuneResult(Result):
 
     `standings` are on the queries by which the best was chosen, so the best's own is too high as a
     rule; `held_out` are the best, and the one named first where that is another, on the queries
-    held out, empty where a budget stopped it before. `better` is 1 where more of the statistic is
-    closer to people, -1 where less is. `notes` say which of people's pairs were left out.
+    held out, empty where a budget stopped it before. `notes` say which of people's pairs were left
+    out.
     """
 
     human: str
@@ -249,7 +247,6 @@ class TuneResult(Result):
     pairs_asked: int
     spent: Spending
     is_priced: bool
-    better: int = 1
     stopped: BudgetReached | None = None
     notes: Sequence[str] = ()
 
@@ -257,28 +254,6 @@ class TuneResult(Result):
     def best(self) -> str | None:
         """The name of the best; None where a budget stopped it before."""
         return self.held_out[0].name if self.held_out else None
-
-    @cached_property
-    def efficient(self) -> frozenset[str]:
-        """The candidates such that no other is at least as good and costs less (Pareto's front).
-
-        The cost is in dollars where every price is known, else in tokens. A candidate is as good as
-        its difference from the best says, on the pairs that both graded.
-        """
-        has_costs = all(each.answers.spent.cost is not None for each in self.standings)
-        points = []
-        for standing in self.standings:
-            own, away = standing.answers, standing.beside.value if standing.beside else 0.0
-            if away is not None and standing.value.value is not None and not own.fails_often:
-                cost = own.cost_a_thousand if has_costs else own.tokens_a_pair
-                points.append((standing.name, cost or 0.0, self.better * away))
-        return frozenset(
-            name
-            for name, cost, quality in points
-            if not any(
-                (c <= cost and q >= quality) and (c < cost or q > quality) for _, c, q in points
-            )
-        )
 
     @property
     def sentences(self) -> list[str]:
@@ -334,20 +309,13 @@ class TuneResult(Result):
             Column("without grade", "no grade", format=".1%"),
             Column("tokens a pair", "tokens", format=",.0f"),
             Column("dollars a thousand", "$ / 1,000", format=",.2f", undefined="unknown"),
-            Column("efficient", align="left"),
         ]
         rows: list[Row] = []
         for s in self.standings:
             verdict = closer(s.beside.verdict, (s.name, "the best")) if s.beside else "the best"
             took = (s.answers.without_grade, s.answers.tokens_a_pair, s.answers.cost_a_thousand)
-            rows.append([s.name, verdict, *took, "yes" if s.name in self.efficient else ""])
-        title = "tokens of a pair; dollars of 1,000; efficient: no other is as good for less"
-        return Table("costs", columns, rows, title)
-
-    @property
-    def findings(self) -> list[Finding]:
-        """What a reader of the figures should know."""
-        return list(self._findings())
+            rows.append([s.name, verdict, *took])
+        return Table("costs", columns, rows, "tokens of a pair; dollars of 1,000")
 
     def _findings(self) -> Iterator[Finding]:
         for best in self.held_out[:1]:
@@ -386,5 +354,4 @@ class TuneResult(Result):
             "without_grade": len(answers.judged.failures),
             "tokens_a_pair": answers.tokens_a_pair,
             "dollars_a_thousand": answers.cost_a_thousand,
-            "efficient": standing.name in self.efficient,
         }

@@ -127,7 +127,7 @@ class CascadePairs:
         graded = grades != FAILED
         cell = ((self.query * k + self.human) * k + grades)[graded]
         counts = np.bincount(cell, self.weight[graded], self.queries * k * k)
-        return counts.astype(float).reshape(self.queries, k, k)
+        return counts.astype(np.float64).reshape(self.queries, k, k)
 
     def costs(self, sent: Flags) -> Floats:
         """What the cascade takes, and the strong assessor alone, weighted, `(queries, 2)`."""
@@ -150,6 +150,20 @@ class CascadePairs:
             highest = tried
         return float(highest)
 
+    def both(self, sent: Flags) -> Floats:
+        """The strong assessor's tables and the cascade's, `(queries, 2, k, k)`.
+
+        The cascade sends what the cheap assessor failed on, too.
+        """
+        everything = np.ones(len(sent), bool)
+        sides = [self.tables(each) for each in (everything, sent | (self.cheap == FAILED))]
+        return np.stack(sides, axis=1)
+
+    def loss(self, tables: Floats) -> Floats:
+        """The strong assessor's agreement less the cascade's, of the tables of `both`."""
+        strong, cascade = (self.agreement(tables[..., side, :, :]) for side in (0, 1))
+        return np.asarray(strong - cascade)
+
     def most_lost(self, rows: Flags, sent: Flags) -> float:
         """What some rows lose at the most, in 95 of 100 cases, where `sent` pairs are sent.
 
@@ -158,17 +172,9 @@ class CascadePairs:
         queries = np.unique(self.query[rows])
         if len(queries) < 2:
             return math.inf
-        everything = np.ones(len(sent), bool)
-        sides = [self.tables(each)[queries] for each in (everything, sent | (self.cheap == FAILED))]
-        sample = Sample(np.stack(sides, axis=1))
-
-        def loss(tables: Floats) -> Floats:
-            return np.asarray(
-                self.agreement(tables[..., 0, :, :]) - self.agreement(tables[..., 1, :, :])
-            )
-
-        error = jackknife_error(loss(sample.without_one))
-        return float(loss(sample.total)) + t_quantile(LEVEL, len(queries) - 1) * error
+        sample = Sample(self.both(sent)[queries])
+        error = jackknife_error(self.loss(sample.without_one))
+        return float(self.loss(sample.total)) + t_quantile(LEVEL, len(queries) - 1) * error
 
     def check(self, held_out: Flags, sent: Flags) -> CascadeCheck:
         """Agreement and loss of `held_out` choices, what `sent` saves; with intervals over queries.
@@ -176,20 +182,14 @@ class CascadePairs:
         Agreement would look too good where the threshold was chosen. What is saved was not chosen
         by, and hangs on the one threshold that is used.
         """
-        none, everything = np.zeros(len(sent), bool), np.ones(len(sent), bool)
-        failed = self.cheap == FAILED
-        # (queries, 3, k, k): cheap where it has a grade, strong, cascade
-        sides = [self.tables(each) for each in (none, everything, held_out | failed)]
-        tables, agreement = np.stack(sides, axis=1), self.agreement
-        loss = interval_of(
-            Sample(tables), lambda t: agreement(t[..., 1, :, :]) - agreement(t[..., 2, :, :])
+        both, cheap = self.both(held_out), self.tables(np.zeros(len(sent), bool))
+        costs = Sample(self.costs(sent | (self.cheap == FAILED)))
+        saved = interval_of(costs, lambda c: 1 - c[..., 0] / np.maximum(c[..., 1], 1e-300))
+        of_cheap, strong, cascade = (
+            interval_of(Sample(side), self.agreement) for side in (cheap, both[:, 0], both[:, 1])
         )
-        sent = sent | failed
-        saved = interval_of(
-            Sample(self.costs(sent)), lambda c: 1 - c[..., 0] / np.maximum(c[..., 1], 1e-300)
-        )
-        cheap, strong, cascade = (interval_of(Sample(side), agreement) for side in sides)
-        return CascadeCheck(cheap, strong, cascade, loss, saved)
+        loss = interval_of(Sample(both), self.loss)
+        return CascadeCheck(of_cheap, strong, cascade, loss, saved)
 
 
 # How unsure the cheap assessor is of each pair, and the pairs on which a threshold is chosen.

@@ -337,7 +337,6 @@ async def _tune(tuning: Tuning) -> TuneResult:
         sum(answers.pairs for answers in tuning.answers.values()),
         control.spent.since(earlier),
         all(candidate.selection.price is not None for candidate in candidates),
-        tuning.statistic.better,
         stopped,
         tuning.notes,
     )

@@ -16,8 +16,8 @@ from labeler.arrays import Flags, Floats, Integers
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput
 from labeler.metrics.rankings import Rankings, ordinals, top_grade
+from labeler.trec.blocks import Batch, in_order
 from labeler.trec.columns import Irregular, Keys, Words, hashed, mixed, widened
-from labeler.trec.index import Batch, in_order
 from labeler.trec.memory import as_qrels, as_run
 from labeler.trec.pairs import PairColumns
 from labeler.trec.rows import LARGEST_GRADE

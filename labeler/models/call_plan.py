@@ -12,7 +12,7 @@ from typing import Any, Literal
 from labeler.messages import Note
 from labeler.model import Request
 from labeler.models.choose import SERVER_CONCURRENCY, Choice, ready
-from labeler.models.cost import Price, Tokens, about, at_most
+from labeler.models.cost import Price, Sizes, Tokens
 from labeler.models.policies.call import asked_through
 from labeler.models.policies.learn import PROBE_TOKENS, PROBES, Abilities, probe
 from labeler.models.policies.limits import START, RateLimits
@@ -163,7 +163,7 @@ def plan_calls(
     The first of them is the example where none is given. Equal requests are one call.
     """
     calls = 0
-    estimate, most, asked = Tokens(0, 0), Tokens(0, 0), set[int]()
+    estimate, most, asked, sizes = Tokens(0, 0), Tokens(0, 0), set[int](), Sizes()
     reported = session.guard.budget.reported
     for number, request in enumerate(requests):
         example = example or request
@@ -171,23 +171,24 @@ def plan_calls(
         if key in asked:
             continue
         asked.add(key)
-        inside, outside = reported.bound(at_most(request))
+        usual, whole = sizes.of(request)
+        inside, outside = reported.bound(whole)
         # each try may have twice the tokens of the one before for its reply
         most = most.plus(Tokens(tries * inside, (2**tries - 1) * outside))
         if likely is None or number < likely:
-            calls, estimate = len(asked), estimate.plus(about(request))
+            calls, estimate = len(asked), estimate.plus(usual)
     price, needs_probe = session.selection.price, session.needs_probe
     probes = PROBES if needs_probe and calls else 0
     most = most.plus(Tokens(probes, probes).times(PROBE_TOKENS))
     replies = probes + tries * len(asked)
-    whole = most.plus(Tokens(probes, replies).times(session.thoughts))
+    with_thoughts = most.plus(Tokens(probes, replies).times(session.thoughts))
     limits = session.guard.limiter.limits if session.asks_live else None
     shown = example if session.selection.reads_prompt else None
     unthinking = most if session.thoughts and not session.is_known else None
     return CallPlan(
         calls,
         estimate,
-        whole,
+        with_thoughts,
         price,
         needs_probe,
         shown,

@@ -315,12 +315,12 @@ _OF_A_TEXT, _OF_A_TOKEN = 0.001, 0.00035
 """Seconds of a processor that does nothing else, .09 for 256 tokens."""
 
 
-def fetch_minilm(advance: Advance = quiet, tell: Note = lambda _: None) -> None:
+def fetch_minilm(tell: Note = lambda _: None) -> None:
     """Bring its files into the cache where they are not there yet, as `fetch_model` does."""
     if not can_run():
         raise Misconfigured(MINILM_EXTRA)
     for file in FILES:
-        fetch_model(advance, tell, file)
+        fetch_model(quiet, tell, file)
 
 
 class MiniLM:

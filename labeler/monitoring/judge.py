@@ -11,7 +11,7 @@ from labeler.collection.controls import ControlRun, read_controls
 from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import AnyCollection, open_collection
 from labeler.data import Judgement, Pair
-from labeler.lab.control_check import DriftCheck
+from labeler.lab.control import DriftCheck
 from labeler.messages import count_of
 from labeler.report.finding import Finding
 from labeler.report.result import Result
@@ -79,21 +79,16 @@ class JudgeDrift(Result):
         return [Finding(f"{self.name}: {text}", about) for text, about in texts]
 
     def _alarms(self) -> Iterator[tuple[str, str]]:
-        last, before = self.controls[-1], " and ".join(self.judged_as)
+        last, changes = self.controls[-1], self.checks[-1].changes
         if self.has_drifted:
             text = f"the assessor has drifted by the control of {last.label}"
             few = f"; how much controls differ is not known from fewer than {FEWEST_CALM} before"
             few = few if len(self.controls) <= FEWEST_CALM else ""
             yield f"{text}: {self._compared()}{few}", "judge-drift"
-        if before and last.names and set(last.names) != set(self.judged_as):
-            text = (
-                f"the server calls its model {' and '.join(last.names)} at the control of "
-                f"{last.label}, {before} when the pairs were judged"
-            )
-            yield text, "model-name"
-        if last.before.prompt and last.now.prompt != last.before.prompt:
-            text = "the prompt was edited since the pairs were judged"
-            yield f"{text}: {last.before.prompt} then, {last.now.prompt} now", "prompt-edited"
+        if name := changes.get("name"):
+            yield f"{name}, at the control of {last.label}", "model-name"
+        if last.before.prompt and "prompt" in changes:
+            yield changes["prompt"], "prompt-edited"
         failed, replies = last.failures
         if failed and self.failure_p <= LEVEL:
             yield (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -129,13 +129,12 @@ class LogReading(Result):
 def open_log(
     paths: Path | str | Sequence[Path | str],
     options: LogOptions | None = None,
-    progress: Callable[[int], object] | None = None,
 ) -> Iterator[EventLog]:
     """Read one log, in one file or several: CSV, TSV, JSON Lines, Parquet, or their gzip.
 
     Bad rows are left out and counted, never lost in silence. Rows go to a scratch file, 62 bytes
     each, as long as the block runs; in memory are 8 bytes a row, and each different query.
-    `progress` hears how many rows were read. Raises `BadInput` where a file is no log at all, or no
+    Raises `BadInput` where a file is no log at all, or no
     date in it can be read.
 
     >>> import tempfile
@@ -159,8 +158,6 @@ def open_log(
                     columns |= source.columns
                     for block in source.blocks:
                         file.write(rows.read(block, number).tobytes())
-                        if progress:
-                            progress(rows.total)
         if not rows.total:
             raise BadInput(f"{files[0]}: no row in it")
         undated = [each for each in rows.tally.left_out(files) if each.reason == NO_DATE]

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from labeler.arrays import Integers
 from labeler.errors import BadInput
-from labeler.exchange.fields import EventFields, action_of, has_field, value_at
-from labeler.exchange.logs import COUNT, EVENT_PARTS
+from labeler.exchange.fields import EventFields, action_of, value_at
+from labeler.exchange.logs import COUNT, parts_of
 from labeler.exchange.shapes import JSON, JSON_LINES, PARQUET, XML, head_of, shape_of
 from labeler.exchange.tables import (
     DELIMITERS,
@@ -25,7 +25,6 @@ from labeler.exchange.tables import (
     delimiter_of,
     first_cells,
     first_line,
-    in_words,
     json_value,
     rows_of_parquet,
 )
@@ -131,17 +130,7 @@ def _source_of_rows(
 
 def columns_of(path: Path, names: Sequence[str], fields: EventFields) -> dict[str, str]:
     """The column of each part of a row that these columns hold."""
-    columns = {}
-    for what, (setting, alike) in EVENT_PARTS.items():
-        own = getattr(fields, setting)
-        if own and not has_field(names, own):
-            problem = f"no column {own!r:.60} among {in_words(names[:40])}"
-            raise BadInput(f"{path}: {problem}", parameter=setting)
-        if column := own or column_of(names, alike):
-            columns[what] = column
-    if "query" not in columns:
-        problem = f"no column of queries among {in_words(names[:40])}; name it"
-        raise BadInput(f"{path}: {problem}", parameter="query_field")
+    columns = {what: part.column for what, part in parts_of(path, names, fields).items()}
     counted = column_of(names, COUNT)
     if counted and not {"user", "session", "search"} & columns.keys():
         problem = f"{counted!r} counts searches; expected a row for each search or event"

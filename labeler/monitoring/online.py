@@ -90,11 +90,6 @@ class OnlineMeasures(Result):
     measures: Mapping[str, Interval]
     variants: Sequence[VariantDifference] = ()
 
-    @property
-    def findings(self) -> list[Finding]:
-        """What a reader of the figures should know."""
-        return list(self._findings())
-
     def _findings(self) -> Iterator[Finding]:
         if not self.reading.impressions:
             yield Finding("the log does not say what was shown: there are no figures by rank")

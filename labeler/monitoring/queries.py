@@ -19,7 +19,7 @@ from labeler.collection.layout import AnyCollection, open_collection
 from labeler.collection.queries import read_queries
 from labeler.data import Query
 from labeler.errors import BadInput
-from labeler.messages import count_of
+from labeler.messages import count_of, counts_of
 from labeler.monitoring.log import EventLog
 from labeler.monitoring.log_values import zone_of
 from labeler.queries.filter import words
@@ -192,11 +192,6 @@ class SearchedQueries(Result):
     dropped: Mapping[str, int]
     proposal: Proposal | None
 
-    @property
-    def findings(self) -> list[Finding]:
-        """What a reader should know."""
-        return list(self._findings())
-
     def _findings(self) -> Iterator[Finding]:
         if self.proposal is None:
             yield Finding(
@@ -212,8 +207,7 @@ class SearchedQueries(Result):
             rare = count_of(self.proposal.too_rare, "query", "queries")
             yield Note(f"{rare} of fewer than {MIN_COUNT} people could not be proposed.")
         if self.dropped:
-            reasons = ", ".join(f"{rows:,} {reason}" for reason, rows in self.dropped.items())
-            yield Note(f"Searches left out: {reasons}.")
+            yield Note(f"Searches left out: {counts_of(self.dropped)}.")
 
     def tables(self) -> list[Table]:
         """The weeks, and the proposed queries."""
@@ -247,8 +241,7 @@ def searched_queries(
         raise BadInput(f"{opened.queries}: no query in it to compare users' queries with")
     log, proposal = counted(searches), None
     if not log.weeks:
-        reasons = ", ".join(f"{n:,} {reason}" for reason, n in log.dropped.items())
-        why = reasons or "it is empty, or no search has a time"
+        why = counts_of(log.dropped) or "it is empty, or no search has a time"
         raise BadInput(f"the log has no search that can be looked at ({why})")
     if log.recent.sum() >= FEWEST:
         proposal = propose(queries, log, add)

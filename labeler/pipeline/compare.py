@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -18,12 +20,14 @@ import numpy as np
 from labeler.collection.judgements import read_judgements, states_of
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.queries import read_queries
+from labeler.collection.stale import hash_of
 from labeler.collection.user_files import collection_qrels, run_name
 from labeler.data import Pair, Query
 from labeler.errors import Misuse, about
 from labeler.evaluation.equivalence import Margin, margins_by_measure
 from labeler.evaluation.evaluate import Report, check_baseline, report_on
 from labeler.evaluation.inputs import run_of
+from labeler.evaluation.looks import History, Look, Policy, keep_looks, read_looks
 from labeler.evaluation.options import FILL, MEASURES, SCORING, EvaluationOptions, names_of
 from labeler.evaluation.power import PowerOptions, SystemScores, plan_of
 from labeler.evaluation.scores import Comparison, over_common_queries
@@ -42,6 +46,7 @@ from labeler.report.result import Result
 from labeler.report.table import Column, Table
 from labeler.runs.engines.in_python import PythonEngine
 from labeler.runs.retrieve_run import RetrieveOptions, as_engine, ranked_by
+from labeler.stats.significance import smallest_p
 from labeler.trec.runs import ranking
 
 System = Any
@@ -61,7 +66,9 @@ class CompareOptions(Options):
     The first of `measures` decides. `qrels` names the collection's set that scores, people's
     `human` by default, and `fill` the assessor whose grades stand where that has none. The systems
     are held against the `baseline`, by default the first. Of the measures in `margins` it is said
-    whether a loss of that size is excluded. The `seed` is that of a decision.
+    whether a loss of that size is excluded. `history` is the file of earlier looks at that gate,
+    and `policy` what they may err in: `each` look in 5 % of cases, or a `sequential` series. The
+    `seed` is that of a decision.
     """
 
     measures: tuple[str, ...] = option(("nDCG@10",), MEASURES)
@@ -69,6 +76,18 @@ class CompareOptions(Options):
         None, "Which of the collection's qrels (default: human).", metavar="NAME", panel=SCORING
     )
     fill: str = option("", FILL)
+    history: Path | None = option(
+        None,
+        "Keep each look at the gate here, and find slow losses; repeat after every commit.",
+        metavar="FILE",
+        panel="Gates",
+    )
+    policy: Policy = option(
+        "each",
+        "What fails by chance in 5 % of cases: each look, or any of a sequential history.",
+        panel="Gates",
+        rare=True,
+    )
     baseline: str | None = None
     margins: Mapping[str, float] = field(default_factory=dict)
     seed: int = option(0, "Decides in which order queries are drawn.", SEED, rare=True)
@@ -212,6 +231,8 @@ def compared_systems(
 
     `first` names the qrels that will be the first ones of a collection without any.
     """
+    if options.policy == "sequential" and options.history is None:
+        raise Misuse("name the file that counts the looks, as history", parameter="policy")
     opened = open_collection(collection)
     with about("qrels"):
         is_given = opened.qrels_names() or not first
@@ -268,10 +289,14 @@ def price_of(collection: Collection, pairs: int, assessor: str = "") -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SystemComparison(Result):
-    """Which of some systems to take: scores, the verdict, holes, and every query's difference."""
+    """Which of some systems to take: scores, the verdict, holes, and every query's difference.
+
+    `looks` are those at a gate whose history is kept.
+    """
 
     systems: ComparedSystems
     report: Report
+    looks: tuple[Look, ...] = ()
 
     @property
     def measure(self) -> str:
@@ -291,13 +316,36 @@ class SystemComparison(Result):
 
     @property
     def sentences(self) -> list[str]:
-        """Which system, how sure, and what would make it surer."""
-        lines = {
-            "Which": self.which,
-            "How sure": self.how_sure,
-            "What would make it surer": self.surer,
-        }
-        return [f"{name}: {line}" for name, line in lines.items()]
+        """Which system, how sure, and what would make it surer.
+
+        Before them stands what so few queries cannot show, after them a look at a gate.
+        """
+        lines = [
+            *(("What these queries cannot show", text) for text in self._beyond()),
+            ("Which", self.which),
+            ("How sure", self.how_sure),
+            ("What would make it surer", self.surer),
+            *(("This look", str(look)) for look in self.looks),
+        ]
+        return [f"{name}: {line}" for name, line in lines]
+
+    def _beyond(self) -> Iterator[str]:
+        """What no outcome of these queries shows: a small p, or a loss as small as a margin."""
+        for c in self.report.compared():
+            if c.by_test == "unresolvable":
+                differing = c.wins + c.losses
+                yield (
+                    f"{c.run} differs from {c.baseline} on "
+                    f"{count_of(differing, 'query', 'queries')}, of which no outcome has a p below "
+                    f"{smallest_p(differing):.2g}."
+                )
+        for e in self.report.equivalences:
+            if e.margin < e.resolved < math.inf:
+                needed = math.ceil(e.queries * (e.resolved / e.margin) ** 2)
+                yield (
+                    f"a loss of {e.margin:g} in {e.measure}, as {e.queries:,} queries resolve "
+                    f"{e.resolved:.3f} for {e.run}; about {needed:,} would resolve the margin."
+                )
 
     @cached_property
     def which(self) -> str:
@@ -455,6 +503,7 @@ class SystemComparison(Result):
         return self.picked(
             "findings",
             decision=decision,
+            looks=self.looks,
             systems=list(self.systems.runs),
             holes=self.hole_table(),
             unjudged=len(self.systems.missing),
@@ -478,7 +527,18 @@ def result_of(systems: ComparedSystems) -> SystemComparison:
     how = EvaluationOptions(
         options.measures, baseline=baseline, fill=options.fill, margins=options.margins
     )
-    return SystemComparison(systems, report_on(systems.qrels, systems.runs, how))
+    report = report_on(systems.qrels, systems.runs, how)
+    if options.history is None:
+        return SystemComparison(systems, report)
+    with about("history"):
+        if len(systems.runs) > 2 or not report.equivalences:
+            raise Misuse("a history is kept of two systems and a margin")
+        looks = read_looks(options.history)
+    grades = hash_of(json.dumps([*systems.layers.values()], sort_keys=True))
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    made = History(looks, options.policy, grades, now).look_at(report)
+    held = [look.holds(e) for look, e in zip(made, report.equivalences, strict=True)]
+    return SystemComparison(systems, replace(report, equivalences=tuple(held)), made)
 
 
 def compare(  # noqa: PLR0913 - whoever calls it names the few that are needed
@@ -490,6 +550,8 @@ def compare(  # noqa: PLR0913 - whoever calls it names the few that are needed
     fill: str = "",
     no_worse_than: str | None = None,
     margin: Margin = None,
+    history: str | os.PathLike[str] | None = None,
+    policy: Policy = "each",
     judging: JudgeOptions | None = None,
     control: Control | None = None,
 ) -> SystemComparison:
@@ -497,8 +559,10 @@ def compare(  # noqa: PLR0913 - whoever calls it names the few that are needed
 
     `systems` are runs in any form by name, names of the collection's runs, or retrievers, which are
     asked for every query. The first of `measures` decides. The first system is the baseline, or the
-    one that others may be `no_worse_than` by a `margin`. `fill` names the assessor whose grades
-    stand where `qrels` has none; with `judging` it judges what of these systems nobody judged.
+    one that others may be `no_worse_than` by a `margin`. `history` is the file of the looks at that
+    gate; by the `sequential` policy all of them together fail by chance in 5 % of cases at most.
+    `fill` names the assessor whose grades stand where `qrels` has none; with `judging` it judges
+    what of these systems nobody judged.
 
     >>> import labeler
     >>> from labeler.testing import fake_model, small_collection
@@ -510,11 +574,15 @@ def compare(  # noqa: PLR0913 - whoever calls it names the few that are needed
     """
     names = names_of(measures)
     margins = margins_by_measure(margin, names, default=no_worse_than is not None)
-    options = CompareOptions(names, qrels, fill, no_worse_than, margins)
+    path = None if history is None else Path(history)
+    options = CompareOptions(names, qrels, fill, path, policy, no_worse_than, margins)
     whole = compared_systems(collection, systems, options, control)
     if judging is not None and whole.missing:
         if not fill:
             raise Misuse("name the assessor whose grades fill the holes", parameter="fill")
         judge_missing(whole, judging, control=control)
         whole = replace(whole)  # without what was gathered before these grades were there
-    return result_of(whole)
+    result = result_of(whole)
+    if path is not None:
+        keep_looks(path, result.looks)
+    return result

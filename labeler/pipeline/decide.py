@@ -54,7 +54,7 @@ CLOSED = 1e-9
 
 
 @dataclass(frozen=True)
-class Look:
+class DrawnDifference:
     """What the `judged` pairs tell of the mean difference, once so many queries are drawn."""
 
     drawn: int
@@ -115,7 +115,7 @@ class Draws:
         pairs = (Pair(query, doc) for query in self.order for doc in self.weights[query])
         return [pair for pair in pairs if pair.doc_id not in grades.get(pair.query_id, ())]
 
-    def look(self, grades: Grades, drawn: int) -> Look:
+    def look(self, grades: Grades, drawn: int) -> DrawnDifference:
         """What the grades of the first queries tell of the mean difference over all queries."""
         low, high = np.array([self.first[query] for query in self.order]).reshape(-1, 2).T
         now = [self.span(query, grades) for query in self.order[:drawn]]
@@ -125,7 +125,9 @@ class Draws:
         settled = sum(span[0] for span in self.first.values()) - low.sum()
         # rounded, as both ends of an exact difference are one number
         means = [round(float(settled + s) / len(self.weights), 12) for s in (middle, *ends)]
-        return Look(drawn, len(self.unjudged(self.before)) - len(self.unjudged(grades)), *means)
+        return DrawnDifference(
+            drawn, len(self.unjudged(self.before)) - len(self.unjudged(grades)), *means
+        )
 
 
 # The decision, in four lines, as a table and as JSON.
@@ -143,7 +145,7 @@ class Decision(Result, WithCost):
     systems: Hidden[ComparedSystems]
     report: Hidden[Report | None]
     margin: float
-    look: Merged[Look]
+    look: Merged[DrawnDifference]
     queries: int
     open: int
     pairs: int
@@ -200,7 +202,7 @@ class Decision(Result, WithCost):
 
     def tables(self) -> list[Table]:
         """One row: the difference with its ends, after how many draws and judgements."""
-        return [table_of("decision", Look, [self.look])]
+        return [table_of("decision", DrawnDifference, [self.look])]
 
 
 # The act: draw, have judged, look.

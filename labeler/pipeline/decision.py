@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
-from labeler.collection.judgements import read_judgements
 from labeler.collection.user_files import Output
-from labeler.data import Document, Judgement, Pair
+from labeler.evaluation.plot import difference_drawing
 from labeler.files.atomic import replacing
 from labeler.files.paths import true_path
 from labeler.messages import count_of
 from labeler.pipeline.compare import SystemComparison
 from labeler.pipeline.query_lists import (
-    FACTS,
     LENGTHS,
     QueryLists,
     ShownLengths,
     ShownQuery,
     documents_shown,
+    fact_choices,
     fitting,
+    pairs_shown,
+    reasons_in,
 )
-from labeler.report.charts import Axis, NamedValue, intervals
 from labeler.report.finding import Finding, merged
 from labeler.report.page import (
     Chart,
@@ -63,23 +63,15 @@ class _DecisionPage:
     result: SystemComparison
 
     @cached_property
-    def documents(self) -> Mapping[str, Document]:
-        """The documents that are shown, with the beginnings of their texts."""
-        ids = {document.id for query in self.result.queries for document in query.documents}
-        return documents_shown(self.result.systems.collection.corpus, ids, LENGTHS[0].title)
+    def lists(self) -> QueryLists:
+        """The rows of queries, with the documents that are shown and the reasons for their grades.
 
-    @cached_property
-    def reasons(self) -> Mapping[Pair, str]:
-        """Why the assessors among those whose grades count gave theirs."""
-        collection, reasons = self.result.systems.collection, dict[Pair, str]()
-        shown = {Pair(q.query.id, d.id) for q in self.result.queries for d in q.documents}
-        for name in reversed(self.result.systems.layers):
-            path = collection.judgements(name)
-            for row in read_judgements(path) if path.is_file() else ():
-                outcome = row.judged.outcome
-                if isinstance(outcome, Judgement) and outcome.reason and outcome.pair in shown:
-                    reasons[outcome.pair] = outcome.reason
-        return reasons
+        Of several assessors whose grades count the first one that has a reason says it.
+        """
+        systems, pairs = self.result.systems, pairs_shown(self.result.queries)
+        documents = documents_shown(systems.collection.corpus, pairs)
+        reasons = reasons_in(systems.collection, systems.layers, pairs)
+        return QueryLists(self.result.names, documents, reasons, LENGTHS[0])
 
     def page(self, lengths: ShownLengths) -> Page:
         """The page, with texts of these lengths."""
@@ -89,7 +81,7 @@ class _DecisionPage:
             size = result.gain(query)
             rows["Ties" if abs(size) < TIED else "Wins" if size > 0 else "Losses"].append(query)
         rows["Losses"].reverse()
-        lists = QueryLists(result.names, self.documents, self.reasons, lengths)
+        lists = replace(self.lists, lengths=lengths)
         sections = [
             self._section(f"{outcome} of {result.names[1]}", queries, lists)
             for outcome, queries in rows.items()
@@ -107,44 +99,41 @@ class _DecisionPage:
             text = text.replace(spelling, true_path(folder).name)
         return text
 
+    @property
+    def _columns(self) -> list[str]:
+        return ["difference", *self.result.names]
+
     def _decision(self) -> PageBlock:
         lines = [Paragraph(self._plain(text), lead=True) for text in self.result.sentences]
         return PageSection("The decision", lines)
 
     def _scores(self) -> Iterator[PageBlock]:
         result = self.result
-        compared = result.report.compared()
-        axis = Axis(f"{result.measure} less that of {result.names[0]}", "+.3f", reference=0.0)
-        rows = [NamedValue(c.run, c.difference, c.low, c.high) for c in compared]
-        chart = Chart(intervals("The difference, with its 95 % interval", rows, axis))
+        title = "The difference, with its 95 % interval"
+        chart = Chart(difference_drawing(result.report, title))
         tables = [TableBlock(table) for table in result.tables()]
         yield PageSection("How large the difference is", [chart, *tables])
 
     def _filters(self) -> PageBlock:
-        values = {
-            name: sorted({fact for query in self.result.queries if (fact := query.fact(name))})
-            for name in FACTS
-        }
-        choices = {name: texts for name, texts in values.items() if len(texts) > 1}
+        choices = fact_choices(self.result.queries)
         old, new = self.result.names
         text = (
             f"A row opens to the first documents of {old} and {new}. A blue bar marks a document "
             "that only one of the two has, a grey one a document that moved, a red one that nobody "
             "judged."
         )
-        return PageSection("Every query", [Paragraph(text), FilterForm(choices)])
+        return PageSection("Every query", [Paragraph(text), FilterForm(choices, self._columns)])
 
     def _section(self, heading: str, queries: Sequence[ShownQuery], lists: QueryLists) -> PageBlock:
         rows = [self._row(query, lists) for query in queries]
-        blocks = [DisclosureRows("query", ["difference", *lists.systems], rows, filtered=True)]
+        blocks = [DisclosureRows("query", self._columns, rows, filtered=True)]
         return PageSection(f"{heading}: {len(queries):,}", blocks if rows else [])
 
     def _row(self, query: ShownQuery, lists: QueryLists) -> Disclosure:
         gain = self.result.gain(query)
         figures = [number_text(gain, "+.3f")]
         figures += [number_text(query.scores[name], ".3f") for name in lists.systems]
-        facts = {name: fact for name in FACTS if (fact := query.fact(name))}
-        return lists.row(query, figures, facts | {"size": f"{abs(gain):.4f}"})
+        return lists.row(query, figures, size=abs(gain))
 
     def _behind(self) -> Iterator[PageBlock]:
         findings = [

@@ -7,7 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from labeler.collection.corpus import distinct_documents
+from labeler.collection.judged_set import judged_in
+from labeler.collection.layout import Collection
 from labeler.data import Document, Pair, Query
 from labeler.report.neutral import flat
 from labeler.report.page import (
@@ -18,6 +22,7 @@ from labeler.report.page import (
     RankedItem,
     SideBySide,
 )
+from labeler.trec.pairs import NONE, PairColumns
 
 SYSTEMS_NAMED = 4
 """So many systems have a list of their own; of more, one list says how many have a document."""
@@ -82,10 +87,23 @@ class ShownQuery:
         defined = [score for score in self.scores.values() if not math.isnan(score)]
         return sum(defined) / len(defined) if defined else None
 
+    @property
+    def spread(self) -> float:
+        """How far the systems' scores lie apart; 0 of fewer than two."""
+        defined = [score for score in self.scores.values() if not math.isnan(score)]
+        return max(defined, default=0.0) - min(defined, default=0.0)
+
     def fact(self, name: str) -> str:
         """A single value of the query's metadata as text; empty where it has none."""
         value = self.query.metadata.get(name)
         return str(value) if isinstance(value, str | int | float) else ""
+
+
+def fact_choices(queries: Iterable[ShownQuery]) -> dict[str, list[str]]:
+    """The values of each fact by which queries can be filtered: of those that have several."""
+    every = [*queries]
+    values = {name: {fact for query in every if (fact := query.fact(name))} for name in FACTS}
+    return {name: sorted(texts) for name, texts in values.items() if len(texts) > 1}
 
 
 def ranks_of(tops: Tops, query_id: str) -> dict[str, dict[str, int]]:
@@ -98,11 +116,32 @@ def ranks_of(tops: Tops, query_id: str) -> dict[str, dict[str, int]]:
     return {doc_id: ranks[doc_id] for doc_id in sorted(ranks, key=lambda d: (-weights[d], d))}
 
 
-def documents_shown(corpus: Path, ids: Iterable[str], longest: int) -> dict[str, Document]:
-    """Those documents of a corpus that have one of the ids, with their texts cut."""
-    needed = frozenset(ids)
+def pairs_shown(queries: Iterable[ShownQuery]) -> list[Pair]:
+    """The pairs of queries and their documents."""
+    return [Pair(shown.query.id, document.id) for shown in queries for document in shown.documents]
+
+
+def reasons_in(
+    collection: Collection, names: Iterable[str], pairs: Iterable[Pair]
+) -> dict[Pair, str]:
+    """Why assessors gave some pairs their grades, as the first set says that has a reason."""
+    asked = PairColumns.of_pairs(dict.fromkeys(pairs, 0), np.int8)
+    reasons = dict[Pair, str]()
+    for path in map(collection.judgements, names):
+        if path.is_file():
+            judged = judged_in(path)
+            rows = judged.is_graded & (judged.states.rows_in(asked) != NONE)
+            given = judged.reasons_of(np.flatnonzero(rows))
+            texts = zip(judged.states.keep(rows).pairs(), given, strict=True)
+            reasons = {pair: text for pair, text in texts if text} | reasons
+    return reasons
+
+
+def documents_shown(corpus: Path, pairs: Iterable[Pair]) -> dict[str, Document]:
+    """The documents of some pairs, with their texts cut to what the fullest page shows."""
+    needed = {pair.doc_id for pair in pairs}
     return {
-        document.id: Document(document.id, document.text[:longest], document.title)
+        document.id: Document(document.id, document.text[: LENGTHS[0].title], document.title)
         for document in (distinct_documents(corpus) if corpus.is_file() else ())
         if document.id in needed
     }
@@ -153,12 +192,12 @@ class QueryLists:
     reasons: Mapping[Pair, str]
     lengths: ShownLengths
 
-    def row(
-        self, query: ShownQuery, figures: Sequence[str], facts: Mapping[str, str] | None = None
-    ) -> Disclosure:
-        """A row: the query's id and text, and figures beside it."""
+    def row(self, query: ShownQuery, figures: Sequence[str], *, size: float) -> Disclosure:
+        """A row: the query's id and text, and figures beside it; systems differ by `size`."""
         words = cut_text(f"{query.query.id} {flat(query.query.text)}", 160)
-        return Disclosure(words, [*self._opened(query)], figures, facts=facts or {})
+        facts = {name: fact for name in FACTS if (fact := query.fact(name))}
+        facts["size"] = f"{size:.4f}"
+        return Disclosure(words, [*self._opened(query)], figures, facts=facts)
 
     def _opened(self, query: ShownQuery) -> Iterator[PageBlock]:
         """The need behind the query, and the lists of documents."""

@@ -84,10 +84,10 @@ class RoundFound:
     def of(cls, pool: Pool, grades: Qrels, number: int, rel: int) -> RoundFound:
         """A round of a pool; number 0 is no round, but what was in the pool before."""
         of_round = pool.keep(pool.rounds == number).pairs
-        judged = [pair for pair in of_round if _grade(grades, pair) is not None]
-        relevant = sum((_grade(grades, pair) or 0) >= rel for pair in judged)
+        judged = [pair for pair in of_round if pair.grade_in(grades) is not None]
+        relevant = sum((pair.grade_in(grades) or 0) >= rel for pair in judged)
         certain = pool.keep(~pool.is_sampled & (pool.rounds <= number)).pairs
-        total = sum((_grade(grades, pair) or 0) >= rel for pair in certain)
+        total = sum((pair.grade_in(grades) or 0) >= rel for pair in certain)
         return cls(number, len(of_round), len(judged), relevant, total)
 
     @shown
@@ -245,7 +245,7 @@ class _Growth:
         grades = read_qrels(self.collection.qrels(self.name))
         pool = read_pool(self.collection.pool)
         certain = pool.keep(~pool.is_sampled).pairs
-        return [pair for pair in certain if (_grade(grades, pair) or 0) >= self.expansion.rel]
+        return [pair for pair in certain if (pair.grade_in(grades) or 0) >= self.expansion.rel]
 
     def _neighbors(
         self, searched: Searched, seeds: Sequence[Pair], encoding: Encoding, control: Control
@@ -264,10 +264,6 @@ class _Growth:
                 raise BadInput(f"{self.collection.pool}: {problem}")
         most = self.expansion.neighbors
         return neighbors(searched, documents.values(), most, encoder, control.progress)
-
-
-def _grade(grades: Qrels, pair: Pair) -> int | None:
-    return grades.get(pair.query_id, {}).get(pair.doc_id)
 
 
 def _searched(collection: Collection, control: Control) -> Searched:

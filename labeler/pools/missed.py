@@ -13,7 +13,7 @@ from labeler.arrays import Floats
 from labeler.collection.layout import AnyCollection, open_collection
 from labeler.collection.pool import Pool, read_pool
 from labeler.collection.whose import drawn_by_chance, routed_pairs
-from labeler.data import Pair, Pooled, Qrels
+from labeler.data import Pooled, Qrels
 from labeler.errors import Misuse
 from labeler.messages import count_of
 from labeler.report.result import Result, figure_names
@@ -111,15 +111,15 @@ def estimate_missed(entries: Iterable[Pooled], grades: Qrels, rel: int = 1) -> M
     """The estimate from a pool with sampled pairs, and grades; `Misuse` where none is judged."""
     pool = Pool.of(entries)
     sampled = list(pool.keep(pool.is_sampled))
-    judged = [entry for entry in sampled if _grade(grades, entry.pair) is not None]
+    judged = [entry for entry in sampled if entry.pair.grade_in(grades) is not None]
     if not judged:
         raise Misuse("none of the pairs sampled beyond the pool is judged; judge them first")
     weights = np.array([1 / (entry.inclusion or 1) for entry in judged])
     everything = sum(1 / (entry.inclusion or 1) for entry in sampled)
     weights *= everything / weights.sum()  # for sampled pairs without a grade
-    is_hit = np.array([(_grade(grades, entry.pair) or 0) >= rel for entry in judged])
+    is_hit = np.array([(entry.pair.grade_in(grades) or 0) >= rel for entry in judged])
     certain = pool.keep(~pool.is_sampled).pairs
-    relevant = sum((_grade(grades, pair) or 0) >= rel for pair in certain)
+    relevant = sum((pair.grade_in(grades) or 0) >= rel for pair in certain)
     low, high = weighted_count_interval(weights, is_hit)
     return Missed(
         relevant,
@@ -131,10 +131,6 @@ def estimate_missed(entries: Iterable[Pooled], grades: Qrels, rel: int = 1) -> M
         high,
         len(np.unique(pool.pairs.query)),
     )
-
-
-def _grade(grades: Qrels, pair: Pair) -> int | None:
-    return grades.get(pair.query_id, {}).get(pair.doc_id)
 
 
 def weighted_count_interval(weights: Floats, is_hit: Any) -> tuple[float, float]:

@@ -321,6 +321,12 @@ class FrontMatter(BaseModel):
         return parse_reader(self.reply)
 
     @property
+    def parameters(self) -> dict[str, Any]:
+        """What a request sends, as the prompt says it."""
+        stop = {"stop": list(self.stop)} if self.stop else {}
+        return {"temperature": self.temperature, "max_tokens": self.max_tokens, **stop}
+
+    @property
     def has_parts(self) -> bool:
         """Whether a grade rests on those of several criteria or questions."""
         return bool(self.criteria or self.questions)

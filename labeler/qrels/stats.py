@@ -11,8 +11,7 @@ import numpy as np
 from labeler.errors import BadInput
 from labeler.exchange.qrels import read_qrels
 from labeler.messages import Note, no_query_in_common
-from labeler.report.table import Column, Table
-from labeler.trec.index import SPREAD_HEADER, short_names, spread
+from labeler.report.table import SPREAD_HEADER, Column, Table, short_names, spread
 from labeler.trec.pairs import NONE, joined_pairs
 
 
@@ -26,7 +25,7 @@ def qrels_stats(path: Path) -> dict[str, Any]:
         "qrels": str(path),
         "queries": len(sizes),
         "pairs": qrels.size,
-        "per_query": spread(sizes),
+        "per_query": spread(sizes.tolist()),
         "grades": dict(zip(map(str, grades.tolist()), counts.tolist(), strict=True)),
         "without_relevant": len(sizes) - len(np.unique(qrels.query[qrels.value > 0])),
         "warnings": warnings,

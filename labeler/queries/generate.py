@@ -25,6 +25,7 @@ from labeler.collection.queries import read_queries, write_queries
 from labeler.data import Document, Query
 from labeler.errors import Incomplete, Misuse
 from labeler.files.jsonl import write_rows
+from labeler.messages import counts_of
 from labeler.model import Request
 from labeler.models.call_plan import CallPlan, plan_calls
 from labeler.models.policies.limits import Spending, WithCost
@@ -105,17 +106,16 @@ class GenerateResult(WithCost, Result):
     def check(self) -> None:
         """Raise `Incomplete` where queries are missing because replies failed, or none came."""
         if self.missing and (self.has_failed or self.stopped or not self.total):
-            counts = [f"{count:,} {reason}" for reason, count in self.reasons.items()]
-            reasons = ", ".join(counts) or self._why_none
+            counts = counts_of(self.reasons)
             queries = f"{self.total:,} of {self.total + self.missing:,} queries were written"
             why = f"; stopped, since {self.stopped}" if self.stopped else ""
             listed = "; rejected.jsonl lists them" if counts else ""
-            raise Incomplete(f"{queries} ({reasons}){listed}{why}")
+            raise Incomplete(f"{queries} ({counts or self._why_none}){listed}{why}")
 
     @property
     def _why_none(self) -> str:
         """Why no passage was asked about."""
-        aside = ", ".join(f"{count:,} {reason}" for reason, count in self.set_aside.items())
+        aside = counts_of(self.set_aside)
         return f"all passages are set aside: {aside}" if aside else "no passage to ask about"
 
     @shown

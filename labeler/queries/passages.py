@@ -15,6 +15,7 @@ from typing import Annotated, Any, NamedTuple
 from labeler.collection.corpus import distinct_documents
 from labeler.collection.layout import AnyCollection, open_collection
 from labeler.data import Document, Query
+from labeler.messages import counts_of
 from labeler.queries.filter import words
 from labeler.queries.set_aside import PassageRules, file_of, set_aside
 from labeler.report.result import Result
@@ -139,7 +140,7 @@ class PassageList(Result):
     @property
     def sentences(self) -> list[str]:
         """How many are asked about, and how many are set aside for which reason."""
-        counts = ", ".join(f"{count:,} {reason}" for reason, count in self.choice.reasons.items())
+        counts = counts_of(self.choice.reasons)
         asked = f"{len(self.choice.passages):,} passages to ask about"
         return [f"{asked}; set aside: {counts or 'none'}"]
 

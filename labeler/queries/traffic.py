@@ -15,7 +15,7 @@ from labeler.data import Query
 from labeler.errors import BadInput
 from labeler.exchange.fields import LogFields
 from labeler.exchange.logs import LogRow, read_log
-from labeler.messages import count_of
+from labeler.messages import count_of, counts_of
 from labeler.options import COUNT, SEED, Options, option
 from labeler.queries.filter import words
 from labeler.report.result import Result
@@ -108,8 +108,7 @@ class Traffic(Result):
             for s in self.strata
         ]
         if self.dropped:
-            reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.dropped.items())
-            lines.append(f"left out: {reasons}")
+            lines.append(f"left out: {counts_of(self.dropped)}")
         return lines
 
 
@@ -133,8 +132,8 @@ def from_log(path: Path | str, options: TrafficOptions | None = None) -> Traffic
         typed.add(row)
     counts, dropped = _typed_often(typed, options.min_count)
     if not counts:
-        reasons = ", ".join(f"{n:,} {reason}" for reason, n in dropped.items())
-        raise BadInput(f"{path}: no query is left ({reasons or 'nobody typed anything'})")
+        reasons = counts_of(dropped) or "nobody typed anything"
+        raise BadInput(f"{path}: no query is left ({reasons})")
     strata = _strata(counts)
     drawn = _drawn(strata, options.queries, options.seed)
     return Traffic(

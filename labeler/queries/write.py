@@ -62,11 +62,7 @@ def topic_request(prompt: Prompt, query: str, document: Document) -> Request:
     title, text = document.title, shown(document)
     passage = f"{title}\n{text}" if title else text
     values = {"query": query, "title": title, "text": text, "passage": passage}
-    front = prompt.front
-    parameters: dict[str, Any] = {"temperature": front.temperature, "max_tokens": front.max_tokens}
-    if front.stop:
-        parameters["stop"] = list(front.stop)
-    return Request(prompt.render(values), {**parameters, "seed": 0}, _TOPIC_SCHEMA)
+    return Request(prompt.render(values), {**prompt.front.parameters, "seed": 0}, _TOPIC_SCHEMA)
 
 
 async def topic_of(writer: Writer, query: str, document: Document) -> Topic | None:

@@ -160,14 +160,10 @@ def generation_requests(document: Document, writer: Writer, kind: str = "") -> l
     values["other"] = shown(other) if other else ""
     values |= writer.style.values(document, kind, writer.seed)
     messages = prompt.render(values)
-    shared: dict[str, Any] = {
-        "temperature": prompt.front.temperature,
-        # more for long queries, and for other languages' words
-        "max_tokens": max(prompt.front.max_tokens, 3 * int(values["length"] or 0))
-        * (2 if writer.style.language else 1),
-    }
-    if prompt.front.stop:
-        shared["stop"] = list(prompt.front.stop)
+    # more for long queries, and for other languages' words
+    most = max(prompt.front.max_tokens, 3 * int(values["length"] or 0))
+    most *= 2 if writer.style.language else 1
+    shared = {**prompt.front.parameters, "max_tokens": most}
     return [
         Request(messages, {**shared, "seed": writer.seed + repeat}, repeat=repeat)
         for repeat in range(writer.samples)

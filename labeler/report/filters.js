@@ -1,28 +1,39 @@
 "use strict";
-// Shows the form that filters rows, and hides the rows that it leaves out. Without this all are shown.
+// Shows the form that filters and sorts rows. Without this all are shown, as they stand.
 for (const form of document.querySelectorAll("form.filters")) {
   const rows = [...document.querySelectorAll(".filtered > details")];
+  const { words, size, order } = form.elements;
   const texts = new Map();
-  const has = (row, words) => {
-    if (!words) return true;
+  const has = (row, asked) => {
+    if (!asked) return true;
     if (!texts.has(row)) texts.set(row, row.textContent.toLowerCase());
-    return texts.get(row).includes(words);
+    return texts.get(row).includes(asked);
   };
-  const apply = () => {
-    const words = form.elements.words.value.trim().toLowerCase();
-    const size = Number(form.elements.size.value) || 0;
-    const choices = [...form.querySelectorAll("select")].filter((each) => each.value);
+  const filter = () => {
+    const asked = words.value.trim().toLowerCase();
+    const facts = [...form.querySelectorAll("select")].filter((each) => each !== order && each.value);
     let shown = 0;
     for (const row of rows) {
-      const kept = Number(row.dataset.size) >= size &&
-        choices.every((each) => row.dataset[each.name] === each.value) && has(row, words);
+      const kept = Number(row.dataset.size) >= (Number(size.value) || 0) &&
+        facts.every((each) => row.dataset[each.name] === each.value) && has(row, asked);
       row.hidden = !kept;
       shown += kept;
     }
     form.querySelector("output").textContent = `${shown} of ${rows.length} queries`;
   };
-  form.addEventListener("input", apply);
+  const sort = () => {
+    const [place, sign] = order.value.split(" ").map(Number);
+    const figure = (row) => row.querySelector("summary").children[place + 1].lastChild.textContent;
+    const key = (row, at) => sign ? sign * (parseFloat(figure(row).replaceAll(",", "")) || 0) : at;
+    const keys = new Map(rows.map((row, at) => [row, key(row, at)]));
+    for (const list of document.querySelectorAll(".filtered")) {
+      const own = rows.filter((row) => row.parentNode === list);
+      list.append(...own.sort((one, other) => keys.get(one) - keys.get(other)));
+    }
+  };
+  form.addEventListener("input", filter);
+  order.addEventListener("change", sort);
   form.addEventListener("submit", (event) => event.preventDefault());
   form.hidden = false;
-  apply();
+  filter();
 }

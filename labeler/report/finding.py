@@ -26,7 +26,7 @@ class Setting:
     def as_option(self, option: str) -> str:
         """The same on a command line whose option for the parameter is `option`.
 
-        An option that takes several parameters ends with the one meant, as `map` with `assessor:`.
+        An option that takes several parameters ends with the one meant, as `column` with `query:`.
         """
         if self.value is None or self.value is True:
             return option

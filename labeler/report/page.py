@@ -229,10 +229,12 @@ class DisclosureRows(PageBlock):
 class FilterForm(PageBlock):
     """Fields that filter rows by words, by how much they differ, and by their facts' values.
 
-    A script shows it, so that a reader without one sees all rows and no form.
+    One field more sorts them by their `columns`. A script shows the form, so that a reader without
+    one sees all rows as they stand.
     """
 
     choices: Mapping[str, Sequence[str]]
+    columns: Sequence[str]
 
     def html(self, depth: _Depth) -> str:
         """A form that is hidden at first."""
@@ -243,6 +245,13 @@ class FilterForm(PageBlock):
             options = "".join(f"<option>{html_text(value)}</option>" for value in values)
             select = f'<select name="{name}"><option value="">all</option>{options}</select>'
             fields.append(f"<label>{html_text(name)} {select}</label>")
+        orders = "".join(
+            f'<option value="{column} {sign}">{html_text(name)}, {end} first</option>'
+            for column, name in enumerate(self.columns)
+            for sign, end in ((1, "lowest"), (-1, "highest"))
+        )
+        order = f'<select name="order"><option value="">as on the page</option>{orders}</select>'
+        fields.append(f"<label>order {order}</label>")
         inner = "\n".join([*fields, '<output aria-live="polite"></output>'])
         return f'<form class="filters" hidden>\n{inner}\n</form>\n'
 
@@ -297,7 +306,7 @@ class PageSection(PageBlock):
 
 @dataclass(frozen=True)
 class Page:
-    """A title, a line below it, and blocks; with `filters` a script that filters rows."""
+    """A title, a line below it, and blocks; with `filters` a script that filters and sorts rows."""
 
     title: str
     blocks: Sequence[PageBlock]

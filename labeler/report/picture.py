@@ -11,8 +11,8 @@ from pathlib import Path
 
 from labeler.errors import Misconfigured, Misuse
 from labeler.messages import missing_extra
-from labeler.report.charts.axes import WIDTH, Drawing
-from labeler.report.charts.svg import element, length, svg, words
+from labeler.report.charts import WIDTH, Drawing
+from labeler.report.svg import element, length, svg, words
 
 ENDINGS = (".png", ".svg", ".pdf")
 MOST_ROWS = 60

@@ -20,7 +20,6 @@ from labeler.report.neutral import (
     markdown_text,
     printable,
     spreadsheet_cell,
-    table_as_html,
     width_of,
 )
 from labeler.report.table import Column, FormName, Scalar, Table
@@ -244,11 +243,6 @@ def latex_table(table: Table) -> str:
     return _comment(table.title) + tabular + _comment(table.note)
 
 
-def _html(table: Table) -> str:
-    aligned = [column.align for column in table.shown]
-    return table_as_html([table.titles, *table.texts()], aligned, table.title, table.note)
-
-
 def _workbook(table: Table) -> bytes:
     out = io.BytesIO()
     write_workbook(out, [table.keys, *table.values()])
@@ -278,7 +272,7 @@ FORMS: dict[FormName, Form] = {
     "jsonl": Form(_json_lines),
     "latex": Form(latex_table, for_people=True),
     "markdown": Form(markdown_table, for_people=True, of_prose=markdown_prose),
-    "html": Form(_html, for_people=True, of_prose=lambda text: f"<p>{html_text(text)}</p>"),
+    "html": Form(Table.as_html, for_people=True, of_prose=lambda text: f"<p>{html_text(text)}</p>"),
     "xlsx": Form(_no_text, in_bytes=_workbook),
     "parquet": Form(_no_text, in_bytes=_parquet),
 }

@@ -40,7 +40,11 @@ class Result:
     @property
     def findings(self) -> Sequence[Finding]:
         """What a reader of the figures should know."""
-        return ()
+        return tuple(self._findings())
+
+    def _findings(self) -> Iterator[Finding]:
+        """The same, one after another, as a subclass says them."""
+        yield from ()
 
     @property
     def sentences(self) -> Sequence[str]:

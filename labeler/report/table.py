@@ -231,18 +231,20 @@ class Table:
         """The rows for programs as a pandas DataFrame."""
         return frame_of(self.values(), *self.keys)
 
-    def _repr_html_(self) -> str:
+    def as_html(self) -> str:
+        """A table of HTML."""
         aligned = [column.align for column in self.shown]
         return table_as_html([self.titles, *self.texts()], aligned, self.title, self.note)
 
+    _repr_html_ = as_html
 
-def table_of(  # noqa: PLR0913 - what a table is, each by its name
+
+def table_of(
     name: str,
     of: type,
     records: Iterable[object],
     *,
     title: str = "",
-    note: str = "",
     instead: Mapping[str, Column] | None = None,
 ) -> Table:
     """A table of records, with a column for each field, or `shown` property, of their class `of`.
@@ -254,7 +256,7 @@ def table_of(  # noqa: PLR0913 - what a table is, each by its name
     """
     columns = {**declared_columns(of), **(instead or {})}
     rows = [[getattr(record, field) for field in columns] for record in records]
-    return Table(name, list(columns.values()), rows, title, note)
+    return Table(name, list(columns.values()), rows, title)
 
 
 def frame_of(rows: Iterable[Iterable[object]], *columns: str) -> DataFrame:
@@ -264,11 +266,26 @@ def frame_of(rows: Iterable[Iterable[object]], *columns: str) -> DataFrame:
     return pd.DataFrame([tuple(row) for row in rows], columns=pd.Index(columns))
 
 
-def figure_table(
-    name: str, figures: Mapping[str, Cell], first: str = "figure", spec: str = ".3f"
-) -> Table:
+# How a table names files, and sums up counts.
+
+
+def short_names(paths: Sequence[str]) -> list[str]:
+    """Paths as a table shows them: without their folders, where that tells them apart."""
+    names = [Path(path).name for path in paths]
+    return names if len(set(names)) == len(names) else list(paths)
+
+
+SPREAD_HEADER = ("fewest per query", "median", "most")
+
+
+def spread(ordered: Sequence[int]) -> dict[str, int]:
+    """The least, the median and the largest of some sorted counts."""
+    return {"least": ordered[0], "median": ordered[len(ordered) // 2], "most": ordered[-1]}
+
+
+def figure_table(name: str, figures: Mapping[str, Cell], first: str = "figure") -> Table:
     """A table of two columns: what each figure is, and its value with its interval."""
-    columns = [Column(first, align="left"), Column("value", format=spec, ends=spec)]
+    columns = [Column(first, align="left"), Column("value", format=".3f", ends=".3f")]
     return Table(name, columns, list(figures.items()))
 
 

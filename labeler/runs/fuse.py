@@ -17,8 +17,8 @@ from labeler.errors import BadInput, Misuse
 from labeler.exchange.runs import read_run
 from labeler.exchange.written import write_run_as
 from labeler.messages import Note, count_of, no_query_in_common
+from labeler.trec.blocks import in_order, ranks_in_groups
 from labeler.trec.columns import Small, joined_texts, keys
-from labeler.trec.index import in_order, ranks_in_groups
 from labeler.trec.pairs import NONE, PairColumns, joined_pairs
 from labeler.trec.write import ranked_part
 

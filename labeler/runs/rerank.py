@@ -152,11 +152,7 @@ def window_request(
         f"[{number}] {_shown(document, words)}" for number, document in enumerate(documents, 1)
     )
     values = {"query": query, "passages": passages, "count": str(len(documents))}
-    front = prompt.front
-    parameters: dict[str, Any] = {"temperature": front.temperature, "max_tokens": front.max_tokens}
-    if front.stop:
-        parameters["stop"] = list(front.stop)
-    return Request(prompt.render(values), parameters, _SCHEMA)
+    return Request(prompt.render(values), prompt.front.parameters, _SCHEMA)
 
 
 def window_requests(

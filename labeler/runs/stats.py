@@ -12,8 +12,8 @@ from labeler.arrays import Integers
 from labeler.exchange.runs import hold_run
 from labeler.files.read import rereadable
 from labeler.metrics.judged import contradictions, tied_pairs
-from labeler.report.table import Column, Table
-from labeler.trec.index import SPREAD_HEADER, Batch, short_names, spread
+from labeler.report.table import SPREAD_HEADER, Column, Table, short_names, spread
+from labeler.trec.blocks import Batch
 from labeler.trec.runs import through_run
 
 
@@ -39,7 +39,7 @@ def _counted(lines: Iterable[Batch]) -> dict[str, Any]:
     return {
         "queries": len(ordered),
         "documents": int(ordered.sum()),
-        "per_query": spread(ordered),
+        "per_query": spread(ordered.tolist()),
         "scores": {"least": float(lowest), "most": float(highest)},
         "tied_pairs": ties,
         "contradicting_ranks": contradicting,

@@ -203,10 +203,10 @@ def compared(
     return _Pairs(systems, first, second, family, seed, draws).verdicts
 
 
-def contenders(systems: Systems, seed: int = 0) -> Flags:
+def contenders(systems: Systems) -> Flags:
     """Which systems may be the best, `(systems,)`."""
     may = np.ones(len(systems.values), dtype=np.bool_)
-    may[[verdict.first for verdict in compared(systems, seed=seed) if verdict.is_told]] = False
+    may[[verdict.first for verdict in compared(systems) if verdict.is_told]] = False
     return may
 
 

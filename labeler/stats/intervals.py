@@ -137,16 +137,6 @@ class Sample:
         drawn = counts @ self.sums.reshape(self.queries, -1)
         return np.asarray(drawn.reshape(-1, *self.sums.shape[1:]), dtype=np.float64)
 
-    def part(self, index: int) -> Sample:
-        """The sample of a part of what is added up, `sums[:, index]`, by the same draws.
-
-        Draws too large to be kept are not made a second time.
-        """
-        part = Sample(self.sums[:, index], self.draws, self.seed)
-        if self.queries * self.count > BLOCK:
-            part.__dict__["resampled"] = self.resampled[:, index]
-        return part
-
     @cached_property
     def without_one(self) -> Floats:
         """The sums of all queries but one, `(queries, ...)`, for the jackknife."""
@@ -227,16 +217,36 @@ def jackknife(of: Replicates) -> Interval:
 
     A bounded statistic is less skewed on Fisher's scale (arctanh), and is measured there.
     """
-    n = of.sample.queries
-    values = np.append(of.without_one, of.value)
-    if n < 2 or not np.isfinite(values).all():
+    measured = _measured(of)
+    if measured is None:
         return None
-    on_fishers = of.bounded and bool(np.abs(values).max() < 1)
-    moved = np.arctanh(values) if on_fishers else values
-    half = t_quantile((1 + LEVEL) / 2, n - 1) * jackknife_error(moved[:-1])
-    ends = moved[-1] - half, moved[-1] + half
-    low, high = np.tanh(ends) if on_fishers else ends
-    return float(low), float(high)
+    half = t_quantile((1 + LEVEL) / 2, of.sample.queries - 1) * measured.error
+    return measured.back(half, half)
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """A value, perhaps on Fisher's scale (arctanh), and its standard error by the jackknife."""
+
+    value: float
+    error: float
+    fishers: bool
+
+    def back(self, below: float, above: float) -> tuple[float, float]:
+        """The ends so far below and above the value, on its own scale."""
+        ends = np.array([self.value - below, self.value + above])
+        low, high = (np.tanh(ends) if self.fishers else ends).tolist()
+        return low, high
+
+
+def _measured(of: Replicates) -> _Measured | None:
+    """A bounded statistic on Fisher's scale; `None` of one that is not defined without a query."""
+    values = np.append(of.without_one, of.value)
+    if of.sample.queries < 2 or not np.isfinite(values).all():
+        return None
+    fishers = of.bounded and bool(np.abs(values).max() < 1)
+    moved = np.arctanh(values) if fishers else values
+    return _Measured(float(moved[-1]), jackknife_error(moved[:-1]), fishers)
 
 
 def cluster_bootstrap(of: Replicates) -> Interval:
@@ -244,11 +254,16 @@ def cluster_bootstrap(of: Replicates) -> Interval:
 
     Each of the two alone covers too little for some statistic in scripts/simulate_coverage.py.
     """
+    return _no_narrower(of, jackknife)
+
+
+def _no_narrower(of: Replicates, other: Callable[[Replicates], Interval]) -> Interval:
+    """The stretched percentiles, on neither side narrower than another interval."""
     drawn = stretched(of)
-    left = None if drawn is None else jackknife(of)
-    if drawn is None or left is None:
+    ends = None if drawn is None else other(of)
+    if drawn is None or ends is None:
         return drawn
-    return min(drawn[0], left[0]), max(drawn[1], left[1])
+    return min(drawn[0], ends[0]), max(drawn[1], ends[1])
 
 
 def between(sample: Sample, compute: Compute, *, bounded: bool = False) -> Ends:
@@ -324,10 +339,7 @@ def of_tables(of: Replicates) -> Interval:
 
     Coverage of both together: scripts/simulate_coverage.py.
     """
-    drawn, moved = stretched(of), stabilized(of)
-    if drawn is None or moved is None:
-        return drawn
-    return min(drawn[0], moved[0]), max(drawn[1], moved[1])
+    return _no_narrower(of, stabilized)
 
 
 def stabilized(of: Replicates) -> Interval:
@@ -337,24 +349,17 @@ def stabilized(of: Replicates) -> Interval:
     `(1 - exp(-b (x - value) / 2)) * 2 / b`: Tibshirani (1988), Biometrika 75(3), in a line's
     approximation. A bounded statistic is taken on Fisher's scale (arctanh) first.
     """
-    values = np.append(of.without_one, of.value)
-    if of.sample.queries < 2 or not np.isfinite(values).all():
+    measured = _measured(of)
+    if measured is None:
         return None
-    fishers = of.bounded and bool(np.abs(values).max() < 1)
-    moved = np.arctanh(values) if fishers else values
-    error = jackknife_error(moved[:-1])
-    if error <= 0:
+    if measured.error <= 0:
         return of.value, of.value
     reached = t_quantile((1 + LEVEL) / 2, degrees_of(of.sample.sums))
-    bend = float(np.clip(_slope(of, fishers=fishers) * reached / 2, -MOST_BEND, MOST_BEND))
+    bend = float(np.clip(_slope(of, fishers=measured.fishers) * reached / 2, -MOST_BEND, MOST_BEND))
+    half = reached * measured.error
     if abs(bend) < 1e-6:
-        below = above = reached * error
-    else:
-        above = -math.log(1 - bend) / bend * reached * error
-        below = math.log(1 + bend) / bend * reached * error
-    ends = moved[-1] - below, moved[-1] + above
-    low, high = np.tanh(ends) if fishers else ends
-    return float(low), float(high)
+        return measured.back(half, half)
+    return measured.back(math.log(1 + bend) / bend * half, -math.log(1 - bend) / bend * half)
 
 
 def degrees_of(sums: Floats) -> float:

@@ -54,7 +54,7 @@ def clustered_interval(values: Floats, clusters: Sequence[Hashable]) -> tuple[fl
     """
     if not len(values):
         return math.nan, math.nan
-    share, (_, cluster) = float(values.mean()), np.unique(_numbered(clusters), return_inverse=True)
+    share, cluster = float(values.mean()), _numbered(clusters)
     sums = np.bincount(cluster, weights=values - share)
     worth = float(len(sums))
     if 0 < share < 1 and len(sums) > 1:
@@ -274,15 +274,21 @@ def weighted_bounded(values: Floats, weighting: Weighting, bounds: tuple[float, 
     Values that pile up at a bound say little of queries that do not: the interval reaches as far as
     Wilson's of that pile, for as many queries of equal weight as say as much.
     """
-    ends = weighted_interval(values, weighting)
-    if ends is None:
-        return None
     defined = ~np.isnan(values)
     of_defined = weighting if defined.all() else weighting.choose(defined)
+    return _kept_within(weighted_interval(values, weighting), values[defined], bounds, of_defined)
+
+
+def _kept_within(
+    ends: Interval, values: Floats, bounds: tuple[float, float], weighting: Weighting | None = None
+) -> Interval:
+    """The ends, moved out by what piles up at either bound (`at_the_bounds`), and within both."""
+    if ends is None:
+        return None
     least, most = bounds
-    below, above = at_the_bounds((values[defined] - least) / (most - least), of_defined)
-    low = min(ends[0], below * (most - least) + least)
-    high = max(ends[1], above * (most - least) + least)
+    scale = most - least
+    below, above = at_the_bounds((values - least) / scale, weighting)
+    low, high = min(ends[0], below * scale + least), max(ends[1], above * scale + least)
     return max(low, least), min(high, most)
 
 
@@ -317,11 +323,4 @@ def bounded_interval(values: Floats, bounds: tuple[float, float], seed: int = 0)
 
     It is moved out by what piles up at either bound (`at_the_bounds`).
     """
-    ends, (least, most) = mean_interval(values, seed=seed), bounds
-    if ends is None:
-        return None
-    low, high = ends
-    scale = most - least
-    below, above = at_the_bounds((values[~np.isnan(values)] - least) / scale)
-    low, high = min(low, below * scale + least), max(high, above * scale + least)
-    return max(low, least), min(high, most)
+    return _kept_within(mean_interval(values, seed=seed), values[~np.isnan(values)], bounds)

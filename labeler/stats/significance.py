@@ -92,12 +92,12 @@ class Decisions:
         return self.significant_first - self.AA
 
 
-def decisions(means: Floats, p: Sequence[Floats], level: float = SIGNIFICANT) -> Decisions:
+def decisions(means: Floats, p: Sequence[Floats]) -> Decisions:
     """The counts over all pairs of systems, from `(2, systems)` means and the p of either side."""
     upper = np.triu_indices(means.shape[1], 1)
     signs = [np.sign(side[upper[0]] - side[upper[1]]) for side in means]
     alike: Flags = signs[0] * signs[1] >= 0
-    by_first, by_second = (side[upper] < level for side in p)
+    by_first, by_second = (side[upper] < SIGNIFICANT for side in p)
     active, mixed = by_first & by_second, by_first ^ by_second
     kinds = active, mixed, ~(active | mixed)
     masks = [kind & way for kind in kinds for way in (alike, ~alike)]

@@ -24,6 +24,9 @@ from labeler.store.replies import Store
 GATHER_SECONDS = 0.1
 """How long a batch waits for more work, while most calls are elsewhere and may bring some."""
 
+MOST_CALLS = 0.75
+"""The share of the calls that waits for a batch before it is written: fewer batches cost less."""
+
 POLL_SECONDS = 0.25
 NOTE_AFTER_SECONDS = 15.0
 NOTE_SECONDS = 60.0
@@ -112,13 +115,13 @@ class BatchWriter:
         return done
 
     def _plan(self) -> None:
-        """Write soon: once half of the calls wait for that, or a moment later."""
+        """Write soon: once most of the calls wait for that, or a moment later."""
         loop = asyncio.get_running_loop()
         if self._renewing is None or self._renewing.done():
             self._renewing = loop.create_task(self._renew_leases())
         if self._writing is not None or self._is_due:
             return
-        if 2 * len(self._next) >= len(self._in_progress):
+        if len(self._next) >= MOST_CALLS * len(self._in_progress):
             self._set_timer(loop.call_soon(self._write))
             self._is_due = True
         elif self._timer is None:

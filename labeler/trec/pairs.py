@@ -22,6 +22,7 @@ from labeler.data import Pair
 from labeler.errors import BadInput, Misconfigured
 from labeler.files.boundary import reading
 from labeler.files.read import rereadable
+from labeler.trec.blocks import Batch, Kind
 from labeler.trec.columns import (
     Fields,
     Irregular,
@@ -34,7 +35,6 @@ from labeler.trec.columns import (
     keys,
     widened,
 )
-from labeler.trec.index import Batch, Kind
 from labeler.trec.rows import LONGEST_ID, QRELS_COLUMNS
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from labeler.data import Qrels
 from labeler.errors import BadInput
 from labeler.files.boundary import reading
 from labeler.messages import Note, count_of
-from labeler.trec.index import QRELS
+from labeler.trec.blocks import QRELS
 from labeler.trec.pairs import PairColumns, read_numbers
 from labeler.trec.rows import QRELS_COLUMNS, grade_of, rows, texts
 

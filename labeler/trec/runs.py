@@ -13,8 +13,8 @@ from labeler.data import Run
 from labeler.errors import BadInput
 from labeler.files.boundary import reading
 from labeler.files.read import byte_blocks, numbered_lines, rereadable
+from labeler.trec.blocks import BLOCK, RUN, Batch, Scattered, copy_by_query, streamed
 from labeler.trec.columns import Irregular
-from labeler.trec.index import BLOCK, RUN, Batch, Scattered, copy_by_query, streamed
 from labeler.trec.pairs import PairColumns, read_numbers
 from labeler.trec.rows import RUN_COLUMNS, rows, score_of, second_time, texts
 

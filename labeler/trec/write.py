@@ -21,8 +21,8 @@ from labeler.errors import BadInput, Misuse
 from labeler.files.atomic import replacing_bytes
 from labeler.files.read import byte_blocks
 from labeler.messages import Advance, counted
+from labeler.trec.blocks import Batch
 from labeler.trec.columns import Codes, split
-from labeler.trec.index import Batch
 from labeler.trec.pairs import PairColumns
 from labeler.trec.rows import LARGEST_GRADE, QRELS_COLUMNS, RUN_COLUMNS, shown
 from labeler.trec.runs import ranking

@@ -247,26 +247,20 @@ class Connections(aiohttp.TCPConnector):
         self._loop.call_at(self._resting[0][0] + self._keeping.watch / 10, self._end_rests)
 
     def _end_rests(self) -> None:
-        """Give back the connections that have rested, to be used again if they still may be."""
+        """Give back the connections that have rested, to be used again if they still may be.
+
+        What came meanwhile was taken in before, as the loop reads before its timers run.
+        """
         now, is_kept = self._loop.time(), self._keeping.rest is not None
         try:
             while self._resting and self._resting[0][0] <= now:
-                self._end_rest(*self._resting.popleft()[1:], is_kept=is_kept)
+                _, key, connection = self._resting.popleft()
+                is_usable = is_kept and not self._keeping.has_strayed and _is_open(connection)
+                super()._release(key, connection, should_close=not is_usable)
+                connection.settle()
         finally:
             if self._resting:
                 self._look_at_the_end()
-
-    def _end_rest(
-        self, key: Any, connection: Connection, *, is_kept: bool, looks_again: bool = True
-    ) -> None:
-        is_usable = connection.is_connected()
-        if looks_again and _is_open(connection) and not is_usable:
-            later = partial(self._end_rest, key, connection, is_kept=is_kept, looks_again=False)
-            self._loop.call_later(SHORTEST_REST, later)  # what waits to be read may be its end
-            return
-        is_over = not (is_kept and is_usable)  # where one strayed, it is used by nobody either
-        super()._release(key, connection, should_close=is_over)
-        connection.settle()
 
 
 def _is_open(protocol: ResponseHandler) -> bool:
@@ -288,16 +282,19 @@ class BoundAnswer(aiohttp.ClientResponse):
         return super().start(connection)
 
 
-def most_connections(most: int = 1024) -> int:
-    """How many connections may be open, by the limit on open files; `most` without one."""
+MOST_CONNECTIONS = 1024
+
+
+def most_connections() -> int:
+    """How many connections may be open: by the limit on open files, where there is one."""
     try:
         import resource
     except ImportError:  # Windows has no such limit
-        return most
+        return MOST_CONNECTIONS
     allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if allowed == resource.RLIM_INFINITY:
-        return most
-    return max(4, min(most, allowed - SPARE_FILES))
+        return MOST_CONNECTIONS
+    return max(4, min(MOST_CONNECTIONS, allowed - SPARE_FILES))
 
 
 Content = bytes | AsyncIterable[bytes]

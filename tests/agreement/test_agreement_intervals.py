@@ -12,7 +12,7 @@ from labeler.agreement.compare import (
     StatisticOptions,
     compare_qrels,
 )
-from labeler.agreement.statistics import find_statistic, query_tables, restricted
+from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Floats
 from labeler.data import Qrels
 from labeler.trec.labels import read_labels
@@ -125,12 +125,12 @@ def two_of(queries: int) -> tuple[Qrels, Qrels]:
     return first, second
 
 
-def test_restricted_pairs_keep_their_queries() -> None:
+def test_a_part_of_the_pairs_keeps_its_queries() -> None:
     people = {f"q{q}": {str(d): (d + q) % 3 for d in range(5)} for q in range(4)}
     pairs = compare_qrels(people, people).paired
-    some = restricted(pairs, np.array([0, 1, 17]))
-    assert some.queries == ("q0", "q3")
-    assert query_tables(some).sum(axis=(1, 2)).tolist() == [2.0, 1.0]
+    some = pairs.keep(np.isin(np.arange(20), [0, 1, 17]))
+    assert some.pairs.queries == ("q0", "q3")
+    assert some.tables().sum(axis=(1, 2)).tolist() == [2.0, 1.0]
 
 
 @pytest.mark.sweep

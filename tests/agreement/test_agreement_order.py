@@ -9,17 +9,12 @@ import pytest
 from every_row import every_row
 from scipy import stats
 
-from labeler.agreement.align import Rules
+from labeler.agreement.align import Rules, grade_matrix
 from labeler.agreement.calibration import calibration
 from labeler.agreement.compare import StatisticOptions, compare_qrels
 from labeler.agreement.differences import differences
+from labeler.agreement.joint import JOINT, ceiling, query_coincidences
 from labeler.agreement.report import by_class
-from labeler.agreement.several.joint import (
-    JOINT,
-    ceiling,
-    grade_matrix,
-    query_coincidences,
-)
 from labeler.agreement.statistics import find_statistic
 from labeler.cli import execute
 from labeler.collection.judged_set import Distributions
@@ -321,7 +316,7 @@ def test_classes_and_calibration_equal_scikit_learns() -> None:
     precision, recall, f1, support = metrics.precision_recall_fscore_support(
         x, y, labels=[0, 1, 2], zero_division=0
     )
-    rows = by_class(found.confusion, found.scale)
+    rows = by_class(found)
     assert [r.precision for r in rows] == pytest.approx(precision)
     assert [r.recall for r in rows] == pytest.approx(recall)
     assert [r.f1 for r in rows] == pytest.approx(f1)
@@ -372,8 +367,8 @@ def with_distributions(folder: Path) -> tuple[Path, list[dict[int, float]]]:
     [
         ([], [1, 2, 3], {}),
         (["--cut", "2"], [2], {}),
-        (["--map", "assessor:0=3,1=2,2=1,3=0"], [1, 2, 3], {0: 3, 1: 2, 2: 1, 3: 0}),
-        (["--map", "human:1=0"], [2, 3], {}),
+        (["--map-assessor", "0=3,1=2,2=1,3=0"], [1, 2, 3], {0: 3, 1: 2, 2: 1, 3: 0}),
+        (["--map-human", "1=0"], [2, 3], {}),
     ],
 )
 def test_calibration_follows_cuts_and_maps(

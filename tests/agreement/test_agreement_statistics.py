@@ -36,7 +36,7 @@ KNOWN = [
 def value(table: object, name: str, first: int = 0) -> float:
     counts = np.array(table, dtype=np.float64)
     grades = np.arange(first, first + len(counts), dtype=np.float64)
-    return float(find_statistic(name, [int(g) for g in grades]).compute(counts, grades))
+    return float(find_statistic(name, [int(g) for g in grades])(counts))
 
 
 def columns(table: object) -> tuple[list[int], list[int]]:

@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 
 import labeler
+from labeler.agreement.align import GradeMatrix, grade_matrix
+from labeler.agreement.alternative import alternative_test
 from labeler.agreement.compare import StatisticOptions
-from labeler.agreement.several.alternative import alternative_test
-from labeler.agreement.several.joint import GradeMatrix, grade_matrix
 from labeler.agreement.shown import alternative_table
 from labeler.arrays import Integers
 from labeler.data import Pair, Qrels

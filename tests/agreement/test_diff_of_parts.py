@@ -166,8 +166,7 @@ def test_a_sample_stands_for_all_pairs_and_picked_pairs_for_themselves_alone(
         "20 of the 48 pairs of old, drawn at random (seed 0): the shares hold for all of"
         in (drawn.sentences[0])
     )
-    assert drawn.agreeing is not None
-    assert drawn.agreeing.pairs == 20
+    assert [change.pairs for change in drawn.beside.changes[:1]] == [20]
     picked = labeler.diff(collection, "old", "picked")
     assert (
         "those that old and human grade differently: the shares are of these alone"

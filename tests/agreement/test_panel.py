@@ -8,8 +8,8 @@ import pytest
 from made import make_collection
 
 import labeler
+from labeler.agreement.align import GradeMatrix
 from labeler.agreement.compare import StatisticOptions
-from labeler.agreement.several.joint import GradeMatrix
 from labeler.cli import execute
 from labeler.collection.card import read_card, update_card
 from labeler.collection.judgements import read_judgements
@@ -169,21 +169,19 @@ def test_people_that_a_panel_is_part_of_are_named(tmp_path: Path) -> None:
     assert any("agreement of a part with the whole" in w for w in report.warnings)
 
 
-def test_a_panel_gives_a_file_of_qrels_or_of_judgements(
+def test_a_panel_is_kept_as_a_set_and_leaves_out_what_few_members_were_asked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     collection = made_of(
         tmp_path / "coll", {"a": {"q": {"d": 2, "e": 0}}, "b": {"q": {"d": 1, "e": -1}}}
     )
     write_qrels(collection.qrels("c"), {"q": {"d": 2}})
-    asked, out = ["lab", "panel", str(collection.folder), "a", "b", "c"], tmp_path / "panel.qrels"
-    assert execute([*asked, "-o", str(out), "--json"]) == 0
+    asked = ["lab", "panel", str(collection.folder), "a", "b", "c", "--as", "panel"]
+    assert execute([*asked, "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)
     assert (figures["judged"], figures["left_out"], figures["rule"]) == (1, 1, "median")
-    assert out.read_text() == "q 0 d 2\n"
-    rows = tmp_path / "panel.jsonl"
-    assert execute([*asked, "-o", str(rows)]) == 0
-    row = json.loads(rows.read_text())
+    assert collection.qrels("panel").read_text() == "q 0 d 2\n"
+    row = json.loads(collection.judgements("panel").read_text())
     assert row["members"] == {"a": 2, "b": 1, "c": 2}
     assert list(row["parameters"]["members"]) == ["a", "b", "c"]
     assert execute([*asked, "-o", str(collection.qrels("a"))]) == 2

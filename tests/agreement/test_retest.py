@@ -11,8 +11,9 @@ from made import make_collection, pair_in
 from sklearn.metrics import cohen_kappa_score
 
 import labeler
+from labeler.agreement.align import grade_matrix
 from labeler.agreement.compare import StatisticOptions
-from labeler.agreement.retest import AskedAgain, asked_again, retest, retest_of
+from labeler.agreement.retest import asked_again, retest, retest_of
 from labeler.cli import execute
 from labeler.collection.judgements import repeats_of
 from labeler.collection.layout import Collection
@@ -63,7 +64,7 @@ def test_every_time_is_a_request_of_its_own_and_the_first_gives_the_grades(
     assert (result.judged, result.spent.calls) == (6, 18)
     assert {row.split()[-1] for row in made.qrels("a").read_text().splitlines()} == {"0"}
     of, failed = asked_again(made, "a")
-    assert (of.grades.tolist(), failed) == ([[0, 1, 2]] * 6, 0)
+    assert (of.numbers.tolist(), failed) == ([[0, 1, 2]] * 6, 0)
     again = labeler.judge(made, model=fake_model(answer), name="a", repeat=3)
     assert (len(asked), again.spent.calls) == (18, 0)
 
@@ -87,8 +88,9 @@ def test_share_and_kappa_of_asking_twice_are_those_of_sklearn_over_both_orders()
         for d in range(7)
     }
     grades = np.array(list(asked.values()))
-    places = PairColumns.of_pairs({pair: at for at, pair in enumerate(asked)}, np.int64)
-    of = retest("a", AskedAgain(places, grades[places.value]), options=QUICK)
+    times = [dict(zip(asked, column, strict=True)) for column in grades.T.tolist()]
+    named = {str(n): PairColumns.of_pairs(of, np.int64) for n, of in enumerate(times)}
+    of = retest("a", grade_matrix(named, (0, 1, 3)), options=QUICK)
     pairs = [(grades[:, i], grades[:, j]) for i, j in combinations(range(3), 2)]
     first = np.concatenate([side for two in pairs for side in two])
     second = np.concatenate([side for two in pairs for side in two[::-1]])
@@ -251,7 +253,7 @@ def test_a_budget_that_ends_before_all_is_asked_again_loses_nothing(tmp_path: Pa
     assert repeats_of(made, "a") == []
     again = labeler.judge(made, model=noisy(1), name="a", repeat=2)
     assert again.spent.calls == 6
-    assert len(asked_again(made, "a")[0]) == 10
+    assert asked_again(made, "a")[0].pairs.size == 10
 
 
 def test_a_diff_without_the_floor_says_how_to_get_it(

@@ -9,7 +9,7 @@ from paged import Page
 
 import labeler
 from labeler.annotate.annotate import AnnotateOptions, rating_sessions
-from labeler.annotate.export import GradedBy, export_answers
+from labeler.annotate.export import export_answers
 from labeler.annotate.samples import SampleChoice
 from labeler.collection.layout import Collection
 from labeler.collection.people import read_people, read_sample, sample_path
@@ -82,12 +82,12 @@ def test_routed_pairs_and_drawn_ones_never_share_a_session_nor_qrels(coll: Colle
     }
     graded(drawn), graded(fix)
     export_answers(coll, "anna", "audit")
-    export_answers(coll, GradedBy("anna", sample), "fix")
+    export_answers(coll, "anna", "fix", sample=sample)
     assert routed_pairs(coll, "fix") == {Pair("q1", "cats"), Pair("q2", "fish")}
     assert routed_pairs(coll, "audit") == frozenset()
     assert None not in {r.probability for r in read_people(coll.folder / "people" / "audit.jsonl")}
     with pytest.raises(BadInput, match="drawn by chance and pairs routed"):
-        export_answers(coll, GradedBy("anna", sample), "audit")
+        export_answers(coll, "anna", "audit", sample=sample)
 
 
 def test_raters_share_a_part_of_a_draw_and_each_has_another_part(coll: Collection) -> None:

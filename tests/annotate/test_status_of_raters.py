@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from labeler.agreement.align import grade_matrix
 from labeler.agreement.compare import StatisticOptions
-from labeler.agreement.several.joint import grade_matrix, together
+from labeler.agreement.joint import together
 from labeler.annotate.journal import RatingJournal
 from labeler.annotate.status import status_of_raters
 from labeler.collection.annotations import JournalRow, answers_in, journal_path

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from labeler.catalog.layouts import READERS
-from labeler.catalog.recipes import Recipe, read_recipe
+from labeler.catalog.recipes import READERS, Recipe, read_recipe
 from labeler.errors import BadInput
 
 RECIPE = Recipe.model_construct(members={"answers": "a.csv", "qrels": "q"}, grades={"1": 1})
@@ -40,14 +39,14 @@ def of_another_method(path: Path) -> None:
 def test_a_zip_file_that_cannot_be_read(harm: Callable[[Path], object], tmp_path: Path) -> None:
     files = files_of(tmp_path)
     harm(files["answers"])
-    with pytest.raises(BadInput, match=r"a\.zip: not a zip file with a\.csv \("):
+    with pytest.raises(BadInput, match=r"a\.zip: "):
         READERS["liveqa-medquad"](files, RECIPE)
 
 
 @pytest.mark.parametrize(
     ("answers", "xml", "problem"),
     [
-        ("AnswerID,Text\na1,x\n", XML, r"a\.zip:1: no column Answer"),
+        ("AnswerID,Text\na1,x\n", XML, r"a\.zip: nothing is called 'Answer'"),
         (ANSWERS, "<r>", r"q\.xml:1: "),
         (ANSWERS, "<r>&x;</r>", r"q\.xml:1: undefined entity"),
         (ANSWERS, XML.replace("qid", "id"), r"q\.xml: nothing is called 'qid'"),

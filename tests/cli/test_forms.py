@@ -35,7 +35,6 @@ REASONS = {
     "--format": "it is a form of tables, or a page",
     "--human": "it is one set of qrels, or one more",
     "--dry-run": "it asks nothing, or writes nothing",
-    "--map": "grades of several assessors are renamed, or ratings become grades",
     "--margin": "a run's score may lose it, or an assessor's kappa to a colleague's",
     "--measure": "systems are scored, ranked or planned for",
     "--method": "intervals and fusions have different ones",

@@ -45,7 +45,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("a.qrels", "qrels stats a.qrels"),
     ("a.qrels", "qrels validate a.qrels --scale 0,1,2,3"),
     ("a.qrels", "qrels merge a.qrels b.qrels --conflict max -o out.qrels"),
-    ("a.qrels", "qrels map a.qrels --grades 0:0,1:1,2:1,3:1 -o out.qrels"),
+    ("a.qrels", "qrels map a.qrels --map 0:0,1:1,2:1,3:1 -o out.qrels"),
     ("ids.txt", "qrels subset a.qrels --queries ids.txt -o out.qrels"),
     ("b.qrels", "qrels compare a.qrels b.qrels"),
     ("coll/card.json", "status coll"),

@@ -54,7 +54,7 @@ LONG = "9" * 5000
         ("agree a.qrels b.qrels --cut 9", "--cut: cannot cut at 9"),
         ("agree a.qrels b.qrels --require foo:1", "--require: no statistic 'foo'"),
         ("agree a.qrels b.qrels --require kappa>=9:1", "--require: cannot cut at 9"),
-        (f"agree a.qrels b.qrels --map human:1={LONG}", "--map: expected a map of grades"),
+        (f"agree a.qrels b.qrels --map-human 1={LONG}", "--map-human: expected a map of grades"),
         (f"agree a.qrels b.qrels --scale 0:{LONG}", "--scale: expected LOW:HIGH"),
         ("evaluate a.qrels a.trec -m foo", "--measure: no measure 'foo'"),
         ("evaluate a.qrels a.trec --require foo:1", "--require: no measure 'foo'"),
@@ -128,7 +128,7 @@ A_RUN_IN_PLACE_OF_QRELS = (
     "agree a.qrels b.qrels --human a.trec", "agree a.qrels b.qrels a.trec",
     "trec-eval a.trec b.trec",
     "qrels stats a.trec", "qrels validate a.trec", "qrels merge a.qrels a.trec -o out.qrels",
-    "qrels map a.trec --grades 1:1 -o out.qrels", "qrels subset a.trec --queries q1 -o out.qrels",
+    "qrels map a.trec --map 1:1 -o out.qrels", "qrels subset a.trec --queries q1 -o out.qrels",
     "qrels compare a.qrels a.trec",
 )  # fmt: skip
 ANOTHER_KIND = (

@@ -58,7 +58,7 @@ CASES = {
     "qrels merge list": Case(
         "qrels merge a.qrels b.qrels --conflict max -o m.qrels --conflicts OUT", ("a.qrels",)
     ),
-    "qrels map": Case("qrels map a.qrels --grades 0:0,1:1,2:1,3:1 -o OUT", ("a.qrels",)),
+    "qrels map": Case("qrels map a.qrels --map 0:0,1:1,2:1,3:1 -o OUT", ("a.qrels",)),
     "qrels subset": Case("qrels subset a.qrels --queries ids -o OUT", ("a.qrels", "ids")),
     "qrels validate": Case("qrels validate a.qrels -o OUT", ("a.qrels",)),
     "qrels compare": Case("qrels compare a.qrels b.qrels -o OUT", ("a.qrels", "b.qrels")),

@@ -9,6 +9,7 @@ import pytest
 import labeler
 from labeler.cli import execute
 from labeler.evaluation.evaluate import Report
+from labeler.evaluation.gates import outcome_of, read_gates
 from labeler.evaluation.scores import Comparison
 
 QUERIES = [f"q{n}" for n in range(30)]
@@ -41,7 +42,7 @@ def test_no_verdict_where_most_of_a_system_was_never_judged() -> None:
     assert comparison.verdict == "not known"
     assert str(comparison.doubt) == (
         "not known, because Judged@1 of old is 0.13, below 0.70; "
-        "next: labeler compare COLL new old (about 26 pairs of old)"
+        "next: labeler compare COLL new old --fill ASSESSOR (about 26 pairs of old)"
     )
 
 
@@ -104,6 +105,19 @@ def test_a_gate_on_unchecked_grades_cannot_tell(
     write_qrels(collection / "qrels/human.qrels")
     assert execute(compared) == 0
     assert execute([*asked, "--require", "P@1:0.99"]) == 5
+
+
+def test_a_gate_on_a_group_cannot_tell_by_unchecked_grades_either(collection: Path) -> None:
+    kinds = {q: f"kind {n % 2}" for n, q in enumerate(QUERIES[:30])}
+    report = labeler.evaluate(collection, measures="P@1", by=kinds)
+    gates = read_gates([f"P@1:0.99@worst-{report.by[0].by}"])
+    assert outcome_of(report, gates).failures == ()
+    assert "old, group kind 0: P@1 against 0.99 is not known, because nobody checked" in str(
+        outcome_of(report, gates).undecided
+    )
+    write_qrels(collection / "qrels/human.qrels")
+    report = labeler.evaluate(collection, measures="P@1", by=kinds)
+    assert "old, group kind 0: P@1 is 0." in str(outcome_of(report, gates).failures)
 
 
 def test_every_table_names_whose_grades_they_are_and_what_else_there_is(

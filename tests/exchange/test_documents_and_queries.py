@@ -43,6 +43,19 @@ DOCUMENTS = {
         lines([{"update": {"_id": id_}}, {"doc": {"title": title, "body": text}}])
         for id_, (title, text) in TEXTS.items()
     ),
+    "a feed of Vespa": lines(
+        [
+            {"put": f"id:shop:product::{id_}", "fields": {"title": title, "body": text}}
+            for id_, (title, text) in TEXTS.items()
+        ]
+        + [{"remove": "id:shop:product::9"}]
+    ),
+    "a visit of Vespa": lines(
+        [
+            {"id": f"id:shop:product::{id_}", "fields": {"title": title, "body": text}}
+            for id_, (title, text) in TEXTS.items()
+        ]
+    ),
     "BEIR": lines(
         [{"_id": i, "title": t, "text": x, "metadata": {}} for i, (t, x) in TEXTS.items()]
     ),

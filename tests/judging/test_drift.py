@@ -19,8 +19,7 @@ from labeler.data import Failure, Judged, Judgement, Pair
 from labeler.errors import BadInput, GateFailed, Misuse
 from labeler.judging.judge import judge
 from labeler.judging.status import status
-from labeler.lab.control import adrift, drift
-from labeler.lab.control_check import DriftCheck
+from labeler.lab.control import DriftCheck, adrift, drift
 from labeler.stats.drift import changed
 from labeler.testing import Call, FakeServer, fake_model, small_collection
 

@@ -10,6 +10,7 @@ from every_row import every_row
 from examples import tiers
 from made import make_collection, pair_of
 
+from labeler.collection.card import card_section, read_card
 from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection
 from labeler.data import Document, Failure, Judgement, Pair
@@ -140,6 +141,7 @@ def test_no_request_longer_than_a_declared_context_is_sent(collection: Collectio
         before = len(server.calls)
         assert judged(collection, server, context=CONTEXT).judged == 10
         assert len(server.calls) == before
+    assert card_section(read_card(collection), "judge", "a")["context"] == CONTEXT
 
 
 def test_a_declared_context_holds_wherever_the_assessor_is_asked(

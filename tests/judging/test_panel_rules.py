@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from labeler.agreement.several.joint import GradeMatrix
+from labeler.agreement.align import GradeMatrix
 from labeler.collection.judged_set import JudgedSet
 from labeler.data import Failure, Judgement, Pair, State, judged
 from labeler.errors import BadInput, Misuse
@@ -13,7 +13,6 @@ from labeler.lab.members import Member, PanelOptions, panel_of
 from labeler.lab.panel_rules import (
     PANEL_RULES,
     combine,
-    disagreement,
     votes_of,
 )
 from labeler.trec.pairs import PairColumns
@@ -118,12 +117,6 @@ def test_a_distribution_counts_in_the_mean() -> None:
     assert int(combine(of, "mean")[0]) == 2
 
 
-def test_disagreement_is_the_mean_difference_of_every_two_members() -> None:
-    apart = disagreement(votes([0, 1, 3], [2, 2, 2], [1, None, 3], [1, None, None]))
-    assert apart[:3] == pytest.approx([(1 + 3 + 2) / 3, 0, 2])
-    assert np.isnan(apart[3])
-
-
 A, B, C, D = (Pair("q", name) for name in "abcd")
 
 
@@ -142,7 +135,6 @@ def test_a_member_without_a_grade_is_left_out_and_too_few_members_are_a_failure(
     assert isinstance(rows[A].judged.outcome, Judgement)
     assert rows[A].judged.outcome.grade == 2
     assert rows[A].says["members"] == {"first": 2, "second": 3, "third": 2}
-    assert rows[A].says["disagreement"] == pytest.approx(2 / 3, abs=1e-6)
     assert rows[B].judged.outcome.grade in {0, 1}
     failure = rows[C].judged.outcome
     assert isinstance(failure, Failure)

@@ -1,6 +1,5 @@
 """What a dry run says: a bound that no run exceeds, and an estimate that earlier runs make good."""
 
-import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -10,10 +9,8 @@ import pytest
 from made import grade_in, make_collection, pair_of
 
 from labeler.cli import execute
-from labeler.cli.reporting import show_judging_plan
 from labeler.collection.layout import Collection
-from labeler.judging.judge import DRAWN, JudgeOptions, ajudge, judge
-from labeler.testing import Answer, Call, FakeServer, completion, fake_model
+from labeler.testing import Answer, Call, FakeServer, completion
 
 PRICED = ["--set", "model.tokens_in=1", "--set", "model.tokens_out=2"]
 
@@ -165,27 +162,3 @@ def test_a_dry_run_says_in_words_how_many_pairs_it_learned_from(
     shown = capsys.readouterr().out
     assert "12 pairs took" in shown or "11 pairs took" in shown
     assert "at most" in shown
-
-
-@pytest.mark.sweep
-def test_some_pairs_of_a_large_pool_stand_for_all_and_their_interval_is_said(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    collection = make_collection(tmp_path / "c", 110, 100)
-    pool = collection.pool.read_text().splitlines(keepends=True)
-    collection.pool.write_text("".join(pool[:1100]))
-    options = JudgeOptions(model=fake_model('{"grade": 1}'), name="a")
-    judge(collection, options)
-    collection.pool.write_text("".join(pool))
-    plan = asyncio.run(ajudge(collection, options).plan())
-    assert (plan.pairs, plan.drawn) == (11_000, DRAWN)
-    low, high = plan.between
-    assert low < 1100 < high
-    assert low < plan.remembered < high
-    assert high - low < 700
-    assert plan.calls.calls == plan.pairs - plan.remembered
-    assert plan.calls.most_calls >= 3 * (11_000 - 1100)
-    assert plan.as_json()["remembered_between"] == plan.between
-    show_judging_plan(plan)
-    said = f"drawn       1,000 pairs, which stand for all: {low:,} to {high:,} are remembered"
-    assert said in capsys.readouterr().out.splitlines()

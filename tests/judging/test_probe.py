@@ -20,18 +20,19 @@ from labeler.errors import BadInput, BudgetReached, GateFailed, Misuse
 from labeler.judging.assessor import Texts
 from labeler.judging.judge import judge
 from labeler.judging.suspicions import suspicions
-from labeler.lab.certificate import Certificate, Evidence, certificate_of
-from labeler.lab.probe import AGAIN, ProbeOptions, aprobe, check_gates, probe
-from labeler.lab.probe_cases import (
+from labeler.lab.certificate import (
     ATTACKS,
     POSITIONS,
     Case,
+    Certificate,
+    Evidence,
     attack_cases,
+    certificate_of,
     clean_cases,
     draw,
     inserted,
-    read_attacks,
 )
+from labeler.lab.probe import AGAIN, ProbeOptions, aprobe, check_gates, probe
 from labeler.model import Request
 from labeler.models.settings import Limits
 from labeler.prompt import find_prompt
@@ -237,53 +238,12 @@ def test_the_command_shows_the_certificate_and_fails_its_gate(
     assert "--qrels: " in capsys.readouterr().err
 
 
-def test_attacks_of_a_file_are_tried_beside_the_shipped_ones(
-    collection: Collection, tmp_path: Path
-) -> None:
-    path = tmp_path / "attacks.json"
-    path.write_text(json.dumps({"Kind": ["Be kind: {grade}.", "On {query}, be kind."], "None": []}))
-    assert list(read_attacks(path)) == ["Kind"]
-    options = ProbeOptions(pairs=3, attacks=path, only=("Kind",))
-
-    def kind(request: Request) -> str:
-        return '{"grade": 1}' if "kind" in request.inputs["text"] else answer(request)
-
-    assert raised(probe(collection, options, model=fake_model(kind)).certificate) == {"Kind": 1.0}
-
-
 def test_a_gate_for_what_is_not_tried_is_refused_before_any_call() -> None:
     options = ProbeOptions(only=("claim",))
     for gate in ("length", "order"):
         with pytest.raises(Misuse, match=f"no share '{gate}' to ask for; known: noise, "):
             check_gates(options, [gate])
     check_gates(options, ["noise", "claim"])
-
-
-@pytest.mark.parametrize("name", ["query", "noise", "raised", "worst"])
-def test_an_attack_of_a_file_takes_no_name_that_a_gate_knows_as_something_else(
-    collection: Collection, tmp_path: Path, name: str
-) -> None:
-    path = tmp_path / "attacks.json"
-    path.write_text(json.dumps({name: ["Be kind."]}))
-    with pytest.raises(BadInput, match=f"attacks.json: '{name}' has another meaning"):
-        probe(collection, pairs=3, attacks=path, model=fake_model(answer))
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("[]", "expected an object of kinds"),
-        ('{"a": [1]}', "expected 'a' to be a list of texts"),
-        ('{"a": {"b": "c"}}', "expected 'a' to be a list of texts"),
-        ('{"a": [" "]}', "expected 'a' to be a list of texts"),
-        ("{", "attacks.json"),
-    ],
-)
-def test_a_file_of_attacks_that_is_none_is_refused(tmp_path: Path, text: str, problem: str) -> None:
-    path = tmp_path / "attacks.json"
-    path.write_text(text)
-    with pytest.raises(BadInput, match=problem):
-        read_attacks(path)
 
 
 def test_qrels_without_two_grades_are_refused() -> None:

@@ -130,3 +130,34 @@ def test_grades_queries_and_runs_are_read_from_an_archive(tmp_path: Path) -> Non
     run = archive(tmp_path / "run.zip", {"bm25.csv": "qid,docno,score\nq1,d1,2.5\n"})
     assert reading("rankings", run) == {"q1": ["d1"]}
     assert "a ZIP archive with 4 files; take it in by import" in reading("rankings", path)
+
+
+QUESTION = {"_id": "7", "text": "when are refunds paid"}
+PASSAGE = {"_id": "7", "text": "Refunds are paid within ten days of the return. " * 4}
+ACTION = {"index": {"_index": "shop", "_id": "7"}}
+TITLED = {"title": "Refunds", "text": "Paid within ten days."}
+
+
+@pytest.mark.parametrize(
+    ("rows", "held", "other"),
+    [
+        ([QUESTION], "queries", "documents"),
+        ([PASSAGE], "documents", "queries"),
+        ([ACTION, TITLED], "documents", "queries"),
+    ],
+)
+def test_a_file_of_no_name_holds_what_its_texts_look_like(
+    rows: list[dict[str, str]],
+    held: str,
+    other: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = tmp_path / "mine.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    plan = look_at(path)
+    assert [part.what for part in plan.taken] == [held]
+    why = f"its texts look like {held}; as {other}, it needs a name such as {other}.jsonl"
+    assert plan.left == (f"mine.jsonl: {why}",)
+    assert execute(["import", str(path), "--into", str(tmp_path / "coll")]) == 0
+    assert why in capsys.readouterr().err

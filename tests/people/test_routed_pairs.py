@@ -174,7 +174,7 @@ def test_a_diff_never_compares_with_routed_pairs_unasked(collection: Collection)
     with locked(collection):
         write_qrels(collection.qrels("other"), PEOPLE)
     assert human_beside(collection, "llm", "other") is None
-    assert labeler.diff(collection, "llm", "other").agreeing is None
+    assert not labeler.diff(collection, "llm", "other").beside.is_of_both
     with pytest.raises(BadInput, match=CHOSEN):
         labeler.diff(collection, "llm", "other", people="routed")
 

@@ -14,9 +14,9 @@ from labeler.report.charts import (
     Drawing,
     NamedValue,
     intervals,
+    scale,
 )
-from labeler.report.charts.axes import scale
-from labeler.report.charts.svg import fitted, length
+from labeler.report.svg import fitted, length
 
 NDCG = Axis("nDCG@10")
 HOSTILE = "<script>alert(1)</script>\x1b[2J\u202e & \"'"

@@ -12,7 +12,17 @@ from labeler.report.charts import (
     NamedValue,
     intervals,
 )
-from labeler.report.page import Chart, Page, PageSection, RankedItem, SideBySide, TableBlock
+from labeler.report.page import (
+    Chart,
+    Disclosure,
+    DisclosureRows,
+    FilterForm,
+    Page,
+    PageSection,
+    RankedItem,
+    SideBySide,
+    TableBlock,
+)
 from labeler.report.table import Column, Table
 from tests.browser import chromium
 from tests.report.test_page import HOSTILE, every_block
@@ -203,3 +213,16 @@ def test_on_paper_all_is_open_and_nothing_is_dark(shown: BrowserPage, tmp_path: 
     assert all(p.is_visible() for p in shown.locator("details p, details table").all())
     assert not shown.locator(".themes, nav, .skip").first.is_visible()
     assert shown.locator(".picture svg").first.is_visible()
+
+
+def test_a_reader_sorts_rows_by_a_column_and_back(shown: BrowserPage, tmp_path: Path) -> None:
+    figures = ["0.500", "1,200.0", "-0.900", "30.0"]
+    rows = [Disclosure(f"q{at}", [], ["x", figure]) for at, figure in enumerate(figures)]
+    columns = ["words", "score"]
+    blocks = [FilterForm({}, columns), DisclosureRows("query", columns, rows, filtered=True)]
+    opened(shown, Page("rows", blocks, filters=True), tmp_path)
+    orders = {"1 1": [2, 0, 3, 1], "1 -1": [1, 3, 0, 2], "": [0, 1, 2, 3]}
+    for order, places in orders.items():
+        shown.select_option("[name=order]", order)
+        names = shown.locator("details .words").all_inner_texts()
+        assert names == [f"q{place}" for place in places]

@@ -15,8 +15,8 @@ from test_rankings import qrels_files, run_files
 
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput
+from labeler.trec.blocks import QRELS, Batch
 from labeler.trec.columns import Irregular
-from labeler.trec.index import QRELS, Batch
 from labeler.trec.pairs import numbers_in_file
 from labeler.trec.qrels import read_qrels, read_qrels_by_line
 from labeler.trec.runs import read_run, read_run_by_line, through_run

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labeler.data import Pair
+from labeler.trec.blocks import QRELS, RUN
 from labeler.trec.columns import Irregular
-from labeler.trec.index import QRELS, RUN
 from labeler.trec.pairs import NONE, PairColumns, joined_pairs, labels_in_file, numbers_in_file
 
 IDS = st.sampled_from(["d1", "d2", "d33", "ä", "a-very-long-id-of-a-document", "0"])

@@ -14,8 +14,8 @@ from plain_rankings import plain_rankings
 
 from labeler.errors import BadInput
 from labeler.metrics import JudgedPairs, Rankings, evaluate, rankings, score
-from labeler.trec.index import RUN as RUN_COLUMNS
-from labeler.trec.index import streamed
+from labeler.trec.blocks import RUN as RUN_COLUMNS
+from labeler.trec.blocks import streamed
 from labeler.trec.pairs import PairColumns
 from labeler.trec.qrels import read_qrels, read_qrels_by_line
 from labeler.trec.runs import read_run_by_line

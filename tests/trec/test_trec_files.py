@@ -180,7 +180,7 @@ def test_merging_lists_conflicts(folder: Path, capsys: pytest.CaptureFixture[str
         (["map", "--map=-1:-1,0:0,2:0,3:1"], {"q1": {"a": 0, "b": 0}, "q2": {"a": 1, "c": -1}}),
         (["map", "--map=-1:1,0:1,2:2,3:2"], {"q1": {"a": 2, "b": 1}, "q2": {"a": 2, "c": 1}}),
         (
-            ["map", "--grades=-1:0,0:0,2:1,3:2"],
+            ["map", "--map=-1:0,0:0,2:1,3:2"],
             {"q1": {"a": 1, "b": 0}, "q2": {"a": 2, "c": 0}},
         ),
         (["subset", "--queries", "q2"], {"q2": {"a": 3, "c": -1}}),
@@ -198,7 +198,7 @@ def test_changing_qrels(
 def test_a_mapping_that_lacks_a_grade_is_refused(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given = [str(folder / "a.qrels"), "-o", str(folder / "out.qrels"), "--grades"]
+    given = [str(folder / "a.qrels"), "-o", str(folder / "out.qrels"), "--map"]
     assert labeler(["qrels", "map", *given, "0:0,2:1"]) == 65
     assert "says nothing of the grades -1, 3" in capsys.readouterr().err
     assert labeler(["qrels", "map", *given, "0=0"]) == 2
@@ -466,7 +466,7 @@ def test_without_pyarrow_parquet_names_what_to_install(folder: Path) -> None:
     assert not out.exists()
 
 
-@pytest.mark.parametrize("asked", [["map", "--grades", "1:1,-1:-1"], ["merge"]])
+@pytest.mark.parametrize("asked", [["map", "--map", "1:1,-1:-1"], ["merge"]])
 def test_standard_output_gets_nothing_where_something_is_wrong(
     folder: Path, asked: list[str], capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:

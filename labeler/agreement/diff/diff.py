@@ -15,13 +15,14 @@ from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.diff import moves
 from labeler.agreement.diff.moves import (
     SIDES,
-    Agreeing,
-    Beside,
-    CommonGrades,
+    BesidePeople,
     Noise,
     QueryMoves,
+    common_grades,
     has_common_queries,
+    moves_by_query,
     noise_of,
+    shares_moved,
 )
 from labeler.agreement.diff.sides import (
     CostChange,
@@ -29,7 +30,7 @@ from labeler.agreement.diff.sides import (
     sides_of,
     spending_of,
 )
-from labeler.agreement.sources import RunSources, Sources, paths_of, sources_of
+from labeler.agreement.sources import RunSources, paths_of, sources_of
 from labeler.arrays import Floats
 from labeler.collection.judged_set import read_set
 from labeler.collection.layout import Collection
@@ -73,7 +74,7 @@ class Diff(Result):
     by_query: list[QueryMoves]
     up: Interval
     down: Interval
-    beside: Beside
+    beside: BesidePeople
     board: Leaderboard | None = None
     noise: Noise | None = None
     findings: Sequence[Finding] = ()
@@ -82,11 +83,6 @@ class Diff(Result):
     def names(self) -> tuple[str, str]:
         """What the two sets are called, the earlier one first."""
         return self.sides.names
-
-    @property
-    def agreeing(self) -> Agreeing | None:
-        """How far both agree with people; None where nobody's human qrels are known."""
-        return self.beside.agreeing
 
     @property
     def moved(self) -> Sequence[Move]:
@@ -135,12 +131,12 @@ class Diff(Result):
             tables.append(self.noise.table())
         most = [query for query in self.by_query[:MOST_QUERIES] if query.moved]
         tables.append(table_of("queries", QueryMoves, most, title="where most pairs moved"))
-        if self.agreeing is not None and self.agreeing.after.differences:
-            tables.append(self.agreeing.table())
+        if self.beside.changes:
+            tables.append(self.beside.table())
         if self.board is not None:
             tables += self.board.tables(MOST_SWAPS)
-        if self.spending.is_known:
-            tables.append(self.spending.table())
+        if self.spending.a or self.spending.b:
+            tables.append(self.spending.table(self.names))
         return tables
 
     def moved_table(self) -> Table:
@@ -155,10 +151,8 @@ class Diff(Result):
         """The JSON of the command `diff`; `a` is the earlier set, `b` the later one."""
         whole = self.transitions.as_json()
         # how alike the order by either set is to that by people's grades
-        to_human = {}
-        if self.agreeing is not None:
-            reports = zip(SIDES, (self.agreeing.before, self.agreeing.after), strict=True)
-            to_human = {side: of.board.statistics for side, of in reports if of.board}
+        reports = zip(SIDES, self.beside.reports if self.beside.is_of_both else (), strict=False)
+        to_human = {side: of.board.statistics for side, of in reports if of.board}
         return self.picked(
             *("pairs", "grades", "up", "down", "findings"),
             names=dict(zip(SIDES, self.names, strict=True)),
@@ -168,13 +162,9 @@ class Diff(Result):
             retest=self.noise,
             states=whole["states"],
             table=whole["table"],
-            agreement=self.agreeing,
+            agreement=self.beside,
             leaderboard=self.board and {**self.board.as_json(), "to_human": to_human or None},
-            cost={
-                "pairs": self.spending.pairs,
-                **dict(zip(SIDES, self.spending.spent, strict=True)),
-                "difference": self.spending.change,
-            },
+            cost=self.spending,
             failures=dict(zip(SIDES, self.spending.failures, strict=True)),
             queries=[q._asdict() for q in self.by_query if q.moved],
             moves=whole["moved"],
@@ -256,12 +246,12 @@ def diff_of(
         board = leaderboard(sides.before.grades, sides.after.grades, ranked, options.measure)
         board = replace(board, qrels=sides.names)
     findings = [*_findings(sides), *beside.findings, *([] if board is None else board.findings)]
-    common = CommonGrades.of(changes, sides.weights)
-    up, down = common.shares_moved(options.statistics)
+    common = common_grades(changes, sides.names, sides.weights)
+    up, down = shares_moved(common, options.statistics)
     return Diff(
         sides,
         changes,
-        common.by_query(),
+        moves_by_query(common),
         up,
         down,
         beside,
@@ -273,73 +263,44 @@ def diff_of(
 
 def _beside_people(
     sides: Sides, people: Source | None, runs: RunSources, options: DiffOptions
-) -> Beside:
+) -> BesidePeople:
     """How far the two agree with people, or why that is not said."""
-    is_picked = any(parent.is_by_grades for _, _, parent in sides.parts)
-    if is_picked:
-        return Beside(withheld=PICKED)
-    if people is not None:
-        compared = _sources(sides, people, runs, options.stale)
-        agreeing = _agreeing(compared, options)
-        if isinstance(people, str | os.PathLike):
-            named = os.fspath(people)
-            path = Path(named) if sides.collection is None else sides.collection.qrels(named)
-            if line := not_of_people(path):
-                agreeing = replace(agreeing, findings=(Finding(line), *agreeing.findings))
-        return Beside(agreeing, runs=compared.runs)
-    if sides.collection is None:
-        return Beside()
-    humans = [name for name in sides.names if is_of_people(sides.collection, name)]
-    others = [name for name in sides.names if name not in humans]
-    if len(humans) != 1 or not sides.collection.qrels(others[0]).exists():
-        return Beside()
-    folder = os.fspath(sides.collection.folder)
-    sources = sources_of(folder, [*humans, *others], runs, stale=options.stale)
-    sources = replace(sources, assessors=_restricted(sources.assessors[:1], sides))
-    (report,) = agree_all(sources, _asked(options))
-    return Beside(own=report, runs=sources.runs, more=tuple(report.findings))
+    if any(parent.is_by_grades for _, _, parent in sides.parts):
+        return BesidePeople(withheld=PICKED)
+    collection, notes = sides.collection, list[Finding]()
+    names: Sequence[str] = sides.names
+    if people is None:
+        humans = [name for name in names if collection and is_of_people(collection, name)]
+        names = [name for name in names if name not in humans]
+        if collection is None or len(names) != 1 or not collection.qrels(names[0]).exists():
+            return BesidePeople()
+        (people,) = humans
+    elif isinstance(people, str | os.PathLike):
+        path = Path(people) if collection is None else collection.qrels(os.fspath(people))
+        notes += [Finding(line)] if (line := not_of_people(path)) else []
+    others: Sequence[Source] = sides.sources
+    if collection is not None:
+        people, others = os.fspath(collection.folder), [str(people), *names]
+    sources = sources_of(people, others, runs, stale=options.stale)
+    named = zip(sources.assessors, names, strict=True)
+    assessors = [_restricted(replace(side, name=name), sides) for side, name in named]
+    asked = AgreeOptions(statistics=options.statistics, measure=options.measure)
+    reports = agree_all(replace(sources, assessors=assessors), asked, jointly=False)
+    findings = (finding for report in reports for finding in report.findings)
+    return BesidePeople(reports, "", sources.runs, tuple(dict.fromkeys([*notes, *findings])))
 
 
-def _sources(sides: Sides, people: Source, runs: RunSources, stale: str) -> Sources:
-    """What `agree` compares with people, the two sets under their names here."""
-    if sides.collection is not None:
-        folder = os.fspath(sides.collection.folder)
-        sources = sources_of(folder, [str(people), *sides.names], runs, stale=stale)
-    else:
-        sources = sources_of(people, sides.sources, runs, stale=stale)
-    named = zip(sources.assessors, sides.names, strict=True)
-    assessors = tuple(replace(side, name=name) for side, name in named)
-    return replace(sources, assessors=_restricted(assessors, sides))
-
-
-def _restricted(assessors: Sequence[AssessorLabels], sides: Sides) -> Sequence[AssessorLabels]:
-    """The assessors with the labels of the pairs compared, where one set is a part alone."""
+def _restricted(side: AssessorLabels, sides: Sides) -> AssessorLabels:
+    """An assessor with the labels of the pairs compared, where one set is a part alone."""
     if not sides.is_part:
-        return assessors
+        return side
     pairs = sides.before.among(sides.after.states).states
 
     def compared(columns: PairColumns[Any]) -> PairColumns[Any]:
         return columns.keep(columns.rows_in(pairs) != NONE)
 
-    return tuple(
-        replace(
-            side,
-            labels=compared(PairColumns.of(side.labels)),
-            failures=dict(compared(PairColumns.of_pairs(side.failures)).by_pair()),
-        )
-        for side in assessors
-    )
-
-
-def _asked(options: DiffOptions) -> AgreeOptions:
-    return AgreeOptions(statistics=options.statistics, measure=options.measure)
-
-
-def _agreeing(sources: Sources, options: DiffOptions) -> Agreeing:
-    """How far both agree with people."""
-    before, after = agree_all(sources, _asked(options), jointly=False)
-    findings = dict.fromkeys([*before.findings, *after.findings])
-    return Agreeing(sources.human_name, before, after, tuple(findings))
+    failures = dict(compared(PairColumns.of_pairs(side.failures)).by_pair())
+    return replace(side, labels=compared(PairColumns.of(side.labels)), failures=failures)
 
 
 def _runs(sides: Sides, runs: RunSources) -> Mapping[str, Any]:

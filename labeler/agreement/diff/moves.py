@@ -2,39 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 
+from labeler.agreement.align import GradeMatrix, drawn_weights
 from labeler.agreement.compare import UNDEFINED, StatisticOptions, share_of
 from labeler.agreement.diff.sides import Sides
 from labeler.agreement.differences import Difference
 from labeler.agreement.report import AssessorReport
 from labeler.agreement.retest import (
-    AskedAgain,
     Retest,
     asked_again,
     asked_in_controls,
     kappa_of,
+    off_diagonal,
     retest,
-    scale_of,
     share_off_diagonal,
 )
 from labeler.agreement.shown import closer, hundred, plain, short
-from labeler.agreement.statistics import tables_of
-from labeler.arrays import Flags, Floats, Integers, Places
+from labeler.arrays import Floats
 from labeler.data import Pair
 from labeler.judging.changes import ABSENT, Transitions
 from labeler.messages import count_of
 from labeler.report.finding import Finding
-from labeler.report.result import as_plain
+from labeler.report.result import Result, as_plain
 from labeler.report.table import Column, Interval, Row, Table, interval_text, shown
 from labeler.stats.drift import SessionChange, changed
 from labeler.stats.student import SIGNIFICANT
-from labeler.trec.pairs import Joined
 
 if TYPE_CHECKING:
     from labeler.evaluation.leaderboard import Leaderboard
@@ -58,73 +56,48 @@ class QueryMoves(NamedTuple):
         return self.up + self.down
 
 
-@dataclass(frozen=True, eq=False)
-class CommonGrades:
-    """The pairs that both sets grade: in parallel columns the query's place, and both grades.
+def common_grades(
+    changes: Transitions, names: tuple[str, str], weights: Mapping[Pair, float] | None
+) -> GradeMatrix:
+    """The grades of the pairs that both sets grade, in the order of their ids.
 
-    `mask` says which pairs of either set these are; `queries` are in the order of their ids.
-    `weight` is one over the chance with which people drew a pair, 1 where they drew none.
+    The weight is one over the chance with which people drew a pair, 1 where they drew none.
     """
+    grades = [state.grade for state in changes.states if state.grade is not None]
+    # grades come first among the states
+    rows = changes.joined.by_id(np.maximum(changes.before, changes.after) < len(grades))
+    pairs = changes.joined.columns(rows)
+    values = np.stack([changes.before, changes.after], axis=1)[rows]
+    weight = np.nan_to_num(drawn_weights(pairs, weights), nan=1.0) if weights else None
+    return GradeMatrix(names, grades, pairs, values, weight)
 
-    pairs: Joined
-    mask: Flags
-    queries: list[str]
-    query: Integers
-    before: Integers
-    after: Integers
-    weight: Floats
 
-    @classmethod
-    def of(cls, changes: Transitions, weights: Mapping[Pair, float] | None) -> CommonGrades:
-        """The common grades of two sets."""
-        grades = [state.grade for state in changes.states if state.grade is not None]
-        # grades come first among the states
-        mask = np.maximum(changes.before, changes.after) < len(grades)
-        rows = np.flatnonzero(mask)
-        of, joined = np.array(grades, dtype=np.int64), changes.joined
-        used, query = np.unique(joined.query[rows], return_inverse=True)
-        order = sorted(range(len(used)), key=lambda at: joined.queries[used[at]])
-        weight = np.ones(len(rows))
-        if weights:
-            weight = np.array([weights.get(pair, 1.0) for pair in joined.pairs(rows)])
-        return cls(
-            joined,
-            mask,
-            [joined.queries[used[at]] for at in order],
-            np.argsort(order)[query],
-            of[changes.before[rows]],
-            of[changes.after[rows]],
-            weight,
-        )
+def moves_by_query(common: GradeMatrix) -> list[QueryMoves]:
+    """The moves of each query, those first in which most moved."""
+    counts = (each.astype(int).tolist() for each in _moves(replace(common, weight=None)))
+    moves = [QueryMoves(*row) for row in zip(common.pairs.queries, *counts, strict=True)]
+    return sorted(moves, key=lambda query: -query.moved)
 
-    def by_query(self) -> list[QueryMoves]:
-        """The moves of each query, those first in which most moved."""
-        size = len(self.queries)
-        masks = np.ones(len(self.query), dtype=np.bool_), *self._moved
-        counts = [np.bincount(self.query[mask], minlength=size).tolist() for mask in masks]
-        moves = [QueryMoves(*row) for row in zip(self.queries, *counts, strict=True)]
-        return sorted(moves, key=lambda query: -query.moved)
 
-    def shares_moved(self, options: StatisticOptions) -> tuple[Interval, Interval]:
-        """The weighted shares of pairs that moved up, and down."""
-        if not len(self.query):
-            return UNDEFINED, UNDEFINED
-        masks = np.ones(len(self.query), dtype=np.bool_), *self._moved
-        whole, up, down = (
-            np.bincount(self.query, self.weight * mask).astype(np.float64) for mask in masks
-        )
-        return share_of(up, whole, options), share_of(down, whole, options)
+def shares_moved(common: GradeMatrix, options: StatisticOptions) -> tuple[Interval, Interval]:
+    """The weighted shares of pairs that moved up, and down."""
+    if not common.pairs.size:
+        return UNDEFINED, UNDEFINED
+    whole, up, down = _moves(common)
+    return share_of(up, whole, options), share_of(down, whole, options)
 
-    @property
-    def _moved(self) -> tuple[Flags, Flags]:
-        return self.after > self.before, self.after < self.before
+
+def _moves(common: GradeMatrix) -> Sequence[Floats]:
+    """How many pairs of each query there are, and how many moved up and down."""
+    tables = common.tables()
+    return [each.sum(axis=(1, 2)) for each in (tables, np.triu(tables, 1), np.tril(tables, -1))]
 
 
 # How many pairs move where the same is asked twice, beside those that moved between two sets.
 
 
-@dataclass(frozen=True, eq=False)
-class Noise:
+@dataclass(frozen=True, eq=False, repr=False)
+class Noise(Result):
     """What asking the same again gives, of `pairs` that both sets grade, and what moved of these.
 
     `retests` are of either set, None where it was asked once. `by_chance` is the share of pairs
@@ -166,172 +139,153 @@ class Noise:
 
     def as_json(self) -> dict[str, Any]:
         """The retests of both sets, the share that moves by chance, and the p of a change."""
-        return {
-            **{side: as_plain(of) for side, of in zip(SIDES, self.retests, strict=True)},
-            "pairs": self.pairs,
-            "moved": as_plain(self.moved),
-            "kappa": as_plain(self.kappa),
-            "by_chance": as_plain(self.by_chance),
-            "p": self.change.p,
-            "p_shift": self.change.p_shift,
-            "p_apart": as_plain(self.change.p_apart),
-            "changed": self.is_change_shown,
-        }
+        return self.picked(
+            *("pairs", "moved", "kappa", "by_chance"),
+            **dict(zip(SIDES, self.retests, strict=True)),
+            p=self.change.p,
+            p_shift=self.change.p_shift,
+            p_apart=self.change.p_apart,
+            changed=self.is_change_shown,
+        )
 
 
-def noise_of(sides: Sides, common: CommonGrades, options: StatisticOptions) -> Noise | None:
+def noise_of(sides: Sides, common: GradeMatrix, options: StatisticOptions) -> Noise | None:
     """The noise of the pairs that both sets grade.
 
     None where neither was asked twice, or of picked pairs the earlier one was not.
     """
     if sides.collection is None:
         return None
-    again = [asked_again(sides.collection, name)[0] for name in sides.names]
-    controls = [asked_in_controls(sides.collection, name) for name in sides.names]
-    if not any(map(len, [*again, *controls])):
-        return None
-    grades = np.stack([common.before, common.after], axis=1)
-    once = AskedAgain.of_joined(common.pairs, common.mask, grades)
-    controls = [of.of_grades(once.pairs, once.grades[:, n]) for n, of in enumerate(controls)]
-    again = [of.among(once.pairs) for of in again]
-    again = [of if len(of) else ctl for of, ctl in zip(again, controls, strict=True)]
-    asked = [of for of in again if len(of)]
+    once, again, controls = replace(common, weight=None), list[GradeMatrix](), list[GradeMatrix]()
+    for side, name in enumerate(sides.names):
+        control = asked_in_controls(sides.collection, name).among(once.pairs)
+        grades = once.numbers[control.pairs.rows_in(once.pairs), side]
+        controls.append(control.keep(control.numbers[:, 0] == grades))
+        repeats = asked_again(sides.collection, name)[0].among(once.pairs)
+        again.append(repeats if repeats.pairs.size else controls[side])
+    asked = [of for of in again if of.pairs.size]
     if not asked:
         return None
     pairs = asked[0].among(asked[-1].pairs).pairs
     pairs = pairs if pairs.size else asked[0].pairs
-    each = [of.of(pairs) for of in again]
+    # those that were asked again about each of these pairs
+    parts = [of.among(pairs) for of in again]
+    each = [part if part.pairs.size == pairs.size else None for part in parts]
+    picking = [name in sides.picking for name in sides.names]
+    both = list(zip(each, picking, strict=True))
+    if (None, True) in both:
+        return None
     before, after = (
         None if of is None else retest(name, of, 0, options)
         for name, of in zip(sides.names, each, strict=True)
     )
-    both = once.among(pairs).grades
-    times = [both[:, [side]] if of is None else of.grades for side, of in enumerate(each)]
-    picking = [name in sides.picking for name in sides.names]
-    left = [of.shape[1] - is_picking for of, is_picking in zip(times, picking, strict=True)]
-    if 0 in left:
-        return None
-    old, new = (
-        of.beside(once.pairs)[:, -1] if is_picking else once.grades[:, side]
-        for side, (of, is_picking) in enumerate(zip(controls, picking, strict=True))
-    )
-    # a session in each column; controls need not have asked about every pair
-    between = [of.beside(once.pairs)[:, 1:] for of in controls]
-    sessions = np.column_stack([old, *between, new]).astype(np.float64)
-    change = changed(sessions[~np.isnan(sessions[:, 0] + sessions[:, -1])], options.seed)
-    noise = _noise(sides, pairs.query, times, options)
-    return Noise(sides.names, (before, after), len(pairs.query), *noise, change)
-
-
-def _noise(
-    sides: Sides, query: Places, times: list[Integers], options: StatisticOptions
-) -> tuple[Interval, Interval, Interval]:
-    """The share of pairs that moved, the kappa of both sets, and the share that chance moves."""
-    picking = [name in sides.picking for name in sides.names]
-    old, new = (side[:, 0] for side in times)
-    # of each query a table `(k, k)` of both sets' grades, the earlier in rows
-    scale = scale_of([*old.tolist(), *new.tolist()])
-    places = np.searchsorted(scale, old), np.searchsorted(scale, new)
-    tables = tables_of(query, *places, (int(query.max()) + 1, len(scale)))
+    tables = once.among(pairs).tables()
     apart = [
-        _moved(query, side, is_picking)
-        for side, is_picking in zip(times, picking, strict=True)
-        if side.shape[1] > 1 and (is_picking or not any(picking))
+        _moved_again(of, is_picking=is_picking)
+        for of, is_picking in both
+        if of is not None and (is_picking or not any(picking))
     ]
-    by_chance = share_of(np.mean(apart, axis=0), tables.sum(axis=(1, 2)), options)
-    return share_off_diagonal(tables, options), kappa_of(tables, scale, options), by_chance
+    return Noise(
+        sides.names,
+        (before, after),
+        pairs.size,
+        share_off_diagonal(tables, options),
+        kappa_of(tables, once.grades, options),
+        share_of(np.mean(apart, axis=0), tables.sum(axis=(1, 2)), options),
+        _change(once, controls, picking, options.seed),
+    )
 
 
-def _moved(query: Places, times: Integers, is_picking: bool) -> Floats:
+def _moved_again(asked: GradeMatrix, *, is_picking: bool) -> Floats:
     """How many pairs of each query get another grade when asked again, on average.
 
     For pairs that were picked by the first grade, how many get another grade than that one.
     """
-    two = [(0, k) for k in range(1, times.shape[1])]
-    two = two if is_picking else list(combinations(range(times.shape[1]), 2))
-    moved = np.mean([times[:, i] != times[:, j] for i, j in two], axis=0)
-    return np.bincount(query, moved).astype(np.float64)
+    two = combinations(range(len(asked.assessors)), 2)
+    links = [link for link in two if 0 in link or not is_picking]
+    return np.asarray(np.mean([off_diagonal(asked.tables(*link)) for link in links], axis=0))
+
+
+def _change(
+    once: GradeMatrix, controls: Sequence[GradeMatrix], picking: Sequence[bool], seed: int
+) -> SessionChange:
+    """By how much the grades of two sets differ, of pairs picked by a control's in their place."""
+    # a session in each column; controls need not have asked about every pair
+    sessions = [control.beside(once.pairs) for control in controls]
+    old, new = (
+        of[:, -1] if is_picking else once.numbers[:, side]
+        for side, (of, is_picking) in enumerate(zip(sessions, picking, strict=True))
+    )
+    every = np.column_stack([old, *(of[:, 1:] for of in sessions), new])
+    return changed(every[~np.isnan(old + new)], seed)
 
 
 # How far each of two sets of grades agrees with people, and which of them is closer.
 
 
 @dataclass(frozen=True, eq=False)
-class Beside:
-    """What the two sets have to do with people's grades.
+class BesidePeople:
+    """How far the two sets agree with people: a report of each, the earlier one first.
 
-    `agreeing` is how far each agrees with people; `own`, where one of the two is people's, how far
-    the other does. `withheld` says why neither is told, `runs` are those that were read for it.
+    Where one of the two is people's own, that of the other alone. `withheld` says why neither is
+    told; `runs` are those that were read for it.
     """
 
-    agreeing: Agreeing | None = None
-    own: AssessorReport | None = None
-    withheld: str = ""
+    reports: Sequence[AssessorReport] = ()
+    withheld: str = "is not known: no human qrels were named"
     runs: Mapping[str, Any] = field(default_factory=dict)
-    more: Sequence[Finding] = ()
-
-    @property
-    def findings(self) -> Sequence[Finding]:
-        """What a reader of the agreement should know."""
-        return self.more if self.agreeing is None else self.agreeing.findings
-
-
-@dataclass(frozen=True, eq=False)
-class Agreeing:
-    """How far both sets agree with people; `after.differences` are the second less the first."""
-
-    human: str
-    before: AssessorReport
-    after: AssessorReport
     findings: Sequence[Finding] = ()
 
     @property
-    def pairs(self) -> int:
-        """How many pairs people and both sets graded."""
-        return max((difference.pairs for difference in self.after.differences), default=0)
+    def is_of_both(self) -> bool:
+        """Whether both sets stand beside human grades."""
+        return len(self.reports) == 2
 
     @property
-    def names(self) -> tuple[str, str]:
-        """What the two sets are called, the earlier one first."""
-        return short(self.before.assessor), short(self.after.assessor)
+    def human(self) -> str:
+        """The human qrels."""
+        return self.reports[0].human
 
     @property
-    def compared(self) -> int:
-        """How many statistics the verdicts allow for."""
-        return len(self.after.differences)
+    def changes(self) -> Sequence[Difference]:
+        """The statistics of the later set less those of the earlier one."""
+        return self.reports[-1].differences if self.reports else ()
 
     def verdict(self, change: Difference) -> str:
         """Who is closer to people by one statistic, by name; the later set stands first in it."""
-        return closer(change.verdict, self.names[::-1])
+        before, after = (short(report.assessor) for report in self.reports)
+        return closer(change.verdict, (after, before))
 
     def table(self) -> Table:
         """A row for each statistic: both sets' values, their difference, and who is closer."""
+        names = (short(report.assessor) for report in self.reports)
         columns = [
             Column("statistic", align="left"),
-            *(Column(*side, ".3f", ".3f") for side in zip(SIDES, self.names, strict=True)),
+            *(Column(*side, ".3f", ".3f") for side in zip(SIDES, names, strict=True)),
             Column("difference", format="+.3f", ends="+.3f"),
             Column("verdict"),
         ]
-        allowed = f"; verdicts allow for {self.compared} statistics" if self.compared > 1 else ""
-        title = f"agreement with {short(self.human)}; the difference is on common pairs{allowed}"
-        return Table("agreement", columns, list(self._rows()), title)
-
-    def _rows(self) -> Iterator[Row]:
-        for change in self.after.differences:
+        rows: list[Row] = []
+        for change in self.changes:
             name = change.statistic.name
-            sides = (report.agreement.statistics[name] for report in (self.before, self.after))
-            yield [name, *sides, change, self.verdict(change)]
+            values = (report.agreement.statistics[name] for report in self.reports)
+            rows.append([name, *values, change, self.verdict(change)])
+        allowed = f"; verdicts allow for {len(rows)} statistics" if len(rows) > 1 else ""
+        title = f"agreement with {short(self.human)}; the difference is on common pairs{allowed}"
+        return Table("agreement", columns, rows, title)
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any] | None:
         """The statistics of both sets by name, and the second's less the first's."""
-        reports = zip(SIDES, (self.before, self.after), strict=True)
+        if not self.is_of_both:
+            return None
+        statistics = (as_plain(report.agreement.statistics) for report in self.reports)
         return {
             "human": self.human,
-            "pairs": self.pairs,
-            **{side: as_plain(report.agreement.statistics) for side, report in reports},
+            "pairs": max((change.pairs for change in self.changes), default=0),
+            **dict(zip(SIDES, statistics, strict=True)),
             "difference": {
                 change.statistic.name: as_plain(change.interval) | {"verdict": self.verdict(change)}
-                for change in self.after.differences
+                for change in self.changes
             },
         }
 
@@ -394,56 +348,45 @@ def _by_chance(noise: Noise | None, pairs: int, moved: int) -> str:
     return f"{more} A mean shift alone was looked for, as replies of one session may be alike."
 
 
-def how_close(beside: Beside, names: tuple[str, str]) -> str:
+def how_close(beside: BesidePeople, names: tuple[str, str]) -> str:
     """Which of the two is closer to people, or why that is not told."""
-    if beside.withheld:
-        return f"Which of the two is closer to people {beside.withheld}."
-    if (report := beside.own) is not None:
-        human, assessor = short(report.human), short(report.assessor)
-        kappa = report.agreement.statistics.get("kappa")
-        if kappa is not None and kappa.value is not None:
-            pairs = count_of(report.agreement.pairs, "pair")
-            return (
-                f"{human} are people's grades: {assessor} agrees with them by a kappa of "
-                f"{interval_text(kappa, '.2f')}, over {pairs}."
-            )
-        return f"{human} are people's grades; how far {assessor} agrees with them is not defined."
-    if beside.agreeing is None:
-        return "Which of the two is closer to people is not known: no human qrels were named."
-    return _closer(beside.agreeing, names)
-
-
-def _closer(agreeing: Agreeing, names: tuple[str, str]) -> str:
-    change = next(iter(agreeing.after.differences), None)
+    which = "Which of the two is closer to"
+    if not beside.reports:
+        return f"{which} people {beside.withheld}."
+    human, change = short(beside.human), next(iter(beside.changes), None)
+    if not beside.is_of_both:
+        return _of_people(beside.reports[0])
     if change is None or not change.pairs:
-        return f"The two share too few pairs with {short(agreeing.human)} to be compared."
-    human, name = short(agreeing.human), change.statistic.name
+        return f"The two share too few pairs with {human} to be compared."
+    name, pairs = change.statistic.name, count_of(change.pairs, "pair")
     if change.value is None:
-        pairs = count_of(change.pairs, "pair")
         return (
-            f"Which of the two is closer to {human} cannot be told: {name} is not defined on the "
-            f"{pairs} that all graded."
+            f"{which} {human} cannot be told: {name} is not defined on the {pairs} that all graded."
         )
-    values = [plain(value or 0.0, 2) for value in (change.second, change.first)]
-    figures = f"{values[0]} of {names[0]}, {values[1]} of {names[1]}"
-    figures += f", a difference of {interval_text(change, '+.2f')}"
-    basis = f"by {name} over {count_of(change.pairs, 'pair')}"
-    verdict = agreeing.verdict(change)
-    if verdict.endswith("is closer"):
-        return f"{verdict} to {human} {basis}: {figures}."
-    return (
-        f"Which of the two is closer to {human} cannot be told {basis}: "
-        f"{figures}{_alone(agreeing)}."
+    before, after = (plain(value or 0.0, 2) for value in (change.second, change.first))
+    figures = (
+        f"by {name} over {pairs}: {before} of {names[0]}, {after} of {names[1]}, a difference of "
+        f"{interval_text(change, '+.2f')}"
     )
+    verdict = beside.verdict(change)
+    if verdict.endswith("is closer"):
+        return f"{verdict} to {human} {figures}."
+    # why a difference whose own interval leaves 0 out tells nothing: others are looked at too
+    allowed = f"the verdict allows for {len(beside.changes)} statistics"
+    alone = f" (the interval is of {name} alone; {allowed})" if change.leaves_0_out else ""
+    return f"{which} {human} cannot be told {figures}{alone}."
 
 
-def _alone(agreeing: Agreeing) -> str:
-    """Why a difference whose own interval leaves 0 out tells nothing: others are looked at too."""
-    change = agreeing.after.differences[0]
-    if not change.leaves_0_out:
-        return ""
-    name, count = change.statistic.name, agreeing.compared
-    return f" (the interval is of {name} alone; the verdict allows for {count} statistics)"
+def _of_people(report: AssessorReport) -> str:
+    """How far one of the two agrees with the other, whose grades are people's."""
+    human, assessor = short(report.human), short(report.assessor)
+    kappa = report.agreement.statistics.get("kappa")
+    if kappa is None or kappa.value is None:
+        return f"{human} are people's grades; how far {assessor} agrees with them is not defined."
+    return (
+        f"{human} are people's grades: {assessor} agrees with them by a kappa of "
+        f"{interval_text(kappa, '.2f')}, over {count_of(report.agreement.pairs, 'pair')}."
+    )
 
 
 def order(board: Leaderboard | None, sides: Sides) -> str:

@@ -27,7 +27,8 @@ from labeler.errors import Misuse
 from labeler.files.paths import true_path
 from labeler.judging.changes import sets_alike, texts_of_queries
 from labeler.messages import count_of
-from labeler.report.table import Column, Row, Table
+from labeler.report.result import Hidden
+from labeler.report.table import Column, Row, Table, shown
 from labeler.trec.labels import number
 from labeler.trec.memory import Source
 from labeler.trec.pairs import PairColumns
@@ -134,15 +135,13 @@ def _of_two(sources: Sequence[Any]) -> tuple[Sides, tuple[JudgedSet, JudgedSet]]
     """Two sources that are no collection, and what was read of each."""
     if len(sources) != 2:
         raise Misuse("expected two qrels, or a collection and the names of two sets in it")
-    named = [
-        _named(source, name) for source, name in zip(sources, ("before", "after"), strict=True)
-    ]
-    if named[0][0] == named[1][0]:
-        named = [(f"{name} ({n})", side) for n, (name, side) in enumerate(named, start=1)]
-    names, sets = (named[0][0], named[1][0]), (named[0][1], named[1][1])
+    before, first = _named(sources[0], "before")
+    after, second = _named(sources[1], "after")
+    if before == after:
+        before, after = f"{before} (1)", f"{after} (2)"
     parents = _parent_of_file(sources[0]), _parent_of_file(sources[1])
-    sides = Sides(names, *sets_alike(parents, sets), (sources[0], sources[1]), parents=parents)
-    return sides, sets
+    alike = sets_alike(parents, (first, second))
+    return Sides((before, after), *alike, tuple(sources), parents=parents), (first, second)
 
 
 def _of_collection(sources: Sequence[Any]) -> tuple[Sides, tuple[JudgedSet, JudgedSet]]:
@@ -231,34 +230,28 @@ def _state(label: int | str) -> State:
 class CostChange:
     """Of the pairs that both sets hold: replies, tokens and dollars, and those without a grade.
 
-    `spent` is None of a set of which only grades are known.
+    `a`, the earlier set's, or `b` is None of a set of which only grades are known.
     """
 
-    names: tuple[str, str]
     pairs: int
-    spent: tuple[Spent | None, Spent | None]
-    failures: tuple[Mapping[str, int], Mapping[str, int]]
+    a: Spent | None
+    b: Spent | None
+    failures: Hidden[tuple[Mapping[str, int], Mapping[str, int]]]
 
-    @property
-    def is_known(self) -> bool:
-        """Whether anything is known of what either set took."""
-        return any(self.spent)
-
-    @property
-    def change(self) -> Spent | None:
+    @shown
+    def difference(self) -> Spent | None:
         """The later set's less the earlier one's; None where either is not known."""
-        first, second = self.spent
-        if first is None or second is None:
+        if self.a is None or self.b is None:
             return None
-        cost = None if None in (first.cost, second.cost) else (second.cost or 0) - (first.cost or 0)
+        (replies, inside, outside, cost), last = self.a, self.b
         return Spent(
-            second.replies - first.replies,
-            second.prompt_tokens - first.prompt_tokens,
-            second.completion_tokens - first.completion_tokens,
-            cost,
+            last.replies - replies,
+            last.prompt_tokens - inside,
+            last.completion_tokens - outside,
+            None if cost is None or last.cost is None else last.cost - cost,
         )
 
-    def table(self) -> Table:
+    def table(self, names: tuple[str, str]) -> Table:
         """A row for each set."""
         columns = [
             Column("set", align="left"),
@@ -268,15 +261,13 @@ class CostChange:
         ]
         rows: list[Row] = [
             [name, *(spent or (None,) * 4), sum(failures.values())]
-            for name, spent, failures in zip(self.names, self.spent, self.failures, strict=True)
+            for name, spent, failures in zip(names, (self.a, self.b), self.failures, strict=True)
         ]
         return Table("cost", columns, rows, f"of the {self.pairs:,} pairs that both hold")
 
 
 def spending_of(sides: Sides) -> CostChange:
     """What both sets took of the pairs that both hold."""
-    both = sides.before.among(sides.after.states), sides.after.among(sides.before.states)
-    first, second = (Counter(side.failures.values()) for side in both)
-    return CostChange(
-        sides.names, len(both[0]), (both[0].spent(), both[1].spent()), (first, second)
-    )
+    before, after = sides.before.among(sides.after.states), sides.after.among(sides.before.states)
+    failures = Counter(before.failures.values()), Counter(after.failures.values())
+    return CostChange(len(before), before.spent(), after.spent(), failures)

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from labeler.data import Run
 from labeler.exchange.export.content import (
     Content,
     Export,
@@ -187,14 +186,10 @@ def _trec_files(content: Content) -> dict[str, Write]:
         "topics.trec": topics,
         "qrels.txt": lambda path: write_qrels(path, content.qrels),
         **{
-            f"runs/{name}.trec": partial(_write_trec_run, run, name)
+            f"runs/{name}.trec": partial(write_run, run=run, tag=name)
             for name, run in content.runs.items()
         },
     }
-
-
-def _write_trec_run(run: Run, name: str, path: Path) -> None:
-    write_run(path, run, name)
 
 
 _MORE = (("desc", "Description", "description"), ("narr", "Narrative", "narrative"))

@@ -66,21 +66,11 @@ class BatchState:
 
 
 class BatchService:
-    """The files and batches of one server."""
+    """The files and batches of one server; `where` is its address, fit to be shown."""
 
     def __init__(self, client: AsyncOpenAI, wire: Wire, server: Admitted) -> None:
-        self._client, self._wire, self._server = client, wire, server
-        self._where = masked(server.address)
-
-    @property
-    def where(self) -> str:
-        """The server's address, fit to be shown."""
-        return self._where
-
-    @property
-    def key(self) -> str:
-        """The key that is sent; empty without one."""
-        return self._server.key
+        self._client, self._wire, self.server = client, wire, server
+        self.where = masked(server.address)
 
     async def upload(self, path: Path, token: str) -> str:
         """Send a file of requests; its id at the server, where `token` is part of its name."""
@@ -155,8 +145,11 @@ class BatchService:
     async def _copy(self, file_id: str, path: Path, most: int) -> None:
         from yarl import URL
 
-        address = self._server.below(f"files/{quote(file_id, safe='')}/content").address
-        headers = {"Authorization": f"Bearer {self.key or NO_KEY}", "Accept-Encoding": "gzip"}
+        address = self.server.below(f"files/{quote(file_id, safe='')}/content").address
+        headers = {
+            "Authorization": f"Bearer {self.server.key or NO_KEY}",
+            "Accept-Encoding": "gzip",
+        }
         url, size = URL(address, encoded=True), 0
         async with self._wire.stream(headers, CALL_SECONDS, url) as answer:
             if answer.status != 200:
@@ -206,8 +199,8 @@ class BatchService:
         return ProviderError(self._line(f"{code}{message}"))
 
     def _line(self, problem: str) -> str:
-        shown = " ".join(hidden(problem, self.key).split())
-        return f"{self._where}: {whole(shown)[:SHOWN]}"
+        shown = " ".join(hidden(problem, self.server.key).split())
+        return f"{self.where}: {whole(shown)[:SHOWN]}"
 
 
 @asynccontextmanager

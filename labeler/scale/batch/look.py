@@ -96,7 +96,7 @@ async def _brought(
         except NotFound as error:
             gone = "its file of answers is not there any more; cancel gives it up"
             raise NotFound(f"{record}: {error}; {gone}", parameter="batch") from None
-        return stored(collection, record, path, service.key)
+        return stored(collection, record, path, service.server.key)
 
 
 def stored(collection: Collection, record: BatchRecord, path: Path, key: str = "") -> Collected:

@@ -22,6 +22,7 @@ from labeler.collection.layout import locked_if_free
 from labeler.data import Document, Pair, Query
 from labeler.errors import BadInput, FileProblem, Misuse
 from labeler.files.atomic import replacing
+from labeler.files.boundary import first_invalid
 from labeler.files.jsonl import read_rows, write_rows
 from labeler.files.paths import did_you_mean
 from labeler.files.read import file_problems, sha256_of
@@ -151,8 +152,7 @@ class PartitionFolder:
         try:
             job = _JOB.validate_json(content)
         except ValidationError as error:
-            problem = error.errors()[0]
-            what = f"{'.'.join(map(str, problem['loc'])) or 'file'}: {problem['msg']}"
+            what = first_invalid(error, "file")
             raise BadInput(f"{self.job}: no partitions of this version ({what})") from None
         if job.format != FORMAT:
             raise BadInput(f"{self.job}: partitions of another version of labeler")

@@ -18,9 +18,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from labeler.agreement.align import GradeMatrix
 from labeler.agreement.compare import StatisticOptions, interval_of
-from labeler.agreement.several.joint import GradeMatrix
-from labeler.arrays import Flags, Floats, Integers
+from labeler.arrays import Floats
 from labeler.errors import Misuse
 from labeler.report.table import Interval, shown
 from labeler.stats.intervals import Sample, between, degrees, jackknife_error
@@ -116,60 +116,45 @@ def alternative_test(
         raise Misuse(f"expected a share below 1, found {epsilon:g}", parameter="epsilon")
     sums = [_advantages(matrix, column, person) for person in people]
     rows = [
-        _tested(matrix.assessors[person], of, epsilon, options)
+        _tested(matrix.assessors[person], of[of[:, 3] > 0], epsilon, options)
         for person, of in zip(people, sums, strict=True)
     ]
-    # (queries, people, 2): what is added up of each person's pairs, the assessor's and their number
-    queries = len(matrix.pairs.queries)
-    by_query = np.stack([_by_query(of, queries)[:, [0, 2]] for of in sums], axis=1)
-    sample = Sample(by_query, options.draws, options.seed)
+    # (queries, people, 4)
+    sample = Sample(np.stack(sums, axis=1), options.draws, options.seed)
     with np.errstate(invalid="ignore", divide="ignore"):
-        advantage = interval_of(sample, lambda sums: (sums[..., 0] / sums[..., 1]).mean(axis=-1))
+        advantage = interval_of(sample, lambda sums: (sums[..., 0] / sums[..., 2]).mean(axis=-1))
     wins = _is_discovery([row.p for row in rows])
     beside = (replace(row, wins=won) for row, won in zip(rows, wins, strict=True))
     return AlternativeTest(epsilon, tuple(beside), advantage)
 
 
-@dataclass(frozen=True, eq=False)
-class _Advantages:
-    """Whether the assessor, and whether the person, is as close or closer, for each pair."""
+def _advantages(matrix: GradeMatrix, column: int, person: int) -> Floats:
+    """`(queries, 4)` sums over the pairs that the assessor, the person and any other graded.
 
-    query: Integers
-    weight: Floats
-    assessors: Flags
-    persons: Flags
-
-
-def _advantages(matrix: GradeMatrix, column: int, person: int) -> _Advantages:
+    The weights of those in which the assessor is as close or closer, of those in which the person
+    is, and of all of them; and how many there are.
+    """
     others = [i for i in range(len(matrix.assessors)) if i not in (column, person)]
     graded = matrix.graded
     rows = graded[:, column] & graded[:, person] & graded[:, others].any(axis=1)
-    numbers = matrix.numbers[rows]
+    numbers, weights = matrix.numbers[rows], matrix.weights[rows]
 
     def apart(index: int) -> Floats:
         squares = (numbers[:, [index]] - numbers[:, others]) ** 2
         return np.asarray(np.nanmean(squares, axis=1))
 
     its, theirs = apart(column), apart(person)
-    query = matrix.pairs.query[rows].astype(np.int64)
-    return _Advantages(query, matrix.weights[rows], its <= theirs, theirs <= its)
+    columns = weights * (its <= theirs), weights * (theirs <= its), weights, np.ones(len(weights))
+    query, queries = matrix.pairs.query[rows], len(matrix.pairs.queries)
+    return np.stack([np.bincount(query, each, queries) for each in columns], axis=1)
 
 
-def _by_query(of: _Advantages, queries: int) -> Floats:
-    """`(queries, 3)`: the weights of the assessor's pairs, of the person's, and of all."""
-    columns = [of.assessors * of.weight, of.persons * of.weight, of.weight]
-    counted = [np.bincount(of.query, column, queries) for column in columns]
-    return np.stack(counted, axis=1)
-
-
-def _tested(
-    person: str, of: _Advantages, epsilon: float, options: StatisticOptions
-) -> BesideLeftOut:
-    used, query = np.unique(of.query, return_inverse=True)
-    pairs, queries = len(of.query), len(used)
+def _tested(person: str, sums: Floats, epsilon: float, options: StatisticOptions) -> BesideLeftOut:
+    """The test of the sums of queries that have any pair."""
+    queries, pairs = len(sums), int(sums[:, 3].sum())
     if not pairs:
         return BesideLeftOut(person, 0, 0, None, None, None, None, None)
-    sample = Sample(_by_query(replace(of, query=query), queries), options.draws, options.seed)
+    sample = Sample(sums[:, :3], options.draws, options.seed)
     low, high = between(sample, _difference)
     assessors, persons, weight = sample.total.tolist()
     p = None

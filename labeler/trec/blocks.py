@@ -7,7 +7,7 @@ is held. Of any other a copy is made in which they do.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -92,26 +92,6 @@ def copy_by_query(path: Path, kind: Kind, block: int, *, by_id: bool = False) ->
                 lines.seek(starts[at])
                 out.write(lines.read(sizes[at]))
         yield copy
-
-
-# How counts per query spread, and how a table names files.
-
-SPREAD = ("least", "median", "most")
-
-
-SPREAD_HEADER = ("fewest per query", "median", "most")
-
-
-def short_names(paths: Sequence[str]) -> list[str]:
-    """Paths as a table shows them: without their folders, where that tells them apart."""
-    names = [Path(path).name for path in paths]
-    return names if len(set(names)) == len(names) else list(paths)
-
-
-def spread(ordered: Integers) -> dict[str, int]:
-    """The least, the median and the largest of some sorted counts."""
-    indices = (0, len(ordered) // 2, -1)
-    return {name: int(ordered[index]) for name, index in zip(SPREAD, indices, strict=True)}
 
 
 # All lines of some queries at a time, from a file in which they stand together.

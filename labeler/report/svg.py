@@ -78,17 +78,17 @@ def words(kind: str, at: Spot, text: str, room: float | None = None) -> str:
     return f'<text class="{kind}" {where}>{html_text(shown)}{tip}</text>'
 
 
-def length(text: str, size: float = SIZE) -> float:
+def length(text: str) -> float:
     """Pixels that a text takes; letters beyond ASCII are reckoned as broad as any."""
-    return size * sum(_WIDTHS.get(c, 0.56 if c.isascii() else 1.05) for c in text)
+    return SIZE * sum(_WIDTHS.get(c, 0.56 if c.isascii() else 1.05) for c in text)
 
 
-def fitted(text: str, room: float, size: float = SIZE) -> str:
+def fitted(text: str, room: float) -> str:
     """A text within so many pixels: of a longer one its beginning and its end."""
-    if length(text, size) <= room:
+    if length(text) <= room:
         return text
     for half in range(len(text) // 2, 0, -1):
         cut = f"{text[:half].rstrip()}…{text[-half:].lstrip()}"
-        if length(cut, size) <= room:
+        if length(cut) <= room:
             return cut
     return "…"

@@ -1,1 +1,0 @@
-"""Assessors beside each other: jointly, and people against people."""

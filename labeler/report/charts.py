@@ -1,0 +1,218 @@
+"""Charts as SVG, made of plain numbers, with their message in words and their numbers as a table.
+
+A function takes a title, what is drawn and the `Axis` that it is drawn on, and returns a `Drawing`:
+the chart, and what it says to who cannot see it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from labeler.report.svg import length, line, mark, svg, words
+from labeler.report.table import Column, Interval, Table, number_text
+
+WIDTH = 720
+"""Pixels of a chart, which fill a page's column; a narrower screen scrolls it."""
+_ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What is measured along an axis: its label, and how its numbers are written.
+
+    `reference` is a value to compare with, such as 0 for differences, which is drawn as a line.
+    """
+
+    label: str
+    format: str = ".3f"
+    reference: float | None = None
+
+    def text(self, value: float | None) -> str:
+        """A value in the axis's format."""
+        return self.column().text(value)
+
+    def column(self, *, with_ends: bool = False) -> Column:
+        """The column of a table that holds what is measured."""
+        ends = self.format if with_ends else ""
+        return Column(self.label, format=self.format, ends=ends, undefined="undefined")
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A chart: its title, its message in a sentence or two, its numbers, and its SVG element."""
+
+    title: str
+    message: str
+    table: Table
+    height: float
+    parts: str
+
+    @property
+    def svg(self) -> str:
+        """The chart as an element of a page."""
+        return svg(WIDTH, self.height, self.parts, (self.title, self.message))
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Values from `least` to `most` on pixels from `start` to `end`, with ticks between."""
+
+    least: float
+    most: float
+    start: float
+    end: float
+    ticks: tuple[float, ...]
+    labels: tuple[str, ...]
+
+    def __call__(self, value: float) -> float:
+        """The pixel of a value; one beyond the scale lies at its end."""
+        share = (min(max(value, self.least), self.most) - self.least) / (self.most - self.least)
+        return self.start + share * (self.end - self.start)
+
+
+def is_number(value: float | None) -> bool:
+    """Whether a value can be drawn: neither `None` nor nan nor infinite."""
+    return value is not None and math.isfinite(value)
+
+
+def scale(axis: Axis, values: Iterable[float | None], start: float, end: float) -> Scale:
+    """The scale on which all values can be drawn, and the reference of the axis."""
+    named = (*values, axis.reference)
+    reached = [value for value in named if value is not None and math.isfinite(value)]
+    low, high = min(reached, default=0.0), max(reached, default=1.0)
+    if high - low <= 1e-9 * max(abs(low), abs(high), 1e-9):  # some room on both sides
+        margin = abs(low) / 10 or 1.0
+        low, high = low - margin, low + margin
+    step = round_step((high - low) / (7 if end - start > 400 else 4))
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    ticks = tuple(number * step for number in range(first, last + 1))
+    labels = tuple(tick_text(tick, step) for tick in ticks)
+    return Scale(ticks[0], ticks[-1], start, end, ticks, labels)
+
+
+def round_step(least: float) -> float:
+    """The least of 1, 2, 2.5, 5 times a power of ten that is no less.
+
+    >>> round_step(0.13), round_step(3), round_step(0.22)
+    (0.2, 5.0, 0.25)
+    """
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(factor * power for factor in _ROUND if factor * power >= least * (1 - 1e-9))
+
+
+def tick_text(value: float, step: float) -> str:
+    """A tick's number with the decimals that its step needs; a long one as a power of ten."""
+    if not 1e-9 < step < 1e9:
+        return format(value, ".3g")
+    decimals = next(n for n in range(12) if abs(round(step, n) - step) <= 1e-6 * step)
+    return number_text(value, f",.{decimals}f")
+
+
+def across(made: Scale, y: float) -> Iterator[str]:
+    """The numbers of the ticks along the axis, none beyond the chart's width."""
+    for tick, label in zip(made.ticks, made.labels, strict=True):
+        half = length(label) / 2
+        yield words("tick middle", (min(max(made(tick), half), WIDTH - half), y), label)
+
+
+def label_across(label: str, made: Scale, y: float) -> str:
+    """What the axis measures, below its middle, within the chart."""
+    middle = (made.start + made.end) / 2
+    return words("axis middle", (middle, y), label, 2 * min(middle, WIDTH - middle))
+
+
+# Rows on one axis: values with their intervals.
+
+_MARGIN, _HEIGHT = 24.0, 18.0
+
+
+class NamedValue(NamedTuple):
+    """A value with its name and the ends of its interval; infinite ones reach to the chart's."""
+
+    name: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+def intervals(
+    title: str,
+    rows: Sequence[NamedValue],
+    axis: Axis,
+) -> Drawing:
+    """Values with their intervals, in the order given.
+
+    Where the axis has a reference, a value whose interval holds it has a hollow dot: it cannot be
+    told from the reference.
+    """
+    height, parts = _draw(rows, axis)
+    return Drawing(title, _of_values(rows, axis), _table(title, rows, axis), height, parts)
+
+
+def _draw(rows: Sequence[NamedValue], axis: Axis) -> tuple[float, str]:
+    """The height of the chart and its elements; a legend says what hollow dots are."""
+    column = axis.column(with_ends=True)
+    figures = [column.text(Interval(*row[1:])) for row in rows]
+    names = min(max((length(row.name) for row in rows), default=0), 0.34 * WIDTH) + 2
+    numbers = min(max(map(length, figures), default=0), 0.36 * WIDTH) + 2
+    reach = [value for row in rows for value in row[1:]]
+    start, end = max(names + 14, _MARGIN), WIDTH - max(numbers + 14, _MARGIN)
+    made = scale(axis, reach, start, end)
+    y = top = 8.0
+    drawn: list[str] = []
+    if any(is_unclear(row, axis) for row in rows):
+        y = top = 32.0
+        unclear = f"the interval holds {axis.text(axis.reference)}"
+        drawn.append(mark("dot unclear", (start + 8, 16.0)))
+        drawn.append(words("name", (start + 22, 20.0), unclear, WIDTH - start - 22))
+    for row, figure in zip(rows, figures, strict=True):
+        middle = y + _HEIGHT / 2 + 2
+        kind = "dot unclear" if is_unclear(row, axis) else "dot"
+        drawn += _marks(row, f"{row.name}: {figure}", made, middle, kind)
+        drawn.append(words("name", (0, middle + 4), row.name, names))
+        drawn.append(words("figures end", (WIDTH, middle + 4), figure, numbers))
+        y += _HEIGHT + 4
+    grid = [line("grid", (made(tick), top), (made(tick), y)) for tick in made.ticks]
+    if axis.reference is not None:
+        grid.append(line("reference", (made(axis.reference), top), (made(axis.reference), y)))
+    below = label_across(axis.label, made, y + 34)
+    return y + 42, "".join([*grid, *drawn, *across(made, y + 16), below])
+
+
+def _marks(row: NamedValue, tip: str, made: Scale, y: float, kind: str) -> Iterator[str]:
+    if row.value is None or not is_number(row.value):
+        return
+    if row.low is not None and row.high is not None and not math.isnan(row.low + row.high):
+        yield line("whisker", (made(row.low), y), (made(row.high), y))
+    yield mark(kind, (made(row.value), y), tip)
+
+
+def is_unclear(row: NamedValue, axis: Axis) -> bool:
+    """Whether the interval holds the reference."""
+    if axis.reference is None or row.low is None or row.high is None:
+        return False
+    return row.low <= axis.reference <= row.high
+
+
+def _table(title: str, rows: Sequence[NamedValue], axis: Axis) -> Table:
+    ends = axis.format if any(row.low is not None for row in rows) else ""
+    columns = [Column("name", title=" ", align="left"), replace(axis.column(), ends=ends)]
+    return Table(title, columns, [(row.name, Interval(*row[1:])) for row in rows])
+
+
+def _of_values(rows: Sequence[NamedValue], axis: Axis) -> str:
+    """What the chart shows, in words: the highest and the lowest."""
+    defined = [row for row in rows if is_number(row.value)]
+    if not defined:
+        return f"{axis.label}: no value is defined."
+    column = axis.column(with_ends=True)
+    ordered = sorted(defined, key=lambda row: -(row.value or 0.0))
+    first, last = (
+        f"{row.name}, {column.text(Interval(*row[1:]))}" for row in (ordered[0], ordered[-1])
+    )
+    if len(defined) == 1:
+        return f"{axis.label} of {first}."
+    return f"Highest {axis.label}: {first}; lowest: {last}; {len(defined):,} in all."
