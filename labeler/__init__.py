@@ -62,6 +62,8 @@ if TYPE_CHECKING:
     from labeler.pipeline.build import BuildOptions as BuildOptions
     from labeler.pipeline.build import build as build
     from labeler.pipeline.compare import compare as compare
+    from labeler.pipeline.decide import adecide as adecide
+    from labeler.pipeline.decide import decide as decide
     from labeler.pools.expand import expand_until as expand_until
     from labeler.pools.import_qrels import import_qrels as import_qrels
     from labeler.pools.missed import missed as missed
@@ -94,6 +96,7 @@ _PUBLIC = {
     "ReportOptions": "collection_report.contents:ReportOptions",
     "RouteOptions": "lab.route:RouteOptions",
     "TuneOptions": "lab.tune:TuneOptions",
+    "adecide": "pipeline.decide:adecide",
     "agenerate": "queries.generate:agenerate",
     "agree": "agreement.agree:agree",
     "ajudge": "judging.judge:ajudge",
@@ -103,6 +106,7 @@ _PUBLIC = {
     "cascade": "lab.cascade:cascade",
     "compare": "pipeline.compare:compare",
     "correct": "evaluation.correct:correct",
+    "decide": "pipeline.decide:decide",
     "diff": "agreement.diff.diff:diff",
     "drift": "lab.control:drift",
     "evaluate": "evaluation.evaluate:evaluate",

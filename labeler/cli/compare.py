@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ import typer
 
 from labeler.cli.evaluate import GateFlags
 from labeler.cli.model_options import NamedModel, ShownFlags
-from labeler.cli.options import Folder, OutputFlags
+from labeler.cli.options import Destination, Folder, OutputFlags
 from labeler.cli.output import show_result
 from labeler.cli.reporting import asked, control_of, show_judging_plan
 from labeler.cli.scoring import GATES
@@ -20,13 +20,16 @@ from labeler.cli.screen import note
 from labeler.collection.layout import open_collection
 from labeler.collection.user_files import Output
 from labeler.errors import Misuse, about
-from labeler.evaluation.equivalence import margins_by_measure, read_margins
+from labeler.evaluation.equivalence import DEFAULT_MARGIN, margins_by_measure, read_margins
 from labeler.evaluation.gates import Gates, outcome_of
 from labeler.evaluation.looks import keep_looks, slow_losses
-from labeler.judging.judge import JudgeOptions
+from labeler.judging.judge import JudgeOptions, JudgingPlan
+from labeler.metrics import parse
+from labeler.models.session import Act
 from labeler.models.settings import Limits
 from labeler.options import OUTPUT, option
 from labeler.pipeline.compare import CompareOptions, ajudge_missing, compared_systems, result_of
+from labeler.pipeline.decide import Decision, adecide
 from labeler.pipeline.decision import write_decision
 
 
@@ -41,7 +44,9 @@ class LossFlags:
         panel=GATES,
     )
     margin: tuple[str, ...] = option(
-        (), "How much may be lost: 0.05 (the gate's default) or AP:0.02; repeatable.", panel=GATES
+        (),
+        "What may be lost, or does not matter: 0.05 (the default) or AP:0.02; repeatable.",
+        panel=GATES,
     )
 
     def margins(self, measures: Sequence[str]) -> dict[str, float]:
@@ -50,6 +55,29 @@ class LossFlags:
         if not is_gate and not self.margin:
             return {}
         return margins_by_measure(read_margins(self.margin), measures, default=is_gate)
+
+    def deciding(
+        self, options: CompareOptions, *others: object
+    ) -> Callable[..., Act[Decision, JudgingPlan]]:
+        """A decision by the first measure, with its margin; `Misuse` with any gate or `others`."""
+        if any((self.no_worse_than, options.history, *others)):
+            problem = "gates and pages need all grades; name the set that the assessor fills"
+            raise Misuse(problem, parameter="fill")
+        measure = str(parse(options.measures[0]))
+        margin = self.margins([measure]).get(measure, DEFAULT_MARGIN)
+        qrels, seed = options.qrels, options.seed
+        return partial(adecide, measure=measure, margin=margin, qrels=qrels, seed=seed)
+
+
+def _decide(
+    deciding: Callable[..., Act[Decision, JudgingPlan]], flags: ShownFlags, to: Destination
+) -> None:
+    """Decide by as few judgements as that needs, or say how many these may be."""
+    decision = asked(flags, deciding, show_judging_plan, to)
+    if decision is not None:
+        show_result(decision, to)
+        if decision.stopped:
+            raise decision.stopped
 
 
 def command(
@@ -76,11 +104,16 @@ def command(
 ) -> None:
     """Say which of two systems to take, how sure that is, what would help.
 
-    With --fill and --model, or an assessor declared so, what nobody judged of these systems is
-    judged first.
+    With --assessor, it judges no more pairs than that takes, or than a margin that does not matter.
+    With --fill and --model, or --assessor, all that nobody judged of these systems is judged first.
     """
     collection = open_collection(folder)
     to = output.made_from(collection.folder)
+    judging = who.asking(JudgeOptions(prompt, limits=limits))
+    if who.assessor and not options.fill:
+        deciding = loss.deciding(options, gates.require, html)
+        _decide(partial(deciding, collection, systems, judging=judging), flags, to)
+        return
     page = None if html is None else Output(html, output.force, (collection.folder,))
     if page is not None:
         page.check()
@@ -96,8 +129,6 @@ def command(
     )
     with about("no_worse_than", "baseline"):
         sides = compared_systems(collection, systems, how, control_of(flags))
-    judging = JudgeOptions(prompt, limits=limits)
-    judging = who.asking(judging)
     if judging.model is not None and sides.missing:
         if not options.fill:
             raise Misuse("name the assessor whose grades fill the holes", parameter="fill")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -144,10 +144,7 @@ def filled_pool(
     if not fill:
         return pool_from(qrels, warn, name, stale), used
     layers = grade_layers(qrels, fill, warn, name, stale)
-    whole: dict[str, dict[str, int]] = {}
-    for grades in layers:
-        for query, row in grades.items():
-            whole[query] = {**row, **whole.get(query, {})}
+    whole = merged_grades(layers)
     graded, every = (sum(map(len, grades.values())) for grades in (layers[0], whole))
     paths = fill_paths(path, fill)
     filling = grades_used(paths[0])
@@ -156,6 +153,15 @@ def filled_pool(
     filled = replace(used, others=rest, filling=filling, counts=counts)
     columns = PairColumns.of(whole, np.int32)
     return JudgedPairs.of(columns, name if path is None else str(path)), filled
+
+
+def merged_grades(layers: Iterable[Mapping[str, Mapping[str, int]]]) -> dict[str, dict[str, int]]:
+    """The grades of several sets, those of earlier ones where two have a pair."""
+    merged: dict[str, dict[str, int]] = {}
+    for grades in layers:
+        for query, row in grades.items():
+            merged[query] = {**row, **merged.get(query, {})}
+    return merged
 
 
 def grade_layers(

@@ -39,7 +39,7 @@ from labeler.judging.judge import JudgeOptions, JudgingPlan, judge_set
 from labeler.messages import count_of, dollars
 from labeler.metrics import parse
 from labeler.models.session import Act, Control, sync
-from labeler.options import Options, option
+from labeler.options import SEED, Options, option
 from labeler.pipeline.query_lists import ShownDocument, ShownQuery, ranks_of
 from labeler.report.finding import Finding, Setting
 from labeler.report.result import Result
@@ -67,7 +67,8 @@ class CompareOptions(Options):
     `human` by default, and `fill` the assessor whose grades stand where that has none. The systems
     are held against the `baseline`, by default the first. Of the measures in `margins` it is said
     whether a loss of that size is excluded. `history` is the file of earlier looks at that gate,
-    and `policy` what they may err in: `each` look in 5 % of cases, or a `sequential` series.
+    and `policy` what they may err in: `each` look in 5 % of cases, or a `sequential` series. The
+    `seed` is that of a decision.
     """
 
     measures: tuple[str, ...] = option(("nDCG@10",), MEASURES)
@@ -89,6 +90,7 @@ class CompareOptions(Options):
     )
     baseline: str | None = None
     margins: Mapping[str, float] = field(default_factory=dict)
+    seed: int = option(0, "Decides in which order queries are drawn.", SEED, rare=True)
 
 
 # The systems: files, runs of the collection by name, or retrievers, which are asked.
@@ -164,6 +166,8 @@ class ComparedSystems:
     def layers(self) -> dict[str, Mapping[str, Mapping[str, int]]]:
         """The grades by who gave them, first those that count before the others."""
         fill, paths = self.options.fill, list[Path]()
+        if not self.qrels.exists():  # what an assessor is to give
+            return {}
         with suppress(Misuse):  # an assessor that has judged nothing yet
             paths = fill_paths(self.qrels, fill) if fill else []
         layers = grade_layers(self.qrels, fill if paths else "", lambda _line: None)
@@ -177,12 +181,20 @@ class ComparedSystems:
         return None, ""
 
     @cached_property
+    def all_tops(self) -> dict[str, dict[str, list[str]]]:
+        """System to query to the first documents."""
+        return {
+            name: {query: ranking(scores)[: self.depth] for query, scores in _read(run)}
+            for name, run in self.runs.items()
+        }
+
+    @cached_property
     def tops(self) -> dict[str, dict[str, list[str]]]:
-        """System to query to the first documents, of the queries that are scored."""
+        """The same of the queries that are scored."""
         scored = {query for grades in self.layers.values() for query in grades}
         return {
-            name: {q: ranking(scores)[: self.depth] for q, scores in _read(run) if q in scored}
-            for name, run in self.runs.items()
+            name: {query: docs for query, docs in tops.items() if query in scored}
+            for name, tops in self.all_tops.items()
         }
 
     @cached_property
@@ -213,13 +225,18 @@ def compared_systems(
     systems: Mapping[str, System] | Iterable[System],
     options: CompareOptions,
     control: Control | None = None,
+    first: str = "",
 ) -> ComparedSystems:
-    """The systems, read or asked, and the qrels that are to score them."""
+    """The systems, read or asked, and the qrels that are to score them.
+
+    `first` names the qrels that will be the first ones of a collection without any.
+    """
     if options.policy == "sequential" and options.history is None:
         raise Misuse("name the file that counts the looks, as history", parameter="policy")
     opened = open_collection(collection)
     with about("qrels"):
-        qrels = collection_qrels(opened.folder, options.qrels)
+        is_given = opened.qrels_names() or not first
+        qrels = collection_qrels(opened.folder, options.qrels) if is_given else opened.qrels(first)
     runs = systems_of(opened, systems, control or Control())
     if options.baseline is not None:
         check_baseline(options.baseline, runs)
@@ -230,16 +247,20 @@ def compared_systems(
 
 
 def ajudge_missing(
-    systems: ComparedSystems, judging: JudgeOptions, control: Control | None = None
+    systems: ComparedSystems,
+    judging: JudgeOptions,
+    control: Control | None = None,
+    missing: Iterable[Pair] | None = None,
 ) -> Act[JudgeResult, JudgingPlan]:
-    """Have an assessor judge the pairs of these systems that nobody judged.
+    """Have an assessor judge the pairs of these systems that nobody judged, or some of them.
 
     Its grades are kept as `NAME.compared`, as no pool chose these pairs.
     """
     collection, name = systems.collection, f"{systems.options.fill}{COMPARED}"
     path = collection.judgements(name)
     before = [pair for pair, _ in states_of(path)]
-    pairs = list(dict.fromkeys([*before, *systems.missing]))
+    more = systems.missing if missing is None else missing
+    pairs = list(dict.fromkeys([*before, *more]))
 
     def of_these(_collection: Collection, texts: Any) -> list[Pair]:
         return [pair for pair in pairs if texts.has(pair)]
@@ -348,7 +369,7 @@ class SystemComparison(Result):
         parts = []
         for c in self.report.compared():
             ends = f"[{c.low:+.4f}, {c.high:+.4f}]"
-            sure = f"from {_loss_or_gain(c.low)} to {_loss_or_gain(c.high)}"
+            sure = f"from {loss_or_gain(c.low)} to {loss_or_gain(c.high)}"
             if math.isnan(c.low):
                 sure = "nobody can say"
             elif c.low > 0 or c.high < 0:
@@ -494,7 +515,8 @@ class SystemComparison(Result):
         return f"SystemComparison({', '.join(self.systems.runs)}: {self.comparison.verdict})"
 
 
-def _loss_or_gain(value: float) -> str:
+def loss_or_gain(value: float) -> str:
+    """A difference in words."""
     return f"a {'loss' if value < 0 else 'gain'} of {abs(value):.4f}"
 
 

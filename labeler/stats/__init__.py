@@ -13,5 +13,6 @@
 - `randomization`: tests of paired differences, and corrections for many of them.
 - `blocks`, `blocked`, `sides`, `distances`: two samples in blocks, as searches by day or session.
 - `logistic`: logistic regression.
+- `sequential`: bounds of a sum over some values that hold at every look while these are drawn.
 - `student`, `power`, `correlation`, `ppi`: Student's t, sample sizes, rankings, corrected means.
 """

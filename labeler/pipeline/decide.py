@@ -1,0 +1,337 @@
+"""`decide`: which of two systems to take, by as few judgements as that needs.
+
+Queries are drawn by how far the two may differ there at most (`labeler.stats.sequential`), and the
+pairs of those queries are judged that can change the difference. After each batch it is looked
+whether the bounds tell the two apart, or as good within a margin: they hold at every look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+
+from labeler.collection.card import update_card_entry
+from labeler.collection.layout import locked_in_loop
+from labeler.collection.queries import read_queries
+from labeler.data import Pair
+from labeler.errors import BudgetReached, Incomplete, Misuse
+from labeler.evaluation.differences import Differences, Span, to_judge
+from labeler.evaluation.equivalence import DEFAULT_MARGIN
+from labeler.evaluation.evaluate import Report
+from labeler.evaluation.inputs import Doubt
+from labeler.evaluation.verdicts import COMPARED, merged_grades
+from labeler.judging.job import JudgeResult
+from labeler.judging.judge import JudgeOptions, JudgingPlan
+from labeler.messages import cost_of, count_of
+from labeler.metrics import parse
+from labeler.models.policies.limits import Spending, WithCost
+from labeler.models.session import Act, Control, sync
+from labeler.pipeline.compare import (
+    ComparedSystems,
+    CompareOptions,
+    System,
+    ajudge_missing,
+    compared_systems,
+    loss_or_gain,
+    price_of,
+    result_of,
+)
+from labeler.prompt import checked_prompt
+from labeler.report.finding import Finding
+from labeler.report.result import Hidden, Merged, Result
+from labeler.report.table import Table, shown, table_of
+from labeler.stats.sequential import draw_order, estimate, sum_bounds
+
+Grades = Mapping[str, Mapping[str, int]]
+FEWEST = 4
+"""So many queries are drawn at once, and an eighth of those drawn before if that is more."""
+CLOSED = 1e-9
+"""A difference that can vary by less is settled."""
+
+
+@dataclass(frozen=True)
+class DrawnDifference:
+    """What the `judged` pairs tell of the mean difference, once so many queries are drawn."""
+
+    drawn: int
+    judged: int
+    difference: float
+    low: float
+    high: float
+
+    def verdict(self, margin: float) -> str:
+        """What it tells of the new system; empty where it tells nothing yet."""
+        if self.low > CLOSED or self.high < -CLOSED:
+            return "better" if self.low > 0 else "worse"
+        return "as good" if max(-self.low, self.high) <= margin else ""
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """The queries of a decision in the order of drawing, with what was settled of each before.
+
+    `weights` say of each query what its documents count; `before` are the grades that were there.
+    """
+
+    differences: Differences
+    weights: Mapping[str, Mapping[str, float]]
+    before: Grades
+    seed: str = ""
+
+    def span(self, query: str, grades: Grades) -> Span:
+        """What a query may differ by."""
+        return self.differences.span(self.weights[query], grades.get(query, {}))
+
+    @cached_property
+    def first(self) -> dict[str, Span]:
+        """The span of each query before any is drawn."""
+        return {query: self.span(query, self.before) for query in self.weights}
+
+    @cached_property
+    def order(self) -> list[str]:
+        """The queries that are open, as they are drawn."""
+        widths = {q: high - low for q, (low, high) in self.first.items() if high - low > CLOSED}
+        return [[*widths][number] for number in draw_order([*widths.values()], self.seed)]
+
+    def further(self, drawn: int) -> int:
+        """How many queries are drawn after the next batch."""
+        return min(len(self.order), drawn + max(FEWEST, drawn // 8))
+
+    def to_judge(self, grades: Grades, drawn: int) -> list[Pair]:
+        """What to judge next of the first queries; nothing where these are settled."""
+        pairs = list[Pair]()
+        for query in self.order[:drawn]:
+            low, high = self.span(query, grades)
+            docs = to_judge(self.weights[query], grades.get(query, ()))
+            pairs += [Pair(query, doc) for doc in docs if high - low > CLOSED]
+        return pairs
+
+    def unjudged(self, grades: Grades) -> list[Pair]:
+        """The pairs of open queries that have no grade."""
+        pairs = (Pair(query, doc) for query in self.order for doc in self.weights[query])
+        return [pair for pair in pairs if pair.doc_id not in grades.get(pair.query_id, ())]
+
+    def look(self, grades: Grades, drawn: int) -> DrawnDifference:
+        """What the grades of the first queries tell of the mean difference over all queries."""
+        low, high = np.array([self.first[query] for query in self.order]).reshape(-1, 2).T
+        now = [self.span(query, grades) for query in self.order[:drawn]]
+        least, most = np.array(now).reshape(-1, 2).T
+        ends = sum_bounds(low, high, least, most)
+        middle = np.clip(estimate(low, high, (least + most) / 2), *ends)
+        settled = sum(span[0] for span in self.first.values()) - low.sum()
+        # rounded, as both ends of an exact difference are one number
+        means = [round(float(settled + s) / len(self.weights), 12) for s in (middle, *ends)]
+        return DrawnDifference(
+            drawn, len(self.unjudged(self.before)) - len(self.unjudged(grades)), *means
+        )
+
+
+# The decision, in four lines, as a table and as JSON.
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Decision(Result, WithCost):
+    """Which of two systems to take, by what an assessor judged of them for that.
+
+    Of `queries`, some are `open`: not settled before anything was judged. `pairs` are theirs that
+    nobody had judged. `stopped` is what ended it before it was decided. There is no `report` where
+    nobody has judged anything.
+    """
+
+    systems: Hidden[ComparedSystems]
+    report: Hidden[Report | None]
+    margin: float
+    look: Merged[DrawnDifference]
+    queries: int
+    open: int
+    pairs: int
+    stopped: BudgetReached | None
+    spent: Hidden[Spending]
+    is_priced: Hidden[bool]
+
+    @shown
+    def verdict(self) -> str:
+        """What is decided: better, worse, as good; or that it is not known."""
+        return "not known" if self.doubt else self.look.verdict(self.margin) or "not known yet"
+
+    @property
+    def doubt(self) -> Doubt | None:
+        """Why no number of judgements decides; None where some do."""
+        if self.report is None:
+            return None
+        names, measure = [*self.systems.runs], self.report.measures[0]
+        return self.report.trust.of(names, measure, self.queries, decided=True)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What a reader should know of whoever judged."""
+        return tuple(f.without_advice() for f in self.report.of_judges) if self.report else ()
+
+    @property
+    def sentences(self) -> list[str]:
+        """Which system, how sure, what would make it surer, and what it took."""
+        old, new = self.systems.runs
+        look, doubt, options = self.look, self.doubt, self.systems.options
+        which = {
+            "better": f"take {new}: it is better than {old}",
+            "worse": f"keep {old}: {new} is worse",
+            "as good": f"either: {new} and {old} differ by {self.margin:g} at most",
+            "not known": f"not known, because {doubt and doubt.because}",
+            "not known yet": f"not known yet: {self.stopped or 'some pairs have no grade'}",
+        }[self.verdict]
+        by = f" by {self.report.grades.giver}" if self.report else ""
+        left = self.pairs - look.judged
+        price = price_of(self.systems.collection, left, options.fill) or "nothing is judged yet"
+        more = f"at most {count_of(left, 'pair')} more for the exact difference ({price}); "
+        surer = f"{doubt.command} ({doubt.price}); " if doubt else ""
+        surer += more if look.high > look.low else "it is exact for these queries; "
+        return [
+            f"Which: {which}; {options.measures[0]}{by}.",
+            f"How sure: {new} against {old}: from {loss_or_gain(look.low)} to "
+            f"{loss_or_gain(look.high)} at 95 % [{look.low:+.4f}, {look.high:+.4f}], at whatever "
+            f"time one looks. Other queries than these {self.queries:,} may differ.",
+            f"What would make it surer: {surer}more queries, for what others would show.",
+            f"Judged: {look.judged:,} of {count_of(self.pairs, 'pair')} "
+            f"({look.judged / max(self.pairs, 1):.0%}), as {look.drawn:,} of {self.open:,} open "
+            f"queries were drawn; this run: {cost_of(self.cost, self.cost_at_most)}.",
+        ]
+
+    def tables(self) -> list[Table]:
+        """One row: the difference with its ends, after how many draws and judgements."""
+        return [table_of("decision", DrawnDifference, [self.look])]
+
+
+# The act: draw, have judged, look.
+
+
+@dataclass(frozen=True, eq=False)
+class _Deciding:
+    """Two systems, who judges, and which difference does not matter."""
+
+    systems: ComparedSystems
+    judging: JudgeOptions
+    margin: float
+
+    @property
+    def name(self) -> str:
+        """What the assessor's grades for comparisons are called."""
+        return f"{self.systems.options.fill}{COMPARED}"
+
+    def grades(self, without: str = "") -> Grades:
+        """What is judged by now, without the grades of one name."""
+        layers = replace(self.systems).layers
+        return merged_grades(layer for name, layer in layers.items() if name != without)
+
+    @cached_property
+    def draws(self) -> Draws:
+        """The queries of the collection, with what both systems return for them.
+
+        Other lists are drawn in another order: who changed a system after a look at some queries
+        does not meet these first.
+        """
+        before, systems = self.grades(without=self.name), self.systems
+        prompt = checked_prompt(self.judging.grading_prompt, note=Control().note)
+        given = [grade for row in before.values() for grade in row.values()]
+        differences = Differences(
+            parse(systems.options.measures[0]), max([1, *prompt.grades, *given])
+        )
+        tops = systems.all_tops.values()
+        lists = {
+            q: [top.get(q, []) for top in tops] for q in read_queries(systems.collection.queries)
+        }
+        weights = {query: differences.weights(*two) for query, two in lists.items()}
+        return Draws(differences, weights, before, f"{systems.options.seed} {lists}")
+
+    async def begin(self, control: Control) -> Decision:
+        """Draw and have judged, until it is decided, or nothing is left."""
+        draws, drawn, asked, spent = self.draws, 0, dict[Pair, None](), replace(control.spent)
+        judged: JudgeResult | None = None
+        # a batch is no run of its own for whoever watches
+        quiet = replace(control, note=cache(control.note), judging=Control().judging)
+        most = len(draws.unjudged(draws.before))
+        with control.progress("pairs judged, at most") as advance:
+            while not draws.look(grades := self.grades(), drawn).verdict(self.margin):
+                if pairs := [p for p in draws.to_judge(grades, drawn) if p not in asked]:
+                    asked |= dict.fromkeys(pairs)
+                    judged = await ajudge_missing(self.systems, self.judging, quiet, [*asked])
+                    advance(len(asked), most)
+                    if not judged.judged:
+                        raise Incomplete(f"{self.name}: none of the first pairs has a grade")
+                    if judged.stopped or self._decision(drawn).doubt:
+                        break
+                elif drawn < len(draws.order):
+                    drawn = draws.further(drawn)
+                else:
+                    break
+        decision = self._decision(drawn, judged, control.spent.since(spent))
+        more = {"seed": self.systems.options.seed, "queries_drawn": draws.order[:drawn]}
+        name = f"{self.name} of {' and '.join(self.systems.runs)}"
+        async with locked_in_loop(self.systems.collection, control.stop, control.note):
+            update_card_entry(self.systems.collection, "decide", name, decision.as_json() | more)
+        return decision
+
+    def _decision(
+        self, drawn: int, judged: JudgeResult | None = None, spent: Spending | None = None
+    ) -> Decision:
+        draws, systems = self.draws, replace(self.systems)
+        if systems.qrels.stem == self.name:  # they fill no others' holes
+            systems = replace(systems, options=replace(systems.options, fill=""))
+        return Decision(
+            self.systems,
+            result_of(systems).report if systems.qrels.exists() else None,
+            self.margin,
+            draws.look(self.grades(), drawn),
+            len(draws.weights),
+            len(draws.order),
+            len(draws.unjudged(draws.before)),
+            judged.stopped if judged else None,
+            spent or Spending(),
+            judged is None or judged.is_priced,
+        )
+
+    async def plan(self, control: Control) -> JudgingPlan:
+        """What judging all that may have to be judged would take."""
+        pairs = self.draws.unjudged(self.draws.before)
+        return await ajudge_missing(self.systems, self.judging, control, pairs).plan()
+
+
+def adecide(  # noqa: PLR0913 - whoever calls it names the few that are needed
+    collection: Any,
+    systems: Mapping[str, System] | Iterable[System],
+    measure: str = "nDCG@10",
+    *,
+    judging: JudgeOptions,
+    margin: float = DEFAULT_MARGIN,
+    qrels: str | None = None,
+    seed: int = 0,
+    control: Control | None = None,
+) -> Act[Decision, JudgingPlan]:
+    """Decide between two systems, by as few judgements of a named assessor as that needs.
+
+    Systems are as `compare` takes them, the first the one in use. It ends once the new one is shown
+    to be better or worse, or as good: apart by `margin` at most, in the mean over the collection's
+    queries with all first documents of both judged. Grades that are there count. The `seed` decides
+    in which order queries are drawn; the same call, made again, pays for nothing twice.
+
+    >>> from labeler.testing import fake_model, small_collection
+    >>> two = {"old": {"q1": {"cats": 1.0}}, "new": {"q1": {"dogs": 1.0}}}
+    >>> judging = JudgeOptions(model=fake_model('{"grade": 2}'), name="llm")
+    >>> decide(small_collection(), two, judging=judging).doubt.because
+    '2 queries are too few (at least 10)'
+    """
+    watch, name = control or Control(), judging.name or judging.declared.name
+    if not name:
+        raise Misuse("name the assessor who judges", parameter="judging")
+    options = CompareOptions((measure,), qrels, name, seed=seed)
+    both = compared_systems(collection, systems, options, watch, f"{name}{COMPARED}")
+    if len(both.runs) != 2:
+        raise Misuse("a decision is between two systems", parameter="systems")
+    act = _Deciding(both, judging, margin)
+    return Act(lambda: act.begin(watch), lambda: act.plan(watch))
+
+
+decide = sync(adecide)

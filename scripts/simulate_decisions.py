@@ -1,0 +1,107 @@
+"""How many judgements a decision between two systems takes, and how often it is wrong.
+
+    python scripts/simulate_decisions.py                            # nothing is judged before
+    python scripts/simulate_decisions.py --in-use                   # the system in use is judged
+    python scripts/simulate_decisions.py --queries 200 --seeds 2    # of 200 queries like these
+    python scripts/simulate_decisions.py --margin 0.01 --seeds 1
+
+All pairs of DL 2019's systems, as NIST's grades answer for the assessor, by nDCG@10 over all
+queries. Truth is the difference with all first ten documents of both judged. Beside it: a random
+half of the queries judged, and the verdict of `compare`. With `--queries`, as many are drawn from
+these with replacement, each a query of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations, product
+from random import Random
+
+import numpy as np
+from harness import DL19, parser
+
+from labeler.evaluation.differences import Differences
+from labeler.exchange.qrels import read_qrels
+from labeler.exchange.runs import read_run
+from labeler.metrics import parse
+from labeler.pipeline.decide import Draws, Grades
+from labeler.stats.families import pair
+from labeler.trec.runs import ranking
+
+DIFFERENCES = Differences(parse("nDCG@10"), 3)
+SIZES = ((0.05, 1.0), (0.02, 0.05), (0.0, 0.02), (0.0, 1.0))
+"""Between which sizes of the true difference pairs are counted together."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A pair of systems whose truth is known: its size, what was decided, and at which share."""
+
+    truth: float
+    verdict: str
+    share: float
+    of_half: str
+
+    def is_wrong(self, verdict: str, margin: float) -> bool:
+        """Whether a verdict is not so."""
+        within = {"as good": abs(self.truth) <= margin}
+        return not {"better": self.truth > 0, "worse": self.truth < 0, **within}.get(verdict, True)
+
+
+def decided(draws: Draws, whole: Grades, margin: float) -> tuple[str, int]:
+    """The verdict, and how many pairs were judged for it; `whole` has the grades of all."""
+    grades, drawn = {query: dict(draws.before.get(query, {})) for query in whole}, 0
+    while not (look := draws.look(grades, drawn)).verdict(margin) and drawn < len(draws.order):
+        drawn = draws.further(drawn)
+        while pairs := draws.to_judge(grades, drawn):
+            for query, doc in pairs:
+                grades[query][doc] = whole[query][doc]
+    return look.verdict(margin), look.judged
+
+
+def cases(queries: int, seeds: int, margin: float, in_use: bool) -> Iterator[Case]:
+    """Every pair of systems, with some seeds each."""
+    human = read_qrels(DL19 / "nist.qrels")
+    runs = [read_run(path) for path in sorted((DL19 / "runs").glob("*.gz"))]
+    tops = [{query: ranking(run.get(query, {}))[:10] for query in human} for run in runs]
+    for (number, (old, new)), seed in product(enumerate(combinations(tops, 2)), range(seeds)):
+        draw = Random(f"{number} {seed}")
+        some = draw.choices(sorted(human), k=queries) if queries else sorted(human)
+        names = {f"{place} {query}": query for place, query in enumerate(some)}
+        weights = {name: DIFFERENCES.weights(old[q], new[q]) for name, q in names.items()}
+        whole = {
+            name: {doc: max(human[query].get(doc, 0), 0) for doc in weights[name]}
+            for name, query in names.items()
+        }
+        before = {n: {doc: whole[n][doc] for doc in old[q]} for n, q in names.items() if in_use}
+        draws = Draws(DIFFERENCES, weights, before, f"order {number} {seed}")
+        truth = draws.look(whole, len(draws.order))
+        verdict, judged = decided(draws, whole, margin)
+        half = draw.sample(list(names), len(names) // 2)
+        of_half = pair(np.array([draws.span(query, whole)[0] for query in half])).word
+        yield Case(truth.difference, verdict, judged / truth.judged, of_half)
+
+
+def main() -> None:
+    asked = parser(__doc__, queries=0, seeds=5, margin=0.05, in_use=False).parse_args()
+    made = list(cases(asked.queries, asked.seeds, asked.margin, asked.in_use))
+    print("difference  pairs  better/worse  as good  wrong  share judged  half: told  half: wrong")
+    for low, high in SIZES:
+        of = [case for case in made if low <= abs(case.truth) < high]
+        told, good = (
+            np.mean([case.verdict in verdicts for case in of])
+            for verdicts in (("better", "worse"), ("as good",))
+        )
+        wrong = np.mean([case.is_wrong(case.verdict, asked.margin) for case in of])
+        quarter, middle, more = np.quantile([case.share for case in of], [0.25, 0.5, 0.75])
+        half = [case for case in of if case.of_half in ("better", "worse")]
+        missed = sum(case.is_wrong(case.of_half, asked.margin) for case in half) / len(of)
+        print(
+            f"{low:.2f}-{high:.2f}  {len(of):5}  {told:12.2f}  {good:7.2f}  {wrong:5.3f}  "
+            f"{middle:.2f} ({quarter:.2f}, {more:.2f})  {len(half) / len(of):10.2f}  {missed:.3f}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,232 @@
+"""`decide` and `compare --assessor`: two systems are told apart by few judgements."""
+
+import json
+import random
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_compare import QUERIES, write_collection
+
+import labeler
+from labeler.cli import execute
+from labeler.collection.judgements import states_of
+from labeler.errors import Misuse
+from labeler.evaluation.differences import Differences
+from labeler.judging.judge import JudgeOptions
+from labeler.metrics import parse
+from labeler.model import Request
+from labeler.models.settings import Limits
+from labeler.pipeline.compare import CompareOptions, compared_systems, result_of
+from labeler.pipeline.decide import Decision, Draws
+from labeler.testing import FakeServer, fake_model
+
+MEASURE = "nDCG@3"
+Asked = list[tuple[str, str]]
+Decide = Callable[..., Decision]
+
+
+@pytest.fixture
+def coll(tmp_path: Path) -> Path:
+    """Forty queries and three runs, of which nothing is judged; `d0` is relevant, nothing else."""
+    folder = write_collection(tmp_path / "coll")
+    (folder / "qrels/human.qrels").rename(tmp_path / "truth.qrels")
+    return folder
+
+
+@pytest.fixture
+def asked() -> Asked:
+    """The pairs that the assessor was asked about."""
+    return []
+
+
+@pytest.fixture
+def decided(coll: Path, asked: Asked) -> Decide:
+    """Decides between two runs, with an assessor that is right."""
+
+    def answer(request: Request) -> str:
+        text = str(request.messages)
+        query, doc = (re.search(words, text) for words in (r"what is (q\d+)", r"about (d\d)"))
+        assert query
+        assert doc
+        asked.append((query[1], doc[1]))
+        return json.dumps({"grade": 3 * (doc[1] == "d0")})
+
+    def decide(new: str = "new", old: str = "old", **how: Any) -> Decision:
+        limits = how.pop("limits", Limits())
+        judging = JudgeOptions("basic", fake_model(answer), name="llm", limits=limits)
+        return labeler.decide(coll, [old, new], MEASURE, judging=judging, **how)
+
+    return decide
+
+
+def exact(coll: Path, new: str = "new") -> float:
+    """The difference with all first documents of both judged."""
+    truth = (coll.parent / "truth.qrels").read_text().replace(" 1\n", " 3\n")
+    (coll / "qrels/truth.qrels").write_text(truth)
+    options = CompareOptions((MEASURE,), "truth")
+    difference = result_of(compared_systems(coll, ["old", new], options)).comparison.difference
+    (coll / "qrels/truth.qrels").unlink()
+    return difference
+
+
+def test_two_systems_are_told_apart_by_a_part_of_the_judgements(
+    coll: Path, decided: Decide, asked: Asked
+) -> None:
+    for new, verdict, line in [("new", "better", "take new"), ("bad", "worse", "keep old")]:
+        asked.clear()
+        decision, difference = decided(new), exact(coll, new)
+        assert decision.verdict == verdict
+        assert decision.sentences[0].startswith(f"Which: {line}")
+        assert "llm.compared's grades, unchecked" in decision.sentences[0]
+        assert decision.look.low <= difference <= decision.look.high
+        assert decision.look.low <= decision.look.difference <= decision.look.high
+        assert 0 < len(asked) <= decision.look.judged < decision.pairs
+        assert decision.look.drawn < len(QUERIES)
+
+
+def test_what_is_asked_lies_beside_pools_in_the_set_that_comparisons_fill(
+    coll: Path, decided: Decide, asked: Asked
+) -> None:
+    decision = decided()
+    assert not (coll / "pool.jsonl").exists()
+    assert {tuple(pair) for pair, _ in states_of(coll / "judgements/llm.compared.jsonl")} == {
+        *asked
+    }
+    card = json.loads((coll / "card.json").read_text())
+    noted = card["decide"]["llm.compared of old and new"]
+    assert len(noted["queries_drawn"]) == decision.look.drawn
+    assert {query for query, _ in asked} <= {*noted["queries_drawn"]}
+
+
+def test_made_again_it_asks_nothing_and_decides_alike(decided: Decide, asked: Asked) -> None:
+    first = decided()
+    pairs = len(asked)
+    assert decided().look == first.look
+    assert len(asked) == pairs
+
+
+def test_stopped_at_a_budget_it_goes_on_to_the_same_decision(
+    decided: Decide, asked: Asked, coll: Path
+) -> None:
+    stopped = decided("bad", limits=Limits(max_calls=30))
+    assert stopped.verdict == "not known yet"
+    assert stopped.stopped
+    assert len(asked) == 30
+    assert stopped.look.low < exact(coll, "bad") < stopped.look.high
+    assert "not known yet: " in stopped.sentences[0]
+    whole = decided("bad")
+    assert whole.verdict == "worse"
+    assert len(asked) == len({*asked}) == whole.look.judged
+
+
+def test_within_a_margin_two_are_as_good_and_with_all_judged_the_difference_is_exact(
+    coll: Path, decided: Decide
+) -> None:
+    near = (coll / "runs/old.trec").read_text().replace("q00 Q0 d0 0 9 t", "q00 Q0 d0 9 1 t")
+    (coll / "runs/near.trec").write_text(near)
+    assert decided("near", margin=0.3).verdict == "as good"
+    to_end = decided("near", margin=0.0001)
+    difference = exact(coll, "near")
+    assert to_end.look.low == pytest.approx(difference)
+    assert to_end.look.high == pytest.approx(difference)
+    assert to_end.look.difference == pytest.approx(difference)
+    copy = decided("old", old="again=old")
+    assert (copy.verdict, copy.open, copy.look.drawn) == ("as good", 0, 0)
+
+
+def test_people_s_grades_count_first_and_are_asked_for_nowhere(
+    coll: Path, decided: Decide, asked: Asked
+) -> None:
+    truth = (coll.parent / "truth.qrels").read_text().replace(" 1\n", " 3\n").splitlines()
+    some = [line for line in truth if int(line[1:3]) < 20]
+    (coll / "qrels/human.qrels").write_text("\n".join([*some, ""]))
+    decision = decided("bad", margin=0.0001)
+    assert decision.verdict == "worse"
+    assert {query for query, _ in asked} <= {*QUERIES[20:]}
+    assert "people's grades (human), with llm.compared's in the holes" in decision.sentences[0]
+
+
+def test_failed_pairs_leave_the_difference_open_and_are_not_asked_for_twice(coll: Path) -> None:
+    calls = []
+
+    def refuse(request: Request) -> str:
+        calls.append(request)
+        return "I will not."
+
+    judging = JudgeOptions("basic", fake_model(refuse), name="llm")
+    with pytest.raises(labeler.LabelerError, match="none of the first pairs has a grade"):
+        labeler.decide(coll, ["old", "new"], MEASURE, judging=judging)
+    assert len(calls) < 200
+
+
+@pytest.mark.parametrize("cases", [5, pytest.param(200, marks=pytest.mark.sweep)])
+def test_decisions_are_wrong_in_less_than_one_of_twenty_whatever_is_drawn(cases: int) -> None:
+    draw, wrong, shares = random.Random(3), 0, []
+    differences = Differences(parse("nDCG@5"), 1)
+    for case in range(cases):
+        grades, weights = {}, {}
+        for query in map(str, range(16)):
+            docs = [f"d{n}" for n in range(8)]
+            grades[query] = {doc: int(draw.random() < 0.4) for doc in docs}
+            lists = [draw.sample(docs, 5) for _ in range(2)]
+            weights[query] = differences.weights(*lists)
+        draws = Draws(differences, weights, {}, f"{case}")
+        truth = draws.look(grades, 16)
+        assert truth.low == pytest.approx(truth.high)
+        for drawn in range(17):
+            known = {query: grades[query] for query in draws.order[:drawn]}
+            look = draws.look(known, drawn)
+            if verdict := look.verdict(0.02):
+                break
+        right = {"better": truth.low > 0, "worse": truth.low < 0, "as good": abs(truth.low) <= 0.02}
+        wrong += not right[verdict]
+        shares.append(look.judged / truth.judged)
+    assert wrong / cases <= 0.05
+    assert min(shares) < 1
+
+
+@pytest.mark.parametrize(
+    ("how", "problem"),
+    [
+        ({"measure": "RR@10"}, "is not bounded by a part"),
+        ({"systems": ["old", "new", "bad"]}, "a decision is between two systems"),
+        ({"judging": JudgeOptions(model="similarity")}, "name the assessor who judges"),
+    ],
+)
+def test_what_cannot_be_decided_is_said_at_once(
+    coll: Path, how: dict[str, Any], problem: str
+) -> None:
+    judging = JudgeOptions(model=fake_model("{}"), name="llm")
+    with pytest.raises(Misuse, match=problem):
+        labeler.decide(coll, **{"systems": ["old", "new"], "judging": judging, **how})
+
+
+def test_the_command_asks_a_declared_assessor_and_stops_at_its_budget(
+    coll: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(coll.parent)
+    Path("assessors").mkdir()
+    command = ["compare", "coll", "old", "new", "-m", MEASURE, "--assessor", "llm"]
+
+    def answer(call: Any) -> str:
+        return json.dumps({"grade": 3 * ("about d0" in str(call.body))})
+
+    with FakeServer(answer) as server:
+        Path("assessors/llm.toml").write_text(
+            f'model = "fake"\nserver = "{server.base_url}"\nprompt = "basic"\n'
+        )
+        assert execute(["trust", server.base_url]) == 0
+        assert execute([*command, "--dry-run"]) == 0
+        assert not server.calls
+        assert "pairs       2" in capsys.readouterr().out
+        assert execute([*command, "--max-calls", "10"]) == 4
+        assert "Which: not known yet" in capsys.readouterr().out
+        assert execute([*command, "--margin", "0.01", "--json"]) == 0
+        figures = json.loads(capsys.readouterr().out)
+        assert (figures["verdict"], figures["margin"]) == ("better", 0.01)
+        assert len(server.calls) < figures["pairs"] / 2
+        assert execute([*command, "--no-worse-than", "old"]) == 2
+        assert "--fill" in capsys.readouterr().err
