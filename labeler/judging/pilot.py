@@ -45,14 +45,22 @@ class Pilot:
         failed = "{:.0%} [{:.0%}, {:.0%}] without a grade".format(*self.without_grade)
         took = f"{self.tokens_in:,.0f} tokens in and {self.tokens_out:,.0f} out a pair"
         thoughts = f"{self.thoughts:.0%} after thoughts"
-        cost, hours = "${:,.4g} [{:,.4g}, {:,.4g}]", "{:.2g} [{:.2g}, {:.2g}] hours"
-        takes = [cost.format(*self.dollars)] if self.dollars else []
-        takes += [hours.format(*self.hours)] if self.hours else []
+        takes = ["${:,.4g} [{:,.4g}, {:,.4g}]".format(*self.dollars)] if self.dollars else []
+        takes += [_in_time(self.hours)] if self.hours else []
         return [
             f"pilot of {self.pairs} pairs: {failed}, {thoughts}, {took}",
             f"all {self.total:,} pairs: about {', '.join(takes) or 'nothing'}",
         ]
 
+
+def _in_time(hours: Projected) -> str:
+    """A time and its interval, in the largest unit of which there are two."""
+    size = next((size for size in _UNITS if hours[0] >= 2 * size), 1 / 3600)
+    return "{:.2g} [{:.2g}, {:.2g}] ".format(*(each / size for each in hours)) + _UNITS[size]
+
+
+_UNITS = {24.0: "days", 1.0: "hours", 1 / 60: "minutes", 1 / 3600: "seconds"}
+"""Units by their hours."""
 
 PAIRS = 30
 FEWEST = 100

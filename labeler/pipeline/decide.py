@@ -259,6 +259,7 @@ class _Deciding:
                     asked |= dict.fromkeys(pairs)
                     judged = await ajudge_missing(self.systems, self.judging, quiet, [*asked])
                     advance(len(asked), most)
+                    quiet = replace(quiet, note=Control().note)  # the first batch said it all
                     if not judged.judged:
                         raise Incomplete(f"{self.name}: none of the first pairs has a grade")
                     if judged.stopped or self._decision(drawn).doubt:

@@ -179,7 +179,7 @@ def test_a_pilot_says_what_all_pairs_take(
     assert low < about < high
     assert pilot["thoughts"] == 1
     assert pilot["hours"][1] < pilot["hours"][0] < pilot["hours"][2]
-    assert re.search(rf"all {IN_ALL} pairs: about \$0\.\d+ \[.*\], .* hours", shown.err)
+    assert re.search(rf"all {IN_ALL} pairs: about \$0\.\d+ \[.*\], .* seconds", shown.err)
 
 
 def test_a_judged_part_and_each_member_of_a_panel_have_their_pilot(
