@@ -244,16 +244,18 @@ class Connections(aiohttp.TCPConnector):
 
     def _look_at_the_end(self) -> None:
         """Look at the connections once the one that rests for longest has rested, and a bit."""
-        self._loop.call_at(self._resting[0][0] + self._keeping.watch / 10, self._end_rests)
+        by = self._resting[0][0] + self._keeping.watch / 10
+        self._loop.call_at(by, self._end_rests, by)
 
-    def _end_rests(self) -> None:
-        """Give back the connections that have rested, to be used again if they still may be.
+    def _end_rests(self, by: float) -> None:
+        """Give back the connections that have rested by then, to be used again if they may be.
 
-        What came meanwhile was taken in before, as the loop reads before its timers run.
+        What came until then was taken in before, as the loop reads before its timers run. That says
+        nothing of what came later, where the loop was held up.
         """
-        now, is_kept = self._loop.time(), self._keeping.rest is not None
+        is_kept = self._keeping.rest is not None
         try:
-            while self._resting and self._resting[0][0] <= now:
+            while self._resting and self._resting[0][0] <= by:
                 _, key, connection = self._resting.popleft()
                 is_usable = is_kept and not self._keeping.has_strayed and _is_open(connection)
                 super()._release(key, connection, should_close=not is_usable)

@@ -2,12 +2,15 @@
 
 import asyncio
 import json
+import socket
 import threading
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
+import aiohttp
 import pytest
 from examples import tiers
 from made import grade_of, make_collection, pair_of
@@ -19,7 +22,7 @@ from labeler.errors import NoAnswer
 from labeler.models.server.client import RequestIds
 from labeler.testing import Call, completion
 from labeler.testing.fake_server import _read_call
-from labeler.wire.http import Keeping
+from labeler.wire.http import Connection, Connections, Keeping
 
 Send = Callable[[bytes], None]
 Straying = Callable[[int, bytes, Send], Awaitable[None]]
@@ -190,6 +193,42 @@ def test_no_stray_answer_becomes_a_pairs_grade(
     assert wrong_grades(tmp_path) == 0
     assert code == 0
     assert "an answer that nobody asked for" in capsys.readouterr().err
+
+
+async def is_bound_though_held_up() -> bool:
+    """Whether an answer counts, after which another came while the loop was held up."""
+    loop, keeping = asyncio.get_running_loop(), Keeping(is_encrypted=True)
+    keeping.answered(SECONDS)
+    connections, (ours, theirs) = Connections(keeping, 4, "a server"), socket.socketpair()
+    key = aiohttp.client_reqrep.ConnectionKey("a server", 80, False, True, None, None, None)
+    transport, connection = await loop.create_connection(
+        lambda: Connection(keeping, loop), sock=ours
+    )
+    connection.set_response_params()
+    connection.set_response_params()
+    connection.data_received(http(b"its own"))
+    assert connection.is_bound is not None
+
+    def hold_up() -> None:
+        connections._release(key, connection)
+        theirs.send(STRAY)
+        time.sleep(2 * keeping.watch)
+
+    connections._resting.append((loop.time(), key, Connection(keeping, loop)))
+    connections._look_at_the_end()
+    loop.call_at(connections._resting[0][0] + keeping.watch / 10 - 1e-6, hold_up)
+    try:
+        return await connection.is_bound
+    finally:
+        theirs.close()
+        transport.close()
+        await connections.close()
+
+
+def test_an_answer_that_came_while_the_loop_was_held_up_is_seen_before_the_last_one_counts() -> (
+    None
+):
+    assert not asyncio.run(is_bound_though_held_up())
 
 
 async def nothing_else(_number: int, answer: bytes, send: Send) -> None:
