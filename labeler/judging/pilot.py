@@ -56,7 +56,8 @@ class Pilot:
 def _in_time(hours: Projected) -> str:
     """A time and its interval, in the largest unit of which there are two."""
     size = next((size for size in _UNITS if hours[0] >= 2 * size), 1 / 3600)
-    return "{:.2g} [{:.2g}, {:.2g}] ".format(*(each / size for each in hours)) + _UNITS[size]
+    rounded = (float(f"{each / size:.2g}") for each in hours)
+    return "{:,g} [{:,g}, {:,g}] ".format(*rounded) + _UNITS[size]
 
 
 _UNITS = {24.0: "days", 1.0: "hours", 1 / 60: "minutes", 1 / 3600: "seconds"}

@@ -14,7 +14,7 @@ from labeler.collection.layout import Collection
 from labeler.errors import Misuse, TooManyFailed
 from labeler.judging.job import job_of, pool_of, texts_of
 from labeler.judging.judge import JudgeOptions, judge, judge_set
-from labeler.judging.pilot import PAIRS, pilot_pairs
+from labeler.judging.pilot import PAIRS, Pilot, pilot_pairs
 from labeler.models.session import Control, run_to_end
 from labeler.models.settings import Proof
 from labeler.testing import Answer, Call, FakeServer, completion, fake_model
@@ -298,3 +298,17 @@ def test_pairs_are_handed_over_in_a_batch_once_a_few_were_answered_live(
 def test_a_share_that_may_fail_is_a_share(share: float) -> None:
     with pytest.raises(Misuse, match="expected 0 to 1"):
         Proof(share)
+
+
+@pytest.mark.parametrize(
+    ("hours", "said"),
+    [
+        ((1.9, 1.2, 20.0), "110 [72, 1,200] minutes"),
+        ((47.0, 40.0, 120.0), "47 [40, 120] hours"),
+        ((4800.0, 2400.0, 9600.0), "200 [100, 400] days"),
+        ((0.0002, 0.0001, 0.0004), "0.72 [0.36, 1.4] seconds"),
+    ],
+)
+def test_a_time_is_said_in_plain_numbers(hours: tuple[float, float, float], said: str) -> None:
+    pilot = Pilot(30, 0, 100, (0.0, 0.0, 0.1), 0.0, 1.0, 1.0, (), hours)
+    assert pilot.sentences()[1] == f"all 100 pairs: about {said}"
