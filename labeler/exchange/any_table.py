@@ -142,6 +142,10 @@ def unwrapped(path: Path, rows: Iterable[Row]) -> Iterator[Row]:
         if inner is not None or row.keys() == {"remove"}:
             action = None if "delete" in row else inner
             continue
+        if str(row.get("update")).startswith("id:") and "fields" in row:
+            raise BadInput.at(
+                path, number, "an update of Vespa's, of which no document can be made"
+            )
         source = indexed_by_vespa(row) or (indexed(row) if is_hit(row) else row)
         if action is not None:
             update = source.get("doc")
@@ -152,6 +156,13 @@ def unwrapped(path: Path, rows: Iterable[Row]) -> Iterator[Row]:
         if not source:
             raise BadInput.at(path, number, "a hit without what was indexed (_source, fields)")
         yield number, source
+
+
+def is_fed(held: Held) -> bool:
+    """Whether rows are wrapped as a search engine takes or gives documents."""
+    rows = held.rows.rows if held.rows else enumerate(_listed(held.value) or ())
+    _, first = next(iter(rows), (0, {}))
+    return action_of(first) is not None or bool(indexed_by_vespa(first)) or is_hit(first)
 
 
 # What is known of queries beside their texts: a table with their ids, and any other columns.

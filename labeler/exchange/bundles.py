@@ -11,7 +11,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from labeler.errors import BadInput, LabelerError, TooLarge
-from labeler.exchange.any_table import rows_of_any
+from labeler.exchange.any_table import is_fed, rows_of_any
 from labeler.exchange.contents import (
     DOCUMENTS,
     GRADES,
@@ -25,7 +25,7 @@ from labeler.exchange.qrels import judged_in
 from labeler.exchange.queries import read_query_list
 from labeler.exchange.runs import scored_in
 from labeler.exchange.shapes import TREC
-from labeler.exchange.tables import refuse_pairs
+from labeler.exchange.tables import has_column, refuse_pairs
 from labeler.files.boundary import reading
 from labeler.files.read import file_problems, in_megabytes, most_unpacked, rereadable
 from labeler.messages import count_of, told_what_files_are
@@ -38,7 +38,9 @@ _PAIRS = (*_ROWS, ".qrels", ".trec", ".run", ".txt")
 OF_DATASETS = ("dataset_info.json", "dataset_dict.json", "state.json")
 """What `save_to_disk` of Hugging Face's datasets writes beside the rows."""
 
-_TEXTS = ("text", "title", "content", "contents", "body", "passage", "name", "description")
+_BODIES = ("text", "content", "contents", "body", "passage")
+_TITLE = ("title",)
+_TEXTS = (*_BODIES, *_TITLE, "name", "description")
 
 
 LONG_QUERY = 120
@@ -121,11 +123,12 @@ def plan_of(source: Path) -> ImportPlan:
 
 
 def _are_passages(path: Path) -> bool:
-    """Whether texts are documents rather than queries: they have titles, or are as long."""
+    """Whether texts are documents rather than queries: of an engine, with titles, or as long."""
+    columns = rows_of_any(path, "id and text").columns
+    if is_fed(held_by(path)) or (has_column(columns, _TITLE) and has_column(columns, _BODIES)):
+        return True
     with told_what_files_are(lambda _line: None):
-        texts = read_query_list(path).values()
-    has_titles = any("title" in each.metadata for each in texts)
-    return has_titles or median(len(each.text) for each in texts) > LONG_QUERY
+        return median(len(each.text) for each in read_query_list(path).values()) > LONG_QUERY
 
 
 def is_archive(source: Path) -> bool:

@@ -3,6 +3,7 @@
 import json
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from bundles import BUNDLES, COUNTS, DOCS
@@ -136,6 +137,8 @@ QUESTION = {"_id": "7", "text": "when are refunds paid"}
 PASSAGE = {"_id": "7", "text": "Refunds are paid within ten days of the return. " * 4}
 ACTION = {"index": {"_index": "shop", "_id": "7"}}
 TITLED = {"title": "Refunds", "text": "Paid within ten days."}
+WITH_BODY = {"id": "7", "title": "Refunds", "content": "Paid within ten days."}
+FED = {"put": "id:shop:page::7", "fields": {"text": "Paid within ten days."}}
 
 
 @pytest.mark.parametrize(
@@ -144,10 +147,13 @@ TITLED = {"title": "Refunds", "text": "Paid within ten days."}
         ([QUESTION], "queries", "documents"),
         ([PASSAGE], "documents", "queries"),
         ([ACTION, TITLED], "documents", "queries"),
+        ([ACTION, {"text": "Paid within ten days."}], "documents", "queries"),
+        ([WITH_BODY], "documents", "queries"),
+        ([FED, {"id": "id:shop:page::8", "fields": {"text": "Free."}}], "documents", "queries"),
     ],
 )
 def test_a_file_of_no_name_holds_what_its_texts_look_like(
-    rows: list[dict[str, str]],
+    rows: list[dict[str, Any]],
     held: str,
     other: str,
     tmp_path: Path,
@@ -161,3 +167,11 @@ def test_a_file_of_no_name_holds_what_its_texts_look_like(
     assert plan.left == (f"mine.jsonl: {why}",)
     assert execute(["import", str(path), "--into", str(tmp_path / "coll")]) == 0
     assert why in capsys.readouterr().err
+
+
+def test_an_update_of_a_feed_is_refused_as_a_document(tmp_path: Path) -> None:
+    path = tmp_path / "documents.jsonl"
+    update = {"update": "id:shop:page::7", "fields": {"text": {"assign": "Paid."}}}
+    path.write_text(json.dumps(FED) + "\n" + json.dumps(update) + "\n")
+    with pytest.raises(BadInput, match=r"documents\.jsonl:2: an update of Vespa's"):
+        look_at(path)
