@@ -229,14 +229,14 @@ class DriftCheck(Result):
         """What is another one than when the pairs were judged, each in words."""
         both = zip(PromptAndModel._fields, self.run.before, self.run.now, strict=True)
         words = {
-            what: f"the {what} is not the same: {old or 'unknown'} then, {new} now"
+            what: f"the {what} is not the same: {old or 'unknown'} when judged, {new} now"
             for what, old, new in both
             if old != new
         }
         then, now = self.judged_as, self.run.names
         if then and now and then != now:
             words["name"] = (
-                f"the server calls its model {', '.join(then)} then, {', '.join(now)} now"
+                f"the server called its model {', '.join(then)} when judged, {', '.join(now)} now"
             )
         return words
 

@@ -126,7 +126,7 @@ def test_another_prompt_or_model_is_named() -> None:
     collection = small_collection()
     judge(collection, model=fake_model('{"grade": 2}'), name="first")
     said = drift(collection, "first", model=fake_model('{"grade": 2}', "other")).sentences
-    assert any("the model is not the same: fake then, other now" in line for line in said)
+    assert any("the model is not the same: fake when judged, other now" in line for line in said)
     check = drift(collection, prompt="basic", model=fake_model('{"reason": "no", "grade": 1}'))
     assert any("the prompt is not the same: four-grades@" in line for line in check.sentences)
 

@@ -84,7 +84,7 @@ def test_another_name_of_the_model_is_an_alarm_with_its_date() -> None:
         add_control(collection, week, model="fake-2")
     (alarm,) = judge_drift(collection, "llm").alarms
     assert alarm.about == "model-name"
-    said = "the server calls its model fake then, fake-2 now, at the control of 2026-06-29"
+    said = "the server called its model fake when judged, fake-2 now, at the control of 2026-06-29"
     assert said in str(alarm)
 
 
