@@ -118,7 +118,7 @@ def plan_of(source: Path) -> ImportPlan:
         role, other = (DOCUMENTS, QUERIES) if _are_passages(source) else (QUERIES, DOCUMENTS)
         taken = [each for each in taken if each.what != other]
         what = f"its texts look like {role}; as {other}, it needs a name such as"
-        left.append(f"{source.name}: {what} {other}{source.suffix}")
+        left.append(f"{source.name}: {what} {other}{''.join(source.suffixes)}")
     return ImportPlan(str(source), kind, tuple(taken), tuple(left), ())
 
 

@@ -1,5 +1,6 @@
 """Folders and archives become one collection, and queries are never documents."""
 
+import gzip
 import json
 import zipfile
 from pathlib import Path
@@ -175,3 +176,9 @@ def test_an_update_of_a_feed_is_refused_as_a_document(tmp_path: Path) -> None:
     path.write_text(json.dumps(FED) + "\n" + json.dumps(update) + "\n")
     with pytest.raises(BadInput, match=r"documents\.jsonl:2: an update of Vespa's"):
         look_at(path)
+
+
+def test_the_name_that_would_tell_keeps_how_the_file_is_packed(tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl.gz"
+    path.write_bytes(gzip.compress(json.dumps(WITH_BODY).encode()))
+    assert look_at(path).left[0].endswith("a name such as queries.jsonl.gz")
