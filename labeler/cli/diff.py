@@ -62,7 +62,8 @@ def command(
     name_unread_runs(sources[0], *run)
     changes = diff(*sources, people=people, runs=run, options=options)
     width = result_width() if to.file is None else None
-    parts = [changes.moved_table(), *changes.tables()]
+    is_listed = to.form in ("table", "json")  # of a table all that moved are gathered
+    parts = None if is_listed else [changes.moved_table(), *changes.tables()]
     show_result(changes, to, lambda shown: show_diff(shown, limit, width), parts)
     if Path(sources[0]).is_dir():
         note_next(open_collection(sources[0]), changes)

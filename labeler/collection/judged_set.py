@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+import time
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import compress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -247,19 +248,41 @@ class JudgedSet:
         return Spent(replies, inside, outside, None if math.isnan(cost) else cost)
 
 
-def read_set(collection: Collection, name: str) -> JudgedSet:
+def read_set(collection: Collection, name: str, *, shares: bool = False) -> JudgedSet:
     """What `judgements/NAME.jsonl` says of each pair, or the qrels where there is none."""
     path = collection.judgements(name)
     if path.exists():
-        return judged_in(path)
+        return judged_in(path, shares=shares)
     return JudgedSet.of_grades(read_qrels(collection.existing_qrels(name)))
 
 
 def judged_in(path: Path, *, shares: bool = False) -> JudgedSet:
     """What a file of judgements says of each pair; `shares` is as of `set_of_blocks`."""
-    size = path.stat().st_size if path.is_file() else None
+    if not path.is_file():
+        return _read(path, None, shares=shares)
+    status = path.stat()
+    identity = FileIdentity(status.st_ino, status.st_size, status.st_mtime_ns)
+    is_settled = identity.changed + _SETTLED < time.time_ns()
+    return (_read if is_settled else _read.__wrapped__)(path, identity, shares=shares)
+
+
+class FileIdentity(NamedTuple):
+    """What tells a file from what it was before it changed: its number, size and time in ns."""
+
+    number: int
+    size: int
+    changed: int
+
+
+_SETTLED = 2 * 10**9
+"""A file that changed so many ns ago may change again without another time: it is not kept."""
+
+
+@lru_cache(4)
+def _read(path: Path, file: FileIdentity | None, *, shares: bool) -> JudgedSet:
+    """The same, kept as long as few others were read: what reads a set once reads it again."""
     read, line = set_of_blocks(judged_blocks(path), shares=shares)
-    return read if size is None else replace(read, reasons=Reasons(path, line, size))
+    return read if file is None else replace(read, reasons=Reasons(path, line, file.size))
 
 
 def set_of_blocks(

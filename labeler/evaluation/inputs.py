@@ -20,7 +20,7 @@ from labeler.collection.user_files import (
     runs_by_name,
     runs_in,
 )
-from labeler.data import JUDGED, Pair, Run
+from labeler.data import Pair, Run
 from labeler.errors import Misuse
 from labeler.exchange.qrels import read_qrels
 from labeler.exchange.runs import hold_run, names_texts, read_run
@@ -316,11 +316,13 @@ def part_findings(collection: Collection, name: str) -> list[Finding]:
 
 def judgement_findings(judgements: Path) -> list[Finding]:
     """How many pairs have no grade, and why; nothing without a file."""
-    from labeler.collection.judgements import states_of  # takes long to load
+    if not judgements.exists():
+        return []
+    from labeler.collection.judged_set import judged_in  # takes long to load
 
-    statuses = Counter(state.status for _, state in states_of(judgements))
-    asked = count_of(statuses.total(), "pair", "pairs")
-    statuses.pop(JUDGED, None)
+    judged = judged_in(judgements)
+    asked = count_of(len(judged), "pair", "pairs")
+    statuses = Counter(judged.failures.values())
     if not statuses:
         return []
     by_status = ", ".join(f"{count:,} {status}" for status, count in statuses.most_common())

@@ -106,17 +106,21 @@ def two_qrels(
     common = {query for query in first.keys() & second.keys() if first[query] and second[query]}
     sides = [side.keep(np.isin(side.query, _places(side, common))) for side in sides]
     joined = joined_pairs(sides)
-    pair_grades = np.stack(
-        [joined.values(i, side.value.astype(np.int64), _ABSENT) for i, side in enumerate(sides)]
+    # of each pair one number: the places of both grades, 0 where there is none
+    (own, before), (other, after) = (np.unique(side.value, return_inverse=True) for side in sides)
+    width = len(other) + 1
+    cells = joined.values(0, before + 1, 0) * width + joined.values(1, after + 1, 0)
+    used, code = np.unique(cells, return_inverse=True)
+    grades = np.stack(
+        [np.append(_ABSENT, own)[used // width], np.append(_ABSENT, other)[used % width]]
     )
-    grades, code = np.unique(pair_grades, axis=1, return_inverse=True)
-    counts, is_shared = _counted(pair_grades, joined.query)
+    counts, is_shared = _counted(grades, code, joined.query)
     coded: PairColumns[int] = PairColumns(
         joined.queries,
         np.searchsorted(joined.query, np.arange(len(joined.queries) + 1)),
         joined.documents,
         joined.document,
-        code.ravel(),
+        code,
     )
     coded = coded if counts.same else coded.keep(is_shared)
     if not coded.size:
@@ -132,12 +136,15 @@ def _places(side: PairColumns[int], queries: Collection[str]) -> list[int]:
     return [at for query, at in side.place_of_query.items() if query in queries]
 
 
-def _counted(grades: Integers, query: Small) -> tuple[PairCounts, Flags]:
-    """The pairs by who judged them; and which are of queries of which both judged some."""
+def _counted(grades: Integers, code: Integers, query: Small) -> tuple[PairCounts, Flags]:
+    """The pairs by who judged them; and which are of queries of which both judged some.
+
+    `grades`, `(2, codes)`, are those of each pair's code.
+    """
     first, second = grades >= 0
-    both = first & second
-    counts = both.sum(), (first & ~second).sum(), (second & ~first).sum()
-    is_shared: Flags = np.isin(query, query[both])
+    pairs = np.bincount(code, minlength=len(first))
+    counts = (pairs[kind].sum() for kind in (first & second, first & ~second, second & ~first))
+    is_shared: Flags = np.isin(query, query[(first & second)[code]])
     return PairCounts(*map(int, counts)), is_shared
 
 
@@ -162,7 +169,9 @@ def _regraded(ranked: Rankings, grades: Integers, counts: Flags, top: int) -> Ra
     """The rankings with grades in place of codes; pairs of codes that do not count are no more."""
     hits, pairs = counts[ranked.grade], counts[ranked.pool_grade]
     pool_query, pool_grade = ranked.pool_query[pairs], grades[ranked.pool_grade[pairs]]
-    order = np.lexsort((-pool_grade, pool_query))
+    distinct, worse = np.unique(-grades, return_inverse=True)
+    of_pair = pool_query.astype(np.int64) * len(distinct) + worse[ranked.pool_grade[pairs]]
+    order = np.argsort(of_pair, kind="stable")
     return replace(
         ranked,
         query=ranked.query[hits],

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,9 +97,15 @@ class Member:
     @cached_property
     def digest(self) -> str:
         """The first 16 hex digits of the SHA-256 of its grades and failures."""
-        rows = sorted((*pair, str(state)) for pair, state in self.judged.states.by_pair())
-        text = "".join(f"{query_id}\0{doc_id}\0{value}\n" for query_id, doc_id, value in rows)
-        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        states, digest = self.judged.states.by_id(), hashlib.sha256()
+        documents = [f"{doc_id}\0" for doc_id in states.documents]
+        labels, code = states.coded
+        values = [f"{label}\n" for label in labels]
+        for query_id, (first, last) in zip(states.queries, pairwise(states.edges), strict=True):
+            rows = zip(states.document[first:last].tolist(), code[first:last].tolist(), strict=True)
+            text = "".join(f"{query_id}\0{documents[at]}{values[of]}" for at, of in rows)
+            digest.update(text.encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()[:16]
 
     @property
     def origin(self) -> dict[str, Any]:

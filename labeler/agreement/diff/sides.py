@@ -152,7 +152,7 @@ def _of_collection(sources: Sequence[Any]) -> tuple[Sides, tuple[JudgedSet, Judg
         raise Misuse(f"{sources[0]} is a file: expected two qrels, and people's named as such")
     opened = open_collection(sources[0])
     before, after = map(str, sources[1:])
-    sets = read_set(opened, before), read_set(opened, after)
+    sets = read_set(opened, before, shares=True), read_set(opened, after, shares=True)
     return sides_of_sets(opened, (before, after), sets), sets
 
 
@@ -199,7 +199,7 @@ def _named(source: Any, name: str) -> tuple[str, JudgedSet]:
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         if path.name.endswith(JUDGEMENTS):
-            return path.name.partition(".jsonl")[0], judged_in(path)
+            return path.name.partition(".jsonl")[0], judged_in(path, shares=True)
         short = path.name.removesuffix(".gz")
         return short.rpartition(".")[0] or short, _judged_set(assessor_of(source, str(path)))
     return name, _judged_set(assessor_of(source, name))
