@@ -24,7 +24,8 @@ for (const form of document.querySelectorAll("form.filters")) {
   const sort = () => {
     const [place, sign] = order.value.split(" ").map(Number);
     const figure = (row) => row.querySelector("summary").children[place + 1].lastChild.textContent;
-    const key = (row, at) => sign ? sign * (parseFloat(figure(row).replaceAll(",", "")) || 0) : at;
+    const value = (row) => sign * parseFloat(figure(row).replaceAll(",", ""));
+    const key = (row, at) => !sign ? at : Number.isNaN(value(row)) ? Infinity : value(row);
     const keys = new Map(rows.map((row, at) => [row, key(row, at)]));
     for (const list of document.querySelectorAll(".filtered")) {
       const own = rows.filter((row) => row.parentNode === list);
