@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_compare import QUERIES, write_collection
+from test_compare import DOCUMENTS, QUERIES, write_collection
 
 import labeler
 from labeler.cli import execute
 from labeler.collection.judgements import states_of
-from labeler.errors import Misuse
+from labeler.errors import BadInput, Misuse
 from labeler.evaluation.differences import Differences
 from labeler.judging.judge import JudgeOptions
 from labeler.metrics import parse
@@ -147,6 +147,69 @@ def test_people_s_grades_count_first_and_are_asked_for_nowhere(
     assert decision.verdict == "worse"
     assert {query for query, _ in asked} <= {*QUERIES[20:]}
     assert "people's grades (human), with llm.compared's in the holes" in decision.sentences[0]
+
+
+def test_what_neither_returns_counts_in_the_ideal_and_with_all_judged_nobody_is_asked(
+    coll: Path, decided: Decide, asked: Asked
+) -> None:
+    draw = random.Random(5)
+    grades = [f"{q} 0 {d} {draw.choice([0, 0, 1, 3])}\n" for q in QUERIES for d in DOCUMENTS]
+    (coll / "qrels/human.qrels").write_text("".join(grades))
+    decision = decided(margin=0.0001)
+    compared = labeler.compare(coll, ["old", "new"], MEASURE).comparison
+    assert decision.look.low == pytest.approx(compared.difference)
+    assert decision.look.high == pytest.approx(compared.difference)
+    assert not asked
+    assert "by people's grades (human)." in decision.sentences[0]
+
+
+def test_it_goes_on_beside_qrels_of_any_name(coll: Path, decided: Decide, asked: Asked) -> None:
+    truth = (coll.parent / "truth.qrels").read_text().splitlines(keepends=True)
+    (coll / "qrels/trec.qrels").write_text("".join(truth[:80]))
+    stopped = decided(limits=Limits(max_calls=10))
+    assert stopped.stopped
+    whole = decided()
+    assert "by trec's grades, with llm.compared's in the holes" in whole.sentences[0]
+    assert len(asked) == len({*asked}) == whole.look.judged
+    assert labeler.compare(coll, ["old", "new"], MEASURE).report.grades.name == "trec"
+
+
+def test_grades_beyond_the_prompt_s_scale_count_as_they_are(coll: Path, decided: Decide) -> None:
+    grades = "".join(f"{q} 0 {d} {5 * (d == 'd0')}\n" for q in QUERIES[:30] for d in DOCUMENTS)
+    (coll / "qrels/llm.compared.qrels").write_text(grades)
+    assert decided().verdict == "better"
+
+
+def test_what_no_judgement_would_decide_is_not_paid_for(
+    coll: Path, decided: Decide, asked: Asked
+) -> None:
+    (coll / "runs/gpt-4.trec").write_text((coll / "runs/new.trec").read_text())
+    judging = JudgeOptions("basic", "gpt-4.1-mini", name="llm")
+    with pytest.raises(Misuse, match="circular: gpt-4 and the assessor gpt-4"):
+        labeler.decide(coll, ["old", "gpt-4"], MEASURE, judging=judging)
+    human, card = coll / "qrels/human.qrels", coll / "card.json"
+    human.write_text("q00 0 d0 1\n")
+    card.write_text('{"fetch": {"grades": {"no": 0, "yes": 1}}}')
+    with pytest.raises(BadInput, match="up to 1, the prompt basic up to 3: not one scale"):
+        decided()
+    human.unlink()
+    card.unlink()
+    queries = coll / "queries.jsonl"
+    queries.write_text("".join(queries.read_text().splitlines(keepends=True)[:6]))
+    few = decided()
+    assert (few.verdict, few.look.judged) == ("not known", 0)
+    assert "6 queries are too few (at least 10)" in few.sentences[0]
+    (coll / "runs/other.trec").write_text("x00 Q0 d0 1 1 t\n")
+    with pytest.raises(BadInput, match="share no query"):
+        decided("other")
+    assert not asked
+
+
+def test_the_price_is_that_of_the_assessor_itself(coll: Path, decided: Decide) -> None:
+    (coll / "pool.jsonl").write_text('{"query_id": "q00", "doc_id": "d0"}\n')
+    labeler.judge(coll, model=fake_model('{"grade": 2}'), name="another")
+    stopped = decided(limits=Limits(max_calls=10))
+    assert "by llm.compared, as it has cost so far" in stopped.sentences[2]
 
 
 def test_failed_pairs_leave_the_difference_open_and_are_not_asked_for_twice(coll: Path) -> None:
