@@ -225,6 +225,24 @@ def test_failed_pairs_leave_the_difference_open_and_are_not_asked_for_twice(coll
     assert len(calls) < 200
 
 
+def test_where_one_pair_failed_the_others_of_its_query_are_judged(coll: Path) -> None:
+    for name, order in (("one", "d0 d1 d2"), ("two", "d0 d2 d1")):
+        lines = [f"{q} Q0 {d} 1 {9 - n} t\n" for q in QUERIES for n, d in enumerate(order.split())]
+        (coll / f"runs/{name}.trec").write_text("".join(lines))
+
+    def answer(request: Request) -> str:
+        text = str(request.messages)
+        is_failed = "what is q00" in text and "about d1" in text
+        return "I will not." if is_failed else json.dumps({"grade": 3 * ("about d0" in text)})
+
+    judging = JudgeOptions("basic", fake_model(answer), name="llm")
+    decision = labeler.decide(coll, ["one", "two"], MEASURE, judging=judging, margin=0.0001)
+    assert decision.verdict == "not known yet"
+    judged = {tuple(pair) for pair, _ in states_of(coll / "judgements/llm.compared.jsonl")}
+    assert {doc for query, doc in judged if query == "q00"} == {"d0", "d1", "d2"}
+    assert {doc for query, doc in judged if query == "q01"} == {"d1", "d2"}
+
+
 @pytest.mark.parametrize("cases", [5, pytest.param(200, marks=pytest.mark.sweep)])
 def test_decisions_are_wrong_in_less_than_one_of_twenty_whatever_is_drawn(cases: int) -> None:
     draw, wrong, shares = random.Random(3), 0, []

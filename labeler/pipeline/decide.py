@@ -7,7 +7,7 @@ whether the bounds tell the two apart, or as good within a margin: they hold at 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
@@ -101,12 +101,15 @@ class Draws:
         """How many queries are drawn after the next batch."""
         return min(len(self.order), drawn + max(FEWEST, drawn // 8))
 
-    def to_judge(self, grades: Grades, drawn: int) -> list[Pair]:
-        """What to judge next of the first queries; nothing where these are settled."""
+    def to_judge(
+        self, grades: Grades, drawn: int, asked: Container[Pair] = frozenset()
+    ) -> list[Pair]:
+        """What to judge next of the first queries that was not `asked`; nothing of settled ones."""
         pairs = list[Pair]()
         for query in self.order[:drawn]:
             low, high = self.span(query, grades)
-            docs = to_judge(self.weights[query], grades.get(query, ()))
+            left = {d: w for d, w in self.weights[query].items() if Pair(query, d) not in asked}
+            docs = to_judge(left, grades.get(query, ()))
             pairs += [Pair(query, doc) for doc in docs if high - low > CLOSED]
         return pairs
 
@@ -260,7 +263,7 @@ class _Deciding:
         most = len(draws.unjudged(draws.before))
         with control.progress("pairs judged, at most") as advance:
             while not draws.look(grades := self.grades(), drawn).verdict(self.margin):
-                if pairs := [p for p in draws.to_judge(grades, drawn) if p not in asked]:
+                if pairs := draws.to_judge(grades, drawn, asked):
                     if self._decision(drawn).doubt:
                         break
                     if not asked:
