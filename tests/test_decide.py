@@ -62,6 +62,14 @@ def decided(coll: Path, asked: Asked) -> Decide:
     return decide
 
 
+def write_near(coll: Path) -> str:
+    """A run that ranks the relevant document last at one query where `old` has it first."""
+    old = (coll / "runs/old.trec").read_text()
+    near = old.replace(" Q0 d0 0 9 t", " Q0 d0 9 1 t", 1)
+    (coll / "runs/near.trec").write_text(near)
+    return next(a for a, b in zip(old.splitlines(), near.splitlines(), strict=True) if a != b)[:3]
+
+
 def exact(coll: Path, new: str = "new") -> float:
     """The difference with all first documents of both judged."""
     truth = (coll.parent / "truth.qrels").read_text().replace(" 1\n", " 3\n")
@@ -125,11 +133,11 @@ def test_stopped_at_a_budget_it_goes_on_to_the_same_decision(
 def test_within_a_margin_two_are_as_good_and_with_all_judged_the_difference_is_exact(
     coll: Path, decided: Decide
 ) -> None:
-    near = (coll / "runs/old.trec").read_text().replace("q00 Q0 d0 0 9 t", "q00 Q0 d0 9 1 t")
-    (coll / "runs/near.trec").write_text(near)
+    write_near(coll)
     assert decided("near", margin=0.3).verdict == "as good"
     to_end = decided("near", margin=0.0001)
     difference = exact(coll, "near")
+    assert difference < 0
     assert to_end.look.low == pytest.approx(difference)
     assert to_end.look.high == pytest.approx(difference)
     assert to_end.look.difference == pytest.approx(difference)
@@ -238,6 +246,7 @@ def test_where_one_pair_failed_the_others_of_its_query_are_judged(coll: Path) ->
     judging = JudgeOptions("basic", fake_model(answer), name="llm")
     decision = labeler.decide(coll, ["one", "two"], MEASURE, judging=judging, margin=0.0001)
     assert decision.verdict == "not known yet"
+    assert not decision.stopped
     judged = {tuple(pair) for pair, _ in states_of(coll / "judgements/llm.compared.jsonl")}
     assert {doc for query, doc in judged if query == "q00"} == {"d0", "d1", "d2"}
     assert {doc for query, doc in judged if query == "q01"} == {"d1", "d2"}
@@ -285,6 +294,30 @@ def test_what_cannot_be_decided_is_said_at_once(
         labeler.decide(coll, **{"systems": ["old", "new"], "judging": judging, **how})
 
 
+def test_the_command_ends_with_3_where_failed_pairs_leave_it_open(
+    coll: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(coll.parent)
+    Path("assessors").mkdir()
+
+    def answer(call: Any) -> str:
+        text = str(call.body)
+        is_failed = f"what is {query}" in text and "about d0" in text
+        return "I will not." if is_failed else json.dumps({"grade": 3 * ("about d0" in text)})
+
+    query = write_near(coll)
+    with FakeServer(answer) as server:
+        Path("assessors/llm.toml").write_text(
+            f'model = "fake"\nserver = "{server.base_url}"\nprompt = "basic"\n'
+        )
+        assert execute(["trust", server.base_url]) == 0
+        command = ["compare", "coll", "old", "near", "-m", MEASURE, "--assessor", "llm"]
+        assert execute([*command, "--margin", "0.0001"]) == 3
+        said = capsys.readouterr()
+        assert "Which: not known yet: some pairs have no grade" in said.out
+        assert "not known yet, as some pairs have no grade" in said.err
+
+
 def test_the_command_asks_a_declared_assessor_and_stops_at_its_budget(
     coll: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -309,5 +342,10 @@ def test_the_command_asks_a_declared_assessor_and_stops_at_its_budget(
         figures = json.loads(capsys.readouterr().out)
         assert (figures["verdict"], figures["margin"]) == ("better", 0.01)
         assert len(server.calls) < figures["pairs"] / 2
+        assert execute([*command, "--margin", "AP:0.01"]) == 2
+        assert f"the decision is by {MEASURE}, the margin is not" in capsys.readouterr().err
+        (coll / "qrels/human.qrels").write_text("".join(f"{q} 0 d0 3\n" for q in QUERIES))
+        assert execute([*command, "--fill", "llm", "--max-calls", "3"]) == 4
+        assert "stopped at 3 calls" in capsys.readouterr().err
         assert execute([*command, "--no-worse-than", "old"]) == 2
         assert "--fill" in capsys.readouterr().err
