@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_compare import QUERIES, write_collection
+from test_compare import DOCUMENTS, QUERIES, write_collection
 
 import labeler
 from labeler.cli import execute
 from labeler.collection.judgements import states_of
-from labeler.errors import Misuse
+from labeler.errors import BadInput, Misuse
 from labeler.evaluation.differences import Differences
 from labeler.judging.judge import JudgeOptions
 from labeler.metrics import parse
@@ -60,6 +60,14 @@ def decided(coll: Path, asked: Asked) -> Decide:
         return labeler.decide(coll, [old, new], MEASURE, judging=judging, **how)
 
     return decide
+
+
+def write_near(coll: Path) -> str:
+    """A run that ranks the relevant document last at one query where `old` has it first."""
+    old = (coll / "runs/old.trec").read_text()
+    near = old.replace(" Q0 d0 0 9 t", " Q0 d0 9 1 t", 1)
+    (coll / "runs/near.trec").write_text(near)
+    return next(a for a, b in zip(old.splitlines(), near.splitlines(), strict=True) if a != b)[:3]
 
 
 def exact(coll: Path, new: str = "new") -> float:
@@ -125,11 +133,11 @@ def test_stopped_at_a_budget_it_goes_on_to_the_same_decision(
 def test_within_a_margin_two_are_as_good_and_with_all_judged_the_difference_is_exact(
     coll: Path, decided: Decide
 ) -> None:
-    near = (coll / "runs/old.trec").read_text().replace("q00 Q0 d0 0 9 t", "q00 Q0 d0 9 1 t")
-    (coll / "runs/near.trec").write_text(near)
+    write_near(coll)
     assert decided("near", margin=0.3).verdict == "as good"
     to_end = decided("near", margin=0.0001)
     difference = exact(coll, "near")
+    assert difference < 0
     assert to_end.look.low == pytest.approx(difference)
     assert to_end.look.high == pytest.approx(difference)
     assert to_end.look.difference == pytest.approx(difference)
@@ -149,6 +157,69 @@ def test_people_s_grades_count_first_and_are_asked_for_nowhere(
     assert "people's grades (human), with llm.compared's in the holes" in decision.sentences[0]
 
 
+def test_what_neither_returns_counts_in_the_ideal_and_with_all_judged_nobody_is_asked(
+    coll: Path, decided: Decide, asked: Asked
+) -> None:
+    draw = random.Random(5)
+    grades = [f"{q} 0 {d} {draw.choice([0, 0, 1, 3])}\n" for q in QUERIES for d in DOCUMENTS]
+    (coll / "qrels/human.qrels").write_text("".join(grades))
+    decision = decided(margin=0.0001)
+    compared = labeler.compare(coll, ["old", "new"], MEASURE).comparison
+    assert decision.look.low == pytest.approx(compared.difference)
+    assert decision.look.high == pytest.approx(compared.difference)
+    assert not asked
+    assert "by people's grades (human)." in decision.sentences[0]
+
+
+def test_it_goes_on_beside_qrels_of_any_name(coll: Path, decided: Decide, asked: Asked) -> None:
+    truth = (coll.parent / "truth.qrels").read_text().splitlines(keepends=True)
+    (coll / "qrels/trec.qrels").write_text("".join(truth[:80]))
+    stopped = decided(limits=Limits(max_calls=10))
+    assert stopped.stopped
+    whole = decided()
+    assert "by trec's grades, with llm.compared's in the holes" in whole.sentences[0]
+    assert len(asked) == len({*asked}) == whole.look.judged
+    assert labeler.compare(coll, ["old", "new"], MEASURE).report.grades.name == "trec"
+
+
+def test_grades_beyond_the_prompt_s_scale_count_as_they_are(coll: Path, decided: Decide) -> None:
+    grades = "".join(f"{q} 0 {d} {5 * (d == 'd0')}\n" for q in QUERIES[:30] for d in DOCUMENTS)
+    (coll / "qrels/llm.compared.qrels").write_text(grades)
+    assert decided().verdict == "better"
+
+
+def test_what_no_judgement_would_decide_is_not_paid_for(
+    coll: Path, decided: Decide, asked: Asked
+) -> None:
+    (coll / "runs/gpt-4.trec").write_text((coll / "runs/new.trec").read_text())
+    judging = JudgeOptions("basic", "gpt-4.1-mini", name="llm")
+    with pytest.raises(Misuse, match="circular: gpt-4 and the assessor gpt-4"):
+        labeler.decide(coll, ["old", "gpt-4"], MEASURE, judging=judging)
+    human, card = coll / "qrels/human.qrels", coll / "card.json"
+    human.write_text("q00 0 d0 1\n")
+    card.write_text('{"fetch": {"grades": {"no": 0, "yes": 1}}}')
+    with pytest.raises(BadInput, match="up to 1, the prompt basic up to 3: not one scale"):
+        decided()
+    human.unlink()
+    card.unlink()
+    queries = coll / "queries.jsonl"
+    queries.write_text("".join(queries.read_text().splitlines(keepends=True)[:6]))
+    few = decided()
+    assert (few.verdict, few.look.judged) == ("not known", 0)
+    assert "6 queries are too few (at least 10)" in few.sentences[0]
+    (coll / "runs/other.trec").write_text("x00 Q0 d0 1 1 t\n")
+    with pytest.raises(BadInput, match="share no query"):
+        decided("other")
+    assert not asked
+
+
+def test_the_price_is_that_of_the_assessor_itself(coll: Path, decided: Decide) -> None:
+    (coll / "pool.jsonl").write_text('{"query_id": "q00", "doc_id": "d0"}\n')
+    labeler.judge(coll, model=fake_model('{"grade": 2}'), name="another")
+    stopped = decided(limits=Limits(max_calls=10))
+    assert "by llm.compared, as it has cost so far" in stopped.sentences[2]
+
+
 def test_failed_pairs_leave_the_difference_open_and_are_not_asked_for_twice(coll: Path) -> None:
     calls = []
 
@@ -160,6 +231,25 @@ def test_failed_pairs_leave_the_difference_open_and_are_not_asked_for_twice(coll
     with pytest.raises(labeler.LabelerError, match="none of the first pairs has a grade"):
         labeler.decide(coll, ["old", "new"], MEASURE, judging=judging)
     assert len(calls) < 200
+
+
+def test_where_one_pair_failed_the_others_of_its_query_are_judged(coll: Path) -> None:
+    for name, order in (("one", "d0 d1 d2"), ("two", "d0 d2 d1")):
+        lines = [f"{q} Q0 {d} 1 {9 - n} t\n" for q in QUERIES for n, d in enumerate(order.split())]
+        (coll / f"runs/{name}.trec").write_text("".join(lines))
+
+    def answer(request: Request) -> str:
+        text = str(request.messages)
+        is_failed = "what is q00" in text and "about d1" in text
+        return "I will not." if is_failed else json.dumps({"grade": 3 * ("about d0" in text)})
+
+    judging = JudgeOptions("basic", fake_model(answer), name="llm")
+    decision = labeler.decide(coll, ["one", "two"], MEASURE, judging=judging, margin=0.0001)
+    assert decision.verdict == "not known yet"
+    assert not decision.stopped
+    judged = {tuple(pair) for pair, _ in states_of(coll / "judgements/llm.compared.jsonl")}
+    assert {doc for query, doc in judged if query == "q00"} == {"d0", "d1", "d2"}
+    assert {doc for query, doc in judged if query == "q01"} == {"d1", "d2"}
 
 
 @pytest.mark.parametrize("cases", [5, pytest.param(200, marks=pytest.mark.sweep)])
@@ -204,6 +294,30 @@ def test_what_cannot_be_decided_is_said_at_once(
         labeler.decide(coll, **{"systems": ["old", "new"], "judging": judging, **how})
 
 
+def test_the_command_ends_with_3_where_failed_pairs_leave_it_open(
+    coll: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(coll.parent)
+    Path("assessors").mkdir()
+
+    def answer(call: Any) -> str:
+        text = str(call.body)
+        is_failed = f"what is {query}" in text and "about d0" in text
+        return "I will not." if is_failed else json.dumps({"grade": 3 * ("about d0" in text)})
+
+    query = write_near(coll)
+    with FakeServer(answer) as server:
+        Path("assessors/llm.toml").write_text(
+            f'model = "fake"\nserver = "{server.base_url}"\nprompt = "basic"\n'
+        )
+        assert execute(["trust", server.base_url]) == 0
+        command = ["compare", "coll", "old", "near", "-m", MEASURE, "--assessor", "llm"]
+        assert execute([*command, "--margin", "0.0001"]) == 3
+        said = capsys.readouterr()
+        assert "Which: not known yet: some pairs have no grade" in said.out
+        assert "not known yet, as some pairs have no grade" in said.err
+
+
 def test_the_command_asks_a_declared_assessor_and_stops_at_its_budget(
     coll: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -228,5 +342,10 @@ def test_the_command_asks_a_declared_assessor_and_stops_at_its_budget(
         figures = json.loads(capsys.readouterr().out)
         assert (figures["verdict"], figures["margin"]) == ("better", 0.01)
         assert len(server.calls) < figures["pairs"] / 2
+        assert execute([*command, "--margin", "AP:0.01"]) == 2
+        assert f"the decision is by {MEASURE}, the margin is not" in capsys.readouterr().err
+        (coll / "qrels/human.qrels").write_text("".join(f"{q} 0 d0 3\n" for q in QUERIES))
+        assert execute([*command, "--fill", "llm", "--max-calls", "3"]) == 4
+        assert "stopped at 3 calls" in capsys.readouterr().err
         assert execute([*command, "--no-worse-than", "old"]) == 2
         assert "--fill" in capsys.readouterr().err

@@ -19,16 +19,23 @@ from labeler.cli.scoring import GATES
 from labeler.cli.screen import note
 from labeler.collection.layout import open_collection
 from labeler.collection.user_files import Output
-from labeler.errors import Misuse, about
+from labeler.errors import Incomplete, Misuse, about
 from labeler.evaluation.equivalence import DEFAULT_MARGIN, margins_by_measure, read_margins
 from labeler.evaluation.gates import Gates, outcome_of
 from labeler.evaluation.looks import keep_looks, slow_losses
+from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions, JudgingPlan
 from labeler.metrics import parse
 from labeler.models.session import Act
 from labeler.models.settings import Limits
 from labeler.options import OUTPUT, option
-from labeler.pipeline.compare import CompareOptions, ajudge_missing, compared_systems, result_of
+from labeler.pipeline.compare import (
+    CompareOptions,
+    SystemComparison,
+    ajudge_missing,
+    compared_systems,
+    result_of,
+)
 from labeler.pipeline.decide import Decision, adecide
 from labeler.pipeline.decision import write_decision
 
@@ -64,7 +71,10 @@ class LossFlags:
             problem = "gates and pages need all grades; name the set that the assessor fills"
             raise Misuse(problem, parameter="fill")
         measure = str(parse(options.measures[0]))
-        margin = self.margins([measure]).get(measure, DEFAULT_MARGIN)
+        margins = self.margins([measure])
+        if margins and measure not in margins:
+            raise Misuse(f"the decision is by {measure}, the margin is not", parameter="margin")
+        margin = margins.get(measure, DEFAULT_MARGIN)
         qrels, seed = options.qrels, options.seed
         return partial(adecide, measure=measure, margin=margin, qrels=qrels, seed=seed)
 
@@ -78,6 +88,18 @@ def _decide(
         show_result(decision, to)
         if decision.stopped:
             raise decision.stopped
+        if decision.verdict == "not known yet":
+            raise Incomplete("not known yet, as some pairs have no grade")
+
+
+def _check_gates(
+    result: SystemComparison, held: Gates, history: Path | None, *, is_gate: bool
+) -> None:
+    """Raise what did not pass, once the look is kept."""
+    outcome = outcome_of(result.report, held, no_worse_than=is_gate)
+    if history:
+        keep_looks(history, result.looks)
+    (outcome + slow_losses(result.looks)).check()
 
 
 def command(
@@ -129,6 +151,7 @@ def command(
     )
     with about("no_worse_than", "baseline"):
         sides = compared_systems(collection, systems, how, control_of(flags))
+    judged: JudgeResult | None = None
     if judging.model is not None and sides.missing:
         if not options.fill:
             raise Misuse("name the assessor whose grades fill the holes", parameter="fill")
@@ -142,7 +165,6 @@ def command(
         note(f"wrote {page.path}")
     show_result(result, to)
     if held or is_gate:
-        outcome = outcome_of(result.report, held or Gates(), no_worse_than=is_gate)
-        if options.history:
-            keep_looks(options.history, result.looks)
-        (outcome + slow_losses(result.looks)).check()
+        _check_gates(result, held or Gates(), options.history, is_gate=is_gate)
+    if judged and judged.stopped:
+        raise judged.stopped

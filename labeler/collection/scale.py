@@ -64,11 +64,11 @@ def _names_in(section: Mapping[str, Any]) -> dict[int, str]:
     }
 
 
-def card_top_grade(folder: Path, name: str | None = None) -> int | None:
+def card_top_grade(folder: Path, name: str | None = None, asked: Iterable[int] = ()) -> int | None:
     """The scale's top grade, where the collection's card says what its grades may be.
 
     The scale is that on which the qrels `name` were judged, else upstream's, else that of the
-    sheets which people filled in, else the widest of what was judged.
+    sheets which people filled in, else the widest of what was judged, or is to be `asked` for.
     """
     collection = Collection(folder)
     card = read_card(collection)
@@ -79,7 +79,7 @@ def card_top_grade(folder: Path, name: str | None = None) -> int | None:
         judged.get(name or "", []),
         _grades(collection, "fetch", fetched.values()),
         [grade for scale in sampled.values() for grade in scale],
-        [grade for scale in judged.values() for grade in scale],
+        [*asked, *(grade for scale in judged.values() for grade in scale)],
     )
     return max(next(filter(None, scales), []), default=None)
 
@@ -119,10 +119,10 @@ def _grades(collection: Collection, section: str, grades: Iterable[object]) -> l
     return [int(text) for text in texts]
 
 
-def top_grade_of(qrels: Path) -> int | None:
+def top_grade_of(qrels: Path, asked: Iterable[int] = ()) -> int | None:
     """The top grade of qrels that stand where a collection keeps them, as its card says."""
     if qrels.parent.name != "qrels":
         return None
     return card_top_grade(
-        qrels.parent.parent, qrels.name.removesuffix(".gz").removesuffix(".qrels")
+        qrels.parent.parent, qrels.name.removesuffix(".gz").removesuffix(".qrels"), asked
     )

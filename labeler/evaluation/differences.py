@@ -30,7 +30,7 @@ class Differences:
     top: int
 
     def __post_init__(self) -> None:
-        if self.measure.name != "nDCG":
+        if self.measure.name != "nDCG" or self.measure.cutoff is None:
             problem = f"{self.measure} is not bounded by a part of its grades; decide by nDCG@10"
             raise Misuse(problem, parameter="measure")
 

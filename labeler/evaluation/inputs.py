@@ -330,10 +330,11 @@ def judgement_findings(judgements: Path) -> list[Finding]:
     return [Finding(f"{judgements}: {missing}; counted as unjudged", about=str(judgements))]
 
 
-def kin_behind(qrels: AnyQrels, runs: RunsByName) -> list[Kin]:
+def kin_behind(qrels: AnyQrels, runs: RunsByName, asked: str = "") -> list[Kin]:
     """The runs that are kin to the model that judged, or to the one that wrote the queries.
 
-    Of qrels outside a collection only the file's name may tell, where it names a family of models.
+    Where nobody has judged yet, it is the model that will be `asked`. Of qrels outside a collection
+    only the file's name may tell, where it names a family of models.
     """
     path = qrels_path(qrels)
     origin = collection_of_qrels(path) if path else None
@@ -343,7 +344,7 @@ def kin_behind(qrels: AnyQrels, runs: RunsByName) -> list[Kin]:
 
     made = MadeBy() if origin is None else made_by(*origin)
     stem = short_name(path.name)
-    model = ", ".join(made.models) or (stem if families(stem) else "")
+    model = ", ".join(made.models) or asked or (stem if families(stem) else "")
     models = {"assessor": model, "query writer": made.writer}
     named = {role: model for role, model in models.items() if model}
     tags = {name: f"{_tag(run)} {made.tags.get(name, '')}" for name, run in runs.items() if named}

@@ -118,7 +118,10 @@ def keep_looks(path: Path, looks: Iterable[Look]) -> None:
     """Add the looks to a history that it does not hold yet."""
     earlier = {look.compared for look in read_looks(path)}
     rows = [asdict(look) for look in looks if look.compared not in earlier]
-    with file_problems(path), path.open("a", encoding="utf-8") as out:
+    with file_problems(path), path.open("a+", encoding="utf-8") as out:
+        out.seek(0)
+        if rows and out.read()[-1:] not in ("", "\n"):  # as editors leave it
+            out.write("\n")
         out.writelines(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
 
 

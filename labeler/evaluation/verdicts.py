@@ -171,7 +171,7 @@ def grade_layers(
     path, layers = qrels_path(qrels), [qrels_from(qrels, warn, name)]
     paths = fill_paths(path, fill) if fill else []
     if path is not None and paths:
-        _check_scales(path, paths[0])
+        check_scales(path, paths[0])
     layers += [without_pairs(read_qrels(p, warn), changed_since(p, warn, stale)) for p in paths]
     return [
         {
@@ -194,10 +194,12 @@ def fill_paths(qrels: Path | None, fill: str) -> list[Path]:
         return paths or [origin[0].existing_qrels(fill)]
 
 
-def _check_scales(first: Path, second: Path) -> None:
+def check_scales(first: Path, second: object, asked: Sequence[int] = ()) -> None:
+    """`BadInput` where qrels, or an assessor who is yet to be `asked`, have another scale."""
     from labeler.collection.scale import top_grade_of  # takes long to load
 
-    tops = [top_grade_of(path) for path in (first, second)]
+    top = max(asked) if asked else top_grade_of(Path(str(second)))
+    tops = top_grade_of(first, asked), top
     if None not in tops and tops[0] != tops[1]:
         problem = f"{first} grades up to {tops[0]}, {second} up to {tops[1]}: not one scale"
         raise BadInput(f"{problem}; map one: labeler qrels map", parameter="fill")

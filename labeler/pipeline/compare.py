@@ -31,7 +31,13 @@ from labeler.evaluation.looks import History, Look, Policy, keep_looks, read_loo
 from labeler.evaluation.options import FILL, MEASURES, SCORING, EvaluationOptions, names_of
 from labeler.evaluation.power import PowerOptions, SystemScores, plan_of
 from labeler.evaluation.scores import Comparison, over_common_queries
-from labeler.evaluation.verdicts import COMPARED, PEOPLE_CHECK, fill_paths, grade_layers
+from labeler.evaluation.verdicts import (
+    COMPARED,
+    PEOPLE_CHECK,
+    check_scales,
+    fill_paths,
+    grade_layers,
+)
 from labeler.exchange.runs import read_run
 from labeler.files.paths import named_file
 from labeler.judging.job import JudgeResult
@@ -41,6 +47,7 @@ from labeler.metrics import parse
 from labeler.models.session import Act, Control, sync
 from labeler.options import SEED, Options, option
 from labeler.pipeline.query_lists import ShownDocument, ShownQuery, ranks_of
+from labeler.prompt import checked_prompt
 from labeler.report.finding import Finding, Setting
 from labeler.report.result import Result
 from labeler.report.table import Column, Table
@@ -229,14 +236,16 @@ def compared_systems(
 ) -> ComparedSystems:
     """The systems, read or asked, and the qrels that are to score them.
 
-    `first` names the qrels that will be the first ones of a collection without any.
+    By default the only ones, not counting what comparisons filled; `first` names those to come.
     """
     if options.policy == "sequential" and options.history is None:
         raise Misuse("name the file that counts the looks, as history", parameter="policy")
     opened = open_collection(collection)
     with about("qrels"):
-        is_given = opened.qrels_names() or not first
-        qrels = collection_qrels(opened.folder, options.qrels) if is_given else opened.qrels(first)
+        own = [name for name in opened.qrels_names() if not name.endswith(COMPARED)]
+        name = options.qrels or (own[0] if len(own) == 1 else None)
+        is_first = bool(first) and not own and name is None
+        qrels = opened.qrels(first) if is_first else collection_qrels(opened.folder, name)
     runs = systems_of(opened, systems, control or Control())
     if options.baseline is not None:
         check_baseline(options.baseline, runs)
@@ -257,6 +266,8 @@ def ajudge_missing(
     Its grades are kept as `NAME.compared`, as no pool chose these pairs.
     """
     collection, name = systems.collection, f"{systems.options.fill}{COMPARED}"
+    prompt = checked_prompt(judging.grading_prompt)
+    check_scales(systems.qrels, f"the prompt {prompt.name}", prompt.grades)
     path = collection.judgements(name)
     before = [pair for pair, _ in states_of(path)]
     more = systems.missing if missing is None else missing
@@ -276,7 +287,8 @@ def price_of(collection: Collection, pairs: int, assessor: str = "") -> str:
     names = collection.judgement_names()
     if not names:
         return ""
-    name = assessor if assessor in names else names[0]
+    own = [name for name in names if name in (assessor, f"{assessor}{COMPARED}")]
+    name = [*own, *names][0]
     rows = islice(read_judgements(collection.judgements(name)), ENOUGH_PAIRS)
     costs = [row.judged.cost for row in rows]
     priced = [cost for cost in costs if cost is not None]

@@ -7,7 +7,7 @@ whether the bounds tell the two apart, or as good within a margin: they hold at 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
@@ -18,15 +18,15 @@ from labeler.collection.card import update_card_entry
 from labeler.collection.layout import locked_in_loop
 from labeler.collection.queries import read_queries
 from labeler.data import Pair
-from labeler.errors import BudgetReached, Incomplete, Misuse
+from labeler.errors import BadInput, BudgetReached, Incomplete, Misuse
 from labeler.evaluation.differences import Differences, Span, to_judge
 from labeler.evaluation.equivalence import DEFAULT_MARGIN
 from labeler.evaluation.evaluate import Report
-from labeler.evaluation.inputs import Doubt
-from labeler.evaluation.verdicts import COMPARED, merged_grades
+from labeler.evaluation.inputs import Doubt, kin_behind
+from labeler.evaluation.verdicts import COMPARED, Trust, merged_grades
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions, JudgingPlan
-from labeler.messages import cost_of, count_of
+from labeler.messages import cost_of, count_of, no_query_in_common
 from labeler.metrics import parse
 from labeler.models.policies.limits import Spending, WithCost
 from labeler.models.session import Act, Control, sync
@@ -101,12 +101,15 @@ class Draws:
         """How many queries are drawn after the next batch."""
         return min(len(self.order), drawn + max(FEWEST, drawn // 8))
 
-    def to_judge(self, grades: Grades, drawn: int) -> list[Pair]:
-        """What to judge next of the first queries; nothing where these are settled."""
+    def to_judge(
+        self, grades: Grades, drawn: int, asked: Container[Pair] = frozenset()
+    ) -> list[Pair]:
+        """What to judge next of the first queries that was not `asked`; nothing of settled ones."""
         pairs = list[Pair]()
         for query in self.order[:drawn]:
             low, high = self.span(query, grades)
-            docs = to_judge(self.weights[query], grades.get(query, ()))
+            left = {d: w for d, w in self.weights[query].items() if Pair(query, d) not in asked}
+            docs = to_judge(left, grades.get(query, ()))
             pairs += [Pair(query, doc) for doc in docs if high - low > CLOSED]
         return pairs
 
@@ -161,10 +164,9 @@ class Decision(Result, WithCost):
     @property
     def doubt(self) -> Doubt | None:
         """Why no number of judgements decides; None where some do."""
-        if self.report is None:
-            return None
-        names, measure = [*self.systems.runs], self.report.measures[0]
-        return self.report.trust.of(names, measure, self.queries, decided=True)
+        trust = self.report.trust if self.report else Trust()
+        measure = self.systems.options.measures[0]
+        return trust.of([*self.systems.runs], measure, self.queries, decided=True)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -235,15 +237,21 @@ class _Deciding:
         """
         before, systems = self.grades(without=self.name), self.systems
         prompt = checked_prompt(self.judging.grading_prompt, note=Control().note)
-        given = [grade for row in before.values() for grade in row.values()]
+        given = [grade for row in self.grades().values() for grade in row.values()]
         differences = Differences(
             parse(systems.options.measures[0]), max([1, *prompt.grades, *given])
         )
-        tops = systems.all_tops.values()
-        lists = {
-            q: [top.get(q, []) for top in tops] for q in read_queries(systems.collection.queries)
+        path, tops = systems.collection.queries, systems.all_tops
+        queries = read_queries(path)
+        for name, top in tops.items():
+            if not queries.keys() & top:
+                raise BadInput(no_query_in_common(path, queries, name, top))
+        lists = {q: [top.get(q, []) for top in tops.values()] for q in queries}
+        # what neither returns counts in the ideal, where it is judged
+        weights = {
+            query: dict.fromkeys(before.get(query, {}), 0.0) | differences.weights(*two)
+            for query, two in lists.items()
         }
-        weights = {query: differences.weights(*two) for query, two in lists.items()}
         return Draws(differences, weights, before, f"{systems.options.seed} {lists}")
 
     async def begin(self, control: Control) -> Decision:
@@ -255,14 +263,18 @@ class _Deciding:
         most = len(draws.unjudged(draws.before))
         with control.progress("pairs judged, at most") as advance:
             while not draws.look(grades := self.grades(), drawn).verdict(self.margin):
-                if pairs := [p for p in draws.to_judge(grades, drawn) if p not in asked]:
+                if pairs := draws.to_judge(grades, drawn, asked):
+                    if self._decision(drawn).doubt:
+                        break
+                    if not asked:
+                        self._check_kin()
                     asked |= dict.fromkeys(pairs)
                     judged = await ajudge_missing(self.systems, self.judging, quiet, [*asked])
                     advance(len(asked), most)
                     quiet = replace(quiet, note=Control().note)  # the first batch said it all
                     if not judged.judged:
                         raise Incomplete(f"{self.name}: none of the first pairs has a grade")
-                    if judged.stopped or self._decision(drawn).doubt:
+                    if judged.stopped:
                         break
                 elif drawn < len(draws.order):
                     drawn = draws.further(drawn)
@@ -279,7 +291,8 @@ class _Deciding:
         self, drawn: int, judged: JudgeResult | None = None, spent: Spending | None = None
     ) -> Decision:
         draws, systems = self.draws, replace(self.systems)
-        if systems.qrels.stem == self.name:  # they fill no others' holes
+        filling = {systems.options.fill, self.name} & {*systems.collection.qrels_names()}
+        if systems.qrels.stem == self.name or not filling:  # they fill no others' holes
             systems = replace(systems, options=replace(systems.options, fill=""))
         return Decision(
             self.systems,
@@ -294,9 +307,20 @@ class _Deciding:
             judged is None or judged.is_priced,
         )
 
+    def _check_kin(self) -> None:
+        """`Misuse` where a system is kin to the assessor: its grades would decide nothing."""
+        asked = self.judging.declared.model or self.judging.model
+        of = self.systems.collection.qrels(self.name)
+        kin = kin_behind(of, self.systems.runs, asked if isinstance(asked, str) else "")
+        if kin:
+            problem = f"it would be circular: {kin[0]}; name another assessor"
+            raise Misuse(problem, parameter="judging")
+
     async def plan(self, control: Control) -> JudgingPlan:
         """What judging all that may have to be judged would take."""
         pairs = self.draws.unjudged(self.draws.before)
+        if pairs:
+            self._check_kin()
         return await ajudge_missing(self.systems, self.judging, control, pairs).plan()
 
 

@@ -49,8 +49,10 @@ def sum_bounds(
     `low` and `high` are the `(n,)` bounds known before, in the order of drawing, `least` and `most`
     the `(drawn,)` bounds of the first ones since they were drawn, mostly one and the same number.
     """
-    above = -_lower(-high, -low, -most, level / 2)
-    return _lower(low, high, least, level / 2), above
+    n = len(least)
+    ends = least.sum() + low[n:].sum(), most.sum() + high[n:].sum()
+    above = -_lower(-high, -low, -most, level / 2, -ends[0])
+    return _lower(low, high, least, level / 2, ends[1]), above
 
 
 def estimate(low: Floats, high: Floats, values: Floats) -> float:
@@ -86,10 +88,9 @@ def capital(low: Floats, high: Floats, values: Floats, total: float) -> Floats:
     return np.asarray(top + np.log(np.exp(each - top).mean(axis=0)), dtype=np.float64)
 
 
-def _lower(low: Floats, high: Floats, values: Floats, level: float) -> float:
-    """The largest sum that the bets leave out, and no less than what is certain."""
-    settled, rest, _ = _draws(low, high, values)
-    below, above = float(settled[-1]), float(settled[-1] + rest[-1])
+def _lower(low: Floats, high: Floats, values: Floats, level: float, above: float) -> float:
+    """The largest sum up to `above` that the bets leave out, and no less than what is certain."""
+    below = float(_draws(low, high, values)[0][-1])
     for _ in range(_HALVINGS if len(values) else 0):
         middle = (below + above) / 2
         is_left_out = capital(low, high, values, middle).max() >= -math.log(level)

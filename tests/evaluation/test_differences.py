@@ -12,7 +12,7 @@ from labeler.metrics import parse
 from labeler.metrics.judged import rankings
 
 DOCUMENTS, TOP, CASES = [f"d{n}" for n in range(6)], 2, 12
-MEASURES = ["nDCG@4", "nDCG(dcg='exp-log2')@3", "nDCG"]
+MEASURES = ["nDCG@4", "nDCG(dcg='exp-log2')@3"]
 Grades = dict[str, int]
 TwoLists = tuple[list[str], list[str]]
 
@@ -58,7 +58,7 @@ def test_no_grades_lead_beyond_the_span_and_none_are_left_where_it_is_closed(nam
         assert_allclose(differences.span(weights, whole), (value, value), atol=1e-9)
 
 
-@pytest.mark.parametrize("name", MEASURES[:2])
+@pytest.mark.parametrize("name", MEASURES)
 def test_what_is_not_asked_for_changes_no_difference(name: str) -> None:
     differences = Differences(parse(name), TOP)
     for two, grades, cases in worlds(name):
@@ -79,6 +79,7 @@ def test_lists_that_are_alike_differ_by_nothing_and_irrelevant_moves_leave_the_r
     assert to_judge(weights, ("b", "c")) == ["a"]
 
 
-def test_another_measure_than_ndcg_is_refused() -> None:
-    with pytest.raises(Misuse, match="Bpref is not bounded"):
-        Differences(parse("Bpref"), TOP)
+@pytest.mark.parametrize("name", ["Bpref", "nDCG"])
+def test_another_measure_than_ndcg_with_a_cutoff_is_refused(name: str) -> None:
+    with pytest.raises(Misuse, match=f"{name} is not bounded"):
+        Differences(parse(name), TOP)

@@ -64,6 +64,14 @@ def test_the_same_look_again_spends_nothing_and_adds_no_line(coll: Path) -> None
     assert (coll / "gates.jsonl").read_text().startswith(lines)
 
 
+def test_a_history_whose_last_line_was_left_without_its_end_goes_on(coll: Path) -> None:
+    look(coll, 250, 240)
+    history = coll / "gates.jsonl"
+    history.write_text(history.read_text().rstrip("\n"))
+    look(coll, 250, 239)
+    assert [of.difference for of in read_looks(history)] == pytest.approx([-10 / 300, -11 / 300])
+
+
 def test_a_loss_that_one_look_shows_may_be_no_failure_of_a_series(coll: Path) -> None:
     for again in range(40):
         look(coll, 250, 251 + again)

@@ -81,3 +81,10 @@ def test_a_value_that_stays_open_widens_the_bounds_and_moves_neither_inwards() -
     opened = sum_bounds(low, high, values - [0.0, 0.3], values)
     assert opened[0] <= settled[0]
     assert opened[1] == settled[1]
+
+
+def test_draws_that_nobody_judged_yet_loosen_no_bound() -> None:
+    low, high, values = np.full(30, -1.0), np.full(30, 1.0), np.full(20, 0.9)
+    settled = sum_bounds(low, high, values, values)
+    least, most = (np.append(values, ends[20:]) for ends in (low, high))
+    assert_allclose(sum_bounds(low, high, least, most), settled, atol=1e-6)
