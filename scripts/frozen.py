@@ -109,6 +109,10 @@ RENAMED = (
     ),
     Renamed("--redact", r"--redact\b", "--set store.redact=true"),
     Renamed("--tag", "--tag ", "--as "),
+    *(
+        Renamed(f"agree --map-{side}", f"--map-{side} ", f"--map {side}:")
+        for side in ("human", "assessor")
+    ),
     Renamed("prompts", r"^prompts(?! (show|new|check|diff))", "prompts show"),
 )
 GONE = {
@@ -143,7 +147,7 @@ GONE = {
     "agree --show-naive": "pairs of one query are not independent",
     "agree --margin": "a colleague is as good within 0.05 of kappa",
     "agree --with-baseline": "name the grades of `similarity` beside the others",
-    "lab probe --attacks": "the shipped attacks are tried",
+    "probe --attacks": "the shipped attacks are tried",
     "evaluate --ties": "documents of one score stand in trec_eval's order",
     "evaluate --lgtm": "people grade pairs; a page of results is not graded",
 }
@@ -208,6 +212,9 @@ KEYS_GONE: tuple[Key, ...] = (
     ),
 )
 KEYS_NEW: tuple[Key, ...] = (
+    Key(
+        ".*panel", "/panel_less_it/(first|second|pairs|verdict)$", "a difference as `agree` has it"
+    ),
     Key(".*--(panel|members) ", "^stdout/", "the result is that of `lab panel`"),
     Key("(agree|report)", "leaderboard/", "as `lab leaderboard` has it"),
     Key("agree", "joint/(people|others)$", "null where there are fewer than two"),

@@ -840,7 +840,7 @@ COMPARING: dict[str, Case] = {
         agree world human llm -s kappa --scale 0:3 --cut 2
     """,
     "agree-refused": """
-        agree h.qrels a.qrels --{scale 3,map 1:2,require kappa}
+        agree h.qrels a.qrels --{scale 3,map-human 1:2,require kappa}
         agree h.qrels a.qrels -s kapa
         agree {h.qrels,h.qrels x.qrels,h.qrels h.qrels h.qrels,labels.txt h.qrels}
         agree world {human,human nobody}

@@ -38,7 +38,6 @@ from labeler.agreement.report import AgreementResult, AssessorReport
 from labeler.agreement.shown import short, whom
 from labeler.agreement.sources import MoreHumans, RunSources, Sources, sources_of
 from labeler.agreement.statistics import find_statistic
-from labeler.data import Pair
 from labeler.errors import BadInput, Misuse, about
 from labeler.evaluation.options import STALE_GRADES, Stale
 from labeler.messages import no_pair_in_common
@@ -46,6 +45,7 @@ from labeler.metrics import parse
 from labeler.options import SHARE, WIDTH, option
 from labeler.report.finding import Finding, as_findings
 from labeler.trec.memory import Source as QrelsSource
+from labeler.trec.pairs import PairColumns
 
 if TYPE_CHECKING:
     from labeler.evaluation.leaderboard import Leaderboard
@@ -225,8 +225,8 @@ def _part_of(sources: Sources, source: AssessorLabels) -> list[Finding]:
 
 def _meet(sources: Sources, source: AssessorLabels) -> bool:
     """Whether the assessor has a label or a failure of any pair with a human grade."""
-    labeled = (Pair(q, d) for q, row in source.labels.items() for d in row)
-    return any(d in sources.human.get(q, {}) for q, d in chain(source.failures, labeled))
+    rows = chain(source.labels.items(), PairColumns.of_pairs(source.failures).items())
+    return any(row.keys() & sources.human.get(query_id, {}).keys() for query_id, row in rows)
 
 
 def _report(sources: Sources, source: AssessorLabels, options: AgreeOptions) -> AssessorReport:

@@ -214,12 +214,13 @@ def parse_scale(text: str | None) -> Sequence[int] | None:
 _PAIR = re.compile(r"(-?[0-9]{1,9})=(-?[0-9]{1,9})")
 
 
-def parse_map(text: str | None) -> dict[int, int]:
-    """`1=0,2=1` as a map of grades."""
-    matches = [] if text is None else [_PAIR.fullmatch(part.strip()) for part in text.split(",")]
-    if not all(matches):
-        raise Misuse(f"expected a map of grades such as 1=0,2=1; got {text!r:.80}")
-    return {int(pair[1]): int(pair[2]) for pair in matches if pair}
+def parse_map(texts: Iterable[str]) -> dict[int, int]:
+    """`1=0,2=1`, in one text or several, as a map of grades."""
+    joined = ",".join(texts)
+    pairs = [_PAIR.fullmatch(part.strip()) for part in joined.split(",")]
+    if not all(pairs):
+        raise Misuse(f"expected a map of grades such as 1=0,2=1; got {joined!r:.80}")
+    return {int(pair[1]): int(pair[2]) for pair in pairs if pair}
 
 
 @dataclass(frozen=True)
@@ -240,10 +241,10 @@ class Rules:
         False, "Clip the other's numbers into the scale first.", panel=GRADES, rare=True
     )
     map_human: Mapping[int, int] = option(
-        dict, "Rename human grades, as 1=0,2=1.", flags="--map-human", panel=GRADES, read=parse_map
+        dict, "Rename human grades, as 1=0,2=1.", panel=GRADES, read=parse_map, several=True
     )
     map_assessor: Mapping[int, int] = option(
-        dict, "The same of the other's.", flags="--map-assessor", panel=GRADES, read=parse_map
+        dict, "The same of the other's.", panel=GRADES, read=parse_map, several=True
     )
     cut: int | None = option(
         None, "Compare only whether a grade is at least this one.", GRADE, panel=GRADES, rare=True

@@ -157,8 +157,11 @@ def panel(
     opened, name = open_collection(collection), options.name
     to = output.made_from(opened.folder)
     if members:
-        if names:
-            raise Misuse("members are asked about one collection", parameter="members")
+        if names or people:
+            raise Misuse(
+                "members are asked about one collection, and stand beside its own human qrels",
+                parameter="members",
+            )
         named = members_named(members, who.asking(options))
         act = partial(ajudge_panel, opened, named, name=name, options=rules)
         judged = asked(flags, act, _show_panel_plan, to)

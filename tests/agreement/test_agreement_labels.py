@@ -347,6 +347,7 @@ def test_each_remedy_works(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     for other, remedy in [
         (shifted, ["--map-assessor", "0=1,1=2,2=3,3=4"]),
         (shifted, ["--map-human", "1=0,2=1,3=2,4=3"]),
+        (shifted, ["--map-human", "1=0,2=1", "--map-human", "3=2,4=3"]),
         (turned, ["--map-assessor", "1=4,2=3,3=2,4=1"]),
     ]:
         assert execute(["agree", people, other, *remedy, "--json"]) == 0

@@ -217,18 +217,18 @@ def test_the_report_is_as_the_collection_is_at_each_look(coll: Collection) -> No
         connection = http.client.HTTPConnection(parts.netloc, timeout=60)
         before, policy = looked_at(connection, parts.path)
         assert looked_at(connection, parts.path)[0] == before
-        write_qrels(coll.qrels("first"), {"q00": {"d1": 2}})
+        write_qrels(coll.qrels("made-now"), {"q00": {"d1": 2}})
         after, _ = looked_at(connection, parts.path)
-        coll.qrels("first").write_text("q00 0\n")
+        coll.qrels("made-now").write_text("q00 0\n")
         connection.request("GET", parts.path)
         broken = connection.getresponse()
-        assert (broken.status, b"first.qrels:1" in broken.read()) == (500, True)
+        assert (broken.status, b"made-now.qrels:1" in broken.read()) == (500, True)
         connection.close()
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=30)
     assert "<h2" in before
-    assert "first" not in before
-    assert "first" in after
+    assert "made-now" not in before
+    assert "made-now" in after
     own = html.unescape(re.findall(r'Security-Policy" content="([^"]*)"', before)[0])
     assert set(own.split("; ")) <= set(policy.split("; "))  # the header forbids nothing it needs
     assert (process.returncode, errors.splitlines()[-1]) == (0, "ended")

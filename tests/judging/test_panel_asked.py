@@ -135,3 +135,5 @@ def test_the_command_judges_with_prompts_and_models(
     assert "mean" in collection.qrels_names()
     assert execute([*asked, "four-grades"]) == 2
     assert "two members or more" in capsys.readouterr().err
+    assert execute([*command, "--people", "mean"]) == 2
+    assert "stand beside its own human qrels" in capsys.readouterr().err
