@@ -54,6 +54,8 @@ from labeler.report.table import Column, Row, Table, number_text
 
 MOST_BYTES = 2_000_000
 """A page is smaller than that."""
+PRINTED = 10
+"""So many queries the style of pages prints."""
 
 
 def findings_blocks(findings: Sequence[Finding]) -> Iterator[PageBlock]:
@@ -171,7 +173,7 @@ def queries_section(report: GatheredReport, lists: QueryLists) -> PageSection:
         text = f"A row opens to the first {report.options.top} documents of each system. "
         text += "A document without a grade is marked as unjudged."
         text += " Queries that systems answer worst come first." if measure else ""
-    text += " Only the first ten are printed."
+    text += " Only the first ten are printed." if len(report.queries) > PRINTED else ""
     rows = []
     for query in sorted(report.queries, key=_worst_first):
         scores = [query.scores.get(name) for name in named]
