@@ -154,6 +154,12 @@ def test_an_assessor_judges_only_what_is_missing_of_these_systems(tmp_path: Path
     assert both(coll, fill="llm").sentences == after.sentences
 
 
+def test_an_assessor_that_has_judged_nothing_is_not_missed_where_nothing_is_to_fill(
+    coll: Path,
+) -> None:
+    assert both(coll, fill="gpt").sentences == both(coll).sentences
+
+
 def test_evaluate_fills_holes_with_another_set_and_says_whose_grades_count(
     coll: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

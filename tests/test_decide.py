@@ -344,6 +344,10 @@ def test_the_command_asks_a_declared_assessor_and_stops_at_its_budget(
         assert len(server.calls) < figures["pairs"] / 2
         assert execute([*command, "--margin", "AP:0.01"]) == 2
         assert f"the decision is by {MEASURE}, the margin is not" in capsys.readouterr().err
+        assert execute([*command, "-m", "AP"]) == 2
+        assert "--measure: a decision is by one measure" in capsys.readouterr().err
+        assert execute([*command, "--policy", "sequential"]) == 2
+        assert "gates and pages need all grades" in capsys.readouterr().err
         (coll / "qrels/human.qrels").write_text("".join(f"{q} 0 d0 3\n" for q in QUERIES))
         assert execute([*command, "--fill", "llm", "--max-calls", "3"]) == 4
         assert "stopped at 3 calls" in capsys.readouterr().err

@@ -67,9 +67,11 @@ class LossFlags:
         self, options: CompareOptions, *others: object
     ) -> Callable[..., Act[Decision, JudgingPlan]]:
         """A decision by the first measure, with its margin; `Misuse` with any gate or `others`."""
-        if any((self.no_worse_than, options.history, *others)):
+        if any((self.no_worse_than, options.history, options.policy != "each", *others)):
             problem = "gates and pages need all grades; name the set that the assessor fills"
             raise Misuse(problem, parameter="fill")
+        if len(options.measures) > 1:
+            raise Misuse("a decision is by one measure", parameter="measures")
         measure = str(parse(options.measures[0]))
         margins = self.margins([measure])
         if margins and measure not in margins:

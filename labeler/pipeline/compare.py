@@ -536,9 +536,9 @@ def result_of(systems: ComparedSystems) -> SystemComparison:
     """The comparison of systems whose runs are there."""
     options = systems.options
     baseline = options.baseline or next(iter(systems.runs))
-    how = EvaluationOptions(
-        options.measures, baseline=baseline, fill=options.fill, margins=options.margins
-    )
+    # an assessor that has judged nothing yet is not missed where there is nothing to fill
+    fill = options.fill if systems.missing or len(systems.layers) > 1 else ""
+    how = EvaluationOptions(options.measures, baseline=baseline, fill=fill, margins=options.margins)
     report = report_on(systems.qrels, systems.runs, how)
     if options.history is None:
         return SystemComparison(systems, report)
