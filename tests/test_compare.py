@@ -10,7 +10,7 @@ from browser import chromium
 
 import labeler
 from labeler.cli import execute
-from labeler.collection.user_files import Output
+from labeler.collection.user_files import Output, collection_qrels
 from labeler.judging.judge import JudgeOptions
 from labeler.pipeline.compare import SystemComparison
 from labeler.pipeline.decision import decision_page, write_decision
@@ -158,6 +158,14 @@ def test_an_assessor_that_has_judged_nothing_is_not_missed_where_nothing_is_to_f
     coll: Path,
 ) -> None:
     assert both(coll, fill="gpt").sentences == both(coll).sentences
+
+
+def test_grades_for_comparisons_are_no_other_set_to_choose_from(coll: Path) -> None:
+    grades = (coll / "qrels/human.qrels").rename(coll / "qrels/trec.qrels")
+    (coll / "qrels/gpt.compared.qrels").write_text("q00 0 d1 1\n")
+    assert collection_qrels(coll, None) == grades
+    grades.unlink()
+    assert collection_qrels(coll, None).name == "gpt.compared.qrels"
 
 
 def test_evaluate_fills_holes_with_another_set_and_says_whose_grades_count(

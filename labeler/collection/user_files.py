@@ -100,10 +100,15 @@ def collection_runs(folder: Path) -> list[Path]:
     return runs
 
 
+COMPARED = ".compared"
+"""What is behind an assessor's name in that of its grades for pairs that a comparison asked for."""
+
+
 def collection_qrels(folder: Path, name: str | None) -> Path:
     """`qrels/NAME.qrels` of a collection: by default `human`, else the only one there is."""
     collection = open_collection(folder)
-    names = collection.qrels_names()
+    every = collection.qrels_names()
+    names = [own for own in every if not own.endswith(COMPARED)] or every
     if name is None and len(names) > 1 and "human" not in names:
         problem = f"{folder} has several qrels, none of them human; choose one: {', '.join(names)}"
         raise Misuse(problem, parameter="qrels")

@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from labeler.collection.layout import Collection, collection_of_qrels
+from labeler.collection.user_files import COMPARED
 from labeler.errors import BadInput, about
 from labeler.evaluation.inputs import (
     AnyQrels,
@@ -126,9 +127,6 @@ def _checked_by_people(collection: Collection, path: Path, others: Sequence[str]
 
 
 # Holes of a set, filled with the grades of another.
-
-COMPARED = ".compared"
-"""What is behind an assessor's name in that of its grades for pairs that a comparison asked for."""
 
 
 def filled_pool(

@@ -21,7 +21,7 @@ from labeler.collection.judgements import read_judgements, states_of
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.queries import read_queries
 from labeler.collection.stale import hash_of
-from labeler.collection.user_files import collection_qrels, run_name
+from labeler.collection.user_files import COMPARED, collection_qrels, run_name
 from labeler.data import Pair, Query
 from labeler.errors import Misuse, about
 from labeler.evaluation.equivalence import Margin, margins_by_measure
@@ -32,7 +32,6 @@ from labeler.evaluation.options import FILL, MEASURES, SCORING, EvaluationOption
 from labeler.evaluation.power import PowerOptions, SystemScores, plan_of
 from labeler.evaluation.scores import Comparison, over_common_queries
 from labeler.evaluation.verdicts import (
-    COMPARED,
     PEOPLE_CHECK,
     check_scales,
     fill_paths,
@@ -243,9 +242,8 @@ def compared_systems(
     opened = open_collection(collection)
     with about("qrels"):
         own = [name for name in opened.qrels_names() if not name.endswith(COMPARED)]
-        name = options.qrels or (own[0] if len(own) == 1 else None)
-        is_first = bool(first) and not own and name is None
-        qrels = opened.qrels(first) if is_first else collection_qrels(opened.folder, name)
+        is_first = bool(first) and not own and options.qrels is None
+        qrels = opened.qrels(first) if is_first else collection_qrels(opened.folder, options.qrels)
     runs = systems_of(opened, systems, control or Control())
     if options.baseline is not None:
         check_baseline(options.baseline, runs)

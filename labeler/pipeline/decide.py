@@ -17,13 +17,14 @@ import numpy as np
 from labeler.collection.card import update_card_entry
 from labeler.collection.layout import locked_in_loop
 from labeler.collection.queries import read_queries
+from labeler.collection.user_files import COMPARED
 from labeler.data import Pair
 from labeler.errors import BadInput, BudgetReached, Incomplete, Misuse
 from labeler.evaluation.differences import Differences, Span, to_judge
 from labeler.evaluation.equivalence import DEFAULT_MARGIN
 from labeler.evaluation.evaluate import Report
 from labeler.evaluation.inputs import Doubt, kin_behind
-from labeler.evaluation.verdicts import COMPARED, Trust, merged_grades
+from labeler.evaluation.verdicts import Trust, merged_grades
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions, JudgingPlan
 from labeler.messages import cost_of, count_of, no_query_in_common
