@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import compress
@@ -13,15 +15,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from labeler.arrays import Flags, Floats, Integers, Places
 from labeler.collection.judgements import JudgedBlock, Origin, Rest, Spent, judged_blocks
 from labeler.collection.layout import Collection
 from labeler.collection.pool import Pairs
 from labeler.data import Pair, Qrels, State, judged
-from labeler.errors import BadInput
+from labeler.errors import BadInput, LabelerError
+from labeler.files.arrays import Arrays, open_arrays, writing_arrays
 from labeler.files.jsonl import row_of_line
-from labeler.files.read import byte_blocks
+from labeler.files.read import byte_blocks, sha256_of
 from labeler.trec.columns import Codes, Small
 from labeler.trec.pairs import NONE, PairColumns, taken
 from labeler.trec.qrels import read_qrels
@@ -260,29 +264,137 @@ def judged_in(path: Path, *, shares: bool = False) -> JudgedSet:
     """What a file of judgements says of each pair; `shares` is as of `set_of_blocks`."""
     if not path.is_file():
         return _read(path, None, shares=shares)
-    status = path.stat()
-    identity = FileIdentity(status.st_ino, status.st_size, status.st_mtime_ns)
-    is_settled = identity.changed + _SETTLED < time.time_ns()
+    identity = FileIdentity.of(path)
+    is_settled = identity.written + _SETTLED < time.time_ns()
     return (_read if is_settled else _read.__wrapped__)(path, identity, shares=shares)
 
 
 class FileIdentity(NamedTuple):
-    """What tells a file from what it was before it changed: its number, size and time in ns."""
+    """What tells a file from what it was before it changed: its number, size, and times in ns.
+
+    Nobody sets the second time; on Windows it is that of the file's making.
+    """
 
     number: int
     size: int
+    written: int
     changed: int
+
+    @classmethod
+    def of(cls, path: Path) -> FileIdentity:
+        """That of a file as it is now."""
+        status = path.stat()
+        return cls(status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 _SETTLED = 2 * 10**9
-"""A file that changed so many ns ago may change again without another time: it is not kept."""
+"""A file that was written so many ns ago may change without another time: it is not kept."""
 
 
 @lru_cache(4)
 def _read(path: Path, file: FileIdentity | None, *, shares: bool) -> JudgedSet:
-    """The same, kept as long as few others were read: what reads a set once reads it again."""
+    """The same, kept as long as few others were read: what reads a set once reads it again.
+
+    The columns of a large file of a collection are kept beside it, too, for whoever reads it next.
+    """
+    is_large = file is not None and file.size >= KEPT_FROM and path.parent.name == JUDGEMENTS
+    stored = _kept_in(path, shares=shares) if is_large else None
+    if stored and file and (columns := open_arrays(*stored)):
+        return _of_columns(columns, path, file.size)
     read, line = set_of_blocks(judged_blocks(path), shares=shares)
-    return read if file is None else replace(read, reasons=Reasons(path, line, file.size))
+    if file is None:
+        return read
+    read = replace(read, reasons=Reasons(path, line, file.size))
+    if stored and not any(read.shares) and FileIdentity.of(path) == file:
+        with suppress(LabelerError, OSError, UnicodeError):  # as where one may not write
+            _keep(read, *stored)
+    return read
+
+
+# The columns of a large file of judgements, kept beside it, for as long as its bytes are the same.
+
+KEPT_FROM = 1 << 24
+"""Columns of a file of fewer bytes are not stored: it is read in a moment."""
+JUDGEMENTS, KEPT = "judgements", ".columns"
+_FORM = 1
+"""The number of what is stored: another one where it means something else."""
+
+
+def _kept_in(path: Path, *, shares: bool) -> tuple[Path, dict[str, Any]]:
+    """Where the columns of a set are kept, and what is noted of them."""
+    sha256 = sha256_of(path)
+    name = f"{path.stem}{'+shares' if shares else ''}-{sha256[:12]}{KEPT}"
+    about = {JUDGEMENTS: sha256, "shares": shares, "form": _FORM}
+    return path.parent.with_name("indexes") / name, about
+
+
+def _keep(of: JudgedSet, path: Path, about: Mapping[str, Any]) -> None:
+    """Keep the columns of a set without distributions; those of what the file held before go."""
+    states, shown, reasons = of.states, of.shown, of.reasons
+    if shown is None or reasons is None or of.of_spent is None:
+        return
+    columns: dict[str, NDArray[Any]] = {
+        "edges": states.edges.astype(np.int64),
+        "document": states.document,
+        "state": states.value,
+        "spent": of.of_spent,
+        "first": shown.first,
+        "last": shown.last,
+        "line": reasons.line,
+    }
+    texts = {
+        "queries": states.queries,
+        "documents": states.documents,
+        "firsts": shown.firsts,
+        "lasts": shown.lasts,
+        "rest": [json.dumps(_rest_of(of), default=dict)],
+    }
+    path.parent.mkdir(exist_ok=True)
+    with writing_arrays(path, about) as out:
+        for name, column in columns.items():
+            out.add(name, [column])
+        for name, each in texts.items():
+            out.add_texts(name, each)
+    for other in path.parent.glob(f"*{KEPT}"):
+        is_of_same = other.name.rpartition("-")[0] == path.name.rpartition("-")[0]
+        if is_of_same and other != path:
+            other.unlink(missing_ok=True)
+
+
+def _rest_of(of: JudgedSet) -> dict[str, Any]:
+    """What a set says beside its columns."""
+    return {
+        "states": of.states.labels,
+        "spent": of.spent_on,
+        "asked": sorted(of.asked),
+        "served": sorted(of.served),
+        "prompts": sorted(of.prompts),
+        "origin": of.origin and (of.origin.prompt, of.origin.model, of.origin.parameters),
+    }
+
+
+def _of_columns(stored: Arrays, path: Path, size: int) -> JudgedSet:
+    """The set whose columns were kept of a file of so many bytes."""
+    rest = json.loads(stored.texts("rest")[0])
+    queries, documents, firsts, lasts = (
+        tuple(stored.texts(name)) for name in ("queries", "documents", "firsts", "lasts")
+    )
+    edges, document, state, spent, first, last, line = (
+        np.array(stored[name])
+        for name in ("edges", "document", "state", "spent", "first", "last", "line")
+    )
+    labels = tuple(State(*each) for each in rest["states"])
+    return JudgedSet(
+        PairColumns(queries, edges, documents, document, state, labels),
+        tuple(Spent(*each) for each in rest["spent"]),
+        spent,
+        Reasons(path, line, size),
+        shown=ShownColumns(firsts, lasts, first, last),
+        asked=frozenset(rest["asked"]),
+        served=frozenset(rest["served"]),
+        prompts=frozenset(rest["prompts"]),
+        origin=rest["origin"] and Origin(*rest["origin"]),
+    )
 
 
 def set_of_blocks(
