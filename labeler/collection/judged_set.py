@@ -136,8 +136,8 @@ class JudgedSet:
 
     `of_spent`, `(n,)`, is the place of what each pair took in `spent_on`, and `shown` what the
     assessor was shown; both are None where only grades are known. `shares` say how probable each
-    grade is, where that was read. `asked` are the models that were asked, `served` what servers
-    called theirs; `origin` is that of the last row.
+    grade is, where that was read; `has_shares` whether any row does. `asked` are the models that
+    were asked, `served` what servers called theirs; `origin` is that of the last row.
     """
 
     states: PairColumns[State]
@@ -145,6 +145,7 @@ class JudgedSet:
     of_spent: Small | None = None
     reasons: Reasons | None = None
     shares: Sequence[Mapping[int, float] | None] = ()
+    has_shares: bool = False
     shown: ShownColumns | None = None
     asked: frozenset[str] = frozenset()
     served: frozenset[str] = frozenset()
@@ -298,14 +299,17 @@ def _read(path: Path, file: FileIdentity | None, *, shares: bool) -> JudgedSet:
     The columns of a large file of a collection are kept beside it, too, for whoever reads it next.
     """
     is_large = file is not None and file.size >= KEPT_FROM and path.parent.name == JUDGEMENTS
-    stored = _kept_in(path, shares=shares) if is_large else None
-    if stored and file and (columns := open_arrays(*stored)):
-        return _of_columns(columns, path, file.size)
+    stored = _kept_in(path) if is_large else None
+    columns = open_arrays(*stored) if stored else None
+    if columns and file:
+        read = _of_columns(columns, path, file.size)
+        if not (shares and read.has_shares):
+            return read
     read, line = set_of_blocks(judged_blocks(path), shares=shares)
     if file is None:
         return read
     read = replace(read, reasons=Reasons(path, line, file.size))
-    if stored and not any(read.shares) and FileIdentity.of(path) == file:
+    if stored and columns is None and FileIdentity.of(path) == file:
         with suppress(LabelerError, OSError, UnicodeError):  # as where one may not write
             _keep(read, *stored)
     return read
@@ -320,16 +324,15 @@ _FORM = 1
 """The number of what is stored: another one where it means something else."""
 
 
-def _kept_in(path: Path, *, shares: bool) -> tuple[Path, dict[str, Any]]:
+def _kept_in(path: Path) -> tuple[Path, dict[str, Any]]:
     """Where the columns of a set are kept, and what is noted of them."""
     sha256 = sha256_of(path)
-    name = f"{path.stem}{'+shares' if shares else ''}-{sha256[:12]}{KEPT}"
-    about = {JUDGEMENTS: sha256, "shares": shares, "form": _FORM}
-    return path.parent.with_name("indexes") / name, about
+    columns = path.parent.with_name("indexes") / f"{path.stem}-{sha256[:12]}{KEPT}"
+    return columns, {JUDGEMENTS: sha256, "form": _FORM}
 
 
 def _keep(of: JudgedSet, path: Path, about: Mapping[str, Any]) -> None:
-    """Keep the columns of a set without distributions; those of what the file held before go."""
+    """Keep the columns of a set but for its shares; those of what the file held before go."""
     states, shown, reasons = of.states, of.shown, of.reasons
     if shown is None or reasons is None or of.of_spent is None:
         return
@@ -364,6 +367,7 @@ def _keep(of: JudgedSet, path: Path, about: Mapping[str, Any]) -> None:
 def _rest_of(of: JudgedSet) -> dict[str, Any]:
     """What a set says beside its columns."""
     return {
+        "has_shares": of.has_shares,
         "states": of.states.labels,
         "spent": of.spent_on,
         "asked": sorted(of.asked),
@@ -389,6 +393,7 @@ def _of_columns(stored: Arrays, path: Path, size: int) -> JudgedSet:
         tuple(Spent(*each) for each in rest["spent"]),
         spent,
         Reasons(path, line, size),
+        has_shares=rest["has_shares"],
         shown=ShownColumns(firsts, lasts, first, last),
         asked=frozenset(rest["asked"]),
         served=frozenset(rest["served"]),
@@ -406,7 +411,7 @@ def set_of_blocks(
     """
     queries, documents, states, took, first, last = (Codes() for _ in range(6))
     lines, given = list[Integers](), list[Mapping[int, float] | None]()
-    rests, served, origin = dict[int, Rest](), set[str](), None
+    rests, served, origin, has_shares = dict[int, Rest](), set[str](), None, False
     for block in blocks:
         queries.extend(block.query_id)
         documents.extend(block.doc_id)
@@ -418,6 +423,7 @@ def set_of_blocks(
         rests |= zip(map(id, block.rest), block.rest, strict=True)
         served.update(block.model)
         given += [made_of.distribution for made_of in block.made_of] if shares else []
+        has_shares = has_shares or any(made_of.distribution for made_of in block.made_of)
         origin = block.rest[-1].origin
     every = Pairs(tuple(queries.place), tuple(documents.place), queries.code, documents.code)
     row = _last_rows(every)
@@ -429,6 +435,7 @@ def set_of_blocks(
         tuple(took.place),
         took.code[row],
         shares=[given[at] for at in row.tolist()] if shares else (),
+        has_shares=has_shares,
         shown=ShownColumns(_texts(first), _texts(last), first.code[row], last.code[row]),
         asked=frozenset(each.model for each in origins if each.model),
         served=frozenset(served - {""}),
