@@ -213,6 +213,15 @@ def test_what_no_judgement_would_decide_is_not_paid_for(
     assert not asked
 
 
+def test_queries_that_a_run_lacks_count_0_and_are_told(coll: Path, decided: Decide) -> None:
+    lines = (coll / "runs/old.trec").read_text().splitlines(keepends=True)
+    few = [line for line in lines if not line.startswith(("q00 ", "q01 "))]
+    (coll / "runs/few.trec").write_text("".join(few))
+    findings = [finding.text for finding in decided(old="few").findings]
+    assert f"few: 2 queries of {len(QUERIES)} missing from the run; counted as 0" in findings
+    assert not [text for text in findings if text.startswith("new: ")]
+
+
 def test_the_price_is_that_of_the_assessor_itself(coll: Path, decided: Decide) -> None:
     (coll / "pool.jsonl").write_text('{"query_id": "q00", "doc_id": "d0"}\n')
     labeler.judge(coll, model=fake_model('{"grade": 2}'), name="another")

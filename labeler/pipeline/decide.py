@@ -7,7 +7,7 @@ whether the bounds tell the two apart, or as good within a margin: they hold at 
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
@@ -171,8 +171,16 @@ class Decision(Result, WithCost):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What a reader should know of whoever judged."""
-        return tuple(f.without_advice() for f in self.report.of_judges) if self.report else ()
+        """What a reader should know of the runs, and of whoever judged."""
+        of_judges = self.report.of_judges if self.report else ()
+        return (*self._of_runs(), *(finding.without_advice() for finding in of_judges))
+
+    def _of_runs(self) -> Iterator[Finding]:
+        ids = read_queries(self.systems.collection.queries)
+        for name, tops in self.systems.all_tops.items():
+            if missing := sum(not tops.get(query) for query in ids):
+                what = f"{count_of(missing, 'query', 'queries')} of {len(ids):,} missing"
+                yield Finding(f"{name}: {what} from the run; counted as 0", name)
 
     @property
     def sentences(self) -> list[str]:
