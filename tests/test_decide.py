@@ -213,6 +213,15 @@ def test_what_no_judgement_would_decide_is_not_paid_for(
     assert not asked
 
 
+def test_grades_by_another_prompt_decide_nothing(coll: Path, decided: Decide, asked: Asked) -> None:
+    decided()
+    asked.clear()
+    judging = JudgeOptions("four-grades", fake_model('{"grade": 3}'), name="llm")
+    with pytest.raises(Misuse, match=r"was judged with basic@\w+, not with four-grades@"):
+        labeler.decide(coll, ["old", "new"], MEASURE, judging=judging)
+    assert not asked
+
+
 def test_queries_that_a_run_lacks_count_0_and_are_told(coll: Path, decided: Decide) -> None:
     lines = (coll / "runs/old.trec").read_text().splitlines(keepends=True)
     few = [line for line in lines if not line.startswith(("q00 ", "q01 "))]

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from labeler.collection.card import update_card_entry
+from labeler.collection.judged_set import judged_in
 from labeler.collection.layout import locked_in_loop
 from labeler.collection.queries import read_queries
 from labeler.collection.user_files import COMPARED
@@ -246,6 +247,7 @@ class _Deciding:
         """
         before, systems = self.grades(without=self.name), self.systems
         prompt = checked_prompt(self.judging.grading_prompt, note=Control().note)
+        self._check_prompt(prompt.id)
         given = [grade for row in self.grades().values() for grade in row.values()]
         differences = Differences(
             parse(systems.options.measures[0]), max([1, *prompt.grades, *given])
@@ -315,6 +317,14 @@ class _Deciding:
             spent or Spending(),
             judged is None or judged.is_priced,
         )
+
+    def _check_prompt(self, prompt: str) -> None:
+        """`Misuse` where its grades were given with another prompt than it is asked with now."""
+        path = self.systems.collection.judgements(self.name)
+        others = judged_in(path).prompts - {prompt} if path.is_file() else ()
+        if others:
+            problem = f"{path} was judged with {', '.join(sorted(others))}, not with {prompt}"
+            raise Misuse(f"{problem}; name another assessor", parameter="prompt")
 
     def _check_kin(self) -> None:
         """`Misuse` where a system is kin to the assessor: its grades would decide nothing."""
