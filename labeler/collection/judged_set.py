@@ -384,8 +384,7 @@ def _of_columns(stored: Arrays, path: Path, size: int) -> JudgedSet:
         tuple(stored.texts(name)) for name in ("queries", "documents", "firsts", "lasts")
     )
     edges, document, state, spent, first, last, line = (
-        np.array(stored[name])
-        for name in ("edges", "document", "state", "spent", "first", "last", "line")
+        stored[name] for name in ("edges", "document", "state", "spent", "first", "last", "line")
     )
     labels = tuple(State(*each) for each in rest["states"])
     return JudgedSet(

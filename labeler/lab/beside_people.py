@@ -172,7 +172,7 @@ def _moments(votes: GradeMatrix, group: Integers) -> Floats:
     groups = int(group.max(initial=0)) + 1
     links = list(combinations(range(len(votes.assessors)), 2))
     sums = np.zeros((queries, len(links), groups, 6))
-    numbers = np.nan_to_num(votes.numbers)
+    numbers = np.nan_to_num(votes.numbers, copy=False)
     for number, (a, b) in enumerate(links):
         both = votes.graded[:, a] & votes.graded[:, b]
         cell, x, y = (query * groups + group)[both], numbers[both, a], numbers[both, b]

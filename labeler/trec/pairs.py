@@ -226,6 +226,8 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
 
     def keep(self, mask: Flags) -> PairColumns[Value]:
         """The pairs of a mask, `(n,)`, alone, and the queries that have any of them."""
+        if mask.all() and np.diff(self.edges).all():
+            return self
         sizes = np.bincount(self.query[mask], minlength=len(self.queries))
         left = np.flatnonzero(sizes)
         return PairColumns(
