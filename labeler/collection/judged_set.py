@@ -25,7 +25,7 @@ from labeler.data import Pair, Qrels, State, judged
 from labeler.errors import BadInput, LabelerError
 from labeler.files.arrays import Arrays, open_arrays, writing_arrays
 from labeler.files.jsonl import row_of_line
-from labeler.files.read import byte_blocks, sha256_of
+from labeler.files.read import byte_blocks, file_problems, sha256_of
 from labeler.trec.columns import Codes, Small
 from labeler.trec.pairs import NONE, PairColumns, taken
 from labeler.trec.qrels import read_qrels
@@ -326,7 +326,8 @@ _FORM = 1
 
 def _kept_in(path: Path) -> tuple[Path, dict[str, Any]]:
     """Where the columns of a set are kept, and what is noted of them."""
-    sha256 = sha256_of(path)
+    with file_problems(path):
+        sha256 = sha256_of(path)
     columns = path.parent.with_name("indexes") / f"{path.stem}-{sha256[:12]}{KEPT}"
     return columns, {JUDGEMENTS: sha256, "form": _FORM}
 
