@@ -132,14 +132,11 @@ class GradeMatrix:
 
     def tables(self, first: int = 0, second: int = 1) -> Floats:
         """`(queries, k, k)` counts, or weights, of two assessors' grades, the first's in rows."""
-        k, queries = len(self.grades), len(self.pairs.queries)
         graded = self.graded[:, [first, second]].all(axis=1)
-        # a number for each cell of all queries' tables, counted at once
-        cell = (self.pairs.query.astype(np.int64) * k + self.values[:, first]) * k
-        cell += self.values[:, second]
+        places = (self.values[graded, first], self.values[graded, second])
         weight = None if self.weight is None else self.weight[graded]
-        counts = np.bincount(cell[graded], weight, queries * k * k)
-        return counts.astype(np.float64).reshape(queries, k, k)
+        shape = len(self.pairs.queries), len(self.grades)
+        return tables_of(self.pairs.query[graded], *places, shape, weight)
 
     def blocks(self) -> Iterator[GradeMatrix]:
         """Some thousand pairs at a time, `pairs` being all of them."""
@@ -153,6 +150,24 @@ class GradeMatrix:
             weight=None if self.weight is None else self.weight[rows],
             shares=None if self.shares is None else self.shares[rows],
         )
+
+
+def tables_of(
+    query: Integers | Places,
+    first: Integers | Places,
+    second: Integers | Places,
+    shape: tuple[int, int],
+    weight: Floats | None = None,
+) -> Floats:
+    """`(queries, k, k)` counts, or weights, of pairs of grades, the first of each in rows.
+
+    `shape` is the numbers of queries and of grades.
+    """
+    queries, k = shape
+    # a number for each cell of all queries' tables, counted at once
+    cell = (query.astype(np.int64) * k + first) * k + second
+    counts = np.bincount(cell, weight, queries * k * k)
+    return counts.astype(np.float64).reshape(queries, k, k)
 
 
 def grade_matrix(

@@ -15,7 +15,7 @@ import numpy as np
 from labeler.arrays import Floats
 from labeler.errors import Misuse
 from labeler.evaluation.holes import ROUNDS
-from labeler.metrics.measures import gains
+from labeler.metrics.measures import discounts, gains
 from labeler.metrics.registry import Measure
 
 Span = tuple[float, float]
@@ -50,7 +50,7 @@ class Differences:
     def _discounts(self, ranks: int) -> Floats:
         """What a gain counts at each rank."""
         rank = np.arange(ranks)
-        return np.where(rank < (self.measure.cutoff or math.inf), 1 / np.log2(rank + 2), 0.0)
+        return np.where(rank < (self.measure.cutoff or math.inf), 1 / discounts(rank), 0.0)
 
     def _most(self, weights: Mapping[str, float], grades: Mapping[str, int]) -> float:
         """The largest sum of weighted gains over that of the ideal ranking.

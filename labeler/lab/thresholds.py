@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from labeler.agreement.align import drawn_weights
+from labeler.agreement.align import drawn_weights, tables_of
 from labeler.agreement.compare import interval_of
 from labeler.agreement.shares import RoutingSources
 from labeler.agreement.statistics import Statistic, find_statistic
@@ -123,11 +123,9 @@ class CascadePairs:
 
         A pair without a grade is in none.
         """
-        k, grades = len(self.scale), np.where(sent, self.strong, self.cheap)
-        graded = grades != FAILED
-        cell = ((self.query * k + self.human) * k + grades)[graded]
-        counts = np.bincount(cell, self.weight[graded], self.queries * k * k)
-        return counts.astype(np.float64).reshape(self.queries, k, k)
+        grades = np.where(sent, self.strong, self.cheap)
+        of, shape = grades != FAILED, (self.queries, len(self.scale))
+        return tables_of(self.query[of], self.human[of], grades[of], shape, self.weight[of])
 
     def costs(self, sent: Flags) -> Floats:
         """What the cascade takes, and the strong assessor alone, weighted, `(queries, 2)`."""

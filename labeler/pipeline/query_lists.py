@@ -84,14 +84,16 @@ class ShownQuery:
     @property
     def mean(self) -> float | None:
         """The mean of the systems' scores; None where no system is scored."""
-        defined = [score for score in self.scores.values() if not math.isnan(score)]
-        return sum(defined) / len(defined) if defined else None
+        return sum(self._defined) / len(self._defined) if self._defined else None
 
     @property
     def spread(self) -> float:
         """How far the systems' scores lie apart; 0 of fewer than two."""
-        defined = [score for score in self.scores.values() if not math.isnan(score)]
-        return max(defined, default=0.0) - min(defined, default=0.0)
+        return max(self._defined, default=0.0) - min(self._defined, default=0.0)
+
+    @property
+    def _defined(self) -> list[float]:
+        return [score for score in self.scores.values() if not math.isnan(score)]
 
     def fact(self, name: str) -> str:
         """A single value of the query's metadata as text; empty where it has none."""
