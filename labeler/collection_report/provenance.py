@@ -65,14 +65,6 @@ class Private:
         ]
         return replace(table, rows=rows)
 
-    def of_json(self, value: Any) -> Any:
-        """A value of JSON with all its texts so; names of members stay."""
-        if isinstance(value, str):
-            return self(value)
-        if isinstance(value, dict):
-            return {name: self.of_json(inner) for name, inner in value.items()}
-        return [self.of_json(inner) for inner in value] if isinstance(value, list) else value
-
 
 def _without_folders(word: str) -> str:
     """A word, where it is an absolute path without the folders that the file lies in."""
@@ -110,8 +102,7 @@ def provenance_of(contents: CollectionContents) -> Provenance:
     """What the card and the files tell of how the collection was made."""
     card = contents.card
     lines = (flat(line) for of in datasheet(card, contents.queries).values() for line in of)
-    has_people = bool(contents.people or contents.waiting)
-    sheet = tuple(line for line in lines if not (has_people and line == NOBODY))
+    sheet = tuple(line for line in lines if not (contents.people and line == NOBODY))
     return Provenance(sheet, assessors_table(card), tuple(_prompts(card)))
 
 
