@@ -902,12 +902,11 @@ ASKING: dict[str, Case] = {
         judge coll $FAKE --as a
         judge coll $FAKE --as a
         judge coll $FAKE --as a --dry-run
-        judge coll $FAKE --as b --prompt basic --json-progress --concurrency 1
+        judge coll $FAKE --as b --prompt basic --concurrency 1
         status coll
         diff coll a b
         explain coll q0 d1
         judge coll $FAKE --as a --prompt basic
-        judge coll $FAKE --quiet --json-progress
         judge coll $FAKE --quiet
     """,
     "judge-environment": [
@@ -1016,7 +1015,7 @@ ASKING: dict[str, Case] = {
     "judge-busy": [busy_at_first(), "$ONE_BY_ONE --quiet"],
     "judge-budgets": """
         $ONE_BY_ONE --max-calls 5
-        $ONE_BY_ONE --max-tokens 2000 --json-progress
+        $ONE_BY_ONE --max-tokens 2000
         $ONE_BY_ONE --max-cost 0.0005 --prices prices.toml
         $ONE_BY_ONE --{deadline,max-calls} 0
         status coll

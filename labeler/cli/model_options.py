@@ -99,9 +99,6 @@ class ShownFlags:
 
     dry_run: bool = option(False, DRY_RUN)
     quiet: bool = option(False, "Show no progress.", panel=OUTPUT)
-    json_progress: bool = option(
-        False, "Progress as JSON lines on stderr.", panel=OUTPUT, rare=True
-    )
     store: str = option(
         "",
         "Keep replies in a PostgreSQL database that machines share, as "
