@@ -25,7 +25,7 @@ from labeler.agreement.shown import (
     statistics_of_all,
 )
 from labeler.agreement.sources import Sources, sources_of
-from labeler.cli.options import Destination, OutputFlags
+from labeler.cli.options import Destination
 from labeler.cli.output import name_unread_runs, said_to, show, show_json, warn
 from labeler.cli.scoring import GATES
 from labeler.cli.screen import note, say
@@ -66,7 +66,7 @@ def command(
         "Also by grade and by query, and calibration; all of that of each of several.",
         panel=OUTPUT,
     ),
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Say how far assessors agree with people, and how sure that is.
 
@@ -77,7 +77,6 @@ def command(
     options = replace(options, gated=tuple(gate.name for gate in gates))
     opened = sources_of(sources[0], sources[1:], runs, more_humans, options.stale)
     name_unread_runs(sources[0], *runs)
-    to = output.to_file(*(*map(Path, (*sources, *more_humans)), *runs))
     reports = agree_all(opened, options)
     if to.form == "json":
         show_json(AgreementResult(reports).as_json(details=details), to, indent=2)

@@ -11,19 +11,19 @@ from typing import Annotated, Any
 import typer
 
 from labeler.cli.model_options import ModelFlags, ServerFlags, ShownFlags
-from labeler.cli.options import Destination, Folder, OutputFlags
+from labeler.cli.options import MADE, Destination, Opened
 from labeler.cli.output import show
 from labeler.cli.process import run_until_stopped
 from labeler.cli.reporting import (
     check_complete,
-    planned,
     show_judging,
     show_judging_plan,
     show_outcome,
+    show_plan,
     watched,
 )
 from labeler.cli.screen import note, say
-from labeler.collection.layout import Collection, open_collection
+from labeler.collection.layout import Collection
 from labeler.errors import Incomplete, Misuse
 from labeler.judging.judge import JudgeOptions, ajudge
 from labeler.messages import dollars
@@ -34,7 +34,9 @@ from labeler.scale.batch.look import Batches, abatches, acancel
 from labeler.scale.batch.submit import Submitted, asubmit, awrite_requests
 
 Requests = Annotated[
-    Path, typer.Argument(metavar="FILE", help="The requests, as vLLM's run-batch reads them.")
+    Path,
+    typer.Argument(metavar="FILE", help="The requests, as vLLM's run-batch reads them."),
+    MADE,
 ]
 Answers = Annotated[
     Path, typer.Argument(metavar="FILE", help="The answers, as vLLM's run-batch writes them.")
@@ -42,31 +44,31 @@ Answers = Annotated[
 
 
 def submit(
-    folder: Folder,
+    collection: Opened,
     *,
     options: JudgeOptions,
     who: ModelFlags,
     flags: ShownFlags,
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Hand over the pairs of the pool that have no answer."""
-    collection, asked = open_collection(folder), who.asking(options)
-    _hand_over(partial(asubmit, collection, asked), collection, asked, flags, output)
+    asked = who.asking(options)
+    _hand_over(partial(asubmit, collection, asked), collection, asked, flags, to)
 
 
 def write(
-    folder: Folder,
+    collection: Opened,
     file: Requests,
     *,
     options: JudgeOptions,
     who: ModelFlags,
     flags: ShownFlags,
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Write the requests of the pairs that have no answer, to a file."""
-    collection, asked = open_collection(folder), who.asking(options)
-    act = partial(awrite_requests, collection, asked, output.written_to(file))
-    _hand_over(act, collection, asked, flags, output)
+    asked = who.asking(options)
+    act = partial(awrite_requests, collection, asked, to.written_to(file))
+    _hand_over(act, collection, asked, flags, to)
 
 
 def _hand_over(
@@ -74,13 +76,10 @@ def _hand_over(
     collection: Collection,
     asked: JudgeOptions,
     flags: ShownFlags,
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Hand requests over, and say which; of a dry run, what they would take."""
-    to = output.made_from(collection.folder)
-    if flags.dry_run:
-        _plan(collection, asked, flags, to)
-        return
+    _plan(collection, asked, flags, to)
     submitted = watched(flags, act)
     show_outcome(submitted, _show_submitted, to)
     if submitted.stopped:
@@ -88,67 +87,62 @@ def _hand_over(
 
 
 def wait(
-    folder: Folder,
+    collection: Opened,
     *,
     options: JudgeOptions,
     who: ModelFlags,
     flags: ShownFlags,
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Submit, wait until all have ended, and collect."""
-    collection, asked = open_collection(folder), who.asking(options)
-    to = output.made_from(collection.folder)
-    if flags.dry_run:
-        _plan(collection, asked, flags, to)
-        return
+    asked = who.asking(options)
+    _plan(collection, asked, flags, to)
     _show_and_check(watched(flags, partial(await_batches, collection, asked)), to)
 
 
-def status(folder: Folder, *, server: ServerFlags, output: OutputFlags) -> None:
+def status(collection: Opened, *, server: ServerFlags, to: Destination) -> None:
     """Show the batches of a collection, as their server has them now."""
-    _look(abatches, folder, server, output)
+    _look(abatches, collection, server, to)
 
 
-def cancel(folder: Folder, *, server: ServerFlags, output: OutputFlags) -> None:
+def cancel(collection: Opened, *, server: ServerFlags, to: Destination) -> None:
     """Cancel the batches that have not ended, and give up those that cannot be collected."""
-    _look(acancel, folder, server, output)
+    _look(acancel, collection, server, to)
 
 
 def collect(
-    folder: Folder,
+    collection: Opened,
     *,
     server: ServerFlags,
     limits: Limits,
     flags: ShownFlags,
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Take in the answers of the batches that have ended."""
     _check_asks(flags)
-    collection = open_collection(folder)
-    to = output.made_from(collection.folder)
     _show_and_check(watched(flags, partial(acollect, collection, server.base_url, limits)), to)
 
 
 def read(
-    folder: Folder,
+    collection: Opened,
     file: Answers,
     *,
     server: ServerFlags,
     limits: Limits,
     flags: ShownFlags,
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Take in the answers to requests that were written to a file."""
     _check_asks(flags)
-    collection, address = open_collection(folder), server.base_url
-    to = output.made_from(collection.folder, file)
-    _show_and_check(watched(flags, partial(aread_answers, collection, file, address, limits)), to)
+    act = partial(aread_answers, collection, file, server.base_url, limits)
+    _show_and_check(watched(flags, act), to)
 
 
 def _plan(collection: Collection, asked: JudgeOptions, flags: ShownFlags, to: Destination) -> None:
-    """Show what all that waits for no batch would take."""
-    deferred = replace(asked, deferral=Deferral(is_live=False))
-    show_outcome(planned(flags, partial(ajudge, collection, deferred)), show_judging_plan, to)
+    """Of a dry run, end with what all that waits for no batch would take."""
+    if flags.dry_run:
+        deferred = replace(asked, deferral=Deferral(is_live=False))
+        show_plan(flags, partial(ajudge, collection, deferred), show_judging_plan, to)
 
 
 def _check_asks(flags: ShownFlags) -> None:
@@ -159,9 +153,7 @@ def _check_asks(flags: ShownFlags) -> None:
 Look = Callable[[Collection, str | None], Coroutine[Any, Any, Batches]]
 
 
-def _look(act: Look, folder: Path, server: ServerFlags, output: OutputFlags) -> None:
-    collection = open_collection(folder)
-    to = output.made_from(collection.folder)
+def _look(act: Look, collection: Collection, server: ServerFlags, to: Destination) -> None:
     batches = run_until_stopped(lambda _stop: act(collection, server.base_url))
     show_outcome(batches, _show_batches, to)
 

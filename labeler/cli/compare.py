@@ -12,13 +12,11 @@ import typer
 
 from labeler.cli.evaluate import GateFlags
 from labeler.cli.model_options import NamedModel, ShownFlags
-from labeler.cli.options import Destination, Folder, OutputFlags
+from labeler.cli.options import Destination, Opened
 from labeler.cli.output import show_result
 from labeler.cli.reporting import asked, control_of, show_judging_plan
 from labeler.cli.scoring import GATES
 from labeler.cli.screen import note
-from labeler.collection.layout import open_collection
-from labeler.collection.user_files import Output
 from labeler.errors import Incomplete, Misuse, about
 from labeler.evaluation.equivalence import DEFAULT_MARGIN, margins_by_measure, read_margins
 from labeler.evaluation.gates import Gates, outcome_of
@@ -86,12 +84,11 @@ def _decide(
 ) -> None:
     """Decide by as few judgements as that needs, or say how many these may be."""
     decision = asked(flags, deciding, show_judging_plan, to)
-    if decision is not None:
-        show_result(decision, to)
-        if decision.stopped:
-            raise decision.stopped
-        if decision.verdict == "not known yet":
-            raise Incomplete("not known yet, as some pairs have no grade")
+    show_result(decision, to)
+    if decision.stopped:
+        raise decision.stopped
+    if decision.verdict == "not known yet":
+        raise Incomplete("not known yet, as some pairs have no grade")
 
 
 def _check_gates(
@@ -105,7 +102,7 @@ def _check_gates(
 
 
 def command(
-    folder: Folder,
+    collection: Opened,
     systems: Annotated[
         list[str],
         typer.Argument(
@@ -124,23 +121,19 @@ def command(
     who: NamedModel,
     limits: Limits,
     flags: ShownFlags,
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Say which of two systems to take, how sure that is, what would help.
 
     With --assessor, it judges no more pairs than that takes, or than a margin that does not matter.
     With --fill and --model, or --assessor, all that nobody judged of these systems is judged first.
     """
-    collection = open_collection(folder)
-    to = output.made_from(collection.folder)
     judging = who.asking(JudgeOptions(prompt, limits=limits))
     if who.assessor and not options.fill:
         deciding = loss.deciding(options, gates.require, html)
         _decide(partial(deciding, collection, systems, judging=judging), flags, to)
         return
-    page = None if html is None else Output(html, output.force, (collection.folder,))
-    if page is not None:
-        page.check()
+    page = to.beside(html)
     held, is_gate = gates.read(), bool(loss.no_worse_than or options.history)
     measures = (*options.measures, *(str(gate.measure) for gate in (held.scores if held else ())))
     if held and held.groups:
@@ -158,8 +151,6 @@ def command(
         if not options.fill:
             raise Misuse("name the assessor whose grades fill the holes", parameter="fill")
         judged = asked(flags, partial(ajudge_missing, sides, judging), show_judging_plan, to)
-        if judged is None:
-            return
         sides = replace(sides)
     result = result_of(sides)
     if page is not None:

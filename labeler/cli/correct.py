@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from labeler.cli.options import OutputFlags, Without
+from labeler.cli.options import Destination, Without
 from labeler.cli.output import name_unread_runs, show_result
 from labeler.evaluation.correct import corrections_of, files_of_correction
 from labeler.evaluation.options import CorrectionOptions
@@ -31,11 +31,9 @@ def command(
         None, "In a collection: the qrels of all queries (default: the only).", metavar="NAME"
     ),
     options: Annotated[CorrectionOptions, Without(["missing", "unanswerable", "stale"])],
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Correct an assessor's scores by people's qrels of some queries."""
-
-    to = output.made_from(*paths)
     name_unread_runs(*paths)
     corrections = corrections_of(*files_of_correction(paths, human, assessor), options)
     parts: list[Table | str] = [" ".join(corrections.sentences), *corrections.tables()]

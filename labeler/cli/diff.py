@@ -11,7 +11,7 @@ import typer
 
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.diff.diff import Diff, DiffOptions, diff
-from labeler.cli.options import OutputFlags, Without
+from labeler.cli.options import Destination, Without
 from labeler.cli.output import name_unread_runs, show, show_result
 from labeler.cli.screen import note, result_width, say
 from labeler.collection.layout import Collection, open_collection
@@ -43,7 +43,7 @@ def command(
     qrels: str = option(
         "", "Of two states of a collection: the qrels that both are scored with.", metavar="NAME"
     ),
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Show which grades changed, and whether systems change places.
 
@@ -53,12 +53,10 @@ def command(
     """
     if (number := _state_of(sources)) is not None:
         moved = shift(sources[1], qrels, measure=options.measure, state=number)
-        show_result(moved, output.made_from())
+        show_result(moved, to)
         return
     if qrels:
         raise Misuse("it names the qrels of two states of a collection", parameter="qrels")
-    human = [] if people is None else [Path(people)]
-    to = output.made_from(*(path for path in [*map(Path, sources), *human, *run] if path.exists()))
     name_unread_runs(sources[0], *run)
     changes = diff(*sources, people=people, runs=run, options=options)
     width = result_width() if to.file is None else None

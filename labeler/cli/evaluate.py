@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.options import OutputFlags
+from labeler.cli.options import Destination
 from labeler.cli.output import draw, name_unread_runs, show, show_json, show_result, warn
 from labeler.cli.scoring import GATES, PER_QUERY, PLOT, TABLES
 from labeler.cli.screen import progress
-from labeler.collection.layout import Collection, open_collection
-from labeler.collection.user_files import collection_qrels, run_paths, runs_named
+from labeler.collection.layout import Collection
+from labeler.collection.user_files import Output, collection_qrels, run_paths, runs_named
 from labeler.errors import Misuse, about
 from labeler.evaluation.options import GROUPS, EvaluationOptions
 from labeler.options import TOP_GRADE, option
@@ -60,14 +60,13 @@ class FairnessFlags:
         folder: Path,
         qrels: str | None,
         measure: str,
-        output: OutputFlags,
+        to: Destination,
     ) -> None:
         """Write what the pool of a collection leaves open."""
         from labeler.pools.reuse import Reusability, reuse
 
         with about("qrels"):
             name = collection_qrels(folder, qrels).stem
-        to = output.made_from(open_collection(folder).folder)
         if self.missed:
             result: Missed | Reusability = _missed(folder, name, self.rel)
         else:
@@ -161,20 +160,18 @@ def command(
     fairness: FairnessFlags,
     picture: Path | None = option(None, PLOT),
     gates: GateFlags,
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Score runs against qrels, with intervals and the share judged.
 
     Tests say which runs differ.
     """
     if fairness.is_asked:
-        fairness.show(paths[0], qrels, next(iter(options.measures), "nDCG@10"), output)
+        fairness.show(paths[0], qrels, next(iter(options.measures), "nDCG@10"), to)
         return
     words = runs_named(paths[0], paths[1:]) if paths[0].is_dir() and paths[1:] else paths[1:]
     paths = [paths[0], *words]
-    inputs = [*paths, *filter(None, [queries])]
-    to = output.made_from(*inputs)
-    drawing = output.picture(picture, *inputs)
+    drawing = picture_to_draw(picture, to)
     name_unread_runs(*paths)
     by, weights = options.grouping.by, options.grouping.weights
     if tables.scenarios and weights:
@@ -215,6 +212,15 @@ def command(
         from labeler.evaluation.gates import outcome_of
 
         outcome_of(report, held).check()
+
+
+def picture_to_draw(path: Path | None, to: Destination) -> Output | None:
+    """The picture to draw, found to be one and not to destroy anything."""
+    if path is not None:
+        from labeler.report.picture import check_ending
+
+        check_ending(path)
+    return to.beside(path)
 
 
 def _sources(paths: Sequence[Path], name: str | None) -> tuple[Path, Sequence[Path] | Collection]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from labeler.cli.options import OutputFlags, parser_of, settings_of
+from labeler.cli.options import Destination, parser_of, settings_of
 from labeler.cli.output import said_to, show, show_json
 from labeler.cli.overview import names_of, overview, overview_of
 from labeler.cli.screen import say
@@ -30,13 +30,13 @@ def command(
         list[str] | None, typer.Argument(metavar="WORD...", help="What is looked for.")
     ] = None,
     *,
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Find commands, the field's terms and pages of the manual by their words.
 
     A command's own name shows its help. With --json a program reads all commands and options.
     """
-    words, to = words or [], output.made_from()
+    words = words or []
     exact = named_by(words)
     commands = [exact] if exact else _commands_with(words)
     others = [] if exact or not words or words[0] in GROUPS else _tables_with(words)

@@ -11,7 +11,7 @@ import typer
 
 from labeler.agreement.retest import Retest, retest_of
 from labeler.cli.model_options import ModelFlags, ServerFlags, ShownFlags
-from labeler.cli.options import Folder, OutputFlags
+from labeler.cli.options import Destination, Opened
 from labeler.cli.output import show, show_result
 from labeler.cli.reporting import (
     asked,
@@ -43,24 +43,21 @@ from labeler.report.render import render
 
 
 def control(
-    folder: Folder,
+    collection: Opened,
     *,
     options: DriftOptions,
     who: ModelFlags,
     flags: ShownFlags,
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Judge some graded pairs again, each twice: has the assessor drifted?
 
     Exit code 5 where it has. Without a prompt that of the set is asked again.
     """
-    collection, judging = open_collection(folder), who.asking(options.judging)
-    to = output.made_from(collection.folder)
-    act = partial(adrift, collection, options=replace(options, judging=judging))
-    check = asked(flags, act, show_judging_plan, to)
-    if check is not None:
-        show_result(check, to)
-        check_steady(check)
+    how = replace(options, judging=who.asking(options.judging))
+    check = asked(flags, partial(adrift, collection, options=how), show_judging_plan, to)
+    show_result(check, to)
+    check_steady(check)
 
 
 def check_steady(check: DriftCheck) -> None:
@@ -88,25 +85,20 @@ class _Repeated:
 
 
 def repeat(
-    folder: Folder,
+    collection: Opened,
     *,
     times: int = option(3, "Ask about each pair so often.", Bounds(2, MOST_TIMES)),
     options: JudgeOptions,
     who: ModelFlags,
     flags: ShownFlags,
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Ask about each pair several times: how far do grades differ by chance?
 
     The first reply gives the grade; the others are kept beside it.
     """
-    collection = open_collection(folder)
-    to = output.made_from(collection.folder)
-    result = asked(
-        flags, partial(ajudge, collection, who.asking(options), repeat=times), show_judging_plan, to
-    )
-    if result is None:
-        return
+    act = partial(ajudge, collection, who.asking(options), repeat=times)
+    result = asked(flags, act, show_judging_plan, to)
     again = None if result.stopped else retest_of(collection, result.name)
     show_outcome(_Repeated(result, again), _show_repeated, to)
     check_complete(result)
@@ -146,7 +138,7 @@ def panel(
     options: JudgeOptions,
     who: ModelFlags,
     flags: ShownFlags,
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Put assessors' grades together, and say how many judges that really is.
 
@@ -155,7 +147,6 @@ def panel(
     """
     collection, *names = sources
     opened, name = open_collection(collection), options.name
-    to = output.made_from(opened.folder)
     if members:
         if names or people:
             raise Misuse(
@@ -164,10 +155,7 @@ def panel(
             )
         named = members_named(members, who.asking(options))
         act = partial(ajudge_panel, opened, named, name=name, options=rules)
-        judged = asked(flags, act, _show_panel_plan, to)
-        if judged is None:
-            return
-        result = judged
+        result = asked(flags, act, _show_panel_plan, to)
     else:
         result = panel_of_sets(opened, *names, people=people, name=name, options=rules)
     show_result(result, to)
@@ -197,7 +185,7 @@ class ModelsFlags(ServerFlags):
 
 
 def tune(
-    folder: Folder,
+    collection: Opened,
     *,
     prompts: tuple[str, ...] = option(
         (),
@@ -212,7 +200,7 @@ def tune(
     options: TuneOptions,
     server: ModelsFlags,
     flags: ShownFlags,
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Ask several prompts and models what people judged: which agrees best?
 
@@ -220,8 +208,6 @@ def tune(
     The better half of each round is asked about twice as many queries.
     Replies are kept: judge asks for none of them again.
     """
-    collection = open_collection(folder)
-    to = output.made_from(collection.folder)
     tuned = replace(
         options,
         prompts=_listed(prompts, "prompts"),
@@ -229,8 +215,6 @@ def tune(
         base_url=server.base_url,
     )
     result = asked(flags, partial(atune, collection, tuned), _show_tuning_plan, to)
-    if result is None:
-        return
     show_result(result, to)
     if result.stopped:
         raise result.stopped
@@ -259,7 +243,7 @@ def _show_tuning_plan(plan: TunePlan) -> None:
 
 
 def probe(
-    folder: Folder,
+    collection: Opened,
     *,
     options: ProbeOptions,
     require: tuple[str, ...] = option(
@@ -267,7 +251,7 @@ def probe(
     ),
     who: ModelFlags,
     flags: ShownFlags,
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Say how often a document talks a model into a better grade.
 
@@ -276,12 +260,8 @@ def probe(
     if options.judging.name is not None:
         raise Misuse("a probe keeps no judgements, which could have a name", parameter="name")
     limits = parse_limits(require, "raised:0.05")
-    collection, judging = open_collection(folder), who.asking(options.judging)
-    to = output.made_from(collection.folder)
     check_gates(options, [name for name, _ in limits])
-    result = asked(
-        flags, partial(aprobe, collection, replace(options, judging=judging)), show_judging_plan, to
-    )
-    if result is not None:
-        show_result(result, to)
-        result.check(limits)
+    act = partial(aprobe, collection, replace(options, judging=who.asking(options.judging)))
+    result = asked(flags, act, show_judging_plan, to)
+    show_result(result, to)
+    result.check(limits)

@@ -10,11 +10,10 @@ from typing import Annotated
 import typer
 
 from labeler.cli.model_options import ModelFlags, ShownFlags
-from labeler.cli.options import Folder, OutputFlags
+from labeler.cli.options import Destination, Opened
 from labeler.cli.output import name_unread_runs, show_result
 from labeler.cli.reporting import asked, show_judging_plan
 from labeler.cli.screen import note, say
-from labeler.collection.layout import open_collection
 from labeler.collection.user_files import Output
 from labeler.errors import Incomplete, Misuse
 from labeler.evaluation.inputs import qrels_and_runs
@@ -48,15 +47,13 @@ def calibrate(
     probabilities: Path | None = option(
         None, "Write each pair's probabilities, JSON Lines.", metavar="FILE", panel=FIT
     ),
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Make probabilities of an assessor's grades, by people's grades of some pairs.
 
     How far they hold is measured on queries that they were not fitted to.
     """
-    inputs = [Path(name) for name in (*sources, options.people) if Path(name).exists()]
-    to = output.made_from(*inputs)
-    rows_to = None if probabilities is None else output.written_to(probabilities, *inputs)
+    rows_to = to.beside(probabilities)
     result = fit_probabilities(*sources, options=options)
     show_result(result, to)
     if rows_to is not None:
@@ -75,16 +72,13 @@ def route(
     *,
     options: RouteOptions,
     sheet: Path | None = option(None, "Write the pairs as a sheet for people.", metavar="FILE"),
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Choose the pairs whose grades people should check.
 
     People's grades of these pairs are no random sample: no statistic takes them for one.
     """
-    human = [] if options.people is None else [Path(options.people)]
-    inputs = [path for path in (*map(Path, sources), *human) if path.exists()]
-    to = output.made_from(*inputs)
-    to_sheet = None if sheet is None else output.written_to(sheet, *inputs)
+    to_sheet = to.beside(sheet)
     result = route_pairs(*sources, options=options)
     (pairs,) = result.tables()
     parts: list[Table | str] = ["\n".join(result.sentences), pairs]
@@ -106,7 +100,7 @@ def _write_sheet(result: RouteResult, sheet: Output, source: str) -> None:
 
 
 def cascade(
-    folder: Folder,
+    collection: Opened,
     cheap: Annotated[
         list[str],
         typer.Argument(
@@ -118,19 +112,18 @@ def cascade(
     options: CascadeOptions,
     who: ModelFlags,
     flags: ShownFlags,
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Ask a strong assessor about the pairs of which a cheap one is unsure.
 
     It asks about the pairs that the cheap one failed on, too. From where on it is unsure is chosen
     on people's grades, and checked on other queries of theirs.
     """
-    collection, judging = open_collection(folder), options.judging
-    to = output.made_from(collection.folder)
+    judging = options.judging
     how = replace(options, name=judging.name, judging=who.asking(replace(judging, name=None)))
-    result = asked(flags, partial(acascade, folder, *cheap, options=how), _show_cascade_plan, to)
-    if result is None:
-        return
+    result = asked(
+        flags, partial(acascade, collection, *cheap, options=how), _show_cascade_plan, to
+    )
     show_result(result, to)
     if result.failures:
         problem = f"{len(result.failures):,} of {result.pairs:,} pairs have no grade"
@@ -155,13 +148,12 @@ def leaderboard(
     *,
     measure: str = option("nDCG@10", "To rank by.", flags="-m --measure"),
     seed: int = option(0, "Of the resampling.", SEED),
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Rank the same runs by two qrels: correlation, drops, and pairs that swap."""
     qrels, runs = qrels_and_runs(sources, 2)
     if len(qrels) < 2:
         raise Misuse("a leaderboard needs two qrels; as in: labeler lab leaderboard A B RUNS...")
-    to = output.made_from(*qrels, *runs)
     name_unread_runs(*sources)
     board = rank_twice(qrels[0], qrels[1], runs, measure, seed=seed)
     tables = [table for table in board.tables() if table.rows]

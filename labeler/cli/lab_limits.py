@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from labeler.cli.options import OutputFlags
+from labeler.cli.options import Destination
 from labeler.cli.output import name_unread_runs, show, show_json, show_result, warn
 from labeler.errors import Misuse
 from labeler.evaluation.inputs import qrels_and_runs
@@ -25,13 +25,12 @@ def depth(
     ],
     *,
     options: DepthOptions,
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Say how many passages to hand to a reader, so that a relevant one is among them."""
     (qrels, *_), runs = qrels_and_runs(sources, 1)
     if not runs:
         raise Misuse("name a run beside the qrels", parameter="sources")
-    to = output.made_from(qrels, *runs)
     name_unread_runs(*sources)
     depths = [reader_depth(qrels, run, options) for run in runs]
     warn(depths[0].findings)
@@ -42,6 +41,6 @@ def depth(
     show(["\n".join(line for each in depths for line in each.sentences), *tables], to)
 
 
-def audit(*, options: AuditOptions, output: OutputFlags) -> None:
+def audit(*, options: AuditOptions, to: Destination) -> None:
     """Say what a published mean over so many queries can tell."""
-    show_result(audited(options), output.to_file())
+    show_result(audited(options), to)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from labeler.cli.model_options import ModelFlags
-from labeler.cli.options import Folder, OutputFlags
+from labeler.cli.options import Destination, Opened
 from labeler.cli.output import said_to, show, show_json, show_records
-from labeler.cli.reporting import show_failures, suspicious_pairs
-from labeler.cli.screen import how_long, note, progress, say
+from labeler.cli.reporting import control_of, show_failures, suspicious_pairs
+from labeler.cli.screen import how_long, note, say
 from labeler.cli.settings import project_path
-from labeler.collection.layout import Collection, next_for_qrels, open_collection
+from labeler.collection.layout import Collection, next_for_qrels
 from labeler.data import Failure, Judgement, Pair
 from labeler.errors import BadInput, Misuse
 from labeler.messages import count_of, dollars, moment
@@ -31,12 +31,10 @@ if TYPE_CHECKING:
     from labeler.store.base import Record
 
 
-def status(folder: Folder, *, output: OutputFlags) -> None:
+def status(collection: Opened, *, to: Destination) -> None:
     """Show what is judged, what failed, what it cost, how to go on."""
     from labeler.judging.status import pool_size, status, status_table, store_status
 
-    to = output.made_from(open_collection(folder).folder)
-    collection = open_collection(folder)
     sets = list(status(collection))
     if to.form == "json":
         store = store_status(collection)
@@ -110,14 +108,14 @@ def _show_rest(collection: Collection, judged: SetStatus) -> None:
 
 
 def explain(
-    folder: Folder,
+    collection: Opened,
     query_id: Annotated[str, typer.Argument(metavar="QID", help="The query's id.")],
     doc_id: Annotated[str, typer.Argument(metavar="DOCID", help="The document's id.")],
     *,
     name: str | None = option(None, "One set of judgements; else all.", flags="--as"),
     prompt: str | None = option(None, "The prompt's file, where it is no longer as it was."),
     assessor: str = option("", "Its set, and its prompt, where one is declared.", metavar="NAME"),
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Show how a pair came by its grade: prompt, reply, attempts, cost."""
     from labeler.judging.explain import explain as explain_pair
@@ -127,8 +125,6 @@ def explain(
     if assessor:
         declared = find_assessor(assessor)
         name, prompt = name or declared.name, prompt or declared.prompt or None
-
-    to, collection = output.made_from(open_collection(folder).folder), open_collection(folder)
     explanations = list(explain_pair(collection, query_id, doc_id, name, prompt))
     if not explanations:
         names = ", ".join([name] if name else collection.judgement_names())
@@ -232,20 +228,18 @@ def _read(answer: object) -> str:
 
 
 def validate(
-    folder: Folder,
+    collection: Opened,
     *,
     strict: bool = option(False, "Fail at warnings, too."),
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Check a whole collection: ids, hashes, texts.
 
     It says where its files contradict one another, too.
     """
     from labeler.judging.validate import validate
-    from labeler.models.session import Control
 
-    to = output.made_from(folder)
-    result = validate(folder, control=Control(note=note, progress=progress))
+    result = validate(collection, control=control_of())
     if to.form == "json":
         show_json(result.as_json(), to)
     elif to.form == "table":
@@ -254,7 +248,7 @@ def validate(
     else:
         show([result.table()], to)
     if not result.is_valid(strict=strict):
-        raise BadInput(f"{folder}: {_counts(result)}")
+        raise BadInput(f"{collection.folder}: {_counts(result)}")
 
 
 def _show(result: Validation) -> None:
@@ -280,7 +274,7 @@ def doctor(
     who: ModelFlags,
     pairs: int = option(1000, "How many pairs to estimate for.", COUNT),
     limits: Limits,
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Say which model would judge, try one call, estimate the cost."""
     import asyncio
@@ -288,7 +282,7 @@ def doctor(
     from labeler.models.call_plan import has_key, try_call
     from labeler.models.choose import choose
 
-    to, settings = output.made_from(), project_path()
+    settings = project_path()
     choice = asyncio.run(choose("judge", who.asked(), who.base_url))
 
     def tried() -> TrialCall | None:

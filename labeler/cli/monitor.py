@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
-from labeler.cli.options import Destination, Folder, OutputFlags
+from labeler.cli.options import Destination, Opened
 from labeler.cli.output import deliver, said_to, show, show_json, warn
 from labeler.cli.screen import caution, note, progress, say
-from labeler.collection.layout import open_collection
 from labeler.collection.user_files import Output
 from labeler.errors import GateFailed, Misuse
 from labeler.exchange.logs import EVENT_PARTS
@@ -32,17 +32,15 @@ from labeler.report.neutral import github_comment
 from labeler.report.render import rendered_all
 
 
-def _proposal_to(
-    path: Path | None, logs: Sequence[str], output: OutputFlags, folder: Path
-) -> Output | None:
+def _proposal_to(path: Path | None, logs: Sequence[str], to: Destination) -> Output | None:
     """The file for proposed queries; `Misuse` where it is the page's, or no log tells of any."""
     if path is None:
         return None
     if not logs:
         raise Misuse("queries are proposed from a log of searches; name one", parameter="log")
-    if output.output is not None and true_path(output.output) == true_path(path):
+    if to.file is not None and true_path(to.file.path) == true_path(path):
         raise Misuse(f"{path}: the output goes there, too", parameter="propose")
-    return output.written_to(path, folder, *log_files(logs))
+    return replace(to, inputs=(*to.inputs, *log_files(logs))).written_to(path)
 
 
 def column_options() -> dict[str, str]:
@@ -54,7 +52,7 @@ PAGES = (".html", ".htm")
 
 
 def command(
-    folder: Folder,
+    collection: Opened,
     *,
     documents: tuple[str, ...] = option(
         (), "The documents as they are now; repeatable.", metavar="INPUT"
@@ -81,15 +79,13 @@ def command(
     quiet: bool = option(
         False, "Print alarms and errors alone: nothing where there are none.", panel=OUTPUT
     ),
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Say whether yesterday's evaluation still describes today's search.
 
     An output that ends in .html is one page. Ends with 5 where an alarm was raised.
     """
-    gates, collection = check_kinds(require), open_collection(folder)
-    to = output.made_from(collection.folder)
-    proposal = _proposal_to(propose, log, output, collection.folder)
+    gates, proposal = check_kinds(require), _proposal_to(propose, log, to)
     control = Control() if quiet else Control(note=note, progress=progress)
     listening = told_what_files_are(lambda _line: None) if quiet else nullcontext()
     with listening:

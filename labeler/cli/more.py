@@ -13,8 +13,9 @@ from labeler.cli.options import (
     FORM,
     GRADE_MAP,
     SCALE,
-    Folder,
+    Destination,
     FormFlags,
+    Opened,
     OutputFlags,
 )
 from labeler.cli.output import show
@@ -59,7 +60,7 @@ def take_in(
     name: str = option("human", "The name of the qrels.", flags="--as"),
     grade_map: str = option("", GRADE_MAP),
     scale: str = option("", SCALE),
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Say what a file, folder or archive of any tool holds, and take it into a collection.
 
@@ -71,12 +72,10 @@ def take_in(
     from labeler.pools.import_plan import ImportSettings, import_plan, look_at
 
     if into is None:
-        to = output.made_from(source)
         show_outcome(look_at(source), lambda plan: say("\n".join(plan_lines(plan))), to)
         note(f"to take it: labeler import {source} --into COLL")
         return
-    to = output.made_from(source, *([into] if into.exists() else []))
-    settings = ImportSettings(name, grade_map, scale, output.force)
+    settings = ImportSettings(name, grade_map, scale, to.force)
     imported = import_plan(source, into, settings, Control(progress=progress, note=caution))
     show_outcome(imported, _show, to)
     for line in [*left_lines(imported.plan), *(f"left: {path}" for path in imported.left)]:
@@ -100,7 +99,7 @@ def _show(imported: Imported) -> None:
 
 
 def write_export(
-    folder: Folder,
+    collection: Opened,
     *,
     to: FormatName = option(REQUIRED, "The tool that shall read it."),
     output: Path = option(
@@ -115,7 +114,7 @@ def write_export(
 ) -> None:
     """Write a collection as files that another tool reads."""
 
-    exported = export(folder, Output(output, force), to, options, caution)
+    exported = export(collection, Output(output, force), to, options, caution)
     show_outcome(exported, _show_write_export, shown.on_screen)
 
 
@@ -188,7 +187,7 @@ def _list(output: OutputFlags) -> None:
         Column("queries", undefined=""),
         Column("judged pairs", undefined=""),
     ]
-    show([Table("recipes", columns, rows)], output.made_from())
+    show([Table("recipes", columns, rows)], output.destination())
 
 
 def _fetch(name: str, out: Path | None, force: bool) -> None:

@@ -9,11 +9,10 @@ from typing import Annotated
 import typer
 
 from labeler.cli.model_options import ModelFlags, ShownFlags
-from labeler.cli.options import Folder, OutputFlags
+from labeler.cli.options import MADE, Destination, Opened
 from labeler.cli.output import show_records
 from labeler.cli.reporting import check_complete, show_judging, show_outcome, watched
 from labeler.cli.screen import note, say
-from labeler.collection.layout import open_collection
 from labeler.errors import Incomplete, Misuse
 from labeler.judging.judge import JudgeOptions
 from labeler.messages import count_of
@@ -24,34 +23,37 @@ from labeler.scale.partitions.on_ray import RayOptions, awork_on_ray
 from labeler.scale.partitions.work import JudgedPartition, Share, ajudge_partitions
 from labeler.scale.partitions.write import ROWS, awrite_partitions
 
-Parts = Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of the partitions.")]
+Parts = Annotated[
+    Path, typer.Argument(metavar="FOLDER", help="The folder of the partitions."), MADE
+]
 
 
 def make(
-    folder: Folder,
+    collection: Opened,
     parts: Parts,
     *,
     rows: int = option(ROWS, "Pairs of a partition, at least.", COUNT),
     options: JudgeOptions,
     who: ModelFlags,
     flags: ShownFlags,
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Cut a pool into partitions that workers anywhere judge.
 
     Each holds whole queries and their texts. `labeler parts work` judges them.
     """
     _check_asks(flags)
-    collection, asked = open_collection(folder), who.asking(options)
-    to = output.made_from(collection.folder)
-    job = watched(flags, partial(awrite_partitions, collection, parts, asked, rows))
+    act = partial(awrite_partitions, collection, parts, who.asking(options), rows)
+    job = watched(flags, act)
     made = {"name": job.name, "partitions": len(job.partitions), "pairs": job.pairs}
     if to.form != "table":
         show_records([made], to)
     else:
         pairs = count_of(job.pairs, "pair")
         say(f"{job.name}: {pairs} in {count_of(len(job.partitions), 'partition')}")
-    note(f"next: labeler parts work {parts}, then labeler parts collect {folder} {parts}")
+    note(
+        f"next: labeler parts work {parts}, then labeler parts collect {collection.folder} {parts}"
+    )
 
 
 def work(
@@ -64,7 +66,7 @@ def work(
     share: Share,
     ray: RayOptions,
     flags: ShownFlags,
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Judge partitions that no other worker is at.
 
@@ -72,7 +74,6 @@ def work(
     the same command, run again, asks only for what is missing.
     """
     _check_asks(flags)
-    to = output.made_from()
     if ray != RayOptions() and (ray.workers is None or partition is not None):
         raise Misuse("on Ray, --workers judge all partitions", parameter="workers")
 
@@ -87,14 +88,12 @@ def work(
         raise Incomplete(f"{missing:,} of {sum(each.pairs for each in done):,} pairs have no grade")
 
 
-def collect(folder: Folder, parts: Parts, *, output: OutputFlags) -> None:
+def collect(collection: Opened, parts: Parts, *, to: Destination) -> None:
     """Fold the partitions that are judged into their collection.
 
     Replies, judgements and qrels are taken in. It ends with 3 where some are not judged yet; the
     same command later takes in the rest.
     """
-    collection = open_collection(folder)
-    to = output.made_from(collection.folder)
     collected = watched(None, partial(acollect, collection, parts))
     show_outcome(collected, _show_collected, to)
     collected.check_all()

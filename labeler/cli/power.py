@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from labeler.cli.options import OutputFlags
+from labeler.cli.options import Destination
 from labeler.cli.output import name_unread_runs, show_result
 from labeler.evaluation.inputs import qrels_and_runs
 from labeler.evaluation.power import PowerOptions
@@ -25,10 +25,9 @@ def command(
     *,
     measure: str = option("nDCG@10", "To plan for.", flags="-m --measure"),
     options: PowerOptions,
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Say what so many queries can tell apart, and how many are needed."""
     (qrels, *_), runs = qrels_and_runs(sources, 1)
-    to = output.made_from(qrels, *runs)
     name_unread_runs(*sources)
     show_result(planned(qrels, runs, measure, options), to)

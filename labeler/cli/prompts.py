@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labeler.cli.options import FORCE, TO_FILE, Destination, OutputFlags
+from labeler.cli.options import FORCE, TO_FILE, Destination
 from labeler.cli.output import deliver, said_to, show_result
 from labeler.cli.output import show as show_tables
 from labeler.cli.screen import note, say
@@ -28,13 +28,12 @@ def show(
         str | None, typer.Argument(help="A prompt's name, or a file's path; without one, all.")
     ] = None,
     *,
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Print a prompt as it is in its file; without a name, list all.
 
     The list has the identities under which the prompts' replies are kept.
     """
-    to = output.made_from()
     if name is None:
         _list(to)
         return
@@ -78,7 +77,7 @@ def check(
     ),
     query: str = option("", "The query of that pair.", metavar="ID"),
     doc: str = option("", "The document of that pair.", metavar="ID"),
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Say what is wrong with a prompt's file, and show what it would send.
 
@@ -89,7 +88,6 @@ def check(
     from labeler.prompt.read import prompt_path
 
     path = prompt_path(name)
-    to = output.made_from(path, *([collection] if collection else []))
     if collection:
         checked = check_on_pair(path, collection, query, doc)
     elif query or doc:

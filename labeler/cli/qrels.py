@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from labeler.cli.options import FORCE, GRADE_MAP, QUERIES_OF_TEXTS, SCALE, OutputFlags
+from labeler.cli.options import FORCE, GRADE_MAP, QUERIES_OF_TEXTS, SCALE, Destination
 from labeler.cli.output import lines_to, show, show_counts, show_json
 from labeler.cli.screen import caution, note
 from labeler.collection.user_files import Output
@@ -35,11 +35,10 @@ def _wrote(output: Path, lines: int) -> None:
     note(f"wrote {output}: {count_of(lines, 'pair')}")
 
 
-def stats(paths: Files, *, output: OutputFlags) -> None:
+def stats(paths: Files, *, to: Destination) -> None:
     """Count queries, pairs and grades."""
     from labeler.qrels.stats import qrels_stats, stats_table
 
-    to = output.made_from(*paths)
     show_counts([_without_warnings(qrels_stats(path)) for path in paths], stats_table, to)
 
 
@@ -47,7 +46,7 @@ def validate(
     paths: Files,
     *,
     scale: str = option("", "The grades that may occur, as 0,1,2,3."),
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Read files strictly, and check their grades."""
     from labeler.qrels.stats import stats_table, validate_qrels
@@ -58,7 +57,6 @@ def validate(
         raise Misuse(
             f"cannot read {scale!r:.80}; write the grades as 0,1,2,3", parameter="scale"
         ) from error
-    to = output.made_from(*paths)
     show_counts(
         (_without_warnings(validate_qrels(path, grades)) for path in paths), stats_table, to, _sound
     )
@@ -179,12 +177,11 @@ def subset(
     _wrote(output, subset_qrels(path, to, query_ids, document_ids, caution))
 
 
-def compare(first: File, second: File, *, output: OutputFlags) -> None:
+def compare(first: File, second: File, *, to: Destination) -> None:
     """Count the pairs of two qrels, and cross-tabulate the grades of common ones."""
     from labeler.qrels.stats import compare_qrels, comparison_table
     from labeler.report.render import FORMS
 
-    to = output.made_from(first, second)
     comparison = compare_qrels(first, second, caution)
     if to.form == "json":
         show_json(comparison, to)

@@ -7,10 +7,9 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from labeler.cli.options import FORCE, Folder
+from labeler.cli.options import FORCE, Opened
 from labeler.cli.output import deliver
 from labeler.cli.screen import note, progress
-from labeler.collection.layout import open_collection
 from labeler.collection.user_files import Output
 from labeler.collection_report.contents import ReportOptions
 from labeler.collection_report.report import report_of
@@ -19,7 +18,7 @@ from labeler.options import OUTPUT, option
 
 
 def command(
-    folder: Folder,
+    collection: Opened,
     *,
     options: ReportOptions,
     output: Path | None = option(
@@ -36,7 +35,6 @@ def command(
 
     Without -o the summary goes to the terminal, as Markdown for a pull request.
     """
-    collection = open_collection(folder)
     to = None if output is None else Output(output, force, (collection.folder,))
     if to is not None:
         if to.path.suffix == ".json":
@@ -48,4 +46,6 @@ def command(
         note(f"wrote {to.path}")
     else:
         deliver(report.summary(), None)
-        note(f"the whole page: labeler report {shlex.join([str(folder)])} -o report.html")
+        note(
+            f"the whole page: labeler report {shlex.join([str(collection.folder)])} -o report.html"
+        )

@@ -8,7 +8,9 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
+
+from typer import Exit
 
 from labeler.cli.output import said_to, show_records
 from labeler.cli.process import Result, run_until_stopped
@@ -256,23 +258,29 @@ def watched(flags: ShownFlags | None, act: Callable[..., Awaitable[Result]]) -> 
     return run_until_stopped(lambda stop: act(control=control.with_stop(stop)))
 
 
-def planned(flags: ShownFlags, act: Callable[..., Act[Any, Result]]) -> Result:
-    """What an act would take; nothing is asked."""
-    control = control_of(flags)
-    return run_until_stopped(lambda stop: act(control=control.with_stop(stop)).plan())
-
-
 def asked(
     flags: ShownFlags,
     act: Callable[..., Act[Result, Any]],
     plan_in_words: Callable[[Any], None],
     to: Destination,
-) -> Result | None:
-    """What an act that asks a model gives; None of a dry run, once its plan is shown."""
-    if not flags.dry_run:
-        return watched(flags, act)
-    show_outcome(planned(flags, act), plan_in_words, to)
-    return None
+) -> Result:
+    """What an act that asks a model gives; a dry run ends the command once its plan is shown."""
+    if flags.dry_run:
+        show_plan(flags, act, plan_in_words, to)
+    return watched(flags, act)
+
+
+def show_plan(
+    flags: ShownFlags,
+    act: Callable[..., Act[Any, Any]],
+    in_words: Callable[[Any], None],
+    to: Destination,
+) -> NoReturn:
+    """Show what an act would take, and end the command; nothing is asked."""
+    control = control_of(flags)
+    plan = run_until_stopped(lambda stop: act(control=control.with_stop(stop)).plan())
+    show_outcome(plan, in_words, to)
+    raise Exit
 
 
 def _watched(run: Underway) -> AbstractContextManager[OnJudged]:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from labeler.cli.model_options import ModelFlags, ShownFlags
-from labeler.cli.options import FORCE, QUERIES_OF_TEXTS, Folder, OutputFlags
+from labeler.cli.options import FORCE, QUERIES_OF_TEXTS, Destination, Opened
 from labeler.cli.output import show_counts
 from labeler.cli.reporting import asked, show_calls, show_outcome
 from labeler.cli.screen import caution, note, say
-from labeler.collection.layout import open_collection, safe_name
+from labeler.collection.layout import safe_name
 from labeler.collection.user_files import Output, run_name, run_paths
 from labeler.messages import cost_of, count_of
 from labeler.options import COUNT, OUTPUT, REQUIRED, SIZE, Option, option
@@ -39,23 +39,17 @@ TO_WRITE = Option(
 TAG = Option("The run's last column; its name where not given.", panel=OUTPUT)
 
 
-def stats(paths: Files, *, output: OutputFlags) -> None:
+def stats(paths: Files, *, to: Destination) -> None:
     """Count queries, documents, ties, and ranks that contradict their scores."""
     from labeler.runs.stats import run_stats, stats_table
 
-    to = output.made_from(*paths)
     show_counts([run_stats(path) for path in run_paths(paths)], stats_table, to)
 
 
-def validate(
-    paths: Files,
-    *,
-    output: OutputFlags,
-) -> None:
+def validate(paths: Files, *, to: Destination) -> None:
     """Read runs strictly; warn of ties and ranks that contradict scores."""
     from labeler.runs.stats import run_stats, stats_table
 
-    to = output.made_from(*paths)
     show_counts((_warned(run_stats(path)) for path in run_paths(paths)), stats_table, to, _sound)
 
 
@@ -138,7 +132,7 @@ def _rewrite(path: Path, output: Path, force: bool, change: Change) -> None:
 
 
 def rerank(
-    folder: Folder,
+    collection: Opened,
     run: Annotated[
         str, typer.Argument(metavar="RUN", help="A run of the collection by its name, or a file.")
     ],
@@ -147,19 +141,15 @@ def rerank(
     options: RerankOptions,
     who: ModelFlags,
     flags: ShownFlags,
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Put a run's first documents in the order of an LLM.
 
     It sees a window of them at a time. What was answered is kept: run again, only the rest is
     asked for.
     """
-    collection = open_collection(folder)
-    to = output.made_from(collection.folder)
-    act = partial(arerank, collection, run, name, who.asking(options, force=output.force))
-    result = asked(flags, act, show_calls, to)
-    if result is not None:
-        show_outcome(result, _show, to)
+    act = partial(arerank, collection, run, name, who.asking(options, force=to.force))
+    show_outcome(asked(flags, act, show_calls, to), _show, to)
 
 
 def _show(result: RerankResult) -> None:

@@ -9,10 +9,9 @@ from stat import S_ISREG
 
 from labeler.annotate.serve import LivePage, ServeOptions, check_installed, served
 from labeler.cli.annotate import open_browser
-from labeler.cli.options import Folder
+from labeler.cli.options import Opened
 from labeler.cli.process import report_bug
 from labeler.cli.screen import note, say
-from labeler.collection.layout import open_collection
 from labeler.collection_report.contents import ReportOptions
 from labeler.collection_report.report import report_of
 from labeler.report.page import policy
@@ -48,7 +47,7 @@ def states_of_files(folder: Path) -> dict[Path, tuple[int, int]]:
 
 
 def command(
-    folder: Folder,
+    collection: Opened,
     *,
     options: ReportOptions,
     server: ServeOptions,
@@ -58,7 +57,7 @@ def command(
     Nothing is written. Ctrl-C ends it.
     """
     check_installed()
-    report = _Report(open_collection(folder).folder, options)
+    report = _Report(collection.folder, options)
     report.html()  # which says here what is wrong, and makes the first look quick
     try:
         page = LivePage(report.html, policy(scripts=True))

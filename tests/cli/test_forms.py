@@ -103,6 +103,7 @@ WRITERS = {
     **dict.fromkeys(("annotate", "view"), "it serves a page"),
     "demo": "it tells a story",
     "init": "it writes a file of settings",
+    "report": "it writes a page",
     "people sample": "it writes sheets",
     "trec-eval": "its output is another program's",
     "trust": "it lists what it keeps, a line an address",
