@@ -1198,7 +1198,6 @@ BUILDING: dict[str, Case] = {
     ],
     "demo": """
         demo -o demo --queries 3
-        demo -o x --model fake
     """,
 }
 

@@ -6,7 +6,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from labeler.annotate.annotate import AnnotateOptions, raters_of, rating_sessions
+from labeler.annotate.annotate import AnnotateOptions, rating_sessions
 from labeler.annotate.export import AnswersExported, export_answers
 from labeler.annotate.hosts import is_loopback
 from labeler.annotate.serve import ServeOptions, check_installed, served
@@ -14,12 +14,9 @@ from labeler.annotate.session import RatingSession
 from labeler.annotate.status import status_of_raters
 from labeler.cli.options import Destination, Opened
 from labeler.cli.output import show_result
-from labeler.cli.people import note_next
 from labeler.cli.process import report_bug
 from labeler.cli.screen import caution, note, say
-from labeler.collection.layout import Collection
-from labeler.errors import LabelerError, Misuse
-from labeler.options import option
+from labeler.errors import LabelerError
 
 
 def status(collection: Opened, *, to: Destination) -> None:
@@ -37,30 +34,15 @@ def command(
     collection: Opened,
     *,
     options: AnnotateOptions,
-    export: str | None = option(
-        None, "Keep the grades so far as these qrels; serve no page.", metavar="NAME"
-    ),
     server: ServeOptions,
 ) -> None:
     """Serve a page on which people grade pairs, blind.
 
     Ctrl-C ends it, and keeps the grades as qrels; the same command goes on with the next pair.
     """
-    if export is not None:
-        _export(collection, options, export)
-    else:
-        check_installed()
-        sessions = rating_sessions(collection, options, caution)
-        _serve(collection.folder, sessions, server)
-
-
-def _export(collection: Collection, options: AnnotateOptions, name: str) -> None:
-    raters = raters_of(options)
-    if len(raters) > 1:
-        raise Misuse("each rater's grades go under a name of their own: one rater at a time")
-    done = export_answers(collection, raters[0], name, sample=options.choice.sample, warn=note)
-    say(f"{done.name}: {_counts(done)}")
-    note_next(collection, done.name)
+    check_installed()
+    sessions = rating_sessions(collection, options, caution)
+    _serve(collection.folder, sessions, server)
 
 
 def _serve(folder: Path, sessions: list[RatingSession], options: ServeOptions) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from labeler.cli.model_options import ModelFlags, ServerFlags, ShownFlags
+from labeler.cli.model_options import ModelFlags, ServerFlags, ShownFlags, TakingFlags
 from labeler.cli.options import MADE, Destination, Opened
 from labeler.cli.output import show
 from labeler.cli.process import run_until_stopped
@@ -24,7 +24,7 @@ from labeler.cli.reporting import (
 )
 from labeler.cli.screen import note, say
 from labeler.collection.layout import Collection
-from labeler.errors import Incomplete, Misuse
+from labeler.errors import Incomplete
 from labeler.judging.judge import JudgeOptions, ajudge
 from labeler.messages import dollars
 from labeler.models.policies.call import Deferral
@@ -115,11 +115,10 @@ def collect(
     *,
     server: ServerFlags,
     limits: Limits,
-    flags: ShownFlags,
+    flags: TakingFlags,
     to: Destination,
 ) -> None:
     """Take in the answers of the batches that have ended."""
-    _check_asks(flags)
     _show_and_check(watched(flags, partial(acollect, collection, server.base_url, limits)), to)
 
 
@@ -129,11 +128,10 @@ def read(
     *,
     server: ServerFlags,
     limits: Limits,
-    flags: ShownFlags,
+    flags: TakingFlags,
     to: Destination,
 ) -> None:
     """Take in the answers to requests that were written to a file."""
-    _check_asks(flags)
     act = partial(aread_answers, collection, file, server.base_url, limits)
     _show_and_check(watched(flags, act), to)
 
@@ -143,11 +141,6 @@ def _plan(collection: Collection, asked: JudgeOptions, flags: ShownFlags, to: De
     if flags.dry_run:
         deferred = replace(asked, deferral=Deferral(is_live=False))
         show_plan(flags, partial(ajudge, collection, deferred), show_judging_plan, to)
-
-
-def _check_asks(flags: ShownFlags) -> None:
-    if flags.dry_run:
-        raise Misuse("nothing would be asked", parameter="dry_run")
 
 
 Look = Callable[[Collection, str | None], Coroutine[Any, Any, Batches]]

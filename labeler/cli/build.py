@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from labeler.cli.corpus import note_ingested
-from labeler.cli.model_options import MODEL_FILE, ModelFlags, ShownFlags
+from labeler.cli.model_options import ModelFlags, ShownFlags
 from labeler.cli.options import FORCE, OUT_FOLDER, FormFlags
 from labeler.cli.output import show
 from labeler.cli.pool import note_pooled
@@ -28,7 +28,7 @@ from labeler.cli.reporting import (
 from labeler.cli.screen import caution, note, progress, say
 from labeler.collection.layout import Collection
 from labeler.corpus.documents import Ingested
-from labeler.errors import LabelerError, Misconfigured, Misuse
+from labeler.errors import LabelerError, Misconfigured
 from labeler.messages import count_of
 from labeler.options import COUNT, REQUIRED, option
 from labeler.pipeline.build import Build, BuildOptions, BuildPlan, BuildResult, plan_build, taken
@@ -148,8 +148,6 @@ SAMPLED = 3
 
 def demo(
     out: Path = option(REQUIRED, OUT_FOLDER),
-    model: str | None = option(None, "local, the embedded LLM, and no other."),
-    model_file: Path | None = option(None, MODEL_FILE),
     queries: int = option(8, "How many queries to write.", COUNT),
     force: bool = option(False, FORCE),
 ) -> None:
@@ -164,10 +162,6 @@ def demo(
     from labeler.queries.style import Asking
     from labeler.text.terms import DENSE_EXTRA, can_encode
 
-    if model not in {None, "local"}:
-        raise Misuse("the demo runs offline: --model local; for another model: labeler build")
-    own = model_file or Path(os.environ.get("LABELER_MODEL_FILE") or os.devnull)
-    llm = f"gguf:{own}" if own.is_file() else "local"
     if not can_encode():
         raise Misconfigured(DENSE_EXTRA)
     started, collection = time.monotonic(), Collection(out)
@@ -175,7 +169,7 @@ def demo(
     documents = write_python_documents(
         collection.folder / "documents", force=force or collection.card.exists()
     )
-    judging, reading = JudgeOptions(model=llm), IngestOptions(force=force)
+    judging, reading = JudgeOptions(model="local"), IngestOptions(force=force)
     asked = BuildOptions(
         str(documents),
         queries,
@@ -189,7 +183,7 @@ def demo(
     note("== 2/4 a first table: headings as queries, graded by similarity")
     write_heading_queries(collection, queries, seed=0)
     measure(steps)
-    if llm != "local" or can_ask_llm():
+    if can_ask_llm():
         note("== 3/4 the same with queries that the embedded LLM writes")
         for path in (collection.queries, collection.pool):  # of the headings
             path.unlink()
@@ -214,7 +208,7 @@ def can_ask_llm() -> bool:
     try:
         if not can_serve():
             raise Misconfigured(LOCAL_EXTRA)
-        if model_path() is None:
+        if not os.environ.get("LABELER_MODEL_FILE") and model_path() is None:
             with progress("fetching the model") as advance:
                 fetch_model(advance, note)
     except LabelerError as error:

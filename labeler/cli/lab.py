@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from labeler.agreement.retest import Retest, retest_of
-from labeler.cli.model_options import ModelFlags, ServerFlags, ShownFlags
+from labeler.cli.model_options import ASSESSOR_NAME, ModelFlags, ServerFlags, ShownFlags
 from labeler.cli.options import Destination, Opened
 from labeler.cli.output import show, show_result
 from labeler.cli.reporting import (
@@ -36,8 +36,8 @@ from labeler.lab.panel import (
 from labeler.lab.panel import panel as panel_of_sets
 from labeler.lab.probe import ProbeOptions, aprobe, check_gates
 from labeler.lab.tune import TuneOptions, TunePlan, atune
-from labeler.models.choose import declared_assessors, model_in
-from labeler.models.settings import MODEL, AnyModel
+from labeler.models.choose import declared_assessors, find_assessor
+from labeler.models.settings import AnyModel
 from labeler.options import Bounds, option
 from labeler.report.render import render
 
@@ -175,15 +175,6 @@ def _show_panel_plan(plan: PanelPlan) -> None:
     say(f"calls of all members: {plan.calls:,}")
 
 
-@dataclass(frozen=True, slots=True)
-class ModelsFlags(ServerFlags):
-    """Where models are asked, and who is beside them: an assessor that somebody declared."""
-
-    assessor: str = option(
-        "", "An assessor declared in assessors/NAME.toml.", metavar="NAME", panel=MODEL
-    )
-
-
 def tune(
     collection: Opened,
     *,
@@ -198,7 +189,8 @@ def tune(
         metavar="M,N",
     ),
     options: TuneOptions,
-    server: ModelsFlags,
+    assessor: str = option("", ASSESSOR_NAME),
+    server: ServerFlags,
     flags: ShownFlags,
     to: Destination,
 ) -> None:
@@ -211,7 +203,7 @@ def tune(
     tuned = replace(
         options,
         prompts=_listed(prompts, "prompts"),
-        models=_models(_listed(models, "models"), server.assessor),
+        models=_models([*filter(None, [assessor]), *_listed(models, "models")]),
         base_url=server.base_url,
     )
     result = asked(flags, partial(atune, collection, tuned), _show_tuning_plan, to)
@@ -220,11 +212,10 @@ def tune(
         raise result.stopped
 
 
-def _models(names: Sequence[str], assessor: str) -> tuple[AnyModel | None, ...]:
+def _models(names: Sequence[str]) -> tuple[AnyModel | None, ...]:
     """The models that are named; a name under which an assessor is declared means that one."""
     declared = declared_assessors()
-    listed = (assessor, *names) if assessor or not names else names
-    return tuple(model_in(None, None, n) if n in declared else n or None for n in listed)
+    return tuple(find_assessor(n) if n in declared else n for n in names) or (None,)
 
 
 def _listed(texts: Sequence[str], parameter: str) -> Sequence[str]:

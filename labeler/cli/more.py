@@ -187,7 +187,7 @@ def _list(output: OutputFlags) -> None:
         Column("queries", undefined=""),
         Column("judged pairs", undefined=""),
     ]
-    show([Table("recipes", columns, rows)], output.destination())
+    show([Table("recipes", columns, rows)], output.made())
 
 
 def _fetch(name: str, out: Path | None, force: bool) -> None:

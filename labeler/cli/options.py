@@ -111,12 +111,32 @@ class OutputFlags(FormFlags):
     output: Path | None = option(None, TO_FILE)
     force: bool = option(False, FORCE)
 
-    def destination(self, inputs: tuple[Path, ...] = ()) -> Destination:
+    def made(self, inputs: tuple[Path, ...] = ()) -> Destination:
         """Where to write, found not to destroy anything; the file's name may say the form."""
         form: FormName = "json" if self.as_json else self.form or form_of(self.output)
         file = None if self.output is None else _output(self.output, self.force, inputs)
         return Destination(form, file, self.force, inputs)
 
+
+@dataclass(frozen=True, slots=True)
+class FileFlags:
+    """The file that a command makes; a parameter that is an `Output` has these flags."""
+
+    output: Path = option(
+        REQUIRED,
+        "The file to write (.gz is compressed); - is standard output.",
+        flags="--output -o",
+        panel=OUTPUT,
+    )
+    force: bool = option(False, FORCE)
+
+    def made(self, inputs: tuple[Path, ...]) -> Output:
+        """The file to write, found not to destroy anything."""
+        return _output(self.output, self.force, inputs)
+
+
+_FLAGS: Mapping[Any, type] = {Destination: OutputFlags, Output: FileFlags}
+"""The flags of what a command takes and no option gives as it is."""
 
 _SET = Annotated[
     list[str] | None,
@@ -183,8 +203,8 @@ def unfolded(function: Callable[..., None]) -> Callable[..., None]:
         made |= taken.opened(values)
         named = tuple(_named_files(values))
         for name, record in made.items():
-            if isinstance(record, OutputFlags):
-                made[name] = record.destination(named)
+            if isinstance(record, OutputFlags | FileFlags):
+                made[name] = record.made(named)
         function(**{name: made.get(name, values.get(name)) for name in taken.parameters})
 
     run.__signature__ = inspect.Signature(taken.words())  # type: ignore[attr-defined]  # inspect reads it
@@ -227,7 +247,7 @@ class _Taken:
             elif kind in (Path, list[Path]) and MADE not in marks:
                 files.append(name)
             elif isinstance(kind, type) and is_dataclass(kind):
-                kind = records[name] = OutputFlags if kind is Destination else kind
+                kind = records[name] = _FLAGS.get(kind, kind)
                 left_out = {name for mark in marks if isinstance(mark, Without) for name in mark}
                 shown = [mark for mark in marks if isinstance(mark, Shown)]
                 taken = (each for each in options_of(kind) if each.name not in left_out)

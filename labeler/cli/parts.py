@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from labeler.cli.model_options import ModelFlags, ShownFlags
+from labeler.cli.model_options import ModelFlags, TakingFlags
 from labeler.cli.options import MADE, Destination, Opened
 from labeler.cli.output import show_records
 from labeler.cli.reporting import check_complete, show_judging, show_outcome, watched
@@ -35,14 +35,13 @@ def make(
     rows: int = option(ROWS, "Pairs of a partition, at least.", COUNT),
     options: JudgeOptions,
     who: ModelFlags,
-    flags: ShownFlags,
+    flags: TakingFlags,
     to: Destination,
 ) -> None:
     """Cut a pool into partitions that workers anywhere judge.
 
     Each holds whole queries and their texts. `labeler parts work` judges them.
     """
-    _check_asks(flags)
     act = partial(awrite_partitions, collection, parts, who.asking(options), rows)
     job = watched(flags, act)
     made = {"name": job.name, "partitions": len(job.partitions), "pairs": job.pairs}
@@ -65,7 +64,7 @@ def work(
     wait: bool = option(False, "Go on until all are judged, by whomever."),
     share: Share,
     ray: RayOptions,
-    flags: ShownFlags,
+    flags: TakingFlags,
     to: Destination,
 ) -> None:
     """Judge partitions that no other worker is at.
@@ -73,7 +72,6 @@ def work(
     Start it as often as you like, on machines that share the folder. What was answered is kept:
     the same command, run again, asks only for what is missing.
     """
-    _check_asks(flags)
     if ray != RayOptions() and (ray.workers is None or partition is not None):
         raise Misuse("on Ray, --workers judge all partitions", parameter="workers")
 
@@ -98,12 +96,6 @@ def collect(collection: Opened, parts: Parts, *, to: Destination) -> None:
     show_outcome(collected, _show_collected, to)
     collected.check_all()
     check_complete(collected.result, asked=False)
-
-
-def _check_asks(flags: ShownFlags) -> None:
-    if flags.dry_run:
-        problem = "what partitions would take is what judging would; see labeler judge --dry-run"
-        raise Misuse(problem, parameter="dry_run")
 
 
 def _show_collected(collected: CollectedPartitions) -> None:

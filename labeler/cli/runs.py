@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from labeler.cli.model_options import ModelFlags, ShownFlags
-from labeler.cli.options import FORCE, QUERIES_OF_TEXTS, Destination, Opened
+from labeler.cli.options import QUERIES_OF_TEXTS, Destination, Opened
 from labeler.cli.output import show_counts
 from labeler.cli.reporting import asked, show_calls, show_outcome
 from labeler.cli.screen import caution, note, say
@@ -33,9 +33,6 @@ Files = Annotated[
     list[Path],
     typer.Argument(metavar="RUN...", help=f"Runs ({FORMATS_HELP}), or a folder of them."),
 ]
-TO_WRITE = Option(
-    f"The run to write ({FORMATS_HELP}); - is standard output.", flags="--output -o", panel=OUTPUT
-)
 TAG = Option("The run's last column; its name where not given.", panel=OUTPUT)
 
 
@@ -72,34 +69,31 @@ def _warned(counts: dict[str, Any]) -> dict[str, Any]:
 def cut(
     path: File,
     *,
-    output: Path = option(REQUIRED, TO_WRITE),
     depth: int = option(REQUIRED, "Documents to keep a query.", COUNT),
     tag: str = option("", TAG),
-    force: bool = option(False, FORCE),
+    file: Output,
 ) -> None:
     """Keep the first documents of every query."""
     from labeler.runs.rewrite import Change
 
-    _rewrite(path, output, force, Change(_tag(path, tag), depth))
+    _rewrite(path, file, Change(_tag(path, tag), depth))
 
 
 def sort(
     path: File,
     *,
-    output: Path = option(REQUIRED, TO_WRITE),
     tag: str = option("", TAG),
-    force: bool = option(False, FORCE),
+    file: Output,
 ) -> None:
     """Sort by query, then as trec_eval does, and number the ranks anew."""
     from labeler.runs.rewrite import Change
 
-    _rewrite(path, output, force, Change(_tag(path, tag), sort=True))
+    _rewrite(path, file, Change(_tag(path, tag), sort=True))
 
 
 def convert(
     path: File,
     *,
-    output: Path = option(REQUIRED, TO_WRITE),
     tag: str = option("", TAG),
     read_as: RunFormat | None = option(
         None, "The format to read, where the name does not say it.", flags="--from"
@@ -108,14 +102,14 @@ def convert(
         None, "The format to write, where the name does not say it.", flags="--to"
     ),
     queries: Path | None = option(None, QUERIES_OF_TEXTS),
-    force: bool = option(False, FORCE),
+    file: Output,
 ) -> None:
     """Convert between TREC's columns, BEIR's JSON and parquet, by the files' names."""
     from labeler.runs.rewrite import Change
 
     tag = _tag(path, tag)
     change = Change(tag, read_as=read_as or "", write_as=write_as or "", queries=queries)
-    _rewrite(path, output, force, change)
+    _rewrite(path, file, change)
 
 
 def _tag(path: Path, tag: str) -> str:
@@ -124,11 +118,11 @@ def _tag(path: Path, tag: str) -> str:
     return tag or (safe_name(name) if path.is_file() else "run")
 
 
-def _rewrite(path: Path, output: Path, force: bool, change: Change) -> None:
+def _rewrite(path: Path, file: Output, change: Change) -> None:
     from labeler.runs.rewrite import rewrite_run
 
-    lines = rewrite_run(path, Output(output, force), change, caution)
-    note(f"wrote {output}: {count_of(lines, 'line')}")
+    lines = rewrite_run(path, file, change, caution)
+    note(f"wrote {file.path}: {count_of(lines, 'line')}")
 
 
 def rerank(
@@ -176,12 +170,6 @@ def fuse(
         ),
     ],
     *,
-    output: Path = option(
-        REQUIRED,
-        "The run to write (.gz is compressed); - is standard output.",
-        flags="--output -o",
-        panel=OUTPUT,
-    ),
     method: Method = option("rrf", "Reciprocal rank fusion, or scores added."),
     k: float = option(60, "RRF's constant.", SIZE),
     norm: Norm = option(
@@ -194,13 +182,13 @@ def fuse(
     ),
     depth: int = option(1000, "Documents to keep a query.", COUNT),
     tag: str = option("fused", "The run's last column.", panel=OUTPUT),
-    force: bool = option(False, FORCE),
+    file: Output,
 ) -> None:
     """Fuse runs, by rank (RRF) or by score."""
     from labeler.runs.fuse import Fusion, fuse_files, weights_of
 
     runs = run_paths(runs)
     fusion = Fusion(method, k, norm, weights_of(weights, runs), depth)
-    queries, lines = fuse_files(runs, Output(output, force), fusion, tag, caution)
+    queries, lines = fuse_files(runs, file, fusion, tag, caution)
     shown = f"{count_of(queries, 'query', 'queries')}, {count_of(lines, 'line')}"
-    note(f"wrote {output}: {shown} from {len(runs)} runs by {method}")
+    note(f"wrote {file.path}: {shown} from {len(runs)} runs by {method}")

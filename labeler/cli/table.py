@@ -101,7 +101,7 @@ _COMMANDS = (
         _Row(
             "demo",
             "Build, judge and measure a small collection, offline.",
-            "-o demo/ --model local",
+            "-o demo/",
             at="build:demo",
         ),
         _Row("init", "Write a labeler.toml, the settings of this folder.", "", at="more:init"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
@@ -16,7 +15,7 @@ from labeler.collection.card import DISAGREEMENTS, FAILURES, QUERIES, SAMPLE, Pa
 from labeler.collection.judged_set import JudgedSet, read_set
 from labeler.collection.layout import Collection, check_name
 from labeler.collection.pool import Pairs, Which
-from labeler.collection.queries import files_of_ids, parse_ids
+from labeler.collection.queries import parse_ids
 from labeler.errors import BadInput, Misuse, about
 from labeler.files.boundary import count
 from labeler.judging.assessor import Texts
@@ -66,11 +65,6 @@ class PartOfSet:
     def argument(self) -> str:
         """What stands after the colon."""
         return self.only.partition(":")[2]
-
-    @property
-    def inputs(self) -> tuple[Path, ...]:
-        """The file of queries' ids, where one is named."""
-        return files_of_ids(self.argument) if self.kind == QUERIES else ()
 
 
 class DerivedPairs(NamedTuple):

@@ -263,21 +263,15 @@ def _with_own_file(choice: Choice, environment: Mapping[str, str]) -> Choice:
     return Choice(f"gguf:{path}", f"{choice.why}; LABELER_MODEL_FILE is set")
 
 
-def model_in(
-    model: str | None, file: Path | None, assessor: str = ""
-) -> AssessorSettings | str | None:
-    """The model, where the file of the embedded LLM or a declared assessor may be named beside it.
+def model_in(model: str | None, assessor: str = "") -> AssessorSettings | str | None:
+    """The model, where a declared assessor may be named beside it.
 
     A model's name beside an assessor's is asked in place of the one that is declared.
     """
-    if file is not None and model not in {None, "local"}:
-        problem = f"a file is of the embedded model 'local', and the model is {model!r}"
-        raise Misuse(problem, parameter="model_file")
-    named = model if file is None else f"gguf:{file}"
     if not assessor:
-        return named
+        return model
     declared = find_assessor(assessor)
-    return replace(declared, model=named, name="") if named else declared
+    return replace(declared, model=model, name="") if model else declared
 
 
 async def server_of(base_url: str | None, environment: Mapping[str, str]) -> tuple[str, str] | None:
