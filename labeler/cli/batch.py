@@ -8,10 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from labeler.cli.model_options import ModelFlags, ServerFlags, ShownFlags, TakingFlags
-from labeler.cli.options import MADE, Destination, Opened
+from labeler.cli.options import MADE, Destination, Opened, argument
 from labeler.cli.output import show
 from labeler.cli.process import run_until_stopped
 from labeler.cli.reporting import (
@@ -35,12 +33,10 @@ from labeler.scale.batch.submit import Submitted, asubmit, awrite_requests
 
 Requests = Annotated[
     Path,
-    typer.Argument(metavar="FILE", help="The requests, as vLLM's run-batch reads them."),
+    argument("The requests, as vLLM's run-batch reads them.", "FILE"),
     MADE,
 ]
-Answers = Annotated[
-    Path, typer.Argument(metavar="FILE", help="The answers, as vLLM's run-batch writes them.")
-]
+Answers = Annotated[Path, argument("The answers, as vLLM's run-batch writes them.", "FILE")]
 
 
 def submit(
@@ -161,19 +157,12 @@ def _show_submitted(submitted: Submitted) -> None:
 
 
 def _show_batches(batches: Batches) -> None:
-    if batches.records:
-        show([batches.batches])
-    else:
-        say("no batches")
+    show([batches.batches if batches.records else "no batches"])
 
 
 def _show_and_check(collected: CollectedBatches, to: Destination) -> None:
+    """Show it; raise where a batch cannot be collected, a pair has no grade, or a batch is open."""
     show_outcome(collected, _show_collected, to)
-    _check_collected(collected)
-
-
-def _check_collected(collected: CollectedBatches) -> None:
-    """Raise where a batch cannot be collected, a pair has no grade, or a batch is open."""
     for result in collected.results:
         if result.failed and not collected.open:
             note("next: labeler batch submit asks for what is missing; so does labeler judge")

@@ -8,12 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from labeler.cli.corpus import note_ingested
 from labeler.cli.model_options import ModelFlags, ShownFlags
-from labeler.cli.options import FORCE, OUT_FOLDER, FormFlags
-from labeler.cli.output import show
+from labeler.cli.options import FORCE, OUT_FOLDER, FormFlags, argument
+from labeler.cli.output import show, warn
 from labeler.cli.pool import note_pooled
 from labeler.cli.process import run_until_stopped
 from labeler.cli.reporting import (
@@ -25,7 +23,7 @@ from labeler.cli.reporting import (
     show_judging_plan,
     show_outcome,
 )
-from labeler.cli.screen import caution, note, progress, say
+from labeler.cli.screen import note, progress, say
 from labeler.collection.layout import Collection
 from labeler.corpus.documents import Ingested
 from labeler.errors import LabelerError, Misconfigured
@@ -39,7 +37,7 @@ from labeler.queries.generate import GenerateResult
 def command(
     inputs: Annotated[
         list[str],
-        typer.Argument(metavar="INPUT...", help="Folders, files or patterns, as ingest takes."),
+        argument("Folders, files or patterns, as ingest takes.", "INPUT..."),
     ],
     out: Path = option(REQUIRED, OUT_FOLDER),
     *,
@@ -102,28 +100,6 @@ DEMO_MEASURES = ("nDCG@5", "P@5", "RR@5")
 LLM = "four-grades-local"
 SIMILARITY = "similarity"
 PAGE = "report.html"
-
-
-def say_scores(collection: Collection) -> None:
-    """The systems' scores by the grades of similarity."""
-    from labeler.evaluation.evaluate import evaluate
-
-    report = evaluate(collection.qrels(SIMILARITY), collection, DEMO_MEASURES)
-    for finding in report.findings:
-        caution(finding)
-    say(f"\nScores of three systems, by the grades of {SIMILARITY}")
-    show(report.tables()[:1])
-    say("(similarity compares vectors, as dense does, and terms, as bm25 does: it favors both.)")
-
-
-def say_trust() -> None:
-    """How far each assessor agreed with people elsewhere, and why nobody should trust either."""
-    from labeler.models.embedded import MEASURED, NOT_FOR_DECISIONS
-
-    say()
-    for assessor, measured in MEASURED.items():
-        say(f"{assessor}: {measured}")
-    say(f"So neither is to be trusted: {NOT_FOR_DECISIONS}.")
 
 
 def say_page(collection: Collection) -> None:
@@ -191,7 +167,6 @@ def demo(
         pooled = measure(steps)
         note("== 4/4 a few pairs graded by the embedded LLM, with four-grades")
         judge_sample(steps, min(SAMPLED, pooled.pairs))
-        say_trust()
     say("\nNext, on your own documents")
     say("  labeler build DOCUMENTS/ -o my-collection/ --queries 50")
     say("  labeler judge my-collection/ --model gpt-4.1-mini      with OPENAI_API_KEY set")
@@ -219,22 +194,25 @@ def can_ask_llm() -> bool:
 
 def measure(steps: Build) -> PoolResult:
     """Retrieve, pool and judge by similarity, and print the systems' scores."""
+    from labeler.evaluation.evaluate import evaluate
+
     note_pooled(pooled := steps.pool())
-    judge_all(steps)
-    say_scores(steps.collection)
-    return pooled
-
-
-def judge_all(steps: Build) -> None:
-    """Judge the pool by similarity, and print what was done."""
     judging = replace(steps.options.judging, model=SIMILARITY, name=SIMILARITY)
     by_similarity = replace(steps, options=replace(steps.options, judging=judging))
     show_judging(run_until_stopped(by_similarity.judge))
+    collection = steps.collection
+    report = evaluate(collection.qrels(SIMILARITY), collection, DEMO_MEASURES)
+    warn(report.findings)
+    say(f"\nScores of three systems, by the grades of {SIMILARITY}")
+    show(report.tables()[:1])
+    say("(similarity compares vectors, as dense does, and terms, as bm25 does: it favors both.)")
+    return pooled
 
 
 def judge_sample(steps: Build, pairs: int) -> None:
-    """Let the LLM judge some pairs of the pool, drawn by chance, and print what was done."""
+    """Let the LLM judge some pairs of the pool, drawn by chance; say what that is worth."""
     from labeler.judging.judge import ajudge_sample
+    from labeler.models.embedded import MEASURED, NOT_FOR_DECISIONS
 
     judging, control = replace(steps.options.judging, name=LLM), steps.control
     result = run_until_stopped(
@@ -243,3 +221,7 @@ def judge_sample(steps: Build, pairs: int) -> None:
         )
     )
     show_judging(result)
+    say()
+    for assessor, measured in MEASURED.items():
+        say(f"{assessor}: {measured}")
+    say(f"So neither is to be trusted: {NOT_FOR_DECISIONS}.")

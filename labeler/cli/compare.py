@@ -8,14 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from labeler.cli.evaluate import GateFlags
 from labeler.cli.model_options import NamedModel, ShownFlags
-from labeler.cli.options import Destination, Opened
+from labeler.cli.options import GATES, Destination, Opened, argument
 from labeler.cli.output import show_result
 from labeler.cli.reporting import asked, control_of, show_judging_plan
-from labeler.cli.scoring import GATES
 from labeler.cli.screen import note
 from labeler.errors import Incomplete, Misuse, about
 from labeler.evaluation.equivalence import DEFAULT_MARGIN, margins_by_measure, read_margins
@@ -105,9 +102,8 @@ def command(
     collection: Opened,
     systems: Annotated[
         list[str],
-        typer.Argument(
-            metavar="SYSTEM...",
-            help="Names of its runs, files, or MODULE:RETRIEVER; each also as NAME=SYSTEM.",
+        argument(
+            "Names of its runs, files, or MODULE:RETRIEVER; each also as NAME=SYSTEM.", "SYSTEM..."
         ),
     ],
     *,
@@ -135,8 +131,8 @@ def command(
         return
     page = to.beside(html)
     held, is_gate = gates.read(), bool(loss.no_worse_than or options.history)
-    measures = (*options.measures, *(str(gate.measure) for gate in (held.scores if held else ())))
-    if held and held.groups:
+    measures = (*options.measures, *(str(gate.measure) for gate in held.overall))
+    if held.groups:
         raise Misuse("gates on groups are those of evaluate", parameter="require")
     how = replace(
         options,
@@ -157,7 +153,7 @@ def command(
         write_decision(result, page)
         note(f"wrote {page.path}")
     show_result(result, to)
-    if held or is_gate:
-        _check_gates(result, held or Gates(), options.history, is_gate=is_gate)
+    if held.overall or is_gate:
+        _check_gates(result, held, options.history, is_gate=is_gate)
     if judged and judged.stopped:
         raise judged.stopped

@@ -6,16 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from labeler.cli.options import (
-    FORCE,
-    OUT_FOLDER,
-    Destination,
-    FormFlags,
-    Opened,
-    Shown,
-)
+from labeler.cli.options import FORCE, OUT_FOLDER, Destination, FormFlags, Opened, Shown, argument
 from labeler.cli.output import show
 from labeler.cli.reporting import control_of, show_outcome
 from labeler.cli.screen import note, say
@@ -44,11 +35,11 @@ _REASONS = {
 def ingest(
     inputs: Annotated[
         list[str],
-        typer.Argument(
-            metavar="INPUT...",
-            help="Folders (read recursively), files or patterns of Markdown, reStructuredText, "
+        argument(
+            "Folders (read recursively), files or patterns of Markdown, reStructuredText, "
             "AsciiDoc, plain text, HTML, PDF, DOCX, XLSX, PPTX, EPUB, mail, notebooks, CSV, TSV, "
             "JSON, JSON Lines (BEIR's, hits, _bulk) or Parquet.",
+            "INPUT...",
         ),
     ],
     out: Path = option(REQUIRED, OUT_FOLDER),
@@ -133,7 +124,7 @@ ONLY_COUNT = Option("Only count; write nothing.")
 def update(
     inputs: Annotated[
         list[str],
-        typer.Argument(metavar="INPUT...", help="The documents as they are now, as ingest takes."),
+        argument("The documents as they are now, as ingest takes.", "INPUT..."),
     ],
     collection: Opened,
     *,

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from labeler.cli.options import Destination, Without
+from labeler.cli.options import Destination, Without, argument
 from labeler.cli.output import name_unread_runs, show_result
 from labeler.evaluation.correct import corrections_of, files_of_correction
 from labeler.evaluation.options import CorrectionOptions
@@ -18,9 +16,9 @@ from labeler.report.table import Table
 def command(
     paths: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="HUMAN ASSESSOR RUN... | COLLECTION",
-            help="People's qrels of some queries, the assessor's of all, runs; or a folder.",
+        argument(
+            "People's qrels of some queries, the assessor's of all, runs; or a folder.",
+            "HUMAN ASSESSOR RUN... | COLLECTION",
         ),
     ],
     *,

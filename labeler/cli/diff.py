@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.diff.diff import Diff, DiffOptions, diff
-from labeler.cli.options import Destination, Without
+from labeler.cli.options import Destination, Without, argument
 from labeler.cli.output import name_unread_runs, show, show_result
 from labeler.cli.screen import note, result_width, say
 from labeler.collection.layout import Collection, open_collection
@@ -25,10 +23,10 @@ LISTED = 20
 def command(
     sources: Annotated[
         list[str],
-        typer.Argument(
-            metavar="COLL A B | QRELS_A QRELS_B | COLL/history/N COLL",
-            help="A collection and two sets of its judgements, the earlier first; or two qrels; "
+        argument(
+            "A collection and two sets of its judgements, the earlier first; or two qrels; "
             "or an earlier state of a collection and it now.",
+            "COLL A B | QRELS_A QRELS_B | COLL/history/N COLL",
         ),
     ],
     *,

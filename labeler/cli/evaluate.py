@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from labeler.cli.options import Destination
+from labeler.cli.options import GATES, Destination, argument
 from labeler.cli.output import draw, name_unread_runs, show, show_json, show_result, warn
-from labeler.cli.scoring import GATES, PER_QUERY, PLOT, TABLES
 from labeler.cli.screen import progress
 from labeler.collection.layout import Collection
 from labeler.collection.user_files import Output, collection_qrels, run_paths, runs_named
@@ -27,7 +24,8 @@ from labeler.report.table import FormName, Table
 if TYPE_CHECKING:  # what takes long to load is loaded once all files are found to be there
     from labeler.evaluation.evaluate import Report
     from labeler.evaluation.gates import Gates
-    from labeler.pools.missed import Missed
+
+TABLES = "Tables"
 
 # What a pool leaves open, as `labeler evaluate` says it of a collection where it is asked to.
 
@@ -55,38 +53,25 @@ class FairnessFlags:
             raise Misuse("one at a time", parameter="missed")
         return self.missed or self.reuse
 
-    def show(
-        self,
-        folder: Path,
-        qrels: str | None,
-        measure: str,
-        to: Destination,
-    ) -> None:
+    def show(self, folder: Path, qrels: str | None, measure: str, to: Destination) -> None:
         """Write what the pool of a collection leaves open."""
-        from labeler.pools.reuse import Reusability, reuse
+        from labeler.pools.missed import missed
+        from labeler.pools.reuse import reuse
 
         with about("qrels"):
             name = collection_qrels(folder, qrels).stem
-        if self.missed:
-            result: Missed | Reusability = _missed(folder, name, self.rel)
-        else:
+        if self.reuse:
             with about("measures", "measure"):
-                result = reuse(folder, name, measure)
-        show_result(result, to)
-
-
-def _missed(folder: Path, name: str, rel: int) -> Missed:
-    """How many relevant documents the pool missed, from the pairs sampled beyond it."""
-    from labeler.pools.missed import missed
-
-    try:
-        return missed(folder, name, rel)
-    except Misuse as error:
-        if error.parameter != "beyond":
-            raise
-        where = shlex.quote(str(folder))
-        steps = f"labeler pool {where} --beyond 100, then labeler judge {where}"
-        raise Misuse(f"the pool has no random sample beyond it; next: {steps}") from error
+                show_result(reuse(folder, name, measure), to)
+            return
+        try:
+            show_result(missed(folder, name, self.rel), to)
+        except Misuse as error:
+            if error.parameter != "beyond":
+                raise
+            where = shlex.quote(str(folder))
+            steps = f"labeler pool {where} --beyond 100, then labeler judge {where}"
+            raise Misuse(f"the pool has no random sample beyond it; next: {steps}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,26 +91,18 @@ class GateFlags:
         rare=True,
     )
 
-    def read(self) -> Gates | None:
+    def read(self) -> Gates:
         """The gates on scores that were asked for."""
-        if not self.require and not self.require_low:
-            return None
         from labeler.evaluation.gates import read_gates
 
         return read_gates(self.require, self.require_low)
-
-    def blamed_for_groups(self, by: Sequence[str]) -> AbstractContextManager[None]:
-        """Let the gates be blamed for a field that no query has, where they alone named it."""
-        if by or not (self.require or self.require_low):
-            return nullcontext()
-        return about("require" if self.require else "require_low", "by")
 
 
 @dataclass(frozen=True, slots=True)
 class TableFlags:
     """Which tables are shown beside the scores, or instead of them where a file holds one."""
 
-    per_query: bool = option(False, PER_QUERY)
+    per_query: bool = option(False, "Add each query's scores.", panel=TABLES)
     comparisons: bool = option(False, "In csv and jsonl: the comparisons of runs.", panel=TABLES)
     scenarios: bool = option(
         False, "What unjudged documents leave open; always in JSON.", panel=TABLES
@@ -145,7 +122,7 @@ class TableFlags:
 def command(
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="QRELS RUN... | COLLECTION", help="Qrels, then runs; or a folder."),
+        argument("Qrels, then runs; or a folder.", "QRELS RUN... | COLLECTION"),
     ],
     *,
     qrels: str | None = option(None, "In a collection: which of its qrels (default: human)."),
@@ -158,7 +135,9 @@ def command(
     ),
     tables: TableFlags,
     fairness: FairnessFlags,
-    picture: Path | None = option(None, PLOT),
+    picture: Path | None = option(
+        None, "Draw it (.png, .svg, .pdf).", flags="--plot", metavar="FILE", panel=TABLES
+    ),
     gates: GateFlags,
     to: Destination,
 ) -> None:
@@ -169,8 +148,6 @@ def command(
     if fairness.is_asked:
         fairness.show(paths[0], qrels, next(iter(options.measures), "nDCG@10"), to)
         return
-    words = runs_named(paths[0], paths[1:]) if paths[0].is_dir() and paths[1:] else paths[1:]
-    paths = [paths[0], *words]
     drawing = picture_to_draw(picture, to)
     name_unread_runs(*paths)
     by, weights = options.grouping.by, options.grouping.weights
@@ -179,25 +156,23 @@ def command(
         raise Misuse(problem, parameter="scenarios")
     tables.check_one(by, to.form)
     from labeler.evaluation.evaluate import report_of  # takes long to load
+    from labeler.evaluation.gates import outcome_of
 
     held = gates.read()
-    groups = tuple(dict.fromkeys([*by, *(held.fields if held else ())]))
+    groups = tuple(dict.fromkeys([*by, *held.fields]))
     asked_for = replace(
         options,
-        measures=(
-            *options.measures,
-            *(str(gate.measure) for gate in (held.scores if held else ())),
-        ),
+        measures=(*options.measures, *(str(gate.measure) for gate in held.scores)),
         grouping=replace(options.grouping, by=groups, queries=queries),
         progress=partial(progress, stays=False),
     )
-    with gates.blamed_for_groups(by):
+    named_by = "require" if gates.require else "require_low"
+    with nullcontext() if by else about(named_by, "by"):  # a field that no query has
         report = report_of(*_sources(paths, qrels), asked_for)
     if tables.comparisons and len(report.runs) == 1:
         problem = "this compares runs, and there is one alone"
         raise Misuse(problem, parameter="comparisons")
-    if held:
-        held.check_names(report)
+    held.check_names(report)
     if to.form == "json":
         show_json(report.as_json(per_query=tables.per_query), to)
     else:
@@ -208,10 +183,7 @@ def command(
         from labeler.evaluation.plot import score_drawings  # few calls draw
 
         draw(drawing, score_drawings(report))
-    if held:
-        from labeler.evaluation.gates import outcome_of
-
-        outcome_of(report, held).check()
+    outcome_of(report, held).check()
 
 
 def picture_to_draw(path: Path | None, to: Destination) -> Output | None:

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from inspect import cleandoc
 from typing import Annotated, Any
 
-import typer
-
-from labeler.cli.options import Destination, parser_of, settings_of
+from labeler.cli.options import Destination, argument, parser_of, settings_of
 from labeler.cli.output import said_to, show, show_json
 from labeler.cli.overview import names_of, overview, overview_of
 from labeler.cli.screen import say
@@ -26,9 +24,7 @@ _LITERAL = re.compile(r"(?ms)^```.*?^```$")
 
 
 def command(
-    words: Annotated[
-        list[str] | None, typer.Argument(metavar="WORD...", help="What is looked for.")
-    ] = None,
+    words: Annotated[list[str] | None, argument("What is looked for.", "WORD...")] = None,
     *,
     to: Destination,
 ) -> None:

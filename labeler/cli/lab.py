@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any
-
-import typer
+from typing import Annotated
 
 from labeler.agreement.retest import Retest, retest_of
 from labeler.cli.model_options import ASSESSOR_NAME, ModelFlags, ServerFlags, ShownFlags
-from labeler.cli.options import Destination, Opened
+from labeler.cli.options import Destination, Opened, argument
 from labeler.cli.output import show, show_result
 from labeler.cli.reporting import (
+    Beside,
     asked,
     check_complete,
     show_judging,
@@ -39,7 +38,6 @@ from labeler.lab.tune import TuneOptions, TunePlan, atune
 from labeler.models.choose import declared_assessors, find_assessor
 from labeler.models.settings import AnyModel
 from labeler.options import Bounds, option
-from labeler.report.render import render
 
 
 def control(
@@ -72,18 +70,6 @@ def check_steady(check: DriftCheck) -> None:
     raise GateFailed(f"{check.name}: {check.verdict}; {advice}")
 
 
-@dataclass(frozen=True)
-class _Repeated:
-    """What judging gave, and how far the assessor agrees with itself; None where it stopped."""
-
-    result: JudgeResult
-    again: Retest | None
-
-    def as_json(self) -> dict[str, Any]:
-        retest = {} if self.again is None else {"retest": self.again.as_json()}
-        return {**self.result.as_json(), **retest}
-
-
 def repeat(
     collection: Opened,
     *,
@@ -100,28 +86,22 @@ def repeat(
     act = partial(ajudge, collection, who.asking(options), repeat=times)
     result = asked(flags, act, show_judging_plan, to)
     again = None if result.stopped else retest_of(collection, result.name)
-    show_outcome(_Repeated(result, again), _show_repeated, to)
+    whole = Beside(result, {"retest": again})
+    show_outcome(whole, lambda _: _show_repeated(result, again), to)
     check_complete(result)
 
 
-def _show_repeated(repeated: _Repeated) -> None:
-    show_judging(repeated.result)
-    if repeated.again is None:
-        return
-    say()
-    for sentence in repeated.again.sentences:
-        say(sentence)
-    say()
-    say(render(repeated.again.tables()[0]).rstrip())
+def _show_repeated(result: JudgeResult, again: Retest | None) -> None:
+    show_judging(result)
+    if again is not None:
+        say()
+        show(["\n".join(again.sentences), again.tables()[0]])
 
 
 def panel(
     sources: Annotated[
         list[str],
-        typer.Argument(
-            metavar="COLL A B C...",
-            help="A collection, and sets of its judgements to put together.",
-        ),
+        argument("A collection, and sets of its judgements to put together.", "COLL A B C..."),
     ],
     *,
     members: str = option(

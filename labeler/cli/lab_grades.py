@@ -7,10 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from labeler.cli.model_options import ModelFlags, ShownFlags
-from labeler.cli.options import Destination, Opened
+from labeler.cli.options import Destination, Opened, argument
 from labeler.cli.output import name_unread_runs, show_result
 from labeler.cli.reporting import asked, show_judging_plan
 from labeler.cli.screen import note, say
@@ -37,9 +35,9 @@ PAIRS_SHOWN = 10
 def calibrate(
     sources: Annotated[
         list[str],
-        typer.Argument(
-            metavar="COLL NAME | FILE",
-            help="A collection and a set of its judgements; or a file of judgements or qrels.",
+        argument(
+            "A collection and a set of its judgements; or a file of judgements or qrels.",
+            "COLL NAME | FILE",
         ),
     ],
     *,
@@ -64,9 +62,9 @@ def calibrate(
 def route(
     sources: Annotated[
         list[str],
-        typer.Argument(
-            metavar="COLL NAME... | FILE...",
-            help="A collection and sets of its grades, or files: those to correct come first.",
+        argument(
+            "A collection and sets of its grades, or files: those to correct come first.",
+            "COLL NAME... | FILE...",
         ),
     ],
     *,
@@ -103,9 +101,9 @@ def cascade(
     collection: Opened,
     cheap: Annotated[
         list[str],
-        typer.Argument(
-            metavar="NAME...",
-            help="The cheap assessor's judgements; further sets help to tell where it is unsure.",
+        argument(
+            "The cheap assessor's judgements; further sets help to tell where it is unsure.",
+            "NAME...",
         ),
     ],
     *,
@@ -140,9 +138,9 @@ def _show_cascade_plan(plan: CascadePlan) -> None:
 def leaderboard(
     sources: Annotated[
         list[str],
-        typer.Argument(
-            metavar="QRELS_A QRELS_B RUNS... | COLL NAME_A NAME_B",
-            help="The qrels to trust, the others, and two runs or more; or names in a collection.",
+        argument(
+            "The qrels to trust, the others, and two runs or more; or names in a collection.",
+            "QRELS_A QRELS_B RUNS... | COLL NAME_A NAME_B",
         ),
     ],
     *,

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from labeler.cli.options import Destination
+from labeler.cli.options import Destination, argument
 from labeler.cli.output import name_unread_runs, show, show_json, show_result, warn
 from labeler.errors import Misuse
 from labeler.evaluation.inputs import qrels_and_runs
@@ -18,9 +16,9 @@ from labeler.lab.depth import DepthOptions, reader_depth
 def depth(
     sources: Annotated[
         list[str],
-        typer.Argument(
-            metavar="QRELS RUNS... | COLL [NAME]",
-            help="Judgements and runs; or a collection, and which of its qrels.",
+        argument(
+            "Judgements and runs; or a collection, and which of its qrels.",
+            "QRELS RUNS... | COLL [NAME]",
         ),
     ],
     *,

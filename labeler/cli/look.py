@@ -6,10 +6,8 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from labeler.cli.model_options import ModelFlags
-from labeler.cli.options import Destination, Opened
+from labeler.cli.options import Destination, Opened, argument
 from labeler.cli.output import said_to, show, show_json, show_records
 from labeler.cli.reporting import control_of, show_failures, suspicious_pairs
 from labeler.cli.screen import how_long, note, say
@@ -109,8 +107,8 @@ def _show_rest(collection: Collection, judged: SetStatus) -> None:
 
 def explain(
     collection: Opened,
-    query_id: Annotated[str, typer.Argument(metavar="QID", help="The query's id.")],
-    doc_id: Annotated[str, typer.Argument(metavar="DOCID", help="The document's id.")],
+    query_id: Annotated[str, argument("The query's id.", "QID")],
+    doc_id: Annotated[str, argument("The document's id.", "DOCID")],
     *,
     name: str | None = option(None, "One set of judgements; else all.", flags="--as"),
     prompt: str | None = option(None, "The prompt's file, where it is no longer as it was."),

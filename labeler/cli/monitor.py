@@ -27,7 +27,6 @@ from labeler.monitoring.monitor import (
     monitor,
 )
 from labeler.options import OUTPUT, option
-from labeler.report.finding import Finding
 from labeler.report.neutral import github_comment
 from labeler.report.render import rendered_all
 
@@ -41,11 +40,6 @@ def _proposal_to(path: Path | None, logs: Sequence[str], to: Destination) -> Out
     if to.file is not None and true_path(to.file.path) == true_path(path):
         raise Misuse(f"{path}: the output goes there, too", parameter="propose")
     return replace(to, inputs=(*to.inputs, *log_files(logs))).written_to(path)
-
-
-def column_options() -> dict[str, str]:
-    """How the settings that name columns are called here."""
-    return {setting: f"--column {part}:" for part, (setting, _) in EVENT_PARTS.items()}
 
 
 PAGES = (".html", ".htm")
@@ -111,8 +105,11 @@ def _show(run: Monitoring, to: Destination, *, quiet: bool) -> None:
         caution(alarm)
     if quiet:
         return
-    findings = run.findings if file is None else [f for f in run.findings if _is_urgent(f, run)]
-    warn(findings, column_options())
+    said_on_page = file is not None  # but for what is urgent
+    warn(
+        (f for f in run.findings if not said_on_page or f.level == "warning" or f in run.left_out),
+        {setting: f"--column {part}:" for part, (setting, _) in EVENT_PARTS.items()},
+    )
     if file is not None:
         note(f"wrote {file.path}")
 
@@ -127,11 +124,6 @@ def _propose(run: Monitoring, to: Output, *, quiet: bool) -> None:
     deliver("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows), to)
     if not quiet:
         note(f"wrote {to.path}: {count_of(len(rows), 'query', 'queries')}")
-
-
-def _is_urgent(finding: Finding, run: Monitoring) -> bool:
-    """Whether it is said even where a page says it."""
-    return finding.level == "warning" or finding in run.left_out
 
 
 def _print(run: Monitoring, to: Destination) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from labeler.cli.options import (
     AS_JSON,
     FORCE,
@@ -17,6 +15,7 @@ from labeler.cli.options import (
     FormFlags,
     Opened,
     OutputFlags,
+    argument,
 )
 from labeler.cli.output import show
 from labeler.cli.reporting import show_outcome
@@ -33,6 +32,9 @@ from labeler.options import OUTPUT, REQUIRED, option
 from labeler.report.table import FormName
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from labeler.data import Qrels
     from labeler.pools.import_plan import Imported
 
 
@@ -53,7 +55,7 @@ def init(force: bool = option(False, FORCE)) -> None:
 def take_in(
     source: Annotated[
         Path,
-        typer.Argument(metavar="SOURCE", help="A file, a folder or a ZIP archive of any tool."),
+        argument("A file, a folder or a ZIP archive of any tool.", "SOURCE"),
     ],
     *,
     into: Path | None = option(None, "The collection that it goes into.", metavar="COLL"),
@@ -137,7 +139,7 @@ MEGABYTE = 1_000_000
 def fetch(
     name: Annotated[
         str | None,
-        typer.Argument(help="A recipe's name or file, or 'model'; without one, all are listed."),
+        argument("A recipe's name or file, or 'model'; without one, all are listed."),
     ] = None,
     out: Path | None = option(
         None, "The collection's directory; of the list, a file.", flags="--output -o", panel=OUTPUT
@@ -206,10 +208,8 @@ def _fetch(name: str, out: Path | None, force: bool) -> None:
         )
     note(f"licence: {recipe.recipe.licence}")
     note(f"cite: {recipe.recipe.citation}")
-    _say_counts(collection, len(judged.queries), len(judged.documents), len(judged.conflicts))
-    for stem, qrels in judged.qrels.items():
-        pairs_of = count_of(sum(map(len, qrels.values())), "judged pair")
-        say(f"{collection.qrels(stem)}: {pairs_of}")
+    counts = len(judged.queries), len(judged.documents)
+    _say_fetched(collection, *counts, judged.qrels, len(judged.conflicts))
 
 
 def _fetch_prompts(name: str, out: Path | None, force: bool) -> None:
@@ -228,9 +228,9 @@ def _fetch_dataset(name: str, out: Path | None, force: bool) -> None:
     with progress("documents") as advance:
         fetched = fetch_dataset(name, collection, advance, note, force=force)
     note("licence and citation: see https://ir-datasets.com")
-    _say_counts(collection, fetched.queries, fetched.documents, len(fetched.conflicts))
-    pairs_of = count_of(sum(map(len, fetched.qrels.values())), "judged pair")
-    say(f"{collection.qrels('human')}: {pairs_of}" if fetched.qrels else "no qrels")
+    qrels = {"human": fetched.qrels} if fetched.qrels else {}
+    counts = fetched.queries, fetched.documents
+    _say_fetched(collection, *counts, qrels, len(fetched.conflicts))
 
 
 def _fetched_into(out: Path | None, name: str, folder: str) -> Collection:
@@ -241,12 +241,22 @@ def _fetched_into(out: Path | None, name: str, folder: str) -> Collection:
     return Collection(out)
 
 
-def _say_counts(collection: Collection, queries: int, documents: int, conflicts: int) -> None:
+def _say_fetched(
+    collection: Collection,
+    queries: int,
+    documents: int,
+    qrels: Mapping[str, Qrels],
+    conflicts: int,
+) -> None:
     if conflicts:
         pairs = ("pair with two grades upstream is", "pairs with two grades upstream are")
         note(f"{count_of(conflicts, *pairs)} in no human.qrels")
     counts = f"{count_of(queries, 'query', 'queries')}, {count_of(documents, 'document')}"
     say(f"{collection.folder}: {counts}")
+    for name, grades in qrels.items():
+        say(f"{collection.qrels(name)}: {count_of(sum(map(len, grades.values())), 'judged pair')}")
+    if not qrels:
+        say("no qrels")
 
 
 def _fetch_model(out: Path | None) -> None:
@@ -265,7 +275,7 @@ def _fetch_model(out: Path | None) -> None:
 def trust(
     address: Annotated[
         str | None,
-        typer.Argument(help="A server's address; without one, the trusted ones are listed."),
+        argument("A server's address; without one, the trusted ones are listed."),
     ] = None,
     key: str = option(
         "", "The environment variable that holds the server's key.", metavar="VARIABLE"

@@ -54,9 +54,19 @@ SCALE = Option("The highest rating and its grade, by a rule of three: 100:3.")
 FORCE = Option(
     "Replace what stands there, even an input or what labeler did not write.", panel=OUTPUT
 )
+GATES = "Gates"
+"""The panel of what must hold, else a command ends with exit code 5."""
+
 QUERIES_OF_TEXTS = Option("A collection or file of queries: whose ids stand for their texts.")
 OUT_FOLDER = Option("The collection's directory.", flags="--output -o", panel=OUTPUT)
-Opened = Annotated[Collection, typer.Argument(metavar="COLL", help="The collection's directory.")]
+
+
+def argument(text: str, metavar: str = "") -> Any:
+    """What help says of an argument, as `Annotated` has it beside the type."""
+    return typer.Argument(help=text, metavar=metavar or None)
+
+
+Opened = Annotated[Collection, argument("The collection's directory.", "COLL")]
 MADE = "made"
 """Marks an argument that names a file or folder which need not exist."""
 

@@ -53,7 +53,10 @@ def show(parts: Iterable[Table | str], to: Destination = ON_SCREEN) -> None:
     if not form.for_people:
         table = next(part for part in parts if isinstance(part, Table))
         if form.in_bytes and to.file:
-            _deliver_bytes(form.in_bytes(table), to.file)
+            from labeler.files.atomic import replacing_bytes
+
+            with to.file.writing(), replacing_bytes(to.file.path) as out:
+                out.write(form.in_bytes(table))
             return
         parts = [table]
     width = result_width() if to.file is None else None
@@ -63,7 +66,7 @@ def show(parts: Iterable[Table | str], to: Destination = ON_SCREEN) -> None:
 
 def show_result(
     result: Shown,
-    to: Destination,
+    to: Destination = ON_SCREEN,
     in_words: Callable[[Shown], None] | None = None,
     parts: Sequence[Table | str] | None = None,
 ) -> None:
@@ -154,13 +157,6 @@ def deliver(text: str, output: Output | None) -> None:
 
     with output.writing(), replacing(output.path) as out:
         out.write(text)
-
-
-def _deliver_bytes(raw: bytes, output: Output) -> None:
-    from labeler.files.atomic import replacing_bytes
-
-    with output.writing(), replacing_bytes(output.path) as out:
-        out.write(raw)
 
 
 def warn(

@@ -6,10 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from labeler.cli.model_options import ModelFlags, TakingFlags
-from labeler.cli.options import MADE, Destination, Opened
+from labeler.cli.options import MADE, Destination, Opened, argument
 from labeler.cli.output import show_records
 from labeler.cli.reporting import check_complete, show_judging, show_outcome, watched
 from labeler.cli.screen import note, say
@@ -23,9 +21,7 @@ from labeler.scale.partitions.on_ray import RayOptions, awork_on_ray
 from labeler.scale.partitions.work import JudgedPartition, Share, ajudge_partitions
 from labeler.scale.partitions.write import ROWS, awrite_partitions
 
-Parts = Annotated[
-    Path, typer.Argument(metavar="FOLDER", help="The folder of the partitions."), MADE
-]
+Parts = Annotated[Path, argument("The folder of the partitions.", "FOLDER"), MADE]
 
 
 def make(

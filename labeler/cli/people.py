@@ -6,9 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from labeler.cli.options import FORCE, MADE, Destination, Opened
+from labeler.cli.options import FORCE, MADE, Destination, Opened, argument
 from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import caution, note, say
 from labeler.errors import Misuse
@@ -74,10 +72,8 @@ def sample(
 
 
 def take_in(
-    sheet: Annotated[Path, typer.Argument(help="The sheet, with grades in it.")],
-    folder: Annotated[
-        Path, typer.Argument(metavar="COLL", help="The collection's directory."), MADE
-    ],
+    sheet: Annotated[Path, argument("The sheet, with grades in it.")],
+    folder: Annotated[Path, argument("The collection's directory.", "COLL"), MADE],
     *,
     name: str = option(REQUIRED, "The name of the qrels.", flags="--as"),
     assessor: str = option("", "Who graded, where the sheet does not say."),
@@ -96,14 +92,14 @@ def take_in(
     counts = import_sheet(collection, sheet, ImportOptions(name, assessor, now, replace), caution)
     show_outcome(counts, lambda counted: _show(name, counted), to)
     if counts.missing:
-        missing = f"{_count(counts.missing, 'row')} of the sample"
+        missing = f"{count_of(counts.missing, 'row')} of the sample"
         caution(f"{missing} {'is' if counts.missing == 1 else 'are'} no longer in {sheet}")
     note_next(collection, name)
 
 
 def merge(
     collection: Opened,
-    names: Annotated[list[str], typer.Argument(help="Under which names they were taken in.")],
+    names: Annotated[list[str], argument("Under which names they were taken in.")],
     *,
     name: str = option("human", "The name of the final qrels.", metavar="NAME", flags="--as"),
     conflicts: Path | None = option(
@@ -127,8 +123,8 @@ def merge(
 
 
 def _show_merged(name: str, counts: MergedRaters) -> None:
-    say(f"{name}: {_count(counts.pairs, 'final grade')}")
-    several = f"{_count(counts.shared, 'pair')} graded by several"
+    say(f"{name}: {count_of(counts.pairs, 'final grade')}")
+    several = f"{count_of(counts.shared, 'pair')} graded by several"
     say(f"{several}: they differ on {counts.differ:,}, by more than one grade on {counts.apart:,}")
 
 
@@ -147,8 +143,4 @@ def note_next(collection: Collection, name: str) -> None:
 
 
 def _show(name: str, counts: ImportCounts) -> None:
-    say(f"{name}: {_count(counts.graded, 'grade')}; {_count(counts.skipped, 'row')} skipped")
-
-
-def _count(number: int, what: str) -> str:
-    return count_of(number, what, f"{what}s")
+    say(f"{name}: {count_of(counts.graded, 'grade')}; {count_of(counts.skipped, 'row')} skipped")

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from labeler.cli.options import Destination
+from labeler.cli.options import Destination, argument
 from labeler.cli.output import name_unread_runs, show_result
 from labeler.evaluation.inputs import qrels_and_runs
 from labeler.evaluation.power import PowerOptions
@@ -17,9 +15,9 @@ from labeler.options import option
 def command(
     sources: Annotated[
         list[str],
-        typer.Argument(
-            metavar="QRELS RUNS... | COLL [NAME]",
-            help="Judgements and two runs or more; or a collection, and which of its qrels.",
+        argument(
+            "Judgements and two runs or more; or a collection, and which of its qrels.",
+            "QRELS RUNS... | COLL [NAME]",
         ),
     ],
     *,

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from labeler.cli.options import FORCE, TO_FILE, Destination
+from labeler.cli.options import FORCE, TO_FILE, Destination, argument
 from labeler.cli.output import deliver, said_to, show_result
 from labeler.cli.output import show as show_tables
 from labeler.cli.screen import note, say
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 
 def show(
     name: Annotated[
-        str | None, typer.Argument(help="A prompt's name, or a file's path; without one, all.")
+        str | None, argument("A prompt's name, or a file's path; without one, all.")
     ] = None,
     *,
     to: Destination,
@@ -34,21 +32,17 @@ def show(
 
     The list has the identities under which the prompts' replies are kept.
     """
+    from labeler.prompt.listing import prompt_tables, shipped_prompts
+
     if name is None:
-        _list(to)
+        show_tables(prompt_tables(shipped_prompts(), for_people=FORMS[to.form].for_people), to)
         return
     with said_to(to):
         say(find_prompt(name, kind=None).text.rstrip("\n"))
 
 
-def _list(to: Destination) -> None:
-    from labeler.prompt.listing import prompt_tables, shipped_prompts
-
-    show_tables(prompt_tables(shipped_prompts(), for_people=FORMS[to.form].for_people), to)
-
-
 def new(
-    name: Annotated[str, typer.Argument(help="What the new prompt is called.")],
+    name: Annotated[str, argument("What the new prompt is called.")],
     *,
     source: str = option(
         "four-grades", "The prompt to copy: its name, or a file's path.", flags="--from"
@@ -70,7 +64,7 @@ def new(
 
 
 def check(
-    name: Annotated[str, typer.Argument(metavar="FILE", help="A prompt's file, or its name.")],
+    name: Annotated[str, argument("A prompt's file, or its name.", "FILE")],
     *,
     collection: Path | None = option(
         None, "Show the prompt as filled in for a pair of it.", metavar="COLL"

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import typer
-
-from labeler.cli.options import GRADE_MAP, QUERIES_OF_TEXTS, SCALE, Destination
+from labeler.cli.options import GRADE_MAP, QUERIES_OF_TEXTS, SCALE, Destination, argument
 from labeler.cli.output import lines_to, show, show_counts, show_json
 from labeler.cli.screen import caution, note
 from labeler.collection.user_files import Output
@@ -19,10 +17,8 @@ from labeler.options import option
 QrelsFormat = Literal["trec", "beir", "json", "csv", "parquet"]
 Conflict = Literal["error", "first", "last", "max", "min", "drop"]
 
-File = Annotated[
-    Path, typer.Argument(metavar="QRELS", help="A qrels file, plain or gzip; - is standard input.")
-]
-Files = Annotated[list[Path], typer.Argument(metavar="QRELS...", help="Qrels, plain or gzip.")]
+File = Annotated[Path, argument("A qrels file, plain or gzip; - is standard input.", "QRELS")]
+Files = Annotated[list[Path], argument("Qrels, plain or gzip.", "QRELS...")]
 
 
 def _wrote(file: Output, lines: int) -> None:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Annotated
 
 from labeler.cli.model_options import ModelFlags, ShownFlags
-from labeler.cli.options import Destination, Opened
-from labeler.cli.output import ON_SCREEN, deliver, show_json, show_result
-from labeler.cli.reporting import asked, note_generated, show_generation_plan, show_outcome
+from labeler.cli.options import Destination, Opened, argument
+from labeler.cli.output import deliver, show_json, show_result
+from labeler.cli.reporting import Beside, asked, note_generated, show_generation_plan, show_outcome
 from labeler.cli.screen import note, say
 from labeler.options import SEED, option
 from labeler.queries.generate import GenerateOptions, GenerateResult, agenerate
@@ -36,7 +33,7 @@ def passages(
 
 
 def from_log(
-    log: Annotated[Path, typer.Argument(metavar="LOG", help="CSV, TSV, JSON Lines or Parquet.")],
+    log: Annotated[Path, argument("CSV, TSV, JSON Lines or Parquet.", "LOG")],
     *,
     options: TrafficOptions,
     to: Destination,
@@ -69,25 +66,13 @@ def generate(
     result = asked(flags, partial(agenerate, collection, how), show_generation_plan, to)
     like = how.asking.like
     beside = realism(collection, like) if like is not None and result.total else None
-    show_outcome(_Written(result, how.queries, beside), _show_written, to)
+    whole = Beside(result, {"realism": beside})
+    show_outcome(whole, lambda _: _show_written(result, how.queries, beside), to)
     result.check()
 
 
-@dataclass(frozen=True)
-class _Written:
-    """What was written of so many queries, and how it differs from the real ones of `--like`."""
-
-    result: GenerateResult
-    asked: int
-    realism: Realism | None
-
-    def as_json(self) -> dict[str, Any]:
-        beside = {} if self.realism is None else {"realism": self.realism.as_json()}
-        return {**self.result.as_json(), **beside}
-
-
-def _show_written(written: _Written) -> None:
-    note_generated(written.result, written.asked)
-    say(f"queries: {written.result.queries}")
-    if written.realism is not None:
-        show_result(written.realism, ON_SCREEN)
+def _show_written(result: GenerateResult, queries: int, beside: Realism | None) -> None:
+    note_generated(result, queries)
+    say(f"queries: {result.queries}")
+    if beside is not None:
+        show_result(beside)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
@@ -62,6 +62,19 @@ def show_outcome(
         return
     with said_to(to):
         in_words(outcome)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What an act gave, with what stands beside it in JSON under names of its own."""
+
+    result: Outcome
+    others: Mapping[str, Outcome | None]
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures of all."""
+        others = {name: each.as_json() for name, each in self.others.items() if each is not None}
+        return {**self.result.as_json(), **others}
 
 
 def show_judging_plan(plan: JudgingPlan) -> None:

@@ -7,10 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
-
 from labeler.cli.model_options import ModelFlags, ShownFlags
-from labeler.cli.options import QUERIES_OF_TEXTS, Destination, Opened
+from labeler.cli.options import QUERIES_OF_TEXTS, Destination, Opened, argument
 from labeler.cli.output import show_counts
 from labeler.cli.reporting import asked, show_calls, show_outcome
 from labeler.cli.screen import caution, note, say
@@ -27,11 +25,11 @@ RunFormat = Literal["trec", "json", "parquet", "csv", "xlsx"]
 FORMATS_HELP = "TREC's columns, BEIR's .json, .csv or .parquet, by its name"
 File = Annotated[
     Path,
-    typer.Argument(metavar="RUN", help=f"A run ({FORMATS_HELP}; gzip too); - is standard input."),
+    argument(f"A run ({FORMATS_HELP}; gzip too); - is standard input.", "RUN"),
 ]
 Files = Annotated[
     list[Path],
-    typer.Argument(metavar="RUN...", help=f"Runs ({FORMATS_HELP}), or a folder of them."),
+    argument(f"Runs ({FORMATS_HELP}), or a folder of them.", "RUN..."),
 ]
 TAG = Option("The run's last column; its name where not given.", panel=OUTPUT)
 
@@ -127,9 +125,7 @@ def _rewrite(path: Path, file: Output, change: Change) -> None:
 
 def rerank(
     collection: Opened,
-    run: Annotated[
-        str, typer.Argument(metavar="RUN", help="A run of the collection by its name, or a file.")
-    ],
+    run: Annotated[str, argument("A run of the collection by its name, or a file.", "RUN")],
     *,
     name: str = option(REQUIRED, "The new run's name.", flags="--as", panel=OUTPUT),
     options: RerankOptions,
@@ -165,9 +161,7 @@ Norm = Literal["min-max", "none"]
 def fuse(
     runs: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="RUNS...", help="Two runs or more (.json, .parquet too), or a folder of them."
-        ),
+        argument("Two runs or more (.json, .parquet too), or a folder of them.", "RUNS..."),
     ],
     *,
     method: Method = option("rrf", "Reciprocal rank fusion, or scores added."),
