@@ -167,7 +167,7 @@ def command(
         progress=partial(progress, stays=False),
     )
     named_by = "require" if gates.require else "require_low"
-    with nullcontext() if by else about(named_by, "by"):  # a field that no query has
+    with about(named_by, "by") if held.groups and not by else nullcontext():
         report = report_of(*_sources(paths, qrels), asked_for)
     if tables.comparisons and len(report.runs) == 1:
         problem = "this compares runs, and there is one alone"
