@@ -195,10 +195,9 @@ class RaterPage:
         return Response(content, media_type=kind)
 
     async def _about(self, _request: Request) -> Response:
-        task = self._session.task
-        own = {"task": task.name, "purpose": task.purpose, "sample": task.sample}
-        about = {**own, "rater": self._session.rater, "csrf": self._csrf}
-        return JSONResponse({**task.session, **about})
+        task, rater = self._session.task, self._session.rater
+        about = {"purpose": task.purpose, "sample": task.sample, "rater": rater}
+        return JSONResponse({**task.session, **about, "csrf": self._csrf})
 
     async def _item(self, _request: Request) -> Response:
         return JSONResponse(await run_in_threadpool(self._session.state))

@@ -326,7 +326,6 @@ class PageTexts:
             "title_runs": title,
             "path": _path(document),
             "paragraphs": as_plain(paragraphs),
-            "words": sum(paragraph.words for paragraph in paragraphs),
             "language": language or None,
         }
 
