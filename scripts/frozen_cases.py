@@ -729,7 +729,6 @@ MEASURING: dict[str, Case] = {
     "evaluate-formats": """
         evaluate $SMALL -m nDCG@10 -m P@1 --format $FORMS
         evaluate $SMALL -m nDCG@10 --per-query
-        evaluate $SMALL -m P@1 --comparisons --format csv
         evaluate $SMALL -m P@1 --movers 3
         evaluate h.qrels good.trec -m P@5 -m Bpref --scenarios --format {table,csv}
     """,

@@ -103,7 +103,6 @@ class TableFlags:
     """Which tables are shown beside the scores, or instead of them where a file holds one."""
 
     per_query: bool = option(False, "Add each query's scores.", panel=TABLES)
-    comparisons: bool = option(False, "In csv and jsonl: the comparisons of runs.", panel=TABLES)
     scenarios: bool = option(
         False, "What unjudged documents leave open; always in JSON.", panel=TABLES
     )
@@ -112,7 +111,7 @@ class TableFlags:
         """`Misuse` where groups and another table are asked for in a form that holds one table."""
         if not by or form == "json" or FORMS[form].for_people:
             return
-        names = ("per_query", "comparisons", "scenarios")
+        names = ("per_query", "scenarios")
         if other := next((name for name in names if getattr(self, name)), None):
             option = f"--{other.replace('_', '-')}"
             problem = f"{form} holds one table; leave this out, or {option}, or take json"
@@ -169,9 +168,6 @@ def command(
     named_by = "require" if gates.require else "require_low"
     with about(named_by, "by") if held.groups and not by else nullcontext():
         report = report_of(*_sources(paths, qrels), asked_for)
-    if tables.comparisons and len(report.runs) == 1:
-        problem = "this compares runs, and there is one alone"
-        raise Misuse(problem, parameter="comparisons")
     held.check_names(report)
     if to.form == "json":
         show_json(report.as_json(per_query=tables.per_query), to)
@@ -218,11 +214,10 @@ def _shown(report: Report, flags: TableFlags, form: FormName, *, by: Sequence[st
     """
 
     for_people = FORMS[form].for_people
-    every = None if for_people else tuple(dict.fromkeys(c.measure for c in report.comparisons))
-    tables = {table.name: table for table in report.tables(every, scenarios=flags.scenarios)}
+    tables = {table.name: table for table in report.tables(scenarios=flags.scenarios)}
     shown = [report.query_table() if flags.per_query else tables["scores"]]
-    if flags.comparisons or (for_people and not flags.per_query):
-        shown += [tables["comparisons"]] if "comparisons" in tables else []
+    if "comparisons" in tables and for_people and not flags.per_query:
+        shown.append(tables["comparisons"])
     if report.by and for_people:
         shown += report.group_tables()
     elif by:

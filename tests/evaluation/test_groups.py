@@ -309,12 +309,12 @@ def test_a_file_of_rows_holds_groups_only_where_they_are_asked_for(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ["evaluate", str(folder / "coll"), "-m", "RR", "--format", "csv"]
-    for words in ([], ["--comparisons"], ["--per-query"]):
+    for words in ([], ["--per-query"]):
         assert labeler([*command, *words]) == 0
         plain = capsys.readouterr().out
         assert labeler([*command, *words, "--require", "RR:0.1@worst-kind"]) == 0
         assert capsys.readouterr().out == plain
-    for words in ("--per-query", "--comparisons", "--scenarios"):
+    for words in ("--per-query", "--scenarios"):
         assert labeler([*command, "--by", "kind", words]) == 2
         said = f"--by: csv holds one table; leave this out, or {words}, or take json"
         assert said in capsys.readouterr().err
