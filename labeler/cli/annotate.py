@@ -55,13 +55,11 @@ def _serve(folder: Path, sessions: list[RatingSession], options: ServeOptions) -
             note("open this address in a browser; Ctrl-C ends the page, and every grade is kept")
             open_browser(server.addresses[0], options)
             server.wait()
-    except KeyboardInterrupt:
+    except BaseException as error:
         for session in sessions:
             note(_ended(folder, session))
-    except BaseException:
-        for session in sessions:
-            _ended(folder, session)
-        raise
+        if not isinstance(error, KeyboardInterrupt):
+            raise
 
 
 def _ended(folder: Path, session: RatingSession) -> str:

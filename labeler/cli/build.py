@@ -10,7 +10,7 @@ from typing import Annotated
 
 from labeler.cli.corpus import note_ingested
 from labeler.cli.model_options import ModelFlags, ShownFlags
-from labeler.cli.options import FORCE, OUT_FOLDER, FormFlags, argument
+from labeler.cli.options import FORCE, OUT_FOLDER, OnScreen, argument
 from labeler.cli.output import show, warn
 from labeler.cli.pool import note_pooled
 from labeler.cli.process import run_until_stopped
@@ -43,26 +43,25 @@ def command(
     *,
     options: BuildOptions,
     who: ModelFlags,
-    force: bool = option(False, FORCE),
     flags: ShownFlags,
-    shown: FormFlags,
+    to: OnScreen,
 ) -> None:
     """Build a collection from documents, with queries and judgements.
 
     It is ingest, generate, pool and judge in one: corpus, queries, runs, pool, judgements, qrels.
     """
-    reading = replace(options.reading, force=force)
+    reading = replace(options.reading, force=to.force)
     asked, control = (
         replace(options, inputs=inputs, reading=reading, judging=who.asking(options.judging)),
         control_of(flags),
     )
     if flags.dry_run:
         plan = plan_build(asked, control, run_until_stopped, lambda step: _tell(step, asked, True))
-        show_outcome(plan, _show_plan, shown.on_screen)
+        show_outcome(plan, _show_plan, to)
         return
     steps = Build(Collection(out), asked, control)
     built = taken(steps, run_until_stopped, lambda step: _tell(step, asked))
-    show_outcome(built, _show, shown.on_screen)
+    show_outcome(built, _show, to)
     check_complete(built.judging)
     if built.generated:
         built.generated.check()

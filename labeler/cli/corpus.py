@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from labeler.cli.options import FORCE, OUT_FOLDER, Destination, FormFlags, Opened, Shown, argument
+from labeler.cli.options import OUT_FOLDER, Destination, OnScreen, Opened, Shown, argument
 from labeler.cli.output import show
 from labeler.cli.reporting import control_of, show_outcome
 from labeler.cli.screen import note, say
@@ -48,14 +48,13 @@ def ingest(
         None, "Your own queries: one a line, a table, JSON, TREC topics."
     ),
     options: Annotated[IngestOptions, Shown(_USUAL)],
-    force: bool = option(False, FORCE),
-    shown: FormFlags,
+    to: OnScreen,
 ) -> None:
     """Cut documents into passages of about 200 words and write them as corpus.jsonl."""
-    collection, whole = Collection(out), replace(options, force=force)
+    collection, whole = Collection(out), replace(options, force=to.force)
     result = ingest_documents(inputs, collection, queries_file, whole, control=control_of())
     note_left_out(result)
-    show_outcome(result, lambda ingested: _show(collection, ingested), shown.on_screen)
+    show_outcome(result, lambda ingested: _show(collection, ingested), to)
 
 
 def _show(collection: Collection, result: Ingested) -> None:

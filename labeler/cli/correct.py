@@ -1,4 +1,4 @@
-"""`labeler correct`: an assessor's scores, corrected by people's grades of some queries."""
+"""`labeler correct` and `power`: scores by people's grades, and how many queries suffice."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import Annotated
 from labeler.cli.options import Destination, Without, argument
 from labeler.cli.output import name_unread_runs, show_result
 from labeler.evaluation.correct import corrections_of, files_of_correction
+from labeler.evaluation.inputs import qrels_and_runs
 from labeler.evaluation.options import CorrectionOptions
+from labeler.evaluation.power import PowerOptions
+from labeler.evaluation.power import power as planned
 from labeler.options import option
-from labeler.report.table import Table
 
 
-def command(
+def correct(
     paths: Annotated[
         list[Path],
         argument(
@@ -33,6 +35,23 @@ def command(
 ) -> None:
     """Correct an assessor's scores by people's qrels of some queries."""
     name_unread_runs(*paths)
-    corrections = corrections_of(*files_of_correction(paths, human, assessor), options)
-    parts: list[Table | str] = [" ".join(corrections.sentences), *corrections.tables()]
-    show_result(corrections, to, parts=parts)
+    show_result(corrections_of(*files_of_correction(paths, human, assessor), options), to)
+
+
+def power(
+    sources: Annotated[
+        list[str],
+        argument(
+            "Judgements and two runs or more; or a collection, and which of its qrels.",
+            "QRELS RUNS... | COLL [NAME]",
+        ),
+    ],
+    *,
+    measure: str = option("nDCG@10", "To plan for.", flags="-m --measure"),
+    options: PowerOptions,
+    to: Destination,
+) -> None:
+    """Say what so many queries can tell apart, and how many are needed."""
+    (qrels, *_), runs = qrels_and_runs(sources, 1)
+    name_unread_runs(*sources)
+    show_result(planned(qrels, runs, measure, options), to)

@@ -1,4 +1,4 @@
-"""`labeler lab`, of grades that are there: calibrated, routed to people, to a better assessor."""
+"""`labeler lab`, of what is there: grades calibrated and routed, rankings and figures weighed."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from typing import Annotated
 
 from labeler.cli.model_options import ModelFlags, ShownFlags
 from labeler.cli.options import Destination, Opened, argument
-from labeler.cli.output import name_unread_runs, show_result
+from labeler.cli.output import name_unread_runs, show, show_json, show_result, warn
 from labeler.cli.reporting import asked, show_judging_plan
 from labeler.cli.screen import note, say
 from labeler.collection.user_files import Output
 from labeler.errors import Incomplete, Misuse
 from labeler.evaluation.inputs import qrels_and_runs
 from labeler.evaluation.leaderboard import leaderboard as rank_twice
+from labeler.lab.audit import AuditOptions
+from labeler.lab.audit import audit as audited
 from labeler.lab.calibrate import (
     FIT,
     CalibrateOptions,
@@ -23,6 +25,7 @@ from labeler.lab.calibrate import (
 )
 from labeler.lab.calibrate import calibrate as fit_probabilities
 from labeler.lab.cascade import CascadeOptions, CascadePlan, acascade
+from labeler.lab.depth import DepthOptions, reader_depth
 from labeler.lab.route import RouteOptions, RouteResult, write_routed
 from labeler.lab.route import route as route_pairs
 from labeler.options import SEED, option
@@ -156,3 +159,34 @@ def leaderboard(
     board = rank_twice(qrels[0], qrels[1], runs, measure, seed=seed)
     tables = [table for table in board.tables() if table.rows]
     show_result(board, to, parts=["\n".join(board.sentences), *tables])
+
+
+def depth(
+    sources: Annotated[
+        list[str],
+        argument(
+            "Judgements and runs; or a collection, and which of its qrels.",
+            "QRELS RUNS... | COLL [NAME]",
+        ),
+    ],
+    *,
+    options: DepthOptions,
+    to: Destination,
+) -> None:
+    """Say how many passages to hand to a reader, so that a relevant one is among them."""
+    (qrels, *_), runs = qrels_and_runs(sources, 1)
+    if not runs:
+        raise Misuse("name a run beside the qrels", parameter="sources")
+    name_unread_runs(*sources)
+    depths = [reader_depth(qrels, run, options) for run in runs]
+    warn(depths[0].findings)
+    if to.form == "json":
+        show_json({"systems": [each.as_json() for each in depths]}, to)
+        return
+    tables = [table for each in depths for table in each.tables()]
+    show(["\n".join(line for each in depths for line in each.sentences), *tables], to)
+
+
+def audit(*, options: AuditOptions, to: Destination) -> None:
+    """Say what a published mean over so many queries can tell."""
+    show_result(audited(options), to)

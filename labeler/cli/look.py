@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from labeler.judging.validate import Validation
     from labeler.models.call_plan import TrialCall
     from labeler.models.choose import Choice
+    from labeler.report.table import Table
     from labeler.store.base import Record
 
 
@@ -33,27 +34,28 @@ def status(collection: Opened, *, to: Destination) -> None:
     """Show what is judged, what failed, what it cost, how to go on."""
     from labeler.judging.status import pool_size, status, status_table, store_status
 
-    sets = list(status(collection))
+    sets, pool, store = list(status(collection)), pool_size(collection), store_status(collection)
+    table = status_table(sets)
     if to.form == "json":
-        store = store_status(collection)
         judgements = [judged.as_json() for judged in sets]
-        whole = {"pool": pool_size(collection), "judgements": judgements}
+        whole = {"pool": pool, "judgements": judgements}
         show_json({**whole, "store": store.as_json() if store else None}, to)
     elif to.form == "table":
         with said_to(to):
-            _show_all(collection, sets)
+            if pool:
+                say(f"pool: {pool:,} pairs")
+            _show_sets(collection, sets, table)
+            if store:
+                size = "" if store.size is None else f", {store.size / 1e6:,.1f} MB"
+                say(f"store: {store.replies:,} replies{size} ({store.path})")
     else:
-        show([status_table(sets)], to)
+        show([table], to)
 
 
-def _show_all(collection: Collection, sets: Sequence[SetStatus]) -> None:
-    """Print the pool, the sets of judgements, what they lack, and the store."""
-    from labeler.judging.status import pool_size, status_table, store_status
-
-    if pool := pool_size(collection):
-        say(f"pool: {pool:,} pairs")
+def _show_sets(collection: Collection, sets: Sequence[SetStatus], table: Table) -> None:
+    """Print the sets of judgements, and what they lack."""
     if sets:
-        show([status_table(sets)])
+        show([table])
     else:
         how = next_for_qrels(collection.folder)
         say(f"no judgements yet: {how if 'import' in how.split()[:2] else 'labeler judge'}")
@@ -62,9 +64,6 @@ def _show_all(collection: Collection, sets: Sequence[SetStatus]) -> None:
     for judged in sets:
         if judged.origin is not None and (judged.tally.failed or judged.left or judged.stale):
             _show_rest(collection, judged)
-    if store := store_status(collection):
-        size = "" if store.size is None else f", {store.size / 1e6:,.1f} MB"
-        say(f"store: {store.replies:,} replies{size} ({store.path})")
 
 
 def _show_checks(judged: SetStatus) -> None:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from labeler.cli.options import (
-    AS_JSON,
     FORCE,
-    FORM,
     GRADE_MAP,
     SCALE,
     Destination,
-    FormFlags,
+    OnScreen,
     Opened,
-    OutputFlags,
     argument,
 )
 from labeler.cli.output import show
@@ -29,7 +27,6 @@ from labeler.exchange.export.content import FormatName
 from labeler.files.settings import NAME
 from labeler.messages import count_of
 from labeler.options import OUTPUT, REQUIRED, option
-from labeler.report.table import FormName
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -104,20 +101,19 @@ def write_export(
     collection: Opened,
     *,
     to: FormatName = option(REQUIRED, "The tool that shall read it."),
-    output: Path = option(
+    out: Path = option(
         REQUIRED,
         "A folder; or a file, for a tool that reads one.",
         flags="--output -o",
         panel=OUTPUT,
     ),
     options: ExportOptions,
-    shown: FormFlags,
-    force: bool = option(False, FORCE),
+    shown: OnScreen,
 ) -> None:
     """Write a collection as files that another tool reads."""
 
-    exported = export(collection, Output(output, force), to, options, caution)
-    show_outcome(exported, _show_write_export, shown.on_screen)
+    exported = export(collection, Output(out, shown.force), to, options, caution)
+    show_outcome(exported, _show_write_export, shown)
 
 
 def _show_write_export(exported: Exported) -> None:
@@ -144,9 +140,8 @@ def fetch(
     out: Path | None = option(
         None, "The collection's directory; of the list, a file.", flags="--output -o", panel=OUTPUT
     ),
-    force: bool = option(False, FORCE),
-    form: FormName | None = option("table", FORM),
-    as_json: bool = option(False, AS_JSON),
+    *,
+    to: OnScreen,
 ) -> None:
     """Fetch a public, human-judged collection, published prompts, or a model's file.
 
@@ -159,18 +154,18 @@ def fetch(
     without a way out; LABELER_CACHE the folder in which downloads are kept.
     """
     if name is None:
-        _list(OutputFlags(form, as_json, out, force))
+        _list(to if out is None else replace(to, file=to.written_to(out)))
     elif name.startswith(IR_DATASETS) or ("/" in name and not name.endswith(".toml")):
-        _fetch_dataset(f"{IR_DATASETS}{name.removeprefix(IR_DATASETS)}", out, force)
+        _fetch_dataset(f"{IR_DATASETS}{name.removeprefix(IR_DATASETS)}", out, to.force)
     elif name.startswith(PROMPTS):
-        _fetch_prompts(name.removeprefix(PROMPTS), out, force)
+        _fetch_prompts(name.removeprefix(PROMPTS), out, to.force)
     elif name == MODEL:
         _fetch_model(out)
     else:
-        _fetch(name, out, force)
+        _fetch(name, out, to.force)
 
 
-def _list(output: OutputFlags) -> None:
+def _list(to: Destination) -> None:
     from labeler.catalog.fetch import prompt_recipes
     from labeler.catalog.recipes import read_recipe, recipe_files
     from labeler.models.embedded import EMBEDDED
@@ -189,7 +184,7 @@ def _list(output: OutputFlags) -> None:
         Column("queries", undefined=""),
         Column("judged pairs", undefined=""),
     ]
-    show([Table("recipes", columns, rows)], output.made())
+    show([Table("recipes", columns, rows)], to)
 
 
 def _fetch(name: str, out: Path | None, force: bool) -> None:

@@ -36,16 +36,6 @@ from labeler.options import (
 )
 from labeler.report.table import FormName, form_of
 
-FORM = Option(
-    "The form of tables; else the output's suffix says it (.csv, .json, .xlsx, .html, .tex, .md).",
-    flags="--format",
-    panel=OUTPUT,
-)
-
-AS_JSON = Option("The same as --format json.", flags="--json", panel=OUTPUT)
-
-TO_FILE = Option("Write to a file.", flags="--output -o", panel=OUTPUT)
-
 GRADE_MAP = Option("Each rating and its grade: 0:0,0.5:1,1:2.", flags="--map")
 
 SCALE = Option("The highest rating and its grade, by a rule of three: 100:3.")
@@ -102,26 +92,21 @@ def _output(path: Path, force: bool, named: tuple[Path, ...]) -> Output:
 
 
 @dataclass(frozen=True, slots=True)
-class FormFlags:
-    """In which form results are shown, where the output is a folder that a command makes."""
-
-    form: FormName | None = option(None, FORM)
-    as_json: bool = option(False, AS_JSON)
-
-    @property
-    def on_screen(self) -> Destination:
-        """Standard output, in the form that was asked for."""
-        return Destination("json" if self.as_json else self.form or "table")
-
-
-@dataclass(frozen=True, slots=True)
-class OutputFlags(FormFlags):
+class OutputFlags:
     """In which form results are written, and where to."""
 
-    output: Path | None = option(None, TO_FILE)
+    form: FormName | None = option(
+        None,
+        "The form of tables; else the output's suffix says it "
+        "(.csv, .json, .xlsx, .html, .tex, .md).",
+        flags="--format",
+        panel=OUTPUT,
+    )
+    as_json: bool = option(False, "The same as --format json.", flags="--json", panel=OUTPUT)
+    output: Path | None = option(None, "Write to a file.", flags="--output -o", panel=OUTPUT)
     force: bool = option(False, FORCE)
 
-    def made(self, inputs: tuple[Path, ...] = ()) -> Destination:
+    def made(self, inputs: tuple[Path, ...]) -> Destination:
         """Where to write, found not to destroy anything; the file's name may say the form."""
         form: FormName = "json" if self.as_json else self.form or form_of(self.output)
         file = None if self.output is None else _output(self.output, self.force, inputs)
@@ -182,6 +167,12 @@ class Shown(frozenset[str]):
 
     As in `files: Annotated[FileRules, Shown(["words"])]`.
     """
+
+
+OnScreen = Annotated[Destination, Without(["output"])]
+"""Standard output, of a command that makes a folder."""
+ToFile = Annotated[Destination, Without(["form", "as_json"])]
+"""A file, whose name says its form."""
 
 
 def unfolded(function: Callable[..., None]) -> Callable[..., None]:

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from labeler.cli.options import FORCE, TO_FILE, Destination, argument
+from labeler.cli.options import Destination, ToFile, argument
 from labeler.cli.output import deliver, said_to, show_result
 from labeler.cli.output import show as show_tables
 from labeler.cli.screen import note, say
-from labeler.collection.user_files import Output
 from labeler.errors import BadInput, Misuse
 from labeler.options import option
 from labeler.prompt import find_prompt
@@ -47,19 +46,17 @@ def new(
     source: str = option(
         "four-grades", "The prompt to copy: its name, or a file's path.", flags="--from"
     ),
-    output: Path | None = option(None, TO_FILE),
-    force: bool = option(False, FORCE),
+    to: ToFile,
 ) -> None:
     """Write a copy of a prompt, to be edited."""
     from labeler.prompt.read import copy_of
 
     prompt, name = find_prompt(source, kind=None), name.removesuffix(".md")
-    text, path = copy_of(prompt, name), output or Path(f"{name}.md")
-    output_to = Output(path, force, (Path(source),) if Path(source).is_file() else ())
-    output_to.check()
-    if path.is_file() and not force and path.read_bytes() not in (b"", text.encode()):
+    text, file = copy_of(prompt, name), to.file or to.written_to(Path(f"{name}.md"))
+    path = file.path
+    if path.is_file() and not to.force and path.read_bytes() not in (b"", text.encode()):
         raise Misuse(f"{path} exists already; edit it, or give another name or output")
-    deliver(text, output_to)
+    deliver(text, file)
     note(f"wrote {path}, a copy of {prompt.id}; edit it, then: labeler prompts check {path}")
 
 

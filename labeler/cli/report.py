@@ -5,45 +5,34 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
-from labeler.cli.options import FORCE, Opened
+from labeler.cli.options import Opened, ToFile
 from labeler.cli.output import deliver
 from labeler.cli.screen import note, progress
-from labeler.collection.user_files import Output
 from labeler.collection_report.contents import ReportOptions
 from labeler.collection_report.report import report_of
 from labeler.errors import Misuse
-from labeler.options import OUTPUT, option
 
 
 def command(
     collection: Opened,
     *,
     options: ReportOptions,
-    output: Path | None = option(
-        None,
-        "Write the page, or as .md its summary, to a file.",
-        flags="--output -o",
-        panel=OUTPUT,
-    ),
-    force: bool = option(False, FORCE),
+    to: ToFile,
 ) -> None:
     """Write what a collection says on one page.
 
     It shows systems, agreement, costs, and every query.
 
-    Without -o the summary goes to the terminal, as Markdown for a pull request.
+    Without -o its summary goes to the terminal, as Markdown for a pull request; a file whose name
+    ends in .md holds that, too.
     """
-    to = None if output is None else Output(output, force, (collection.folder,))
-    if to is not None:
-        if to.path.suffix == ".json":
-            raise Misuse("a report is a page (.html) or its summary (.md)", parameter="output")
-        to.check()
+    if to.file is not None and to.file.path.suffix == ".json":
+        raise Misuse("a report is a page (.html) or its summary (.md)", parameter="output")
     report = report_of(collection, replace(options, progress=partial(progress, stays=False)))
-    if to is not None:
-        report.write(to)
-        note(f"wrote {to.path}")
+    if to.file is not None:
+        report.write(to.file)
+        note(f"wrote {to.file.path}")
     else:
         deliver(report.summary(), None)
         note(
