@@ -150,8 +150,6 @@ _KINDS = {
     "html": "text/html; charset=utf-8",
     "css": "text/css; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
-    "svg": "image/svg+xml",
-    "png": "image/png",
 }
 OnBug = Callable[[Exception], None]
 

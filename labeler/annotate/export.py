@@ -13,7 +13,6 @@ from labeler.annotate.samples import draw_of, purposes
 from labeler.collection.annotations import (
     AnswersGiven,
     JournalRow,
-    Purpose,
     journal_names,
     journal_path,
 )
@@ -42,9 +41,6 @@ class AnswersExported:
     """
 
     name: str
-    rater: str
-    sample: str
-    purpose: Purpose
     graded: int
     cannot_judge: int
     open: int
@@ -99,9 +95,6 @@ def export_answers(
     graded = sum(answer.grade is not None for answer in answers.values())
     return AnswersExported(
         name,
-        rater,
-        own,
-        purposes(opened)[own],
         graded,
         len(answers) - graded,
         len(sampled) - len(answers),

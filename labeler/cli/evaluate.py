@@ -109,12 +109,10 @@ class TableFlags:
 
     def check_one(self, by: Sequence[str] | None, form: FormName) -> None:
         """`Misuse` where groups and another table are asked for in a form that holds one table."""
-        if not by or form == "json" or FORMS[form].for_people:
-            return
-        names = ("per_query", "scenarios")
-        if other := next((name for name in names if getattr(self, name)), None):
-            option = f"--{other.replace('_', '-')}"
-            problem = f"{form} holds one table; leave this out, or {option}, or take json"
+        is_for_rows = form != "json" and not FORMS[form].for_people
+        if by and is_for_rows and (self.per_query or self.scenarios):
+            other = "--per-query" if self.per_query else "--scenarios"
+            problem = f"{form} holds one table; leave this out, or {other}, or take json"
             raise Misuse(problem, parameter="by")
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from labeler.cli.options import Destination, Opened
 from labeler.cli.output import deliver, said_to, show, show_json, warn
-from labeler.cli.screen import caution, note, progress, say
+from labeler.cli.reporting import control_of
+from labeler.cli.screen import caution, note, say
 from labeler.collection.user_files import Output
 from labeler.errors import GateFailed, Misuse
 from labeler.exchange.logs import EVENT_PARTS
@@ -80,7 +81,7 @@ def command(
     An output that ends in .html is one page. Ends with 5 where an alarm was raised.
     """
     gates, proposal = check_kinds(require), _proposal_to(propose, log, to)
-    control = Control() if quiet else Control(note=note, progress=progress)
+    control = Control() if quiet else control_of()
     listening = told_what_files_are(lambda _line: None) if quiet else nullcontext()
     with listening:
         run = monitor(collection, documents, log, options=options, control=control)

@@ -9,10 +9,22 @@ from typing import Annotated, Any, Literal
 from labeler.cli.options import GRADE_MAP, QUERIES_OF_TEXTS, SCALE, Destination, argument
 from labeler.cli.output import lines_to, show, show_counts, show_json
 from labeler.cli.screen import caution, note
+from labeler.collection.queries import parse_ids
 from labeler.collection.user_files import Output
 from labeler.errors import Misuse
+from labeler.exchange.qrels import Meaning
+from labeler.files.paths import true_path
 from labeler.messages import count_of
 from labeler.options import option
+from labeler.qrels.edit import LISTED, MergeRules, convert_qrels, merge_qrels, subset_qrels
+from labeler.qrels.stats import (
+    compare_qrels,
+    comparison_table,
+    qrels_stats,
+    stats_table,
+    validate_qrels,
+)
+from labeler.report.render import FORMS
 
 QrelsFormat = Literal["trec", "beir", "json", "csv", "parquet"]
 Conflict = Literal["error", "first", "last", "max", "min", "drop"]
@@ -27,8 +39,6 @@ def _wrote(file: Output, lines: int) -> None:
 
 def stats(paths: Files, *, to: Destination) -> None:
     """Count queries, pairs and grades."""
-    from labeler.qrels.stats import qrels_stats, stats_table
-
     show_counts([_without_warnings(qrels_stats(path)) for path in paths], stats_table, to)
 
 
@@ -39,8 +49,6 @@ def validate(
     to: Destination,
 ) -> None:
     """Read files strictly, and check their grades."""
-    from labeler.qrels.stats import stats_table, validate_qrels
-
     try:
         grades = {int(text) for text in scale.split(",") if text}
     except ValueError as error:
@@ -84,9 +92,6 @@ def merge(
 
     People's grades and a model's are put together with --prefer alone.
     """
-    from labeler.files.paths import true_path
-    from labeler.qrels.edit import LISTED, MergeRules, merge_qrels
-
     listed = Output(conflicts, file.force, (*paths, file.path)) if conflicts else None
     if conflicts and true_path(conflicts) == true_path(file.path):
         raise Misuse("the list and the qrels need two files", parameter="conflicts")
@@ -112,9 +117,6 @@ def map_grades(
     file: Output,
 ) -> None:
     """Turn ratings of any kind into grades, and queries' texts into ids."""
-    from labeler.exchange.qrels import Meaning
-    from labeler.qrels.edit import convert_qrels
-
     meaning = Meaning.of(grade_map, scale, queries)
     if meaning == Meaning():
         raise Misuse("say what becomes of the file: --map, --scale or --queries")
@@ -134,9 +136,6 @@ def convert(
 
     The output's name says which: .qrels, .tsv (BEIR), .json (ranx), .csv or .parquet.
     """
-    from labeler.exchange.qrels import Meaning
-    from labeler.qrels.edit import convert_qrels
-
     meaning = Meaning.of(grade_map, scale, queries)
     _wrote(file, convert_qrels(path, file, to or "", meaning, caution))
 
@@ -149,9 +148,6 @@ def subset(
     file: Output,
 ) -> None:
     """Keep the pairs of some queries or documents."""
-    from labeler.collection.queries import parse_ids
-    from labeler.qrels.edit import subset_qrels
-
     query_ids, document_ids = (
         parse_ids(text, name) for text, name in ((queries, "queries"), (documents, "documents"))
     )
@@ -160,9 +156,6 @@ def subset(
 
 def compare(first: File, second: File, *, to: Destination) -> None:
     """Count the pairs of two qrels, and cross-tabulate the grades of common ones."""
-    from labeler.qrels.stats import compare_qrels, comparison_table
-    from labeler.report.render import FORMS
-
     comparison = compare_qrels(first, second, caution)
     if to.form == "json":
         show_json(comparison, to)

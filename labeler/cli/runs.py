@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from labeler.cli.model_options import ModelFlags, ShownFlags
 from labeler.cli.options import QUERIES_OF_TEXTS, Destination, Opened, argument
@@ -16,10 +16,10 @@ from labeler.collection.layout import safe_name
 from labeler.collection.user_files import Output, run_name, run_paths
 from labeler.messages import cost_of, count_of
 from labeler.options import COUNT, OUTPUT, REQUIRED, SIZE, Option, option
+from labeler.runs.fuse import Fusion, fuse_files, weights_of
 from labeler.runs.rerank import RerankOptions, RerankResult, arerank
-
-if TYPE_CHECKING:
-    from labeler.runs.rewrite import Change
+from labeler.runs.rewrite import Change, rewrite_run
+from labeler.runs.stats import run_stats, stats_table
 
 RunFormat = Literal["trec", "json", "parquet", "csv", "xlsx"]
 FORMATS_HELP = "TREC's columns, BEIR's .json, .csv or .parquet, by its name"
@@ -36,15 +36,11 @@ TAG = Option("The run's last column; its name where not given.", panel=OUTPUT)
 
 def stats(paths: Files, *, to: Destination) -> None:
     """Count queries, documents, ties, and ranks that contradict their scores."""
-    from labeler.runs.stats import run_stats, stats_table
-
     show_counts([run_stats(path) for path in run_paths(paths)], stats_table, to)
 
 
 def validate(paths: Files, *, to: Destination) -> None:
     """Read runs strictly; warn of ties and ranks that contradict scores."""
-    from labeler.runs.stats import run_stats, stats_table
-
     show_counts((_warned(run_stats(path)) for path in run_paths(paths)), stats_table, to, _sound)
 
 
@@ -72,8 +68,6 @@ def cut(
     file: Output,
 ) -> None:
     """Keep the first documents of every query."""
-    from labeler.runs.rewrite import Change
-
     _rewrite(path, file, Change(_tag(path, tag), depth))
 
 
@@ -84,8 +78,6 @@ def sort(
     file: Output,
 ) -> None:
     """Sort by query, then as trec_eval does, and number the ranks anew."""
-    from labeler.runs.rewrite import Change
-
     _rewrite(path, file, Change(_tag(path, tag), sort=True))
 
 
@@ -103,8 +95,6 @@ def convert(
     file: Output,
 ) -> None:
     """Convert between TREC's columns, BEIR's JSON and parquet, by the files' names."""
-    from labeler.runs.rewrite import Change
-
     tag = _tag(path, tag)
     change = Change(tag, read_as=read_as or "", write_as=write_as or "", queries=queries)
     _rewrite(path, file, change)
@@ -117,8 +107,6 @@ def _tag(path: Path, tag: str) -> str:
 
 
 def _rewrite(path: Path, file: Output, change: Change) -> None:
-    from labeler.runs.rewrite import rewrite_run
-
     lines = rewrite_run(path, file, change, caution)
     note(f"wrote {file.path}: {count_of(lines, 'line')}")
 
@@ -179,8 +167,6 @@ def fuse(
     file: Output,
 ) -> None:
     """Fuse runs, by rank (RRF) or by score."""
-    from labeler.runs.fuse import Fusion, fuse_files, weights_of
-
     runs = run_paths(runs)
     fusion = Fusion(method, k, norm, weights_of(weights, runs), depth)
     queries, lines = fuse_files(runs, file, fusion, tag, caution)

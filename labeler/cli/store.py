@@ -6,26 +6,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from labeler.cli.options import Destination, Opened
 from labeler.cli.output import show
 from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import say
 from labeler.collection.layout import Collection
+from labeler.collection.stale import stale_pairs
 from labeler.errors import BadInput, FileProblem, Misuse
+from labeler.judging.relabel import unproven
 from labeler.options import REQUIRED, option
-
-if TYPE_CHECKING:
-    from labeler.store import Store
-    from labeler.store.maintain import Verified
+from labeler.store import Store, maintain, open_store
+from labeler.store.address import DatabaseAddress
+from labeler.store.maintain import Verified
 
 
 @contextmanager
 def _store_of(collection: Collection, *, reading: bool = False) -> Iterator[Store]:
     """The store that the collection's replies are in: a file, or the database of LABELER_STORE."""
-    from labeler.store import open_store
-
     where = collection.store
     if not where.exists():
         raise FileProblem(f"{where}: there is no store yet; `labeler judge` makes it")
@@ -40,10 +38,6 @@ def verify(collection: Opened, *, to: Destination) -> None:
 
     Where all are sound, the grades of the collection are held against them, too.
     """
-    from labeler.collection.stale import stale_pairs
-    from labeler.judging.relabel import unproven
-    from labeler.store import maintain
-
     with _store_of(collection, reading=True) as store:
         result = maintain.verify(store)
     for name in collection.judgement_names() if not result.problems else ():
@@ -69,8 +63,6 @@ def _show_checked(result: Verified) -> None:
 
 def stats(collection: Opened, *, to: Destination) -> None:
     """Count replies, tokens and cost by model."""
-    from labeler.store import maintain
-
     with _store_of(collection, reading=True) as store:
         counts = maintain.statistics(store)
         size = store.database.size()
@@ -86,8 +78,6 @@ def prune(
 
     Of a database, that is so for everybody who shares it.
     """
-    from labeler.store import maintain
-
     if model is None and before is None:
         raise Misuse("say what to forget: --model MODEL, --before DAY, or both")
     with _store_of(collection) as store:
@@ -99,8 +89,6 @@ def gc(collection: Opened) -> None:
 
     Other machines that share a database wait meanwhile.
     """
-    from labeler.store import maintain
-
     with _store_of(collection) as store:
         before, after = maintain.collect_garbage(store)
     say(f"{before / 1e6:,.1f} MB before, {after / 1e6:,.1f} MB after")
@@ -111,9 +99,6 @@ def copy(
     to: str = option(REQUIRED, "A database, as postgresql://user@host/database.", metavar="URL"),
 ) -> None:
     """Send a collection's replies into a database that machines share."""
-    from labeler.store import open_store
-    from labeler.store.address import DatabaseAddress
-
     address, path = DatabaseAddress.of(to), collection.file_of_replies
     if not path.exists():
         raise FileProblem(f"{path}: there is no store yet; `labeler judge` makes it")
