@@ -9,7 +9,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from labeler.cli.process import Terminated, end_by_signals, prepare_streams, raise_signals
+from labeler.cli.process import (
+    Terminated,
+    end_by_signals,
+    ended,
+    prepare_streams,
+    raise_signals,
+)
 from labeler.cli.screen import complain, note, say
 from labeler.cli.table import COMMANDS, GROUPS, Command, named_by
 from labeler.errors import FileProblem, LabelerError, Misuse, SaysTooLittle
@@ -184,7 +190,7 @@ def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Typer needs pydantic, and looking for pydantic's plugins takes as long as scoring a run.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
-    streams = prepare_streams()
+    output = prepare_streams()
     try:
         raise_signals()
         code = execute()
@@ -194,7 +200,7 @@ def main() -> None:
         code = TERMINATED
     end_by_signals()
     try:
-        code = streams.ended(code)
+        code = ended(output, code)
     except OSError as error:
         code = code or complain_of_file(error)
     gc.freeze()  # the interpreter would look for cycles among all that was loaded once more

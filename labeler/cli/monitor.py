@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 from labeler.cli.options import Destination, Opened
-from labeler.cli.output import deliver, said_to, show, show_json, warn
+from labeler.cli.output import deliver, deliver_rows, said_to, show, show_json, warn
 from labeler.cli.reporting import control_of
 from labeler.cli.screen import caution, note, say
 from labeler.collection.user_files import Output
@@ -122,7 +121,7 @@ def _propose(run: Monitoring, to: Output, *, quiet: bool) -> None:
     if rows is None:
         caution(f"{to.path} is not written: the log does not say which queries to propose")
         return
-    deliver("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows), to)
+    deliver_rows(rows, to)
     if not quiet:
         note(f"wrote {to.path}: {count_of(len(rows), 'query', 'queries')}")
 

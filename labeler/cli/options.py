@@ -58,7 +58,7 @@ def argument(text: str, metavar: str = "") -> Any:
 
 Opened = Annotated[Collection, argument("The collection's directory.", "COLL")]
 MADE = "made"
-"""Marks an argument that names a file or folder which need not exist."""
+"""Marks an argument that names what the command makes, or that the command itself opens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ def unfolded(function: Callable[..., None]) -> Callable[..., None]:
         made |= {n: project.marked(filled(kind, value_of)) for n, kind in taken.records.items()}
         project.tell()
         made |= taken.opened(values)
-        named = tuple(_named_files(values))
+        named = tuple(_named_files({n: v for n, v in values.items() if n not in taken.made}))
         for name, record in made.items():
             if isinstance(record, OutputFlags | FileFlags):
                 made[name] = record.made(named)
@@ -218,7 +218,8 @@ class _Taken:
     """What a function takes: records of options, single options, and arguments of other kinds.
 
     `flags` are the options that have one, by name, and `settings` those of `labeler.toml`.
-    `collections` are arguments that are opened before it runs, `files` others that must exist.
+    `collections` are arguments that are opened before it runs, `files` others that must exist, and
+    `made` those that name what it makes.
     """
 
     parameters: Mapping[str, inspect.Parameter]
@@ -228,6 +229,7 @@ class _Taken:
     settings: Mapping[str, Declared]
     collections: Sequence[str]
     files: Sequence[str]
+    made: Sequence[str]
 
     @classmethod
     def by(cls, function: Callable[..., None]) -> _Taken:
@@ -235,7 +237,7 @@ class _Taken:
         hints = get_type_hints(function, include_extras=True)
         parameters = inspect.signature(function).parameters
         records, single, every = {}, {}, list[Declared]()
-        collections, files = list[str](), list[str]()
+        collections, files, made = list[str](), list[str](), list[str]()
         for name, parameter in parameters.items():
             marks = getattr(hints[name], "__metadata__", ())
             kind = get_args(hints[name])[0] if marks else hints[name]
@@ -245,7 +247,9 @@ class _Taken:
             elif kind is Collection:
                 collections.append(name)
                 hints[name] = Annotated[Path, *marks]  # as Typer reads it
-            elif kind in (Path, list[Path]) and MADE not in marks:
+            elif MADE in marks:
+                made.append(name)
+            elif kind in (Path, list[Path]):
                 files.append(name)
             elif isinstance(kind, type) and is_dataclass(kind):
                 kind = records[name] = _FLAGS.get(kind, kind)
@@ -254,10 +258,12 @@ class _Taken:
                 taken = (each for each in options_of(kind) if each.name not in left_out)
                 every += (each.shown_in(shown) for each in taken)
         named = {name: p.replace(annotation=hints[name]) for name, p in parameters.items()}
-        flags = {each.name: each for each in reversed(every) if each.has_flag}
-        ordered = {each.name: flags[each.name] for each in every if each.name in flags}
+        flags: dict[str, Declared] = {}
+        for each in every:
+            if each.has_flag:
+                flags.setdefault(each.name, each)
         settings = {each.setting: each for each in every if each.setting}
-        return cls(named, records, single, ordered, settings, collections, files)
+        return cls(named, records, single, flags, settings, collections, files, made)
 
     def opened(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The collections that are named; `FileProblem` where one is not there, or another file.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
@@ -83,6 +84,11 @@ def show_result(
     else:
         show(parts or ["\n".join(result.sentences), *result.tables()], to)
     warn(result.findings)
+
+
+def deliver_rows(rows: Iterable[Mapping[str, Any]], output: Output | None) -> None:
+    """Write rows as JSON lines, as files of a collection have them."""
+    deliver("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows), output)
 
 
 def show_json(value: object, to: Destination, indent: int = 1) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from labeler.cli.options import Destination, ToFile, argument
+from labeler.cli.options import MADE, Destination, ToFile, argument
 from labeler.cli.output import deliver, said_to, show_result
 from labeler.cli.output import show as show_tables
 from labeler.cli.screen import note, say
@@ -41,7 +41,7 @@ def show(
 
 
 def new(
-    name: Annotated[str, argument("What the new prompt is called.")],
+    name: Annotated[str, argument("What the new prompt is called."), MADE],
     *,
     source: str = option(
         "four-grades", "The prompt to copy: its name, or a file's path.", flags="--from"

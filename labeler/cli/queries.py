@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from labeler.cli.model_options import ModelFlags, ShownFlags
 from labeler.cli.options import Destination, Opened, argument
-from labeler.cli.output import deliver, show_json, show_result
+from labeler.cli.output import deliver_rows, show_json, show_result
 from labeler.cli.reporting import Beside, asked, note_generated, show_generation_plan, show_outcome
 from labeler.cli.screen import note, say
 from labeler.options import SEED, option
@@ -44,7 +43,7 @@ def from_log(
         show_json(drawn.as_json(), to)
     else:
         rows = ({"_id": q.id, "text": q.text, "metadata": q.metadata} for q in drawn.queries)
-        deliver("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows), to.file)
+        deliver_rows(rows, to.file)
     for line in drawn.sentences:
         note(line)
 

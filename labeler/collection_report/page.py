@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from labeler.agreement.report import AssessorReport
 from labeler.agreement.shown import (
     overview,
     report_parts,
@@ -46,7 +45,6 @@ from labeler.report.page import (
     PageBlock,
     PageSection,
     Paragraph,
-    Preformatted,
     TableBlock,
 )
 from labeler.report.render import rendered_all
@@ -117,26 +115,22 @@ CAPTIONS = {
 
 def agreement_section(report: GatheredReport) -> PageSection:
     """How far assessors agree with people, or that nobody knows."""
-    main = report.agreement.main
+    main, names = report.agreement.main, report.agreement.scale_names
     if main is None:
         return PageSection("Agreement with people", [Paragraph(report.sentences[2])])
-    return PageSection("Agreement with people", [*_agreement(report, main)])
-
-
-def _agreement(report: GatheredReport, main: AssessorReport) -> Iterator[PageBlock]:
-    names = report.agreement.scale_names
-    for line in "\n".join(summary(main)).split("\n"):
-        yield Paragraph(report.private(line.replace("people", "People", line.startswith("people"))))
+    blocks: list[PageBlock] = [
+        Paragraph(report.private(line.replace("people", "People", line.startswith("people"))))
+        for line in "\n".join(summary(main)).split("\n")
+    ]
     if len(report.agreement.reports) > 1:
         sentence, table = overview(report.agreement.reports, None)
-        yield Paragraph(sentence)
-        yield TableBlock(table)
+        blocks += Paragraph(sentence), TableBlock(table)
     texts = {query.query.id: query.query.text for query in report.queries}
     grades = f"Grades of {short(main.human)} and of {short(main.assessor)}"
     captions = {**CAPTIONS, "confusion": grades}
-    for part in report_parts(main, names, texts):
-        if isinstance(part, Table):
-            yield TableBlock(part, captions.get(part.name, ""))
+    tables = (part for part in report_parts(main, names, texts) if isinstance(part, Table))
+    blocks += (TableBlock(table, captions.get(table.name, "")) for table in tables)
+    return PageSection("Agreement with people", blocks)
 
 
 def far_section(report: GatheredReport, lists: QueryLists) -> PageSection | None:
@@ -214,21 +208,9 @@ def provenance_section(report: GatheredReport) -> PageSection:
     blocks: list[PageBlock] = [Paragraph(f"{line[:1].upper()}{line[1:]}.") for line in lines]
     if made.assessors.rows:
         blocks.append(TableBlock(report.private.table(made.assessors), "Assessors"))
-    blocks += _prompts(report)
     if not blocks:
         blocks.append(Paragraph("The collection has no card: what made it is not known."))
     return PageSection("What made it", blocks)
-
-
-def _prompts(report: GatheredReport) -> Iterator[PageBlock]:
-    for prompt in report.provenance.prompts:
-        if prompt.text:
-            yield Disclosure(f"Prompt {prompt.id}: {prompt.use}", [Preformatted(prompt.text)])
-        else:
-            yield Paragraph(
-                f"Prompt {prompt.id} ({prompt.use}): its text is not kept in the collection, and "
-                "no prompt of this name and hash is found here."
-            )
 
 
 def fitting_page(report: GatheredReport, most: int = MOST_BYTES) -> Page:
