@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -222,20 +222,25 @@ def route_sheet(
     collection: Collection,
     pairs: Sequence[Pair],
     output: Output | Path,
-    made: Mapping[str, object],
+    made: Mapping[str, Any],
     note: Note = lambda _line: None,
 ) -> SheetSample:
     """Write a sheet of pairs that were chosen, not drawn: none has a chance of being in it.
 
-    `made` says in the card how they were chosen; its `source` are the qrels whose grades are in
-    doubt, and whose scale people use.
+    `made` says in the card how they were chosen; its `source` are the qrels whose scale people use.
     """
     sheet = Output.of(output, [collection.folder])
     sheet.check()
-    _, scale, prompt = _strata(collection, str(made["source"]))
+    scale, prompt = sheet_scale(collection, made["source"])
     settings = _Sheet({**made, "routed": True}, scale, instructions(scale, prompt), 0)
     (sample,) = _write_sheets(collection, [dict.fromkeys(pairs)], [sheet], settings, note)
     return sample
+
+
+def sheet_scale(collection: Collection, source: str | None) -> tuple[Mapping[int, str], str]:
+    """The grades with their names on a sheet about some qrels, and the prompt that words them."""
+    _, scale, prompt = _strata(collection, source)
+    return scale, prompt
 
 
 class _Sheet(NamedTuple):
@@ -288,7 +293,7 @@ def _strata(collection: Collection, source: str | None) -> tuple[Strata, Mapping
             strata |= zip(block.pairs(), grades, strict=True)
             prompts.update(rest.origin.prompt for rest in block.rest)
     else:
-        if source is None or collection.pool.exists():
+        if collection.pool.exists():
             strata = dict.fromkeys(read_pool(collection.pool).pairs)
         if source is not None:
             with about("source"):
