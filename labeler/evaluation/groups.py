@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from labeler.arrays import Flags
 from labeler.collection.layout import Collection
 from labeler.errors import BadInput, Misuse
 from labeler.evaluation.inputs import AnyQrels, folder_of, qrels_path
@@ -263,7 +262,7 @@ def _scores(
     of = np.array([groups[query] for query in run.scores.queries], dtype=object)
     share = next(iter(run.judged))
     for name in names:
-        mask: Flags = np.asarray(of == name, dtype=np.bool_)
+        mask = of == name
         scores = run.scores.choose(mask)
         judged = run.shares.choose(mask).means()[share] if mask.any() else np.nan
         means, ends = scores.means(), intervals(scores, options.seed)

@@ -126,8 +126,7 @@ def _average_precision(r: Rankings, measure: Measure, depth: int) -> Ends:
 
 def _after(values: Floats) -> Floats:
     """The sum of what comes after each entry of its row."""
-    after: Floats = np.cumsum(values[:, ::-1], axis=1)[:, ::-1] - values
-    return after
+    return np.cumsum(values[:, ::-1], axis=1)[:, ::-1] - values
 
 
 def _extended(first: Floats | Integers, rest: NDArray[Any]) -> Floats:
@@ -416,7 +415,7 @@ class UnjudgedOfRun:
             return ranked
         own = self.outside.by_query(len(self.of_all.queries))
         index = np.array([self.of_all.number[query] for query in ranked.queries], dtype=np.int64)
-        others: Integers = (self.of_all.total - own)[index]
+        others = (self.of_all.total - own)[index]
         if not others.any():
             return ranked
         query = np.concatenate([ranked.pool_query, np.repeat(np.arange(ranked.n), others)])

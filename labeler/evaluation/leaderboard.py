@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from labeler.arrays import Flags, Floats
+from labeler.arrays import Floats
 from labeler.data import Qrels
 from labeler.errors import BadInput, Misuse
 from labeler.evaluation.evaluate import mean_measure
@@ -272,7 +272,7 @@ def leaderboard_of(
     if two is None or not runs:
         return None
     scored, names = score_twice(two, runs, measure), list(runs)
-    defined: Flags = np.logical_not(np.isnan(scored.values).any(axis=(0, 1)))
+    defined = np.logical_not(np.isnan(scored.values).any(axis=(0, 1)))
     if not defined.any():
         return None
     scores = np.ascontiguousarray(scored.values[:, :, defined])

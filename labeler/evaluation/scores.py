@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from labeler.arrays import Flags, Floats
+from labeler.arrays import Floats
 from labeler.errors import BadInput
 from labeler.evaluation.holes import UnjudgedOfRun
 from labeler.evaluation.inputs import Doubt
@@ -170,7 +170,7 @@ class Comparing:
     def _by(self, measure: Measure) -> list[Comparison]:
         names = list(self.scores)
         values = np.array([scores.of(measure) for scores in self.scores.values()])
-        defined: Flags = ~np.isnan(values).any(axis=0)
+        defined = ~np.isnan(values).any(axis=0)
         values, weighting = values[:, defined], next(iter(self.scores.values())).weighting
         weighting = None if weighting is None else weighting.choose(defined)
         if not defined.any() or len(names) < 2:

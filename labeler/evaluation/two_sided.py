@@ -144,7 +144,7 @@ def _counted(grades: Integers, code: Integers, query: Small) -> tuple[PairCounts
     first, second = grades >= 0
     pairs = np.bincount(code, minlength=len(first))
     counts = (pairs[kind].sum() for kind in (first & second, first & ~second, second & ~first))
-    is_shared: Flags = np.isin(query, query[(first & second)[code]])
+    is_shared = np.isin(query, query[(first & second)[code]])
     return PairCounts(*map(int, counts)), is_shared
 
 

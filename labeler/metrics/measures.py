@@ -25,7 +25,7 @@ def ratio(above: Floats | Integers, below: Floats | Integers | float) -> Floats:
 
 def relevant(r: Rankings, rel: int, cutoff: float | None = None) -> Flags:
     """Which retrieved documents are relevant, and above the cutoff where there is one."""
-    is_relevant: Flags = r.grade >= rel
+    is_relevant = r.grade >= rel
     return is_relevant if cutoff is None else is_relevant & (r.rank < cutoff)
 
 

@@ -87,8 +87,7 @@ def _scores(x: ArrayLike) -> Floats:
 def _signs(x: ArrayLike) -> Integers:
     """For every ordered pair, 1 where the first scores higher, -1 where lower, 0 where tied."""
     scores = _scores(x)
-    signs: Integers = np.sign(scores[..., None] - scores[..., None, :]).astype(np.int64)
-    return signs
+    return np.sign(scores[..., None] - scores[..., None, :]).astype(np.int64)
 
 
 def _counts_above(x: ArrayLike, y: ArrayLike) -> tuple[Integers, Integers, Integers]:

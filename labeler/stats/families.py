@@ -130,7 +130,7 @@ class Systems:
         if not self.queries:
             return np.full(len(self.values), math.nan)
         weights = None if self.weighting is None else self.weighting.weights
-        return np.asarray(np.average(self.values, axis=1, weights=weights), dtype=np.float64)
+        return np.average(self.values, axis=1, weights=weights)
 
     def by_weight(self, values: Floats) -> Floats:
         """Values of systems, each times its query's weight over the mean weight."""
@@ -146,7 +146,7 @@ class Systems:
 
     def less(self, first: Integers, second: Integers) -> Floats:
         """The centred differences of pairs of systems, `(pairs, queries)`."""
-        return np.asarray(self.centred[first] - self.centred[second], dtype=np.float64)
+        return self.centred[first] - self.centred[second]
 
     def errors(self, first: Integers, second: Integers) -> Floats:
         """The standard errors of pairs' differences; without end where nothing is known."""
@@ -156,7 +156,7 @@ class Systems:
             return np.asarray(self.all_errors[first, second], dtype=np.float64)
         spread = np.sqrt((self.less(first, second) ** 2).mean(axis=1) / (self.queries - 1))
         is_known = (spread > TIED) | math.isfinite(self.most)
-        return np.asarray(np.where(is_known, spread, math.inf), dtype=np.float64)
+        return np.where(is_known, spread, math.inf)
 
     def left_open(self, first: Integers, second: Integers) -> Floats:
         """How far pairs' differences may be off for queries unlike those seen."""
@@ -166,7 +166,7 @@ class Systems:
 
     def counted_differing(self, first: Integers, second: Integers) -> Integers:
         """At how many queries the two systems of each pair differ."""
-        apart: Flags = np.abs(self.values[first] - self.values[second]) > TIED
+        apart = np.abs(self.values[first] - self.values[second]) > TIED
         return np.asarray(apart.sum(axis=1), dtype=np.int64)
 
 
@@ -259,7 +259,7 @@ class _Pairs:
     def apart(self) -> Floats:
         """How far the two systems of each pair lie from each other."""
         estimates = self.systems.estimates
-        return np.asarray(np.abs(estimates[self.first] - estimates[self.second]), dtype=np.float64)
+        return np.abs(estimates[self.first] - estimates[self.second])
 
     @cached_property
     def left_open(self) -> Floats:
@@ -405,7 +405,7 @@ def _divided(means: Floats, variances: Floats, whole: Floats, queries: int) -> F
     """Means of draws, each divided by its error: `whole` is the variance in the whole sample."""
     least = np.maximum(FLOOR * whole, TIED**2)
     errors = np.sqrt(np.maximum(variances, least) / (queries - 1))
-    return np.asarray(means / errors, dtype=np.float64)
+    return means / errors
 
 
 @dataclass(frozen=True, eq=False)
@@ -447,7 +447,7 @@ def each_alone(t: Floats, drawn: Floats) -> Decided:
     ordered = np.broadcast_to(np.sort(drawn, axis=0), (len(drawn), len(t))).T
     reach = np.array([*map(_critical, ordered)])
     p = np.array([_chances(each[None], own)[0] for each, own in zip(t, ordered, strict=True)])
-    return Decided(p, reach, np.asarray(t > reach, dtype=np.bool_))
+    return Decided(p, reach, t > reach)
 
 
 def _chances(t: Floats, drawn: Floats) -> Floats:

@@ -164,7 +164,7 @@ def unseen(differences: Floats, most: float, weighting: Weighting | None = None)
     away = (np.abs(differences - middle[:, None]) * ~pile).sum(axis=1) + most
     size = away / ((~pile).sum(axis=1) + 1)
     fewer = share - wilson(share, n)[0]
-    return np.asarray(np.where(pile.sum(axis=1) > 1, fewer * size, 0.0), dtype=np.float64)
+    return np.where(pile.sum(axis=1) > 1, fewer * size, 0.0)
 
 
 def unseen_losses(differences: Floats, largest: float, level: float = SIGNIFICANT) -> float:
@@ -195,7 +195,7 @@ def unseen_others(residual: Floats, human: Floats, queries: float, open_share: f
     away = _distance(residual, pile)
     if residual is not human:
         away = np.maximum(away, _distance(human, _pile(human)))
-    return np.asarray(np.where(pile.sum(axis=1) > 1, fewer * away, 0.0), dtype=np.float64)
+    return np.where(pile.sum(axis=1) > 1, fewer * away, 0.0)
 
 
 def _distance(values: Floats, pile: Flags) -> Floats:
@@ -203,7 +203,7 @@ def _distance(values: Floats, pile: Flags) -> Floats:
     inside, n = pile.sum(axis=1), values.shape[1]
     middle = (values * pile).sum(axis=1) / inside
     away = (np.abs(values - middle[:, None]) * ~pile).sum(axis=1) / np.maximum(n - inside, 1)
-    return np.asarray(np.where(inside < n, away, 1.0), dtype=np.float64)
+    return np.where(inside < n, away, 1.0)
 
 
 def _pile(values: Floats) -> Flags:
@@ -315,7 +315,7 @@ def replicates_of_mean(values: Floats, seed: int = 0) -> Replicates:
 
 def _mean(sums: Floats) -> Floats:
     """`(..., 2)` sums of values and of ones to `(...)` means."""
-    return np.asarray(sums[..., 0] / sums[..., 1], dtype=np.float64)
+    return sums[..., 0] / sums[..., 1]
 
 
 def bounded_interval(values: Floats, bounds: tuple[float, float], seed: int = 0) -> Interval:

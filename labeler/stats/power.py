@@ -84,8 +84,7 @@ def _normal_ranges(systems: int) -> Floats:
         others = below[steps:] - below[steps - w : -w or None]
         return systems * _QUANTILE_STEP * float((density * others ** (systems - 1)).sum())
 
-    below_each: Floats = np.minimum([integral(w) for w in range(steps + 1)], 1.0)
-    return below_each
+    return np.minimum([integral(w) for w in range(steps + 1)], 1.0)
 
 
 @lru_cache(maxsize=64)
@@ -102,7 +101,7 @@ def chi_weights(freedom: int, points: int = _POINTS) -> tuple[Floats, Floats]:
     density = np.exp(log_density + (freedom - 1) * np.log(s) - half * s**2)
     weights = np.where(np.arange(points) % 2, 4.0, 2.0)
     weights[[0, -1]] = 1.0
-    weighted: Floats = density * weights * (s[1] - s[0]) / 3
+    weighted = density * weights * (s[1] - s[0]) / 3
     return s, weighted
 
 

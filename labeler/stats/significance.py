@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from labeler.arrays import Flags, Floats
+from labeler.arrays import Floats
 from labeler.report.table import shown
 from labeler.stats.student import SIGNIFICANT
 
@@ -37,8 +37,8 @@ def benjamini_yekutieli(p: Floats) -> Floats:
 
 def wins_ties_losses(differences: Floats) -> tuple[int, int, int]:
     """How many differences are above, at and below zero, up to rounding."""
-    up: Flags = differences > TIED
-    down: Flags = differences < -TIED
+    up = differences > TIED
+    down = differences < -TIED
     won, lost = int(up.sum()), int(down.sum())
     return won, len(differences) - won - lost, lost
 
@@ -96,7 +96,7 @@ def decisions(means: Floats, p: Sequence[Floats]) -> Decisions:
     """The counts over all pairs of systems, from `(2, systems)` means and the p of either side."""
     upper = np.triu_indices(means.shape[1], 1)
     signs = [np.sign(side[upper[0]] - side[upper[1]]) for side in means]
-    alike: Flags = signs[0] * signs[1] >= 0
+    alike = signs[0] * signs[1] >= 0
     by_first, by_second = (side[upper] < SIGNIFICANT for side in p)
     active, mixed = by_first & by_second, by_first ^ by_second
     kinds = active, mixed, ~(active | mixed)
