@@ -45,7 +45,7 @@ from labeler.stats.power import (
     upper_bound,
     variance_factors,
 )
-from labeler.trec.runs import read_run
+from labeler.trec.files import read_run
 
 SIZES = (10, 25, 43)
 GATED = ("nDCG@10", "AP", "RR@10", "Success@1", "RR(rel=2)@10", "Success(rel=2)@1")

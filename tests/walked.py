@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from contextlib import suppress
 from inspect import CO_OPTIMIZED
 from pathlib import Path
 from types import FrameType
@@ -22,14 +23,17 @@ FILES = {
     "a.trec": "q1 Q0 d1 1 2 a\nq2 Q0 d1 1 2 a\n",
     "b.trec": "q1 Q0 d2 1 2 b\nq2 Q0 d1 1 2 b\n",
 }
-SMALL = "from labeler.testing import small_collection; print(small_collection().folder)"
+MAKE = (
+    "import shutil, sys; from labeler.testing import small_collection;"
+    "shutil.copytree(small_collection().folder, sys.argv[1])"
+)
 
 
 def words_of(command: str, folder: Path) -> list[str]:
     """The words of a command on two tiny files, or on a collection of eight pairs."""
     if command == "judge":
-        made = subprocess.run([sys.executable, "-c", SMALL], stdout=subprocess.PIPE, check=True)
-        return ["judge", made.stdout.decode().strip(), "--model", "similarity", "--as", "x"]
+        subprocess.run([sys.executable, "-c", MAKE, str(folder / "coll")], check=True)
+        return ["judge", str(folder / "coll"), "--model", "similarity", "--as", "x"]
     kind = "qrels" if command == "agree" else "trec"
     qrels = [folder / "a.qrels"] if command == "evaluate" else []
     return [command, *map(str, [*qrels, folder / f"a.{kind}", folder / f"b.{kind}"])]
@@ -46,19 +50,17 @@ def walked(words: list[str]) -> set[Path]:
     sys.argv = ["labeler", *words]
     threading.setprofile(note)
     sys.setprofile(note)
-    try:
+    with suppress(SystemExit):
         runpy.run_module("labeler", run_name="__main__")
-    except SystemExit as ended:
-        assert not ended.code
-    finally:
-        sys.setprofile(None)
+    sys.setprofile(None)
     return {Path(file).relative_to(PACKAGE) for file in seen if file.startswith(f"{PACKAGE}/")}
 
 
 if __name__ == "__main__":
+    _, command, *more = sys.argv
     with tempfile.TemporaryDirectory() as made:
         for name, text in FILES.items():
             (Path(made) / name).write_text(text)
-        modules = walked(words_of(sys.argv[1], Path(made)))
-    names = sorted(map(str, modules)) if "--names" in sys.argv else []
+        modules = walked(words_of(command, Path(made)))
+    names = sorted(map(str, modules)) if "--names" in more else []
     print(len(modules), *names, sep="\n", file=sys.__stderr__)

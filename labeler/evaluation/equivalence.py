@@ -19,8 +19,8 @@ from labeler.evaluation.scores import MEANS, UNBOUNDED
 from labeler.metrics import Measure, Scores, parse, parse_all
 from labeler.report.result import Hidden
 from labeler.report.table import Column, Interval, Table, interval_text, shown
+from labeler.stats.means import TIED
 from labeler.stats.power import lower_bound, upper_bound
-from labeler.stats.significance import TIED
 from labeler.stats.student import SIGNIFICANT
 
 # Margins: which loss against a baseline would matter, by measure, in the measure's own units.

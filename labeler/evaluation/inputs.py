@@ -30,9 +30,9 @@ from labeler.messages import Note, count_of, tell
 from labeler.metrics import JudgedPairs, Rankings
 from labeler.metrics.judged import Facts
 from labeler.report.finding import Finding
+from labeler.trec.files import read_tag
 from labeler.trec.memory import Source, as_qrels, as_run, hold_mappings, holds_lists
 from labeler.trec.pairs import PairColumns
-from labeler.trec.runs import read_tag
 
 AnyQrels: TypeAlias = "Source | Collection"
 """A file, a collection (its human qrels, or the only ones), a dict, a DataFrame or rows."""

@@ -35,11 +35,13 @@ from labeler.evaluation.scores import (
 )
 from labeler.evaluation.two_sided import (
     SHOWN,
+    Decisions,
     PairCounts,
     Swap,
     System,
     TwoQrels,
     TwoScores,
+    decisions,
     judged_name,
     pair_findings,
     score_twice,
@@ -62,7 +64,6 @@ from labeler.stats.correlation import (
     swapped_pairs,
 )
 from labeler.stats.families import Systems, each_pair, p_of_all_pairs
-from labeler.stats.significance import Decisions, decisions
 
 
 def leaderboard(

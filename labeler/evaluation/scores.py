@@ -24,7 +24,7 @@ from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN, Scores, Weighting
 from labeler.report.finding import Finding, Setting
 from labeler.report.result import Hidden, as_plain
 from labeler.report.table import Column, Interval, Table, shown
-from labeler.stats.families import Family, Systems, Verdict, compared
+from labeler.stats.families import Family, Systems, Verdict, compared, wins_ties_losses
 from labeler.stats.means import (
     bounded_interval,
     mean_interval,
@@ -32,7 +32,6 @@ from labeler.stats.means import (
     weighted_bounded,
     weighted_interval,
 )
-from labeler.stats.significance import wins_ties_losses
 
 # Which measures are means over queries, and between which values they lie.
 

@@ -237,6 +237,64 @@ def pair_findings(counts: PairCounts, names: tuple[str, str]) -> Iterator[Findin
     yield Finding(f"{judged}: {how}")
 
 
+# Tests of every two systems by two qrels, and how far the two agree on which pairs differ.
+#
+# Two qrels may order systems alike and still tell other pairs apart, so that what one of them calls
+# proven, the other does not. The six counts are those of Moffat, Scholer and Thomas (2012), ADCS,
+# and of Ferro and Sanderson (2019), SIGIR; Faggioli and Ferro (2021), ECIR, use them as they stand.
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """How far two sets of tests agree on pairs of systems, under the names that the field has.
+
+    The first letter: both tell a pair apart (A, active), one of them does (M, mixed), neither does
+    (P, passive). The second: both put the same system first or one ties the pair (A), or not (D).
+    `significant_first` and `significant_second` count the pairs that each tells apart.
+    """
+
+    AA: int
+    AD: int
+    MA: int
+    MD: int
+    PA: int
+    PD: int
+    significant_first: int
+    significant_second: int
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs there are."""
+        return self.AA + self.AD + self.MA + self.MD + self.PA + self.PD
+
+    @shown
+    def unconfirmed(self) -> int:
+        """How many pairs the second tells apart and the first does not, or not that way round."""
+        return self.significant_second - self.AA
+
+    @shown
+    def unconfirmed_share(self) -> float | None:
+        """Their share of all that the second tells apart; `None` where it tells none apart."""
+        return self.unconfirmed / self.significant_second if self.significant_second else None
+
+    @shown
+    def missed(self) -> int:
+        """How many pairs the first tells apart and the second does not, or not that way round."""
+        return self.significant_first - self.AA
+
+
+def decisions(means: Floats, p: Sequence[Floats]) -> Decisions:
+    """The counts over all pairs of systems, from `(2, systems)` means and the p of either side."""
+    upper = np.triu_indices(means.shape[1], 1)
+    signs = [np.sign(side[upper[0]] - side[upper[1]]) for side in means]
+    alike = signs[0] * signs[1] >= 0
+    by_first, by_second = (side[upper] < SIGNIFICANT for side in p)
+    active, mixed = by_first & by_second, by_first ^ by_second
+    kinds = active, mixed, ~(active | mixed)
+    masks = [kind & way for kind in kinds for way in (alike, ~alike)]
+    return Decisions(*(int(mask.sum()) for mask in (*masks, by_first, by_second)))
+
+
 # Systems with their means by two qrels, the pairs that swap, and both as tables.
 
 

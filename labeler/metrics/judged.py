@@ -18,10 +18,10 @@ from labeler.errors import BadInput
 from labeler.metrics.rankings import Rankings, ordinals, top_grade
 from labeler.trec.blocks import Batch, in_order
 from labeler.trec.columns import Irregular, Keys, Words, hashed, mixed, widened
+from labeler.trec.files import through_run
 from labeler.trec.memory import as_qrels, as_run
 from labeler.trec.pairs import PairColumns
 from labeler.trec.rows import LARGEST_GRADE
-from labeler.trec.runs import through_run
 
 BLOCK = 1 << 20
 """Bytes of a run's file worked on at a time, so that what is made of them stays small."""

@@ -52,8 +52,8 @@ from labeler.report.result import Result
 from labeler.report.table import Column, Table
 from labeler.runs.engines.in_python import PythonEngine
 from labeler.runs.retrieve_run import RetrieveOptions, as_engine, ranked_by
-from labeler.stats.significance import smallest_p
-from labeler.trec.runs import ranking
+from labeler.stats.families import smallest_p
+from labeler.trec.files import ranking
 
 System = Any
 """A run in any form, the name of a run of the collection, or a retriever in Python."""

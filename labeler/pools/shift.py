@@ -29,8 +29,7 @@ from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Column, Interval, Table, table_of
 from labeler.stats.means import mean_interval
-from labeler.trec.qrels import read_qrels
-from labeler.trec.runs import ranking, read_run
+from labeler.trec.files import ranking, read_qrels, read_run
 
 MEASURE = "nDCG@10"
 MANY_HOLES = 0.05

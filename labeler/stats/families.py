@@ -7,7 +7,7 @@ A family is what is looked at together, and at most one of twenty families has a
 - `best`: systems against the best of the sample, which every draw chooses anew.
 - `may be best`: the same of few queries. It says of each system alone whether it may be the best.
 - `all pairs`: every two systems.
-- `hsd`: against one system by Tukey's randomised test of all pairs (`labeler.stats.significance`).
+- `hsd`: against one system by Tukey's randomised test of all pairs (`hsd_ranges`).
 
 Queries are drawn with replacement, and systems are centred, so that none is better. A difference is
 divided by its error, which each draw computes anew: one that varies much then reaches no farther
@@ -36,8 +36,7 @@ import numpy as np
 from labeler.arrays import Flags, Floats, Integers
 from labeler.metrics.scores import Weighting
 from labeler.stats.intervals import drawn_counts
-from labeler.stats.means import unseen
-from labeler.stats.significance import TIED, hsd_ranges, smallest_p
+from labeler.stats.means import TIED, unseen
 from labeler.stats.student import NORMAL_QUANTILE, SIGNIFICANT
 
 Family = Literal["pair", "baseline", "best", "may be best", "all pairs", "hsd"]
@@ -52,6 +51,8 @@ FLOOR = 0.02
 _CELLS = 20_000_000
 """The most statistics of draws that are held at once, in single precision."""
 _AT_ONCE = 4096
+_DEALT = 2_000_000
+"""So many values are dealt at a time."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,11 @@ class Verdict:
         if not self.is_told:
             return "cannot tell apart"
         return "better" if self.estimate > 0 else "worse"
+
+
+def smallest_p(queries: int) -> float:
+    """The least p of a two-sided randomization test of so many queries: all signs are alike."""
+    return 2.0 ** (1 - queries) if queries else 1.0
 
 
 def resolvable(differing: int) -> bool:
@@ -460,3 +466,43 @@ def _critical(drawn: Floats) -> float:
     """What a statistic must exceed to be told from chance: its p is then below 5 %."""
     beyond = math.ceil(SIGNIFICANT * (1 + len(drawn)) - 1 - 1e-9)
     return max(float(drawn[len(drawn) - beyond]), NORMAL_QUANTILE)
+
+
+def hsd_ranges(values: Floats, seed: int, deals: int) -> Floats:
+    """The largest differences of two means of `(systems, queries)` values dealt to the systems.
+
+    Were all systems alike, the values of a query could as well have been dealt to them in another
+    way: Carterette (2012), ACM TOIS 30(1).
+    """
+    rng = np.random.default_rng(seed)
+    ranges = np.empty(deals)
+    size = max(1, _DEALT // values.size)
+    for start in range(0, deals, size):
+        block = np.broadcast_to(values, (min(size, deals - start), *values.shape))
+        means = rng.permuted(block, axis=1).mean(axis=2)
+        ranges[start : start + size] = np.ptp(means, axis=1)
+    # sums in another order must not lose a tie
+    return ranges * (1 + 1e-12)
+
+
+def wins_ties_losses(differences: Floats) -> tuple[int, int, int]:
+    """How many differences are above, at and below zero, up to rounding."""
+    up = differences > TIED
+    down = differences < -TIED
+    won, lost = int(up.sum()), int(down.sum())
+    return won, len(differences) - won - lost, lost
+
+
+def benjamini_yekutieli(p: Floats) -> Floats:
+    """p-values corrected for the rate of false discoveries, however the tests hang together.
+
+    Benjamini and Yekutieli (2001), Annals of Statistics 29(4).
+    """
+    m = len(p)
+    order = np.argsort(p)
+    ranks = np.arange(1, m + 1)
+    # each times m / rank and the harmonic sum, and never above one after it
+    scaled = p[order] * m / ranks * (1 / ranks).sum()
+    corrected = np.empty_like(p)
+    corrected[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
+    return corrected

@@ -10,8 +10,10 @@ import numpy as np
 from labeler.arrays import Flags, Floats
 from labeler.metrics.scores import Weighting
 from labeler.stats.intervals import Interval, Replicates, Sample, cluster_bootstrap, jackknife
-from labeler.stats.significance import TIED
 from labeler.stats.student import LEVEL, NORMAL_QUANTILE, SIGNIFICANT, binomial_below, t_quantile
+
+TIED = 1e-9
+"""Two scores that differ by no more are equal up to rounding."""
 
 # What a sample says of a share of all: Wilson's interval, and Clopper and Pearson's bound.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from labeler.files.read import numbered_lines, rereadable
 from labeler.trec.columns import Irregular
 from labeler.trec.pairs import labels_in_file
 from labeler.trec.rows import QRELS_COLUMNS
+from labeler.trec.values import NUMBER
 
 CONFLICT, MALFORMED = "conflict", "malformed"
 _COLUMNS = 4
@@ -107,15 +107,12 @@ def _rows(path: Path) -> Iterator[tuple[str, str, str | None]]:
 def _is_of_a_run(label: str) -> bool:
     """Whether this is the rank, the score and the tag of a run, which are no label."""
     words = label.split()
-    return len(words) == _AFTER_DOCUMENT and all(map(_NUMBER.fullmatch, words[:2]))
-
-
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+    return len(words) == _AFTER_DOCUMENT and all(map(NUMBER.fullmatch, words[:2]))
 
 
 def number(label: int | str) -> float | None:
     """A label as a finite number; `None` where it is none."""
     if isinstance(label, int):
         return float(label)
-    value = float(label) if _NUMBER.fullmatch(label.strip()) else math.inf
+    value = float(label) if NUMBER.fullmatch(label.strip()) else math.inf
     return value if math.isfinite(value) else None

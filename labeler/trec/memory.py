@@ -21,10 +21,9 @@ import numpy as np
 from labeler.errors import BadInput, Misuse
 from labeler.messages import Note
 from labeler.trec.columns import Fields, Irregular, Small, joined_texts, keys, mixed
+from labeler.trec.files import gathered, read_qrels, read_run
 from labeler.trec.pairs import PairColumns, factorised
-from labeler.trec.qrels import gathered, read_qrels
 from labeler.trec.rows import LARGEST_GRADE, LONGEST_ID
-from labeler.trec.runs import read_run
 from labeler.trec.values import (
     DOCUMENT_ID,
     GRADE,

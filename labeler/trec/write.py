@@ -23,9 +23,9 @@ from labeler.files.read import byte_blocks
 from labeler.messages import Advance, counted
 from labeler.trec.blocks import Batch
 from labeler.trec.columns import Codes, split
+from labeler.trec.files import ranking
 from labeler.trec.pairs import PairColumns
 from labeler.trec.rows import LARGEST_GRADE, QRELS_COLUMNS, RUN_COLUMNS, shown
-from labeler.trec.runs import ranking
 
 _BLOCK = 1 << 22
 _LINES = 25_000

@@ -28,8 +28,7 @@ from labeler.stats.intervals import quantiles
 from labeler.stats.means import mean_interval
 from labeler.stats.power import detectable, power, queries_needed
 from labeler.stats.student import t_below, t_quantile, two_sided
-from labeler.trec.qrels import read_qrels
-from labeler.trec.runs import read_run
+from labeler.trec.files import read_qrels, read_run
 from labeler.trec.write import write_qrels, write_run
 
 OFTEN = steadily()

@@ -18,10 +18,9 @@ from labeler.metrics import measures as ours
 from labeler.metrics.judged import JudgedPairs
 from labeler.metrics.rankings import Rankings
 from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN
+from labeler.trec.files import last_tag, read_loose_run, read_qrels
 from labeler.trec.pairs import PairColumns
-from labeler.trec.qrels import read_qrels
 from labeler.trec.rows import LARGEST_GRADE
-from labeler.trec.runs import last_tag, read_loose_run
 
 # The measures of trec_eval 10 that exist here, in the order in which it prints them.
 
