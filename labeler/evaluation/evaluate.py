@@ -247,7 +247,8 @@ def score_runs(
             scores = replace(score(ranked, measures), weighting=weighting)
             of_run = RunScores(name, scores, options.seed, replace(ranked))
             if is_open:
-                of_all.add(facts.outside)
+                if facts.outside is not None:
+                    of_all.of_runs.append(facts.outside)
                 unjudged = UnjudgedOfRun(of_run.ranked, scores.measures, facts.outside, of_all)
                 of_run = replace(of_run, unjudged=unjudged)
             scored.append(of_run)

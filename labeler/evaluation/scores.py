@@ -79,10 +79,6 @@ class Comparison:
     doubt: Doubt | None = None
     unchecked: str = ""
 
-    def with_doubt(self, doubt: Doubt | None, unchecked: str) -> Comparison:
-        """The same with what is doubtful about it."""
-        return replace(self, doubt=doubt, unchecked=unchecked)
-
     @property
     def interval(self) -> Interval:
         """The difference with its interval."""

@@ -6,11 +6,11 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from labeler.collection.layout import Collection, collection_of_qrels
+from labeler.collection.layout import collection_of_qrels
 from labeler.collection.user_files import COMPARED
 from labeler.errors import BadInput, about
 from labeler.evaluation.inputs import (
@@ -30,8 +30,14 @@ from labeler.exchange.qrels import read_qrels
 from labeler.messages import Note, count_of
 from labeler.metrics import JudgedPairs, parse
 from labeler.report.table import Cell, Column, Ends, Table
-from labeler.stats.families import FEW, Family
+from labeler.stats.families import FEW
 from labeler.trec.pairs import PairColumns
+
+if TYPE_CHECKING:
+    from labeler.evaluation.corrected import CorrectedDifference
+
+Compared: TypeAlias = "Comparison | CorrectedDifference"
+"""A run beside a baseline, by scores as they are or corrected ones."""
 
 
 @dataclass(frozen=True)
@@ -61,19 +67,15 @@ class GradesUsed:
     def is_unchecked(self) -> bool:
         """Whether a model gave grades among these, and people graded hardly a pair of its own."""
         assessor = self.assessor
-        return assessor is not None and assessor.whose == "model" and not assessor.is_checked
-
-    @property
-    def is_checked(self) -> bool:
-        """Whether people graded enough pairs of these, too."""
-        return self.checked >= ENOUGH_CHECKED
+        if assessor is None or assessor.whose != "model":
+            return False
+        return assessor.checked < ENOUGH_CHECKED
 
     @property
     def giver(self) -> str:
         """By whose grades: `people's grades (human)`, `gpt's grades, unchecked`."""
-        own = (
-            f"people's grades ({self.name})" if self.whose == "people" else f"{self.name}'s grades"
-        )
+        by_people = self.whose == "people"
+        own = f"people's grades ({self.name})" if by_people else f"{self.name}'s grades"
         filled = f", with {self.filling.name}'s in the holes" if self.filling else ""
         return f"{own}{filled}{', unchecked' if self.is_unchecked else ''}"
 
@@ -81,9 +83,8 @@ class GradesUsed:
         if not self.name:
             return ""
         counted = "; ".join(f"{n:,} of {name}" for name, n in self.counts.items())
-        counted = f": {counted}" if counted else ""
         beside = f"; there is also {listed(self.others)}" if self.others else ""
-        return f"by {self.giver}{counted}{beside}"
+        return f"by {self.giver}{': ' if counted else ''}{counted}{beside}"
 
 
 ENOUGH_CHECKED = 25
@@ -95,7 +96,7 @@ def grades_used(path: Path) -> GradesUsed:
     where = collection_of_qrels(path)
     if where is None:
         return GradesUsed(short_name(path.name))
-    from labeler.collection.whose import made_by, whose  # takes long to load
+    from labeler.collection.whose import is_of_people, made_by, whose  # takes long to load
 
     collection, name = where
     folder = str(path.parent.parent)  # as it was given, fit for a command
@@ -104,26 +105,16 @@ def grades_used(path: Path) -> GradesUsed:
     if holder != "model":
         return GradesUsed(name, holder, (), others, folder=folder)
     models = made_by(collection, name).models
-    checked = _checked_by_people(collection, path, others)
-    return GradesUsed(name, holder, models, others, checked, folder)
-
-
-def _checked_by_people(collection: Collection, path: Path, others: Sequence[str]) -> int:
-    """Of how many of a model's pairs people's qrels of the collection hold a grade."""
-    from labeler.collection.whose import is_of_people  # takes long to load
-
     people = [other for other in others if is_of_people(collection, other)]
-    if not people:
-        return 0
-    judged = read_qrels(path)
-    pairs = {
+    judged = read_qrels(path) if people else {}
+    checked = {
         (query, doc)
         for other in people
         for query, row in read_qrels(collection.qrels(other)).items()
         for doc, grade in row.items()
         if grade >= 0 and doc in judged.get(query, ())
     }
-    return len(pairs)
+    return GradesUsed(name, holder, models, others, len(checked), folder)
 
 
 # Holes of a set, filled with the grades of another.
@@ -142,15 +133,13 @@ def filled_pool(
     if not fill:
         return pool_from(qrels, warn, name, stale), used
     layers = grade_layers(qrels, fill, warn, name, stale)
-    whole = merged_grades(layers)
-    graded, every = (sum(map(len, grades.values())) for grades in (layers[0], whole))
-    paths = fill_paths(path, fill)
-    filling = grades_used(paths[0])
-    rest = tuple(name for name in used.others if name not in [path.stem for path in paths])
-    counts = {used.name: graded, filling.name: every - graded}
+    whole = PairColumns.of(merged_grades(layers), np.int32)
+    graded, paths = sum(map(len, layers[0].values())), fill_paths(path, fill)
+    filling, stems = grades_used(paths[0]), [path.stem for path in paths]
+    rest = tuple(other for other in used.others if other not in stems)
+    counts = {used.name: graded, filling.name: whole.size - graded}
     filled = replace(used, others=rest, filling=filling, counts=counts)
-    columns = PairColumns.of(whole, np.int32)
-    return JudgedPairs.of(columns, name if path is None else str(path)), filled
+    return JudgedPairs.of(whole, name if path is None else str(path)), filled
 
 
 def merged_grades(layers: Iterable[Mapping[str, Mapping[str, int]]]) -> dict[str, dict[str, int]]:
@@ -238,7 +227,8 @@ class Trust:
         """
         if queries < FEWEST:
             few = f"{count_of(queries, 'query is', 'queries are')} too few"
-            return Doubt(f"{few} (at least {FEWEST})", f"labeler power {self._where}", "free")
+            where = f"{self._folder} {self.grades.name}" if self.grades.folder else "QRELS RUNS"
+            return Doubt(f"{few} (at least {FEWEST})", f"labeler power {where}", "free")
         if not decided and (doubt := self._holes(names, measure)):
             return doubt
         akin = [str(self.kin[name]) for name in names if name in self.kin]
@@ -253,10 +243,12 @@ class Trust:
     def believed(self, comparison: Comparison) -> Comparison:
         """The comparison with what is doubtful about it."""
         names, measure = (comparison.run, comparison.baseline), comparison.measure
-        doubt = self.of(
-            names, measure, comparison.queries, decided=self._one_is_above(names, measure)
+        first, second = (self.runs[name].scenarios.get(measure, {}) for name in names)
+        decided = first.keys() & second.keys() >= {"low", "high"} and (
+            first["low"] > second["high"] or second["low"] > first["high"]
         )
-        return comparison.with_doubt(doubt, self.unchecked)
+        doubt = self.of(names, measure, comparison.queries, decided=decided)
+        return replace(comparison, doubt=doubt, unchecked=self.unchecked)
 
     def against_gate(self, names: Sequence[str], measure: str, *, decided: bool = False) -> str:
         """Why scores of some runs cannot be held against a gate; empty where they can."""
@@ -277,7 +269,8 @@ class Trust:
         cutoff = int(what.partition("@")[2])
         holes = round(len(self.runs[name].scores.queries) * (1 - share) * cutoff)
         because = f"{what} of {name} is {share:.2f}, below {LEAST_JUDGED:.2f}"
-        return Doubt(because, self._filling(names), f"about {count_of(holes, 'pair')} of {name}")
+        command = f"labeler compare {self._folder} {shlex.join(names)}"
+        return Doubt(because, command, f"about {count_of(holes, 'pair')} of {name}")
 
     def judged(self, name: str, measure: str) -> tuple[str, float]:
         """The share judged of a run's documents that a measure looks at, and what it is called."""
@@ -285,27 +278,13 @@ class Trust:
         own = f"Judged@{parse(measure).cutoff}"
         return (own, shares[own]) if own in shares else next(iter(shares.items()))
 
-    def _one_is_above(self, names: Sequence[str], measure: str) -> bool:
-        """Whether one run's least score is above the other's most, whatever is unjudged."""
-        first, second = (self.runs[name].scenarios.get(measure, {}) for name in names)
-        if "low" not in first or "low" not in second:
-            return False
-        return first["low"] > second["high"] or second["low"] > first["high"]
-
     @property
     def _folder(self) -> str:
         return shlex.quote(self.grades.folder or "COLL")
 
     @property
-    def _where(self) -> str:
-        return f"{self._folder} {self.grades.name}" if self.grades.folder else "QRELS RUNS"
-
-    @property
     def _people(self) -> str:
         return f"labeler annotate {self._folder}"
-
-    def _filling(self, names: Sequence[str]) -> str:
-        return f"labeler compare {self._folder} {shlex.join(names)}"
 
 
 def scenario_table(runs: Sequence[RunScores]) -> Table:
@@ -329,34 +308,6 @@ def scenario_table(runs: Sequence[RunScores]) -> Table:
 
 TOLD = ("better", "worse", "not the best")
 """The verdicts that tell two runs apart."""
-
-
-class Compared(Protocol):
-    """A run beside a baseline, by scores as they are or corrected ones: what is said of both."""
-
-    @property
-    def run(self) -> str:
-        """The run's name."""
-
-    @property
-    def baseline(self) -> str:
-        """The name of the run that it is held against."""
-
-    @property
-    def measure(self) -> str:
-        """What both are compared by."""
-
-    @property
-    def family(self) -> Family:
-        """The comparisons that p allows for."""
-
-    @property
-    def p(self) -> float:
-        """The p that the verdict goes by."""
-
-    @property
-    def verdict(self) -> str:
-        """Which is better, in words, or that it cannot be told."""
 
 
 def may_be_best(compared: Sequence[Compared]) -> list[str]:
