@@ -93,7 +93,6 @@ from labeler.evaluation.verdicts import (
 from labeler.messages import count_of
 from labeler.metrics import Measure, parse, parse_all, score
 from labeler.metrics.judged import JudgedPairs
-from labeler.metrics.scores import whole_queries
 from labeler.report.finding import Finding, merged
 from labeler.report.result import Result, as_plain, notebook_html
 from labeler.report.table import Cell, Column, Row, Table, frame_of, interval_text, table_of
@@ -487,7 +486,7 @@ def _queries(run: RunScores, measure: str) -> str:
     queries = count_of(len(run.scores.queries), "query", "queries")
     if run.scores.weighting is None or is_sum(measure):
         return queries
-    alike = count_of(whole_queries(run.scores.weighting.effective), "query", "queries")
+    alike = count_of(math.floor(run.scores.weighting.effective), "query", "queries")
     return f"{queries} by weight (as precise as {alike} of equal weight)"
 
 

@@ -25,13 +25,7 @@ from labeler.report.finding import Finding, Setting
 from labeler.report.result import Hidden, as_plain
 from labeler.report.table import Column, Interval, Table, shown
 from labeler.stats.families import Family, Systems, Verdict, compared, wins_ties_losses
-from labeler.stats.means import (
-    bounded_interval,
-    mean_interval,
-    share_interval,
-    weighted_bounded,
-    weighted_interval,
-)
+from labeler.stats.means import bounded_interval, mean_interval, share_interval
 
 # Which measures are means over queries, and between which values they lie.
 
@@ -111,26 +105,19 @@ def summary_interval(
     weighting: Weighting | None = None,
 ) -> tuple[float, float]:
     """The interval of what a measure's queries are summed up to; `nan` for counts."""
-
-    def of_mean(of: Floats) -> tuple[float, float]:
-        if weighting is not None:
-            return weighted_interval(of, weighting) or UNDEFINED
-        return mean_interval(of, seed=seed) or UNDEFINED
-
     summary = measure.definition.summary
     if summary == "sum":
         return UNDEFINED
     if summary == "geometric":
-        low, high = of_mean(np.log(np.maximum(values, SMALLEST_IN_GEOMETRIC_MEAN)))
+        logs = np.log(np.maximum(values, SMALLEST_IN_GEOMETRIC_MEAN))
+        low, high = mean_interval(logs, seed=seed, weighting=weighting) or UNDEFINED
         return math.exp(low), math.exp(high)
     if measure.name in UNBOUNDED:
-        low, high = of_mean(values)
+        low, high = mean_interval(values, seed=seed, weighting=weighting) or UNDEFINED
         return max(low, 0.0), high
-    if weighting is not None:
-        return weighted_bounded(values, weighting, (0.0, 1.0)) or UNDEFINED
-    if summary == "share":
+    if summary == "share" and weighting is None:
         return share_interval(values)
-    return bounded_interval(values, (0.0, 1.0), seed) or UNDEFINED
+    return bounded_interval(values, (0.0, 1.0), seed, weighting) or UNDEFINED
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,14 +43,6 @@ class Weighting:
         return round(float(weights.sum() ** 2 / (weights**2).sum()), 9)
 
 
-def whole_queries(effective: float) -> int:
-    """A number of queries of equal weight as people read it, rounded down.
-
-    It is below a whole bound just where the number itself is.
-    """
-    return math.floor(effective)
-
-
 SMALLEST_IN_GEOMETRIC_MEAN = 0.00001
 
 

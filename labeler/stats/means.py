@@ -270,41 +270,25 @@ def _unbiased(shares: Floats) -> float:
     return squares / float((shares**2 * (1 - 2 * shares + squares) / (1 - shares) ** 2).sum())
 
 
-def weighted_bounded(values: Floats, weighting: Weighting, bounds: tuple[float, float]) -> Interval:
-    """The same of values between two bounds, and never beyond them.
-
-    Values that pile up at a bound say little of queries that do not: the interval reaches as far as
-    Wilson's of that pile, for as many queries of equal weight as say as much.
-    """
-    defined = ~np.isnan(values)
-    of_defined = weighting if defined.all() else weighting.choose(defined)
-    return _kept_within(weighted_interval(values, weighting), values[defined], bounds, of_defined)
-
-
-def _kept_within(
-    ends: Interval, values: Floats, bounds: tuple[float, float], weighting: Weighting | None = None
-) -> Interval:
-    """The ends, moved out by what piles up at either bound (`at_the_bounds`), and within both."""
-    if ends is None:
-        return None
-    least, most = bounds
-    scale = most - least
-    below, above = at_the_bounds((values - least) / scale, weighting)
-    low, high = min(ends[0], below * scale + least), max(ends[1], above * scale + least)
-    return max(low, least), min(high, most)
-
-
 METHODS = {"bootstrap": cluster_bootstrap, "t": jackknife}
 """By name: the method of all intervals, and Student's, which the jackknife of a mean is."""
 
 
-def mean_interval(values: Floats, method: str = "bootstrap", seed: int = 0) -> Interval:
+def mean_interval(
+    values: Floats,
+    method: str = "bootstrap",
+    seed: int = 0,
+    weighting: Weighting | None = None,
+) -> Interval:
     """The interval of the mean of `(queries,)` values, `nan` ones left out; `None` for under two.
 
     The degrees of freedom are Student's, one less than the queries: with them the intervals of
     eleven systems' means over 10 to 50 queries of TREC DL 2019 cover .92 to .96, and with the
     fewer that statistics of agreement need (`degrees`) up to .98: scripts/simulate_means.py.
+    Of a weighted mean it is `weighted_interval`.
     """
+    if weighting is not None:
+        return weighted_interval(values, weighting)
     defined = values[~np.isnan(values)]
     return METHODS[method](replicates_of_mean(defined, seed)) if len(defined) > 1 else None
 
@@ -320,9 +304,22 @@ def _mean(sums: Floats) -> Floats:
     return sums[..., 0] / sums[..., 1]
 
 
-def bounded_interval(values: Floats, bounds: tuple[float, float], seed: int = 0) -> Interval:
+def bounded_interval(
+    values: Floats,
+    bounds: tuple[float, float],
+    seed: int = 0,
+    weighting: Weighting | None = None,
+) -> Interval:
     """The interval of a mean of values that lie between two bounds, and never beyond them.
 
     It is moved out by what piles up at either bound (`at_the_bounds`).
     """
-    return _kept_within(mean_interval(values, seed=seed), values[~np.isnan(values)], bounds)
+    ends, defined = mean_interval(values, seed=seed, weighting=weighting), ~np.isnan(values)
+    if ends is None:
+        return None
+    least, most = bounds
+    scale = most - least
+    of_defined = None if weighting is None else weighting.choose(defined)
+    below, above = at_the_bounds((values[defined] - least) / scale, of_defined)
+    low, high = min(ends[0], below * scale + least), max(ends[1], above * scale + least)
+    return max(low, least), min(high, most)
