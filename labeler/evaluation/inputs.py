@@ -20,7 +20,7 @@ from labeler.collection.user_files import (
     runs_by_name,
     runs_in,
 )
-from labeler.data import Pair, Run
+from labeler.data import Run
 from labeler.errors import Misuse
 from labeler.exchange.qrels import read_qrels
 from labeler.exchange.runs import hold_run, names_texts, read_run
@@ -67,41 +67,32 @@ def pool_from(
     path = qrels_path(qrels)
     if path is None:
         return JudgedPairs.of(qrels_from(qrels, warn, name), name)
-    changed = changed_since(path, warn, stale)
-    whole = read_qrels(path, warn)
-    grades = whole if stale == "keep" else without_pairs(whole, changed)
-    return JudgedPairs.of(grades, str(path), len(changed))
+    grades, changed = grades_in(path, warn, stale)
+    return JudgedPairs.of(grades, str(path), changed)
 
 
-def changed_since(path: Path, warn: Note, stale: str = "drop") -> set[Pair]:
-    """The pairs of a collection's qrels whose texts have changed since they were judged."""
-    if true_path(path).parent.name not in ("qrels", "judgements"):
-        return set()
-    from labeler.collection.stale import stale_in  # takes long to load
-
-    return stale_in([path], warn, stale)
-
-
-def without_pairs(grades: PairColumns[int], pairs: set[Pair]) -> PairColumns[int]:
-    """The grades of all other pairs."""
-    if not pairs:
-        return grades
-    from labeler.collection.stale import without  # takes long to load
-
-    return without(grades, pairs)
-
-
-def qrels_from(qrels: AnyQrels, warn: Note, name: str = "the qrels") -> PairColumns[int]:
-    """The grades of any qrels, without those of texts that have changed since."""
+def qrels_from(
+    qrels: AnyQrels, warn: Note, name: str = "the qrels", stale: str = "drop"
+) -> PairColumns[int]:
+    """The grades of any qrels; messages call those without a file `name`."""
     path = qrels_path(qrels)
-    if path is None:
-        return as_qrels(_held(qrels), warn, name=name)
-    return without_pairs(read_qrels(path, warn), changed_since(path, warn))
+    if path is None:  # no collection, so that it is a source
+        return as_qrels(cast("Source", qrels), warn, name=name)
+    return grades_in(path, warn, stale)[0]
 
 
-def _held(qrels: AnyQrels) -> Source:
-    """Qrels that are no collection, as `qrels_path` has tested."""
-    return cast("Source", qrels)
+def grades_in(path: Path, warn: Note, stale: str = "drop") -> tuple[PairColumns[int], int]:
+    """The grades of a file of qrels, and how many are of texts that have changed since.
+
+    These are left out, unless `stale` is `keep`.
+    """
+    if true_path(path).parent.name not in ("qrels", "judgements"):
+        return read_qrels(path, warn), 0
+    from labeler.collection.stale import stale_in, without  # takes long to load
+
+    changed = stale_in([path], warn, stale)
+    grades = read_qrels(path, warn)
+    return grades if stale == "keep" else without(grades, changed), len(changed)
 
 
 def collection_around(qrels: AnyQrels) -> Collection | None:
@@ -254,32 +245,25 @@ def caveats(models: Sequence[str]) -> Iterator[Finding]:
     return (Finding(caveat(name)) for name in names)
 
 
-def origin_findings(qrels: AnyQrels) -> list[Finding]:
-    """Whose judgements these are, and how many failed."""
+def origin_findings(qrels: AnyQrels, *, of_pool: bool = False) -> list[Finding]:
+    """Whose judgements these are, and how many failed.
+
+    With `of_pool` only why grades may not stand for those of a pool: they are mixed, routed, or
+    those of a part.
+    """
     path = qrels_path(qrels)
     if path is None:
         return []
-    mixed = mixed_findings(path)
-    origin = collection_of_qrels(path)
+    mixed, origin = mixed_findings(path), collection_of_qrels(path)
     if origin is None:
         return mixed
+    routed, part = _routed(*origin), part_findings(*origin)
+    if of_pool:
+        return [*mixed, *routed, *part]
     from labeler.collection.whose import made_by  # takes long to load
 
-    collection, name = origin
-    findings = [*_routed(collection, name), *caveats(made_by(collection, name).models)]
-    findings += part_findings(collection, name)
-    findings += judgement_findings(collection.judgements(name))
-    return [*mixed, *findings]
-
-
-def pool_findings(qrels: AnyQrels) -> list[Finding]:
-    """Why grades may not stand for those of a pool: they are mixed, routed, or those of a part."""
-    path = qrels_path(qrels)
-    if path is None:
-        return []
-    origin = collection_of_qrels(path)
-    of_collection = [] if origin is None else [*_routed(*origin), *part_findings(*origin)]
-    return [*mixed_findings(path), *of_collection]
+    failed = judgement_findings(origin[0].judgements(origin[1]))
+    return [*mixed, *routed, *caveats(made_by(*origin).models), *part, *failed]
 
 
 def mixed_findings(path: Path) -> list[Finding]:
@@ -347,13 +331,14 @@ def kin_behind(qrels: AnyQrels, runs: RunsByName, asked: str = "") -> list[Kin]:
     model = ", ".join(made.models) or asked or (stem if families(stem) else "")
     models = {"assessor": model, "query writer": made.writer}
     named = {role: model for role, model in models.items() if model}
-    tags = {name: f"{_tag(run)} {made.tags.get(name, '')}" for name, run in runs.items() if named}
+    # what a run's file calls its system; a pipe is not read for it
+    tags = {
+        name: f"{read_tag(run) if isinstance(run, Path) and run.is_file() else ''}"
+        f" {made.tags.get(name, '')}"
+        for name, run in runs.items()
+        if named
+    }
     return kin_of(list(runs), tags, named)
-
-
-def _tag(run: object) -> str:
-    """What a run's file calls its system; a pipe is not read for it."""
-    return read_tag(run) if isinstance(run, Path) and run.is_file() else ""
 
 
 def kin_finding(kin: Sequence[Kin]) -> list[Finding]:

@@ -11,7 +11,7 @@ import numpy as np
 from labeler.arrays import Floats
 from labeler.errors import BadInput, Misuse
 from labeler.evaluation.evaluate import mean_measure, report_on
-from labeler.evaluation.inputs import AnyQrels, AnyRuns, pool_findings, runs_from
+from labeler.evaluation.inputs import AnyQrels, AnyRuns, origin_findings, runs_from
 from labeler.evaluation.options import EvaluationOptions
 from labeler.messages import count_of
 from labeler.options import COUNT, SHARE, SIZE, given, option
@@ -178,7 +178,7 @@ def power(
     findings = (finding.without_advice() for finding in report.findings)
     values = np.array([run.scores.values[0] for run in report.runs])
     plan = _plan_of(values, str(measure), options)
-    return replace(plan, findings=(*findings, *pool_findings(qrels)))
+    return replace(plan, findings=(*findings, *origin_findings(qrels, of_pool=True)))
 
 
 def _plan_of(values: Floats, measure: str, options: PowerOptions) -> PowerPlan:

@@ -17,12 +17,11 @@ from labeler.evaluation.inputs import (
     AnyQrels,
     Doubt,
     Kin,
-    changed_since,
+    grades_in,
     pool_from,
     qrels_from,
     qrels_path,
     short_name,
-    without_pairs,
 )
 from labeler.evaluation.options import FEWEST
 from labeler.evaluation.scores import NAMED, NOT_KNOWN, Comparison, RunScores, listed
@@ -155,11 +154,11 @@ def grade_layers(
     qrels: AnyQrels, fill: str, warn: Note, name: str = "the qrels", stale: str = "drop"
 ) -> list[Mapping[str, Mapping[str, int]]]:
     """The grades of any qrels, then those of the set that fills their holes; no negative ones."""
-    path, layers = qrels_path(qrels), [qrels_from(qrels, warn, name)]
+    path, layers = qrels_path(qrels), [qrels_from(qrels, warn, name, stale)]
     paths = fill_paths(path, fill) if fill else []
     if path is not None and paths:
         check_scales(path, paths[0])
-    layers += [without_pairs(read_qrels(p, warn), changed_since(p, warn, stale)) for p in paths]
+    layers += [grades_in(path, warn, stale)[0] for path in paths]
     return [
         {
             query: {doc: grade for doc, grade in row.items() if grade >= 0}

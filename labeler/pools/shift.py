@@ -21,7 +21,7 @@ from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.corpus.matching import Match, match_passages
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput, Misuse
-from labeler.evaluation.inputs import pool_findings
+from labeler.evaluation.inputs import origin_findings
 from labeler.messages import count_of
 from labeler.metrics.registry import parse_all
 from labeler.metrics.scores import evaluate
@@ -129,7 +129,9 @@ def shift(
             judged += sum(doc_id in new[query] for doc_id in top)
     holes = 1 - judged / tops if tops else 0.0
     name_of_measure = str(parse_all([measure])[0])
-    findings = [f for each in (before, now) for f in pool_findings(each.qrels(name))]
+    findings = [
+        f for each in (before, now) for f in origin_findings(each.qrels(name), of_pool=True)
+    ]
     return Shift(
         name_of_measure,
         name,
