@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -65,6 +66,8 @@ from labeler.stats.correlation import (
 )
 from labeler.stats.families import Systems, each_pair, p_of_all_pairs
 
+FIRST, SECOND = "the first qrels", "the second qrels"
+
 
 def leaderboard(
     first: AnyQrels,
@@ -95,8 +98,11 @@ def leaderboard(
     if len(runs_by_name) < 2:
         raise Misuse("a leaderboard needs at least two runs")
     parsed = mean_measure(measure)
-    sides = [_side(first, "the first qrels"), _side(second, "the second qrels")]
-    two, findings = _common(sides)
+    names = str(qrels_path(first) or FIRST), str(qrels_path(second) or SECOND)
+    tops, texts = (top_grade_beside(first), top_grade_beside(second)), list[str]()
+    sides = zip((first, second), names, strict=True)
+    two, of_both = _common([qrels_from(q, texts.append, name) for q, name in sides], names, tops)
+    findings = [*map(Finding, texts), *of_both]
     kin = kin_behind(second, runs_by_name)
     board = leaderboard_of(two, runs_by_name, parsed, seed, kin)
     if board is None:
@@ -106,45 +112,27 @@ def leaderboard(
         findings += [finding.without_advice() for finding in of_run]
     findings += few_queries(len(board.queries))
     findings += [finding for qrels in (first, second) for finding in origin_findings(qrels)]
-    board = replace(board, qrels=(sides[0].name, sides[1].name))
+    board = replace(board, qrels=names)
     findings = [*name_findings([str(measure)]), *findings]
     findings += board.own_findings
     return replace(board, findings=tuple(dict.fromkeys(findings)))
 
 
-@dataclass(frozen=True)
-class _Side:
-    """One of the two qrels: what messages call it, its grades, its scale's top, its warnings."""
-
-    name: str
-    qrels: Qrels
-    top: int | None
-    findings: tuple[Finding, ...]
-
-
-def _side(qrels: AnyQrels, name: str) -> _Side:
-    path, texts = qrels_path(qrels), list[str]()
-    grades = qrels_from(qrels, texts.append, name)
-    of_qrels = tuple(map(Finding, texts))
-    return _Side(name if path is None else str(path), grades, top_grade_beside(qrels), of_qrels)
-
-
-def _common(sides: Sequence[_Side]) -> tuple[TwoQrels, list[Finding]]:
+def _common(
+    grades: Sequence[Qrels], names: tuple[str, str], tops: tuple[int | None, int | None]
+) -> tuple[TwoQrels, list[Finding]]:
     """Both over their common queries, and what to say of them; `BadInput` where there is none."""
-    first, second = sides
-    queries = [{q for q, row in side.qrels.items() if row} for side in sides]
-    if not queries[0] & queries[1]:
-        raise BadInput(no_query_in_common(first.name, queries[0], second.name, queries[1]))
-    tops = first.top, second.top
-    two = two_qrels(first.qrels, second.qrels, tops, name=first.name)
+    first, second = ({q for q, row in own.items() if row} for own in grades)
+    if not first & second:
+        raise BadInput(no_query_in_common(names[0], first, names[1], second))
+    two = two_qrels(grades[0], grades[1], tops, name=names[0])
     if two is None:
-        apart = no_pair_in_common(first.name, first.qrels, second.name, second.qrels)
-        raise BadInput(apart)
-    findings = [*first.findings, *second.findings]
-    if dropped := len(queries[0] ^ queries[1]):
+        raise BadInput(no_pair_in_common(names[0], grades[0], names[1], grades[1]))
+    findings = []
+    if dropped := len(first ^ second):
         left_out = count_of(dropped, "query is", "queries are")
         findings.append(Finding(f"{left_out} in one of the two qrels only: left out"))
-    if dropped := len(queries[0] & queries[1]) - len(two.pool.queries):
+    if dropped := len(first & second) - len(two.pool.queries):
         left_out = count_of(dropped, "query", "queries")
         findings.append(Finding(f"{left_out} of which no pair was judged by both: left out"))
     return two, findings
@@ -174,7 +162,7 @@ class Leaderboard(Result):
     ceiling: float | None
     kin: Hidden[tuple[Kin, ...]]
     facts: tuple[Facts, ...]
-    qrels: tuple[str, str] = ("the first qrels", "the second qrels")
+    qrels: tuple[str, str] = (FIRST, SECOND)
     findings: tuple[Finding, ...] = ()
 
     @property
@@ -389,8 +377,8 @@ def _swaps_text(swaps: Sequence[Swap], pairs: int, first: str, second: str) -> s
     counted = f"{number} of the {count_of(pairs, 'pair', 'pairs')} of systems {change}"
     if not swaps:
         return counted
-    ours = sum(swap.significant for swap in swaps)
-    theirs = sum(swap.significant_by_second for swap in swaps)
+    by = Counter(swap.significant_by for swap in swaps)
+    ours, theirs = by["both"] + by["the first alone"], by["both"] + by["the second alone"]
     if not ours and not theirs:
         none = f"neither's grades tell any of those apart ({ALLOWED})"
         return f"{counted}; {none}, which is no sign of equality"

@@ -9,7 +9,7 @@ were they left in, both sides would give them 0, and look more alike for it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -104,7 +104,10 @@ def two_qrels(
     """
     sides = [PairColumns.of(qrels, np.int32) for qrels in (first, second)]
     common = {query for query in first.keys() & second.keys() if first[query] and second[query]}
-    sides = [side.keep(np.isin(side.query, _places(side, common))) for side in sides]
+    sides = [
+        side.keep(np.isin(side.query, [side.place_of_query[query] for query in common]))
+        for side in sides
+    ]
     joined = joined_pairs(sides)
     # of each pair one number: the places of both grades, 0 where there is none
     (own, before), (other, after) = (np.unique(side.value, return_inverse=True) for side in sides)
@@ -125,15 +128,10 @@ def two_qrels(
     coded = coded if counts.same else coded.keep(is_shared)
     if not coded.size:
         return None
-    limits = [
+    first_top, second_top = (
         top_grade(side.value) if top is None else top for side, top in zip(sides, tops, strict=True)
-    ]
-    return TwoQrels(JudgedPairs.of(coded, name), grades, (limits[0], limits[1]), counts)
-
-
-def _places(side: PairColumns[int], queries: Collection[str]) -> list[int]:
-    """Where a set has some queries."""
-    return [at for query, at in side.place_of_query.items() if query in queries]
+    )
+    return TwoQrels(JudgedPairs.of(coded, name), grades, (first_top, second_top), counts)
 
 
 def _counted(grades: Integers, code: Integers, query: Small) -> tuple[PairCounts, Flags]:
@@ -208,18 +206,14 @@ def score_twice(two: TwoQrels, runs: RunsByName, measure: Measure) -> TwoScores:
     values, judged, facts = [], [], []
     for run in runs.values():
         ranked, facts_of_run = rank(run, two.pool)
-        own = [two.own(ranked, side) for side in (0, 1)]
-        same = two.counts.same
-        scored = own if same else [two.on_shared_pairs(ranked, side) for side in (0, 1)]
-        values.append([score(side, [measure]).of(measure) for side in scored])
-        judged.append([score(side, [shares]).means()[str(shares)] for side in own])
+        own = scored = [two.own(ranked, side) for side in (0, 1)]
+        if not two.counts.same:
+            scored = [two.on_shared_pairs(ranked, side) for side in (0, 1)]
+        values.append([score(side, [measure]).values[0] for side in scored])
+        judged.append([score(side, [shares]).summed_up(shares) for side in own])
         facts.append(facts_of_run)
-    return TwoScores(
-        two.pool.queries,
-        np.ascontiguousarray(np.array(values).swapaxes(0, 1)),
-        np.array(judged).T,
-        tuple(facts),
-    )
+    of_sides = np.ascontiguousarray(np.array(values).swapaxes(0, 1))
+    return TwoScores(two.pool.queries, of_sides, np.array(judged).T, tuple(facts))
 
 
 def pair_findings(counts: PairCounts, names: tuple[str, str]) -> Iterator[Finding]:
@@ -333,22 +327,12 @@ class Swap:
     p_first: float
     p_second: float
 
-    @property
-    def significant(self) -> bool:
-        """Whether the first qrels tell the two apart at 5 %, allowing for all pairs."""
-        return self.p_first < SIGNIFICANT
-
-    @property
-    def significant_by_second(self) -> bool:
-        """The same by the second qrels."""
-        return self.p_second < SIGNIFICANT
-
     @shown
     def significant_by(self) -> str:
-        """By which qrels the difference can be told from chance."""
-        by_both = (self.significant, self.significant_by_second)
-        words = {(True, True): "both", (True, False): "the first alone"}
-        return words.get(by_both, "the second alone" if by_both[1] else "neither")
+        """Which qrels tell the two apart at 5 %, allowing for all pairs."""
+        if self.p_first < SIGNIFICANT:
+            return "both" if self.p_second < SIGNIFICANT else "the first alone"
+        return "the second alone" if self.p_second < SIGNIFICANT else "neither"
 
 
 def system_table(
@@ -411,12 +395,6 @@ def swap_table(
     ]
     words = {"the first alone": f"{first} alone", "the second alone": f"{second} alone"}
     ordered = sorted(swaps, key=lambda swap: swap.p_first)[:most]
-    rows = [
-        (
-            *(s.better, s.worse, s.first, s.second, s.p_first, s.p_second),
-            words.get(s.significant_by, s.significant_by),
-        )
-        for s in ordered
-    ]
+    rows = [(*vars(s).values(), words.get(s.significant_by, s.significant_by)) for s in ordered]
     more = len(swaps) - len(ordered)
     return Table("swaps", columns, rows, note=f"and {more:,} more pairs that swap" if more else "")
