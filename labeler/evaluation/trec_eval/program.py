@@ -36,21 +36,21 @@ MEASURES: dict[str, Maker] = {
     "Rprec": te.plain(ours.r_precision),
     "bpref": te.plain(ours.bpref),
     "recip_rank": te.uncut(ours.reciprocal_rank),
-    "iprec_at_recall": te.at_share(ours.interpolated_precision, te.RECALLS),
+    "iprec_at_recall": te.at(ours.interpolated_precision, te.RECALLS),
     "P": te.at(ours.precision),
     "relstring": te.relevance,
     "recall": te.at(ours.recall),
     "infAP": te.plain(ours.inferred_average_precision),
     "gm_bpref": te.plain(ours.bpref, "geometric", by_query=False),
-    "Rprec_mult": te.at_share(te.r_multiple, te.MULTIPLES),
+    "Rprec_mult": te.at(te.r_multiple, te.MULTIPLES),
     "utility": te.numbered(te.utility, (1.0, -1.0, 0.0, 0.0)),
     "11pt_avg": te.numbered(te.averaged_precision, te.RECALLS),
     "binG": te.plain(te.binary_gain),
-    "G": te.of_gains(te.normalized_gain),
-    "dcg": te.of_gains(te.dcg),
-    "ideal_dcg": te.of_gains(te.ideal_dcg),
-    "ndcg": te.of_gains(te.ndcg),
-    "ndcg_rel": te.of_gains(te.ndcg_rel),
+    "G": te.paired(lambda worth, _: lambda r, level: te.normalized_gain(r, worth)),
+    "dcg": te.paired(lambda worth, _: lambda r, level: te.dcg(r, worth)),
+    "ideal_dcg": te.paired(lambda worth, _: lambda r, level: te.ideal_dcg(r, worth)),
+    "ndcg": te.paired(lambda worth, _: lambda r, level: te.ndcg(r, worth)),
+    "ndcg_rel": te.paired(lambda worth, _: lambda r, level: te.ndcg_rel(r, worth)),
     "Rndcg": te.paired(lambda worth, _: lambda r, level: te.r_ndcg(r, level, worth)),
     "ndcg_cut": te.at(lambda r, cutoff, level: ours.ndcg(r, cutoff)),
     "map_cut": te.at(ours.average_precision),
@@ -83,6 +83,10 @@ ALL = (RUN_ID, QUERIES, *(name for name in MEASURES if name not in APART))
 NICKNAMES = {"official": OFFICIAL, "set": SETS, "all_trec": ALL}
 UNSUPPORTED = ("all_prefs", "prefs", "qrels_jg", "map_avgjg", "P_avgjg", "Rprec_mult_avgjg")
 """Measures of trec_eval, beside every `prefs_…`, for preferences or several sets of qrels."""
+
+
+ROW = "{:<22}\t{}\t{}"
+"""A measure, a query and a value."""
 
 
 def lines(asked: Sequence[str], documents: int = 0) -> list[Line | str]:
@@ -208,10 +212,10 @@ def _printed(
         return
     for name in asked:
         if isinstance(name, str):
-            yield _row(name, "all", run_id if name == RUN_ID else str(ranked.n))
+            yield ROW.format(name, "all", run_id if name == RUN_ID else ranked.n)
     for line in measured:
         if line.summary != "none":
-            yield _row(line.name, "all", _shown(line, _summed_up(line, values[line.name])))
+            yield ROW.format(line.name, "all", _shown(line, _summed_up(line, values[line.name])))
 
 
 def _values(
@@ -232,11 +236,7 @@ def _by_query(
     for i, query in enumerate(ranked.queries):
         for line in measured:
             if line.by_query:
-                yield _row(line.name, query, _shown(line, values[line.name][i]))
-
-
-def _row(name: str, query: str, value: str) -> str:
-    return f"{name:<22}\t{query}\t{value}"
+                yield ROW.format(line.name, query, _shown(line, values[line.name][i]))
 
 
 def _shown(line: Line, value: float | str) -> str:
