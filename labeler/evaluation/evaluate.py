@@ -95,7 +95,7 @@ from labeler.metrics import Measure, parse, parse_all, score
 from labeler.metrics.judged import JudgedPairs
 from labeler.report.finding import Finding, merged
 from labeler.report.result import Result, as_plain, notebook_html
-from labeler.report.table import Cell, Column, Row, Table, frame_of, interval_text, table_of
+from labeler.report.table import Column, Row, Table, frame_of, interval_text, table_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -468,17 +468,12 @@ def headline(
     leads = f"{best.name} has the highest {measure}, {score} over {over}{also}."
     of = [c for c in comparisons if c.measure == measure]
     believed = told_apart([c for c in of if c.doubt is None], best.name)
-    return [*may_be_best(of), leads, *believed, *_doubted([c for c in of if c.doubt is not None])]
-
-
-def _doubted(comparisons: Sequence[Comparison]) -> list[str]:
-    """Which runs it is not known of, and why; the command that would change it is the first's."""
-    if not comparisons:
-        return []
-    first = comparisons[0]
-    names = listed([c.run for c in comparisons])
-    differ = "differs" if len(comparisons) == 1 else "differ"
-    return [f"Whether {names} {differ} from {first.baseline} is {first.doubt}."]
+    doubted = [c for c in of if c.doubt is not None]
+    if doubted:  # the command that would change it is the first's
+        first, names = doubted[0], listed([c.run for c in doubted])
+        differ = "differs" if len(doubted) == 1 else "differ"
+        believed.append(f"Whether {names} {differ} from {first.baseline} is {first.doubt}.")
+    return [*may_be_best(of), leads, *believed]
 
 
 def _queries(run: RunScores, measure: str) -> str:
@@ -500,10 +495,10 @@ def score_table(runs: Sequence[RunScores], measures: Sequence[str]) -> Table:
     # of all runs alike, the sentence above the table says how many queries there are
     columns = [Column("run", align="left"), Column("queries", only="programs" if alike else "")]
     columns += [*map(measure_column, measures), *map(Column, judged)]
-    rows: list[list[Cell]] = []
-    for run in runs:
-        shares = [run.judged[name] for name in judged]
-        rows.append([run.name, len(run.scores.queries), *run.means().values(), *shares])
+    rows = [
+        (run.name, len(run.scores.queries), *run.means().values(), *map(run.judged.get, judged))
+        for run in runs
+    ]
     return Table("scores", columns, rows)
 
 
@@ -512,28 +507,23 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Table:
     programs = table_of("comparisons", Comparison, comparisons)
     if not comparisons:
         return programs
-    measures = list(dict.fromkeys(c.measure for c in comparisons))
-    by_measure = [Column("measure", align="left")] if len(measures) > 1 else []
-    sides = beside(comparisons)
+    sides, of_several = beside(comparisons), len({c.measure for c in comparisons}) > 1
     columns = [
         *sides,
-        *by_measure,
+        *([Column("measure", align="left")] if of_several else []),
         Column("verdict", align="left", widest=None, colors=COLORS),
         Column("difference", format="+.4f", ends="+.3f"),
         Column("w/t/l"),
         Column("p"),
     ]
-    rows: list[list[Cell]] = [
-        [
+    rows: list[Row] = [
+        (
             *(c.run, c.baseline)[: len(sides)],
-            *([c.measure] if by_measure else []),
-            c.verdict,
-            c.interval,
-            c.counts,
-            c.p,
-        ]
+            *([c.measure] if of_several else []),
+            *(c.verdict, c.interval, c.counts, c.p),
+        )
         for c in comparisons
     ]
-    title = " ".join([against(comparisons), *([] if by_measure else ["by", measures[0]])]).strip()
-    note = allowance(comparisons)
+    by = "" if of_several else f" by {comparisons[0].measure}"
+    title, note = f"{against(comparisons)}{by}".strip(), allowance(comparisons)
     return for_both(programs, Table("comparisons", columns, rows, title, note))

@@ -25,7 +25,7 @@ from labeler.files.paths import true_path
 from labeler.messages import count_of, no_query_in_common
 from labeler.report.finding import Finding
 from labeler.report.result import Result
-from labeler.report.table import Cell, Column, Table
+from labeler.report.table import Column, Row, Table
 from labeler.trec.values import shown
 
 # The groups and the weights of queries.
@@ -306,13 +306,12 @@ def group_table(grouped: ByGroup, runs: Sequence[str], measures: Sequence[str]) 
         *map(measure_column, shown),
         Column(grouped.judged, format=".2f"),
     ]
-    rows: list[list[Cell]] = []
+    rows: list[Row] = []
     for group in (score.group for score in grouped.of(runs[0], measures[0])):
         for run in runs:
-            first = cells[group, run, measures[0]]
-            count = f"thin {math.floor(first.effective)}" if first.thin else str(first.queries)
-            names = [run] if len(runs) > 1 else []
             means = [cells[group, run, measure] for measure in shown]
+            first, names = means[0], [run] if len(runs) > 1 else []
+            count = f"thin {math.floor(first.effective)}" if first.thin else str(first.queries)
             rows.append([group, count, *names, *means, first.judged])
     alone = f"{shown[0]} alone is shown; JSON and CSV have all {len(measures)} measures"
     note = alone if len(shown) < len(measures) else ""

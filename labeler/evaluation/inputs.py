@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from numbers import Real
 from pathlib import Path
 from typing import Any, TypeAlias, cast
@@ -130,21 +131,16 @@ def runs_from(runs: AnyRuns | None, qrels: AnyQrels) -> RunsByName:
         raise Misuse(f"no run to score{against}", parameter="runs")
     if isinstance(runs, Mapping) and not _is_run(runs):
         return {name: run_of(run, name, around) for name, run in runs.items()}
-    return _by_name([*_with_those_of_folders(_listed(runs))], around)
-
-
-def _with_those_of_folders(runs: Iterable[Any]) -> Iterator[Any]:
-    """Runs, and in place of each folder the runs in it."""
-    for run in runs:
-        yield from run_paths([Path(run)]) if folder_of(run) else [run]
+    files = (run_paths([Path(run)]) if folder_of(run) else [run] for run in _listed(runs))
+    return _by_name([*chain.from_iterable(files)], around)
 
 
 def _is_run(runs: Mapping[Any, Any]) -> bool:
     """Whether a dict is a run, `{query: {document: score}}`, and not one of names to runs."""
     if not hold_mappings(runs):
         return holds_lists(runs)
-    kinds = {type(next(iter(scores.values()), 0)) for scores in runs.values()}
-    return not any(issubclass(kind, Mapping) for kind in kinds)
+    firsts = (next(iter(scores.values()), 0) for scores in runs.values())
+    return not any(isinstance(first, Mapping) for first in firsts)
 
 
 def _listed(runs: Any) -> list[Any]:
@@ -152,15 +148,11 @@ def _listed(runs: Any) -> list[Any]:
     if isinstance(runs, str | os.PathLike | Mapping) or hasattr(runs, "columns"):
         return [runs]
     items = list(runs)
-    return [items] if items and _is_row(items[0]) else items
-
-
-def _is_row(item: Any) -> bool:
-    """Whether this is a row of a run: a query, a document and a score, or an object with them."""
-    if hasattr(item, "columns"):  # a DataFrame has its columns as attributes, too
-        return False
-    is_triple = isinstance(item, tuple | list) and len(item) == 3 and isinstance(item[2], Real)
-    return is_triple or hasattr(item, "score")
+    first = items[0] if items else None
+    # rows of one run: a query, a document and a score each, or objects that are no DataFrames
+    is_triple = isinstance(first, tuple | list) and len(first) == 3 and isinstance(first[2], Real)
+    is_object = hasattr(first, "score") and not hasattr(first, "columns")
+    return [items] if is_triple or is_object else items
 
 
 def _by_name(runs: Sequence[Any], around: Collection | None) -> RunsByName:

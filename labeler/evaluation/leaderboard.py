@@ -192,13 +192,12 @@ class Leaderboard(Result):
 
     def as_json(self) -> dict[str, Any]:
         """The JSON of the command `leaderboard`."""
-        correlations = self.statistics.items()
         return self.picked(
             *("qrels", "measure", "swaps"),
             queries=len(self.queries),
             pairs=self.pairs,
             runs=self.systems,
-            statistics={name: correlation_as_json(each) for name, each in correlations},
+            statistics=self.statistics,
             noise_ceiling=self.ceiling,
             significance=self.decisions,
             warnings=self.findings,
@@ -241,12 +240,6 @@ class Leaderboard(Result):
         return (*findings, *kin_finding(self.kin))
 
 
-def correlation_as_json(correlation: Correlation) -> dict[str, Any]:
-    """The value and its ends; `open` where the interval would say nothing."""
-    row = correlation._asdict()
-    return row if row.pop("open") is False else {**row, "open": True}
-
-
 def leaderboard_of(
     two: TwoQrels | None,
     runs: RunsByName,
@@ -273,7 +266,15 @@ def leaderboard_of(
         tuple(q for q, is_defined in zip(scored.queries, defined, strict=True) if is_defined),
         _systems(names, replace(scored, values=scores), measure, seed),
         correlations(first, second, seed),
-        _swaps(names, means, p),
+        tuple(
+            Swap(
+                names[i],
+                names[j],
+                *(means[:, i] - means[:, j]).tolist(),
+                *(float(side[i, j]) for side in p),
+            )
+            for i, j in swapped_pairs(*means)
+        ),
         decisions(means, p),
         scores,
         int((~defined).sum()),
@@ -299,19 +300,6 @@ def _systems(
         judged = scored.judged[:, i].tolist()
         systems.append(System(run, *means, *ranks, means[1] - means[0], *verdict.ends, *judged))
     return tuple(systems)
-
-
-def _swaps(runs: Sequence[str], means: Floats, p: Sequence[Floats]) -> tuple[Swap, ...]:
-    """The pairs of which the two sides put another system first, from each side's means and p."""
-    return tuple(
-        Swap(
-            runs[i],
-            runs[j],
-            *(float(side[i] - side[j]) for side in means),
-            *(float(of_side[i, j]) for of_side in p),
-        )
-        for i, j in swapped_pairs(*means)
-    )
 
 
 # What two leaderboards say, in sentences that need no statistics to be understood.

@@ -28,7 +28,7 @@ from labeler.evaluation.scores import NAMED, NOT_KNOWN, Comparison, RunScores, l
 from labeler.exchange.qrels import read_qrels
 from labeler.messages import Note, count_of
 from labeler.metrics import JudgedPairs, parse
-from labeler.report.table import Cell, Column, Ends, Table
+from labeler.report.table import Column, Ends, Row, Table
 from labeler.stats.families import FEW
 from labeler.trec.pairs import PairColumns
 
@@ -294,12 +294,13 @@ def scenario_table(runs: Sequence[RunScores]) -> Table:
         *(Column(name, only="programs") for name in ("least", "most")),
         Column("least and most", format="", ends=".4f", only="people"),
     ]
-    rows: list[list[Cell]] = []
+    rows: list[Row] = []
     for run in runs:
+        means = run.scores.means()
         for name, case in run.scenarios.items():
-            mean, ends = run.means()[name].value, Ends(case.get("low"), case.get("high"))
+            ends = Ends(case.get("low"), case.get("high"))
             cases = case["unjudged_irrelevant"], case["unjudged_top"]
-            rows.append([run.name, name, mean, *cases, *ends, ends])
+            rows.append((run.name, name, means[name], *cases, *ends, ends))
     return Table("scenarios", columns, rows)
 
 
