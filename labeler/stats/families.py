@@ -85,8 +85,8 @@ class Verdict:
         """The verdict in words."""
         if not self.queries:
             return "undefined"
-        if self.differing and not resolvable(self.differing):
-            return "unresolvable"
+        if self.differing and smallest_p(self.differing) >= SIGNIFICANT:
+            return "unresolvable"  # whatever comes of so few differing queries
         if self.family == "may be best":
             return "not the best" if self.is_told else "may be the best"
         if not self.is_told:
@@ -97,11 +97,6 @@ class Verdict:
 def smallest_p(queries: int) -> float:
     """The least p of a two-sided randomization test of so many queries: all signs are alike."""
     return 2.0 ** (1 - queries) if queries else 1.0
-
-
-def resolvable(differing: int) -> bool:
-    """Whether any outcome of so many differing queries could be told from chance."""
-    return smallest_p(differing) < SIGNIFICANT
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,9 +122,7 @@ class Systems:
     @cached_property
     def estimates(self) -> Floats:
         """Each system's mean."""
-        if self.means is not None:
-            return self.means
-        return self._own_means
+        return self._own_means if self.means is None else self.means
 
     @cached_property
     def _own_means(self) -> Floats:
@@ -170,10 +163,10 @@ class Systems:
             return np.zeros(len(first))
         return unseen(self.values[first] - self.values[second], self.most, self.weighting)
 
-    def counted_differing(self, first: Integers, second: Integers) -> Integers:
+    def differing(self, first: Integers, second: Integers) -> Integers:
         """At how many queries the two systems of each pair differ."""
         apart = np.abs(self.values[first] - self.values[second]) > TIED
-        return np.asarray(apart.sum(axis=1), dtype=np.int64)
+        return np.asarray(np.count_nonzero(apart, axis=1))
 
 
 def pair(differences: Floats, most: float = math.inf, seed: int = 0) -> Verdict:
@@ -211,9 +204,8 @@ def compared(
 
 def contenders(systems: Systems) -> Flags:
     """Which systems may be the best, `(systems,)`."""
-    may = np.ones(len(systems.values), dtype=np.bool_)
-    may[[verdict.first for verdict in compared(systems) if verdict.is_told]] = False
-    return may
+    told = [verdict.first for verdict in compared(systems) if verdict.is_told]
+    return ~np.isin(np.arange(len(systems.values)), told)
 
 
 def p_of_all_pairs(systems: Systems, seed: int = 0) -> Floats:
@@ -259,7 +251,7 @@ class _Pairs:
     @cached_property
     def differing(self) -> Integers:
         """At how many queries the two systems of each pair differ."""
-        return self._of_each(self.systems.counted_differing).astype(np.int64)
+        return self._of_each(self.systems.differing).astype(np.int64)
 
     @cached_property
     def apart(self) -> Floats:
@@ -305,18 +297,22 @@ class _Pairs:
             ranges = hsd_ranges(systems.by_weight(systems.values), self.seed, self.draws)
             return each_alone(t, ranges[:, None] / max(self.errors[0], TIED**2))
         if self.family == "may be best":
-            return each_alone(t, self._of_best.below(np.ones(size, dtype=np.bool_)))
+            return each_alone(t, self._below_best(np.ones(size, dtype=np.bool_)))
         if self.family == "best":
-            return stepped_down(t, self._of_best.largest)
+            return stepped_down(t, lambda active: self._below_best(active).max(axis=1))
         rows = Contrasts(systems.less(self.first, self.second), self.seed, self.draws)
         if self.family == "pair":
             return each_alone(t, np.concatenate(rows.statistics))
         return stepped_down(t, rows.largest)
 
-    @property
-    def _of_best(self) -> _AgainstBest:
-        best = int(self.second[0])
-        return _AgainstBest(self.systems, self.first, best, self.seed, self.draws)
+    def _below_best(self, active: Flags) -> Floats:
+        """How far each active system lies below the best of each draw, `(draws, active)`.
+
+        The best of the sample is one of those of which each draw takes its own.
+        """
+        rows = self.systems.centred[np.append(self.first[active], self.second[0])]
+        blocks = _counts(rows.shape, self.draws, self.seed)
+        return np.concatenate([_below_best(counts, rows) for counts in blocks])
 
     def _of_each(self, of: Callable[[Integers, Integers], Floats | Integers]) -> Floats:
         """A function of pairs; of very many, some thousand at a time."""
@@ -344,35 +340,18 @@ class Contrasts:
         return [*self._made()]
 
     def _made(self) -> Iterator[Floats]:
-        for counts in _counts(self.rows.shape, self._enough, self.seed):
-            yield np.abs(_studentized(counts, self.rows)).astype(np.float32)
+        rows, queries = self.rows, self.rows.shape[1]
+        for counts in _counts(rows.shape, self._enough, self.seed):
+            means = counts @ rows.T / queries
+            variances = counts @ (rows**2).T / queries - means**2
+            errors = _divided(means, variances, (rows**2).mean(axis=1), queries)
+            yield np.abs(errors).astype(np.float32)
 
     def largest(self, active: Flags) -> Floats:
         """The largest statistic of the active rows in each draw."""
         is_few = len(self.rows) * self._enough <= _CELLS
         blocks = self.statistics if is_few else self._made()
         return np.concatenate([block[:, active].max(axis=1) for block in blocks])
-
-
-@dataclass(frozen=True, eq=False)
-class _AgainstBest:
-    """The others of some systems and the best, of which each draw takes its own."""
-
-    systems: Systems
-    others: Integers
-    best: int
-    seed: int
-    draws: int
-
-    def largest(self, active: Flags) -> Floats:
-        """How far the farthest of the active systems lies below the best of each draw."""
-        return np.asarray(self.below(active).max(axis=1), dtype=np.float64)
-
-    def below(self, active: Flags) -> Floats:
-        """How far each active system lies below the best of each draw, `(draws, active)`."""
-        rows = self.systems.centred[np.append(self.others[active], self.best)]
-        blocks = _counts(rows.shape, self.draws, self.seed)
-        return np.concatenate([_below_best(counts, rows) for counts in blocks])
 
 
 def _below_best(counts: Floats, rows: Floats) -> Floats:
@@ -397,14 +376,6 @@ def _counts(shape: tuple[int, ...], draws: int, seed: int) -> Iterator[Floats]:
     for counts in drawn_counts(queries, draws, seed):
         for start in range(0, len(counts), size):
             yield counts[start : start + size]
-
-
-def _studentized(counts: Floats, rows: Floats) -> Floats:
-    """The mean of each centred row in each draw, divided by its error there: `(draws, rows)`."""
-    queries = rows.shape[1]
-    means = counts @ rows.T / queries
-    variances = counts @ (rows**2).T / queries - means**2
-    return _divided(means, variances, (rows**2).mean(axis=1), queries)
 
 
 def _divided(means: Floats, variances: Floats, whole: Floats, queries: int) -> Floats:
@@ -487,9 +458,7 @@ def hsd_ranges(values: Floats, seed: int, deals: int) -> Floats:
 
 def wins_ties_losses(differences: Floats) -> tuple[int, int, int]:
     """How many differences are above, at and below zero, up to rounding."""
-    up = differences > TIED
-    down = differences < -TIED
-    won, lost = int(up.sum()), int(down.sum())
+    won, lost = (int(np.count_nonzero(side > TIED)) for side in (differences, -differences))
     return won, len(differences) - won - lost, lost
 
 
@@ -498,11 +467,8 @@ def benjamini_yekutieli(p: Floats) -> Floats:
 
     Benjamini and Yekutieli (2001), Annals of Statistics 29(4).
     """
-    m = len(p)
-    order = np.argsort(p)
-    ranks = np.arange(1, m + 1)
+    order, ranks, corrected = np.argsort(p), np.arange(1, len(p) + 1), np.empty_like(p)
     # each times m / rank and the harmonic sum, and never above one after it
-    scaled = p[order] * m / ranks * (1 / ranks).sum()
-    corrected = np.empty_like(p)
+    scaled = p[order] * len(p) / ranks * (1 / ranks).sum()
     corrected[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
     return corrected

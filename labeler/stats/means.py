@@ -56,19 +56,15 @@ def clustered_interval(values: Floats, clusters: Sequence[Hashable]) -> tuple[fl
     """
     if not len(values):
         return math.nan, math.nan
-    share, cluster = float(values.mean()), _numbered(clusters)
-    sums = np.bincount(cluster, weights=values - share)
+    share, numbers = float(values.mean()), dict[Hashable, int]()
+    numbered = [numbers.setdefault(cluster, len(numbers)) for cluster in clusters]
+    sums = np.bincount(numbered, weights=values - share)
     worth = float(len(sums))
     if 0 < share < 1 and len(sums) > 1:
         simple = share * (1 - share) / len(values)
         variance = len(sums) / (len(sums) - 1) * float(sums @ sums) / len(values) ** 2
         worth = len(values) / max(1.0, variance / simple)
     return wilson_of(share, worth)
-
-
-def _numbered(clusters: Sequence[Hashable]) -> list[int]:
-    numbers: dict[Hashable, int] = {}
-    return [numbers.setdefault(cluster, len(numbers)) for cluster in clusters]
 
 
 Bounded = tuple[float, float, float]
@@ -255,19 +251,13 @@ def weighted_interval(values: Floats, weighting: Weighting) -> Interval:
     mean = float((shares * values).sum())
     # how far the mean moves without each query
     moves = shares * (values - mean) / (1 - shares)
-    error = math.sqrt(float((moves**2).sum()) * _unbiased(shares))
+    # Of values of equal variance v the mean has the variance v times the sum of squared shares, and
+    # a move's square is expected to be v times what stands below; of n equal shares it is 1 - 1/n.
+    squares = float((shares**2).sum())
+    expected = float((shares**2 * (1 - 2 * shares + squares) / (1 - shares) ** 2).sum())
+    error = math.sqrt(float((moves**2).sum()) * (squares / expected))
     reach = t_quantile((1 + LEVEL) / 2, max(of_defined.effective - 1, 1.0)) * error
     return mean - reach, mean + reach
-
-
-def _unbiased(shares: Floats) -> float:
-    """By what the jackknife's sum of squares is multiplied to estimate the mean's variance.
-
-    Of values of equal variance v the mean has the variance v times the sum of squared shares, and a
-    move's square is expected to be v times what stands below. Of n equal shares it is 1 - 1/n.
-    """
-    squares = float((shares**2).sum())
-    return squares / float((shares**2 * (1 - 2 * shares + squares) / (1 - shares) ** 2).sum())
 
 
 METHODS = {"bootstrap": cluster_bootstrap, "t": jackknife}

@@ -58,15 +58,15 @@ def range_quantile(probability: float, systems: int, freedom: int) -> float:
 
     It is in standard errors, which have `freedom` degrees of freedom: Tukey's studentized range.
     """
-    low, high = crossed(lambda w: range_below(w, systems, freedom) < probability, 2.0, 1e-7)
+    (s, weights), table = chi_weights(freedom), _normal_ranges(systems)
+    steps = np.arange(len(table)) * _QUANTILE_STEP
+
+    def is_below(width: float) -> bool:
+        """Whether the range lies below `width` less often: averaged over chi."""
+        return float(np.interp(width * s, steps, table) @ weights) < probability
+
+    low, high = crossed(is_below, 2.0, 1e-7)
     return (low + high) / 2
-
-
-def range_below(width: float, systems: int, freedom: int) -> float:
-    """The probability that the studentized range lies below `width`: averaged over chi."""
-    s, weights = chi_weights(freedom)
-    table = _normal_ranges(systems)
-    return float(np.interp(width * s, np.arange(len(table)) * _QUANTILE_STEP, table) @ weights)
 
 
 @lru_cache(maxsize=8)

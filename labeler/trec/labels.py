@@ -59,10 +59,13 @@ def _read_by_line(path: Path) -> Labels:
             continue
         row = labels.setdefault(query_id, {})
         earlier = row.get(doc_id)
-        row.setdefault(doc_id, label)
-        if earlier is not None and is_same_label(earlier, label):
+        if earlier is None:
+            row[doc_id] = label
+            continue
+        value = number(label)
+        if earlier == label or (value is not None and value == number(earlier)):  # 2 and 2.0
             repeated += 1
-        elif earlier is not None:
+        else:
             conflicts.add(Pair(query_id, doc_id))
     if not labels:
         what = "every line has three columns" if malformed else "no line in it"
@@ -72,12 +75,6 @@ def _read_by_line(path: Path) -> Labels:
     unlabelled = {pair for pair in malformed if pair.doc_id not in labels.get(pair.query_id, {})}
     statuses = dict.fromkeys(unlabelled, MALFORMED) | dict.fromkeys(conflicts, CONFLICT)
     return Labels(labels, {pair: statuses[pair] for pair in sorted(statuses)}, repeated)
-
-
-def is_same_label(first: str, second: str) -> bool:
-    """Whether two labels say the same, as `2` and `2.0` do."""
-    value = None if first == second else number(first)
-    return first == second or (value is not None and value == number(second))
 
 
 def _rows(path: Path) -> Iterator[tuple[str, str, str | None]]:

@@ -309,5 +309,5 @@ def _cells(row: Any, where: str, columns: Columns) -> Sequence[Any]:
 
 def _expected_columns(columns: Columns) -> str:
     """How the columns may be called, in words."""
-    ir_measures, pyterrier = (", ".join(names[index] for names in columns) for index in (0, 1))
+    ir_measures, pyterrier = map(", ".join, zip(*columns, strict=True))
     return f"{ir_measures} (as ir_measures has them) or {pyterrier} (PyTerrier)"
