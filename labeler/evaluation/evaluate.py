@@ -62,7 +62,6 @@ from labeler.evaluation.scores import (
     RunScores,
     Weights,
     best,
-    common_queries_finding,
     counted,
     few_queries,
     for_both,
@@ -174,26 +173,21 @@ def report_on(
         qrels, options.fill, lambda text: findings.append(Finding(text)), name, scoring.stale
     )
     if grades.filling:
-        text = (
-            f"{options.fill}'s grades in the holes are as it gave them, not corrected by people's"
-        )
-        findings.append(Finding(text, level="note"))
+        text = "grades in the holes are as it gave them, not corrected by people's"
+        findings.append(Finding(f"{options.fill}'s {text}", level="note"))
     scoring = scoring.with_top_grade(top_grade_beside(qrels))
-    options = options if scoring is options.scoring else replace(options, scoring=scoring)
+    options = replace(options, scoring=scoring)
     findings += qrels_findings(pool, measures, scoring)
     grouping = options.grouping
     grouping.check()
-    scope = QueryScope()
-    if grouping.by or grouping.weights:
-        scope = scope_of(grouping, qrels, pool.queries)
+    is_grouped = grouping.by or grouping.weights
+    scope = scope_of(grouping, qrels, pool.queries) if is_grouped else QueryScope()
     findings += scope.findings
     scored, of_runs = score_runs(runs, pool, measures, options, scope.weights)
     findings += of_runs
     comparing = compared(scored, options, findings)
-    by: tuple[ByGroup, ...] = ()
-    if grouping.by:
-        by = grouped_by(scope, scored, options)
-        findings += [finding for grouped in by for finding in grouped.findings]
+    by = grouped_by(scope, scored, options) if grouping.by else ()
+    findings += [finding for grouped in by for finding in grouped.findings]
     filling = fill_paths(qrels_path(qrels), options.fill)[0] if options.fill else qrels
     kin = kin_behind(filling, runs)
     of_judges = (*origin_findings(qrels), *kin_finding(kin))
@@ -271,7 +265,8 @@ def compared(
     scores = over_common_queries({run.name: run.scores for run in runs})
     queries = len(next(iter(scores.values())).queries)
     if queries < max(len(run.scores.queries) for run in runs):
-        findings.append(common_queries_finding(queries))
+        common = count_of(queries, "query", "queries")
+        findings.append(Finding(f"runs are compared over the {common} that all of them have"))
     if not queries:
         return None
     findings += identical_findings(runs)
@@ -363,9 +358,8 @@ class Report(Result):
         if self.comparing is None:
             return []
         means = {str(measure): measure for measure in self.comparing.measures}
-        names = (
-            list(means)[:1] if measures is None else [name for name in measures if name in means]
-        )
+        asked = list(means)[:1] if measures is None else measures
+        names = [name for name in asked if name in means]
         order = {run.name: number for number, run in enumerate(self.ranked)}
         of = [comparison for name in names for comparison in self._by(means[name])]
         return sorted(of, key=lambda c: (names.index(c.measure), order[c.run]))

@@ -36,11 +36,6 @@ FILL = Option(
     metavar="NAME",
     panel=SCORING,
 )
-FAMILY = Option(
-    "Compare runs with the best (or a baseline), all pairs of them, or by Tukey's hsd.",
-    panel=COMPARING,
-    rare=True,
-)
 STALE_GRADES = Option(
     "Grades of texts that have changed since: drop, or keep.", panel=SCORING, rare=True
 )
@@ -136,7 +131,12 @@ class EvaluationOptions:
     measures: tuple[str, ...] = option(DEFAULT_MEASURES, MEASURES)
     scoring: Scoring = field(default_factory=Scoring)
     baseline: str | None = option(None, BASELINE)
-    compare: Compare = option("best", FAMILY)
+    compare: Compare = option(
+        "best",
+        "Compare runs with the best (or a baseline), all pairs of them, or by Tukey's hsd.",
+        panel=COMPARING,
+        rare=True,
+    )
     fill: str = option("", FILL)
     scenarios: bool = True
     seed: int = 0

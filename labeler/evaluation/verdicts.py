@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -328,25 +329,21 @@ def may_be_best(compared: Sequence[Compared]) -> list[str]:
 
 def told_apart(compared: Sequence[Compared], best: str) -> list[str]:
     """Which runs are better or worse than the baseline, and which cannot be told from it."""
-    parts = []
     if any(c.family == "all pairs" for c in compared):
         apart = sum(c.verdict.startswith(TOLD) for c in compared)
         return [f"{apart:,} of the {len(compared):,} pairs of runs can be told apart."]
-    by_verdict: dict[str, list[Compared]] = {}
-    for each in compared:
-        by_verdict.setdefault(each.verdict, []).append(each)
-    for verdict in sorted(by_verdict, key=_rank):
-        of = by_verdict[verdict]
+    parts, by_verdict = list[str](), defaultdict[str, list[Compared]](list)
+    for each in sorted(compared, key=_rank):
+        by_verdict[each.verdict].append(each)
+    for verdict, of in by_verdict.items():
         names, p, is_one = listed([c.run for c in of]), [c.p for c in of], len(of) == 1
-        if verdict.startswith("may be the best"):
-            continue
         if verdict.startswith(TOLD):
             most = "p" if is_one else "p at most"
             parts.append(f"{names} {'is' if is_one else 'are'} {verdict} ({most} {max(p):.2g})")
         elif verdict.startswith("cannot tell apart"):
             least = "p" if is_one else "p at least"
             parts.append(f"{names} cannot be told apart ({least} {min(p):.2g})")
-        else:
+        elif not verdict.startswith("may be the best"):
             parts.append(f"too few queries differ to tell {names} apart by any outcome")
     if not parts:
         return []
@@ -354,10 +351,10 @@ def told_apart(compared: Sequence[Compared], best: str) -> list[str]:
     return [f"Against {baseline}, {'; '.join(parts)}."]
 
 
-def _rank(verdict: str) -> int:
+def _rank(compared: Compared) -> int:
     """Where a verdict comes in a sentence."""
     order = (*TOLD, "may be the best", "cannot tell apart", "unresolvable", "undefined")
-    return next(rank for rank, words in enumerate(order) if verdict.startswith(words))
+    return next(rank for rank, words in enumerate(order) if compared.verdict.startswith(words))
 
 
 # The columns and the note of their tables.

@@ -112,19 +112,13 @@ def num_q(r: Rankings) -> Floats:
     return np.ones(r.n)
 
 
-def first_relevant(r: Rankings, rel: int, cutoff: int | None = None) -> Floats:
-    """The rank, from 1, of the first relevant document; `nan` where there is none."""
-    hits = relevant(r, rel, cutoff)
-    ranks = np.full(r.n, np.nan)
-    # from the last to the first: what is written last stays
-    ranks[r.query[hits][::-1]] = r.rank[hits][::-1] + 1
-    return ranks
-
-
 @measure("RR", RANKS)
 def reciprocal_rank(r: Rankings, cutoff: int | None = None, rel: int = 1) -> Floats:
     """1 / rank of the first relevant document (MRR); 0 where there is none."""
-    return np.nan_to_num(1.0 / first_relevant(r, rel, cutoff))
+    hits, values = relevant(r, rel, cutoff), np.zeros(r.n)
+    # from the last to the first: what is written last stays
+    values[r.query[hits][::-1]] = 1.0 / (r.rank[hits][::-1] + 1)
+    return values
 
 
 def precisions(r: Rankings, rel: int, cutoff: int | None = None) -> tuple[Flags, Floats]:

@@ -196,7 +196,9 @@ def parse(text: str) -> Measure:
     """The measure that `text` names; `Misuse` says what is wrong and what is known."""
     name, inside, cutoff = _split(text)
     arguments = _parameters(text, inside)
-    definition = MEASURES.get(name if name != "NumRet" else _num_ret(arguments))
+    # with a level of relevance, the NumRet of ir_measures counts the relevant ones
+    is_of_relevant = name == "NumRet" and "rel" in arguments
+    definition = MEASURES.get("NumRelRet" if is_of_relevant else name)
     if definition is None:
         raise Misuse(_unknown(name, text))
     judged_only = arguments.pop("judged_only", False)
@@ -254,16 +256,11 @@ def renamed(texts: Sequence[str]) -> dict[str, str]:
     """The names as they were given to the names that they go by, where more than case differs."""
     words = [word for text in texts for word in _words(text)]
     names = {word: str(parse(word)) for word in words}
-    return {word: name for word, name in names.items() if _plain(word).lower() != name.lower()}
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"\s", "", text).replace('"', "'")
-
-
-def _num_ret(arguments: Mapping[str, Any]) -> str:
-    """What `NumRet` names: with a level of relevance, ir_measures counts the relevant ones."""
-    return "NumRelRet" if "rel" in arguments else "NumRet"
+    return {
+        word: name
+        for word, name in names.items()
+        if "".join(word.split()).replace('"', "'").lower() != name.lower()
+    }
 
 
 def _unknown(name: str, text: str) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +16,7 @@ from labeler.messages import no_query_in_common
 from labeler.metrics import measures as ours
 from labeler.metrics.judged import JudgedPairs
 from labeler.metrics.rankings import Rankings
-from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN
+from labeler.metrics.scores import added_up
 from labeler.trec.files import last_tag, read_loose_run, read_qrels
 from labeler.trec.pairs import PairColumns
 from labeler.trec.rows import LARGEST_GRADE
@@ -206,8 +205,10 @@ def _printed(
     measured = [line for line in asked if isinstance(line, Line)]
     with np.errstate(over="ignore", invalid="ignore"):  # printed as inf and nan, as by C
         values = {line.name: _values(line, ranked, missing, options.level) for line in measured}
-    if options.by_query:
-        yield from _by_query(ranked, measured, values)
+    for i, query in enumerate(ranked.queries if options.by_query else ()):
+        for line in measured:
+            if line.by_query:
+                yield ROW.format(line.name, query, _shown(line, values[line.name][i]))
     if not options.summary:
         return
     for name in asked:
@@ -215,7 +216,11 @@ def _printed(
             yield ROW.format(name, "all", run_id if name == RUN_ID else ranked.n)
     for line in measured:
         if line.summary != "none":
-            yield ROW.format(line.name, "all", _shown(line, _summed_up(line, values[line.name])))
+            yield ROW.format(
+                line.name,
+                "all",
+                _shown(line, added_up(line.summary, [*map(float, values[line.name])])),
+            )
 
 
 def _values(
@@ -230,28 +235,7 @@ def _values(
     return values
 
 
-def _by_query(
-    ranked: Rankings, measured: Sequence[Line], values: Mapping[str, Sequence[float | str]]
-) -> Iterator[str]:
-    for i, query in enumerate(ranked.queries):
-        for line in measured:
-            if line.by_query:
-                yield ROW.format(line.name, query, _shown(line, values[line.name][i]))
-
-
 def _shown(line: Line, value: float | str) -> str:
     if isinstance(value, str):
         return value
     return f"{int(value)}" if line.form == "whole" else f"{value:6.4f}"
-
-
-def _summed_up(line: Line, values: Sequence[float | str]) -> float:
-    """The sum, mean or geometric mean, added in the order of the queries."""
-    total = 0.0
-    for value in map(float, values):
-        geometric = line.summary == "geometric"
-        total += math.log(max(value, SMALLEST_IN_GEOMETRIC_MEAN)) if geometric else value
-    if line.summary == "sum":
-        return total
-    mean = total / len(values)
-    return math.exp(mean) if line.summary == "geometric" else mean
