@@ -17,7 +17,7 @@ from labeler.metrics import Measure, Rankings, score
 from labeler.metrics.judged import JudgedPairs
 from labeler.report.finding import Finding
 from labeler.report.result import Result, as_plain
-from labeler.report.table import Cell, Column, Row, Table, interval_text
+from labeler.report.table import Cell, Column, Table, interval_text
 from labeler.stats.estimates import UNIT, Design, balance
 from labeler.stats.families import Family
 from labeler.stats.ppi import CorrectedMean, Joint
@@ -101,7 +101,7 @@ def score_table(scores: Sequence[CorrectedScores]) -> Table:
     """A row for each run and measure: by people alone, by the assessor alone, and corrected."""
     columns = [Column("run", align="left"), Column("measure", align="left")]
     columns += [*_mean_columns(".4f", ".3f"), Column("lambda", format=".2f")]
-    rows: list[Row] = [(s.run, s.measure, *s.means.sides, s.means.weight) for s in scores]
+    rows = [(s.run, s.measure, *s.means.sides, s.means.weight) for s in scores]
     return Table("scores", columns, rows)
 
 

@@ -10,13 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from labeler.errors import Misuse, about
-from labeler.evaluation.equivalence import (
-    Equivalence,
-    Margin,
-    equivalence_table,
-    equivalences,
-    margins_by_measure,
-)
+from labeler.evaluation.equivalence import Equivalence, equivalence_table, equivalences
 from labeler.evaluation.groups import (
     ByGroup,
     QueryScope,
@@ -61,7 +55,6 @@ from labeler.evaluation.scores import (
     Comparison,
     RunScores,
     Weights,
-    best,
     counted,
     few_queries,
     for_both,
@@ -113,7 +106,6 @@ def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
     scenarios: bool = True,
     seed: int = 0,
     stale: Stale = "drop",
-    margin: Margin = None,
     by: str | Sequence[str] | Mapping[str, str] = (),
     weights: str | Mapping[str, float] = "",
     queries: str | os.PathLike[str] | Facts | None = None,
@@ -124,13 +116,11 @@ def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
 
     Qrels are a path, a dict, a DataFrame or rows of (query, document, grade); so is a run. `runs`
     is one run, several, or a dict of names to runs. Where `qrels` is a collection, its own runs are
-    scored. Measures are names, as `"nDCG@10 AP"` too, or those of `ir_measures`. With a `margin`,
-    in the measures' units or one for each measure, it is said whether runs are shown to differ by
-    less from the baseline. With `by`, a field of the queries' metadata or a dict of queries to
-    groups, `report.by` has the scores of each group; `weights` are what queries count. Both are
-    looked up in the collection, or in `queries`. `fill` names a set of the same collection, or a
-    file, whose grades stand where `qrels` has none. `Scoring`, `EvaluationOptions` and `Grouping`
-    explain the other parameters.
+    scored. Measures are names, as `"nDCG@10 AP"` too, or those of `ir_measures`. With `by`, a field
+    of the queries' metadata or a dict of queries to groups, `report.by` has the scores of each
+    group; `weights` are what queries count. Both are looked up in the collection, or in `queries`.
+    `fill` names a set of the same collection, or a file, whose grades stand where `qrels` has none.
+    `Scoring`, `EvaluationOptions` and `Grouping` explain the other parameters.
 
     >>> import labeler
     >>> qrels = {"q1": {"d1": 3, "d2": 0}, "q2": {"d5": 2, "d6": 0}}
@@ -147,10 +137,9 @@ def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
     """
     scoring = Scoring(missing, unanswerable, max_grade, stale)
     names = names_of(measures)
-    margins = margins_by_measure(margin, names)
     grouping = grouping_of(by, weights, queries, min_queries)
     options = EvaluationOptions(
-        names, scoring, baseline, compare, fill, scenarios, seed, margins, grouping
+        names, scoring, baseline, compare, fill, scenarios, seed, grouping=grouping
     )
     return report_of(qrels, runs, options)
 
@@ -277,12 +266,11 @@ def _equivalences(
     runs: Sequence[RunScores], comparing: Comparing | None, margins: Mapping[str, float]
 ) -> tuple[Equivalence, ...]:
     """What the margins show of the runs, where there are some."""
-    if comparing is None or not margins:
+    if comparing is None or comparing.baseline is None or not margins:
         return ()
-    baseline = comparing.baseline or best(comparing.scores, runs[0].scores.measures[0])
-    mark = next(run.mark for run in runs if run.name == baseline)
+    mark = next(run.mark for run in runs if run.name == comparing.baseline)
     identical = [run.name for run in runs if run.mark == mark]
-    return tuple(equivalences(comparing.scores, baseline, margins, identical))
+    return tuple(equivalences(comparing.scores, comparing.baseline, margins, identical))
 
 
 def mean_measure(measure: object) -> Measure:

@@ -157,7 +157,7 @@ def check_groups(report: Report, gates: Sequence[ScoreGate]) -> None:
 
 def read_gates(require: Sequence[str] = (), require_low: Sequence[str] = ()) -> list[ScoreGate]:
     """Gates from `nDCG@10:0.45`, `nDCG@10:0.4@worst-kind` and `nDCG@10:0.4@kind=keyword`."""
-    gates: list[ScoreGate] = []
+    gates = []
     for texts, parameter in ((require, "require"), (require_low, "require_low")):
         for text in texts:
             name, colon, rest = text.partition(":")

@@ -74,7 +74,7 @@ class QueryFields:
     def weights(self, by: str) -> Weights:
         """The weight of each query that has one; `BadInput` where one is no number above 0."""
         self._check_field(by, "weights")
-        weights: dict[str, float] = {}
+        weights = {}
         for query, facts in self.facts.items():
             value = value_at(facts, by)
             if value is None or value == "":

@@ -254,7 +254,7 @@ def scenarios(
     """
     blocks = [_Block(block) for block in r.blocks(r.documents, size)]
     values_of = _Block.ends if ends_alone else _Block.cases
-    means: dict[str, dict[str, float]] = {}
+    means = {}
     for measure in measures:
         parts = [values_of(block, measure) for block in blocks]
         values = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

@@ -159,7 +159,7 @@ def _by_name(runs: Sequence[Any], around: Collection | None) -> RunsByName:
     if not runs:
         raise Misuse("no run to score", parameter="runs")
     files = iter(runs_by_name([Path(r) for r in runs if isinstance(r, str | os.PathLike)]).items())
-    named: dict[str, Path | Run] = {}
+    named = {}
     for number, run in enumerate(runs, start=1):
         name = "run" if len(runs) == 1 else f"run{number}"
         name, source = next(files) if isinstance(run, str | os.PathLike) else (name, run)

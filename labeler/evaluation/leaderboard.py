@@ -184,7 +184,7 @@ class Leaderboard(Result):
                 self.systems,
                 self.measure,
                 self.names,
-                judged="" if self.pairs.same else self.judged_name,
+                judged="" if self.pairs.same else judged_name(parse(self.measure)),
             ),
             statistic_table(self.statistics, len(self.queries), self.names),
             swap_table(self.swaps, self.measure, self.names, most_swaps),
@@ -207,27 +207,6 @@ class Leaderboard(Result):
         tau = self.statistics["tau_b"].value
         alike = None if tau is None else round(tau, 4)
         return f"Leaderboard({self.measure!r}, runs={len(self.systems)}, tau_b={alike})"
-
-    @property
-    def judged_name(self) -> str:
-        """The measure of how much of each run's first documents was judged."""
-        return judged_name(parse(self.measure))
-
-    @property
-    def order(self) -> list[int]:
-        """The systems' places in `systems`, from the first qrels' best to their worst."""
-        ranks = [system.rank_first for system in self.systems]
-        return sorted(range(len(ranks)), key=ranks.__getitem__)
-
-    @property
-    def ranked(self) -> tuple[System, ...]:
-        """The systems in that order."""
-        return tuple(self.systems[i] for i in self.order)
-
-    @property
-    def difference(self) -> float:
-        """The mean over systems of the second's mean minus the first's."""
-        return float(np.mean([system.difference for system in self.systems]))
 
     @property
     def own_findings(self) -> tuple[Finding, ...]:

@@ -123,7 +123,8 @@ class EvaluationOptions:
     """What to compute: measures, and a comparison with the baseline or else with the best.
 
     `compare` may ask for `all` pairs of runs, or for the test of Tukey's `hsd`.
-    Of the measures in `margins` it is said whether runs are shown to differ by less than that.
+    Of the measures in `margins` it is said whether runs are shown to differ from the baseline by
+    less than that.
     `fill` names the set whose grades stand where the qrels have none.
     `progress` is told how many runs are scored, and how much of each field's groups is.
     """
@@ -146,9 +147,6 @@ class EvaluationOptions:
 
     def __post_init__(self) -> None:
         check_options(self)
-        if self.grouping.weights and self.margins:
-            problem = "a margin is held by queries that count alike; leave it or the weights out"
-            raise Misuse(problem, parameter="margin")
 
 
 @dataclass(frozen=True)

@@ -161,7 +161,7 @@ class Comparing:
         systems = Systems(values, weighting, most_difference(measure))
         base = None if self.baseline is None else names.index(self.baseline)
         family = FAMILIES[self.compare]
-        starts: list[float] = systems.estimates.tolist()
+        starts = systems.estimates.tolist()
         return [
             Comparison(
                 names[v.first],
@@ -182,12 +182,6 @@ class Comparing:
 
 
 FAMILIES: Mapping[Compare, Family | None] = {"best": None, "all": "all pairs", "hsd": "hsd"}
-
-
-def best(runs: Mapping[str, Scores], measure: Measure) -> str:
-    """The run with the best mean, the first of equals."""
-    by_name = {name: scores.summed_up(measure) for name, scores in runs.items()}
-    return max(by_name, key=lambda name: (not math.isnan(by_name[name]), by_name[name]))
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from labeler.metrics import Measure, Rankings, parse, score
 from labeler.metrics.judged import Facts, JudgedPairs
 from labeler.metrics.rankings import top_grade
 from labeler.report.finding import Finding
-from labeler.report.table import Column, Row, Table, shown
+from labeler.report.table import Column, Table, shown
 from labeler.stats.correlation import Correlation
 from labeler.stats.student import SIGNIFICANT
 from labeler.trec.columns import Small
@@ -82,14 +82,9 @@ class TwoQrels:
         """
         few = self.counts.nearly_same
         left = _without(ranked, (self.grades >= 0).sum(axis=0) == 1) if few else ranked
-        by_side = _regraded(left, self.grades[side], self.judged_by_both, self.tops[side])
+        by_both = self.grades.min(axis=0) >= 0
+        by_side = _regraded(left, self.grades[side], by_both, self.tops[side])
         return by_side if few else by_side.condensed
-
-    @property
-    def judged_by_both(self) -> Flags:
-        """Of each code, whether it stands for a pair that both judged."""
-        by_both: Flags = self.grades.min(axis=0) >= 0
-        return by_both
 
 
 def two_qrels(
@@ -347,7 +342,7 @@ def system_table(
         columns += [Column(f"{measure} by {name}"), Column(f"rank by {name}")]
     columns += [Column("moves", only="programs"), Column("moves", only="people")]
     columns += [Column(f"{judged} by {name}", format=".2f") for name in names if judged]
-    rows: list[Row] = []
+    rows = []
     for s in sorted(systems, key=lambda system: (system.rank_first, system.run)):
         up = s.rank_first - s.rank_second
         moves = up, f"{up:+d}" if up else "="
@@ -369,7 +364,7 @@ def statistic_table(
         "tau_b": "Kendall's tau-b",
         "tau_ap": f"tau-ap ({names[0]} is the truth)",
     }
-    rows: list[Row] = [(name, titles[name], each) for name, each in statistics.items()]
+    rows = [(name, titles[name], each) for name, each in statistics.items()]
     is_open = any(each.open for each in statistics.values())
     note = "where there is no interval, it would be nearly anything" if is_open else ""
     return Table("statistics", columns, rows, note=note)

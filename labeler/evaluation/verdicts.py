@@ -29,7 +29,7 @@ from labeler.evaluation.scores import NAMED, NOT_KNOWN, Comparison, RunScores, l
 from labeler.exchange.qrels import read_qrels
 from labeler.messages import Note, count_of
 from labeler.metrics import JudgedPairs, parse
-from labeler.report.table import Column, Ends, Row, Table
+from labeler.report.table import Column, Ends, Table
 from labeler.stats.families import FEW
 from labeler.trec.pairs import PairColumns
 
@@ -295,7 +295,7 @@ def scenario_table(runs: Sequence[RunScores]) -> Table:
         *(Column(name, only="programs") for name in ("least", "most")),
         Column("least and most", format="", ends=".4f", only="people"),
     ]
-    rows: list[Row] = []
+    rows = []
     for run in runs:
         means = run.scores.means()
         for name, case in run.scenarios.items():

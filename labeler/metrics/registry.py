@@ -274,7 +274,7 @@ def _unknown(name: str, text: str) -> str:
 
 def _parameters(text: str, inside: str) -> dict[str, Any]:
     """`rel=2,dcg='exp-log2'` as a dict; bare words are taken as strings."""
-    arguments: dict[str, Any] = {}
+    arguments = {}
     for part in filter(None, (part.strip() for part in inside.split(","))):
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals:

@@ -141,7 +141,7 @@ def correlations(first: Floats, second: Floats, seed: int = 0) -> dict[str, Corr
     x, y = first.mean(axis=1), second.mean(axis=1)
     # (queries, 2 systems), so that the same draws serve both qrels
     sample = Sample(np.concatenate([first, second]).T, DRAWS, seed)
-    made: dict[str, Correlation] = {}
+    made = {}
     for name, statistic in RANK_STATISTICS.items():
         value, ends = float(statistic(x, y)), None
         if math.isfinite(value):

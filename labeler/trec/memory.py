@@ -195,7 +195,7 @@ def _plain_ids(ids: Sequence[Any]) -> tuple[Sequence[str], Fields]:
 
 def _numbers(values: Sequence[Any]) -> Any:
     """Values as finite doubles; `Irregular` where one is no number."""
-    kinds: set[type] = set(map(type, values))
+    kinds = set(map(type, values))
     if bool in kinds or not all(issubclass(kind, Real) for kind in kinds):
         raise Irregular
     try:

@@ -161,7 +161,7 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
         return dict(zip(documents, self._plain(self.value[first:last]), strict=True))
 
     def _plain(self, values: NDArray[Any]) -> list[Value]:
-        plain: list[Value] = values.tolist()
+        plain = values.tolist()
         return plain if self.labels is None else [self.labels[code] for code in values.tolist()]
 
     def as_dict(self) -> dict[str, dict[str, Value]]:

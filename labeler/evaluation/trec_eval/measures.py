@@ -343,7 +343,7 @@ def paired(values: Callable[[Worth, dict[str, float]], Values]) -> Maker:
     """One line whose parameters are gains of levels, `1=3.5,2=9`, or named, `p=0.8`."""
 
     def make(name: str, parameters: str) -> list[Line]:
-        numbers: dict[str, float] = {}
+        numbers = {}
         for pair in filter(None, parameters.split(",")):
             key, equals, value = pair.partition("=")
             if not equals:

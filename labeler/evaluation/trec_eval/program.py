@@ -227,7 +227,7 @@ def _values(
     line: Line, ranked: Rankings, missing: Collection[str], level: int
 ) -> list[float | str]:
     """A measure's values by query; emptied where trec_eval empties those of a missing query."""
-    values: list[float | str] = list(line.values(ranked, level))
+    values = list(line.values(ranked, level))
     if line.name in EMPTIED or line.name.startswith("unj"):
         nothing = "''" if line.form == "text" else 0.0
         for i, query in enumerate(ranked.queries):
