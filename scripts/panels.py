@@ -30,7 +30,7 @@ from labeler.lab.beside_people import independence
 from labeler.lab.panel_rules import PANEL_RULES, combine, votes_of
 from labeler.stats.intervals import degrees, jackknife_error
 from labeler.stats.student import t_quantile
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 SCALE = (0, 1, 2, 3)
 KAPPA = find_statistic("kappa", SCALE)

@@ -21,7 +21,7 @@ from labeler.agreement.alternative import alternative_test
 from labeler.agreement.compare import StatisticOptions
 from labeler.arrays import Floats
 from labeler.data import Pair
-from labeler.stats.significance import benjamini_yekutieli
+from labeler.stats.families import benjamini_yekutieli
 from labeler.stats.student import t_below
 from labeler.trec.pairs import PairColumns
 

@@ -22,8 +22,7 @@ from labeler.data import Pair, Qrels, Run
 from labeler.lab.recalibration import calibration_set
 from labeler.metrics import evaluate, parse_all
 from labeler.people.sample import draw
-from labeler.trec.qrels import read_qrels
-from labeler.trec.runs import read_run
+from labeler.trec.files import read_qrels, read_run
 
 MEASURES = ("nDCG@10", "P(rel=2)@10")
 DEPTH = 20

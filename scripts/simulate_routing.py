@@ -22,8 +22,8 @@ from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Integers
 from labeler.data import Pair, Qrels
 from labeler.lab.route import needs, order_of
+from labeler.trec.files import read_qrels
 from labeler.trec.pairs import NONE
-from labeler.trec.qrels import read_qrels
 
 SCALE = (0, 1, 2, 3)
 SHARES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.6)

@@ -23,8 +23,8 @@ from labeler.agreement.compare import StatisticOptions, interval_of
 from labeler.arrays import Floats
 from labeler.errors import Misuse
 from labeler.report.table import Interval, shown
+from labeler.stats.families import benjamini_yekutieli
 from labeler.stats.intervals import Sample, between, degrees, jackknife_error
-from labeler.stats.significance import benjamini_yekutieli
 from labeler.stats.student import SIGNIFICANT, t_below
 
 EPSILON = 0.1

@@ -23,9 +23,9 @@ from labeler.collection.layout import Collection, open_collection
 from labeler.collection.people import people_path
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput, Misuse
+from labeler.trec.files import read_qrels
 from labeler.trec.labels import number
 from labeler.trec.pairs import NONE, PairColumns
-from labeler.trec.qrels import read_qrels
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,9 +31,9 @@ from labeler.exchange.runs import hold_run
 from labeler.files.read import rereadable
 from labeler.judging.changes import texts_of_queries
 from labeler.messages import Note, count_of
+from labeler.trec.files import read_run, read_tag
 from labeler.trec.labels import read_labels
 from labeler.trec.memory import Source, as_qrels, as_run
-from labeler.trec.runs import read_run, read_tag
 
 JUDGEMENTS = (".jsonl", ".jsonl.gz")
 

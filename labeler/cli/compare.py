@@ -21,7 +21,7 @@ from labeler.collection.layout import open_collection
 from labeler.collection.user_files import Output
 from labeler.errors import Incomplete, Misuse, about
 from labeler.evaluation.equivalence import DEFAULT_MARGIN, margins_by_measure, read_margins
-from labeler.evaluation.gates import Gates, outcome_of
+from labeler.evaluation.gates import ScoreGate, outcome_of
 from labeler.evaluation.looks import keep_looks, slow_losses
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions
@@ -97,7 +97,7 @@ def _show_decision(decision: Decision | None, to: Destination) -> None:
 
 
 def _check_gates(
-    result: SystemComparison, held: Gates, history: Path | None, *, is_gate: bool
+    result: SystemComparison, held: Sequence[ScoreGate], history: Path | None, *, is_gate: bool
 ) -> None:
     """Raise what did not pass, once the look is kept."""
     outcome = outcome_of(result.report, held, no_worse_than=is_gate)
@@ -158,8 +158,8 @@ def command(
     if page is not None:
         page.check()
     held, is_gate = gates.read(), bool(loss.no_worse_than or options.history)
-    measures = (*options.measures, *(str(gate.measure) for gate in (held.scores if held else ())))
-    if held and held.groups:
+    measures = (*options.measures, *(str(gate.measure) for gate in held))
+    if any(gate.by for gate in held):
         raise Misuse("gates on groups are those of evaluate", parameter="require")
     how = replace(
         options,
@@ -183,6 +183,6 @@ def command(
         note(f"wrote {page.path}")
     show_result(result, to)
     if held or is_gate:
-        _check_gates(result, held or Gates(), options.history, is_gate=is_gate)
+        _check_gates(result, held, options.history, is_gate=is_gate)
     if judged and judged.stopped:
         raise judged.stopped

@@ -26,7 +26,7 @@ from labeler.report.table import FormName, Table
 
 if TYPE_CHECKING:  # what takes long to load is loaded once all files are found to be there
     from labeler.evaluation.evaluate import Report
-    from labeler.evaluation.gates import Gates
+    from labeler.evaluation.gates import ScoreGate
     from labeler.pools.missed import Missed
 
 # What a pool leaves open, as `labeler evaluate` says it of a collection where it is asked to.
@@ -107,10 +107,10 @@ class GateFlags:
         rare=True,
     )
 
-    def read(self) -> Gates | None:
+    def read(self) -> Sequence[ScoreGate]:
         """The gates on scores that were asked for."""
         if not self.require and not self.require_low:
-            return None
+            return ()
         from labeler.evaluation.gates import read_gates
 
         return read_gates(self.require, self.require_low)
@@ -184,13 +184,10 @@ def command(
     from labeler.evaluation.evaluate import report_of  # takes long to load
 
     held = gates.read()
-    groups = tuple(dict.fromkeys([*by, *(held.fields if held else ())]))
+    groups = tuple(dict.fromkeys([*by, *(gate.by for gate in held if gate.by)]))
     asked_for = replace(
         options,
-        measures=(
-            *options.measures,
-            *(str(gate.measure) for gate in (held.scores if held else ())),
-        ),
+        measures=(*options.measures, *(str(gate.measure) for gate in held)),
         grouping=replace(options.grouping, by=groups, queries=queries),
         progress=partial(progress, stays=False),
     )
@@ -200,7 +197,9 @@ def command(
         problem = "this compares runs, and there is one alone"
         raise Misuse(problem, parameter="comparisons")
     if held:
-        held.check_names(report)
+        from labeler.evaluation.gates import check_groups, outcome_of
+
+        check_groups(report, held)
     if to.form == "json":
         show_json(report.as_json(per_query=tables.per_query), to)
     else:
@@ -212,8 +211,6 @@ def command(
 
         draw(drawing, score_drawings(report))
     if held:
-        from labeler.evaluation.gates import outcome_of
-
         outcome_of(report, held).check()
 
 

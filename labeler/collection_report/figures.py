@@ -24,7 +24,7 @@ from labeler.exchange.runs import hold_run
 from labeler.files.read import rereadable
 from labeler.pipeline.query_lists import FACTS, ShownDocument, ShownQuery, Tops, ranks_of
 from labeler.report.finding import Finding
-from labeler.trec.runs import ranking, read_run
+from labeler.trec.files import ranking, read_run
 
 WHERE_UNJUDGED = " (see Unjudged documents)"
 """Where the page has more on documents that nobody judged."""

@@ -19,8 +19,8 @@ from labeler.evaluation.scores import MEANS, UNBOUNDED
 from labeler.metrics import Measure, Scores, parse, parse_all
 from labeler.report.result import Hidden
 from labeler.report.table import Column, Interval, Table, interval_text, shown
+from labeler.stats.means import TIED
 from labeler.stats.power import lower_bound, upper_bound
-from labeler.stats.significance import TIED
 from labeler.stats.student import SIGNIFICANT
 
 # Margins: which loss against a baseline would matter, by measure, in the measure's own units.
@@ -146,40 +146,28 @@ def equivalences(
         if measure is None or measure.definition.summary not in MEANS:
             problem = f"{name} is no mean over queries, or is not scored"
             raise Misuse(f"{problem}, so that no margin can be held", parameter="margin")
-        for run in runs:
-            if run != baseline:
-                values = (runs[run].of(measure), runs[baseline].of(measure))
-                names = (run, baseline)
-                yield _equivalence(names, measure, margin, values, identical=run in identical)
-
-
-def _equivalence(
-    names: tuple[str, str],
-    measure: Measure,
-    margin: float,
-    values: tuple[Floats, Floats],
-    *,
-    identical: bool,
-) -> Equivalence:
-    both = ~(np.isnan(values[0]) | np.isnan(values[1]))
-    scores, base = (row[both] for row in values)
-    gains = scores - base
-    n = len(gains)
-    low, high = bounds(scores, base, measure)
-    least = -math.inf if measure.name in UNBOUNDED else lower_bound(-base, most_lost(base))
-    return Equivalence(
-        *names,
-        str(measure),
-        margin,
-        n,
-        int((np.abs(gains) > TIED).sum()),
-        float(gains.mean()) if n else math.nan,
-        low,
-        high,
-        can_fail=not least > -margin,  # were all that the baseline scores lost
-        identical=identical,
-        most=high,
-    )
+        for run, of_run in runs.items():
+            if run == baseline:
+                continue
+            both = np.array([of_run.of(measure), runs[baseline].of(measure)])
+            scores, base = both[:, ~np.isnan(both).any(axis=0)]
+            gains = scores - base
+            low, high = bounds(scores, base, measure)
+            least = -math.inf if measure.name in UNBOUNDED else lower_bound(-base, most_lost(base))
+            yield Equivalence(
+                run,
+                baseline,
+                name,
+                margin,
+                len(gains),
+                int((np.abs(gains) > TIED).sum()),
+                float(gains.mean()) if len(gains) else math.nan,
+                low,
+                high,
+                can_fail=not least > -margin,  # were all that the baseline scores lost
+                identical=run in identical,
+                most=high,
+            )
 
 
 def bounds(
@@ -256,16 +244,7 @@ def equivalence_table(equivalences: Sequence[Equivalence]) -> Table:
         Column("verdict", align="left", colors=COLORS),
     ]
     rows = [
-        (
-            e.run,
-            e.baseline,
-            e.measure,
-            e.margin,
-            e.interval,
-            e.queries,
-            e.differing,
-            e.verdict,
-        )
+        (e.run, e.baseline, e.measure, e.margin, e.interval, e.queries, e.differing, e.verdict)
         for e in equivalences
     ]
     title = f"held against {equivalences[0].baseline}, with a margin"

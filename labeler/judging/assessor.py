@@ -21,7 +21,7 @@ from labeler.prompt import Prompt, schema_of
 from labeler.prompt.template import GradedExamples
 from labeler.text.languages import NAMES
 from labeler.text.visible import bounded, mark_of, visible
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 if TYPE_CHECKING:
     from labeler.models.session import Session

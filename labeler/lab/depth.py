@@ -28,8 +28,7 @@ from labeler.report.result import Hidden, Result
 from labeler.report.table import Column, Ends, Table, shown
 from labeler.stats.means import wilson
 from labeler.stats.student import SIGNIFICANT, binomial_below
-from labeler.trec.qrels import read_qrels
-from labeler.trec.runs import read_run
+from labeler.trec.files import read_qrels, read_run
 
 DEPTHS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 """The depths of the curve."""

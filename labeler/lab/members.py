@@ -36,8 +36,8 @@ from labeler.lab.panel_rules import (
 )
 from labeler.messages import Note, count_of
 from labeler.options import COUNT, SEED, Options, option
+from labeler.trec.files import read_qrels
 from labeler.trec.pairs import NONE, PairColumns, joined_pairs
-from labeler.trec.qrels import read_qrels
 
 PANEL = "Panel"
 

@@ -34,7 +34,7 @@ from labeler.models.policies.limits import Spending
 from labeler.models.session import Act, Control, Session, open_session, select_model, sync
 from labeler.options import COUNT, SEED, Options, given, option
 from labeler.prompt import find_prompt
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 PAIRS = 20
 AGAIN = 900

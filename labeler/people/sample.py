@@ -35,7 +35,7 @@ from labeler.people.sheet import (
 )
 from labeler.prompt import find_prompt
 from labeler.stats.estimates import inclusions, systematic
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 # Draw pairs for people, so that every pair's chance of being drawn is known.
 

@@ -34,7 +34,7 @@ from labeler.report.result import Merged, Result
 from labeler.report.table import Table, shown, table_of
 from labeler.runs.retrieve import neighbors
 from labeler.text.terms import DENSE_EXTRA
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 ENOUGH_JUDGED = 0.9
 """The share of a round that must have grades before it says whether another one pays."""

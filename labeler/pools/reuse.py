@@ -23,8 +23,8 @@ from labeler.pools.pool import first_documents
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Column, Table, shown, table_of
+from labeler.trec.files import read_qrels
 from labeler.trec.pairs import PairColumns
-from labeler.trec.qrels import read_qrels
 
 DEPTH = 10
 

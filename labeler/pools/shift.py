@@ -21,7 +21,7 @@ from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.corpus.matching import Match, match_passages
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput, Misuse
-from labeler.evaluation.inputs import pool_findings
+from labeler.evaluation.inputs import origin_findings
 from labeler.messages import count_of
 from labeler.metrics.registry import parse_all
 from labeler.metrics.scores import evaluate
@@ -29,8 +29,7 @@ from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Column, Interval, Table, table_of
 from labeler.stats.means import mean_interval
-from labeler.trec.qrels import read_qrels
-from labeler.trec.runs import ranking, read_run
+from labeler.trec.files import ranking, read_qrels, read_run
 
 MEASURE = "nDCG@10"
 MANY_HOLES = 0.05
@@ -130,7 +129,9 @@ def shift(
             judged += sum(doc_id in new[query] for doc_id in top)
     holes = 1 - judged / tops if tops else 0.0
     name_of_measure = str(parse_all([measure])[0])
-    findings = [f for each in (before, now) for f in pool_findings(each.qrels(name))]
+    findings = [
+        f for each in (before, now) for f in origin_findings(each.qrels(name), of_pool=True)
+    ]
     return Shift(
         name_of_measure,
         name,

@@ -41,7 +41,7 @@ from labeler.prompt import Prompt, find_prompt
 from labeler.report.result import Result
 from labeler.runs.retrieve_run import SECTION, check_run_name
 from labeler.text.languages import first_words
-from labeler.trec.runs import ranking, read_tag
+from labeler.trec.files import ranking, read_tag
 from labeler.trec.write import write_run
 
 # A re-ranked run: what it was made of, its file, and its entry in the card.

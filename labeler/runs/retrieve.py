@@ -11,7 +11,7 @@ from labeler.messages import Note, Progress, no_progress
 from labeler.runs.fuse import rrf
 from labeler.text.bm25 import USUAL, Bm25Settings, bm25_name
 from labeler.text.terms import Encoder, can_encode, embedded_encoder, encoder_id, text_to_search
-from labeler.trec.runs import ranking
+from labeler.trec.files import ranking
 
 RUN_DEPTH = 1000
 FUSED = ("bm25", "dense")

@@ -135,12 +135,12 @@ class Sample:
         """The sums of draws that hold each query so many times."""
         # (draws, queries) @ (queries, features)
         drawn = counts @ self.sums.reshape(self.queries, -1)
-        return np.asarray(drawn.reshape(-1, *self.sums.shape[1:]), dtype=np.float64)
+        return drawn.reshape(-1, *self.sums.shape[1:])
 
     @cached_property
     def without_one(self) -> Floats:
         """The sums of all queries but one, `(queries, ...)`, for the jackknife."""
-        return np.asarray(self.total - self.sums, dtype=np.float64)
+        return self.total - self.sums
 
     def of_rest(self, compute: Callable[[Floats], Floats]) -> Floats:
         """A function of the sums of all queries but one, `(queries,)`."""

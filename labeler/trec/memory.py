@@ -21,10 +21,9 @@ import numpy as np
 from labeler.errors import BadInput, Misuse
 from labeler.messages import Note
 from labeler.trec.columns import Fields, Irregular, Small, joined_texts, keys, mixed
+from labeler.trec.files import gathered, read_qrels, read_run
 from labeler.trec.pairs import PairColumns, factorised
-from labeler.trec.qrels import gathered, read_qrels
 from labeler.trec.rows import LARGEST_GRADE, LONGEST_ID
-from labeler.trec.runs import read_run
 from labeler.trec.values import (
     DOCUMENT_ID,
     GRADE,
@@ -196,7 +195,7 @@ def _plain_ids(ids: Sequence[Any]) -> tuple[Sequence[str], Fields]:
 
 def _numbers(values: Sequence[Any]) -> Any:
     """Values as finite doubles; `Irregular` where one is no number."""
-    kinds: set[type] = set(map(type, values))
+    kinds = set(map(type, values))
     if bool in kinds or not all(issubclass(kind, Real) for kind in kinds):
         raise Irregular
     try:
@@ -310,5 +309,5 @@ def _cells(row: Any, where: str, columns: Columns) -> Sequence[Any]:
 
 def _expected_columns(columns: Columns) -> str:
     """How the columns may be called, in words."""
-    ir_measures, pyterrier = (", ".join(names[index] for names in columns) for index in (0, 1))
+    ir_measures, pyterrier = map(", ".join, zip(*columns, strict=True))
     return f"{ir_measures} (as ir_measures has them) or {pyterrier} (PyTerrier)"

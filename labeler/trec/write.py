@@ -23,9 +23,9 @@ from labeler.files.read import byte_blocks
 from labeler.messages import Advance, counted
 from labeler.trec.blocks import Batch
 from labeler.trec.columns import Codes, split
+from labeler.trec.files import ranking
 from labeler.trec.pairs import PairColumns
 from labeler.trec.rows import LARGEST_GRADE, QRELS_COLUMNS, RUN_COLUMNS, shown
-from labeler.trec.runs import ranking
 
 _BLOCK = 1 << 22
 _LINES = 25_000
@@ -64,20 +64,26 @@ def write_run(
 
     `advance` counts queries.
     """
-    last = _tag(tag)
 
-    def lines(query_id: str, scores: Mapping[str, float]) -> list[bytes]:
-        _refuse_infinite(path, query_id, scores)
-        query, ranked = query_id.encode(), enumerate(ranking(scores), start=1)
-        return [_RUN_LINE % (query, d.encode(), rank, float(scores[d]), last) for rank, d in ranked]
+    def ranked(query_id: str, scores: Mapping[str, float]) -> RankedPart:
+        ids = ranking(scores)
+        score = np.array([float(scores[doc_id]) for doc_id in ids])
+        if not np.isfinite(score).all():
+            doc_id, odd = next(item for item in scores.items() if not isfinite(item[1]))
+            problem = f"expected a finite number as score, found {odd!r}"
+            raise BadInput(f"{path}: {query_id} {doc_id}: {problem}")
+        documents = [doc_id.encode() for doc_id in ids]
+        return RankedPart([query_id.encode()], np.zeros(len(ids), np.int64), documents, score)
 
     queries = counted(run.items(), len(run), advance, every=10)
-    _write(path, RUN_COLUMNS, starmap(lines, queries))
+    write_ranked(path, starmap(ranked, queries), tag)
 
 
 def write_ranked(path: Path, parts: Iterable[RankedPart], tag: str) -> int:
     """Write a run a part at a time, ranks counted from 1; how many lines it has."""
-    last = _tag(tag)
+    if tag.split() != [tag]:
+        raise Misuse(f"the tag {tag!r} must be one word, as it is a column of the run")
+    last = tag.encode()
 
     def lines(part: RankedPart) -> list[bytes]:
         starts = np.searchsorted(part.query, np.arange(len(part.names)))
@@ -146,19 +152,6 @@ def write_columns(path: Path, qrels: PairColumns[int]) -> int:
     return _write(path, QRELS_COLUMNS, map(lines, range(0, qrels.size, _LINES)))
 
 
-def _tag(tag: str) -> bytes:
-    if tag.split() != [tag]:
-        raise Misuse(f"the tag {tag!r} must be one word, as it is a column of the run")
-    return tag.encode()
-
-
-def _refuse_infinite(path: Path, query_id: str, scores: Mapping[str, float]) -> None:
-    for doc_id, score in scores.items():
-        if not isfinite(score):
-            problem = f"expected a finite number as score, found {score!r}"
-            raise BadInput(f"{path}: {query_id} {doc_id}: {problem}")
-
-
 def _write(path: Path, columns: str, blocks: Iterable[Sequence[bytes]]) -> int:
     """Write blocks of lines and read them back; how many lines there are."""
     count = 0
@@ -170,24 +163,16 @@ def _write(path: Path, columns: str, blocks: Iterable[Sequence[bytes]]) -> int:
 
 
 def _check(written: Path, path: Path, columns: str, count: int) -> None:
-    """Read a file back: `count` lines, each with its columns."""
-    number = 1
+    """Read a file back: `count` lines, each with its columns, which hold no white space."""
+    number, width = 1, len(columns.split())
     for block in byte_blocks(written, _BLOCK):
-        lines = block.count(b"\n")
-        _refuse_irregular(path, block, columns, lines, number)
+        part, lines = split(block, columns, number), block.count(b"\n")
         number += lines
+        if part is None or len(part.starts) != lines:
+            odd = (line for line in block.split(b"\n")[:-1] if len(line.split()) != width)
+            problem = "an id with white space or a leading #?"
+            if (line := next(odd, None)) is not None:
+                problem = f"expected {width} columns ({columns}) in {shown(line)}"
+            raise BadInput(f"{path}: would not read back as it was written; {problem}")
     if number - 1 != count:
         raise BadInput(f"{path}: {count:,} lines were written, but {number - 1:,} are read back")
-
-
-def _refuse_irregular(path: Path, block: bytes, columns: str, lines: int, number: int = 1) -> None:
-    """`BadInput` where not every one of the lines has its columns, each without white space."""
-    part = split(block, columns, number)
-    if part is not None and len(part.starts) == lines:
-        return
-    width, problem = len(columns.split()), "an id with white space or a leading #?"
-    for line in block.split(b"\n")[:-1]:
-        if len(line.split()) != width:
-            problem = f"expected {width} columns ({columns}) in {shown(line)}"
-            break
-    raise BadInput(f"{path}: would not read back as it was written; {problem}")

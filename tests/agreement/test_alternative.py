@@ -15,7 +15,7 @@ from labeler.arrays import Integers
 from labeler.data import Pair, Qrels
 from labeler.errors import Misuse
 from labeler.report.render import render
-from labeler.stats.significance import benjamini_yekutieli
+from labeler.stats.families import benjamini_yekutieli
 from labeler.trec.pairs import PairColumns
 
 

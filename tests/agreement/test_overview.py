@@ -8,7 +8,7 @@ from labeler.cli import execute
 from labeler.errors import Misuse
 from labeler.judging.judge import judge
 from labeler.testing import fake_model, small_collection
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 from labeler.trec.write import write_qrels, write_run
 
 HUMAN = {f"q{q}": {f"d{d}": (q + d) % 3 for d in range(8)} for q in range(8)}

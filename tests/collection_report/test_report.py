@@ -23,7 +23,7 @@ from labeler.data import Query
 from labeler.errors import Misuse
 from labeler.judging.status import status
 from labeler.testing import fake_model, small_collection
-from labeler.trec.runs import ranking, read_run
+from labeler.trec.files import ranking, read_run
 
 
 @pytest.fixture(scope="module")

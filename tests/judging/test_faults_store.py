@@ -14,7 +14,7 @@ from running import finish, start
 from labeler.collection.layout import Collection
 from labeler.store import maintain, open_store
 from labeler.testing import Answer, Call, FakeServer, completion
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 PAIRS = 60
 AT_ONCE = ("--concurrency", "8")

@@ -14,8 +14,7 @@ from labeler.metrics import MEASURES, evaluate, parse, parse_all
 from labeler.metrics.measures import expected_reciprocal_ranks
 from labeler.metrics.registry import renamed
 from labeler.metrics.scores import Scores
-from labeler.trec.qrels import read_qrels
-from labeler.trec.runs import read_run
+from labeler.trec.files import read_qrels, read_run
 
 
 def answered(qrels: Qrels, run: Run) -> Qrels:

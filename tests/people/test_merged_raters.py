@@ -11,7 +11,7 @@ from labeler.collection.layout import open_collection
 from labeler.collection.people import people_path, read_people
 from labeler.errors import FileProblem, Misuse
 from labeler.people.merge import merge_raters
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 RATERS = ("anna", "ben", "carla")
 

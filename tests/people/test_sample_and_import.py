@@ -27,7 +27,7 @@ from labeler.data import Document, Pair, Pooled, Qrels, Query
 from labeler.errors import Misuse
 from labeler.people.sample import draw, share_out
 from labeler.people.sheet import harmless
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 from labeler.trec.write import write_qrels, write_run
 
 

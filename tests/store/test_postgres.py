@@ -25,7 +25,7 @@ from labeler.store.address import DatabaseAddress
 from labeler.store.base import Failed, KeyedReply, WriteBatch
 from labeler.store.postgres import PostgresDatabase
 from labeler.testing import Answer, Call, FakeServer, completion, fake_model, small_collection
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 KEY, OTHER = b"k" * 32, b"o" * 32
 

@@ -22,8 +22,7 @@ from labeler.data import Run
 from labeler.exchange.written import RUN_FORMATS
 from labeler.qrels.edit import CONFLICTS
 from labeler.runs.fuse import METHODS, NORMS, Fusion, fuse_files, rrf
-from labeler.trec.qrels import read_qrels
-from labeler.trec.runs import ranking, read_run
+from labeler.trec.files import ranking, read_qrels, read_run
 from labeler.trec.write import write_run
 
 OFTEN = steadily(60)
