@@ -241,7 +241,7 @@ def in_order(reports: Sequence[AssessorReport], statistic: str) -> list[Assessor
 
 
 def overview(reports: Sequence[AssessorReport], asked: Sequence[str] | None) -> tuple[str, Table]:
-    """A sentence on the closest and the farthest assessor, and the table `assessors`."""
+    """A sentence on the first and the last assessor, and the table `assessors`."""
     names = shown_statistics(reports, asked)
     ordered = in_order(reports, names[0])
     return _sentence(ordered, names[0]), _table(ordered, names)
@@ -255,8 +255,8 @@ def _sentence(ordered: Sequence[AssessorReport], statistic: str) -> str:
         return f"None of the {len(ordered)} assessors has a {statistic} with {human}."
     high, low = interval_text(highest), interval_text(lowest)
     return (
-        f"Of {len(ordered)} assessors {short(best.assessor)} is closest to {human}: {statistic} "
-        f"{high}. Farthest is {short(last.assessor)}: {low}."
+        f"{len(ordered)} assessors beside {human}, in the order of {statistic}: from {high} of "
+        f"{short(best.assessor)} to {low} of {short(last.assessor)}. Order alone may be chance."
     )
 
 

@@ -20,7 +20,7 @@ from labeler.agreement.differences import Difference, differences
 from labeler.arrays import Floats, Integers
 from labeler.data import Qrels
 from labeler.lab.members import PanelSet
-from labeler.report.result import Hidden, Result
+from labeler.report.result import Result
 from labeler.report.table import Interval, shown
 from labeler.stats.intervals import Sample, draws_of
 from labeler.trec.pairs import PairColumns
@@ -30,17 +30,13 @@ from labeler.trec.pairs import PairColumns
 class MemberBesidePeople:
     """A member's agreement with people, and what the panel gains over it."""
 
-    name: Hidden[str]
     agreement: Interval
     panel_less_it: Difference
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PanelBesidePeople(Result):
-    """The panel's agreement with people by one statistic, on the pairs that both graded.
-
-    `better` is 1 where more of it means closer to people, -1 where less does, 0 where neither.
-    """
+    """The panel's agreement with people by one statistic, on the pairs that both graded."""
 
     human: str
     statistic: str
@@ -48,18 +44,6 @@ class PanelBesidePeople(Result):
     queries: int
     panel: Interval
     members: Mapping[str, MemberBesidePeople]
-    better: Hidden[int] = 1
-
-    @property
-    def best(self) -> MemberBesidePeople | None:
-        """The member that agrees most with people; found on the same grades, which flatters it."""
-
-        def closeness(member: MemberBesidePeople) -> float:
-            value = member.agreement.value or 0.0
-            return self.better * value if self.better else -abs(value)
-
-        defined = [m for m in self.members.values() if m.agreement.value is not None]
-        return max(defined, key=closeness, default=None)
 
 
 def beside_people(
@@ -81,7 +65,7 @@ def beside_people(
         grades = votes.pairs.holding(np.array(votes.grades)[values]).keep(values != UNGRADED)
         own = agreement(grades)
         (less,) = differences(whole.paired, own.paired, [statistic], options, len(votes.assessors))
-        members[name] = MemberBesidePeople(name, own.statistics[statistic.name], less)
+        members[name] = MemberBesidePeople(own.statistics[statistic.name], less)
     return PanelBesidePeople(
         human_name,
         statistic.name,
@@ -89,7 +73,6 @@ def beside_people(
         len(whole.queries),
         whole.statistics[statistic.name],
         members,
-        statistic.better,
     )
 
 

@@ -39,8 +39,6 @@ from labeler.options import COUNT, SEED, Options, option
 from labeler.trec.pairs import NONE, PairColumns, joined_pairs
 from labeler.trec.qrels import read_qrels
 
-PANEL = "Panel"
-
 
 @dataclass(frozen=True)
 class PanelOptions(Options):
@@ -55,13 +53,9 @@ class PanelOptions(Options):
         "median",
         "How the grades of a pair become one; ties lean to neither side.",
         metavar=" | ".join(PANEL_RULES),
-        panel=PANEL,
     )
     fewest: int | None = option(
-        None,
-        "Members that must have a grade of a pair; else more than half.",
-        COUNT,
-        panel=PANEL,
+        None, "Members that must have a grade of a pair; else more than half.", COUNT
     )
     seed: int = option(0, "Of ties, and of the intervals.", SEED)
     scale: tuple[int, ...] | None = option(

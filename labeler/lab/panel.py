@@ -19,19 +19,10 @@ from labeler.agreement.differences import Difference
 from labeler.agreement.shown import short, whom
 from labeler.agreement.sources import human_grades, made_from
 from labeler.agreement.statistics import parse_name
-from labeler.collection.judgements import origin_of
-from labeler.collection.layout import (
-    AnyCollection,
-    Collection,
-    check_name,
-    open_collection,
-    safe_name,
-)
+from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.data import Qrels
 from labeler.errors import Misuse, about
 from labeler.judging.changes import human_beside
-from labeler.judging.job import pool_of
-from labeler.judging.judge import JudgeOptions, JudgingPlan, judge_set
 from labeler.lab.beside_people import (
     Independence,
     PanelBesidePeople,
@@ -48,12 +39,9 @@ from labeler.lab.members import (
     write_made,
 )
 from labeler.messages import count_of
-from labeler.models.choose import declared_assessors, find_assessor
-from labeler.models.session import Act, Control, sync
-from labeler.prompt.read import find_prompt
 from labeler.report.finding import Finding
 from labeler.report.result import Result
-from labeler.report.table import Cell, Column, Row, Table, interval_text, shown
+from labeler.report.table import Cell, Column, Row, Table, interval_text
 from labeler.trec.pairs import PairColumns
 
 
@@ -90,19 +78,14 @@ class PanelResult(Result):
 
     def _agreement(self) -> Iterator[str]:
         beside = self.people
-        if beside is None or beside.best is None or beside.panel.value is None:
+        if beside is None or beside.panel.value is None:
             return
-        best = beside.best
-        closer = {
-            "first is closer": "The panel is closer, by more than chance",
-            "second is closer": "That member alone is closer, by more than chance",
-        }
-        undecided = "Which of the two is closer cannot be told"
-        verdict = closer.get(best.panel_less_it.verdict, undecided)
+        verdicts = [_closer(member.panel_less_it) for member in beside.members.values()]
+        than, of = (verdicts.count(who) for who in ("the panel", "the member"))
         yield (
             f"The panel's {beside.statistic} with {whom(beside.human)} is "
-            f"{interval_text(beside.panel)}; that of its closest member, {short(best.name)}, is "
-            f"{interval_text(best.agreement)}. {verdict}."
+            f"{interval_text(beside.panel)}. By more than chance it is closer than {than} of its "
+            f"{len(verdicts)} members, and {of} of them are closer than it."
         )
 
     def _worth(self) -> Iterator[str]:
@@ -190,7 +173,8 @@ def panel(
     'median of 2 members: 4 pairs have a grade.'
     """
     options = options or PanelOptions()
-    _check_statistic(options)
+    with about("statistic"):
+        parse_name(options.statistic)
     opened = open_collection(collection)
     read = _sources(opened, names, people)
     if name is not None:
@@ -204,11 +188,6 @@ def panel(
     if name is not None:
         write_made(opened, name, judged.made)
     return _result(judged, read, name)
-
-
-def _check_statistic(options: PanelOptions) -> None:
-    with about("statistic"):
-        parse_name(options.statistic)
 
 
 def _result(judged: PanelSet, read: PanelSources, name: str | None) -> PanelResult:
@@ -269,113 +248,3 @@ def _sources(collection: Collection, names: Sequence[str], people: str | None) -
     with about("people"):
         grades, _ = human_grades(collection, human, notes.append)
     return PanelSources(collection, members, human, grades, tuple(notes))
-
-
-# Ask every member about the pool first.
-
-
-@dataclass(frozen=True)
-class PanelPlan(Result):
-    """What each member's judging would take."""
-
-    members: Sequence[JudgingPlan]
-
-    @shown
-    def calls(self) -> int:
-        """The calls of all members together."""
-        return sum(plan.calls.calls for plan in self.members)
-
-    @shown
-    def cost_at_most(self) -> float | None:
-        """What all calls cost at most; None where that is not known."""
-        costs = [plan.calls.at_most_cost for plan in self.members if plan.calls.calls]
-        return None if None in costs else sum(cost or 0.0 for cost in costs)
-
-
-def ajudge_panel(
-    collection: AnyCollection,
-    members: Sequence[JudgeOptions],
-    *,
-    name: str | None = None,
-    options: PanelOptions | None = None,
-    control: Control | None = None,
-) -> Act[PanelResult, PanelPlan]:
-    """Have several assessors grade the pool, and put their grades together as the set `name`.
-
-    Each member's grades are a set too, called PROMPT-MODEL where its options give no name. The
-    limits hold for all members together, which are asked one after another. Where a budget ends
-    that, nothing is put together: a panel of part of the members would be another panel.
-
-    >>> from labeler.testing import fake_model, small_collection
-    >>> said = {"lax": '{"grade": 3}', "fair": '{"grade": 2}', "strict": '{"grade": 0}'}
-    >>> members = [JudgeOptions(model=fake_model(r, m), name=m) for m, r in said.items()]
-    >>> judge_panel(small_collection(), members, name="panel").sentences[0]
-    'median of 3 members: 4 pairs have a grade.'
-    """
-    opened, watch = open_collection(collection), control or Control()
-    asked = options or PanelOptions()
-    panel_name = _checked(opened, members, name, asked)
-    judging = [judge_set(opened, pool_of, member, watch) for member in members]
-
-    async def begin() -> PanelResult:
-        names = []
-        for member in judging:
-            result = await member
-            if result.stopped:
-                raise result.stopped
-            names.append(result.name)
-        return panel(opened, *names, name=panel_name, options=asked)
-
-    async def plan() -> PanelPlan:
-        return PanelPlan(tuple([await member.plan() for member in judging]))
-
-    return Act(begin, plan)
-
-
-judge_panel = sync(ajudge_panel)
-
-
-def _checked(
-    collection: Collection,
-    members: Sequence[JudgeOptions],
-    name: str | None,
-    options: PanelOptions,
-) -> str:
-    """The panel's name; `Misuse` of a panel that cannot be, before anything is asked."""
-    asked = [(member.grading_prompt, member.model, member.base_url) for member in members]
-    if twice := [member for member in asked if asked.count(member) > 1]:
-        raise Misuse(f"{twice[0][0]} with one model is named twice", parameter="members")
-    options.needed(len(members))
-    _check_statistic(options)
-    name = check_name(name or safe_name(f"panel-{options.rule}"))
-    path = collection.judgements(name)
-    earlier = origin_of(path)
-    if earlier is not None and not earlier.is_panel:
-        raise Misuse(f"{path} was made by no panel; give another name", parameter="name")
-    return name
-
-
-def members_named(text: str, common: JudgeOptions) -> list[JudgeOptions]:
-    """`basic,four-grades:gpt-4.1,:qwen3:8b` as members: PROMPT, PROMPT:MODEL, :MODEL, ASSESSOR.
-
-    An assessor that is declared goes before a prompt of the same name. What a member does not name
-    is that of `common`.
-    """
-    members, declared = list[JudgeOptions](), declared_assessors()
-    for part in map(str.strip, text.split(",")):
-        if part in declared:
-            settings = find_assessor(part)
-            prompt = "" if settings.prompt else common.prompt
-            members.append(replace(common, prompt=prompt, model=settings, name=None))
-            continue
-        prompt, _, model = part.partition(":")
-        if not prompt and not model:
-            raise Misuse(
-                f"expected PROMPT, PROMPT:MODEL or :MODEL with commas between; got {text!r:.80}",
-                parameter="members",
-            )
-        with about("members", "prompt"):
-            find_prompt(prompt or common.grading_prompt, "grade")
-        prompt, own = prompt or common.prompt, model or common.model
-        members.append(replace(common, prompt=prompt, model=own, name=None))
-    return members

@@ -203,25 +203,27 @@ def test_the_figures_beside_people_are_those_of_agree(tmp_path: Path) -> None:
     assert beside is not None
     report = labeler.agree(collection.folder, "human", "all").assessors[0].agreement
     assert beside.panel.value == report.statistics["kappa"].value
-    assert beside.best is not None
-    assert beside.best.panel_less_it.value == pytest.approx(
-        (beside.panel.value or 0) - (beside.best.agreement.value or 0)
-    )
+    for member in beside.members.values():
+        assert member.panel_less_it.value == pytest.approx(
+            (beside.panel.value or 0) - (member.agreement.value or 0)
+        )
     assert len(result.frame()) == 3
     json.dumps(result.as_json())
 
 
-def test_the_closest_member_is_the_one_of_the_least_error(tmp_path: Path) -> None:
+def test_members_that_the_panel_is_told_from_are_counted_not_ranked(tmp_path: Path) -> None:
     human = {f"q{q}": {f"d{d}": d % 4 for d in range(8)} for q in range(6)}
     far = {q: {d: 3 - g for d, g in row.items()} for q, row in human.items()}
     near = {q: {d: min(g + (q == "q1"), 3) for d, g in row.items()} for q, row in human.items()}
     made = {"human": human, "far": far, "near": near, "farther": far}
     collection = made_of(tmp_path / "coll", made)
     options = PanelOptions(statistic="mae", draws=50)
-    beside = labeler.panel(collection, "far", "near", "farther", options=options).people
-    assert beside is not None
-    assert beside.best is not None
-    assert beside.best.name == "near"
+    result = labeler.panel(collection, "far", "near", "farther", options=options)
+    assert result.people is not None
+    verdicts = {name: of.panel_less_it.verdict for name, of in result.people.members.items()}
+    assert verdicts["near"] == "second is closer"
+    counts = "By more than chance it is closer than 0 of its 3 members, and 1 of them are closer"
+    assert counts in result.sentences[1]
 
 
 def test_a_statistic_that_is_none_is_refused_before_anything_is_read() -> None:
