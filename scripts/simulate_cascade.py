@@ -37,10 +37,10 @@ def once(world: World, seed: int, people: int) -> tuple[list[float], list[float]
     weights = {row.pair: 1 / row.probability for row in drawn}
     sources = world.sources(names, world.qrels(weights), weights)
     drawn_pairs = PairColumns.of_pairs(weights, np.float64)
-    is_drawn = sources.shares.pairs.rows_in(drawn_pairs) != NONE
+    is_drawn = sources.matrix.pairs.rows_in(drawn_pairs) != NONE
     rows = np.flatnonzero(is_drawn)
     queries, query = np.unique(world.query[rows], return_inverse=True)
-    weight = sources.shares.pairs.beside(drawn_pairs, 0.0)[rows]
+    weight = sources.matrix.pairs.beside(drawn_pairs, 0.0)[rows]
     cost = np.tile(PRICES, (len(rows), 1))
     grades = (world.truth[rows], cheap[rows], strong[rows])
     pairs = CascadePairs(SCALE, len(queries), query, weight, *grades, cost, AGREEMENT)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from labeler.agreement.align import GradeMatrix
 from labeler.agreement.calibration import Calibration, CalibrationRows, at_cut
-from labeler.agreement.shares import GradeShares, combined, shares_of
+from labeler.agreement.shares import graded_together
 from labeler.agreement.shown import short
 from labeler.agreement.sources import (
     Sources,
@@ -58,7 +59,7 @@ class CutReliability:
 class CalibrateResult(Result):
     """A fit, the probabilities it gives to every pair of the assessor, and how far they hold.
 
-    `probabilities` are `(pairs, grades)`, in the order of `shares.pairs` and of the fit's scale.
+    `probabilities` are `(pairs, grades)`, in the order of `given.pairs` and of the fit's scale.
     `log_loss` is in nats, by name: `calibrated`, `shares alone` (people's shares of grades, the
     same for every pair) and `as it came` (the assessor's own distributions). `gain` is how much
     less the first is than the second. `counts` are the pairs and queries that `people` graded.
@@ -68,7 +69,7 @@ class CalibrateResult(Result):
     assessor: str
     people: str
     fit: Recalibration
-    shares: GradeShares
+    given: GradeMatrix
     probabilities: Floats
     counts: tuple[int, int]
     log_loss: Mapping[str, Interval]
@@ -84,14 +85,14 @@ class CalibrateResult(Result):
     def rows(self) -> Iterator[tuple[Pair, list[float], float]]:
         """Each pair with the probability of each grade, and the mean of the calibrated grade."""
         expected = self.probabilities @ np.array(self.scale, float)
-        pairs = self.shares.pairs.pairs()
+        pairs = self.given.pairs.pairs()
         return zip(pairs, self.probabilities.tolist(), expected.tolist(), strict=True)
 
     @property
     def sentences(self) -> list[str]:
         """What the probabilities tell, and how far they lie from people's grades."""
         name = short(self.assessor)
-        given = count_of(self.shares.pairs.size, "pair")
+        given = count_of(self.given.pairs.size, "pair")
         pairs, queries = self.counts
         loss = self.log_loss["calibrated"]
         tells = (
@@ -136,7 +137,7 @@ class CalibrateResult(Result):
             *("assessor", "people", "fit", "gain", "findings"),
             pairs=self.counts[0],
             queries=self.counts[1],
-            probabilities=self.shares.pairs.size,
+            probabilities=self.given.pairs.size,
             log_loss={name.replace(" ", "_"): mean for name, mean in self.log_loss.items()},
             cuts=[{"cut": c.after.cut, "before": c.before, "after": c.after} for c in self.cuts],
         )
@@ -191,31 +192,32 @@ def calibrate(*sources: str | Path, options: CalibrateOptions | None = None) -> 
     """
     options = options or CalibrateOptions()
     opened = _opened([str(source) for source in sources], options.people)
-    each = [shares_of(source) for source in opened.assessors]
-    shares, name = combined(each), ", ".join(source.name for source in opened.assessors)
-    pairs = _judged(opened, shares, name)
+    given, left_out = graded_together(opened.assessors)
+    name = ", ".join(given.assessors)
+    pairs = _judged(opened, given, name)
     fitted, held = pairs.fit(), held_out(pairs, options.seed)
     losses = {
         "calibrated": log_losses(held.calibrated, pairs.outcome),
         "shares alone": log_losses(held.shares_alone, pairs.outcome),
     }
-    if takes_logits(pairs.shares, pairs.scale):
+    own_shares = pairs.given.mean_shares
+    if takes_logits(pairs.given, pairs.scale):
         own = np.zeros((len(pairs), len(pairs.scale)))
-        own[:, [pairs.scale.index(grade) for grade in pairs.shares.grades]] = pairs.shares.matrix
+        own[:, [pairs.scale.index(grade) for grade in pairs.given.grades]] = own_shares
         losses["as it came"] = log_losses(own, pairs.outcome)
     gain = mean_by_query(pairs, losses["shares alone"] - losses["calibrated"])
-    before = _at_cuts(pairs, pairs.shares.grades, pairs.shares.matrix)
+    before = _at_cuts(pairs, pairs.given.grades, own_shares)
     return CalibrateResult(
         name,
         opened.human_name,
         fitted,
-        shares,
-        fitted.probabilities(shares),
+        given,
+        fitted.probabilities(given),
         (len(pairs), len(pairs.queries)),
         {name: mean_by_query(pairs, loss) for name, loss in losses.items()},
         gain,
         tuple(map(CutReliability, before, _at_cuts(pairs, pairs.scale, held.calibrated))),
-        (*_few(pairs, gain), *_left_out(opened, shares, name)),
+        (*_few(pairs, gain), *_left_out(opened, left_out, name)),
     )
 
 
@@ -236,10 +238,10 @@ def _opened(sources: Sequence[str], people: str) -> Sources:
     return sources_of(people, sources)
 
 
-def _judged(opened: Sources, shares: GradeShares, name: str) -> CalibrationSet:
+def _judged(opened: Sources, given: GradeMatrix, name: str) -> CalibrationSet:
     """The pairs that people graded, too; `BadInput` where they gave one grade throughout."""
     none = no_pair_in_common(opened.human_name, opened.human, name, opened.assessors[0].labels)
-    pairs = calibration_set(opened.human, shares, opened.weights, none)
+    pairs = calibration_set(opened.human, given, opened.weights, none)
     if len(pairs.scale) < 2:
         raise BadInput(
             f"{opened.human_name} has the grade {pairs.scale[0]} throughout; there is nothing to "
@@ -264,13 +266,11 @@ def _few(pairs: CalibrationSet, gain: Interval) -> Iterator[Finding]:
         yield Finding(f"{text}grades: too few are graded, or the assessor tells nothing of them")
 
 
-def _left_out(opened: Sources, shares: GradeShares, name: str) -> Iterator[Finding]:
+def _left_out(opened: Sources, left_out: int, name: str) -> Iterator[Finding]:
     """What was left out of people's grades and of the assessor's, and why."""
     yield from map(Finding, opened.notes)
     for source in opened.assessors:
         yield from map(Finding, source.notes)
-    if shares.left_out:
-        yield Finding(
-            f"{name}: {shares.left_out} labels are no grade, or one that next to no pair has: "
-            "left out"
-        )
+    if left_out:
+        text = f"{name}: {left_out} labels are no grade, or one that next to no pair has"
+        yield Finding(f"{text}: left out")

@@ -269,7 +269,7 @@ async def _cascade(
     evidence = evidence_of(sources, (first, *others, strong), options.statistic)
     of_pool = evidence.doubts().of_pool
     threshold, checked = _threshold_of(evidence, options)
-    unsure = taken(of_pool >= threshold, states.rows_in(sources.shares.pairs), False)
+    unsure = taken(of_pool >= threshold, states.rows_in(sources.matrix.pairs), False)
     is_sent = unsure | ~first.judged.is_graded
     left = list(states.keep(is_sent | graded).pairs())
     strong, more = await _judged(opened, strong_name, judging, left)
@@ -375,7 +375,7 @@ def _open(collection: Collection, cheap: Sequence[str], options: CascadeOptions)
         raise Misuse(f"{problem}; next: labeler people sample", parameter="people")
     if not graded_by_people(sources, member_of(collection, cheap[0])).any():
         raise BadInput(f"{sources.human_name} has no grade of a pair that {cheap[0]} judged")
-    graded = {*sources.shares.grades, *(g for row in sources.human.values() for g in row.values())}
+    graded = {*sources.matrix.grades, *(g for row in sources.human.values() for g in row.values())}
     with about("statistic"):  # before any call
         find_statistic(options.statistic, range(max(0, min(graded)), max(graded) + 1))
     return sources

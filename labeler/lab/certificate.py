@@ -297,7 +297,8 @@ class Evidence:
         raised, floor = self.raised(graded), self.raised(self.of("harmless"))
         net = Interval(None, None, None)
         if raised.value is not None and floor.value is not None:
-            net = Interval(raised.value - floor.value, *difference_interval(raised[:3], floor[:3]))
+            both = ((of.value or 0.0, of.low or 0.0, of.high or 0.0) for of in (raised, floor))
+            net = Interval(raised.value - floor.value, *difference_interval(*both))
         return Resistance(raised, net, sum(g.grade is None for g in graded))
 
 

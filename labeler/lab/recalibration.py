@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from labeler.agreement.align import drawn_weights
+from labeler.agreement.align import GradeMatrix, drawn_weights
 from labeler.agreement.compare import interval_of
-from labeler.agreement.shares import GradeShares
 from labeler.arrays import Flags, Floats, Integers
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput
@@ -43,30 +42,30 @@ class Recalibration:
     intercepts: Sequence[float]
     slopes: Sequence[float]
 
-    def probabilities(self, shares: GradeShares) -> Floats:
+    def probabilities(self, given: GradeMatrix) -> Floats:
         """A probability for each grade of `scale`, `(pairs, grades)`."""
-        columns = columns_of(shares, self.scale, logits=len(self.slopes) > 1)
+        columns = columns_of(given, self.scale, logits=len(self.slopes) > 1)
         above = logistic_function(np.array(self.intercepts) + columns @ np.array(self.slopes))
         falling = np.minimum.accumulate(np.clip(above, 0.0, 1.0), axis=1)
         ends = np.ones((len(above), 1)), np.zeros((len(above), 1))
         return -np.diff(np.concatenate([ends[0], falling, ends[1]], axis=1), axis=1)
 
 
-def columns_of(shares: GradeShares, scale: Sequence[int], *, logits: bool) -> Floats:
+def columns_of(given: GradeMatrix, scale: Sequence[int], *, logits: bool) -> Floats:
     """What foretells each cut, `(pairs, cuts, features)`: the expected grade, and a logit."""
-    middle = (shares.grades[0] + shares.grades[-1]) / 2
-    expected = np.repeat((shares.expected - middle)[:, None], len(scale) - 1, axis=1)
+    shares, grades = given.mean_shares, given.scale
+    middle = (grades[0] + grades[-1]) / 2
+    expected = np.repeat((shares @ grades - middle)[:, None], len(scale) - 1, axis=1)
     if not logits:
         return expected[:, :, None]
-    grades = np.array(shares.grades)
-    above = [shares.matrix[:, grades >= cut].sum(axis=1) for cut in scale[1:]]
+    above = [shares[:, grades >= cut].sum(axis=1) for cut in scale[1:]]
     own = np.clip(np.stack(above, axis=1), EDGE, 1 - EDGE)
     return np.stack([expected, np.log(own / (1 - own))], axis=2)
 
 
-def takes_logits(shares: GradeShares, scale: Sequence[int]) -> bool:
+def takes_logits(given: GradeMatrix, scale: Sequence[int]) -> bool:
     """Whether the assessor has probabilities of people's own grades."""
-    return shares.has_distributions and set(shares.grades) <= set(scale)
+    return given.has_distributions and set(given.grades) <= set(scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +78,7 @@ class CalibrationSet:
 
     scale: Sequence[int]
     queries: Sequence[str]
-    shares: GradeShares
+    given: GradeMatrix
     outcome: Integers
     query: Integers
     weight: Floats
@@ -91,25 +90,25 @@ class CalibrationSet:
         """The map that fits some rows best."""
         index = np.zeros(len(self), bool)
         index[rows] = True
-        shares = self.shares.of(index)
-        columns = columns_of(shares, self.scale, logits=takes_logits(shares, self.scale))
+        given = self.given.keep(index)
+        columns = columns_of(given, self.scale, logits=takes_logits(given, self.scale))
         fitted = cumulative_logistic(columns, self.outcome[index], self.weight[index])
-        return Recalibration(self.scale, shares.grades, *(tuple(side.tolist()) for side in fitted))
+        return Recalibration(self.scale, given.grades, *(tuple(side.tolist()) for side in fitted))
 
 
 def calibration_set(
     human: Qrels,
-    shares: GradeShares,
+    given: GradeMatrix,
     weights: Mapping[Pair, float] | None,
     no_common: str,
 ) -> CalibrationSet:
     """The pairs with a human grade from 0 and probabilities; `BadInput` where too few are."""
     people = PairColumns.of(human, np.int64)
-    grade, weight = shares.pairs.beside(people, -1), drawn_weights(shares.pairs, weights)
+    grade, weight = given.pairs.beside(people, -1), drawn_weights(given.pairs, weights)
     rows = (grade >= 0) & ~np.isnan(weight)
     if not rows.any():
         raise BadInput(no_common)
-    graded = shares.of(rows)
+    graded = given.keep(rows)
     queries, query = graded.pairs.by_query_id()
     if len(queries) < FEWEST:
         raise BadInput(
@@ -135,7 +134,7 @@ def held_out(pairs: CalibrationSet, seed: int = 0) -> HeldOut:
     calibrated = np.zeros((len(pairs), len(pairs.scale)))
     alone = np.zeros_like(calibrated)
     for rows in folds_of(pairs.query, seed):
-        calibrated[rows] = pairs.fit(~rows).probabilities(pairs.shares.of(rows))
+        calibrated[rows] = pairs.fit(~rows).probabilities(pairs.given.keep(rows))
         # how often people gave each grade elsewhere, with half a pair more of each grade
         weight = pairs.weight[~rows] / pairs.weight[~rows].mean()
         counts = np.bincount(pairs.outcome[~rows], weight, len(pairs.scale)) + 0.5

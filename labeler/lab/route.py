@@ -113,7 +113,7 @@ def route(*sources: str | Path, options: RouteOptions | None = None) -> RouteRes
     options = options or RouteOptions()
     opened = open_routing([str(source) for source in sources], options.people)
     by, need = criterion_of(opened), needs(opened)
-    pairs = opened.shares.pairs
+    pairs = opened.matrix.pairs
     is_new = np.ones(pairs.size, bool)
     for qrels in opened.looked_at:
         is_new &= pairs.rows_in(PairColumns.of(qrels, np.int64)) == NONE
@@ -121,21 +121,15 @@ def route(*sources: str | Path, options: RouteOptions | None = None) -> RouteRes
     if not len(candidates):
         raise Misuse("people graded every pair already; there is none to route")
     order = order_of(need, candidates, options.seed)[: options.budget]
-    routed = [
-        RoutedPair(pairs.pair(row), int(opened.grades[row]), float(need[row])) for row in order
-    ]
-    findings = [*map(Finding, opened.notes)]
-    if opened.shares.left_out:
-        text = f"{opened.shares.left_out} labels are no grade, or one that next to no pair has"
-        findings.append(Finding(f"{text}: left out"))
+    each = zip(order, opened.grades[order].tolist(), need[order].tolist(), strict=True)
     return RouteResult(
-        opened.names,
+        opened.matrix.assessors,
         by,
-        tuple(routed),
+        tuple(RoutedPair(pairs.pair(row), grade, needed) for row, grade, needed in each),
         len(candidates),
         opened.human_name or None,
         opened.collection,
-        tuple(findings),
+        tuple(map(Finding, opened.notes)),
     )
 
 
@@ -191,20 +185,18 @@ def needs(sources: RoutingSources, learned_from: Flags | None = None) -> Floats:
     another one, of those that it is `learned_from`.
     """
     if sources.tells_disagreement:
-        return spread(sources.shares)
-    pairs, human = sources.shares.pairs, sources.human or {}
+        return spread(sources.matrix)
+    pairs, human, grades = sources.matrix.pairs, sources.human or {}, sources.grades
     people = pairs.beside(PairColumns.of(human, np.int64), -1)
     weight = np.nan_to_num(drawn_weights(pairs, sources.weights)) * (people >= 0)
     if learned_from is not None:
         weight = weight * learned_from
     if not weight.any():
-        labels = pairs.holding(sources.grades)
-        raise BadInput(no_pair_in_common(sources.human_name, human, sources.names[0], labels))
+        labels, name = pairs.holding(grades), sources.matrix.assessors[0]
+        raise BadInput(no_pair_in_common(sources.human_name, human, name, labels))
     weight = weight / weight[weight > 0].mean()
-    _, grade = np.unique(sources.grades, return_inverse=True)
-    all_of, others = (
-        np.bincount(grade, each) for each in (weight, weight * (people != sources.grades))
-    )
+    _, grade = np.unique(grades, return_inverse=True)
+    all_of, others = (np.bincount(grade, each) for each in (weight, weight * (people != grades)))
     # with one pair more of each grade, half of it another one
     return np.asarray(((others + 0.5) / (all_of + 1))[grade])
 

@@ -209,7 +209,7 @@ class CascadeEvidence:
     def doubts(self, held_out: Flags | None = None) -> Doubts:
         """How unsure the cheap assessor is, learned without the rows `held_out` where it is."""
         fitted = self.in_pool if held_out is None else self.in_pool[~held_out]
-        learned_from = np.zeros(self.sources.shares.pairs.size, bool)
+        learned_from = np.zeros(self.sources.matrix.pairs.size, bool)
         learned_from[fitted[fitted != NONE]] = True
         of_pool = needs(self.sources, learned_from)
         return Doubts(taken(of_pool, self.in_pool, np.inf), of_pool)
@@ -233,7 +233,7 @@ def evidence_of(
     cost counts, too, and last the strong assessor's.
     """
     cheap, strong = members[0].judged, members[-1].judged
-    pool, states = sources.shares.pairs, cheap.states
+    pool, states = sources.matrix.pairs, cheap.states
     failed = ~cheap.is_graded
     graded = graded_by_people(sources, members[0])
     graded &= failed | (states.rows_in(pool) != NONE)
