@@ -12,14 +12,13 @@ import numpy as np
 from labeler.agreement.shares import RoutingSources, open_routing
 from labeler.agreement.statistics import find_statistic
 from labeler.collection.judged_set import set_of_blocks
-from labeler.collection.judgements import Origin, read_judgements
+from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import AnyCollection, Collection, check_name, open_collection
-from labeler.data import Pair, state_of
+from labeler.data import Judged, Pair, state_of
 from labeler.errors import BadInput, Misuse, about
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions, JudgingPlan, judge_set
 from labeler.lab.members import (
-    MadeRow,
     MadeSet,
     Member,
     check_made_name,
@@ -274,7 +273,13 @@ async def _cascade(
     left = list(states.keep(is_sent | graded).pairs())
     strong, more = await _judged(opened, strong_name, judging, left)
     sent = frozenset(states.keep(is_sent).pairs())
-    made = _made(opened, (first, strong), sent, _settings(options, sources, by, threshold))
+    made = MadeSet(
+        f"{RULE} of {first.name}, {strong.name}",
+        {"rule": RULE, **_settings(options, sources, by, threshold)},
+        (first, strong),
+        _made_rows(opened, (first, strong), sent),
+        [strong.name],
+    )
     write_made(opened, name, made, note, sent=len(sent))
     return CascadeResult(
         name,
@@ -302,40 +307,27 @@ async def _judged(
     return member_of(collection, name), result.spent.calls
 
 
-def _made(
-    collection: Collection,
-    members: tuple[Member, Member],
-    sent: frozenset[Pair],
-    settings: Mapping[str, object],
-) -> MadeSet:
-    """The cascade as a set of judgements: each row says who decided it, and what both said.
+def _made_rows(
+    collection: Collection, members: tuple[Member, Member], sent: frozenset[Pair]
+) -> Iterator[tuple[Judged, Mapping[str, Any]]]:
+    """The cascade's rows: each says who decided it, and what both said.
 
     A pair that was sent has the strong member's grade, or its failure; every other pair the cheap
     one's grade.
     """
-    cheap, strong = members
-
-    def rows() -> Iterator[MadeRow]:
-        files = [collection.judgements(each.name) for each in members]
-        by_cheap, of_strong = (read_judgements(f) if f.exists() else () for f in files)
-        by_strong = {row.judged.outcome.pair: row.judged for row in of_strong}
-        for judged in (row.judged for row in by_cheap):
-            pair = judged.outcome.pair
-            other, decided = by_strong.get(pair), strong if pair in sent else cheap
-            says = {
-                cheap.name: state_of(judged.outcome).answer,
-                strong.name: state_of(other.outcome).answer if other else None,
-            }
-            more = {"members": says, "decided": decided.name}
-            yield MadeRow(by_strong[pair] if decided is strong else judged, more)
-
-    digests = {each.name: each.digest for each in members}
-    title = f"{RULE} of {cheap.name}, {strong.name}"
-    origin = Origin("", title, {"rule": RULE, **settings, "members": digests})
-    asked = {each.name: sorted(each.judged.asked) for each in members}
-    by_name = {name: {"models": asked[name], "digest": digests[name]} for name in asked}
-    served = sorted(cheap.judged.asked | strong.judged.asked)
-    return MadeSet(origin, rows, by_name, served, [strong.name])
+    cheap, strong = (each.name for each in members)
+    files = map(collection.judgements, (cheap, strong))
+    by_cheap, of_strong = (read_judgements(f) if f.exists() else () for f in files)
+    by_strong = {row.judged.outcome.pair: row.judged for row in of_strong}
+    for judged in (row.judged for row in by_cheap):
+        pair = judged.outcome.pair
+        other, is_sent = by_strong.get(pair), pair in sent
+        says = {
+            cheap: state_of(judged.outcome).answer,
+            strong: state_of(other.outcome).answer if other else None,
+        }
+        decided = strong if is_sent else cheap
+        yield by_strong[pair] if is_sent else judged, {"members": says, "decided": decided}
 
 
 def _settings(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from labeler.agreement.differences import Difference
 from labeler.agreement.shown import short, whom
 from labeler.agreement.sources import human_grades, made_from
 from labeler.agreement.statistics import parse_name
-from labeler.collection.layout import AnyCollection, Collection, open_collection
+from labeler.collection.layout import AnyCollection, open_collection
 from labeler.data import Qrels
 from labeler.errors import Misuse, about
 from labeler.judging.changes import human_beside
@@ -30,7 +30,6 @@ from labeler.lab.beside_people import (
     independence,
 )
 from labeler.lab.members import (
-    Member,
     PanelOptions,
     PanelSet,
     check_made_name,
@@ -138,7 +137,7 @@ class PanelResult(Result):
             rule=panel.options.rule,
             fewest=panel.fewest,
             seed=panel.options.seed,
-            members=panel.made.members,
+            members={member.name: member.origin for member in panel.members},
             pairs=len(panel),
             judged=panel.judged,
             failed=panel.failed,
@@ -172,79 +171,49 @@ def panel(
     >>> panel(collection, "lax", "strict").sentences[0]
     'median of 2 members: 4 pairs have a grade.'
     """
-    options = options or PanelOptions()
+    options, notes = options or PanelOptions(), list[str]()
     with about("statistic"):
         parse_name(options.statistic)
     opened = open_collection(collection)
-    read = _sources(opened, names, people)
-    if name is not None:
-        check_made_name(opened, name, options.rule, names)
-    if options.scale is None and read.human:
-        # from the lowest to the highest grade of the members and of people
-        used = {grade for member in read.members for grade in member.judged.grades.used()}
-        every = used.union(scale_of(read.human, Rules()))
-        options = replace(options, scale=tuple(range(min(every), max(every) + 1)))
-    judged = panel_of(read.members, options)
-    if name is not None:
-        write_made(opened, name, judged.made)
-    return _result(judged, read, name)
-
-
-def _result(judged: PanelSet, read: PanelSources, name: str | None) -> PanelResult:
-    how = judged.options
-    options = StatisticOptions((how.statistic,), how.draws, how.seed)
-    human = PairColumns.of(read.human, np.int64)
-    human = human.keep(human.value >= 0)
-    findings = [Finding(note) for note in read.notes]
-    beside = beside_people(judged, read.human, read.human_name, options) if len(human) else None
-    if len(human) and beside is None:
-        findings.append(Finding(f"{read.human_name} and the panel have no pair in common"))
-    worth = None
-    if judged.judged:
-        worth = independence(judged.votes, human if beside else None, options)
-    if judged.left_out:
-        pairs = count_of(judged.left_out, "pair is", "pairs are")
-        asked = f"fewer than {judged.fewest} members were asked about"
-        findings.append(Finding(f"{pairs} left out, which {asked}", level="note"))
-    return PanelResult(judged, name, beside, worth, (*findings, *_parts(read)))
-
-
-def _parts(read: PanelSources) -> Iterator[Finding]:
-    """That the human grades were made from members' grades."""
-    raters = made_from(read.collection).get(read.human_name, ())
-    if names := [member.name for member in read.members if member.name in raters]:
-        yield Finding(
-            f"{read.human_name} was made from the grades of {', '.join(names)}: panel and "
-            "members agree with what they are part of, and errors are none of people's"
-        )
-
-
-# The members of a panel, and people's grades beside them.
-
-
-class PanelSources(NamedTuple):
-    """The members, and people's grades beside them, with the name of these; empty for none.
-
-    `notes` say what of people's grades is left out.
-    """
-
-    collection: Collection
-    members: Sequence[Member]
-    human_name: str
-    human: Qrels
-    notes: Sequence[str] = ()
-
-
-def _sources(collection: Collection, names: Sequence[str], people: str | None) -> PanelSources:
-    """The members by name; without `people`, a collection's own human qrels that are no member."""
-    members = tuple(read_member(collection, name) for name in names)
+    members = [read_member(opened, name) for name in names]
     if people in names:
         problem = f"{people} is a member of the panel, and cannot tell how good it is"
         raise Misuse(problem, parameter="people")
-    human = people or human_beside(collection, *names)
-    if human is None:
-        return PanelSources(collection, members, "", {})
-    notes: list[str] = []
-    with about("people"):
-        grades, _ = human_grades(collection, human, notes.append)
-    return PanelSources(collection, members, human, grades, tuple(notes))
+    human_name = people or human_beside(opened, *names) or ""
+    graded: Qrels = {}
+    if human_name:
+        with about("people"):
+            graded, _ = human_grades(opened, human_name, notes.append)
+    if name is not None:
+        check_made_name(opened, name, options.rule, names)
+    if options.scale is None and graded:
+        # from the lowest to the highest grade of the members and of people
+        used = {grade for member in members for grade in member.judged.grades.used()}
+        every = used.union(scale_of(graded, Rules()))
+        options = replace(options, scale=tuple(range(min(every), max(every) + 1)))
+    judged = panel_of(members, options)
+    if name is not None:
+        write_made(opened, name, judged.made)
+    how = StatisticOptions((options.statistic,), options.draws, options.seed)
+    human = PairColumns.of(graded, np.int64)
+    human = human.keep(human.value >= 0)
+    beside = beside_people(judged, graded, human_name, how) if len(human) else None
+    if len(human) and beside is None:
+        notes.append(f"{human_name} and the panel have no pair in common")
+    worth = independence(judged.votes, human if beside else None, how) if judged.judged else None
+    parts = [name for name in names if name in made_from(opened).get(human_name, ())]
+    findings = (*map(Finding, notes), *_findings(judged, human_name, parts))
+    return PanelResult(judged, name, beside, worth, findings)
+
+
+def _findings(judged: PanelSet, human: str, parts: Sequence[str]) -> Iterator[Finding]:
+    """What was left out, and that the human grades were made from those of some members."""
+    if judged.left_out:
+        pairs = count_of(judged.left_out, "pair is", "pairs are")
+        asked = f"fewer than {judged.fewest} members were asked about"
+        yield Finding(f"{pairs} left out, which {asked}", level="note")
+    if parts:
+        yield Finding(
+            f"{human} was made from the grades of {', '.join(parts)}: panel and members agree "
+            "with what they are part of, and errors are none of people's"
+        )

@@ -14,10 +14,10 @@ from labeler.agreement.compare import interval_of
 from labeler.agreement.shares import RoutingSources
 from labeler.agreement.statistics import Statistic, find_statistic
 from labeler.arrays import Flags, Floats, Integers, Places
-from labeler.collection.judged_set import JudgedSet, judged_in
+from labeler.collection.judged_set import JudgedSet
 from labeler.collection.layout import Collection
 from labeler.errors import BadInput
-from labeler.lab.members import Member
+from labeler.lab.members import Member, read_member
 from labeler.lab.route import needs
 from labeler.report.table import Interval
 from labeler.stats.intervals import Sample, jackknife_error
@@ -32,7 +32,8 @@ STEPS = 20
 
 def member_of(collection: Collection, name: str) -> Member:
     """A set of a collection's judgements."""
-    return Member(name, judged_in(collection.existing_judgements(name)))
+    collection.existing_judgements(name)
+    return read_member(collection, name)
 
 
 def took(judged: JudgedSet, unit: str) -> Floats:

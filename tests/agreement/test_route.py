@@ -72,7 +72,7 @@ def routed(files: tuple[Path, ...], **options: object) -> RouteResult:
 def test_disputed_pairs_come_first(files: tuple[Path, Path, Path]) -> None:
     _, first, second = files
     result = routed((first, second), budget=100)
-    assert {row.pair.doc_id for row in result.pairs} == {f"d{d}" for d in range(5)}
+    assert {row.doc_id for row in result.pairs} == {f"d{d}" for d in range(5)}
     assert len(result.pairs) == 100
 
 
@@ -103,7 +103,7 @@ def test_pairs_that_people_graded_are_not_routed_again(files: tuple[Path, Path, 
     people, first, second = files
     result = routed((first, second), budget=1000, people=some_of(people, range(3, 10)))
     assert len(result.pairs) == result.candidates == QUERIES * 8
-    assert not {row.pair.doc_id for row in result.pairs} & {f"d{d}" for d in range(3, 10)}
+    assert not {row.doc_id for row in result.pairs} & {f"d{d}" for d in range(3, 10)}
 
 
 @pytest.fixture
