@@ -4,10 +4,10 @@
 
 Three people and an assessor grade pairs of several queries. Some queries are hard for the assessor
 and some are easy, so that pairs of a query go together. In other worlds it guesses at a share of
-the queries, which a sample of few may lack, and queries have pools of unequal sizes. `epsilon` is set to the true difference
-between a person's share of advantages and the assessor's, which is the limit of the hypothesis:
-each test should then say in 5 of 100 worlds that the assessor wins. Prints how often it does, for
-the test over queries and for the paper's over pairs, alone and of three people corrected.
+the queries, which a sample of few may lack, and queries have pools of unequal sizes. `epsilon` is
+set to the true difference between a person's share of advantages and the assessor's, which is the
+limit of the hypothesis: a test should then say in at most 5 of 100 worlds that it wins. Prints how
+often it does, for the test over queries and the paper's over pairs, alone and of three corrected.
 """
 
 from __future__ import annotations

@@ -129,7 +129,7 @@ def panel(
     *,
     options: PanelOptions,
     people: str | None = option(
-        None, "The collection's human qrels: how far do panel and members agree?", metavar="NAME"
+        None, "The collection's human qrels, by which members' errors are told.", metavar="NAME"
     ),
     name: str | None = option(None, "Keep the panel as this set.", metavar="NAME", flags="--as"),
     output: OutputFlags,
@@ -144,7 +144,8 @@ def panel(
     result = panel_of_sets(opened, *names, people=people, name=name, options=options)
     show_result(result, to)
     if result.name is not None:
-        note(f"kept as {result.name}: labeler agree {collection} human {result.name}")
+        sets = " ".join([result.name, *names])
+        note(f"kept as {result.name}: labeler agree {collection} human {sets}")
     if failed := result.panel.failed:
         raise Incomplete(f"{failed:,} of {len(result.panel):,} pairs have no grade")
 

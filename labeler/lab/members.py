@@ -45,7 +45,7 @@ class PanelOptions(Options):
 
     Without `fewest` these are more than half of the members. `seed` decides ties that nothing else
     does. `scale` holds the grades; without one it is 0 to 3, or the range of the members' grades.
-    `statistic` compares panel and people, with intervals of so many `draws`.
+    Intervals are of so many `draws`.
     """
 
     rule: str = option(
@@ -64,7 +64,6 @@ class PanelOptions(Options):
         rare=True,
         read=parse_scale,
     )
-    statistic: str = option("kappa", "By which statistic.", flags="-s --statistic")
     draws: int | None = None
 
     def needed(self, members: int) -> int:

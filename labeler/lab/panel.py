@@ -1,8 +1,8 @@
-"""`panel`: several assessors' grades put together, and what that is worth beside people.
+"""`panel`: several assessors' grades put together, and how many assessors that really is.
 
 A member is what an assessor is everywhere here: a prompt and a model. Each one's judgements are a
-set of their own, so that nothing is asked that is in the store, and any of them can be looked at,
-compared or put into another panel.
+set of their own, which can be looked at, compared or put into another panel. How far the panel and
+its members agree with people, `agree` says, as of any set.
 """
 
 from __future__ import annotations
@@ -15,18 +15,14 @@ import numpy as np
 
 from labeler.agreement.align import Rules, scale_of
 from labeler.agreement.compare import StatisticOptions
-from labeler.agreement.differences import Difference
-from labeler.agreement.shown import short, whom
+from labeler.agreement.shown import short
 from labeler.agreement.sources import human_grades, made_from
-from labeler.agreement.statistics import parse_name
 from labeler.collection.layout import AnyCollection, open_collection
 from labeler.data import Qrels
 from labeler.errors import Misuse, about
 from labeler.judging.changes import human_beside
-from labeler.lab.beside_people import (
+from labeler.lab.independence import (
     Independence,
-    PanelBesidePeople,
-    beside_people,
     independence,
 )
 from labeler.lab.members import (
@@ -40,20 +36,21 @@ from labeler.lab.members import (
 from labeler.messages import count_of
 from labeler.report.finding import Finding
 from labeler.report.result import Result
-from labeler.report.table import Cell, Column, Row, Table, interval_text
+from labeler.report.table import Column, Table, interval_text
 from labeler.trec.pairs import PairColumns
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PanelResult(Result):
-    """A panel's grades, how they compare with people's, and how many judges the panel is worth.
+    """A panel's grades, and how many independent assessors it is worth.
 
-    `name` is that of the set that was written to a collection; `people` is `None` without any.
+    `name` is that of the set that was written to a collection. `people` are the human qrels by
+    which members' errors are told; `None` without any.
     """
 
     panel: PanelSet
     name: str | None
-    people: PanelBesidePeople | None
+    people: str | None
     independence: Independence | None
     findings: Sequence[Finding] = ()
 
@@ -64,8 +61,8 @@ class PanelResult(Result):
 
     @property
     def sentences(self) -> list[str]:
-        """What was put together, how far it agrees with people, and what it is worth."""
-        return [self._counts(), *self._agreement(), *self._worth()]
+        """What was put together, and what it is worth."""
+        return [self._counts(), *self._worth()]
 
     def _counts(self) -> str:
         panel = self.panel
@@ -74,18 +71,6 @@ class PanelResult(Result):
         if panel.failed:
             text += f", {panel.failed:,} have none for want of {panel.fewest} members' grades"
         return f"{text}."
-
-    def _agreement(self) -> Iterator[str]:
-        beside = self.people
-        if beside is None or beside.panel.value is None:
-            return
-        verdicts = [_closer(member.panel_less_it) for member in beside.members.values()]
-        than, of = (verdicts.count(who) for who in ("the panel", "the member"))
-        yield (
-            f"The panel's {beside.statistic} with {whom(beside.human)} is "
-            f"{interval_text(beside.panel)}. By more than chance it is closer than {than} of its "
-            f"{len(verdicts)} members, and {of} of them are closer than it."
-        )
 
     def _worth(self) -> Iterator[str]:
         worth, members = self.independence, len(self.panel.members)
@@ -105,29 +90,14 @@ class PanelResult(Result):
             )
 
     def tables(self) -> list[Table]:
-        """A row for the panel and for each member: grades, and what people make of them."""
+        """A row for the panel and for each member: its grades, and how many pairs have none."""
         columns = [Column("assessor", align="left"), Column("pairs"), Column("failed")]
-        of_panel: list[Cell] = ["the panel", self.panel.judged, self.panel.failed]
-        rows: list[Row] = [
-            [short(m.name), m.judged.grades.size, len(m.judged.failures)]
+        of_panel = ("the panel", self.panel.judged, self.panel.failed)
+        rows = [
+            (short(m.name), m.judged.grades.size, len(m.judged.failures))
             for m in self.panel.members
         ]
-        title = self.panel.options.rule
-        if self.people is not None:
-            beside = self.people.members
-            columns += [
-                Column(self.people.statistic, format=".3f", ends=".3f", undefined="undefined"),
-                Column("panel less it", format="+.3f", ends="+.3f"),
-                Column("verdict", "closer", align="left"),
-            ]
-            of_panel += [self.people.panel, None, ""]
-            each = [beside[member.name] for member in self.panel.members]
-            rows = [
-                [*row, m.agreement, m.panel_less_it, _closer(m.panel_less_it)]
-                for row, m in zip(rows, each, strict=True)
-            ]
-            title += f", beside {short(self.people.human)}; verdicts allow for {len(rows)} members"
-        return [Table("members", columns, [of_panel, *rows], title)]
+        return [Table("members", columns, [of_panel, *rows], self.panel.options.rule)]
 
     def as_json(self) -> dict[str, Any]:
         """The figures of the command by name."""
@@ -144,11 +114,6 @@ class PanelResult(Result):
             failures=panel.failures,
             left_out=panel.left_out,
         )
-
-
-def _closer(less: Difference) -> str:
-    texts = {"first is closer": "the panel", "second is closer": "the member"}
-    return texts.get(less.verdict, "cannot tell")
 
 
 def panel(
@@ -172,8 +137,6 @@ def panel(
     'median of 2 members: 4 pairs have a grade.'
     """
     options, notes = options or PanelOptions(), list[str]()
-    with about("statistic"):
-        parse_name(options.statistic)
     opened = open_collection(collection)
     members = [read_member(opened, name) for name in names]
     if people in names:
@@ -194,16 +157,16 @@ def panel(
     judged = panel_of(members, options)
     if name is not None:
         write_made(opened, name, judged.made)
-    how = StatisticOptions((options.statistic,), options.draws, options.seed)
+    how = StatisticOptions(draws=options.draws, seed=options.seed)
     human = PairColumns.of(graded, np.int64)
     human = human.keep(human.value >= 0)
-    beside = beside_people(judged, graded, human_name, how) if len(human) else None
-    if len(human) and beside is None:
+    is_beside = bool(judged.votes.among(human).pairs.size)
+    if len(human) and not is_beside:
         notes.append(f"{human_name} and the panel have no pair in common")
-    worth = independence(judged.votes, human if beside else None, how) if judged.judged else None
+    worth = independence(judged.votes, human if is_beside else None, how) if judged.judged else None
     parts = [name for name in names if name in made_from(opened).get(human_name, ())]
     findings = (*map(Finding, notes), *_findings(judged, human_name, parts))
-    return PanelResult(judged, name, beside, worth, findings)
+    return PanelResult(judged, name, human_name if is_beside else None, worth, findings)
 
 
 def _findings(judged: PanelSet, human: str, parts: Sequence[str]) -> Iterator[Finding]:

@@ -1,83 +1,22 @@
-"""A panel and each of its members beside people, and how many assessors the panel is worth."""
+"""How many independent assessors a panel is worth, by how its members' errors go together."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
-from labeler.agreement.align import UNGRADED, AssessorLabels, GradeMatrix, Rules
-from labeler.agreement.compare import (
-    Agreement,
-    StatisticOptions,
-    agreement_of,
-    interval_of,
-    selected_statistics,
-)
-from labeler.agreement.differences import Difference, differences
+from labeler.agreement.align import GradeMatrix
+from labeler.agreement.compare import StatisticOptions, interval_of
 from labeler.arrays import Floats, Integers
 from labeler.data import Qrels
-from labeler.lab.members import PanelSet
 from labeler.report.result import Result
 from labeler.report.table import Interval, shown
 from labeler.stats.intervals import Sample, draws_of
 from labeler.trec.pairs import PairColumns
 
-
-@dataclass(frozen=True)
-class MemberBesidePeople:
-    """A member's agreement with people, and what the panel gains over it."""
-
-    agreement: Interval
-    panel_less_it: Difference
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class PanelBesidePeople(Result):
-    """The panel's agreement with people by one statistic, on the pairs that both graded."""
-
-    human: str
-    statistic: str
-    pairs: int
-    queries: int
-    panel: Interval
-    members: Mapping[str, MemberBesidePeople]
-
-
-def beside_people(
-    panel: PanelSet, human: Qrels, human_name: str, options: StatisticOptions
-) -> PanelBesidePeople | None:
-    """The panel beside people; `None` where they have no pair in common."""
-    votes = panel.votes
-
-    def agreement(grades: Qrels) -> Agreement:
-        return agreement_of(human, AssessorLabels(grades), Rules(scale=votes.grades), options)
-
-    whole = agreement(panel.qrels)
-    if not whole.pairs:
-        return None
-    (statistic,) = selected_statistics(options, votes.grades)
-    members = {}
-    for column, name in enumerate(votes.assessors):
-        values = votes.values[:, column]
-        grades = votes.pairs.holding(np.array(votes.grades)[values]).keep(values != UNGRADED)
-        own = agreement(grades)
-        (less,) = differences(whole.paired, own.paired, [statistic], options, len(votes.assessors))
-        members[name] = MemberBesidePeople(own.statistics[statistic.name], less)
-    return PanelBesidePeople(
-        human_name,
-        statistic.name,
-        whole.pairs,
-        len(whole.queries),
-        whole.statistics[statistic.name],
-        members,
-    )
-
-
-# How many independent assessors a panel is worth, by how its members' errors go together.
-#
 # Of `n` assessors whose errors correlate by `r`, the mean errs as that of `n / (1 + (n - 1) r)`
 # independent ones: Clemen and Winkler (1985), Limits for the precision and value of information
 # from dependent sources, Operations Research 33(2). With `r` the mean over all pairs of members it
