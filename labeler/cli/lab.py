@@ -34,7 +34,6 @@ from labeler.lab.tune import TuneOptions, TunePlan, atune
 from labeler.models.choose import declared_assessors, model_in
 from labeler.models.settings import MODEL, AnyModel
 from labeler.options import Bounds, option
-from labeler.report.render import render
 
 
 def control(
@@ -114,8 +113,6 @@ def _show_repeated(repeated: _Repeated) -> None:
     say()
     for sentence in repeated.again.sentences:
         say(sentence)
-    say()
-    say(render(repeated.again.tables()[0]).rstrip())
 
 
 def panel(

@@ -104,14 +104,7 @@ class CalibrateResult(Result):
             f"On queries not fitted to, the log loss is {interval_text(loss)} nats a pair, "
             f"{interval_text(self.gain)} less than by people's shares of grades alone."
         )
-        return [tells, gained, *(self._at_cut(cut) for cut in self.cuts)]
-
-    def _at_cut(self, cut: CutReliability) -> str:
-        before, after = (interval_text(side.interval) for side in (cut.before, cut.after))
-        return (
-            f"The probability of grade {cut.after.cut} or more was off by {before}, and is by "
-            f"{after}."
-        )
+        return [tells, gained]
 
     def tables(self) -> list[Table]:
         """The tables `log loss` and `cuts`."""

@@ -110,14 +110,10 @@ class CascadeResult(Result):
             f"{strong.name} decides {len(self.sent):,} of {count_of(self.pairs, 'pair')}"
             f"{why}, by {self.by}."
         )
-        check = self.check
-        means = (check.loss, check.cascade, check.strong, check.cheap)
-        loss, cascade, alone, of_cheap = map(interval_text, means)
         return [
             decided,
-            f"{_saved(check.saving)} {self.unit}. On queries that the threshold was not chosen on "
-            f"it loses {loss} of {self.statistic} with people: {cascade}, where the strong one "
-            f"alone has {alone} and the cheap one {of_cheap}.",
+            f"{_saved(self.check.saving)} {self.unit}. On queries that the threshold was not "
+            f"chosen on it loses {interval_text(self.check.loss)} of {self.statistic} with people.",
             self._spent(),
         ]
 

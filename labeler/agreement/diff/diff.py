@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -24,15 +25,11 @@ from labeler.agreement.diff.moves import (
     noise_of,
     shares_moved,
 )
-from labeler.agreement.diff.sides import (
-    CostChange,
-    Sides,
-    sides_of,
-    spending_of,
-)
+from labeler.agreement.diff.sides import Sides, sides_of
+from labeler.agreement.shown import differences_table
 from labeler.agreement.sources import RunSources, paths_of, sources_of
 from labeler.arrays import Floats
-from labeler.collection.judged_set import read_set
+from labeler.collection.judged_set import JudgedSet, read_set
 from labeler.collection.layout import Collection
 from labeler.collection.whose import is_of_people, not_of_people
 from labeler.errors import BadInput
@@ -44,7 +41,7 @@ from labeler.messages import count_of
 from labeler.options import option
 from labeler.report.finding import Finding
 from labeler.report.result import Result
-from labeler.report.table import Interval, Table, table_of
+from labeler.report.table import Column, Interval, Table, table_of
 from labeler.trec.memory import Source
 from labeler.trec.pairs import NONE, PairColumns
 
@@ -107,9 +104,10 @@ class Diff(Result):
         return sum(query.pairs for query in self.by_query)
 
     @cached_property
-    def spending(self) -> CostChange:
-        """What both sets took, and how many pairs of each have no grade."""
-        return spending_of(self.sides)
+    def common(self) -> tuple[JudgedSet, JudgedSet]:
+        """Both sets, of the pairs that both hold."""
+        before, after = self.sides.before, self.sides.after
+        return before.among(after.states), after.among(before.states)
 
     @property
     def sentences(self) -> list[str]:
@@ -132,12 +130,26 @@ class Diff(Result):
         most = [query for query in self.by_query[:MOST_QUERIES] if query.moved]
         tables.append(table_of("queries", QueryMoves, most, title="where most pairs moved"))
         if self.beside.changes:
-            tables.append(self.beside.table())
+            tables.append(differences_table(self.beside.reports[-1]))
         if self.board is not None:
             tables += self.board.tables(MOST_SWAPS)
-        if self.spending.a or self.spending.b:
-            tables.append(self.spending.table(self.names))
+        if any(own.spent() for own in self.common):
+            tables.append(self._cost_table())
         return tables
+
+    def _cost_table(self) -> Table:
+        columns = [
+            Column("set", align="left"),
+            *(Column(name, format=",d") for name in ("replies", "tokens in", "tokens out")),
+            Column("cost", format="$"),
+            Column("no grade", format=",d"),
+        ]
+        rows = [
+            (name, *(own.spent() or (None,) * 4), len(own.failures))
+            for name, own in zip(self.names, self.common, strict=True)
+        ]
+        title = f"of the {len(self.common[0]):,} pairs that both hold"
+        return Table("cost", columns, rows, title)
 
     def moved_table(self) -> Table:
         """The pairs that moved, the farthest first."""
@@ -164,8 +176,12 @@ class Diff(Result):
             table=whole["table"],
             agreement=self.beside,
             leaderboard=self.board and {**self.board.as_json(), "to_human": to_human or None},
-            cost=self.spending,
-            failures=dict(zip(SIDES, self.spending.failures, strict=True)),
+            cost={"pairs": len(self.common[0])}
+            | {side: own.spent() for side, own in zip(SIDES, self.common, strict=True)},
+            failures={
+                side: Counter(own.failures.values())
+                for side, own in zip(SIDES, self.common, strict=True)
+            },
             queries=[q._asdict() for q in self.by_query if q.moved],
             moves=whole["moved"],
         )
