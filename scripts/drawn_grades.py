@@ -20,7 +20,7 @@ from labeler.agreement.align import GradeMatrix
 from labeler.arrays import Floats, Integers
 from labeler.data import Pair, Qrels, Run
 from labeler.errors import BadInput
-from labeler.lab.recalibration import CalibrationSet, held_out
+from labeler.lab.calibrate import CalibrationSet, held_out
 from labeler.metrics import Measure, Rankings, rankings, score
 from labeler.stats.regression import logistic_function
 from labeler.stats.student import LEVEL

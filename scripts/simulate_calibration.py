@@ -19,7 +19,7 @@ from harness import DL19, parser
 from labeler.agreement.shares import graded_together
 from labeler.agreement.sources import source_of_file
 from labeler.data import Pair, Qrels, Run
-from labeler.lab.recalibration import calibration_set
+from labeler.lab.calibrate import calibration_set
 from labeler.metrics import evaluate, parse_all
 from labeler.people.sample import draw
 from labeler.trec.qrels import read_qrels

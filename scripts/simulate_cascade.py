@@ -17,7 +17,7 @@ from simulate_routing import SCALE, World, kappa
 
 from labeler.agreement.align import GradeMatrix
 from labeler.agreement.statistics import find_statistic
-from labeler.lab.recalibration import folds_of
+from labeler.lab.calibrate import folds_of
 from labeler.lab.thresholds import CascadeEvidence, CascadePairs, agreement_of
 from labeler.people.sample import draw
 from labeler.trec.pairs import NONE, PairColumns

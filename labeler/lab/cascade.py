@@ -18,13 +18,13 @@ from labeler.data import Judged, Pair, state_of
 from labeler.errors import BadInput, Misuse, about
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions, JudgingPlan, judge_set
+from labeler.lab.calibrate import folds_of
 from labeler.lab.members import (
     MadeSet,
     Member,
     check_made_name,
     write_made,
 )
-from labeler.lab.recalibration import folds_of
 from labeler.lab.route import (
     Criterion,
     criterion_of,
@@ -44,7 +44,7 @@ from labeler.models.session import Act, Control, sync
 from labeler.options import SEED, SHARE, Options, given, option
 from labeler.report.finding import Finding
 from labeler.report.result import Result
-from labeler.report.table import Interval, Table, figure_table, interval_text
+from labeler.report.table import Table, figure_table, interval_text
 from labeler.trec.pairs import taken
 
 # What `cascade` returns: who decided how many pairs, what that saved and lost, tables, JSON.
@@ -112,8 +112,9 @@ class CascadeResult(Result):
         )
         return [
             decided,
-            f"{_saved(self.check.saving)} {self.unit}. On queries that the threshold was not "
-            f"chosen on it loses {interval_text(self.check.loss)} of {self.statistic} with people.",
+            f"It saves {interval_text(self.check.saving, '.0%')} of what the strong assessor alone "
+            f"takes in {self.unit}. On queries that the threshold was not chosen on it loses "
+            f"{interval_text(self.check.loss)} of {self.statistic} with people.",
             self._spent(),
         ]
 
@@ -153,14 +154,6 @@ class CascadeResult(Result):
 
 def _amount(value: float, unit: str) -> str:
     return dollars(value) if unit == "dollars" else f"{value:,.0f} {unit}"
-
-
-def _saved(of: Interval) -> str:
-    """What is saved, or how much more it takes, of what the strong assessor alone takes."""
-    if of.value is None or of.value >= 0:
-        return f"It saves {interval_text(of, '.0%')} of what the strong assessor alone takes in"
-    more = Interval(*(None if end is None else -end for end in (of.value, of.high, of.low)))
-    return f"It takes {interval_text(more, '.0%')} more than the strong assessor alone in"
 
 
 RULE = "cascade"

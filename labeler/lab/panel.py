@@ -9,22 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from labeler.agreement.align import Rules, scale_of
-from labeler.agreement.compare import StatisticOptions
+from labeler.agreement.align import GradeMatrix, Rules, scale_of
+from labeler.agreement.compare import StatisticOptions, interval_of
 from labeler.agreement.shown import short
 from labeler.agreement.sources import human_grades, made_from
+from labeler.arrays import Floats, Integers
 from labeler.collection.layout import AnyCollection, open_collection
 from labeler.data import Qrels
 from labeler.errors import Misuse, about
 from labeler.judging.changes import human_beside
-from labeler.lab.independence import (
-    Independence,
-    independence,
-)
 from labeler.lab.members import (
     PanelOptions,
     PanelSet,
@@ -36,8 +34,119 @@ from labeler.lab.members import (
 from labeler.messages import count_of
 from labeler.report.finding import Finding
 from labeler.report.result import Result
-from labeler.report.table import Column, Table, interval_text
+from labeler.report.table import Column, Interval, Table, interval_text, shown
+from labeler.stats.intervals import Sample, draws_of
 from labeler.trec.pairs import PairColumns
+
+# How many independent assessors a panel is worth, by how its members' errors go together.
+#
+# Of `n` assessors whose errors correlate by `r`, the mean errs as that of `n / (1 + (n - 1) r)`
+# independent ones: Clemen and Winkler (1985), Limits for the precision and value of information
+# from dependent sources, Operations Research 33(2). With `r` the mean over all pairs of members it
+# holds for unequal correlations too, of errors of one size. However many such assessors there are,
+# they are never worth more than `1 / r`.
+
+MOST_CELLS = 10_000_000
+FEWEST_DRAWS = 200
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Independence(Result):
+    """The mean correlation of members' errors, and the number of independent assessors it means.
+
+    `by_people` says that errors are what members' grades differ by among pairs of one human grade.
+    Without people, all that members share counts as error, so that the number is a lower bound.
+    """
+
+    members: Sequence[str]
+    by_people: bool
+    pairs: int
+    queries: int
+    correlation: Interval
+
+    @shown
+    def effective_number(self) -> Interval:
+        """The effective number of independent assessors."""
+        value, low, high = self.correlation
+        ends = (value, high, low)
+        n = len(self.members)
+        return Interval(*(None if end is None else effective_number(n, end) for end in ends))
+
+
+def effective_number(members: int, correlation: float) -> float:
+    """`n / (1 + (n - 1) r)`; never more than the members, whose errors may cancel by chance.
+
+    >>> round(effective_number(5, 0.5), 3)
+    1.667
+    """
+    return members / (1 + (members - 1) * max(correlation, 0.0))
+
+
+def independence(
+    votes: GradeMatrix,
+    human: Qrels | None = None,
+    options: StatisticOptions | None = None,
+) -> Independence:
+    """The correlation of members' errors, with an interval over queries.
+
+    An error is a member's grade less its mean over the pairs of the same human grade, so that
+    what members have in common because they see the same truth is no error, nor is a bias.
+    """
+    options = options or StatisticOptions()
+    groups = np.zeros(votes.pairs.size, np.int64)
+    if human is not None:
+        people = PairColumns.of(human, np.int64)
+        votes = votes.among(people)
+        groups = np.unique(votes.pairs.beside(people, 0), return_inverse=True)[1]
+    sums = _moments(votes, groups)
+    features = max(int(np.prod(sums.shape[1:])), 1)
+    # of many members the sums of each query are many
+    usual = min(draws_of(max(len(sums), 1)), MOST_CELLS // features)
+    sample = Sample(sums, options.draws or max(FEWEST_DRAWS, usual), options.seed)
+    correlation = interval_of(sample, _mean_correlation, bounded=True)
+    by_people, pairs = human is not None, votes.pairs.size
+    return Independence(votes.assessors, by_people, pairs, len(sums), correlation)
+
+
+def _moments(votes: GradeMatrix, group: Integers) -> Floats:
+    """`(queries, links, groups, 6)`: of every two members n, x, y, xx, yy, xy over their pairs.
+
+    A group holds the pairs of one human grade; without people there is one.
+    """
+    query, queries = votes.pairs.query, len(votes.pairs.queries)
+    groups = int(group.max(initial=0)) + 1
+    links = list(combinations(range(len(votes.assessors)), 2))
+    sums = np.zeros((queries, len(links), groups, 6))
+    numbers = np.nan_to_num(votes.numbers, copy=False)
+    for number, (a, b) in enumerate(links):
+        both = votes.graded[:, a] & votes.graded[:, b]
+        cell, x, y = (query * groups + group)[both], numbers[both, a], numbers[both, b]
+        for index, values in enumerate((np.ones_like(x), x, y, x * x, y * y, x * y)):
+            counted = np.bincount(cell, weights=values, minlength=queries * groups)
+            sums[:, number, :, index] = counted.reshape(queries, groups)
+    return sums
+
+
+def _correlations(sums: Floats) -> Floats:
+    """`(..., links)` correlations within groups, from sums; `nan` where a member does not vary."""
+    n, x, y, xx, yy, xy = (sums[..., index] for index in range(6))
+    safe = np.maximum(n, 1)
+    cross = (xy - x * y / safe).sum(axis=-1)
+    spread = (xx - x * x / safe).sum(axis=-1) * (yy - y * y / safe).sum(axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(spread > 1e-9, cross / np.sqrt(np.maximum(spread, 1e-12)), np.nan)
+
+
+def _mean_correlation(sums: Floats) -> Floats:
+    """The mean over the links whose correlation is defined; `nan` where none is."""
+    values = _correlations(sums)
+    counted = np.isfinite(values)
+    total = np.where(counted, values, 0.0).sum(axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(total / counted.sum(axis=-1))
+
+
+# What `panel` gives, and how.
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -16,8 +16,8 @@ from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection, locked
 from labeler.data import Pair, Qrels
 from labeler.errors import Misuse
-from labeler.lab.independence import effective_number, independence
 from labeler.lab.members import PanelOptions
+from labeler.lab.panel import effective_number, independence
 from labeler.testing import fake_model
 from labeler.trec.pairs import PairColumns
 from labeler.trec.write import write_qrels

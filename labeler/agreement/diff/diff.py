@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -27,7 +27,7 @@ from labeler.agreement.diff.moves import (
 )
 from labeler.agreement.diff.sides import Sides, sides_of
 from labeler.agreement.shown import differences_table
-from labeler.agreement.sources import RunSources, paths_of, sources_of
+from labeler.agreement.sources import RunSources, runs_of, sources_of
 from labeler.arrays import Floats
 from labeler.collection.judged_set import JudgedSet, read_set
 from labeler.collection.layout import Collection
@@ -35,7 +35,6 @@ from labeler.collection.whose import is_of_people, not_of_people
 from labeler.errors import BadInput
 from labeler.evaluation.evaluate import mean_measure
 from labeler.evaluation.options import STALE_GRADES, Stale
-from labeler.files.paths import check_existing
 from labeler.judging.changes import Move, Transitions, changes_of, human_beside
 from labeler.messages import count_of
 from labeler.options import option
@@ -255,8 +254,10 @@ def diff_of(
         people = name if any(len(s.among(human)) for s in (sides.before, sides.after)) else None
     beside = _beside_people(sides, people, runs, options)
     # the systems by both sets, unless a part of the pairs was judged
-    ranked, board = beside.runs or _runs(sides, runs), None
-    if len(ranked) > 1 and not sides.thins_rankings and has_common_queries(sides):
+    board = None
+    can_rank = not sides.thins_rankings and has_common_queries(sides)
+    ranked = beside.runs or (runs_of(runs, sides.collection)[0] if can_rank else {})
+    if can_rank and len(ranked) > 1:
         from labeler.evaluation.leaderboard import leaderboard
 
         board = leaderboard(sides.before.grades, sides.after.grades, ranked, options.measure)
@@ -317,19 +318,6 @@ def _restricted(side: AssessorLabels, sides: Sides) -> AssessorLabels:
 
     failures = dict(compared(PairColumns.of_pairs(side.failures)).by_pair())
     return replace(side, labels=compared(PairColumns.of(side.labels)), failures=failures)
-
-
-def _runs(sides: Sides, runs: RunSources) -> Mapping[str, Any]:
-    """The runs by name, by default those of the collection."""
-    from labeler.collection.user_files import run_paths, runs_by_name
-
-    if isinstance(runs, Mapping):
-        return runs
-    if not runs:
-        return {} if sides.collection is None else sides.collection.run_files()
-    paths = run_paths(paths_of(runs))
-    check_existing(paths)
-    return runs_by_name(paths)
 
 
 def _findings(sides: Sides) -> list[Finding]:
