@@ -88,7 +88,6 @@ RENAMED = (
     # lab
     *(moved(name, f"lab {name}") for name in ("tune", "panel", "probe", "calibrate")),
     *(moved(name, f"lab {name}") for name in ("route", "cascade", "leaderboard")),
-    Renamed("judge --panel", r"^judge (.*?)--panel (\S+)", r"lab panel \1--members \2"),
     Renamed("judge --control", r"^judge (.*?)--control (\S+)", r"lab control \1--pairs \2"),
     Renamed("judge --repeat", r"^judge (.*?)--repeat (\S+)", r"lab repeat \1--times \2"),
     # evaluation: what is left of a line is compared
@@ -122,6 +121,7 @@ GONE = {
     "queries realism": "a section of `generate --like`",
     "corpus chunk": "collections that are cut in two ways say it of real queries",
     "prompts diff": "`diff`, and `judge --dry-run`, which says how much is asked anew",
+    "judge --panel": "`judge` with each member, then `lab panel`",
     "shift": "`diff COLL/history/N COLL`",
     "missed": "`evaluate COLL --missed`",
     "reuse": "`evaluate COLL --reuse`",

@@ -108,8 +108,7 @@ def agree(
     """
     options = options or AgreeOptions()
     sources = sources_of(human, assessors, runs, more_humans, options.stale)
-    names = {source.name: scale_names(sources, source, options) for source in sources.assessors}
-    return AgreementResult(tuple(agree_all(sources, options)), names)
+    return AgreementResult(agree_all(sources, options))
 
 
 def agree_all(
@@ -245,6 +244,7 @@ def _report(sources: Sources, source: AssessorLabels, options: AgreeOptions) -> 
         agreement,
         _calibration(sources, source, rules, options),
         board,
+        grade_names=_grade_names(sources, source, rules),
         stale=sources.stale,
         plans=tuple(sample_size for sample_size in plans if sample_size is not None),
         notes=(
@@ -305,11 +305,8 @@ def _against(
     return replace(report, against=first.assessor, differences=tuple(rows))
 
 
-def scale_names(
-    sources: Sources, source: AssessorLabels, options: AgreeOptions
-) -> Mapping[int, str]:
+def _grade_names(sources: Sources, source: AssessorLabels, rules: Rules) -> Mapping[int, str]:
     """What the compared grades mean: human names, else the assessor's; of mapped grades neither."""
-    rules = options.rules
     if rules.cut is not None:
         return {0: f"below {rules.cut}", 1: f"at least {rules.cut}"}
     human = {} if rules.map_human else sources.scale_names

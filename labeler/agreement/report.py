@@ -92,8 +92,8 @@ def _share(part: float, whole: float) -> float | None:
 class AssessorReport(Result):
     """One assessor beside the human grades.
 
-    `against` is the assessor that `differences` are taken from. `stale` counts the grades of either
-    side whose texts have changed since.
+    `against` is the assessor that `differences` are taken from; `grade_names` say what the compared
+    grades are called. `stale` counts the grades of either side whose texts have changed since.
     """
 
     human: str
@@ -108,6 +108,7 @@ class AssessorReport(Result):
     joint: JointAgreement | None = None
     plans: Sequence[SampleSizePlan] = ()
     notes: Sequence[Finding] = ()
+    grade_names: Mapping[int, str] = field(default_factory=dict)
     stale: int = 0
 
     @property
@@ -159,10 +160,9 @@ def numbers(table: Floats) -> list[list[float]]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AgreementResult(Result):
-    """The reports of all assessors, and by assessor what the compared grades are called."""
+    """The reports of all assessors."""
 
     assessors: Sequence[AssessorReport]
-    scale_names: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
 
     @property
     def findings(self) -> list[Finding]:

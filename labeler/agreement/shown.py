@@ -241,7 +241,7 @@ def in_order(reports: Sequence[AssessorReport], statistic: str) -> list[Assessor
 
 
 def overview(reports: Sequence[AssessorReport], asked: Sequence[str] | None) -> tuple[str, Table]:
-    """A sentence on the closest and the farthest assessor, and the table `assessors`."""
+    """A sentence on the first and the last assessor, and the table `assessors`."""
     names = shown_statistics(reports, asked)
     ordered = in_order(reports, names[0])
     return _sentence(ordered, names[0]), _table(ordered, names)
@@ -255,8 +255,8 @@ def _sentence(ordered: Sequence[AssessorReport], statistic: str) -> str:
         return f"None of the {len(ordered)} assessors has a {statistic} with {human}."
     high, low = interval_text(highest), interval_text(lowest)
     return (
-        f"Of {len(ordered)} assessors {short(best.assessor)} is closest to {human}: {statistic} "
-        f"{high}. Farthest is {short(last.assessor)}: {low}."
+        f"{len(ordered)} assessors beside {human}, in the order of {statistic}: from {high} of "
+        f"{short(best.assessor)} to {low} of {short(last.assessor)}. Order alone may be chance."
     )
 
 
@@ -335,13 +335,13 @@ def statistics_table(agreement: Agreement) -> Table:
     return Table("statistics", columns, rows)
 
 
-def confusion_table(
-    agreement: Agreement, human: str, assessor: str, names: Mapping[int, str]
-) -> Table:
+def confusion_table(report: AssessorReport) -> Table:
     """Human grades in rows, the assessor's in columns; people also see the shares of a row."""
+    agreement, names = report.agreement, report.grade_names
+    sides = f"{short(report.human)} \\ {short(report.assessor)}"
     columns = [
         Column("grade", only="programs"),
-        Column("named", f"{human} \\ {assessor}", align="left", only="people"),
+        Column("named", sides, align="left", only="people"),
     ]
     for grade in agreement.scale:
         columns.append(Column(str(grade), only="programs"))
@@ -493,11 +493,7 @@ Part = str | Table
 
 
 def report_parts(
-    report: AssessorReport,
-    scale_names: Mapping[int, str],
-    texts: Mapping[str, str],
-    *,
-    details: bool = False,
+    report: AssessorReport, texts: Mapping[str, str], *, details: bool = False
 ) -> Iterator[Part]:
     """One assessor beside the human grades; `texts` are the queries'."""
     agreement = report.agreement
@@ -505,7 +501,7 @@ def report_parts(
     yield "\n".join([heading(report), *summary(report), *left_out_lines(report)])
     if agreement.pairs:
         yield statistics_table(agreement)
-        yield confusion_table(agreement, short(report.human), short(report.assessor), scale_names)
+        yield confusion_table(report)
         worst = [row for row in queries[:WORST] if row.mae > 0]
         if worst and len(queries) > 1:
             pairs = "pairs, weighted" if agreement.is_weighted else "pairs"

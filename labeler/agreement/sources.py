@@ -110,9 +110,8 @@ def sources_of(
     if changed and stale == "drop":
         left = [replace(each, labels=without(each.labels, changed)) for each in opened.assessors]
         opened = replace(opened, human=without(opened.human, changed), assessors=left)
-    if isinstance(runs, Mapping):
-        return replace(opened, runs={name: as_run(run, name=name) for name, run in runs.items()})
-    return _with_runs(opened, paths_of(runs))
+    read_runs, tags = runs_of(runs, opened.collection)
+    return replace(opened, runs=read_runs, tags=tags)
 
 
 def _names_in(collection: Collection, names: list[str]) -> list[str]:
@@ -141,20 +140,25 @@ def _of_sources(
     )
 
 
-def _with_runs(opened: Sources, run_sources: Sequence[Path]) -> Sources:
-    paths = run_paths(run_sources)
-    if not run_sources and opened.collection is not None:
-        paths = [*opened.collection.run_files().values()]
-    pooled = {} if opened.collection is None else made_by(opened.collection, "").tags
-    runs: dict[str, Run] = {}
+def runs_of(
+    runs: RunSources, collection: Collection | None
+) -> tuple[dict[str, Run], dict[str, str]]:
+    """The runs by name, without any those of the collection; and what files call their systems."""
+    if isinstance(runs, Mapping):
+        return {name: as_run(run, name=name) for name, run in runs.items()}, {}
+    paths = run_paths(map(Path, [runs] if isinstance(runs, str | os.PathLike) else runs))
+    if not paths and collection is not None:
+        paths = [*collection.run_files().values()]
+    pooled = {} if collection is None else made_by(collection, "").tags
+    texts = {} if collection is None else texts_of_queries(collection)
+    read: dict[str, Run] = {}
     tags: dict[str, str] = {}
-    texts = opened.query_texts()
     for name, path in runs_by_name(paths).items():
         with rereadable():
             hold_run(path, Meaning(texts=texts) if texts and path.is_file() else Meaning())
-            runs[name] = read_run(path)
+            read[name] = read_run(path)
             tags[name] = f"{read_tag(path)} {pooled.get(name, '')}"
-    return replace(opened, runs=runs, tags=tags)
+    return read, tags
 
 
 def source_of_file(path: Path, name: str) -> AssessorLabels:
@@ -301,13 +305,6 @@ def _people(source: Source, notes: list[str], name: str) -> Qrels:
     if _is_path(source):
         return people_of_file(Path(source), notes.append)
     return as_qrels(source, notes.append, name=name)
-
-
-def paths_of(runs: FilePath | Sequence[FilePath]) -> list[Path]:
-    """One path, or several, as paths."""
-    if isinstance(runs, str | os.PathLike):
-        return [Path(runs)]
-    return [Path(path) for path in runs]
 
 
 def _is_path(source: Any) -> TypeGuard[FilePath]:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import labeler
-from labeler.agreement.shares import shares_of
+from labeler.agreement.shares import graded_together
 from labeler.agreement.sources import source_of_file
 from labeler.cli import execute
 from labeler.collection.judgements import JudgementLines, Origin
@@ -143,9 +143,9 @@ def test_a_name_of_people_alone_is_refused_beside_a_file(
 def test_a_stray_label_outside_the_scale_is_left_out(tmp_path: Path) -> None:
     labels = [f"q{n} 0 d {n % 3}" for n in range(400)] + ["q400 0 d 10", "q401 0 d ERROR"]
     (tmp_path / "llm.qrels").write_text("\n".join(labels) + "\n")
-    shares = shares_of(source_of_file(tmp_path / "llm.qrels", "llm"))
-    assert shares.grades == (0, 1, 2)
-    assert shares.pairs.size == 400
+    matrix, left_out = graded_together([source_of_file(tmp_path / "llm.qrels", "llm")])
+    assert matrix.grades == (0, 1, 2)
+    assert (matrix.pairs.size, left_out) == (400, 2)
 
 
 def test_the_command_writes_probabilities_and_json(

@@ -256,24 +256,6 @@ class BesidePeople:
         before, after = (short(report.assessor) for report in self.reports)
         return closer(change.verdict, (after, before))
 
-    def table(self) -> Table:
-        """A row for each statistic: both sets' values, their difference, and who is closer."""
-        names = (short(report.assessor) for report in self.reports)
-        columns = [
-            Column("statistic", align="left"),
-            *(Column(*side, ".3f", ".3f") for side in zip(SIDES, names, strict=True)),
-            Column("difference", format="+.3f", ends="+.3f"),
-            Column("verdict"),
-        ]
-        rows: list[Row] = []
-        for change in self.changes:
-            name = change.statistic.name
-            values = (report.agreement.statistics[name] for report in self.reports)
-            rows.append([name, *values, change, self.verdict(change)])
-        allowed = f"; verdicts allow for {len(rows)} statistics" if len(rows) > 1 else ""
-        title = f"agreement with {short(self.human)}; the difference is on common pairs{allowed}"
-        return Table("agreement", columns, rows, title)
-
     def as_json(self) -> dict[str, Any] | None:
         """The statistics of both sets by name, and the second's less the first's."""
         if not self.is_of_both:
