@@ -30,8 +30,8 @@ from labeler.queries.generate import (
     agenerate,
     write_heading_queries,
 )
+from labeler.queries.kinds import Asking
 from labeler.queries.set_aside import PassageRules
-from labeler.queries.style import Asking
 from labeler.report.result import Result
 from labeler.runs.retrieve import BUILT_IN
 from labeler.text.bm25 import Bm25Settings

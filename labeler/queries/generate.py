@@ -48,10 +48,9 @@ from labeler.models.settings import (
 from labeler.options import CANDIDATES, COUNT, SEED, Options, given, option
 from labeler.prompt import find_prompt
 from labeler.queries.filter import FilterRules
-from labeler.queries.kinds import KINDS, turns
+from labeler.queries.kinds import KINDS, Asking, turns
 from labeler.queries.passages import PassageChoice, choose_passages, considered, heading_queries
 from labeler.queries.set_aside import PassageRules
-from labeler.queries.style import Asking
 from labeler.queries.write import (
     cosines,
     generate_queries,

@@ -24,8 +24,7 @@ from labeler.queries.filter import (
     tidied,
     words,
 )
-from labeler.queries.kinds import KINDS, Mix, next_kind, not_of_its_kind, turns
-from labeler.queries.style import Style
+from labeler.queries.kinds import KINDS, Mix, Style, next_kind, not_of_its_kind, turns
 from labeler.text.languages import code_of, language_of
 
 # Searching the corpus: which passage is like another.

@@ -31,6 +31,7 @@ from labeler.models.session import Control, run_to_end
 from labeler.options import COUNT, check_options, option
 from labeler.report.result import Result
 from labeler.runs.asking import (
+    AnswerJournal,
     Asked,
     AskingLimits,
     Observers,
@@ -39,7 +40,6 @@ from labeler.runs.asking import (
 )
 from labeler.runs.engines.answers import ANSWER, TEXT, Hit, text_key
 from labeler.runs.engines.in_python import PythonEngine
-from labeler.runs.journal import AnswerJournal
 from labeler.runs.retrieve import (
     BUILT_IN,
     ENGINES,

@@ -24,13 +24,13 @@ from labeler.queries.generate import generate
 from labeler.queries.kinds import (
     DEFAULT_MIX,
     KINDS,
+    Style,
     kind_of,
     mix_of,
     not_of_its_kind,
     parse_mix,
     turns,
 )
-from labeler.queries.style import Style
 from labeler.queries.write import (
     generate_queries,
 )
