@@ -52,7 +52,7 @@ def main() -> None:
             rows = []
             for seed in range(given.repeats):
                 drawn = draw(dict(zip(shares.pairs.pairs(), grades, strict=True)), size, None, seed)
-                weights = {row.pair: 1 / row.probability for row in drawn}
+                weights = {pair: 1 / chance for pair, chance in drawn.items()}
                 sample = graded(people, weights)
                 pairs = calibration_set(sample, shares, weights, "no pair")
                 drawing = GradeDraws(shares, pairs, sample, seed=seed)
