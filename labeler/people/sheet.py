@@ -79,9 +79,7 @@ def write_sheet(
 ) -> None:
     """Write a sheet to grade in, which says in each row what the grades mean."""
     names = [(grade, harmless(name)) for grade, name in sorted(scale.items())]
-    meanings = "; ".join(
-        f"{grade} = {name}" if name else f"{grade}" for grade, name in names
-    )
+    meanings = "; ".join(f"{grade} = {name}" if name else f"{grade}" for grade, name in names)
     with replacing(path) as out:
         out.write("\ufeff")
         writer = csv.writer(out, lineterminator="\r\n")

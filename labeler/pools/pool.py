@@ -12,7 +12,7 @@ import numpy as np
 
 from labeler.arrays import Integers
 from labeler.collection.card import card_section, check_made, making, read_card, update_card
-from labeler.collection.corpus import CorpusTexts, distinct_documents, ids_among
+from labeler.collection.corpus import distinct_documents, ids_among
 from labeler.collection.dropped import Dropped, drop_absent
 from labeler.collection.layout import (
     STEPS,
@@ -33,11 +33,18 @@ from labeler.exchange.qrels import Meaning
 from labeler.exchange.runs import hold_run, read_run
 from labeler.files.read import file_of, file_problems, rereadable
 from labeler.messages import Note, Progress, count_of, no_progress, no_query_in_common
-from labeler.models.encoders import EncoderTexts, Encoding, EncodingPlan
+from labeler.models.encoders import Encoding
 from labeler.models.session import Control
 from labeler.options import COUNT, COUNT_OR_NONE, SEED, Options, given, option
 from labeler.report.result import Result
-from labeler.runs.retrieve import BUILT_IN, RUN_DEPTH, note_analyzer, retrieve, tag_of
+from labeler.runs.retrieve import (
+    BUILT_IN,
+    RUN_DEPTH,
+    note_analyzer,
+    retrieve,
+    tag_of,
+    texts_to_encode,
+)
 from labeler.stats.estimates import equal_shares, inclusions, systematic
 from labeler.text.bm25 import USUAL, Bm25Settings
 from labeler.text.terms import DENSE_EXTRA, Encoder
@@ -433,18 +440,6 @@ class _Sources(NamedTuple):
     force: bool
     bm25: Bm25Settings
     encoder: Encoder | None = None
-
-
-def plan_pool(collection: AnyCollection, encoding: Encoding) -> EncodingPlan | None:
-    """What a server would be asked before anything is pooled; None where none is."""
-    opened = open_collection(collection)
-    return encoding.plan(opened.vectors, texts_to_encode(opened))
-
-
-def texts_to_encode(collection: Collection) -> EncoderTexts:
-    """What is searched, and what for."""
-    queries = [query.text for query in read_queries(collection.queries).values()]
-    return EncoderTexts(CorpusTexts(collection.corpus), queries)
 
 
 def _encoder(collection: Collection, encoding: Encoding, control: Control) -> Encoder | None:

@@ -162,7 +162,7 @@ async def _answer(request: Request, writer: Writer) -> Reply:
     """The reply to a request; asked anew where the remembered one is no query, if that is asked."""
     reply = await writer.model.ask(request)
     while writer.retry_failed and reply.remembered and is_no_query(reply):
-        request = replace(request, attempt=request.attempt + 1)
+        request = request.again()
         reply = await writer.model.ask(request)
     return reply
 

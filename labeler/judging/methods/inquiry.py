@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from typing import Any, Generic, TypeVar
@@ -167,7 +167,8 @@ class Task(Generic[Value]):
         if reply.finish_reason == TOO_LONG:
             return
         if isinstance(self.outcome, Failure):
-            self.request = next_request(self.request, self.outcome)
+            is_cut = self.outcome.status == "truncated"
+            self.request = self.request.again(is_longer=is_cut)
         self.remembered = self.remembered and reply.remembered
 
     @property
@@ -193,15 +194,6 @@ def sum_of(costs: Sequence[float | None]) -> float | None:
     """The sum of costs, unknown where one of them is."""
     dollars = [cost for cost in costs if cost is not None]
     return sum(dollars, 0.0) if len(dollars) == len(costs) else None
-
-
-def next_request(request: Request, answer: object) -> Request:
-    """The next attempt: the same question, with twice the tokens where the reply was cut short."""
-    parameters = request.parameters
-    if isinstance(answer, Failure) and answer.status == "truncated":
-        most = parameters.get("max_tokens")
-        parameters = {**parameters, "max_tokens": 2 * most} if most else parameters
-    return replace(request, parameters=parameters, attempt=request.attempt + 1)
 
 
 def in_chunks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:

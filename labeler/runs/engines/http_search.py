@@ -7,7 +7,8 @@ import os
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -34,77 +35,60 @@ from labeler.runs.engines.answers import (
     read_body,
 )
 
+# What is known of kinds of search servers: how they are asked, and what their answers hold.
+
 
 @dataclass(frozen=True, slots=True)
 class Preset:
     """How a kind of server is asked by default, and read.
 
-    `parameters` are added to an address without any. `problem_of` says what makes an answer with
-    the status 200 unfit all the same, as where shards failed. `is_empty` is true of an answer that
-    has no list because there are no hits. `text_of` makes plain text of what a query's letters
-    would mean in the server's language. Of a server that `is_named`, the address ends with `#` and
-    the name of what is searched, which stands in the body in place of INDEX.
+    `parameters` are added to an address without any. `total` is where an answer says how many hits
+    there are, which has no list of none. `text_of` makes plain text of what a query's letters would
+    mean in the server's language. Of a server that `is_named`, the address ends with `#` and the
+    name of what is searched, which stands in the body in place of INDEX.
     """
 
     paths: HitPaths
     url: str
     body: Any = None
     parameters: str = ""
-    problem_of: Callable[[Any], str] = lambda _answer: ""
-    is_empty: Callable[[Any], bool] = lambda _answer: False
+    total: str = ""
     text_of: Callable[[str], str] = str
     is_named: bool = False
 
 
-def _cut_short(answer: Any) -> str:
-    failed = value_at(answer, "_shards.failed")
-    if failed:
-        return f"{failed!r:.20} of its shards failed, so hits may be missing"
-    is_late = value_at(answer, "timed_out") or value_at(answer, "search_cutoff")
-    return "it ran out of its own time, so hits may be missing" if is_late else ""
+_LATE = "it ran out of its own time, so hits may be missing"
+_PARTIAL = "its results are partial"
+_ERROR = "it reports an error: {!r:.100}"
 
+_PROBLEMS = {
+    "_shards.failed": "{!r:.20} of its shards failed, so hits may be missing",
+    "timed_out": _LATE,
+    "search_cutoff": _LATE,
+    "responseHeader.partialResults": _PARTIAL,
+    "@search.semanticPartialResponseReason": _PARTIAL,
+    **dict.fromkeys(("root.errors.0.message", "root.errors.0", "errors.0.message"), _ERROR),
+    "status.error": _ERROR,
+    "root.coverage.degraded": "its coverage is degraded",
+}
+"""What makes an answer with the status 200 unfit all the same, by where a server says it."""
 
-def _partial(answer: Any) -> str:
-    places = ("responseHeader.partialResults", "@search.semanticPartialResponseReason")
-    return "its results are partial" if any(value_at(answer, p) for p in places) else ""
-
-
-_OPERATORS = re.compile(r"""[-+!(){}\[\]^"~*?:\\/]|&&|\|\|""")
-_WORDS = re.compile(r"\b(?:AND|OR|NOT)\b")
+_SOLR = re.compile(r"""[-+!(){}\[\]^"~*?:\\/]|&&|\|\||\b(?:AND|OR|NOT)\b""")
 
 
 def _solr_text(query: str) -> str:
     """A query as words: operators stand behind a backslash, and words of them in small letters."""
-    return _WORDS.sub(lambda word: word[0].casefold(), _OPERATORS.sub(r"\\\g<0>", query))
+    return _SOLR.sub(lambda m: m[0].casefold() if m[0].isalpha() else f"\\{m[0]}", query)
 
 
-def _reported(answer: Any) -> str:
-    """The error that Vespa, Weaviate or Qdrant reports in an answer."""
-    paths = ("root.errors.0.message", "root.errors.0", "errors.0.message", "status.error")
-    errors = (value_at(answer, path) for path in paths)
-    error = next((each for each in errors if each), None)
-    if error is not None:
-        return f"it reports an error: {error!r:.100}"
-    return "its coverage is degraded" if value_at(answer, "root.coverage.degraded") else ""
+_VESPA = re.compile(r"""(?<!\w)[-+]|[()":*!?{}\[\]^~<>=\\|&]""")
+"""Operators of the simple language, of which the index has none."""
 
+_TYPESENSE = re.compile(r"""(?<!\w)-|["“”]""")
+"""Quotes, and the marks of words to leave out."""
 
-_SIMPLE_LANGUAGE = re.compile(r"""(?<!\w)[-+]|[()":*!?{}\[\]^~<>=\\|&]""")
-
-
-def _vespa_text(query: str) -> str:
-    """A query without the operators of Vespa's simple language, of which its index has none."""
-    return " ".join(_SIMPLE_LANGUAGE.sub(" ", query).split())
-
-
-def _typesense_text(query: str) -> str:
-    """A query without quotes, and without the marks of words to leave out."""
-    return " ".join(re.sub(r"""(?<!\w)-|["“”]""", " ", query).split())
-
-
-def _azure_text(query: str) -> str:
-    """A query as words: operators of the simple language stand behind a backslash."""
-    return re.sub(r"""[+|"()'\\*~]|(?<!\w)-""", r"\\\g<0>", query)
-
+_AZURE = re.compile(r"""[+|"()'\\*~]|(?<!\w)-""")
+"""Operators of the simple language."""
 
 _SEARCH = {
     "query": {"multi_match": {"query": "{query}", "fields": ["*"], "lenient": True}},
@@ -123,22 +107,19 @@ PRESETS: dict[str, Preset] = {
         HitPaths("hits.hits", "_id", "_score"),
         "http://127.0.0.1:9200/INDEX/_search",
         _SEARCH,
-        problem_of=_cut_short,
     ),
     "solr": Preset(
         HitPaths("response.docs", "id", "score"),
         "http://127.0.0.1:8983/solr/CORE/select",
         parameters="defType=edismax&q={query}&rows={depth}&fl=id,score&wt=json",
-        problem_of=_partial,
         text_of=_solr_text,
     ),
     "vespa": Preset(
         HitPaths("root.children", "id", "relevance"),
         "http://127.0.0.1:8080/search/",
         {"yql": _YQL, "text": "{query}", "hits": "{depth}"},
-        problem_of=_reported,
-        is_empty=lambda answer: value_at(answer, "root.fields.totalCount") == 0,
-        text_of=_vespa_text,
+        total="root.fields.totalCount",
+        text_of=partial(_VESPA.sub, " "),
     ),
     "qdrant": Preset(
         HitPaths("result.points", "id", "score"),
@@ -149,28 +130,24 @@ PRESETS: dict[str, Preset] = {
             "limit": "{depth}",
             "with_payload": False,
         },
-        problem_of=_reported,
     ),
     "weaviate": Preset(
         HitPaths("data.Get.*", "_additional.id", "_additional.score"),
         "http://127.0.0.1:8080/v1/graphql#INDEX",
         {"query": _GRAPHQL, "variables": {"text": "{query}", "depth": "{depth}"}},
-        problem_of=_reported,
         is_named=True,
     ),
     "typesense": Preset(
         HitPaths("hits", "document.id", "text_match"),
         "http://127.0.0.1:8108/collections/INDEX/documents/search?query_by=FIELD",
         parameters="q={query}&per_page={depth}&include_fields=id",
-        problem_of=_cut_short,
-        text_of=_typesense_text,
+        text_of=partial(_TYPESENSE.sub, " "),
     ),
     "azure": Preset(
         HitPaths("value", "id", "@search.score"),
         "https://SERVICE.search.windows.net/indexes/INDEX/docs/search?api-version=2024-07-01",
         {"search": "{query}", "top": "{depth}", "select": "id"},
-        problem_of=_partial,
-        text_of=_azure_text,
+        text_of=partial(_AZURE.sub, r"\\\g<0>"),
     ),
 }
 """The kinds of servers, by the names that users call them."""
@@ -223,11 +200,9 @@ class HttpEngine:
     @property
     def paths(self) -> HitPaths:
         """Where answers hold the hits, their ids and their scores."""
-        usual = self.kind.paths
-        hits = usual.hits if self.hits is None else self.hits
-        identifier = usual.id if self.hit_id is None else self.hit_id
-        score = usual.score if self.hit_score is None else self.hit_score
-        return HitPaths(hits, identifier, score, self.hit_score is not None)
+        own = {"hits": self.hits, "id": self.hit_id, "score": self.hit_score}
+        paths = {name: path for name, path in own.items() if path is not None}
+        return replace(self.kind.paths, **paths, needs_score=self.hit_score is not None)
 
     @property
     def address(self) -> str:
@@ -276,7 +251,8 @@ class HttpEngine:
 
         self.check()
         where = self.shown()
-        to = named(_origin(self.url_template))
+        parts = urlsplit(self.url_template)  # of which the path holds places
+        to = named(f"{parts.scheme}://{parts.netloc}/")
         wire = Wire(to, where, seconds, _CONNECT_SECONDS, largest=LARGEST_OUTPUT)
         headers = {"Accept": "application/json", **headers_of(self.headers, os.environ)}
         content, address = self.content, self.address
@@ -284,7 +260,8 @@ class HttpEngine:
         async def search(query: str, depth: int) -> list[Hit]:
             from yarl import URL
 
-            filling = Filling(self.kind.text_of(query), depth)
+            text = self.kind.text_of(query)
+            filling = Filling(" ".join(text.split()) if self.preset else text, depth)
             url = URL(filled_url(address, filling), encoded=True)
             if content is None:
                 answer = await wire.send("GET", headers, url=url)
@@ -302,9 +279,10 @@ class HttpEngine:
 
     def _hits(self, body: bytes, where: str) -> list[Hit]:
         answer, kind = parsed(body, where), self.kind
-        if problem := kind.problem_of(answer):
-            raise Retryable(f"{where}: {problem}")
-        if kind.is_empty(answer):
+        for path, problem in _PROBLEMS.items() if self.preset else ():
+            if value := value_at(answer, path):
+                raise Retryable(f"{where}: {problem.format(value)}")
+        if kind.total and value_at(answer, kind.total) == 0:
             return []
         return [Hit(plain_key(hit.id), hit.score) for hit in hits_in(answer, self.paths, where)]
 
@@ -345,9 +323,3 @@ def check_status(status: int, headers: Mapping[str, str], body: bytes, where: st
     if 300 <= status < 400:
         raise Misconfigured(f"{problem}; redirects are not followed, give the last address")
     raise CallFailed(problem, refused=True)
-
-
-def _origin(url: str) -> str:
-    """The address less its path, in which there are places."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}/"
