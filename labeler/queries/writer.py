@@ -74,14 +74,13 @@ class CorpusSearch:
 
     def neighbour(self, document: Document) -> Document | None:
         """The most similar passage under another heading, by BM25; None where none is similar."""
-        if document.id in self._neighbours:
-            return self._neighbours[document.id]
-        text = " ".join(document.text.split()[:_WORDS_OF_A_PASSAGE])
-        run = self._bm25.run([Query("", f"{document.title} {text}")], DEPTH)
-        others = (self.documents[doc_id] for doc_id in run[""] if doc_id != document.id)
-        similar = next((other for other in others if other.title != document.title), None)
-        self._neighbours[document.id] = similar
-        return similar
+        if document.id not in self._neighbours:
+            text = " ".join(document.text.split()[:_WORDS_OF_A_PASSAGE])
+            run = self._bm25.run([Query("", f"{document.title} {text}")], DEPTH)
+            others = (self.documents[doc_id] for doc_id in run[""] if doc_id != document.id)
+            similar = next((other for other in others if other.title != document.title), None)
+            self._neighbours[document.id] = similar
+        return self._neighbours[document.id]
 
 
 SHOWN_WORDS = 260
@@ -143,21 +142,25 @@ class Writer:
         longest = max((len(words(text)) for text in self.style.like), default=0)
         return self.rules.max_words or max(usual, min(longest, _LONGEST_LIKE))
 
-    def other(self, document: Document, kind: str) -> Document | None:
-        """The second passage of a query, where its kind takes two and the corpus has one."""
+    def turn(self, document: Document, kind: str) -> PassageTurn:
+        """A passage's turn, with a second one where its kind takes two and the corpus has one."""
         takes_two = kind in KINDS and KINDS[kind].passages > 1
-        return self.search.neighbour(document) if takes_two and self.search else None
+        other = self.search.neighbour(document) if takes_two and self.search else None
+        return PassageTurn(document, kind, other)
+
+    @property
+    def used(self) -> frozenset[str]:
+        """The ids of the passages that gave a query already."""
+        return frozenset(map(passage_of, self.already))
 
 
-def generation_requests(document: Document, writer: Writer, kind: str = "") -> list[Request]:
-    """The requests for a query of a kind about a passage: the same messages, another seed each."""
-    kind = kind or next(iter(writer.shares))
-    prompt = writer.prompt_of(kind)
+def generation_requests(turn: PassageTurn, writer: Writer) -> list[Request]:
+    """The requests of a turn: the same messages, another seed each."""
+    document, prompt = turn.document, writer.prompt_of(turn.kind)
     text = shown(document)
-    other = writer.other(document, kind)
     values = {"title": document.title, "text": text, "passage": f"{document.title}\n{text}"}
-    values["other"] = shown(other) if other else ""
-    values |= writer.style.values(document, kind, writer.seed)
+    values["other"] = shown(turn.other) if turn.other else ""
+    values |= writer.style.values(document, turn.kind, writer.seed)
     messages = prompt.render(values)
     # more for long queries, and for other languages' words
     most = max(prompt.front.max_tokens, 3 * int(values["length"] or 0))
@@ -207,6 +210,11 @@ class PassageTurn:
     def documents(self) -> Sequence[Document]:
         """The passages that the query is about."""
         return (self.document, self.other) if self.other else (self.document,)
+
+    @property
+    def text(self) -> str:
+        """Their texts."""
+        return "\n".join(document.text for document in self.documents)
 
 
 @dataclass(slots=True)
@@ -293,15 +301,9 @@ def candidate_of(reply: Reply | CallFailed) -> tuple[str, str]:
 def _reason_to_reject(text: str, turn: PassageTurn, writer: Writer) -> str | None:
     """Why a text is no query of a kind about some passages."""
     examples = [m.content for m in writer.prompt_of(turn.kind).turns if m.role == "assistant"]
-    passage = "\n".join(document.text for document in turn.documents)
     has_one_word = writer.style.length(turn.document, turn.kind, writer.seed) == 1
-    reason = reason_to_reject(
-        text,
-        passage,
-        examples,
-        max_words=writer.max_words(turn.kind),
-        min_letters=1 if has_one_word else MIN_LETTERS,
-    )
+    letters, most = 1 if has_one_word else MIN_LETTERS, writer.max_words(turn.kind)
+    reason = reason_to_reject(text, turn.text, examples, max_words=most, min_letters=letters)
     expected, language = expected_language(turn.document, writer), language_of(text)
     if not reason and expected and language and language != expected:
         reason = f"wrong language: {language}, not {expected}"
@@ -319,8 +321,7 @@ def _ranked(texts: list[str], turn: PassageTurn, writer: Writer) -> list[str]:
     """The closest text first; among real queries' likenesses, first one of the length asked for."""
     if len(texts) < 2:
         return texts
-    passage = "\n".join(document.text for document in turn.documents)
-    scores = dict(zip(texts, writer.closeness(passage, texts), strict=True))
+    scores = dict(zip(texts, writer.closeness(turn.text, texts), strict=True))
     length = writer.style.length(turn.document, turn.kind, writer.seed)
 
     def order(text: str) -> tuple[int, float]:
@@ -357,7 +358,7 @@ class Turns:
         """The turns of passages in their order, less those that gave the writer a query already."""
         counts = Counter(str(query.metadata.get("kind", "")) for query in writer.already)
         dealt = zip(documents, turns(writer.shares), strict=False)
-        return cls(writer, counts, iter(dealt), _used=used_passages(writer))
+        return cls(writer, counts, iter(dealt), _used=writer.used)
 
     def next(self, count: int = 1) -> list[PassageTurn]:
         """The next turns, if each gives a query; fewer where the passages run out."""
@@ -369,7 +370,7 @@ class Turns:
             if document is None:
                 kinds.remove(kind)
                 continue
-            result.append(PassageTurn(document, kind, self.writer.other(document, kind)))
+            result.append(self.writer.turn(document, kind))
             counts[kind] += 1
             places[kind] += 1
         return result
@@ -402,11 +403,6 @@ class Turns:
             if document.id not in self._used:
                 self._waiting[its_kind].append(document)
         return waiting[ahead]
-
-
-def used_passages(writer: Writer) -> frozenset[str]:
-    """The ids of the passages that gave the writer a query already."""
-    return frozenset(map(passage_of, writer.already))
 
 
 def passage_of(query: Query) -> str:
