@@ -31,7 +31,6 @@ from labeler.judging.judge import JudgeOptions, JudgingPlan, judge_set, judged_a
 from labeler.judging.methods.inquiries import Inquiries
 from labeler.judging.methods.inquiry import ReadAtMost, in_chunks
 from labeler.judging.part import DerivedPairs, PartOfSet, derived_pairs
-from labeler.model import Model
 from labeler.models.choose import Choice, rehearsed
 from labeler.models.embedded import embedded_name
 from labeler.models.policies.limits import RateLimiter, RateLimits
@@ -43,7 +42,7 @@ from labeler.options import given
 from labeler.prompt import Prompt, find_prompt, prompt_files
 from labeler.report.result import Hidden, Merged, Result
 from labeler.report.table import Table
-from labeler.store import open_store
+from labeler.store import Store, open_store
 from labeler.store.replies import secret_of
 from labeler.wire.addresses import HIDDEN
 from labeler.wire.gate import admit
@@ -197,8 +196,7 @@ def unproven(
                 yield pair
 
     with open_store(collection.store, reading=True) as store, suppress(Misuse):
-        model = only_remembered(made_by.model, store)
-        assessor = same_assessor(made_by, model, None, texts, secret_of(store))
+        assessor = same_assessor(made_by, store, None, texts)
         inquiries = Inquiries(Pairs.of(pairs()), texts, as_shown(assessor, collection, name, texts))
         return _contradicted(inquiries, lines, grades)
     return [], 0
@@ -244,8 +242,7 @@ async def areparse(
         raise Misuse(f"{opened.judgements(source)} does not say which model was asked")
     job = Job(opened, name, pairs, texts, parent=Parent(source, is_reparsed=True))
     with open_store(opened.store) as store:
-        model = only_remembered(made_by.model, store)
-        assessor = same_assessor(made_by, model, prompt, job.texts, secret_of(store))
+        assessor = same_assessor(made_by, store, prompt, texts)
         assessor = as_shown(assessor, opened, source, job.texts)
         check_free(opened, name, assessor)
         guard = Guard(RateLimiter(RateLimits(), stop=control.stop), stop=control.stop)
@@ -263,10 +260,9 @@ def _prompt_of(made_by: Origin, prompt: str | None) -> Prompt:
     return find_prompt(prompt or name)
 
 
-def same_assessor(
-    made_by: Origin, model: Model, prompt: str | None, texts: Texts, secret: bytes
-) -> Assessor:
+def same_assessor(made_by: Origin, store: Store, prompt: str | None, texts: Texts) -> Assessor:
     """The assessor that made a set of judgements, to look its replies up with."""
+    model, secret = only_remembered(made_by.model, store), secret_of(store)
     if made_by.is_panel:
         names = ", ".join(made_by.members)
         raise Misuse(f"a panel has no replies of its own; look at its members: {names}")

@@ -61,17 +61,14 @@ def cut_of(request: Request, reply: Reply) -> str:
     size = sum(len(message.content) for message in request.messages)
     if read < SMALLEST_CONTEXT or size < FEW_LETTERS * read:
         return ""
-    if not USUAL_CONTEXTS.isdisjoint((read, read + _allowed(reply.sent or request.parameters))):
+    sent = reply.sent or request.parameters
+    most = sent.get("max_completion_tokens", sent.get("max_tokens"))
+    allowed = most if isinstance(most, int) else 0  # tokens of a reply
+    if not USUAL_CONTEXTS.isdisjoint((read, read + allowed)):
         return f"{CUTS}: it read {read:,} tokens of {size:,} characters, as a usual context has"
     texts = [message.content for message in request.messages]
     least = sum(len(text.split()) + len(_ENDS_OF_WORDS.findall(text)) for text in texts)
     return f"{CUTS}: it read {read:,} tokens of {least:,} words and signs" if least > read else ""
-
-
-def _allowed(sent: Mapping[str, Any]) -> int:
-    """The tokens that a reply was allowed."""
-    most = sent.get("max_completion_tokens", sent.get("max_tokens"))
-    return most if isinstance(most, int) else 0
 
 
 @dataclass(slots=True)
@@ -175,11 +172,6 @@ class Task(Generic[Value]):
     def replies(self) -> list[Reply]:
         """The replies so far, but for those that say the request is too long: they took nothing."""
         return [reply for _, reply in self.asked if reply.finish_reason != TOO_LONG]
-
-    @property
-    def cost(self) -> float | None:
-        """What its replies cost in dollars; None without any, or where one has no price."""
-        return sum_of([reply.cost for reply in self.replies] or [None])
 
     @property
     def is_reasked(self) -> bool:
@@ -297,8 +289,9 @@ class Inquiry:
 
         At the `worst`, that is a failure.
         """
+        unread = Failure(self.pairs[0], "unparsable", "")
         answers = [
-            (_unread(part) if worst else part.likely)
+            (unread if worst else part.likely)
             if calls_left(part, task, retry_failed)
             else task.outcome
             for part, task in self.open
@@ -308,31 +301,19 @@ class Inquiry:
 
     def judged(self) -> dict[Pair, Judged]:
         """The pairs that have an outcome, and what the replies behind them took."""
-        if self.outcomes is None:
-            return {}
-        if self._judged is None:
-            self._judged = self._all_judged(self.outcomes)
+        if self.outcomes is None or self._judged is not None:
+            return self._judged or {}
+        self._judged, tasks = {}, [task for _, task in self._asked]
+        for pair, outcome in self.outcomes.items():
+            if outcome is not None:
+                paid = [(part, task) for part, task in self._asked if part.pays == pair]
+                listed = self.listed.get(pair)
+                if listed is not None:  # where it stood, and whether it was asked about alone then
+                    alone = any(part.name == ALONE and task.replies for part, task in paid)
+                    listed = listed._replace(alone=alone)
+                own = [task for _, task in paid]
+                self._judged[pair] = judged_by(outcome, tasks, own, listed)
         return self._judged
-
-    def _all_judged(self, outcomes: Outcomes) -> dict[Pair, Judged]:
-        tasks = [task for _, task in self._asked]
-        return {
-            pair: judged_by(outcome, tasks, self._paid_by(pair), self._listed(pair))
-            for pair, outcome in outcomes.items()
-            if outcome is not None
-        }
-
-    def _listed(self, pair: Pair) -> Listed | None:
-        """Where a pair's document stood, and whether it was asked about alone after that."""
-        listed = self.listed.get(pair)
-        if listed is None:
-            return None
-        alone = any(p.name == ALONE and p.pays == pair and t.replies for p, t in self._asked)
-        return listed._replace(alone=alone)
-
-    def _paid_by(self, pair: Pair) -> list[Task[Any]]:
-        """The tasks of which the row of a pair counts what they took."""
-        return [task for part, task in self._asked if part.pays == pair]
 
 
 def judged_by(
@@ -344,7 +325,8 @@ def judged_by(
     """An outcome that rests on the replies to some tasks, with what those took that are `paid`."""
     replies = [reply for task in tasks for reply in task.replies]
     own = [reply for task in paid for reply in task.replies]
-    cost = sum_of([task.cost for task in paid or tasks])
+    costs = [sum_of([reply.cost for reply in task.replies] or [None]) for task in paid or tasks]
+    cost = sum_of(costs)  # None where a task has no reply, or one without a price
     remembered = all(task.remembered for task in tasks)
     return Judged(
         outcome,
@@ -367,10 +349,6 @@ def _read_whole(part: JudgingPart, pair: Pair, reply: Reply) -> Any:
         return Failure(part.pays or pair, "call_failed", reply.refusal or "")
     cut = cut_of(part.request, reply)
     return Failure(part.pays or pair, "truncated", cut) if cut else part.read(reply)
-
-
-def _unread(part: JudgingPart) -> Failure:
-    return Failure(part.pays or Pair("", ""), "unparsable", "")
 
 
 def calls_left(part: JudgingPart, task: Task[Any], retry_failed: bool) -> int:
