@@ -21,6 +21,7 @@ from labeler.files.boundary import count
 from labeler.judging.assessor import Assessor, Texts, as_shown
 from labeler.judging.in_flight import PairOptions, judge_pairs
 from labeler.judging.job import (
+    DerivedPairs,
     Job,
     JudgeResult,
     Tally,
@@ -35,7 +36,6 @@ from labeler.judging.job import (
 )
 from labeler.judging.methods.inquiries import Inquiries, check_reads, unanswered
 from labeler.judging.methods.inquiry import CUTS, TRIES
-from labeler.judging.part import DerivedPairs
 from labeler.judging.pilot import AskedRound, piloted, proof_in
 from labeler.model import Request
 from labeler.models.call_plan import CallPlan, plan_calls

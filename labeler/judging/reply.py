@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from labeler.data import Failure, Judgement, Outcome, Pair
 from labeler.files.boundary import log_probability
 from labeler.model import NO_COMPLETION, NO_TEXT, Reply, status_of_ending, whole
+from labeler.prompt import object_schema
 from labeler.prompt.reply import (
     NoGrade,
     ReplyReader,
@@ -198,12 +199,7 @@ LONGEST_QUESTION = 1000
 """Characters; what is longer is no question."""
 
 
-QUESTIONS_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"questions": {"type": "array", "items": {"type": "string"}}},
-    "required": ["questions"],
-    "additionalProperties": False,
-}
+QUESTIONS_SCHEMA = object_schema({"questions": {"type": "array", "items": {"type": "string"}}})
 
 
 def parse_questions(pair: Pair, reply: Reply, most: int) -> tuple[str, ...] | Failure:

@@ -7,13 +7,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from labeler import __version__
 from labeler.collection.card import card_section, making, read_card, update_card, update_card_entry
 from labeler.collection.dropped import drop_absent
 from labeler.collection.layout import AnyCollection, Collection, check_name, locked, open_collection
-from labeler.collection.people import OwnQrels, own_qrels, people_path, pool_judged
+from labeler.collection.people import own_qrels, people_path, pool_judged
 from labeler.collection.queries import read_queries, write_queries
 from labeler.collection.whose import whose
 from labeler.corpus.ingest import ingest, inputs_from
@@ -76,31 +75,33 @@ def import_qrels(  # noqa: PLR0913  the keywords of a public function are its se
     >>> collection.qrels_names()
     ('human',)
     """
-    opened, check = open_collection(collection), check_name(name)
-    _refuse_model_s(source)
+    opened = open_collection(collection)
+    kept = opened.qrels(check_name(name))
+    path = Path(source) if isinstance(source, str | os.PathLike) else None
+    shown = str(path or "qrels")
+    if path and (holder := whose(path)) in MODEL_S:  # which would count as people's from then on
+        grades = "a model's grades" if holder == "model" else "grades of people and of a model"
+        problem = f"{shown} holds {grades}, and what is imported counts as people's"
+        raise Misuse(f"{problem}; relabel and diff compare sets as they are", parameter="source")
     with rereadable():
-        qrels = read_own_qrels(source, warn, opened, grade_map, scale)
-        own = own_qrels(opened, qrels, shown(source))
-        for line in own.warnings(shown(source)):
+        own = own_qrels(opened, read_own_qrels(source, warn, opened, grade_map, scale), shown)
+        for line in own.warnings(shown):
             warn(line)
         with locked(opened, warn):
-            if not _is_kept_there(source, opened.qrels(check)):
-                _refuse_others(opened, name)
-                with making(opened, [opened.qrels(name)], force=force):
-                    write_qrels(opened.qrels(name), own.qrels)
-                update_card_entry(opened, SECTION, name, _entry(source, own))
+            if not (path and kept.exists() and path.samefile(kept)):
+                for other in (opened.judgements(name), people_path(opened.folder, name)):
+                    if other.exists():
+                        problem = f"{other} holds judgements of that name; give another name"
+                        raise Misuse(problem, parameter="name")
+                with making(opened, [kept], force=force):
+                    write_qrels(kept, own.qrels)
+                counts = {"pairs": own.pairs, "queries": len(own.qrels), "left_out": own.left_out}
+                entry = {"labeler": __version__, "source": Path(shown).name, **counts}
+                update_card_entry(opened, SECTION, name, entry)
             drop_absent(opened, warn)
             pool, new = pool_judged(opened, {name: own}, warn)
-    return ImportedQrels(
-        opened.qrels(name),
-        own.pairs,
-        len(own.qrels),
-        pool,
-        new,
-        own.left_out,
-        own.unknown_queries,
-        own.unknown_documents,
-    )
+    unknown = own.left_out, own.unknown_queries, own.unknown_documents
+    return ImportedQrels(kept, own.pairs, len(own.qrels), pool, new, *unknown)
 
 
 def read_own_qrels(
@@ -118,41 +119,6 @@ def read_own_qrels(
         return as_qrels(source, warn)
     texts = {id_: query.text for id_, query in read_queries(collection.queries).items()}
     return read_qrels(Path(source), warn, grade_map=grade_map, scale=scale, queries=texts)
-
-
-def shown(source: Source) -> str:
-    """What messages call a source: its path, or `qrels`."""
-    return os.fspath(source) if isinstance(source, str | os.PathLike) else "qrels"
-
-
-def _is_kept_there(source: Source, qrels: Path) -> bool:
-    """Whether the source is the very file in which the collection would keep it."""
-    if not isinstance(source, str | os.PathLike):
-        return False
-    return qrels.exists() and Path(source).samefile(qrels)
-
-
-def _refuse_model_s(source: Source) -> None:
-    """`Misuse` where a file holds a model's grades, which would count as people's from then on."""
-    if isinstance(source, str | os.PathLike) and (holder := whose(Path(source))) in MODEL_S:
-        grades = "a model's grades" if holder == "model" else "grades of people and of a model"
-        problem = f"{shown(source)} holds {grades}, and what is imported counts as people's"
-        raise Misuse(f"{problem}; relabel and diff compare sets as they are", parameter="source")
-
-
-def _refuse_others(collection: Collection, name: str) -> None:
-    """`Misuse` where the name is that of judgements, or of a sheet's grades."""
-    for path in (collection.judgements(name), people_path(collection.folder, name)):
-        if path.exists():
-            problem = f"{path} holds judgements of that name; give another name"
-            raise Misuse(problem, parameter="name")
-
-
-def _entry(source: Source, own: OwnQrels) -> dict[str, Any]:
-    """What the card says of imported qrels."""
-    origin = Path(shown(source)).name
-    counts = {"pairs": own.pairs, "queries": len(own.qrels), "left_out": own.left_out}
-    return {"labeler": __version__, "source": origin, **counts}
 
 
 _SHARD = re.compile(r"-\d+-of-\d+")

@@ -41,27 +41,19 @@ _TABLES: Mapping[str, type[BaseModel]] = {
 _WHERE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
-class ReadFront(NamedTuple):
-    """The front matter, or None; the kind of prompt as far as it can be told; what is wrong."""
-
-    front: FrontMatter | None
-    kind: str
-    problems: list[PromptProblem]
-
-
-def read_front(source: Source) -> ReadFront:
-    """The front matter of a file, and all that is wrong with it."""
+def read_front(source: Source) -> tuple[FrontMatter | None, str, list[PromptProblem]]:
+    """The front matter of a file, or None, its kind as far as it can be told, and what is wrong."""
     try:
         values = tomllib.loads(source.front)
     except tomllib.TOMLDecodeError as error:
-        return ReadFront(None, "", [_of_toml(source, str(error))])
+        return None, "", [_of_toml(source, str(error))]
     kind = next(iter(get_close_matches(str(values.get("kind")), PLACEHOLDERS, 1)), "")
     problems = list(_of_scale(source, values.get("scale", {}))) if kind == "grade" else []
     try:
         front = FrontMatter.model_validate(values)
     except ValidationError as error:
-        return ReadFront(None, kind, [*problems, *_of_values(source, error)])
-    return ReadFront(front, kind, [*problems, *_of_combinations(source, front)])
+        return None, kind, [*problems, *_of_values(source, error)]
+    return front, kind, [*problems, *_of_combinations(source, front)]
 
 
 def _of_toml(source: Source, message: str) -> PromptProblem:

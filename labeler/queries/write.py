@@ -16,7 +16,7 @@ from labeler.errors import CallFailed, ProviderError
 from labeler.messages import Advance
 from labeler.model import Reply, Request
 from labeler.models.server.answers import parsed
-from labeler.prompt import Prompt
+from labeler.prompt import Prompt, object_schema
 from labeler.queries.filter import like_an_earlier
 from labeler.queries.writer import (
     BEATEN,
@@ -48,13 +48,7 @@ class Topic(BaseModel):
     narrative: Sentences
 
 
-_TEXT = {"type": "string"}
-_TOPIC_SCHEMA = {
-    "type": "object",
-    "properties": {"description": _TEXT, "narrative": _TEXT},
-    "required": ["description", "narrative"],
-    "additionalProperties": False,
-}
+_TOPIC_SCHEMA = object_schema({name: {"type": "string"} for name in Topic.model_fields})
 
 
 def topic_request(prompt: Prompt, query: str, document: Document) -> Request:

@@ -37,7 +37,7 @@ from labeler.models.session import (
 )
 from labeler.models.settings import CONCURRENCY, REDACT, RETRY_FAILED, AnyModel, Limits
 from labeler.options import COUNT, Bounds, check_options, given, option
-from labeler.prompt import Prompt, find_prompt
+from labeler.prompt import Prompt, find_prompt, object_schema
 from labeler.report.result import Result
 from labeler.runs.retrieve_run import SECTION, check_run_name
 from labeler.text.languages import first_words
@@ -83,12 +83,7 @@ class RerankSource(NamedTuple):
 TRIES = 2
 """Calls for a window: a reply that is no order of its passages is asked for once more."""
 
-_SCHEMA = {
-    "type": "object",
-    "properties": {"order": {"type": "array", "items": {"type": "integer"}}},
-    "required": ["order"],
-    "additionalProperties": False,
-}
+_SCHEMA = object_schema({"order": {"type": "array", "items": {"type": "integer"}}})
 
 
 class _Order(BaseModel):

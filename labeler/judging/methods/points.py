@@ -35,8 +35,11 @@ from labeler.prompt.template import Combine
 def combined(pair: Pair, prompt: Prompt, parts: Mapping[str, Judgement]) -> Judgement:
     """The judgement that the grades of a pair's parts make; its reason names each of them."""
     combine = prompt.front.combine or Combine()
-    value = combined_value(combine, [part.grade for part in parts.values()], prompt.part_grades)
-    reached = sum(value >= cut for cut in combine.exact_cuts)
+    value = combined_value(
+        combine, [part.grade for part in parts.values()], prompt.front.part_grades
+    )
+    # cut points as they are written, so that 3 of 10 reaches a cut at 0.3
+    reached = sum(value >= Fraction(repr(float(cut))) for cut in combine.cuts)
     shown = f"{float(value):.2f}" if combine.rule == "share" else str(value)
     reason = f"{', '.join(map(_shown, parts.items()))}; {combine.rule} {shown}"
     return Judgement(pair, prompt.grades[reached], reason)
@@ -146,7 +149,7 @@ def _each(
 ) -> list[JudgingPart]:
     """A part for every criterion or question."""
     prompt = assessor.prompt
-    grades = prompt.part_grades
+    grades = prompt.front.part_grades
     schema = grade_schema(grades, reason=prompt.front.reason) if prompt.is_bound else None
     read = partial(parse_grade, pair, grades=grades, reader=prompt.reader)
     likely, parts = Judgement(pair, grades[0]), list[JudgingPart]()
@@ -160,7 +163,7 @@ def _together(
     assessor: Assessor, texts: Texts, pair: Pair, points: Sequence[_Point]
 ) -> JudgingPart:
     """The one part that asks for all criteria, or all questions."""
-    prompt, grades = assessor.prompt, assessor.prompt.part_grades
+    prompt, grades = assessor.prompt, assessor.prompt.front.part_grades
     listed = "\n".join(f"{number}. {point.text}" for number, point in enumerate(points, 1))
     values = {**assessor.values(*texts.of(pair)), "criteria": listed, "questions": listed}
     values["count"] = str(len(points))
