@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Collection as Some
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -213,14 +214,6 @@ class GradedExample(NamedTuple):
     grade: int
 
 
-class ExampleTexts(NamedTuple):
-    """What is shown of an example: the query, the document, and the answer that it had."""
-
-    query: str
-    passage: str
-    answer: str
-
-
 @dataclass(frozen=True)
 class Examples:
     """The examples of a set of judgements, in their order, and how many of them are shown.
@@ -240,10 +233,13 @@ class Examples:
         So a document that is shown as an example can end itself as little as the one to grade.
         """
         texts = list(map(self._texts_of, self._for_query(query)))
-        code = mark(*(part for example in texts for part in example)) if mark else ""
+        code = mark(*chain.from_iterable(texts)) if mark else ""
+        before, after = "Passage:", ""
+        if code:
+            before, after = f"--- passage {code} ---", f"\n--- end of passage {code} ---"
         return "\n\n".join(
-            _example(number, texts_of_example, code)
-            for number, texts_of_example in enumerate(texts, start=1)
+            f"Example {number}\nQuery: {asked}\n{before}\n{passage}{after}\nAnswer: {answer}"
+            for number, (asked, passage, answer) in enumerate(texts, start=1)
         )
 
     def noted(self) -> list[list[str | int]]:
@@ -265,19 +261,13 @@ class Examples:
         text = self.texts.queries[example.query_id].text
         return example.query_id == query_id or _words(text) == words
 
-    def _texts_of(self, example: GradedExample) -> ExampleTexts:
+    def _texts_of(self, example: GradedExample) -> tuple[str, str, str]:
+        """What is shown of an example: the query, the document, and the answer that it had."""
         query, document = self.texts.queries[example.query_id], self.texts.documents[example.doc_id]
         passage = bounded(texts_of(document)["passage"], self.longest)
         is_several = self.prompt.front.has_parts or self.prompt.front.batch > 1
         answer = str(example.grade) if is_several else self.prompt.reader.example(example.grade)
-        return ExampleTexts(query.text, passage, answer)
-
-
-def _example(number: int, texts: ExampleTexts, mark: str) -> str:
-    passage = f"Passage:\n{texts.passage}"
-    if mark:
-        passage = f"--- passage {mark} ---\n{texts.passage}\n--- end of passage {mark} ---"
-    return f"Example {number}\nQuery: {texts.query}\n{passage}\nAnswer: {texts.answer}"
+        return query.text, passage, answer
 
 
 def _words(text: str) -> str:

@@ -345,7 +345,16 @@ def derived_pairs(
     judged = _judgeable(collection, source, texts, warn)
     beside = _sets_beside(collection, source, part)
     every = Pairs.in_columns(judged.states)
-    pairs = every.keep(_places(collection, judged, every, part, beside))
+    which: Which = slice(None)
+    if part.kind == SAMPLE:
+        which = _drawn(every, count(part.argument) or 0, part.seed)
+    elif part.kind == FAILURES:
+        which = ~judged.is_graded
+    elif part.kind == DISAGREEMENTS:
+        which = _differ(judged, (read_set(collection, name) for name in beside))
+    elif part.kind == QUERIES:
+        which = _of_queries(every, part.argument)
+    pairs = every.keep(which)
     if not pairs:
         raise Misuse(f"no pair of {source} is among them: {part.only}", parameter="only")
     whole = Parent(source)
@@ -392,25 +401,6 @@ def _sets_beside(collection: Collection, source: str, part: PartOfSet) -> tuple[
         problem = f"{collection.folder} has no human qrels beside {source}"
         raise Misuse(f"{problem}; name the sets: disagreements:A,B", parameter="only")
     return (human,)
-
-
-def _places(
-    collection: Collection,
-    judged: JudgedSet,
-    pairs: Pairs,
-    part: PartOfSet,
-    beside: tuple[str, ...],
-) -> Which:
-    """Which pairs of a set its part has, in their order."""
-    if part.kind == SAMPLE:
-        return _drawn(pairs, count(part.argument) or 0, part.seed)
-    if part.kind == FAILURES:
-        return ~judged.is_graded
-    if part.kind == DISAGREEMENTS:
-        return _differ(judged, (read_set(collection, name) for name in beside))
-    if part.kind == QUERIES:
-        return _of_queries(pairs, part.argument)
-    return slice(None)
 
 
 def _drawn(pairs: Pairs, size: int, seed: int) -> Integers:

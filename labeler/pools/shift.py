@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -130,10 +131,9 @@ def shift(
         first, second, third = scored
         labels, retrieval = _mean(second - first), _mean(third - second)
         shifts.append(RunShift(run, float(first.mean()), labels, retrieval, float(third.mean())))
-        for query in queries:
-            top = [d for each in (between, later) for d in ranking(each.get(query, {}))[:10]]
-            tops += len(top)
-            judged += sum(doc_id in new[query] for doc_id in top)
+        for query, both in product(queries, (between, later)):
+            top = ranking(both.get(query, {}))[:10]
+            tops, judged = tops + len(top), judged + len(new[query].keys() & top)
     holes = 1 - judged / tops if tops else 0.0
     parsed = str(parse_all([measure])[0])
     every = [f for each in (before, now) for f in pool_findings(each.qrels(name))]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -48,8 +48,14 @@ from labeler.models.settings import (
 from labeler.options import CANDIDATES, COUNT, SEED, Options, given, option
 from labeler.prompt import find_prompt
 from labeler.queries.filter import FilterRules
-from labeler.queries.kinds import KINDS, Asking, turns
-from labeler.queries.passages import PassageChoice, choose_passages, considered, heading_queries
+from labeler.queries.kinds import KINDS, Asking
+from labeler.queries.passages import (
+    MOST_CONSIDERED,
+    PassageChoice,
+    choose_passages,
+    considered,
+    heading_queries,
+)
 from labeler.queries.set_aside import PassageRules
 from labeler.queries.write import (
     cosines,
@@ -143,10 +149,16 @@ def planned(
     that their queries may give rise to.
     """
     missing = max(0, total - len(writer.already))
-    likely = Turns.of(documents, writer).next(missing)
+    dealt, most = Turns.of(documents, writer), most_passages(missing)
+    likely = dealt.next(missing)
     first = {turn.document.id for turn in likely}
-    spare = [t for t in _possible(documents, writer, missing) if t.document.id not in first]
-    most = min(most_passages(missing), len(likely) + len(spare))
+    spare = [  # of each kind, the first so many passages that were dealt to it
+        writer.turn(document, kind)
+        for kind, waiting in dealt.waiting.items()
+        for document in islice(waiting, most)
+        if document.id not in first
+    ]
+    most = min(most, len(likely) + len(spare))
     unasked = [request for turn in likely for request in _unanswered(turn, writer)]
     if (topic := writer.topic) is not None:  # with words of the passage in the query's place
         for turn in likely:
@@ -157,18 +169,6 @@ def planned(
     further = [request for requests in more[: most - len(likely)] for request in requests]
     calls = plan_calls([*unasked, *further], session, likely=len(unasked))
     return GenerationPlan(len(likely), calls, most, len(writer.already) + min(missing, most))
-
-
-def _possible(documents: Sequence[Document], writer: Writer, missing: int) -> Iterable[PassageTurn]:
-    """The turns that may come: of each kind, the first so many passages that were dealt to it."""
-    most, used = most_passages(missing), writer.used
-    by_kind: dict[str, list[Document]] = defaultdict(list)
-    for document, kind in zip(documents, turns(writer.shares), strict=False):
-        if document.id not in used and len(by_kind[kind]) < most:
-            by_kind[kind].append(document)
-        if all(len(by_kind[kind]) >= most for kind in writer.shares):
-            break
-    return (writer.turn(document, kind) for kind in by_kind for document in by_kind[kind])
 
 
 def _unanswered(turn: PassageTurn, writer: Writer) -> list[Request]:
@@ -326,9 +326,8 @@ async def _prepared(
     shares = {} if own else options.asking.shares(style)
     documents = CorpusDocuments(collection.corpus)
     queries = _queries_in(collection.queries)
-    search = CorpusSearch.of(collection, control.progress)
-    if any(KINDS[kind].passages > 1 for kind in shares):
-        search.prepare()
+    takes_two = any(KINDS[kind].passages > 1 for kind in shares)
+    search = CorpusSearch.of(collection, control.progress) if takes_two else None
     selection = await select_model("generate", session_options, control)
     samples = options.samples or (EMBEDDED_SAMPLES if selection.is_embedded else 1)
     async with open_session(selection, documents, collection.store, control) as session:
@@ -349,8 +348,9 @@ async def _prepared(
             real=(*style.like, *(q.text for q in queries if not _is_generated(q))),
         )
         among = considered(documents, options.seed)
-        if len(among) < len(search.documents):
-            drawn = f"{len(among):,} of {len(search.documents):,} passages may be asked about"
+        every = sum(1 for _ in documents) if len(among) >= MOST_CONSIDERED else 0
+        if len(among) < every:
+            drawn = f"{len(among):,} of {every:,} passages may be asked about"
             control.note(f"{drawn}; the seed decides which")
         yield _Prepared(choose_passages(among, options.seed, options.passages), writer, session)
 

@@ -69,7 +69,13 @@ def parse_mix(text: str) -> Mix:
         if name not in KINDS:
             problem = f"no kind of queries {name!r:.40}; known: {', '.join(KINDS)}"
             raise Misuse(problem, parameter="mix")
-        shares[name] = _share(name, share)
+        try:
+            shares[name] = float(share)
+        except ValueError:
+            shares[name] = math.nan
+        if not 0 <= shares[name] <= 1e6:
+            problem = f"expected a share of {name!r} from 0 up, as {name}=.3, found {share!r:.40}"
+            raise Misuse(problem, parameter="mix")
     total = sum(shares.values())
     if not total:
         raise Misuse("expected shares, as keyword=.5,question=.5", parameter="mix")
@@ -85,17 +91,6 @@ def mix_text(mix: str | Mapping[str, float]) -> str:
     if isinstance(mix, str):
         return mix
     return ",".join(f"{name}={share}" for name, share in mix.items())
-
-
-def _share(name: str, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value <= 1e6:
-        problem = f"expected a share of {name!r} from 0 up, as {name}=.3, found {text!r:.40}"
-        raise Misuse(problem, parameter="mix")
-    return value
 
 
 def next_kind(mix: Mix, counts: Mapping[str, int]) -> str:

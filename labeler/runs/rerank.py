@@ -278,13 +278,24 @@ async def _rerank(
     if ranker.asked and ranker.untouched == ranker.asked:
         some = " ".join(ranker.example.split())[:_SHOWN]
         raise ProviderError(f"no reply is an order of the passages it was asked about, as {some!r}")
-    path, entry = opened.run(name), _entry(opened, source, ranker, choice.name)
+    path, old = opened.run(name), run_name(source.path)
+    entry = {
+        "engine": "rerank",
+        "of": old,
+        "tag": f"{read_tag(source.path) or old}-rerank-{safe_name(choice.name)}",
+        "models": [*models_behind(read_card(opened), old), choice.name],
+        "model": choice.name,
+        "prompt": prompt.id,
+        "windows": ranker.asked,
+        "untouched": ranker.untouched,
+        "depth": how.windows.depth,
+    }
     # all documents of a query: those in their new order, then the others as they were
     orders = {q: dict.fromkeys([*ranked[q], *ranking(dict(source.run[q]))]) for q in source.run}
     new = {q: {d: 1 / rank for rank, d in enumerate(order, 1)} for q, order in orders.items()}
     with locked(opened, watch.note):
         with making(opened, [path], force=how.force):
-            write_run(path, new, entry["tag"])
+            write_run(path, new, str(entry["tag"]))
         update_card_entry(opened, SECTION, name, entry)
     return RerankResult(
         path,
@@ -295,24 +306,6 @@ async def _rerank(
         watch.spent.since(before),
         is_priced,
     )
-
-
-def _entry(
-    collection: Collection, source: RerankSource, ranker: ListwiseRanker, model: str
-) -> dict[str, Any]:
-    """What the card says of the new run: what it was made of, and who ordered it."""
-    old = run_name(source.path)
-    return {
-        "engine": "rerank",
-        "of": old,
-        "tag": f"{read_tag(source.path) or old}-rerank-{safe_name(model)}",
-        "models": [*models_behind(read_card(collection), old), model],
-        "model": model,
-        "prompt": ranker.prompt.id,
-        "windows": ranker.asked,
-        "untouched": ranker.untouched,
-        "depth": ranker.windows.depth,
-    }
 
 
 @asynccontextmanager

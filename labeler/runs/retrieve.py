@@ -127,14 +127,12 @@ def neighbors(
     if encoder is not None:
         alike = encoder._replace(queries=encoder.documents)  # both sides are documents
         runs.append(dense_run(searched, asked, alike, count + 1, progress))
-    return {query.id: _ranks(query.id, runs, count) for query in asked}
-
-
-def _ranks(seed: str, runs: Iterable[Run], count: int) -> dict[str, int]:
-    ranks: dict[str, int] = {}
-    for run in runs:
-        alike = {doc_id: score for doc_id, score in run[seed].items() if score > 0}
-        others = [doc_id for doc_id in ranking(alike) if doc_id != seed]
-        for rank, doc_id in enumerate(others[:count], start=1):
-            ranks[doc_id] = min(rank, ranks.get(doc_id, rank))
-    return ranks
+    near = {}
+    for query in asked:
+        ranks = near[query.id] = dict[str, int]()
+        for run in runs:
+            alike = {doc_id: score for doc_id, score in run[query.id].items() if score > 0}
+            others = [doc_id for doc_id in ranking(alike) if doc_id != query.id]
+            for rank, doc_id in enumerate(others[:count], start=1):
+                ranks[doc_id] = min(rank, ranks.get(doc_id, rank))
+    return near

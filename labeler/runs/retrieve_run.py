@@ -132,10 +132,20 @@ def retrieve_run(
     for line in notes_on(ranked):
         watch.note(line)
     run: Run = {query_id: scores for query_id, scores in ranked.run.items() if scores}
-    entry = _entry(engine, how, ranked, asked)
+    scores = BY_RANK if ranked.by_rank else THEIRS
+    entry = {
+        "engine": engine.shown(),
+        "tag": how.tag or engine.tag(),
+        "depth": how.depth,
+        "queries": len(asked.answers),
+        "empty": ranked.empty,
+        "failed": sorted(asked.failures),
+        "unknown": ranked.unknown,
+        "scores": scores,
+    }
     with locked(opened, watch.note):
         with making(opened, [opened.run(name)], force=how.force):
-            write_run(opened.run(name), run, entry["tag"])
+            write_run(opened.run(name), run, str(entry["tag"]))
         update_card_entry(opened, SECTION, name, entry)
     if not asked.failures:
         asked.journal.forget()
@@ -148,7 +158,7 @@ def retrieve_run(
         failures=asked.failures,
         unknown=ranked.unknown,
         repeated=ranked.repeated,
-        scores=BY_RANK if ranked.by_rank else THEIRS,
+        scores=scores,
     )
 
 
@@ -216,22 +226,6 @@ def check_run_name(name: str) -> None:
     if name in BUILT_IN:
         raise Misuse(f"the name {name!r} is a built-in run's; take another", parameter="name")
     check_name(name)
-
-
-def _entry(
-    engine: SearchEngine, options: RetrieveOptions, ranked: Ranked, asked: Asking
-) -> dict[str, Any]:
-    """What the card says of the run."""
-    return {
-        "engine": engine.shown(),
-        "tag": options.tag or engine.tag(),
-        "depth": options.depth,
-        "queries": len(asked.answers),
-        "empty": ranked.empty,
-        "failed": sorted(asked.failures),
-        "unknown": ranked.unknown,
-        "scores": BY_RANK if ranked.by_rank else THEIRS,
-    }
 
 
 # A built-in engine, as a run of its own name.
@@ -396,43 +390,31 @@ def run_of(
     """
     asked = {hit.id for hits in answers.values() for hit in hits}
     ids = DocumentIds.of(distinct_documents(corpus), asked, match_id)
-    ranked, hits_by_query = Ranked(), {}
+    ranked, scores = Ranked(), dict[str, dict[str, float | None]]()
     for query_id, hits in answers.items():
-        hits_by_query[query_id] = list(_in_corpus(query_id, hits, ids, ranked, drop_unknown))
-        if not hits_by_query[query_id]:
-            ranked.empty.append(query_id)
-    ranked.by_rank = not all(
-        falls([hit.score for hit in in_corpus]) for in_corpus in hits_by_query.values()
-    )
-    for query_id, in_corpus in hits_by_query.items():
+        own = scores[query_id] = {}
+        for hit in hits:
+            doc_id = ids.by_id.get(hit.id)
+            if hit.id in ids.ambiguous:
+                problem = f"several documents have the {ids.name} {hit.id!r:.80}"
+                problem += "; its hits must be of the corpus' own documents"
+                raise BadInput(f"query {query_id}: {problem}", parameter="match_id")
+            if doc_id is None and not drop_unknown:
+                raise ids.unknown(query_id, hit.id)
+            if doc_id is None:
+                ranked.unknown += 1
+            elif doc_id in own:
+                ranked.repeated += 1
+            else:
+                own[doc_id] = hit.score
+    ranked.empty = [query_id for query_id, own in scores.items() if not own]
+    ranked.by_rank = not all(falls([*own.values()]) for own in scores.values())
+    for query_id, own in scores.items():
         ranked.run[query_id] = {
-            hit.id: 1 / rank if ranked.by_rank else float(hit.score or 0)
-            for rank, hit in enumerate(in_corpus, 1)
+            doc_id: 1 / rank if ranked.by_rank else float(score or 0)
+            for rank, (doc_id, score) in enumerate(own.items(), 1)
         }
     return ranked
-
-
-def _in_corpus(
-    query_id: str, hits: Sequence[Hit], ids: DocumentIds, ranked: Ranked, drop_unknown: bool
-) -> Iterator[Hit]:
-    taken = set()
-    for hit in hits:
-        doc_id = ids.by_id.get(hit.id)
-        if hit.id in ids.ambiguous:
-            problem = f"several documents have the {ids.name} {hit.id!r:.80}"
-            raise BadInput(
-                f"query {query_id}: {problem}; its hits must be of the corpus' own documents",
-                parameter="match_id",
-            )
-        if doc_id is None:
-            if not drop_unknown:
-                raise ids.unknown(query_id, hit.id)
-            ranked.unknown += 1
-        elif doc_id in taken:
-            ranked.repeated += 1
-        else:
-            taken.add(doc_id)
-            yield Hit(doc_id, hit.score)
 
 
 def notes_on(ranked: Ranked) -> Iterator[str]:
