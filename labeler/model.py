@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NamedTuple, TypeVar
 
 _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
@@ -38,6 +38,13 @@ class Request:
     inputs: Mapping[str, Any] = field(default_factory=dict)
     repeat: int = 0
     attempt: int = 0
+
+    def again(self, *, is_longer: bool = False) -> Request:
+        """The same asked once more; `is_longer` allows the reply twice the tokens."""
+        parameters = dict(self.parameters)
+        if is_longer and parameters.get("max_tokens"):
+            parameters["max_tokens"] *= 2
+        return replace(self, parameters=parameters, attempt=self.attempt + 1)
 
 
 NO_COMPLETION = "no_completion"

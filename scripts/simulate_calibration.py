@@ -51,7 +51,7 @@ def main() -> None:
             rows = []
             for seed in range(given.repeats):
                 drawn = draw(dict(zip(matrix.pairs.pairs(), grades, strict=True)), size, None, seed)
-                weights = {row.pair: 1 / row.probability for row in drawn}
+                weights = {pair: 1 / chance for pair, chance in drawn.items()}
                 sample = graded(people, weights)
                 pairs = calibration_set(sample, matrix, weights, "no pair")
                 drawing = GradeDraws(matrix, pairs, sample, seed=seed)

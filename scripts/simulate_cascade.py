@@ -35,7 +35,7 @@ def once(world: World, seed: int, people: int) -> tuple[list[float], list[float]
     names = [str(name) for name in rng.permutation(ranked[5:])[:3]]
     cheap = world.grades(names[0])
     drawn = draw(dict(zip(world.pairs.pairs(), cheap.tolist(), strict=True)), people, None, seed)
-    weights = {row.pair: 1 / row.probability for row in drawn}
+    weights = {pair: 1 / chance for pair, chance in drawn.items()}
     sources = world.sources(names, world.qrels(weights), weights)
     drawn_pairs = PairColumns.of_pairs(weights, np.float64)
     is_drawn = sources.matrix.pairs.rows_in(drawn_pairs) != NONE

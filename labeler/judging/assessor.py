@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Collection as Some
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -52,7 +53,7 @@ class Assessor:
     _query_values: OncePerPart[dict[str, str]] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_query_values", OncePerPart(values_of))
+        object.__setattr__(self, "_query_values", OncePerPart(self._values_of))
 
     @classmethod
     def asked_in(cls, session: Session, prompt: Prompt) -> Assessor:
@@ -77,7 +78,10 @@ class Assessor:
 
     def values(self, query: Query, document: Document | None = None) -> dict[str, str]:
         """What the placeholders stand for, with the examples that the query is shown."""
-        values = {**self._query_values.of(query), **(texts_of(document) if document else {})}
+        return {**self._query_values.of(query), **(texts_of(document) if document else {})}
+
+    def _values_of(self, query: Query) -> dict[str, str]:
+        values = values_of(query)
         if self.examples is not None:
             marked = self.mark if self.prompt.is_marked else None
             values["examples"] = self.examples.shown(query, marked)
@@ -127,26 +131,18 @@ class Assessor:
         Where the prompt has marks, one stands beside each number, so that no document can pretend
         that another one begins in it.
         """
-        values, shown = self._of_several(query, documents)
-        code = f" {values['mark']}" if self.prompt.is_marked else ""
+        is_marked, code = self.prompt.is_marked, ""
+        seen: Callable[[str], str] = visible if is_marked else str
+        texts = self.values(query).items()
+        values = {name: seen(text) for name, text in texts if name in self._shown_names}
+        passages = (seen(texts_of(document)["passage"]) for document in documents)
+        shown = [bounded(passage, self.prompt.max_chars) for passage in passages]
+        if is_marked:
+            values["mark"] = self.mark(*values.values(), *shown)
+            code = f" {values['mark']}"
         numbered = (f"[{number}{code}]\n{text}" for number, text in enumerate(shown, start=1))
         values |= {"passages": "\n\n".join(numbered), "count": str(len(shown))}
         return Request(self.prompt.render(values), self.asked_with, schema, values, self.repeat)
-
-    def _of_several(
-        self, query: Query, documents: Sequence[Document]
-    ) -> tuple[dict[str, str], list[str]]:
-        """The texts of a query that the template shows, with their mark, and the documents' own."""
-        texts = self.values(query).items()
-        values = {name: text for name, text in texts if name in self._shown_names}
-        shown = [self._passage(texts_of(document)["passage"]) for document in documents]
-        if not self.prompt.is_marked:
-            return values, shown
-        values = {name: visible(text) for name, text in values.items()}
-        return {**values, "mark": self.mark(*values.values(), *shown)}, shown
-
-    def _passage(self, text: str) -> str:
-        return bounded(visible(text) if self.prompt.is_marked else text, self.prompt.max_chars)
 
     def outcome_of(self, pair: Pair, reply: Reply) -> Outcome:
         """The grade that a reply gives a pair, or why it gives none."""
@@ -165,10 +161,10 @@ Lists = Mapping[Pair, tuple[str, ...]]
 
 def values_of(query: Query) -> dict[str, str]:
     """What the placeholders of a template stand for that are of a query."""
-    values = {
-        "query": query.text,
-        **{name: _metadata_text(query.metadata.get(name)) for name in TOPIC},
-    }
+    values = {"query": query.text}
+    for name in TOPIC:
+        value = query.metadata.get(name)
+        values[name] = "; ".join(map(str, value)) if isinstance(value, list) else str(value or "")
     values["language"] = NAMES.get(values["language"], values["language"])
     return values
 
@@ -177,10 +173,6 @@ def texts_of(document: Document) -> dict[str, str]:
     """The same of a document."""
     passage = f"{document.title}\n{document.text}" if document.title else document.text
     return {"title": document.title, "text": document.text, "passage": passage}
-
-
-def _metadata_text(value: object) -> str:
-    return "; ".join(map(str, value)) if isinstance(value, list) else str(value or "")
 
 
 class Texts(NamedTuple):
@@ -222,14 +214,6 @@ class GradedExample(NamedTuple):
     grade: int
 
 
-class ExampleTexts(NamedTuple):
-    """What is shown of an example: the query, the document, and the answer that it had."""
-
-    query: str
-    passage: str
-    answer: str
-
-
 @dataclass(frozen=True)
 class Examples:
     """The examples of a set of judgements, in their order, and how many of them are shown.
@@ -248,21 +232,21 @@ class Examples:
 
         So a document that is shown as an example can end itself as little as the one to grade.
         """
-        is_usual = (
-            query.id not in self._own_queries and _words(query.text) not in self._words_of_queries
-        )
-        texts = self._usual if is_usual else self._texts(self.for_query(query))
-        code = mark(*(part for example in texts for part in example)) if mark else ""
+        texts = list(map(self._texts_of, self._for_query(query)))
+        code = mark(*chain.from_iterable(texts)) if mark else ""
+        before, after = "Passage:", ""
+        if code:
+            before, after = f"--- passage {code} ---", f"\n--- end of passage {code} ---"
         return "\n\n".join(
-            _example(number, texts_of_example, code)
-            for number, texts_of_example in enumerate(texts, start=1)
+            f"Example {number}\nQuery: {asked}\n{before}\n{passage}{after}\nAnswer: {answer}"
+            for number, (asked, passage, answer) in enumerate(texts, start=1)
         )
 
     def noted(self) -> list[list[str | int]]:
         """The examples as the card keeps them: a set goes on with those that it was begun with."""
         return [list(example) for example in self.pairs]
 
-    def for_query(self, query: Query) -> Sequence[GradedExample]:
+    def _for_query(self, query: Query) -> Sequence[GradedExample]:
         """The examples that a query is shown: none of its own, nor of one of the same words."""
         own = _words(query.text)
         first, rest = self.pairs[: self.count], self.pairs[self.count :]
@@ -277,35 +261,13 @@ class Examples:
         text = self.texts.queries[example.query_id].text
         return example.query_id == query_id or _words(text) == words
 
-    @cached_property
-    def _own_queries(self) -> frozenset[str]:
-        return frozenset(example.query_id for example in self.pairs)
-
-    @cached_property
-    def _words_of_queries(self) -> frozenset[str]:
-        return frozenset(_words(self.texts.queries[q].text) for q in self._own_queries)
-
-    @cached_property
-    def _usual(self) -> Sequence[ExampleTexts]:
-        """The examples as nearly all queries are shown them."""
-        return self._texts(self.pairs[: self.count])
-
-    def _texts(self, examples: Sequence[GradedExample]) -> Sequence[ExampleTexts]:
-        return [self._texts_of(example) for example in examples]
-
-    def _texts_of(self, example: GradedExample) -> ExampleTexts:
+    def _texts_of(self, example: GradedExample) -> tuple[str, str, str]:
+        """What is shown of an example: the query, the document, and the answer that it had."""
         query, document = self.texts.queries[example.query_id], self.texts.documents[example.doc_id]
         passage = bounded(texts_of(document)["passage"], self.longest)
         is_several = self.prompt.front.has_parts or self.prompt.front.batch > 1
         answer = str(example.grade) if is_several else self.prompt.reader.example(example.grade)
-        return ExampleTexts(query.text, passage, answer)
-
-
-def _example(number: int, texts: ExampleTexts, mark: str) -> str:
-    passage = f"Passage:\n{texts.passage}"
-    if mark:
-        passage = f"--- passage {mark} ---\n{texts.passage}\n--- end of passage {mark} ---"
-    return f"Example {number}\nQuery: {texts.query}\n{passage}\nAnswer: {texts.answer}"
+        return query.text, passage, answer
 
 
 def _words(text: str) -> str:

@@ -63,16 +63,13 @@ class FailuresInARow:
         """Count a failed call; raise what ends the run, rather than fail every pair."""
         if isinstance(error, WaitsInBatch):
             return
-        if not isinstance(error, Retryable):
-            self._count_refusal(error)
+        if isinstance(error, Retryable):
+            self.failed += 1
+            if self.failed >= max(FAILED_IN_A_ROW, self.at_once):
+                problem = f"{self.failed} pairs failed in a row, the last with: {error}"
+                raise ProviderError(problem)
             return
-        self.failed += 1
-        if self.failed >= max(FAILED_IN_A_ROW, self.at_once):
-            problem = f"{self.failed} pairs failed in a row, the last with: {error}"
-            raise ProviderError(problem)
-
-    def _count_refusal(self, error: CallFailed) -> None:
-        """End the run when all calls are refused in the same words, unless for their length."""
+        # all calls refused in the same words, unless for their length
         words = re.sub(r"\b\w*\d\w*", "", str(error))  # a request's own number makes no difference
         same = words == self.refused_with and not _ABOUT_LENGTH.search(words)
         self.refused_with = words

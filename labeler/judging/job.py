@@ -201,6 +201,13 @@ class Job(NamedTuple):
         return len(self.pairs) + len(self.carried)
 
 
+class DerivedPairs(NamedTuple):
+    """The pairs to judge, and the set that they are of."""
+
+    pairs: Pairs
+    parent: Parent
+
+
 def job_of(
     collection: Collection,
     name: str,

@@ -21,6 +21,7 @@ from labeler.files.boundary import count
 from labeler.judging.assessor import Assessor, Texts, as_shown
 from labeler.judging.in_flight import PairOptions, judge_pairs
 from labeler.judging.job import (
+    DerivedPairs,
     Job,
     JudgeResult,
     Tally,
@@ -35,7 +36,6 @@ from labeler.judging.job import (
 )
 from labeler.judging.methods.inquiries import Inquiries, check_reads, unanswered
 from labeler.judging.methods.inquiry import CUTS, TRIES
-from labeler.judging.part import DerivedPairs
 from labeler.judging.pilot import AskedRound, piloted, proof_in
 from labeler.model import Request
 from labeler.models.call_plan import CallPlan, plan_calls
@@ -90,27 +90,37 @@ def plan_job(
     """
     pair = next(iter(job.pairs), None)
     example = Inquiries(job.pairs, job.texts, assessor).example(pair) if pair else None
-    counted = _Counted()
-    requests = chain.from_iterable(
-        counted.each(_unanswered(job, replace(assessor, repeat=time), retry_failed and not time))
-        for time in range(times)
-    )
+    asked = 0
+
+    def of_pairs(time: int, *, worst: bool = False) -> Iterator[Sequence[Request]]:
+        """The requests for each pair that stored replies do not settle."""
+        inquiries = Inquiries(job.pairs, job.texts, replace(assessor, repeat=time))
+        return unanswered(inquiries, retry_failed=retry_failed and not time, worst=worst)
+
+    def likely() -> Iterator[Request]:
+        nonlocal asked
+        for requests in chain.from_iterable(map(of_pairs, range(times))):
+            asked += 1
+            yield from requests
+
+    def further() -> Iterator[Request]:
+        """For documents alone, if no list was answered with the grades of any of them."""
+        for time in range(times):
+            for first, every in zip(of_pairs(time), of_pairs(time, worst=True), strict=True):
+                yield from every[len(first) :]
+
     if assessor.prompt.front.batch == 1:
-        calls = plan_calls(requests, session, example, tries=TRIES)
+        calls = plan_calls(likely(), session, example, tries=TRIES)
     else:
-        likely = list(requests)
-        further = (
-            _further(job, replace(assessor, repeat=time), retry_failed and not time)
-            for time in range(times)
-        )
-        every = chain(likely, chain.from_iterable(further))
-        calls = plan_calls(every, session, example, likely=len(likely), tries=TRIES)
+        first = list(likely())
+        every = chain(first, further())
+        calls = plan_calls(every, session, example, likely=len(first), tries=TRIES)
     if earlier := learned_of(session, assessor):
         pairs, *tokens = earlier
-        took = Tokens(*tokens).times(counted.pairs / pairs)
+        took = Tokens(*tokens).times(asked / pairs)
         calls = replace(calls, about=took, learned=pairs)
     total = job.total + (times - 1) * len(job.pairs)
-    return JudgingPlan(total, total - counted.pairs, calls)
+    return JudgingPlan(total, total - asked, calls)
 
 
 def learn_from(tally: Tally, session: Session, assessor: Assessor) -> None:
@@ -132,35 +142,6 @@ def learned_of(session: Session, assessor: Assessor) -> list[int]:
 
 def _fact_of(assessor: Assessor) -> str:
     return f"tokens of pairs with {assessor.prompt.id} by {assessor.model.id}"
-
-
-def _unanswered(
-    job: Job, assessor: Assessor, retry_failed: bool, *, worst: bool = False
-) -> Iterator[Sequence[Request]]:
-    """The requests for each pair that stored replies do not settle."""
-    inquiries = Inquiries(job.pairs, job.texts, assessor)
-    return unanswered(inquiries, retry_failed=retry_failed, worst=worst)
-
-
-@dataclass(slots=True)
-class _Counted:
-    """Counts the pairs whose requests are handed on."""
-
-    pairs: int = 0
-
-    def each(self, requests_by_pair: Iterable[Sequence[Request]]) -> Iterator[Request]:
-        """The requests of all pairs, one after the other."""
-        for requests in requests_by_pair:
-            self.pairs += 1
-            yield from requests
-
-
-def _further(job: Job, assessor: Assessor, retry_failed: bool) -> Iterator[Request]:
-    """The requests for documents alone, if no list was answered with the grades of any of them."""
-    likely = _unanswered(job, assessor, retry_failed)
-    worst = _unanswered(job, assessor, retry_failed, worst=True)
-    for first, all_of_them in zip(likely, worst, strict=True):
-        yield from all_of_them[len(first) :]
 
 
 # A judging session: choose the model, open the store, guard the model, judge, write.

@@ -88,7 +88,13 @@ class PromptCheck(Result):
         """What the prompt is, a line each; nothing where it could not be read."""
         if self.prompt is None:
             return []
-        front, tokens = self.prompt.front, tokens_of(self.prompt)
+        front, tokens, writing = self.prompt.front, tokens_of(self.prompt), list[str]()
+        writer, questions = self.prompt.question_writer, front.questions
+        if writer and questions:
+            turns = writer.render(dict.fromkeys(PLACEHOLDERS["grade"], ""))
+            asked = about(Request(turns, {"max_tokens": questions.max_tokens}))
+            once = f"1 call a query, to write its questions: about {asked.inside:,} tokens"
+            writing = [f"{once}, without the query, and at most {asked.outside:,} in reply"]
         scale = f" on the scale {scale_of(self.prompt)}" if front.scale else ""
         reason = ", its reason first" if front.reason else ""
         calls = "a call"
@@ -99,7 +105,7 @@ class PromptCheck(Result):
             f"{self.prompt.id}: to {TO_DO[front.kind]}{scale}; a reply is {front.reply}{reason}",
             f"{calls}: about {tokens.inside:,} tokens each, of the template alone, and at most "
             f"{tokens.outside:,} in reply; temperature {front.temperature:g}",
-            *_writing_calls(self.prompt),
+            *writing,
         ]
 
     def as_json(self) -> dict[str, Any]:
@@ -124,19 +130,6 @@ class PromptCheck(Result):
         columns = [Column("line"), Column("level", align="left")]
         columns.append(Column("problem", align="left", widest=None))
         return [Table("problems", columns, [[p.line, p.level, p.text] for p in self.problems])]
-
-
-def _writing_calls(prompt: Prompt) -> list[str]:
-    """What it takes to have the questions of a query written, in one line; none where none are."""
-    writer, questions = prompt.question_writer, prompt.front.questions
-    if writer is None or questions is None:
-        return []
-    turns = writer.render(dict.fromkeys(PLACEHOLDERS["grade"], ""))
-    tokens = about(Request(turns, {"max_tokens": questions.max_tokens}))
-    return [
-        f"1 call a query, to write its questions: about {tokens.inside:,} tokens, without the "
-        f"query, and at most {tokens.outside:,} in reply"
-    ]
 
 
 def check_prompt(path: Path | str) -> PromptCheck:

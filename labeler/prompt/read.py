@@ -14,8 +14,7 @@ from labeler.files.paths import shipped
 from labeler.files.read import file_problems
 from labeler.messages import Note, meant
 from labeler.model import Message
-from labeler.prompt.reply_rules import reply_problems
-from labeler.prompt.rules import read_front, template_problems
+from labeler.prompt.rules import read_front, reply_problems, template_problems
 from labeler.prompt.template import (
     TO_DO,
     Prompt,

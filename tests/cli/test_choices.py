@@ -8,14 +8,11 @@ import pytest
 from labeler.cli import execute, qrels, runs
 from labeler.exchange.written import RUN_FORMATS
 from labeler.qrels.edit import CONFLICTS
-from labeler.runs.fuse import METHODS, NORMS
 
 
 @pytest.mark.parametrize(
     ("choices", "names"),
     [
-        (runs.Method, METHODS),
-        (runs.Norm, NORMS),
         (qrels.Conflict, CONFLICTS),
         (runs.RunFormat, RUN_FORMATS),
     ],

@@ -144,24 +144,19 @@ def list_rounds(assessor: Assessor, texts: Texts, whole: DocumentList) -> Rounds
     if answer is None:
         return dict.fromkeys(pairs)
     outcomes = dict(zip(pairs, _outcomes(pairs, answer), strict=True))
-    left = [pair for pair, outcome in outcomes.items() if _is_asked_alone(pairs, outcome)]
-    if left:
+    # where the call failed, the server has to be asked again, and with the list unless too long
+    left = [
+        pair
+        for pair, outcome in outcomes.items()
+        if isinstance(outcome, Failure)
+        and (outcome.status != "call_failed" or is_too_long(outcome))
+    ]
+    if left and len(pairs) > 1:
         answers = yield [_list_part(assessor, texts, [pair], ALONE) for pair in left]
         for pair, own in zip(left, answers, strict=True):
             if own is not None:
                 [outcomes[pair]] = _outcomes([pair], own)
     return outcomes
-
-
-def _is_asked_alone(pairs: Sequence[Pair], outcome: Outcome) -> bool:
-    """Whether a document that got no grade from a list is asked about alone.
-
-    Where the call failed, it is the server that has to be asked again, and with the list, unless
-    that was too long.
-    """
-    if len(pairs) == 1 or not isinstance(outcome, Failure):
-        return False
-    return outcome.status != "call_failed" or is_too_long(outcome)
 
 
 def _list_part(assessor: Assessor, texts: Texts, pairs: Sequence[Pair], name: str) -> JudgingPart:
