@@ -288,7 +288,7 @@ _GIVEN_UP = {408, 504, 524}
 
 
 def _refusal(code: int, body: bytes, where: str, headers: Mapping[str, str]) -> Reply:
-    refusal = _refusal_in(body)
+    refusal = refusal_in(body)
     message, codes = refusal.message, refusal.codes
     if code in {400, 403, 422} and refusal.says(_FILTER):
         return Reply("", "content_filter", refusal=message, body=body)
@@ -333,7 +333,7 @@ def _is_spent(code: int, refusal: Refusal, headers: Mapping[str, str]) -> bool:
     return code in {400, 429} and not may_pass and bool(_SPENT.search(refusal.message))
 
 
-def _refusal_in(body: bytes) -> Refusal:
+def refusal_in(body: bytes) -> Refusal:
     """What a server says that refused, in whatever form it says it; else its words as they are."""
     try:
         answer = json.loads(body)

@@ -409,6 +409,20 @@ def is_openai(address: str) -> bool:
     return Place.of(address).variables == (USUAL,)
 
 
+def client_headers(form: WireFormat, server: Admitted) -> dict[str, str]:
+    """The headers of each request to a server."""
+    account = OF_OPENAI if is_openai(server.address) else {}
+    named_in_environment = {header: os.environ.get(name) for header, name in account.items()}
+    return {
+        "Accept": "application/json",
+        "Content-Type": "application/json",
+        "User-Agent": f"labeler/{__version__}",
+        "Accept-Encoding": "gzip",
+        **{header: value for header, value in named_in_environment.items() if value},
+        **form.headers(server.key or NO_KEY),
+    }
+
+
 class Connected:
     """Connections that are opened when first used, and again after they were closed.
 
@@ -481,7 +495,7 @@ class Connected:
 
     def _open(self) -> Wire:
         if self._wire is None:
-            self._headers = self._client_headers()
+            self._headers = client_headers(self._form, self._server)
             self._wire = self._wire_to(self._form.words["path"])
         return self._wire
 
@@ -497,24 +511,11 @@ class Connected:
             largest=self._largest or LARGEST_ANSWER,
         )
 
-    def _client_headers(self) -> dict[str, str]:
-        """The headers of each request."""
-        account = OF_OPENAI if is_openai(self._server.address) else {}
-        named_in_environment = {header: os.environ.get(name) for header, name in account.items()}
-        return {
-            "Accept": "application/json",
-            "Content-Type": "application/json",
-            "User-Agent": f"labeler/{__version__}",
-            "Accept-Encoding": "gzip",
-            **{header: value for header, value in named_in_environment.items() if value},
-            **self._form.headers(self._key or NO_KEY),
-        }
-
     async def models(self) -> list[str]:
         """The models that the server lists."""
         wire = self._wire_to(self._form.words["models"])
         try:
-            answer = await wire.send("GET", self._client_headers())
+            answer = await wire.send("GET", client_headers(self._form, self._server))
         finally:
             await wire.close()
         received = without_key(answer.body, self._key)
