@@ -302,7 +302,7 @@ class Session:
     thoughts: int = 0
     is_known: bool = True
 
-    def lease(self, keys: Sequence[bytes]) -> Set[bytes]:
+    def lease(self, keys: list[bytes]) -> Set[bytes]:
         """Take leases on keys as a call does; those that it gives, nobody else asks now."""
         return self.store.write(WriteBatch(claimed=keys)).leases
 

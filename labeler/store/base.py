@@ -56,17 +56,17 @@ class Failed(NamedTuple):
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class WriteBatch:
     """What goes into one transaction: replies, failed calls, and keys to take leases on.
 
     The replies under keys that are `sought` are given, too.
     """
 
-    replies: Sequence[KeyedReply] = ()
-    failed: Sequence[Failed] = ()
-    claimed: Sequence[bytes] = ()
-    sought: Sequence[bytes] = ()
+    replies: list[KeyedReply] = field(default_factory=list)
+    failed: list[Failed] = field(default_factory=list)
+    claimed: list[bytes] = field(default_factory=list)
+    sought: list[bytes] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

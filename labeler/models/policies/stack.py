@@ -40,7 +40,7 @@ from labeler.models.server.client import STRAY
 from labeler.models.settings import AssessorSettings
 from labeler.store.base import Failed, KeyedReply, Waiting
 from labeler.store.keys import Canon, Keyed
-from labeler.store.remember import BatchWriter, Claims
+from labeler.store.remember import BatchWriter
 from labeler.store.replies import Store
 
 # A reply counts once it is certain that it answers its request, and no other.
@@ -83,9 +83,8 @@ class Remembering(Policy):
         self._model_id = model.id
         self._store = store
         self._patient = patient
-        self._waiting = waiting or Waiting()
-        self._writer = BatchWriter(store, self._waiting.batches)
-        self._claims = Claims(self._writer, store, self._waiting, clock)
+        self._batches = waiting.batches if waiting else {}
+        self._writer = BatchWriter(store, waiting, clock)
         self._looked_up: dict[int, tuple[Request, Keyed]] = {}
         self._refused = False
 
@@ -104,15 +103,12 @@ class Remembering(Policy):
         return self._claim(call, keyed)
 
     async def _claim(self, call: ModelCall, keyed: Keyed) -> None:
-        claimed = await self._writer.claim(keyed)
-        if claimed is False:
-            claimed = await self._claims.take(keyed, patient=self._patient)
-        self._claims.end(keyed.key)
+        claimed = await self._writer.claim(keyed, patient=self._patient)
         if isinstance(claimed, Reply):
             call.reply = claimed
         elif isinstance(claimed, Failed):
             raise CallFailed(claimed.detail, claimed.status)
-        elif self._writer.may_wait and (batch := self._waiting.batches.get(keyed.key)):
+        elif self._writer.may_wait and (batch := self._batches.get(keyed.key)):
             self._writer.release(keyed.key)
             raise WaitsInBatch(f"{WAITS}{batch}")
 

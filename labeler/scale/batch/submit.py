@@ -67,7 +67,7 @@ class RequestRecorder:
 
     def __init__(self, folder: Path, bounds: FileBounds | None, *, redacted: bool = False) -> None:
         self.model_name = ""
-        self.lease: Callable[[Sequence[bytes]], Set[bytes]] = frozenset
+        self.lease: Callable[[list[bytes]], Set[bytes]] = frozenset
         self.left = 0
         self.counts: list[int] = []
         self._folder = folder
