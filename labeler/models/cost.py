@@ -61,8 +61,7 @@ class Price:
 
     def of(self, tokens_in: int, tokens_out: int, calls: int = 1, cached: int = 0) -> float:
         """The cost of these tokens over `calls` equal calls; `cached` of those in were cached."""
-        longer = (tier for tier in self.tiers if tokens_in > tier.above * calls)
-        rate = next(longer, self)
+        rate = next((tier for tier in self.tiers if tokens_in > tier.above * calls), self)
         charged = tokens_in - cached * (1 - self.cached)
         return (charged * rate.tokens_in + tokens_out * rate.tokens_out) / 1_000_000
 
@@ -150,8 +149,7 @@ def _prices_of_today(info: ModelInfo) -> list[ModelPrice]:
     now = info.get_prices(datetime.now(UTC))
     if not isinstance(info.prices, list):
         return [now]
-    hours = [p.prices for p in info.prices if isinstance(p.constraint, TimeOfDateConstraint)]
-    return [now, *hours]
+    return [now, *[p.prices for p in info.prices if isinstance(p.constraint, TimeOfDateConstraint)]]
 
 
 def _counts_tokens_alone(price: ModelPrice, writes: bool) -> bool:

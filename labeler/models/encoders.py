@@ -145,8 +145,7 @@ class Encoding:
         if count_missing(every, served.file):
             control.note(f"encoder: {self.options.name} at {masked(served.address)} ({served.why})")
             before = replace(control.spent)
-            done = await self._encode(every, served, control)
-            self._note_spent(done, before, served, control)
+            self._note_spent(await self._encode(every, served, control), before, served, control)
         documents, queries = self.options.document_prefix, self.options.query_prefix
         return Encoder(
             _plain(self.options.name),
@@ -280,8 +279,7 @@ def read_embeddings(
     What is no answer of this kind is `NoCompletion`; vectors that no cosine can be taken of are a
     call that failed, as asking again gives the same.
     """
-    usage = usage_in(body)
-    tokens = tokens_used(usage, "")
+    tokens = tokens_used(usage_in(body), "")
     try:
         answer = json.loads(body)
         rows = [_vector(row) for row in _in_order(answer["data"])]

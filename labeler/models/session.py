@@ -240,8 +240,7 @@ class SessionOptions:
             raise Misuse("calls at once count from 1", parameter="concurrency")
         if isinstance(self.model, AssessorSettings):
             object.__setattr__(self, "limits", self.limits.over(self.model.limits))
-            at_once = self.concurrency or self.model.concurrency
-            object.__setattr__(self, "concurrency", at_once)
+            object.__setattr__(self, "concurrency", self.concurrency or self.model.concurrency)
 
     @property
     def declared(self) -> AssessorSettings:
@@ -462,8 +461,7 @@ def _opened(path: StorePlace, options: SessionOptions, control: Control) -> Iter
         if options.rehearsal and not path.exists():
             path = Path(stack.enter_context(TemporaryDirectory())) / path.name
         waiting = Waiting(options.limits.patience, control.stop.is_set, control.note)
-        redacted = options.redacted
-        yield stack.enter_context(open_store(path, redacted=redacted, waiting=waiting))
+        yield stack.enter_context(open_store(path, redacted=options.redacted, waiting=waiting))
 
 
 def guard_of(limits: Limits, price: Price | None, at_once: int, control: Control) -> Guard:

@@ -299,5 +299,4 @@ class EncoderOptions:
         for parameter in ("embeddings_url", "query_prefix", "document_prefix"):
             if getattr(self, parameter):
                 which = f"the encoder {self.name!r}" if self.name else "an embedded encoder"
-                problem = f"does not go with {which}; name a server's"
-                raise Misuse(problem, parameter=parameter)
+                raise Misuse(f"does not go with {which}; name a server's", parameter=parameter)

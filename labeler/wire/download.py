@@ -100,8 +100,7 @@ async def _receive(remote: Remote, partial: Path, advance: Advance) -> None:
     """Append the missing bytes of the file, or write all of it where the server does not resume."""
     have = _size(partial)
     async with _opened(remote.url, have) as answer:
-        unfit = answer.status == 416 or _offset_of(answer) not in (None, have)
-        if not (have and unfit):
+        if not (have and (answer.status == 416 or _offset_of(answer) not in (None, have))):
             if not 200 <= answer.status < 300:
                 raise Misconfigured(f"{remote.url}: {_status_of(answer)}")
             await _write_body(answer, remote, partial, advance)

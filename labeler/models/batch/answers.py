@@ -260,6 +260,5 @@ def _outcome(line: AnswerLine, asked: BatchRequests) -> KeyedReply | Failed | No
     request = json.loads(text)
     parameters, graded = request["parameters"], request["schema"] is not None
     reply.note_sent(asked.abilities.parameters(parameters, graded=graded))
-    cut = is_cut(reply.finish_reason)
-    key = cut_key(line.key, limit_of(parameters)) if cut else line.key
+    key = cut_key(line.key, limit_of(parameters)) if is_cut(reply.finish_reason) else line.key
     return KeyedReply(key, asked.model_id, text, reply, line.key)

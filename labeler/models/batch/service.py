@@ -119,8 +119,7 @@ class BatchService:
             "completion_window": WINDOW,
             "metadata": {TOKEN: token},
         }
-        url = self._url("batches")
-        answer = await self._wire.send("POST", self._headers, in_json(asked), url)
+        answer = await self._wire.send("POST", self._headers, in_json(asked), self._url("batches"))
         if 200 <= answer.status < 300:
             with self._reading("batches"):
                 return _state(json.loads(answer.body))
@@ -178,8 +177,7 @@ class BatchService:
             query["after"] = page["data"][-1]["id"]
 
     async def _ask(self, method: str, path: str, **query: str) -> Any:
-        url = self._url(path, **query)
-        send = partial(self._wire.send, method, self._headers, None, url)
+        send = partial(self._wire.send, method, self._headers, None, self._url(path, **query))
         return await self._again(path.partition("/")[0], send)
 
     async def _again(self, what: str, send: Callable[[], Awaitable[HttpAnswer]]) -> Any:
@@ -192,8 +190,7 @@ class BatchService:
                 if is_last:
                     raise
             else:
-                may_pass = answer.status in {408, 409, 429} or answer.status >= 500
-                if is_last or not may_pass:
+                if is_last or not (answer.status in {408, 409, 429} or answer.status >= 500):
                     break
                 pause += retry_after(answer.headers) or 0.0
             await asyncio.sleep(pause)

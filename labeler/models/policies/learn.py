@@ -350,8 +350,7 @@ class Adapting(Policy):
     def _fit(self, request: Request, thoughts: int | None = None) -> Request:
         if thoughts is not None:
             return self.abilities.fit(request, thoughts)
-        fitted = self._fitted.of(request.parameters, request.schema)
-        return self.abilities.filled(request, fitted)
+        return self.abilities.filled(request, self._fitted.of(request.parameters, request.schema))
 
     def _parameters(self, requested: Mapping[str, Any], schema: object) -> Mapping[str, Any]:
         return self.abilities.parameters(requested, graded=schema is not None)

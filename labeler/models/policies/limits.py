@@ -529,8 +529,7 @@ class Budgeting(Policy):
         _, most = call.sizes = call.sizes or self._sizes.of(call.request)
         budget = self._budget
         if budget.max_seconds is not None:
-            left = max(0.0, budget.ends - budget.clock())
-            call.until = asyncio.get_running_loop().time() + left
+            call.until = asyncio.get_running_loop().time() + max(0.0, budget.ends - budget.clock())
         call.reserved = budget.reserve_now(most)
         return None if call.reserved is not None else self._reserve(call, most)
 

@@ -212,8 +212,7 @@ def guarded(  # noqa: PLR0913  what stands around a model is said where it is pu
         await remembering.finish()
         await model.close()
 
-    path = asked_through(policies, model)
-    return replace(path, recall=remembering.recall, close=close)
+    return replace(asked_through(policies, model), recall=remembering.recall, close=close)
 
 
 def _tries(model: Model, guard: Guard, adapting: Adapting | None = None) -> list[Policy]:
@@ -229,8 +228,7 @@ def _tries(model: Model, guard: Guard, adapting: Adapting | None = None) -> list
 
 def unremembered(model: Model, guard: Guard) -> Model:
     """The same without the store, for what is kept elsewhere, and without finding out abilities."""
-    retrying = Retrying(guard.patience, guard.stop.sleep)
-    return asked_through([retrying, *_tries(model, guard)], model)
+    return asked_through([Retrying(guard.patience, guard.stop.sleep), *_tries(model, guard)], model)
 
 
 def _adapting(
@@ -244,8 +242,7 @@ def _adapting(
     name = _abilities_of(model.id)
     if deferral.assumes_abilities and not knows(model, store):
         store.learn(name, written_abilities(Abilities()))
-    asked = partial(found_abilities, unremembered(model, guard))
-    return Adapting(name, store, asked, declared)
+    return Adapting(name, store, partial(found_abilities, unremembered(model, guard)), declared)
 
 
 def _abilities_of(model_id: str) -> str:

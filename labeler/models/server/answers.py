@@ -165,8 +165,7 @@ def tokens_used(usage: Mapping[str, Any], text: str) -> tuple[int, int]:
     """
     inside, outside, both = _counts(usage)
     if both and inside is None:
-        most = len(text.encode("utf-8", "replace"))
-        outside = min(both, most) if outside is None else outside
+        outside = min(both, len(text.encode("utf-8", "replace"))) if outside is None else outside
         inside = both - outside
     if outside is None and inside is not None:
         outside = both - inside if both else None if text else 0
@@ -181,8 +180,7 @@ def thought_tokens(usage: Mapping[str, Any], text: str, used: int) -> int:
     `used` are those of the reply, as `tokens_used` says.
     """
     outside = _first(usage, _OUTSIDE)
-    is_told = outside is not None or not text
-    beside = used - (outside or 0) if is_told else 0
+    beside = used - (outside or 0) if (outside is not None or not text) else 0
     return max(beside, _most(usage, _THOUGHT_COUNTS))
 
 

@@ -87,8 +87,7 @@ class CollectedBatches(Result):
             numbers = ", ".join(str(record.number) for record in self.ended)
             got = count_of(self.collected.replies, "reply", "replies")
             yield f"batch {numbers}: {got}, {self.collected.failed:,} failed"
-        asked = sum(record.requests for record in self.ended)
-        if left := asked - self.collected.answered:
+        if left := sum(record.requests for record in self.ended) - self.collected.answered:
             waits = self.ended[-1].status == WRITTEN
             then = "read the others, or cancel" if waits else "submit asks again"
             yield f"{count_of(left, 'request has', 'requests have')} no answer: {then}"
@@ -159,8 +158,7 @@ async def _collected(collection: Collection, taken: Taken) -> CollectedBatches:
     taken.problems = []
     if any(is_at_server(record) or record.file_id for record in read_batches(collection)):
         with alone(collection):
-            records = read_batches(collection)
-            server = server_of_batches(collection, records, taken.base_url)
+            server = server_of_batches(collection, read_batches(collection), taken.base_url)
             async with batch_service(server) as service:
                 await adopt_unheard(collection, service)
                 for record in at_service(collection, service):

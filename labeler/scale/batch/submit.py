@@ -222,8 +222,7 @@ async def asubmit(
     with alone(opened):
         declared, base_url = options.declared, options.base_url
         named_by = namer_of(declared, base_url)
-        address = base_url or declared.server or None
-        server = admit(address, named_by=named_by, key=declared.key)
+        server = admit(base_url or declared.server or None, named_by=named_by, key=declared.key)
         async with batch_service(server) as service:
             await adopt_unheard(opened, service)
             await _ask_a_few(opened, options, control)

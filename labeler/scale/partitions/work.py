@@ -139,8 +139,7 @@ async def ajudge_partitions(
         job.redact,
         patient=False,
     )
-    selection = await select_model("judge", options, control)
-    async with open_source(selection, (), control) as source:
+    async with open_source(await select_model("judge", options, control), (), control) as source:
         if source.started.model.id != job.model_id:
             problem = f"the partitions were written for {job.model_id}"
             raise Misconfigured(f"{problem}, and here is {source.started.model.id}")
@@ -165,8 +164,7 @@ def _admitted_address(folder: PartitionFolder, job: PartitionedJob, share: Share
     if not job.server or share.model:
         return None
     address = whole_address(job.server, None)
-    is_named = masked(address) in share.named
-    return admit(address, named_by="" if is_named else folder.path).address
+    return admit(address, named_by="" if (masked(address) in share.named) else folder.path).address
 
 
 @dataclass(frozen=True, slots=True)

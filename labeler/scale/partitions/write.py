@@ -190,8 +190,7 @@ def _bring_replies(store: Store, to: Path, pairs: Sequence[Pair], prepared: Prep
         answered.extend(r for r, reply in zip(requests, replies, strict=True) if reply)
         return replies
 
-    recalling = replace(assessor, model=replace(model, recall=recall))
-    inquiries = Inquiries(pairs, job.texts, recalling)
+    inquiries = Inquiries(pairs, job.texts, replace(assessor, model=replace(model, recall=recall)))
     for chunk in in_chunks(inquiries.pairs):
         inquiries.recalled(chunk)
     canon = Canon(model.id, reads_inputs=not model.is_server)
