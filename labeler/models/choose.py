@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -21,7 +21,7 @@ from labeler.files.paths import expanded
 from labeler.files.read import sha256_of
 from labeler.files.settings import ASSESSORS, NAME, read_toml
 from labeler.messages import meant
-from labeler.model import Model, Reply, Request
+from labeler.model import JsonObject, Model, Reply, Request
 from labeler.models.cost import Price, price_of
 from labeler.models.embedded import EMBEDDED, model_path, similarity_model, similarity_rule
 from labeler.models.local.serve import can_serve, engine_id, serving
@@ -102,7 +102,7 @@ def _read(path: Path, name: str, values: object) -> AssessorSettings:
     return replace(settings, name=name, file=str(path))
 
 
-def check_no_secret(values: Mapping[str, Any]) -> None:
+def check_no_secret(values: JsonObject) -> None:
     """Raise `Misuse`, without the value, where a key stands in place of a variable's name."""
     key = values.get("key")
     if isinstance(key, str) and not _VARIABLE.fullmatch(key):
@@ -178,7 +178,7 @@ class Ready:
     """A model that can be asked, what to add to its requests' inputs, how many to send at once."""
 
     model: Model
-    inputs: Mapping[str, Any] = field(default_factory=dict)
+    inputs: JsonObject = field(default_factory=dict)
     concurrency: int = 1
 
 

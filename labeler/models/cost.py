@@ -5,15 +5,14 @@ from __future__ import annotations
 import ipaddress
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from math import ceil
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
-from labeler.model import OncePerPart, Request
+from labeler.model import JsonObject, OncePerPart, Request
 from labeler.wire.addresses import OPENAI
 
 if TYPE_CHECKING:
@@ -234,7 +233,7 @@ def at_most(request: Request) -> Tokens:
     return Sizes().of(request)[1]
 
 
-def _size_of_schema(schema: Mapping[str, Any] | None) -> int:
+def _size_of_schema(schema: JsonObject | None) -> int:
     return _size(json.dumps(schema, default=dict)) if schema else 0
 
 

@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from math import inf
@@ -27,7 +27,7 @@ from labeler.errors import (
     Stopped,
 )
 from labeler.messages import Advance, cost_of, count_of, dollars
-from labeler.model import Bound, Message, Model, Reply, Request, whole
+from labeler.model import Bound, Headers, Message, Model, Reply, Request, whole
 from labeler.models import embedded
 from labeler.models.choose import SERVER_CONCURRENCY, server_of
 from labeler.models.cost import NOTHING, Price, Tokens, about, at_most, price_of
@@ -262,7 +262,7 @@ def embeddings_model(name: str, server: Admitted, calls: Calls) -> Model:
     async def ask(request: Request) -> Reply:
         texts = [content for _, content in request.messages]
 
-        def read(body: bytes, shown: str, headers: Mapping[str, str], bound: Bound) -> Reply:
+        def read(body: bytes, shown: str, headers: Headers, bound: Bound) -> Reply:
             return read_embeddings(texts, body, shown, headers, bound)
 
         return await connection.ask(in_json({"model": name, "input": texts}), read)
@@ -272,7 +272,7 @@ def embeddings_model(name: str, server: Admitted, calls: Calls) -> Model:
 
 
 def read_embeddings(
-    texts: Sequence[str], body: bytes, where: str, headers: Mapping[str, str], bound: Bound = None
+    texts: Sequence[str], body: bytes, where: str, headers: Headers, bound: Bound = None
 ) -> Reply:
     """The reply in the body of a 200: a vector of finite numbers for each text, none all zeros.
 

@@ -11,7 +11,6 @@ from collections.abc import (
     Generator,
     Iterable,
     Iterator,
-    Mapping,
     Sequence,
     Set,
 )
@@ -37,7 +36,7 @@ from labeler.errors import Misconfigured, Misuse
 from labeler.files.boundary import count
 from labeler.files.paths import network_file_system
 from labeler.messages import Note, Progress, no_progress
-from labeler.model import Model, Reply, Request
+from labeler.model import JsonObject, Model, Reply, Request
 from labeler.models.choose import (
     SERVER_CONCURRENCY,
     Choice,
@@ -293,7 +292,7 @@ class Session:
 
     selection: Selection
     model: Model
-    inputs: Mapping[str, Any]
+    inputs: JsonObject
     guard: Guard
     store: Store
     needs_probe: bool
@@ -327,7 +326,7 @@ class Session:
         return self.model.is_server and is_live and not self.selection.is_embedded
 
 
-def _with_parameters(model: Model, parameters: Mapping[str, Any]) -> Model:
+def _with_parameters(model: Model, parameters: JsonObject) -> Model:
 
     def declared(request: Request) -> Request:
         return replace(request, parameters={**request.parameters, **parameters})

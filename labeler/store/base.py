@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 
 from labeler.files.boundary import amount, count
 from labeler.messages import Note
-from labeler.model import Reply
+from labeler.model import JsonObject, Reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +200,7 @@ _SENT = json.JSONEncoder(sort_keys=True, default=dict)
 
 
 @lru_cache(maxsize=64)
-def _sent_in(text: str) -> Mapping[str, Any]:
+def _sent_in(text: str) -> JsonObject:
     """What was sent, which is the same in nearly all replies of a run."""
     return MappingProxyType(json.loads(text))
 

@@ -6,13 +6,13 @@ import hashlib
 import json
 import os
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from json.encoder import encode_basestring
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from labeler.model import Message, OncePerPart, Request
+from labeler.model import JsonObject, Message, OncePerPart, Request
 from labeler.store.base import Statements
 
 LIMIT = "max_tokens"
@@ -83,7 +83,7 @@ class Canon:
         return ",".join([text for _, text in turns[: len(request.messages)]])
 
 
-def _without_limit(parameters: Mapping[str, Any]) -> str:
+def _without_limit(parameters: JsonObject) -> str:
     return _ENCODER.encode({n: value for n, value in parameters.items() if n != LIMIT})
 
 
@@ -108,7 +108,7 @@ def cut_key(key: bytes, limit: object) -> bytes:
     return hashlib.sha256(key + f"cut at {limit}".encode()).digest()
 
 
-def limit_of(parameters: Mapping[str, Any]) -> object:
+def limit_of(parameters: JsonObject) -> object:
     """The limit on a reply's tokens that was asked for."""
     return parameters.get(LIMIT)
 

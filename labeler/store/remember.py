@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
 from labeler.errors import AskedElsewhere, LabelerError, Stopped
-from labeler.messages import count_of
+from labeler.messages import Clock, count_of
 from labeler.model import Reply
 from labeler.store.base import Failed, Granted, KeyedReply, Waiting, WriteBatch
 from labeler.store.keys import LEASE_SECONDS, Keyed
@@ -54,7 +54,7 @@ class BatchWriter:
         self,
         store: Store,
         waiting: Waiting | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Clock = time.monotonic,
     ) -> None:
         self.may_wait = True
         self._store = store

@@ -20,7 +20,6 @@ from collections.abc import (
     Callable,
     Coroutine,
     Iterator,
-    Mapping,
 )
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -33,7 +32,8 @@ from aiohttp.client_proto import ResponseHandler
 from aiohttp.http_exceptions import HttpProcessingError
 
 from labeler.errors import LabelerError, Misconfigured, NoAnswer
-from labeler.model import Bound
+from labeler.messages import Clock
+from labeler.model import Bound, Headers
 from labeler.wire.addresses import masked
 from labeler.wire.gate import Admitted, on_the_way
 
@@ -81,7 +81,7 @@ class Keeping:
 
     is_encrypted: bool
     on_stray: Callable[[], None] = lambda: None
-    clock: Callable[[], float] = time.monotonic
+    clock: Clock = time.monotonic
     has_strayed: bool = False
     _mean: float = 0.0
     _deviation: float = 0.0
@@ -327,7 +327,7 @@ class HttpAnswer(NamedTuple):
     """
 
     status: int
-    headers: Mapping[str, str]
+    headers: Headers
     body: bytes
     is_bound: Bound = None
 
@@ -336,7 +336,7 @@ class StreamedAnswer(NamedTuple):
     """What comes back in parts, each of bounded size; `parts` is to be gone through once."""
 
     status: int
-    headers: Mapping[str, str]
+    headers: Headers
     parts: AsyncIterator[bytes]
 
 
@@ -380,7 +380,7 @@ class Wire:
     async def send(
         self,
         method: str,
-        headers: Mapping[str, str],
+        headers: Headers,
         content: Content | None = None,
         url: URL | None = None,
     ) -> HttpAnswer:
@@ -398,7 +398,7 @@ class Wire:
 
     @asynccontextmanager
     async def stream(
-        self, headers: Mapping[str, str], quiet_seconds: float, url: URL | None = None
+        self, headers: Headers, quiet_seconds: float, url: URL | None = None
     ) -> AsyncIterator[StreamedAnswer]:
         """The answer to a GET request, in parts, for as long as they come and the block runs."""
         timeout = aiohttp.ClientTimeout(sock_connect=self._connect_seconds, sock_read=quiet_seconds)
@@ -414,7 +414,7 @@ class Wire:
     def _request(
         self,
         method: str,
-        headers: Mapping[str, str],
+        headers: Headers,
         content: Content | None,
         url: URL | None,
         **more: Any,

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from labeler.errors import CallFailed, Stopped, WaitsInBatch
+from labeler.messages import Clock
 from labeler.model import Model, Reply, Request
 from labeler.models.cost import Tokens
 from labeler.store import Store
@@ -156,7 +157,7 @@ class StopSignal:
     So do they at the time `until`, by the clock.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, clock: Clock = time.monotonic) -> None:
         self.until = float("inf")
         self._clock = clock
         self._event = asyncio.Event()

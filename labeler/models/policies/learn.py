@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
@@ -18,7 +18,16 @@ from labeler.errors import (
     ProviderError,
     Retryable,
 )
-from labeler.model import NO_COMPLETION, Message, Model, OncePerPart, Reply, Request, is_cut
+from labeler.model import (
+    NO_COMPLETION,
+    JsonObject,
+    Message,
+    Model,
+    OncePerPart,
+    Reply,
+    Request,
+    is_cut,
+)
 from labeler.models.policies.call import ModelCall, Policy, ToAwait
 from labeler.models.server.answers import begin_of
 from labeler.models.settings import AssessorSettings
@@ -65,15 +74,15 @@ class Abilities:
         graded = request.schema is not None
         return self.filled(request, self.parameters(request.parameters, thoughts, graded=graded))
 
-    def filled(self, request: Request, parameters: Mapping[str, Any]) -> Request:
+    def filled(self, request: Request, parameters: JsonObject) -> Request:
         """The request with parameters that were fitted already."""
         messages = request.messages if self.system else _folded(request.messages)
         schema = request.schema if self.shape == "json_schema" else None
         return Request(messages, parameters, schema, {}, request.repeat, request.attempt)
 
     def parameters(
-        self, requested: Mapping[str, Any], thoughts: int | None = None, *, graded: bool
-    ) -> Mapping[str, Any]:
+        self, requested: JsonObject, thoughts: int | None = None, *, graded: bool
+    ) -> JsonObject:
         """The parameters of a request as they are sent."""
         left_out = {*self.refused, "max_tokens"}
         sent = {name: value for name, value in requested.items() if name not in left_out}
@@ -86,7 +95,7 @@ class Abilities:
             sent["response_format"] = {"type": "json_object"}
         return sent
 
-    def allowance(self, requested: Mapping[str, Any]) -> int:
+    def allowance(self, requested: JsonObject) -> int:
         """The tokens for thoughts: those that were seen to be needed, or are declared."""
         thinking, effort = requested.get("thinking"), requested.get("reasoning_effort")
         declared = THINKING_TOKENS if thinking is True or effort not in _NO_EFFORT else 0
@@ -198,7 +207,7 @@ def without(abilities: Abilities, name: str) -> Abilities | None:
 # nothing, or where nobody is asked live.
 
 PROBE = 'Reply with the JSON object {"grade": 1} and nothing else.'
-PROBE_SCHEMA: Mapping[str, Any] = {
+PROBE_SCHEMA: JsonObject = {
     "type": "object",
     "properties": {"grade": {"type": "integer", "enum": [0, 1, 2, 3]}},
     "required": ["grade"],
@@ -352,7 +361,7 @@ class Adapting(Policy):
             return self.abilities.fit(request, thoughts)
         return self.abilities.filled(request, self._fitted.of(request.parameters, request.schema))
 
-    def _parameters(self, requested: Mapping[str, Any], schema: object) -> Mapping[str, Any]:
+    def _parameters(self, requested: JsonObject, schema: object) -> JsonObject:
         return self.abilities.parameters(requested, graded=schema is not None)
 
     def _learn(self, abilities: Abilities) -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from labeler.errors import BudgetReached, CallFailed, Misconfigured, Retryable, Stopped
 from labeler.files.boundary import count
-from labeler.messages import count_of
+from labeler.messages import Clock, count_of
 from labeler.model import Reply
 from labeler.models.cost import Price, Reported, Sizes, Tokens
 from labeler.models.policies.call import GivenUp, ModelCall, Policy, StopSignal, ToAwait
@@ -187,8 +186,6 @@ class Answers:
         refused = sum(1 for at, well in self.recent if not well and at >= since)
         return taken, refused, now - since
 
-
-Clock = Callable[[], float]
 
 AS_ALLOWED = "as many as are allowed"
 
@@ -404,7 +401,7 @@ class Budget:
     spent: Spending = field(default_factory=Spending)
     reserved: Spending = field(default_factory=Spending)
     reported: Reported = field(default_factory=Reported)
-    clock: Callable[[], float] = time.monotonic
+    clock: Clock = time.monotonic
     _settled: asyncio.Event = field(default_factory=asyncio.Event)
     _began: float = 0.0
     _has_settled: bool = False

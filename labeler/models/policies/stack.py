@@ -12,7 +12,7 @@ from labeler.errors import (
     NoAnswer,
     WaitsInBatch,
 )
-from labeler.messages import Note
+from labeler.messages import Clock, Note
 from labeler.model import TOO_LONG, Model, Reply, Request, is_about_context, is_cut
 from labeler.models.policies.call import (
     WAITS,
@@ -77,7 +77,7 @@ class Remembering(Policy):
         *,
         patient: bool = True,
         waiting: Waiting | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Clock = time.monotonic,
     ) -> None:
         self.canon = Canon(model.id, reads_inputs=not model.is_server)
         self._model_id = model.id

@@ -14,7 +14,7 @@ import os
 import secrets
 import tomllib
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -28,7 +28,7 @@ from pydantic_core import to_json
 from labeler import __version__
 from labeler.errors import LabelerError, Misconfigured, NoAnswer, Retryable
 from labeler.messages import Note
-from labeler.model import Bound, Model, OncePerPart, Reply, Request, whole
+from labeler.model import Bound, Headers, JsonObject, Model, OncePerPart, Reply, Request, whole
 from labeler.models.cost import about
 from labeler.models.server.answers import read_answer, read_models, read_refusal
 from labeler.models.settings import AssessorSettings
@@ -64,8 +64,8 @@ class WireFormat:
     api: str
     server: str
     address: str
-    words: Mapping[str, Any]
-    more_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    words: JsonObject
+    more_headers: Headers = field(default_factory=dict, repr=False)
     context: int | None = None
     shared: OncePerPart[SharedBody] = field(init=False, compare=False, repr=False)
 
@@ -114,7 +114,7 @@ class WireFormat:
     def _shared(self, request: Request) -> SharedBody:
         return self.shared.of(request.parameters, request.schema)
 
-    def of_all(self, asked_with: Mapping[str, Any], schema: Mapping[str, Any] | None) -> SharedBody:
+    def of_all(self, asked_with: JsonObject, schema: JsonObject | None) -> SharedBody:
         """What is sent for parameters and a schema."""
         parameters = dict(asked_with)
         more, thinking = parameters.pop("body", {}), parameters.pop("thinking", None)
@@ -174,7 +174,7 @@ def _filled(template: Any, value: Any) -> Any:
     return value if template == "$" else template
 
 
-def merged(body: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+def merged(body: JsonObject, more: JsonObject) -> dict[str, Any]:
     """A body with more in it; where both have an object under a name, these become one."""
     both = {n for n, value in more.items() if isinstance(value, dict) and n in body}
     return {**body, **more, **{n: merged(body[n], more[n]) for n in both}}
@@ -289,7 +289,7 @@ class RequestIds:
         """The id of a further request."""
         return f"{self._mark}{next(self._numbers)}"
 
-    def check_echo(self, sent: str, headers: Mapping[str, str], completion: str) -> None:
+    def check_echo(self, sent: str, headers: Headers, completion: str) -> None:
         """Raise `NoAnswer` where the answer names another request of ours."""
         for echoed_id in (headers.get("x-request-id", ""), completion):
             before, _, number = echoed_id.partition(self._mark)
@@ -321,10 +321,10 @@ STRAYED = (
     "connection of its own"
 )
 
-ReadAnswer = Callable[[bytes, str, Mapping[str, str], Bound], Reply]
+ReadAnswer = Callable[[bytes, str, Headers, Bound], Reply]
 """What makes a reply of an answer's body, the server's name, the headers, and when it is bound."""
 
-OF_OPENAI: Mapping[str, str] = {
+OF_OPENAI: Headers = {
     "OpenAI-Organization": "OPENAI_ORG_ID",
     "OpenAI-Project": "OPENAI_PROJECT_ID",
 }
@@ -397,7 +397,7 @@ def request_body(name: str, request: Request) -> dict[str, Any]:
     return wire_format(addresses.OPENAI).body(name, request)
 
 
-def in_json(body: Mapping[str, Any]) -> bytes:
+def in_json(body: JsonObject) -> bytes:
     """A body as it is sent; half a surrogate pair, which UTF-8 has not, as Python writes it."""
     with suppress(ValueError):
         return to_json(body)  # five times as fast as what follows
