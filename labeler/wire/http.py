@@ -365,7 +365,7 @@ class Wire:
         self._connect_seconds = connect_seconds
         self._large = asyncio.Semaphore(LARGE_AT_ONCE)
         proxy = _proxy(self._url)
-        self._own_headers = {} if self._url.scheme == "https" else proxy.headers
+        self._own_headers = {} if self._url.scheme == "https" else proxy.headers or {}
         self._session = aiohttp.ClientSession(
             connector=Connections(self._keeping, most_connections(), where),
             timeout=aiohttp.ClientTimeout(
@@ -375,7 +375,7 @@ class Wire:
             auto_decompress=False,
             cookie_jar=aiohttp.DummyCookieJar(),
         )
-        self._proxy, self._proxy_headers = proxy.url, proxy.headers or None
+        self._proxy, self._proxy_headers = proxy.url, proxy.headers
 
     async def send(
         self,
@@ -517,7 +517,7 @@ class _Proxy(NamedTuple):
     """A proxy, and the header with the credentials that its address held."""
 
     url: URL | None = None
-    headers: Mapping[str, str] = {}
+    headers: Headers | None = None
 
 
 def _proxy(url: URL) -> _Proxy:

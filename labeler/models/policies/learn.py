@@ -13,6 +13,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from labeler.errors import (
     CallFailed,
+    LabelerError,
     Misconfigured,
     NotFound,
     ProviderError,
@@ -229,19 +230,14 @@ async def found_abilities(model: Model) -> Abilities:
     """What `probe` finds, or what ends the run."""
     try:
         return await probe(model)
-    except Retryable as error:
-        raise first_failed(error) from error
     except CallFailed as error:
-        raise refuses_all(error) from error
+        raise end_of_run(error) from error
 
 
-def first_failed(error: Retryable) -> ProviderError:
-    """That a server answers nothing."""
-    return ProviderError(f"the first call failed, and every retry of it: {error}")
-
-
-def refuses_all(error: Exception) -> Misconfigured:
-    """That a server takes no request at all."""
+def end_of_run(error: CallFailed) -> LabelerError:
+    """That a server answers nothing, or takes no request at all."""
+    if isinstance(error, Retryable):
+        return ProviderError(f"the first call failed, and every retry of it: {error}")
     return Misconfigured(f"the server refuses a plain request: {error}")
 
 
@@ -259,7 +255,7 @@ async def probe(model: Model) -> Abilities:
                 raise
             less = _less(abilities, str(error))
             if less is None:
-                raise refuses_all(error) from error
+                raise end_of_run(error) from error
             abilities = less
         else:
             return replace(abilities, thoughts=THINKING_TOKENS if reply.thought else 0)
@@ -445,12 +441,10 @@ class Adapting(Policy):
         """Find out whether the first request is at fault, or how it is sent, or the server."""
         try:
             if not error.refused:
-                if isinstance(error, Retryable):
-                    raise first_failed(error) from error
-                raise refuses_all(error) from error
-            abilities, bound = await self._probe(), self.abilities.most_thoughts
+                raise end_of_run(error) from error
+            abilities, now = await self._probe(), self.abilities
             self._is_probed = True
-            self._learn(replace(abilities, thoughts=self.abilities.thoughts, most_thoughts=bound))
+            self._learn(replace(abilities, thoughts=now.thoughts, most_thoughts=now.most_thoughts))
             self._ask_again(call)
         except BaseException:
             self._let_others(call)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -51,10 +51,10 @@ class Confirming(Policy):
 
     def result(self, call: ModelCall, reply: Reply) -> ToAwait:
         """Wait, where it is not certain yet; `NoAnswer` where it turns out to be another's."""
-        return None if reply.is_bound is None else self._confirm(reply)
+        return None if reply.is_bound is None else self._confirm(reply.is_bound)
 
-    async def _confirm(self, reply: Reply) -> None:
-        if reply.is_bound is not None and not await reply.is_bound:
+    async def _confirm(self, is_bound: Awaitable[bool]) -> None:
+        if not await is_bound:
             raise NoAnswer(STRAY)
 
 
@@ -257,9 +257,14 @@ def facts_about(model_id: str, store: Store) -> dict[str, str]:
     return {} if fact is None else {name: fact}
 
 
+def known_abilities(model_id: str, store: Store) -> Abilities | None:
+    """What a server accepts, as far as a store knows it."""
+    return read_abilities(store.fact(_abilities_of(model_id)))
+
+
 def knows(model: Model, store: Store) -> bool:
     """Whether nothing has to be found out before the model is asked."""
-    return not model.is_server or read_abilities(store.fact(_abilities_of(model.id))) is not None
+    return not model.is_server or known_abilities(model.id, store) is not None
 
 
 def most_thoughts(model: Model, store: Store) -> int:
@@ -268,9 +273,7 @@ def most_thoughts(model: Model, store: Store) -> int:
     A call that is cut while the model thinks is asked again with twice as many, up to a bound: all
     of them together have less than twice that bound.
     """
-    if not model.is_server:
-        return 0
-    abilities = read_abilities(store.fact(_abilities_of(model.id)))
+    abilities = known_abilities(model.id, store) if model.is_server else Abilities()
     if abilities is None:
         return 2 * MOST_THINKING
     return 2 * abilities.bounded(MOST_THINKING) if abilities.thoughts else 0
@@ -294,11 +297,8 @@ def only_remembered(model_id: str, store: Store) -> Model:
     return Model(model_id, ask, recall, is_server=is_server)
 
 
-def known_abilities(model_id: str, store: Store) -> Abilities:
-    """What a server accepts, as far as a store knows it."""
-    return read_abilities(store.fact(_abilities_of(model_id))) or Abilities()
-
-
 def fitting(model: Model, store: Store) -> Callable[[Request], Request]:
     """What makes of a request what a server is sent, as far as a store knows that."""
-    return known_abilities(model.id, store).fit if model.is_server else lambda request: request
+    if not model.is_server:
+        return lambda request: request
+    return (known_abilities(model.id, store) or Abilities()).fit

@@ -366,35 +366,18 @@ def place_of(base_url: str | None, api_key: str | None) -> Admitted:
     return named(server_address(base_url), api_key) if api_key else admit(base_url)
 
 
-async def models_of(server: Admitted) -> list[str]:
+async def models_of(server: Admitted, seconds: float = CONNECT_SECONDS) -> list[str]:
     """The names of the models that an admitted server says it has, sorted."""
-    connection = Connected(wire_format(server.address), server, Calls(CONNECT_SECONDS))
-    try:
-        return await connection.models()
-    finally:
-        await connection.close()
+    return await Connected(wire_format(server.address), server, Calls(seconds)).models()
 
 
 async def answers(base_url: str) -> bool:
-    """Whether a server at this address answers at all, within a second."""
-    from labeler.wire.http import Wire
-
+    """Whether a server at this address says within a second which models it has."""
     try:
-        address = server_address(f"{base_url}/models")
-    except Misconfigured:
+        await models_of(named(server_address(base_url)), 1.0)
+    except LabelerError:
         return False
-    wire = Wire(named(address), address, 1.0, 1.0)
-    try:
-        return (await wire.send("GET", {})).status == 200
-    except NoAnswer:
-        return False
-    finally:
-        await wire.close()
-
-
-def request_body(name: str, request: Request) -> dict[str, Any]:
-    """What is sent to OpenAI's chat completions, as in its batches."""
-    return wire_format(addresses.OPENAI).body(name, request)
+    return True
 
 
 def in_json(body: JsonObject) -> bytes:
@@ -404,14 +387,9 @@ def in_json(body: JsonObject) -> bytes:
     return json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-def is_openai(address: str) -> bool:
-    """Whether an address is OpenAI's own."""
-    return Place.of(address).variables == (USUAL,)
-
-
 def client_headers(form: WireFormat, server: Admitted) -> dict[str, str]:
     """The headers of each request to a server."""
-    account = OF_OPENAI if is_openai(server.address) else {}
+    account = OF_OPENAI if Place.of(server.address).variables == (USUAL,) else {}
     named_in_environment = {header: os.environ.get(name) for header, name in account.items()}
     return {
         "Accept": "application/json",
@@ -496,28 +474,32 @@ class Connected:
     def _open(self) -> Wire:
         if self._wire is None:
             self._headers = client_headers(self._form, self._server)
-            self._wire = self._wire_to(self._form.words["path"])
+            self._wire = self._wire_to(self._form.words["path"], self._calls.seconds)
         return self._wire
 
-    def _wire_to(self, what: str, seconds: float | None = None) -> Wire:
+    def _wire_to(self, what: str, seconds: float) -> Wire:
         from labeler.wire.http import LARGEST_ANSWER, Wire
 
         return Wire(
             self._server.below(what),
             self._where,
-            self._calls.seconds if seconds is None else seconds,
+            seconds,
             CONNECT_SECONDS,
             lambda: self._calls.note(f"{self._where}: {STRAYED}"),
             largest=self._largest or LARGEST_ANSWER,
         )
 
-    async def models(self) -> list[str]:
-        """The models that the server lists."""
-        wire = self._wire_to(self._form.words["models"])
+    async def _listed(self, seconds: float) -> HttpAnswer:
+        """What the server answers when it is asked for its models."""
+        wire = self._wire_to(self._form.words["models"], seconds)
         try:
-            answer = await wire.send("GET", client_headers(self._form, self._server))
+            return await wire.send("GET", client_headers(self._form, self._server))
         finally:
             await wire.close()
+
+    async def models(self) -> list[str]:
+        """The models that the server lists."""
+        answer = await self._listed(self._calls.seconds)
         received = without_key(answer.body, self._key)
         try:
             if answer.status == 200:
@@ -529,16 +511,12 @@ class Connected:
 
     async def _is_there(self) -> bool:
         """Whether the server answers, with whatever, when it is asked for its models."""
-        most = self._calls.mute or CONNECT_SECONDS
-        wire = self._wire_to(
-            self._form.words["models"], min(CONNECT_SECONDS, self._calls.seconds, most)
-        )
         try:
-            await wire.send("GET", self._headers)
+            await self._listed(
+                min(CONNECT_SECONDS, self._calls.seconds, self._calls.mute or CONNECT_SECONDS)
+            )
         except NoAnswer:
             return False
-        finally:
-            await wire.close()
         return True
 
     async def close(self) -> None:

@@ -109,7 +109,8 @@ def stored(collection: Collection, record: BatchRecord, path: Path, key: str = "
     texts = read_requests(collection, record.number)
     asked = BatchRequests(record.model_id, record.server, texts, price, key)
     with open_store(collection.store, redacted=record.redact) as store:
-        asked = replace(asked, abilities=known_abilities(record.model_id, store))
+        abilities = known_abilities(record.model_id, store) or asked.abilities
+        asked = replace(asked, abilities=abilities)
         return store_answers(lambda: (line for _, line in numbered_bytes(path)), asked, store)
 
 
