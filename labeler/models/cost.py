@@ -12,7 +12,7 @@ from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
-from labeler.model import JsonObject, OncePerPart, Request
+from labeler.model import OncePerPart, Request
 from labeler.wire.addresses import OPENAI
 
 if TYPE_CHECKING:
@@ -205,7 +205,9 @@ class Sizes:
     """What requests take, about and at most; a schema that many of them have is counted once."""
 
     def __init__(self) -> None:
-        self._of_schema = OncePerPart(_size_of_schema)
+        self._of_schema = OncePerPart[int](
+            lambda schema: _size(json.dumps(schema, default=dict)) if schema else 0
+        )
 
     def of(self, request: Request) -> tuple[Tokens, Tokens]:
         """What `about` and `at_most` say of a request."""
@@ -231,10 +233,6 @@ def at_most(request: Request) -> Tokens:
     than it has bytes.
     """
     return Sizes().of(request)[1]
-
-
-def _size_of_schema(schema: JsonObject | None) -> int:
-    return _size(json.dumps(schema, default=dict)) if schema else 0
 
 
 def _size(text: str) -> int:

@@ -119,17 +119,13 @@ def store_problems(path: Path) -> Iterator[None]:
         if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
             advice = "`labeler store verify` says what is left; a copy of it may be whole"
             raise BadInput(f"{path}: the store is damaged ({error}); {advice}") from error
-        raise FileProblem(f"{path}: {_explained(error, code)}") from error
-
-
-def _explained(error: sqlite3.DatabaseError, code: int) -> str:
-    """What one of SQLite's errors means for whoever uses the store."""
-    return {
-        sqlite3.SQLITE_BUSY: "locked by another program; end it, or try again",
-        sqlite3.SQLITE_FULL: "the disk is full; replies up to the last batch are kept",
-        sqlite3.SQLITE_READONLY: "the store is read-only; this has to write to it",
-        sqlite3.SQLITE_IOERR: f"could not be written ({error}); is the disk full?",
-    }.get(code, str(error))
+        meaning = {
+            sqlite3.SQLITE_BUSY: "locked by another program; end it, or try again",
+            sqlite3.SQLITE_FULL: "the disk is full; replies up to the last batch are kept",
+            sqlite3.SQLITE_READONLY: "the store is read-only; this has to write to it",
+            sqlite3.SQLITE_IOERR: f"could not be written ({error}); is the disk full?",
+        }.get(code, str(error))
+        raise FileProblem(f"{path}: {meaning}") from error
 
 
 def connect(path: Path, *, reading: bool = False) -> sqlite3.Connection:

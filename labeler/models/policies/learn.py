@@ -382,8 +382,10 @@ class Adapting(Policy):
         if call.thoughts is not None and call.thoughts >= ROOM:
             most = call.thoughts
             self._learn(replace(before, most_thoughts=most, thoughts=min(before.thoughts, most)))
-        if _has_thoughts(reply):
-            self._raise_allowance(call, is_cut=is_cut(reply.finish_reason))
+        is_short = is_cut(reply.finish_reason)
+        # one that was cut without a word thought before
+        if reply.thought or (is_short and not (reply.text.strip() or reply.refusal)):
+            self._raise_allowance(call, is_cut=is_short)
         if call.reply is None or self.abilities is self._saved:
             return None
         self.is_known = True
@@ -466,12 +468,6 @@ class Fitting(Policy):
         if call.fitted_by is not self._adapting.abilities:
             self._adapting.send_fitted(call)
         return None
-
-
-def _has_thoughts(reply: Reply) -> bool:
-    """Whether a model thought before it answered; one that was cut without a word did."""
-    is_empty = not (reply.text.strip() or reply.refusal)
-    return reply.thought or (is_empty and is_cut(reply.finish_reason))
 
 
 def _allowed(call: ModelCall) -> int:

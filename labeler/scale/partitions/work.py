@@ -74,13 +74,13 @@ def share_of(whole: Share, workers: int) -> Share:
     if at_once is not None and at_once < workers:
         problem = f"each of {workers} workers makes a call at once at least, and {at_once} may"
         raise Misuse(f"{problem} be made; take fewer workers", parameter="workers")
-    given = {name: getattr(limits, name) for name in ("rpm", "tpm", "max_cost")}
-    counts = {name: getattr(limits, name) for name in ("max_calls", "max_tokens")}
-    own = replace(
-        limits,
-        **{name: most / workers for name, most in given.items() if most is not None},
-        **{name: most // workers for name, most in counts.items() if most is not None},
-    )
+    rates, counts = ("rpm", "tpm", "max_cost"), ("max_calls", "max_tokens")
+    shares = {
+        name: whole_amount // workers if name in counts else whole_amount / workers
+        for name in (*rates, *counts)
+        if (whole_amount := getattr(limits, name)) is not None
+    }
+    own = replace(limits, **shares)
     return replace(whole, limits=own, concurrency=None if at_once is None else at_once // workers)
 
 
