@@ -126,7 +126,7 @@ class Encoding:
             self.options.name,
             self.options.embeddings_url or os.environ.get(ENCODER_ADDRESS),
         )
-        server = await server_of(url, os.environ)
+        server = await server_of(url)
         if server is None:
             problem = f"no server for the encoder {name!r}: give its address, or set OPENAI_API_KEY"
             raise Misconfigured(

@@ -36,7 +36,7 @@ class Waiting:
 
 
 class KeyedReply(NamedTuple):
-    """A reply to keep: under which key, who was asked what (as `canonical` has it), the reply.
+    """A reply to keep: under which key, who was asked what (as `Canon` writes it), the reply.
 
     `lease` is the key whose lease ends with it, where that is another one.
     """
