@@ -423,31 +423,29 @@ async def session_on(
     source: StartedModel, replies: StorePlace, control: Control
 ) -> AsyncIterator[Session]:
     """A source joined to a store, as long as the block runs; its connections stay open after it."""
-    (selection, started, guard), options = source, source.selection.options
+    selection, started, guard = source
+    options = selection.options
     with _opened(replies, options, control) as store:
-        lasting = replace(started.model, close=_stay_open)
-        patient, deferral = options.patient, options.deferral
         model = guarded(
-            lasting,
+            replace(started.model, close=_stay_open),
             store,
             guard,
-            patient=patient,
-            deferral=deferral,
+            patient=options.patient,
+            deferral=options.deferral,
             declared=options.declared,
         )
         try:
             is_known = knows(started.model, store)
-            secret = secret_of(store) if options.rehearsal else kept_secret(store)
             yield Session(
                 selection,
                 model,
                 started.inputs,
                 guard,
                 store,
-                not (deferral.is_live or is_known),
-                secret,
-                most_thoughts(started.model, store),
-                is_known,
+                needs_probe=not (options.deferral.is_live or is_known),
+                secret=secret_of(store) if options.rehearsal else kept_secret(store),
+                thoughts=most_thoughts(started.model, store),
+                is_known=is_known,
             )
         finally:
             await model.close()
