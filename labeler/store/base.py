@@ -105,6 +105,12 @@ REPLY = (
 )
 """The columns of a reply that its checksum covers, in the order in which it does."""
 
+SELECT_WHOLE = (
+    f"SELECT replies.checksum, {REPLY}, wires.checksum, request, body"
+    " FROM replies JOIN wires USING (id)"
+)
+"""Begins a query for rows as `StoredRow.of` takes them."""
+
 
 def _spelled(field: object) -> str:
     return "None" if field is None else field.hex() if type(field) is bytes else str(field)
