@@ -14,7 +14,7 @@ from collections.abc import (
     Sequence,
     Set,
 )
-from concurrent.futures import Future
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import (
     AbstractContextManager,
     AsyncExitStack,
@@ -28,7 +28,6 @@ from functools import wraps
 from inspect import Signature, signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Thread
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 from labeler.data import Document, Judged
@@ -188,29 +187,20 @@ def run_to_end(work: Work[T]) -> T:
 
 
 def _run_in_thread(work: Work[T]) -> T:
-    outcome: Future[T] = Future()
     stop = StopSignal()
     loop = asyncio.new_event_loop()
 
-    def run() -> None:
-        try:
-            with asyncio.Runner(loop_factory=lambda: loop) as runner:
-                result = runner.run(work(stop))
-        except BaseException as error:
-            outcome.set_exception(error)
-        else:
-            outcome.set_result(result)
+    def run() -> T:
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            return runner.run(work(stop))
 
-    thread = Thread(target=run, daemon=True)
-    try:
-        thread.start()
-        return outcome.result()
-    except KeyboardInterrupt:  # which may arrive while the thread is being started
-        with suppress(RuntimeError):  # the loop has just ended by itself
-            loop.call_soon_threadsafe(stop.set)
-        if thread.is_alive():
-            thread.join()
-        raise
+    with ThreadPoolExecutor(1) as thread:
+        try:
+            return thread.submit(run).result()
+        except KeyboardInterrupt:  # the thread is then waited for
+            with suppress(RuntimeError):  # the loop has just ended by itself
+                loop.call_soon_threadsafe(stop.set)
+            raise
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,7 +125,7 @@ async def _opened(url: str, have: int) -> AsyncIterator[StreamedAnswer]:
         headers["Range"] = f"bytes={have}-"
     address = url
     for _ in range(MOST_REDIRECTS):
-        wire = Wire(named(server_address(address)), url, CONNECT_SECONDS, CONNECT_SECONDS)
+        wire = Wire(named(server_address(address)), url, CONNECT_SECONDS)
         try:
             async with wire.stream(headers, QUIET_SECONDS) as answer:
                 target = answer.headers.get("Location")

@@ -308,6 +308,7 @@ LARGE_AT_ONCE = 8
 """Answers of more than the usual size that are read at once; others wait for their turn."""
 
 CHUNK = 64 * 1024
+CONNECT_SECONDS = 10.0
 LONGEST_CALL = 1e7
 """Seconds; a clock that counts further is of no use."""
 
@@ -346,12 +347,11 @@ class Wire:
     `on_stray` is called once, when the server first sends what nobody asked for.
     """
 
-    def __init__(  # noqa: PLR0913  what bounds a wire is set where it is made
+    def __init__(
         self,
         to: Admitted,
         where: str,
         seconds: float,
-        connect_seconds: float,
         on_stray: Callable[[], None] = lambda: None,
         *,
         largest: int = LARGEST_ANSWER,
@@ -362,14 +362,13 @@ class Wire:
         self._where = where
         self._largest = largest
         self._keeping = Keeping(self._url.scheme == "https", on_stray)
-        self._connect_seconds = connect_seconds
         self._large = asyncio.Semaphore(LARGE_AT_ONCE)
         proxy = _proxy(self._url)
         self._own_headers = {} if self._url.scheme == "https" else proxy.headers or {}
         self._session = aiohttp.ClientSession(
             connector=Connections(self._keeping, most_connections(), where),
             timeout=aiohttp.ClientTimeout(
-                total=min(seconds, LONGEST_CALL), sock_connect=connect_seconds
+                total=min(seconds, LONGEST_CALL), sock_connect=CONNECT_SECONDS
             ),
             response_class=BoundAnswer,
             auto_decompress=False,
@@ -401,7 +400,7 @@ class Wire:
         self, headers: Headers, quiet_seconds: float, url: URL | None = None
     ) -> AsyncIterator[StreamedAnswer]:
         """The answer to a GET request, in parts, for as long as they come and the block runs."""
-        timeout = aiohttp.ClientTimeout(sock_connect=self._connect_seconds, sock_read=quiet_seconds)
+        timeout = aiohttp.ClientTimeout(sock_connect=CONNECT_SECONDS, sock_read=quiet_seconds)
         try:
             answer = await self._request("GET", headers, None, url, timeout=timeout)
         except _PROBLEMS as error:

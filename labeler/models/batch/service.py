@@ -21,7 +21,6 @@ from labeler.models.batch.answers import ENDPOINT
 from labeler.models.server.answers import SHOWN, refusal_in, retry_after
 from labeler.models.server.client import (
     CALL_SECONDS,
-    CONNECT_SECONDS,
     client_headers,
     in_json,
     wire_format,
@@ -235,7 +234,7 @@ async def batch_service(server: Admitted, tries: int = TRIES) -> AsyncIterator[B
     """The files and batches of a server; what may pass is asked for `tries` times more."""
     from labeler.wire.http import Wire
 
-    wire = Wire(server, masked(server.address), CALL_SECONDS, CONNECT_SECONDS)
+    wire = Wire(server, masked(server.address), CALL_SECONDS)
     try:
         yield BatchService(wire, server, tries)
     finally:

@@ -44,7 +44,7 @@ class ModelCall:
     began: float = 0.0
     tried_at: float = 0.0
     sizes: tuple[Tokens, Tokens] | None = None
-    tries: Any = None
+    tries: int = 0
     fitted_by: Any = None
     reserved: Any = None
 

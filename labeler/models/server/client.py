@@ -484,7 +484,6 @@ class Connected:
             self._server.below(what),
             self._where,
             seconds,
-            CONNECT_SECONDS,
             lambda: self._calls.note(f"{self._where}: {STRAYED}"),
             largest=self._largest or LARGEST_ANSWER,
         )

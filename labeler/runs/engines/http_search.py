@@ -33,7 +33,6 @@ from labeler.runs.engines.answers import (
 )
 from labeler.runs.engines.presets import ANY, PRESETS, Preset
 
-_CONNECT_SECONDS = 10.0
 _BUSY = frozenset((429, 503))
 _MAY_PASS = frozenset((408, 425, 500, 502, 504)) | _BUSY
 
@@ -130,7 +129,7 @@ class HttpEngine:
         self.check()
         where = self.shown()
         to = named(_origin(self.url_template))
-        wire = Wire(to, where, seconds, _CONNECT_SECONDS, largest=LARGEST_OUTPUT)
+        wire = Wire(to, where, seconds, largest=LARGEST_OUTPUT)
         headers = {"Accept": "application/json", **headers_of(self.headers, os.environ)}
         content, address = self.content, self.address
 
