@@ -220,7 +220,7 @@ async def choose(
             hint = f"; did you mean {close[0]!r}?" if close else ""
             raise Misconfigured(
                 f"no server for the model {model_name!r}: set OPENAI_API_KEY, give an address, or "
-                f"name an embedded model: local, similarity, gguf:PATH{hint}",
+                f"name an embedded model: local, similarity, gguf:PATH{hint}"
             )
         why = "no key in the environment, no server at Ollama's port"
         return _with_own_file(Choice(DEFAULTS[task], why))

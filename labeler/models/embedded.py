@@ -92,9 +92,7 @@ def is_verified(path: Path, sha256: str) -> bool:
 
 
 def fetch_model(
-    advance: Advance = quiet,
-    tell: Note = lambda _: None,
-    model: ModelFile = EMBEDDED,
+    advance: Advance = quiet, tell: Note = lambda _: None, model: ModelFile = EMBEDDED
 ) -> Path:
     """The model's file, brought into the cache where it is not there yet.
 

@@ -439,11 +439,7 @@ EncodeTexts = Callable[[Sequence[str]], Awaitable[Vectors]]
 
 
 async def _fill(
-    texts: Iterable[str],
-    file: VectorFile,
-    encode: EncodeTexts,
-    control: Control,
-    workers: int = 1,
+    texts: Iterable[str], file: VectorFile, encode: EncodeTexts, control: Control, workers: int = 1
 ) -> _Work:
     """Encode the texts that have no vector yet; vectors are in the file as soon as they have come.
 

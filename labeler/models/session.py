@@ -36,15 +36,7 @@ from labeler.files.boundary import count
 from labeler.files.paths import network_file_system
 from labeler.messages import Note, Progress, no_progress
 from labeler.model import JsonObject, Model, Reply, Request
-from labeler.models.choose import (
-    SERVER_CONCURRENCY,
-    Choice,
-    Ready,
-    Task,
-    choose,
-    ready,
-    rehearsed,
-)
+from labeler.models.choose import SERVER_CONCURRENCY, Choice, Ready, Task, choose, ready, rehearsed
 from labeler.models.cost import Price, batch_price
 from labeler.models.embedded import caveat
 from labeler.models.policies.call import Deferral, StopSignal

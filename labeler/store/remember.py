@@ -51,10 +51,7 @@ class BatchWriter:
     """
 
     def __init__(
-        self,
-        store: Store,
-        waiting: Waiting | None = None,
-        clock: Clock = time.monotonic,
+        self, store: Store, waiting: Waiting | None = None, clock: Clock = time.monotonic
     ) -> None:
         self.may_wait = True
         self._store = store

@@ -53,10 +53,7 @@ def check_sha256(path: Path, expected: str, origin: str) -> None:
 
 
 def download(
-    remote: Remote,
-    to: Path,
-    advance: Advance = quiet,
-    pause: Callable[[float], None] = time.sleep,
+    remote: Remote, to: Path, advance: Advance = quiet, pause: Callable[[float], None] = time.sleep
 ) -> None:
     """Bring a file to `to`, going on where an earlier attempt broke off.
 

@@ -15,12 +15,7 @@ import time
 import zlib
 from base64 import b64encode
 from collections import deque
-from collections.abc import (
-    AsyncIterator,
-    Callable,
-    Coroutine,
-    Iterator,
-)
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -377,11 +372,7 @@ class Wire:
         self._proxy, self._proxy_headers = proxy.url, proxy.headers
 
     async def send(
-        self,
-        method: str,
-        headers: Headers,
-        content: Content | None = None,
-        url: URL | None = None,
+        self, method: str, headers: Headers, content: Content | None = None, url: URL | None = None
     ) -> HttpAnswer:
         """Send a request to the wire's address, or to `url`, another address on the same host;
         `NoAnswer` where nothing whole came back in time.
@@ -411,12 +402,7 @@ class Wire:
             answer.close()
 
     def _request(
-        self,
-        method: str,
-        headers: Headers,
-        content: Content | None,
-        url: URL | None,
-        **more: Any,
+        self, method: str, headers: Headers, content: Content | None, url: URL | None, **more: Any
     ) -> Any:
         if url is not None and url.origin() != self._url.origin():
             raise Misconfigured(f"{self._where}: {masked(str(url))} is another server's address")

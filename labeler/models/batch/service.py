@@ -19,12 +19,7 @@ from labeler.files.read import file_problems
 from labeler.model import whole
 from labeler.models.batch.answers import ENDPOINT
 from labeler.models.server.answers import SHOWN, refusal_in, retry_after
-from labeler.models.server.client import (
-    CALL_SECONDS,
-    client_headers,
-    in_json,
-    wire_format,
-)
+from labeler.models.server.client import CALL_SECONDS, client_headers, in_json, wire_format
 from labeler.models.settings import AssessorSettings
 from labeler.wire.addresses import masked
 from labeler.wire.gate import Admitted

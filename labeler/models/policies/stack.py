@@ -7,11 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from labeler.errors import (
-    CallFailed,
-    NoAnswer,
-    WaitsInBatch,
-)
+from labeler.errors import CallFailed, NoAnswer, WaitsInBatch
 from labeler.messages import Clock, Note
 from labeler.model import TOO_LONG, Model, Reply, Request, is_about_context, is_cut
 from labeler.models.policies.call import (
@@ -232,11 +228,7 @@ def unremembered(model: Model, guard: Guard) -> Model:
 
 
 def _adapting(
-    model: Model,
-    store: Store,
-    guard: Guard,
-    deferral: Deferral,
-    declared: AssessorSettings | None,
+    model: Model, store: Store, guard: Guard, deferral: Deferral, declared: AssessorSettings | None
 ) -> Adapting:
     """What learns of a server, which it may ask a small question."""
     name = _abilities_of(model.id)

@@ -324,10 +324,7 @@ STRAYED = (
 ReadAnswer = Callable[[bytes, str, Headers, Bound], Reply]
 """What makes a reply of an answer's body, the server's name, the headers, and when it is bound."""
 
-OF_OPENAI: Headers = {
-    "OpenAI-Organization": "OPENAI_ORG_ID",
-    "OpenAI-Project": "OPENAI_PROJECT_ID",
-}
+OF_OPENAI: Headers = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
 """Headers that name an account at OpenAI, and go to OpenAI alone, with their variables."""
 
 
@@ -408,13 +405,7 @@ class Connected:
     which is as many as a completion may.
     """
 
-    def __init__(
-        self,
-        form: WireFormat,
-        server: Admitted,
-        calls: Calls,
-        largest: int = 0,
-    ) -> None:
+    def __init__(self, form: WireFormat, server: Admitted, calls: Calls, largest: int = 0) -> None:
         self._form, self._largest = form, largest
         self._server = replace(server, address=form.address)
         self._where = masked(form.address)

@@ -168,10 +168,7 @@ async def _collected(collection: Collection, taken: Taken) -> CollectedBatches:
 
 
 async def _take(
-    collection: Collection,
-    record: BatchRecord,
-    service: BatchService,
-    taken: Taken,
+    collection: Collection, record: BatchRecord, service: BatchService, taken: Taken
 ) -> None:
     """Take in a batch that has ended."""
     try:

@@ -24,12 +24,7 @@ from labeler.model import Reply, Request
 from labeler.models.policies.call import Deferral
 from labeler.models.policies.stack import facts_about, only_remembered
 from labeler.models.session import Control, sync
-from labeler.scale.partitions.folder import (
-    PartitionedJob,
-    PartitionFolder,
-    ShownGrade,
-    write_pairs,
-)
+from labeler.scale.partitions.folder import PartitionedJob, PartitionFolder, ShownGrade, write_pairs
 from labeler.store import Store, open_store
 from labeler.store.keys import Canon
 from labeler.wire.addresses import masked
