@@ -16,6 +16,9 @@ Advance = Callable[[int, int], None]
 Note = Callable[[str], None]
 """Is given each line that a person should read."""
 
+Clock = Callable[[], float]
+"""Tells the time in seconds."""
+
 Progress = Callable[[str], AbstractContextManager[Advance]]
 """Opened around each countable step, with its name."""
 

@@ -7,6 +7,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NamedTuple, TypeVar
 
+JsonObject = Mapping[str, Any]
+"""An object of JSON, as the parameters of a request."""
+
+Headers = Mapping[str, str]
+"""Headers of a request or an answer."""
+
 _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 
 
@@ -33,9 +39,9 @@ class Request:
     """
 
     messages: tuple[Message, ...]
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    schema: Mapping[str, Any] | None = None
-    inputs: Mapping[str, Any] = field(default_factory=dict)
+    parameters: JsonObject = field(default_factory=dict)
+    schema: JsonObject | None = None
+    inputs: JsonObject = field(default_factory=dict)
     repeat: int = 0
     attempt: int = 0
 
@@ -105,9 +111,9 @@ class Reply:
     completion_id: str = ""
     is_bound: Bound = field(default=None, compare=False, repr=False)
     cached_tokens: int = 0
-    sent: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    sent: JsonObject = field(default_factory=dict, compare=False, repr=False)
 
-    def note_sent(self, parameters: Mapping[str, Any]) -> None:
+    def note_sent(self, parameters: JsonObject) -> None:
         """Say what was sent, of a reply that nobody else has yet."""
         self.sent = parameters
 

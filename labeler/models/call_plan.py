@@ -180,8 +180,7 @@ def plan_calls(
     price, needs_probe = session.selection.price, session.needs_probe
     probes = PROBES if needs_probe and calls else 0
     most = most.plus(Tokens(probes, probes).times(PROBE_TOKENS))
-    replies = probes + tries * len(asked)
-    with_thoughts = most.plus(Tokens(probes, replies).times(session.thoughts))
+    with_thoughts = most.plus(Tokens(probes, probes + tries * len(asked)).times(session.thoughts))
     limits = session.guard.limiter.limits if session.asks_live else None
     shown = example if session.selection.reads_prompt else None
     unthinking = most if session.thoughts and not session.is_known else None

@@ -5,12 +5,11 @@ from __future__ import annotations
 import ipaddress
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from math import ceil
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from labeler.model import OncePerPart, Request
@@ -61,8 +60,7 @@ class Price:
 
     def of(self, tokens_in: int, tokens_out: int, calls: int = 1, cached: int = 0) -> float:
         """The cost of these tokens over `calls` equal calls; `cached` of those in were cached."""
-        longer = (tier for tier in self.tiers if tokens_in > tier.above * calls)
-        rate = next(longer, self)
+        rate = next((tier for tier in self.tiers if tokens_in > tier.above * calls), self)
         charged = tokens_in - cached * (1 - self.cached)
         return (charged * rate.tokens_in + tokens_out * rate.tokens_out) / 1_000_000
 
@@ -150,8 +148,7 @@ def _prices_of_today(info: ModelInfo) -> list[ModelPrice]:
     now = info.get_prices(datetime.now(UTC))
     if not isinstance(info.prices, list):
         return [now]
-    hours = [p.prices for p in info.prices if isinstance(p.constraint, TimeOfDateConstraint)]
-    return [now, *hours]
+    return [now, *[p.prices for p in info.prices if isinstance(p.constraint, TimeOfDateConstraint)]]
 
 
 def _counts_tokens_alone(price: ModelPrice, writes: bool) -> bool:
@@ -208,7 +205,9 @@ class Sizes:
     """What requests take, about and at most; a schema that many of them have is counted once."""
 
     def __init__(self) -> None:
-        self._of_schema = OncePerPart(_size_of_schema)
+        self._of_schema = OncePerPart[int](
+            lambda schema: _size(json.dumps(schema, default=dict)) if schema else 0
+        )
 
     def of(self, request: Request) -> tuple[Tokens, Tokens]:
         """What `about` and `at_most` say of a request."""
@@ -234,10 +233,6 @@ def at_most(request: Request) -> Tokens:
     than it has bytes.
     """
     return Sizes().of(request)[1]
-
-
-def _size_of_schema(schema: Mapping[str, Any] | None) -> int:
-    return _size(json.dumps(schema, default=dict)) if schema else 0
 
 
 def _size(text: str) -> int:

@@ -157,7 +157,6 @@ ANY = Preset(HitPaths(), "http://127.0.0.1:8000/search?q={query}&size={depth}")
 """A server of which nothing is known: the address and the paths say it all."""
 
 
-_CONNECT_SECONDS = 10.0
 _BUSY = frozenset((429, 503))
 _MAY_PASS = frozenset((408, 425, 500, 502, 504)) | _BUSY
 
@@ -253,7 +252,7 @@ class HttpEngine:
         where = self.shown()
         parts = urlsplit(self.url_template)  # of which the path holds places
         to = named(f"{parts.scheme}://{parts.netloc}/")
-        wire = Wire(to, where, seconds, _CONNECT_SECONDS, largest=LARGEST_OUTPUT)
+        wire = Wire(to, where, seconds, largest=LARGEST_OUTPUT)
         headers = {"Accept": "application/json", **headers_of(self.headers, os.environ)}
         content, address = self.content, self.address
 

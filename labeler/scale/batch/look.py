@@ -23,12 +23,7 @@ from labeler.collection.batches import (
     sweep,
     write_batch,
 )
-from labeler.collection.layout import (
-    AnyCollection,
-    Collection,
-    locked_if_free,
-    open_collection,
-)
+from labeler.collection.layout import AnyCollection, Collection, locked_if_free, open_collection
 from labeler.errors import LabelerError, Locked, Misuse, NotFound, ProviderError
 from labeler.files.read import numbered_bytes
 from labeler.messages import Note
@@ -57,10 +52,7 @@ class ShortAnswers(ProviderError):
 
 
 async def downloaded(
-    collection: Collection,
-    record: BatchRecord,
-    state: BatchState,
-    service: BatchService,
+    collection: Collection, record: BatchRecord, state: BatchState, service: BatchService
 ) -> Collected:
     """What the files of a batch that has ended hold, taken into the store.
 
@@ -81,10 +73,7 @@ async def downloaded(
 
 
 async def _brought(
-    collection: Collection,
-    record: BatchRecord,
-    file_id: str,
-    service: BatchService,
+    collection: Collection, record: BatchRecord, file_id: str, service: BatchService
 ) -> Collected:
     """What one file holds, taken into the store; nothing where there is no file."""
     if not file_id:
@@ -109,7 +98,8 @@ def stored(collection: Collection, record: BatchRecord, path: Path, key: str = "
     texts = read_requests(collection, record.number)
     asked = BatchRequests(record.model_id, record.server, texts, price, key)
     with open_store(collection.store, redacted=record.redact) as store:
-        asked = replace(asked, abilities=known_abilities(record.model_id, store))
+        abilities = known_abilities(record.model_id, store) or asked.abilities
+        asked = replace(asked, abilities=abilities)
         return store_answers(lambda: (line for _, line in numbered_bytes(path)), asked, store)
 
 
