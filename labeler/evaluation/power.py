@@ -112,10 +112,6 @@ class PowerPlan(Result):
         """All figures, and all findings as warnings."""
         return super().as_json() | {"warnings": list(map(str, self.findings))}
 
-    def __repr__(self) -> str:
-        facts = f"queries={self.queries}, runs={self.runs}, deviation={self.deviation:.4f}"
-        return f"PowerPlan({self.measure!r}, {facts})"
-
 
 @dataclass(frozen=True)
 class PowerOptions:
