@@ -115,10 +115,9 @@ def by_rank(source: Any) -> Any:
     """
     if not isinstance(source, Mapping) or not holds_lists(source):
         return source
-    run = {
-        query: {doc: 1 / rank for rank, doc in enumerate(docs, 1)} for query, docs in source.items()
-    }
+    run = {}
     for query, docs in source.items():
+        run[query] = {doc: 1 / rank for rank, doc in enumerate(docs, 1)}
         if len(run[query]) < len(docs):
             twice = next(doc for doc in docs if docs.count(doc) > 1)
             raise BadInput(f"run: {query} retrieves {twice} a second time")
