@@ -59,8 +59,6 @@ class LossFlags:
     def margins(self, measures: Sequence[str]) -> dict[str, float]:
         """The margins by measure; a gate has a default one, by what `-m` names or else nDCG@10."""
         is_gate = bool(self.no_worse_than)
-        if not is_gate and not self.margin:
-            return {}
         return margins_by_measure(read_margins(self.margin), measures, default=is_gate)
 
     def deciding(self, options: CompareOptions, *others: object) -> dict[str, Any]:

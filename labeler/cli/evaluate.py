@@ -245,7 +245,9 @@ def _shown(report: Report, flags: TableFlags, form: FormName, *, by: Sequence[st
     if report.by and for_people:
         shown += report.group_tables()
     elif by:
-        shown.append(report.group_rows(by))
+        from labeler.evaluation.groups import group_rows  # loaded with the report
+
+        shown.append(group_rows([grouped for grouped in report.by if grouped.by in by]))
     if flags.scenarios:
         shown.append(tables["scenarios"])
     return shown if for_people else shown[-1:]

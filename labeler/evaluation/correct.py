@@ -141,8 +141,21 @@ def qrels_of_both(
     """
     collection = open_collection(folder)
     human = human or "human"
-    by_people = _qrels_path(collection, human)
-    return by_people, _qrels_path(collection, assessor or _only_assessor(collection, human))
+    own = collection.qrels_names()
+    others = [name for name in own if name not in {human, "human"}]
+    others = [name for name in others if not people_path(collection.folder, name).exists()]
+
+    def path_of(name: str) -> Path:
+        if name not in own and Path(name).exists():
+            return Path(name)
+        return collection.existing_qrels(name)
+
+    by_people = path_of(human)
+    if not assessor and len(others) != 1:
+        listed = ", ".join(others) or "none"
+        problem = f"whose grades of all queries are to be corrected? there are: {listed}"
+        raise Misuse(problem, parameter="assessor")
+    return by_people, path_of(assessor or others[0])
 
 
 def files_of_correction(
@@ -164,24 +177,6 @@ def files_of_correction(
         expected = "expected people's qrels, the assessor's and a run or more"
         raise Misuse(f"{expected}; as in: labeler correct HUMAN.qrels LLM.qrels RUN...")
     return first, rest[0], run_paths(rest[1:])
-
-
-def _only_assessor(collection: Collection, human: str) -> str:
-    """The one set of qrels that is not people's."""
-    names = [name for name in collection.qrels_names() if name not in {human, "human"}]
-    names = [name for name in names if not people_path(collection.folder, name).exists()]
-    if len(names) != 1:
-        listed = ", ".join(names) or "none"
-        problem = f"whose grades of all queries are to be corrected? there are: {listed}"
-        raise Misuse(problem, parameter="assessor")
-    return names[0]
-
-
-def _qrels_path(collection: Collection, name: str) -> Path:
-    """One of the collection's qrels, or another file."""
-    if name not in collection.qrels_names() and Path(name).exists():
-        return Path(name)
-    return collection.existing_qrels(name)
 
 
 def _pools(

@@ -14,7 +14,6 @@ import numpy as np
 
 from labeler.arrays import Floats
 from labeler.errors import Misuse, about
-from labeler.evaluation.options import DEFAULT_MEASURES
 from labeler.evaluation.scores import MEANS, UNBOUNDED
 from labeler.metrics import Measure, Scores, parse, parse_all
 from labeler.report.result import Hidden
@@ -31,26 +30,25 @@ DEFAULT_MARGIN = 0.05
 
 
 def margins_by_measure(
-    margin: Margin, measures: Sequence[str] = (), *, default: bool = False
+    margin: Margin, measures: Sequence[str], *, default: bool = False
 ) -> dict[str, float]:
     """One margin for all measures, or one for each that is named; `""` names all. None by default.
 
-    Of the default measures the first alone is held. A gate's have a `default`, for measures
-    between 0 and 1 alone.
+    A gate's have a `default`, for measures between 0 and 1 alone.
     """
     sizes = margin if isinstance(margin, Mapping) else {} if margin is None else {"": margin}
-    held = DEFAULT_MEASURES[:1] if tuple(measures) in ((), DEFAULT_MEASURES) else measures
     with about("margin"):
         for size in sizes.values():
             if not 0 < size < math.inf:
                 raise Misuse(f"a margin is a number above 0, not {size!r}")
-        margins = {str(each): float(sizes[""]) for each in parse_all(held) if "" in sizes}
+        parsed = parse_all(measures)
         if default and not sizes:
-            margins = {str(each): DEFAULT_MARGIN for each in parse_all(held)}
-            for name in margins:
-                if parse(name).name in UNBOUNDED:
-                    problem = f"{name} has no largest value, so that no margin suits it by default"
-                    raise Misuse(f"{problem}; name one, as {name}:1")
+            sizes = {"": DEFAULT_MARGIN}
+            if unbounded := [str(each) for each in parsed if each.name in UNBOUNDED]:
+                name = unbounded[0]
+                problem = f"{name} has no largest value, so that no margin suits it by default"
+                raise Misuse(f"{problem}; name one, as {name}:1")
+        margins = {str(each): float(sizes[""]) for each in parsed if "" in sizes}
         return margins | {str(parse(name)): float(size) for name, size in sizes.items() if name}
 
 

@@ -14,7 +14,6 @@ from labeler.evaluation.equivalence import Equivalence, equivalence_table, equiv
 from labeler.evaluation.groups import (
     ByGroup,
     QueryScope,
-    group_rows,
     group_table,
     grouped_by,
     grouping_of,
@@ -373,13 +372,6 @@ class Report(Result):
         runs = [run.name for run in self.ranked]
         return [group_table(grouped, runs, self.measures) for grouped in self.by]
 
-    def group_rows(self, fields: Sequence[str] | None = None) -> Table:
-        """The table `groups`, for programs: a row for each field, group, run and measure.
-
-        `fields` are those that get rows, all by default.
-        """
-        return group_rows([by for by in self.by if fields is None or by.by in fields])
-
     def query_table(self) -> Table:
         """The table `queries`: a row for each run and query, a column for each measure."""
         columns = [*(Column(name, align="left") for name in ("run", "query"))]
@@ -441,11 +433,14 @@ def headline(
     mean, spec = best.means()[measure], ".0f" if is_sum(measure) else ".4f"
     if mean.value is None or math.isnan(mean.value):
         return [f"{measure} is undefined for every query, so that nothing is said of the runs."]
-    over = _queries(best, measure)
+    over, weighting = count_of(len(best.scores.queries), "query", "queries"), best.scores.weighting
+    if weighting is not None and not is_sum(measure):  # in a sum they count alike
+        alike = count_of(math.floor(weighting.effective), "query", "queries")
+        over = f"{over} by weight (as precise as {alike} of equal weight)"
     if len(runs) == 1:
         return [f"{best.name}: {measure} is {interval_text(mean, spec, '.3f')} over {over}."]
-    alike = [r.name for r in runs[1:] if math.isclose(r.scores.means()[measure], mean.value)]
-    also = f", {'as has' if len(alike) == 1 else 'as have'} {listed(alike)}" if alike else ""
+    equals = [r.name for r in runs[1:] if math.isclose(r.scores.means()[measure], mean.value)]
+    also = f", {'as has' if len(equals) == 1 else 'as have'} {listed(equals)}" if equals else ""
     score = interval_text(mean.value, spec)
     leads = f"{best.name} has the highest {measure}, {score} over {over}{also}."
     of = [c for c in comparisons if c.measure == measure]
@@ -456,15 +451,6 @@ def headline(
         differ = "differs" if len(doubted) == 1 else "differ"
         believed.append(f"Whether {names} {differ} from {first.baseline} is {first.doubt}.")
     return [*may_be_best(of), leads, *believed]
-
-
-def _queries(run: RunScores, measure: str) -> str:
-    """How many queries the run is scored over, and how they count; in a sum they count alike."""
-    queries = count_of(len(run.scores.queries), "query", "queries")
-    if run.scores.weighting is None or is_sum(measure):
-        return queries
-    alike = count_of(math.floor(run.scores.weighting.effective), "query", "queries")
-    return f"{queries} by weight (as precise as {alike} of equal weight)"
 
 
 # Scores and comparisons as tables.

@@ -335,10 +335,16 @@ def kin_behind(qrels: AnyQrels, runs: RunsByName, asked: str = "") -> list[Kin]:
 
 def kin_finding(kin: Sequence[Kin]) -> list[Finding]:
     """That runs are kin to the model whose judgements score them."""
+    if not kin:
+        return []
+    text, favored = str(kin[0]), "it"
+    if len(kin) > 1:  # what each has in common with which models
+        *most, last = (f"{system.run} ({' and '.join(system.families)})" for system in kin)
+        models = dict.fromkeys(f"the {role} {short_model(m)}" for of in kin for role, m in of.ties)
+        text = f"{', '.join(most)} and {last} are kin to {' and '.join(models)}"
+        favored = "them"
     shows = "only people's grades can show"
-    if len(kin) == 1:
-        return [Finding(f"circular: {kin[0]}; whether that favors it, {shows}")]
-    return [Finding(f"circular: {together(kin)}; whether that favors them, {shows}")] if kin else []
+    return [Finding(f"circular: {text}; whether that favors {favored}, {shows}")]
 
 
 # Families of models, what their members are called, and which systems are of a model's family.
@@ -489,13 +495,6 @@ class Kin:
         models = " and ".join(f"the {role} {short_model(model)}" for role, model in self.ties)
         both = "both" if len(self.ties) == 1 else "all"
         return f"{self.run} and {models} are {both} {' and '.join(self.families)}"
-
-
-def together(kin: Sequence[Kin]) -> str:
-    """Several kin in one sentence: what each has in common with which models."""
-    *most, last = (f"{system.run} ({' and '.join(system.families)})" for system in kin)
-    models = dict.fromkeys(f"the {role} {short_model(m)}" for of in kin for role, m in of.ties)
-    return f"{', '.join(most)} and {last} are kin to {' and '.join(models)}"
 
 
 def kin_of(runs: Sequence[str], tags: Mapping[str, str], models: Mapping[str, str]) -> list[Kin]:

@@ -71,26 +71,19 @@ class PowerPlan(Result):
         many = count_of(number, "query finds", "queries find")
         queries = count_of(self.queries, "query", "queries")
         low, high = self.deviation_range
+        among = f" where the best of {self.planned_runs} runs is compared with the others"
+        among = ", between two runs" if self.planned_runs == 2 else among
+        fewest, most = self.needed_range[smallest]
+        needed = f"about {enough:,} queries or far more, as so few say little of it"
+        if fewest is not None and most is not None:
+            needed = f"about {enough:,} queries, anything from {fewest:,} to {most:,}"
         return [
             f"{many} a difference of {least:.3f} in {self.measure} {self.power:.0%} of the time"
-            f"{self._among}; one of {smallest:g} takes {self._needed(smallest, enough)}.",
+            f"{among}; one of {smallest:g} takes {needed}.",
             f"{self.measure} of the {self.runs} runs that may be the best, over {queries}: the"
             f" difference of two has a standard deviation of {self.deviation:.4f} (pooled over"
             f" pairs of runs; so few leave {low:.4f} to {high:.4f} possible).",
         ]
-
-    @property
-    def _among(self) -> str:
-        """For which test it is planned."""
-        if self.planned_runs == 2:
-            return ", between two runs"
-        return f" where the best of {self.planned_runs} runs is compared with the others"
-
-    def _needed(self, difference: float, enough: int) -> str:
-        low, high = self.needed_range[difference]
-        if low is None or high is None:
-            return f"about {enough:,} queries or far more, as so few say little of it"
-        return f"about {enough:,} queries, anything from {low:,} to {high:,}"
 
     def tables(self) -> list[Table]:
         """The tables `detectable` and `needed`."""
@@ -111,10 +104,6 @@ class PowerPlan(Result):
     def as_json(self) -> dict[str, Any]:
         """All figures, and all findings as warnings."""
         return super().as_json() | {"warnings": list(map(str, self.findings))}
-
-    def __repr__(self) -> str:
-        facts = f"queries={self.queries}, runs={self.runs}, deviation={self.deviation:.4f}"
-        return f"PowerPlan({self.measure!r}, {facts})"
 
 
 @dataclass(frozen=True)

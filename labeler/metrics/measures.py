@@ -21,8 +21,7 @@ INFAP_EPSILON = 0.00001
 
 def ratio(above: Floats | Integers, below: Floats | Integers | float) -> Floats:
     """`above / below`, and 0 where `below` is 0, as trec_eval has it."""
-    below = np.broadcast_to(np.asarray(below, np.float64), np.shape(above))
-    return np.divide(above, below, out=np.zeros(np.shape(above)), where=below != 0)
+    return np.divide(above, below, out=np.zeros(np.shape(above)), where=np.not_equal(below, 0))
 
 
 def relevant(r: Rankings, rel: int, cutoff: float | None = None) -> Flags:

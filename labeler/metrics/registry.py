@@ -8,6 +8,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -124,16 +125,17 @@ _WORD = re.compile(r"(?:[^\s,(]|\([^()]*\))+")
 class Definition:
     """A measure's function, how its queries are summed up, and what its name may say.
 
-    `summary` is `mean`, `share` (a mean of ones and zeros), `sum` or `geometric`. `cutoff` is
-    `required`, `optional` or `none`. `defaults` are the parameters that stand in parentheses.
+    `summary` is `mean`, `share` (a mean of ones and zeros), `sum` or `geometric`. `cutoff` is the
+    type of its cutoff, None where it takes none. `defaults` are the parameters that stand in
+    parentheses.
     """
 
     name: str
     family: str
     summary: str
     function: Function
-    cutoff: str
-    cutoff_type: type
+    cutoff: type | None
+    needs_cutoff: bool
     defaults: Mapping[str, Value | None]
 
     @property
@@ -153,12 +155,10 @@ def measure(name: str, family: str, summary: str = "mean") -> Callable[[F], F]:
         parameters = dict(inspect.signature(function).parameters)
         parameters.pop(next(iter(parameters)))
         cutoff = parameters.pop("cutoff", None)
-        kind = "none" if cutoff is None else "optional"
-        if cutoff is not None and cutoff.default is inspect.Parameter.empty:
-            kind = "required"
-        cutoff_type = float if cutoff is not None and cutoff.annotation == "float" else int
+        kind = None if cutoff is None else float if cutoff.annotation == "float" else int
+        is_needed = cutoff is not None and cutoff.default is inspect.Parameter.empty
         defaults = {key: parameter.default for key, parameter in parameters.items()}
-        MEASURES[name] = Definition(name, family, summary, function, kind, cutoff_type, defaults)
+        MEASURES[name] = Definition(name, family, summary, function, kind, is_needed, defaults)
         return function
 
     return register
@@ -306,20 +306,16 @@ def _typed(text: str, key: str, value: Any, default: Value | None) -> Value:
 
 
 def _cutoff(definition: Definition, text: str, cutoff: str | None) -> int | float | None:
+    name, kind = definition.name, definition.cutoff
     if cutoff is None:
-        if definition.cutoff == "required":
-            example = "0.1" if definition.cutoff_type is float else "10"
-            raise Misuse(
-                f"{text}: {definition.name} needs a cutoff, as {definition.name}@{example}"
-            )
+        if definition.needs_cutoff:
+            example = "0.1" if kind is float else "10"
+            raise Misuse(f"{text}: {name} needs a cutoff, as {name}@{example}")
         return None
-    if definition.cutoff == "none":
-        raise Misuse(f"{text}: {definition.name} takes no cutoff")
-    try:
-        value: int | float = definition.cutoff_type(cutoff)
-    except ValueError:
-        value = -1
-    low, high = (0, 1) if definition.cutoff_type is float else (1, 2**31 - 1)
-    if not low <= value <= high:
-        raise Misuse(f"{text}: the cutoff {cutoff!r} makes no sense")
-    return value
+    if kind is None:
+        raise Misuse(f"{text}: {name} takes no cutoff")
+    with suppress(ValueError):
+        value: int | float = kind(cutoff)
+        if (0 <= value <= 1) if kind is float else (1 <= value < 2**31):
+            return value
+    raise Misuse(f"{text}: the cutoff {cutoff!r} makes no sense")

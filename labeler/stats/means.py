@@ -158,9 +158,7 @@ def unseen(differences: Floats, most: float, weighting: Weighting | None = None)
         share, n = pile.mean(axis=1), float(pile.shape[1])
     else:
         share, n = pile @ weighting.weights / weighting.weights.sum(), weighting.effective
-    middle = (differences * pile).sum(axis=1) / pile.sum(axis=1)
-    away = (np.abs(differences - middle[:, None]) * ~pile).sum(axis=1) + most
-    size = away / ((~pile).sum(axis=1) + 1)
+    size = (_away(differences, pile) + most) / ((~pile).sum(axis=1) + 1)
     fewer = share - wilson(share, n)[0]
     return np.where(pile.sum(axis=1) > 1, fewer * size, 0.0)
 
@@ -198,10 +196,15 @@ def unseen_others(residual: Floats, human: Floats, queries: float, open_share: f
 
 def _distance(values: Floats, pile: Flags) -> Floats:
     """How far the values outside of each row's pile lie from it, in the mean; 1 without any."""
-    inside, n = pile.sum(axis=1), values.shape[1]
-    middle = (values * pile).sum(axis=1) / inside
-    away = (np.abs(values - middle[:, None]) * ~pile).sum(axis=1) / np.maximum(n - inside, 1)
-    return np.where(inside < n, away, 1.0)
+    outside = (~pile).sum(axis=1)
+    return np.where(outside > 0, _away(values, pile) / np.maximum(outside, 1), 1.0)
+
+
+def _away(values: Floats, pile: Flags) -> Floats:
+    """How far they lie from it together."""
+    middle = (values * pile).sum(axis=1) / pile.sum(axis=1)
+    away: Floats = (np.abs(values - middle[:, None]) * ~pile).sum(axis=1)
+    return away
 
 
 def _pile(values: Floats) -> Flags:

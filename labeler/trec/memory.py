@@ -115,10 +115,9 @@ def by_rank(source: Any) -> Any:
     """
     if not isinstance(source, Mapping) or not holds_lists(source):
         return source
-    run = {
-        query: {doc: 1 / rank for rank, doc in enumerate(docs, 1)} for query, docs in source.items()
-    }
+    run = {}
     for query, docs in source.items():
+        run[query] = {doc: 1 / rank for rank, doc in enumerate(docs, 1)}
         if len(run[query]) < len(docs):
             twice = next(doc for doc in docs if docs.count(doc) > 1)
             raise BadInput(f"run: {query} retrieves {twice} a second time")
@@ -230,7 +229,10 @@ def _held(source: Source, name: str, columns: Columns) -> _Held:
         table = pyarrow.table(table)
         return _of_frame(table.column_names, table.column, name, columns)
     if isinstance(source, Iterable):
-        return _of_iterable(list(source), name, columns)
+        rows: Sequence[Any] = list(source)
+        if not (set(map(type, rows)) <= {tuple, list} and set(map(len, rows)) <= {len(columns)}):
+            rows = [_cells(row, f"{name}, row {n:,}", columns) for n, row in enumerate(rows, 1)]
+        return _of_rows(*map(list, zip(*rows, strict=True))) if rows else _of_rows((), (), ())
     raise Misuse(f"{name}: {_EXPECTED}, found {source!r:.40}")
 
 
@@ -288,12 +290,6 @@ def _header(present: Sequence[str], name: str, names: Sequence[str]) -> str:
         both = " and ".join(map(repr, alike))
         raise Misuse(f"{name}: the DataFrame has {both}, of which one alone can be read")
     return alike[0] if alike else ""
-
-
-def _of_iterable(rows: Sequence[Any], name: str, columns: Columns) -> _Held:
-    if not (set(map(type, rows)) <= {tuple, list} and set(map(len, rows)) <= {len(columns)}):
-        rows = [_cells(row, f"{name}, row {n:,}", columns) for n, row in enumerate(rows, start=1)]
-    return _of_rows(*map(list, zip(*rows, strict=True))) if rows else _of_rows((), (), ())
 
 
 def _cells(row: Any, where: str, columns: Columns) -> Sequence[Any]:

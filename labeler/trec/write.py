@@ -22,7 +22,7 @@ from labeler.files.atomic import replacing_bytes
 from labeler.files.read import byte_blocks
 from labeler.messages import Advance, counted
 from labeler.trec.blocks import Batch
-from labeler.trec.columns import Codes, split
+from labeler.trec.columns import Codes, Small, id_ranks, split
 from labeler.trec.files import ranking
 from labeler.trec.pairs import PairColumns
 from labeler.trec.rows import LARGEST_GRADE, QRELS_COLUMNS, RUN_COLUMNS, shown
@@ -131,25 +131,30 @@ class GradesToSort:
     def write(self, path: Path) -> None:
         """Write qrels sorted by query and document."""
         queries, ids = tuple(self._query.place), tuple(self._document.place)
-        query, value = self._query.code, np.array(self._value, dtype=np.int32)
-        order = np.argsort(query, kind="stable")
-        edges = np.append(0, np.cumsum(np.bincount(query, minlength=len(queries))))
-        columns = self._document.code[order], value[order]
-        write_columns(path, PairColumns(queries, edges, ids, *columns).by_id())
+        query, document = self._query.code, self._document.code
+        value = np.array(self._value, dtype=np.int32)
+        order = np.lexsort((id_ranks(ids)[document], id_ranks(queries)[query]))
+        lines = _grade_lines(queries, ids, query[order], document[order], value[order])
+        _write(path, QRELS_COLUMNS, lines)
 
 
 def write_columns(path: Path, qrels: PairColumns[int]) -> int:
     """Write qrels whose pairs are sorted already; how many lines they have."""
-    names = [query_id.encode() for query_id in qrels.queries]
+    columns = qrels.query, qrels.document, qrels.value
+    return _write(path, QRELS_COLUMNS, _grade_lines(qrels.queries, qrels.documents, *columns))
 
-    def lines(first: int) -> list[bytes]:
+
+def _grade_lines(
+    queries: Sequence[str], documents: Sequence[str], query: Small, document: Small, value: Small
+) -> Iterator[list[bytes]]:
+    """Blocks of lines, of places of queries and of documents and of grades."""
+    names = [query_id.encode() for query_id in queries]
+    for first in range(0, len(query), _LINES):
         rows = slice(first, first + _LINES)
-        ids = [qrels.documents[at].encode() for at in qrels.document[rows].tolist()]
-        queries = [names[query] for query in qrels.query[rows].tolist()]
-        grades = qrels.value[rows].tolist()
-        return [_QRELS_LINE % row for row in zip(queries, ids, grades, strict=True)]
-
-    return _write(path, QRELS_COLUMNS, map(lines, range(0, qrels.size, _LINES)))
+        ids = [documents[at].encode() for at in document[rows].tolist()]
+        of = [names[at] for at in query[rows].tolist()]
+        grades = value[rows].tolist()
+        yield [_QRELS_LINE % row for row in zip(of, ids, grades, strict=True)]
 
 
 def _write(path: Path, columns: str, blocks: Iterable[Sequence[bytes]]) -> int:

@@ -55,7 +55,7 @@ def gained(r: Rankings, worth: Worth) -> Gained:
 
 
 def _gains(grade: Integers, worth: Worth) -> Floats:
-    gain = np.maximum(grade, 0).astype(np.float64)
+    gain = ours.gains(grade, "log2")
     for level, value in worth.items():
         gain[grade == level] = value
     return gain
