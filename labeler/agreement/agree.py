@@ -15,11 +15,7 @@ from labeler.agreement.align import (
     grade_matrix,
     scale_of,
 )
-from labeler.agreement.alternative import (
-    EPSILON,
-    FEWEST_PEOPLE,
-    alternative_test,
-)
+from labeler.agreement.alternative import EPSILON, FEWEST_PEOPLE, alternative_test
 from labeler.agreement.calibration import Calibration, calibration, renamed
 from labeler.agreement.compare import (
     INTERVALS_OF,
@@ -28,11 +24,7 @@ from labeler.agreement.compare import (
     selected_statistics,
 )
 from labeler.agreement.differences import differences
-from labeler.agreement.joint import (
-    JointAgreement,
-    ceiling,
-    together,
-)
+from labeler.agreement.joint import JointAgreement, ceiling, together
 from labeler.agreement.plan import SampleSizePlan, plan
 from labeler.agreement.report import AgreementResult, AssessorReport
 from labeler.agreement.shown import short, whom

@@ -16,23 +16,13 @@ from labeler.agreement.align import GradeMatrix, parse_scale
 from labeler.arrays import Integers, Places
 from labeler.collection.card import card_section, read_card, update_card_entry
 from labeler.collection.judged_set import JudgedSet, judged_in
-from labeler.collection.judgements import (
-    JudgementLines,
-    Origin,
-    origin_of,
-    replacing_set,
-)
+from labeler.collection.judgements import JudgementLines, Origin, origin_of, replacing_set
 from labeler.collection.layout import Collection, check_set_name, locked
 from labeler.collection.readme import write_readme
 from labeler.collection.whose import made_by
 from labeler.data import FAILURES, JUDGED, Failure, Judged, Judgement, Outcome, Pair, state_of
 from labeler.errors import BadInput, Misuse
-from labeler.lab.panel_rules import (
-    PANEL_RULES,
-    check_rule,
-    combine,
-    votes_of,
-)
+from labeler.lab.panel_rules import PANEL_RULES, check_rule, combine, votes_of
 from labeler.messages import Note, count_of
 from labeler.options import COUNT, SEED, Options, option
 from labeler.trec.pairs import NONE, PairColumns, joined_pairs

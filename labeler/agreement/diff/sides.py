@@ -8,11 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from labeler.agreement.align import AssessorLabels
-from labeler.agreement.sources import (
-    JUDGEMENTS,
-    assessor_of,
-    weights_of_people,
-)
+from labeler.agreement.sources import JUDGEMENTS, assessor_of, weights_of_people
 from labeler.collection.card import QUERIES, Parent, parent_of
 from labeler.collection.judged_set import JudgedSet, judged_in, read_set
 from labeler.collection.layout import Collection, collection_of_qrels, open_collection
@@ -57,11 +53,6 @@ class Sides(NamedTuple):
         """The sets that judge a part of their parent, with their names."""
         each = zip(self.names, (self.before, self.after), self.parents, strict=True)
         return [(name, side, parent) for name, side, parent in each if parent and parent.is_part]
-
-    @property
-    def is_part(self) -> bool:
-        """Whether either set judges a part of its parent."""
-        return bool(self.parts)
 
     @property
     def picking(self) -> set[str]:
