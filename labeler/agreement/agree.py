@@ -225,11 +225,11 @@ def _report(sources: Sources, source: AssessorLabels, options: AgreeOptions) -> 
     judged = replace(source, human=whom(sources.human_name))
     agreement = agreement_of(sources.human, judged, rules, options.statistics, sources.weights)
     board = _leaderboard(sources, source, rules, options) if agreement.pairs else None
-    plans: list[SampleSizePlan | None] = []
+    plans: list[SampleSizePlan] = []
     if options.width is not None and agreement.pairs:
         named = replace(options.statistics, names=options.statistics.names or PLANNED)
         statistics = selected_statistics(named, agreement.scale)
-        plans = [plan(agreement, statistic, options.width) for statistic in statistics]
+        plans = [p for s in statistics if (p := plan(agreement, s, options.width))]
     return AssessorReport(
         sources.human_name,
         source.name,
@@ -238,7 +238,7 @@ def _report(sources: Sources, source: AssessorLabels, options: AgreeOptions) -> 
         board,
         grade_names=_grade_names(sources, source, rules),
         stale=sources.stale,
-        plans=tuple(sample_size for sample_size in plans if sample_size is not None),
+        plans=tuple(plans),
         notes=(
             *as_findings([*sources.notes, *source.notes]),
             *_part_of(sources, source),

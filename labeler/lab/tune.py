@@ -258,17 +258,17 @@ class TunePlan(Result):
         """A row for each candidate."""
         columns = [
             Column("assessor", align="left"),
-            Column("calls", "calls, first round", format=",d"),
-            Column("calls at most", format=",d"),
-            Column("tokens in at most", "tokens in", format=",d"),
-            Column("tokens out at most", "tokens out", format=",d"),
+            Column("calls", "calls, first round"),
+            Column("calls at most"),
+            Column("tokens in at most", "tokens in"),
+            Column("tokens out at most", "tokens out"),
             Column("cost at most", "dollars", format=",.2f", undefined="unknown"),
         ]
         rows: list[Row] = []
         for name, (first, at_most) in self.assessors.items():
-            most, calls = at_most.calls.at_most, at_most.calls.calls * TRIES
-            cost = at_most.calls.at_most_cost
-            rows.append([name, first.calls.calls, calls, most.inside, most.outside, cost])
+            calls = at_most.calls
+            most = (calls.calls * TRIES, *calls.at_most, calls.at_most_cost)
+            rows.append([name, first.calls.calls, *most])
         return [Table("tuning", columns, rows)]
 
 
