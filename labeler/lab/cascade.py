@@ -117,7 +117,7 @@ class CascadeResult(Result):
             return f"Nothing was sent; all replies took {_amount(both, self.unit)}."
         return (
             f"All replies took {_amount(both, self.unit)}; the strong assessor alone would take "
-            f"about {_amount(spent['strong alone'], self.unit)}."
+            f"about {_amount(spent['strong_alone'], self.unit)}."
         )
 
     def tables(self) -> list[Table]:
