@@ -425,7 +425,7 @@ def differences_table(report: AssessorReport) -> Table:
         for d in report.differences
     ]
     count = f"; verdicts allow for {len(rows)} statistics" if len(rows) > 1 else ""
-    title = f"{names[0]} less {names[1]}, on common pairs{count}"
+    title = f"{names[0]} less {names[1]} beside {short(report.human)}, on common pairs{count}"
     return Table("differences", columns, rows, title)
 
 

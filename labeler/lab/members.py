@@ -158,8 +158,7 @@ def write_made(
                 failures[state_of(row.outcome).status] += 1
         judged = failures.pop(JUDGED, 0)
         judge = card_section(read_card(collection), "judge")
-        scales = (card_section(judge, each, "scale") for each in made.scale_of)
-        named = [scale for scale in scales if scale]
+        named = [s for each in made.scale_of if (s := card_section(judge, each, "scale"))]
         entry = {
             "labeler": __version__,
             "prompt": made.title,
