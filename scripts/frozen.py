@@ -179,6 +179,8 @@ KEYS_GONE: tuple[Key, ...] = (
     Key("monitor", "watches/density", "`queries` and `log` are watches of their own"),
     Key("monitor", "weekly", "weeks are not joined over runs"),
     Key(".*panel", "disagreement$", "a row has the grade of each member"),
+    Key(".*panel", "^stdout/people/", "`agree` says it as of any set"),
+    Key("(diff|relabel)", "cost/difference", "both costs say it"),
     Key(".*--(panel|members) ", "^stdout/(members|stopped)", "the result is that of `lab panel`"),
     Key("(lab )?tune", "/efficient", "agreement and cost of each stand there"),
     Key("power", "/assurance$", "a plan takes the deviation as it was measured"),
@@ -212,9 +214,8 @@ KEYS_GONE: tuple[Key, ...] = (
     ),
 )
 KEYS_NEW: tuple[Key, ...] = (
-    Key(
-        ".*panel", "/panel_less_it/(first|second|pairs|verdict)$", "a difference as `agree` has it"
-    ),
+    Key(".*panel", "^stdout/people$", "the human qrels alone"),
+    Key("(lab )?cascade", "/members/", "as the card of a panel has them"),
     Key(".*--(panel|members) ", "^stdout/", "the result is that of `lab panel`"),
     Key("(agree|report)", "leaderboard/", "as `lab leaderboard` has it"),
     Key("agree", "joint/(people|others)$", "null where there are fewer than two"),

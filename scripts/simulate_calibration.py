@@ -53,7 +53,7 @@ def main() -> None:
                 drawn = draw(dict(zip(matrix.pairs.pairs(), grades, strict=True)), size, None, seed)
                 weights = {pair: 1 / chance for pair, chance in drawn.items()}
                 sample = graded(people, weights)
-                pairs = calibration_set(sample, matrix, weights, "no pair")
+                pairs = calibration_set(sample, matrix, weights)
                 drawing = GradeDraws(matrix, pairs, sample, seed=seed)
                 rows.append(expected_scores(drawing, runs, measures, given.draws))
             show(name, size, rows, true)

@@ -121,8 +121,10 @@ def alternative_test(
     sample = Sample(np.stack(sums, axis=1), options.draws, options.seed)
     with np.errstate(invalid="ignore", divide="ignore"):
         advantage = interval_of(sample, lambda sums: (sums[..., 0] / sums[..., 2]).mean(axis=-1))
-    wins = _is_discovery([row.p for row in rows])
-    beside = (replace(row, wins=won) for row, won in zip(rows, wins, strict=True))
+    p = benjamini_yekutieli(np.array([1.0 if row.p is None else row.p for row in rows]))
+    beside = (
+        replace(row, wins=won) for row, won in zip(rows, (p < SIGNIFICANT).tolist(), strict=True)
+    )
     return AlternativeTest(epsilon, tuple(beside), advantage)
 
 
@@ -169,9 +171,3 @@ def _difference(sums: Floats) -> Floats:
     """`(..., 3)` sums to the person's share less the assessor's."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray((sums[..., 1] - sums[..., 0]) / sums[..., 2])
-
-
-def _is_discovery(p: list[float | None]) -> list[bool]:
-    """Which are told from chance, at a rate of false discoveries of 5 %."""
-    values = np.array([1.0 if value is None else value for value in p])
-    return [bool(value < SIGNIFICANT) for value in benjamini_yekutieli(values)]

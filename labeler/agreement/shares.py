@@ -11,7 +11,6 @@ import numpy as np
 from labeler.agreement.align import AssessorLabels, GradeMatrix, grade_matrix
 from labeler.agreement.compare import RARE
 from labeler.agreement.sources import (
-    people_of_collection,
     people_of_file,
     source_of_collection,
     source_of_file,
@@ -138,7 +137,7 @@ def _of_collection(
     return RoutingSources(
         _matrix([source_of_collection(collection, each) for each in names], notes),
         name,
-        people_of_collection(collection, name, notes.append) if name else None,
+        people_of_file(collection.existing_qrels(name), notes.append) if name else None,
         weights_of_people(collection, name) if name else None,
         [read_qrels(collection.qrels(each)) for each in {*by_people, name} - {""}],
         collection,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -93,10 +92,12 @@ def _do(human: str) -> str:
 def _how_often(assessor: str, human: str, agreement: Agreement) -> str:
     table = agreement.confusion / agreement.confusion.sum()
     same, near = float(np.trace(table)), float(np.trace(table, 1) + np.trace(table, -1))
-    whole, few = 100, agreement.pairs < FEW
-    count: Callable[[float], str] = hundred
-    if few and not agreement.is_weighted:
-        whole, count = agreement.pairs, partial(_of, agreement.pairs)
+    few = agreement.pairs < FEW
+    whole = agreement.pairs if few and not agreement.is_weighted else 100
+
+    def count(share: float) -> str:
+        return hundred(share) if whole == 100 else f"{whole * share:.0f}"
+
     estimated = "an estimated " if few and agreement.is_weighted else ""
     pairs = f"{whole} {'pair' if whole == 1 else 'pairs'}"
     sentence = f"{assessor} gives the same grade as {human} to {estimated}{count(same)} of {pairs}"
@@ -108,15 +109,11 @@ def _how_often(assessor: str, human: str, agreement: Agreement) -> str:
     sure = ""
     if kappa.low is not None and kappa.high is not None and kappa.high - kappa.low >= 0.005:
         # not of what the next few queries would show, which varies more
-        ends = f"{plain(kappa.low, 2)} to {plain(kappa.high, 2)}, at 95 %"
-        sure = f"; over all queries like these {ends}"
+        low, high = number_text(kappa.low, ".2f"), number_text(kappa.high, ".2f")
+        sure = f"; over all queries like these {low} to {high}, at 95 %"
     scale = f"0 is chance, 1 is perfect{sure}"
-    beyond = f"that is a kappa of {plain(kappa.value, 2)} ({scale})"
+    beyond = f"that is a kappa of {number_text(kappa.value, '.2f')} ({scale})"
     return f"{sentence}. Beyond what chance would do, {beyond}."
-
-
-def _of(whole: int, share: float) -> str:
-    return f"{whole * share:.0f}"
 
 
 def hundred(share: float) -> str:
@@ -128,16 +125,6 @@ def hundred(share: float) -> str:
         if 0.995 <= share < 1
         else f"{100 * share:.0f}"
     )
-
-
-def plain(value: float, digits: int) -> str:
-    """A number to so many decimals, and never `-0.00`."""
-    return number_text(float(value), f".{digits}f")
-
-
-def signed(value: float, digits: int) -> str:
-    """A difference with its sign, none where it rounds to 0."""
-    return number_text(float(value), f"+.{digits}f")
 
 
 def _why_low(agreement: Agreement) -> str:
@@ -162,7 +149,7 @@ def _who_is_stricter(agreement: Agreement, human: str) -> str:
     if shift.value == 0 and shift.low == shift.high:
         return f"It is neither stricter nor more generous than {human}."
     if shift.low is not None and shift.high is not None and shift.low <= 0 <= shift.high:
-        value, low, high = (signed(x, 2) for x in (shift.value, shift.low, shift.high))
+        value, low, high = (number_text(x, "+.2f") for x in (shift.value, shift.low, shift.high))
         return (
             f"Whether it is stricter or more generous than {human} cannot be told (by {value} of "
             f"a grade on average, {low} to {high})."
@@ -438,7 +425,7 @@ def differences_table(report: AssessorReport) -> Table:
         for d in report.differences
     ]
     count = f"; verdicts allow for {len(rows)} statistics" if len(rows) > 1 else ""
-    title = f"{names[0]} less {names[1]}, on common pairs{count}"
+    title = f"{names[0]} less {names[1]} beside {short(report.human)}, on common pairs{count}"
     return Table("differences", columns, rows, title)
 
 

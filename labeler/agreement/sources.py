@@ -16,13 +16,7 @@ from labeler.collection.people import people_path, read_people
 from labeler.collection.scale import grade_names
 from labeler.collection.stale import stale_in, without
 from labeler.collection.user_files import run_paths, runs_by_name
-from labeler.collection.whose import (
-    drawn_by_chance,
-    made_by,
-    not_of_people,
-    routed_of_file,
-    whose,
-)
+from labeler.collection.whose import drawn_by_chance, made_by, not_of_people, routed_of_file, whose
 from labeler.data import Pair, Qrels, Run
 from labeler.errors import Misuse
 from labeler.evaluation.inputs import caveats, mixed_findings, part_findings
@@ -195,9 +189,9 @@ def _of_collection(
 ) -> Sources:
     return Sources(
         names[0],
-        people_of_collection(collection, names[0], warn),
+        people_of_file(collection.existing_qrels(names[0]), warn),
         tuple(source_of_collection(collection, name, read.get(name)) for name in names[1:]),
-        {name: people_of_collection(collection, name, warn) for name in more_humans},
+        {name: people_of_file(collection.existing_qrels(name), warn) for name in more_humans},
         writer=made_by(collection, names[0]).writer,
         weights=weights_of_people(collection, names[0]),
         collection=collection,
@@ -213,14 +207,10 @@ def human_grades(
 
     Pairs that were routed to people are left out, as of every statistic.
     """
-    if line := not_of_people(collection.existing_qrels(name)):
+    path = collection.existing_qrels(name)
+    if line := not_of_people(path):
         warn(line)
-    return people_of_collection(collection, name, warn), weights_of_people(collection, name)
-
-
-def people_of_collection(collection: Collection, name: str, warn: Note) -> Qrels:
-    """People's grades of a collection, without those of pairs that were routed to them."""
-    return people_of_file(collection.existing_qrels(name), warn)
+    return people_of_file(path, warn), weights_of_people(collection, name)
 
 
 def people_of_file(path: Path, warn: Note) -> Qrels:

@@ -14,10 +14,7 @@ from labeler.agreement.calibration import Calibration, CalibrationRows, at_cut
 from labeler.agreement.compare import interval_of
 from labeler.agreement.shares import graded_together
 from labeler.agreement.shown import short
-from labeler.agreement.sources import (
-    Sources,
-    sources_of,
-)
+from labeler.agreement.sources import Sources, sources_of
 from labeler.arrays import Flags, Floats, Integers
 from labeler.collection.user_files import Output
 from labeler.data import Pair, Qrels
@@ -119,14 +116,18 @@ def calibration_set(
     human: Qrels,
     given: GradeMatrix,
     weights: Mapping[Pair, float] | None,
-    no_common: str,
+    people: str = "people",
 ) -> CalibrationSet:
-    """The pairs with a human grade from 0 and probabilities; `BadInput` where too few are."""
-    people = PairColumns.of(human, np.int64)
-    grade, weight = given.pairs.beside(people, -1), drawn_weights(given.pairs, weights)
+    """The pairs with a human grade from 0 and probabilities; `BadInput` where too few are.
+
+    So it is where people gave one grade throughout.
+    """
+    grade = given.pairs.beside(PairColumns.of(human, np.int64), -1)
+    weight = drawn_weights(given.pairs, weights)
     rows = (grade >= 0) & ~np.isnan(weight)
     if not rows.any():
-        raise BadInput(no_common)
+        labels, name = given.pairs.holding(given.values[:, 0]), given.assessors[0]
+        raise BadInput(no_pair_in_common(people, human, name, labels))
     graded = given.keep(rows)
     queries, query = graded.pairs.by_query_id()
     if len(queries) < FEWEST:
@@ -135,6 +136,9 @@ def calibration_set(
             "checked on other queries, which takes two or more"
         )
     scale, outcome = np.unique(grade[rows], return_inverse=True)
+    if len(scale) < 2:
+        problem = f"has the grade {scale[0]} throughout; there is nothing to foretell"
+        raise BadInput(f"{people} {problem}")
     return CalibrationSet(tuple(scale.tolist()), queries, graded, outcome, query, weight[rows])
 
 
@@ -329,7 +333,7 @@ def calibrate(*sources: str | Path, options: CalibrateOptions | None = None) -> 
     opened = _opened([str(source) for source in sources], options.people)
     given, left_out = graded_together(opened.assessors)
     name = ", ".join(given.assessors)
-    pairs = _judged(opened, given, name)
+    pairs = calibration_set(opened.human, given, opened.weights, opened.human_name)
     fitted, held = pairs.fit(), held_out(pairs, options.seed)
     losses = {
         "calibrated": log_losses(held.calibrated, pairs.outcome),
@@ -379,18 +383,6 @@ def _opened(sources: Sequence[str], people: str) -> Sources:
             parameter="people",
         )
     return sources_of(people, sources)
-
-
-def _judged(opened: Sources, given: GradeMatrix, name: str) -> CalibrationSet:
-    """The pairs that people graded, too; `BadInput` where they gave one grade throughout."""
-    none = no_pair_in_common(opened.human_name, opened.human, name, opened.assessors[0].labels)
-    pairs = calibration_set(opened.human, given, opened.weights, none)
-    if len(pairs.scale) < 2:
-        raise BadInput(
-            f"{opened.human_name} has the grade {pairs.scale[0]} throughout; there is nothing to "
-            "foretell"
-        )
-    return pairs
 
 
 def _at_cuts(pairs: CalibrationSet, grades: Sequence[int], matrix: Floats) -> list[Calibration]:

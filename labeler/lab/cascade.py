@@ -19,16 +19,8 @@ from labeler.errors import BadInput, Misuse, about
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions, JudgingPlan, judge_set
 from labeler.lab.calibrate import folds_of
-from labeler.lab.members import (
-    MadeSet,
-    Member,
-    check_made_name,
-    write_made,
-)
-from labeler.lab.route import (
-    Criterion,
-    criterion_of,
-)
+from labeler.lab.members import MadeSet, Member, check_made_name, write_made
+from labeler.lab.route import Criterion, criterion_of
 from labeler.lab.thresholds import (
     CascadeCheck,
     CascadeEvidence,
@@ -98,7 +90,7 @@ class CascadeResult(Result):
         of_cheap = sum(took_by((cheap, *self.others), cheap.judged.states, unit).tolist())
         of_strong, judged = sum(took(strong.judged, unit).tolist()), len(strong.judged)
         alone = of_strong / judged * self.pairs if judged else math.nan
-        return {"cheap": of_cheap, "strong": of_strong, "strong alone": alone}
+        return {"cheap": of_cheap, "strong": of_strong, "strong_alone": alone}
 
     @property
     def sentences(self) -> list[str]:
@@ -121,11 +113,11 @@ class CascadeResult(Result):
     def _spent(self) -> str:
         spent = self.spent
         both = spent["cheap"] + spent["strong"]
-        if math.isnan(spent["strong alone"]):
+        if math.isnan(spent["strong_alone"]):
             return f"Nothing was sent; all replies took {_amount(both, self.unit)}."
         return (
             f"All replies took {_amount(both, self.unit)}; the strong assessor alone would take "
-            f"about {_amount(spent['strong alone'], self.unit)}."
+            f"about {_amount(spent['strong_alone'], self.unit)}."
         )
 
     def tables(self) -> list[Table]:
@@ -143,12 +135,11 @@ class CascadeResult(Result):
         """The JSON of the command `cascade`."""
         return self.picked(
             *("name", "by", "threshold", "pairs", "statistic", "check", "unit", "calls"),
-            "findings",
+            *("spent", "findings"),
             cheap=self.members[0].name,
             strong=self.members[1].name,
             sent=len(self.sent),
             failures=len(self.failures),
-            spent={name.replace(" ", "_"): amount for name, amount in self.spent.items()},
         )
 
 

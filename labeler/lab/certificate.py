@@ -380,10 +380,9 @@ class ProbeResult(WithCost, Result):
         made_by = f"{self.prompt}, {self.model}, by {self.qrels}"
         return [made_by, *words, f"cost of this run: {cost}; calls: {self.spent.calls:,}"]
 
-    @property
-    def findings(self) -> list[Finding]:
-        """What a reader of the cost should know."""
-        return [Finding(self.caveat)] if self.caveat else []
+    def _findings(self) -> Iterator[Finding]:
+        if self.caveat:
+            yield Finding(self.caveat)
 
     def _of_attacks(self) -> Iterator[str]:
         certificate, raised = self.certificate, self.certificate.all_attacks.raised

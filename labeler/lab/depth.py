@@ -12,7 +12,6 @@ import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -83,10 +82,6 @@ class ReaderDepth(Result):
         """The share of queries with a relevant document anywhere in the run."""
         return float(np.isfinite(self.first).mean())
 
-    @cached_property
-    def _shares(self) -> Floats:
-        return np.array([(self.first <= depth).mean() for depth in DEPTHS])
-
     @property
     def sentences(self) -> list[str]:
         """Which depth does it, for the next query and for a share of all."""
@@ -120,25 +115,19 @@ class ReaderDepth(Result):
 
     def tables(self) -> list[Table]:
         """The curve: the share of queries with a relevant document down to each depth."""
-        low, high = wilson(self._shares, self.queries)
+        deepest = self.first[np.isfinite(self.first)].max(initial=1)
+        shorter = sum(depth < deepest for depth in DEPTHS)
+        shares = np.array([(self.first <= depth).mean() for depth in DEPTHS[: shorter + 1]])
+        curve = [each.tolist() for each in (shares, *wilson(shares, self.queries))]
         columns = [
             Column("depth", align="left"),
             Column("queries", format=".3f"),
             Column("", title="95% interval", format="", ends=".3f"),
         ]
         rows = [
-            (depth, share, Ends(*ends))
-            for depth, share, *ends in zip(
-                DEPTHS, self._shares.tolist(), low.tolist(), high.tolist(), strict=True
-            )
-            if depth <= self._deepest
+            (depth, share, Ends(*ends)) for depth, share, *ends in zip(DEPTHS, *curve, strict=False)
         ]
         return [Table(self.system, columns, rows, title=self.system)]
-
-    @property
-    def _deepest(self) -> float:
-        ranks = self.first[np.isfinite(self.first)]
-        return next((d for d in DEPTHS if d >= ranks.max(initial=1)), DEPTHS[-1])
 
 
 _SURE = 1 - SIGNIFICANT

@@ -16,23 +16,13 @@ from labeler.agreement.align import GradeMatrix, parse_scale
 from labeler.arrays import Integers, Places
 from labeler.collection.card import card_section, read_card, update_card_entry
 from labeler.collection.judged_set import JudgedSet, judged_in
-from labeler.collection.judgements import (
-    JudgementLines,
-    Origin,
-    origin_of,
-    replacing_set,
-)
+from labeler.collection.judgements import JudgementLines, Origin, origin_of, replacing_set
 from labeler.collection.layout import Collection, check_set_name, locked
 from labeler.collection.readme import write_readme
 from labeler.collection.whose import made_by
 from labeler.data import FAILURES, JUDGED, Failure, Judged, Judgement, Outcome, Pair, state_of
 from labeler.errors import BadInput, Misuse
-from labeler.lab.panel_rules import (
-    PANEL_RULES,
-    check_rule,
-    combine,
-    votes_of,
-)
+from labeler.lab.panel_rules import PANEL_RULES, check_rule, combine, votes_of
 from labeler.messages import Note, count_of
 from labeler.options import COUNT, SEED, Options, option
 from labeler.trec.files import read_qrels
@@ -168,8 +158,7 @@ def write_made(
                 failures[state_of(row.outcome).status] += 1
         judged = failures.pop(JUDGED, 0)
         judge = card_section(read_card(collection), "judge")
-        scales = [card_section(judge, each, "scale") for each in made.scale_of]
-        named = [scale for scale in scales if scale]
+        named = [s for each in made.scale_of if (s := card_section(judge, each, "scale"))]
         entry = {
             "labeler": __version__,
             "prompt": made.title,

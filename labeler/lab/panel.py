@@ -164,11 +164,6 @@ class PanelResult(Result):
     findings: Sequence[Finding] = ()
 
     @property
-    def qrels(self) -> Qrels:
-        """The panel's grades."""
-        return self.panel.qrels
-
-    @property
     def sentences(self) -> list[str]:
         """What was put together, and what it is worth."""
         return [self._counts(), *self._worth()]

@@ -9,13 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from labeler.agreement.align import (
-    UNGRADED,
-    GradeMatrix,
-    drawn_weights,
-    grade_matrix,
-    tables_of,
-)
+from labeler.agreement.align import UNGRADED, GradeMatrix, drawn_weights, grade_matrix, tables_of
 from labeler.agreement.compare import interval_of
 from labeler.agreement.shares import RoutingSources
 from labeler.agreement.statistics import Statistic, find_statistic

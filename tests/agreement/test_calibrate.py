@@ -61,7 +61,7 @@ def calibrated(folder: Path, queries: int, **how: float) -> CalibrateResult:
 
 def by_grade(result: CalibrateResult) -> dict[int, np.ndarray]:
     """The probabilities of each of the assessor's grades."""
-    grade = result.shares.matrix.argmax(axis=1)
+    grade = result.given.values[:, 0]
     return {g: result.probabilities[grade == g][0] for g in range(3)}
 
 
@@ -88,7 +88,7 @@ def test_distributions_that_are_too_sure_come_to_hold(tmp_path: Path) -> None:
 @pytest.mark.sweep
 def test_distributions_that_hold_already_stay_as_they_are(tmp_path: Path) -> None:
     result = calibrated(tmp_path, 150, sure=1.0, pairs=40)
-    assert result.probabilities == pytest.approx(result.shares.matrix, abs=0.05)
+    assert result.probabilities == pytest.approx(result.given.mean_shares, abs=0.05)
     loss = result.log_loss
     assert loss["calibrated"].value == pytest.approx(loss["as it came"].value, abs=0.01)
 
@@ -127,7 +127,7 @@ def test_pairs_that_people_did_not_judge_have_probabilities_too(tmp_path: Path) 
     (tmp_path / "some.qrels").write_text("\n".join(rows[: len(rows) // 2]) + "\n")
     options = labeler.CalibrateOptions(str(tmp_path / "some.qrels"))
     result = labeler.calibrate(llm, options=options)
-    assert result.counts == (300, 15)
+    assert (result.pairs, result.queries) == (300, 15)
     assert len(result.probabilities) == len(rows) == 600
     assert {pair.query_id for pair, _, _ in result.rows()} == {f"q{q}" for q in range(30)}
 

@@ -140,7 +140,7 @@ def test_the_saving_is_exactly_that_of_the_calls_that_were_not_made(collection: 
     assert sum(asked.counts.values()) == 80 + 4 * UNSURE
     assert set(asked.counts.values()) == {1}
     assert result.calls == 80 + 4 * UNSURE
-    assert result.spent["strong alone"] == QUERIES * DOCS * 100
+    assert result.spent["strong_alone"] == QUERIES * DOCS * 100
 
 
 def test_both_models_replies_are_kept_and_the_provenance_names_both(collection: Collection) -> None:

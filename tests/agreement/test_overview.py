@@ -89,7 +89,7 @@ def test_two_are_told_apart_by_their_names(
 ) -> None:
     assert execute(["agree", *files[:3], "-s", "kappa"]) == 0
     said = capsys.readouterr().out
-    assert "best less poor, on common pairs" in said
+    assert "best less poor beside human, on common pairs" in said
     assert "best is closer" in said
     assert "(first)" not in said
 

@@ -309,7 +309,7 @@ def _beside_people(
 
 def _restricted(side: AssessorLabels, sides: Sides) -> AssessorLabels:
     """An assessor with the labels of the pairs compared, where one set is a part alone."""
-    if not sides.is_part:
+    if not sides.parts:
         return side
     pairs = sides.before.among(sides.after.states).states
 

@@ -5,14 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from labeler.agreement.align import AssessorLabels
-from labeler.agreement.sources import (
-    JUDGEMENTS,
-    assessor_of,
-    weights_of_people,
-)
+from labeler.agreement.sources import JUDGEMENTS, assessor_of, weights_of_people
 from labeler.collection.card import QUERIES, Parent, parent_of
 from labeler.collection.judged_set import JudgedSet, judged_in, read_set
 from labeler.collection.layout import Collection, collection_of_qrels, open_collection
@@ -57,11 +53,6 @@ class Sides(NamedTuple):
         """The sets that judge a part of their parent, with their names."""
         each = zip(self.names, (self.before, self.after), self.parents, strict=True)
         return [(name, side, parent) for name, side, parent in each if parent and parent.is_part]
-
-    @property
-    def is_part(self) -> bool:
-        """Whether either set judges a part of its parent."""
-        return bool(self.parts)
 
     @property
     def picking(self) -> set[str]:
@@ -113,12 +104,9 @@ class Sides(NamedTuple):
 def sides_of(sources: Sequence[Source | Collection], stale: str = "drop") -> Sides:
     """A collection and the names of two of its sets, or two sets from anywhere."""
     first, notes = sources[0] if sources else None, list[str]()
-    is_path = isinstance(first, str | os.PathLike)
-    is_folder = is_path and Path(cast("str", first)).is_dir()
-    if isinstance(first, Collection) or is_folder or (is_path and len(sources) == 3):
-        sides, sets = _of_collection(sources)
-    else:
-        sides, sets = _of_two(sources)
+    is_named = isinstance(first, str | os.PathLike) and (len(sources) == 3 or Path(first).is_dir())
+    is_collection = isinstance(first, Collection) or is_named
+    sides, sets = (_of_collection if is_collection else _of_two)(sources)
     files = map(sides.collection.qrels, sides.names) if sides.collection else sides.sources
     changed = stale_in(files, notes.append, stale, sets)
     left_out = changed if stale == "drop" else set[Pair]()
