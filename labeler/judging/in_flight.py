@@ -223,19 +223,14 @@ class _Underway:
 
 
 class _Waiting(NamedTuple):
-    """A pair that waits for its turn to be handed back: done, or still asked for."""
+    """A pair that waits for its turn to be handed back: what became of it, or how it is asked."""
 
     pair: Pair
-    done: Judged | None
-    underway: _Underway | None = None
-
-    @property
-    def is_underway(self) -> bool:
-        return self.underway is not None and not self.underway.has_ended
+    by: Judged | _Underway
 
     @property
     def judged(self) -> Judged | None:
-        return self.underway.inquiry.judged().get(self.pair) if self.underway else self.done
+        return self.by if isinstance(self.by, Judged) else self.by.inquiry.judged().get(self.pair)
 
 
 class InFlight:
@@ -274,7 +269,7 @@ class InFlight:
         underway = self._underway.get(id(inquiry))
         if underway is not None:
             underway.pairs.append(pair)
-            self.waiting.append(_Waiting(pair, None, underway))
+            self.waiting.append(_Waiting(pair, underway))
             return
         while len(self._begun) >= self._most and not self._is_spent:
             self._room = asyncio.get_running_loop().create_future()
@@ -286,8 +281,8 @@ class InFlight:
         underway = self._underway[id(inquiry)] = _Underway(inquiry, [pair])
         self._begun.append(underway)
         self._start_workers()
-        self.waiting.append(_Waiting(pair, None, underway))
-        while len(self.waiting) > WINDOW and self.waiting[0].is_underway:
+        self.waiting.append(_Waiting(pair, underway))
+        while len(self.waiting) > WINDOW and not self.is_first_done:
             await self.finish_first()
 
     def _start_workers(self) -> None:
@@ -418,7 +413,8 @@ class InFlight:
     @property
     def is_first_done(self) -> bool:
         """Whether the first pair that waits can be handed back."""
-        return bool(self.waiting) and not self.waiting[0].is_underway
+        first = self.waiting[0].by if self.waiting else None
+        return isinstance(first, Judged) or (first is not None and first.has_ended)
 
     def done(self) -> Iterator[Judged]:
         """The pairs that can be handed back; raises what ended the run."""
@@ -434,8 +430,8 @@ class InFlight:
 
     async def finish_first(self) -> None:
         """Wait for the first pair."""
-        first = self.waiting[0].underway
-        if first and not first.has_ended:
+        first = self.waiting[0].by
+        if isinstance(first, _Underway) and not first.has_ended:
             first.waited = asyncio.get_running_loop().create_future()
             await first.waited
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from labeler.arrays import Flags
 from labeler.collection.card import card_section, read_card
-from labeler.collection.layout import AnyCollection, Collection, open_collection
+from labeler.collection.layout import AnyCollection, open_collection
 from labeler.collection.pool import Pairs, Pool, read_pool
 from labeler.collection.user_files import collection_runs, runs_by_name
 from labeler.collection.whose import drawn_by_chance, routed_pairs
@@ -118,7 +118,9 @@ def reuse(
     if len(runs) < 2:
         raise Misuse("leaving a run out takes two runs or more")
     (parsed,) = parse_all([measure])
-    finders = Finders.of(read_pool(opened.pool), runs, _depth(opened))
+    depth = card_section(read_card(opened), "pool").get("depth")
+    depth = depth if isinstance(depth, int) and depth > 0 else DEPTH
+    finders = Finders.of(read_pool(opened.pool), runs, depth)
 
     def scores(left: PairColumns[int]) -> dict[str, _Scored]:
         return {n: _scored(left, run, str(parsed), len(grades)) for n, run in runs.items()}
@@ -134,18 +136,13 @@ def reuse(
             unique_relevant=int((gone >= 1).sum()),
             score=full[name].score,
             score_left_out=without[name].score,
-            rank=_rank(full, name),
-            rank_left_out=_rank(without, name),
+            rank=1 + sum(other.score > full[name].score for other in full.values()),
+            rank_left_out=1 + sum(o.score > without[name].score for o in without.values()),
             judged=full[name].judged,
             judged_left_out=without[name].judged,
         )
         rows.append(row)
     return Reusability(str(parsed), tuple(sorted(rows, key=lambda row: (row.rank, row.run))))
-
-
-def _depth(collection: Collection) -> int:
-    depth = card_section(read_card(collection), "pool").get("depth")
-    return depth if isinstance(depth, int) and depth > 0 else DEPTH
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,7 +219,3 @@ def _scored(grades: Qrels, run: Run, measure: str, queries: int) -> _Scored:
         for name in names
     )
     return _Scored(*means)
-
-
-def _rank(scores: Mapping[str, _Scored], name: str) -> int:
-    return 1 + sum(other.score > scores[name].score for other in scores.values())

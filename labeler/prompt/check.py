@@ -143,9 +143,8 @@ def check_prompt(path: Path | str) -> PromptCheck:
     """
     path = Path(path)
     draft = read_draft(path)
-    problems = draft.all_problems
     if draft.prompt is None:
-        return PromptCheck(path, None, problems)
+        return PromptCheck(path, None, draft.problems)
     names = PLACEHOLDERS[draft.prompt.front.kind]
     made = _made(draft.prompt)
     example = draft.prompt.render({name: made.get(name, f"({name})") for name in names})
@@ -153,7 +152,7 @@ def check_prompt(path: Path | str) -> PromptCheck:
     writing: Sequence[Message] = ()
     if writer and questions:
         writing = writer.render({**made, "count": str(questions.count)})
-    return PromptCheck(path, draft.prompt, problems, example, writing)
+    return PromptCheck(path, draft.prompt, draft.problems, example, writing)
 
 
 def _made(prompt: Prompt) -> dict[str, str]:

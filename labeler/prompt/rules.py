@@ -446,29 +446,26 @@ def reply_problems(source: Source, front: FrontMatter) -> list[PromptProblem]:
 
 
 def _of_keys(source: Source, front: FrontMatter, is_several: bool) -> Iterator[PromptProblem]:
-    reader = front.reader
-    keys = (reader.key,) if front.kind == "grade" else KEYS[front.kind]
-    keys = ("grades", "number", "grade") if is_several else keys
-    objects = list(_objects(source))
-    if front.kind == "grade" and reader.kind != "json":
+    reader, is_grading = front.reader, front.kind == "grade"
+    if is_grading and reader.kind != "json":
         yield from _of_forms(source, front)
         return
-    forms = list(_forms(source))
+    keys = (reader.key,) if is_grading else KEYS[front.kind]
+    keys = ("grades", "number", "grade") if is_several else keys
+    other, form = next(_objects(source), None), next(_forms(source), None)
     quoted = {key for section in source.asking for key in _KEY.findall(section.content)}
     for key in keys:
         if key in quoted:
             continue
-        other = next((shown for shown in objects if shown[2]), None)
         shape = SHAPES.get(front.kind, f'{{"{key}": "…"}}')
-        shape = reader.example("N") if front.kind == "grade" else shape
-        shape = SEVERAL if is_several else shape
+        shape = SEVERAL if is_several else reader.example("N") if is_grading else shape
         if other:
             problem = f"the template asks for {other[1]}, and a reply is read by the key {key!r}"
-            is_alone = front.kind == "grade" and not is_several
-            remedy = f', or write reply = "json:{other[2][-1]}"' if is_alone else ""
+            remedy = f', or write reply = "json:{other[2][-1]}"'
+            remedy = remedy if is_grading and not is_several else ""
             yield PromptProblem(other[0], f"{problem}; ask for {shape}{remedy}")
-        elif forms and front.kind == "grade":
-            line, shown, beginning = forms[0]
+        elif form and is_grading:
+            line, shown, beginning = form
             remedy = f"write reply = 'pattern:{beginning} (\\d)', or ask for {shape}"
             problem = f'the template asks for "{shown}", and reply = "json" reads an object'
             yield PromptProblem(line, f"{problem}; {remedy}")

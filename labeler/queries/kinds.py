@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 
 from labeler.data import Document
 from labeler.errors import Misuse
@@ -44,11 +43,9 @@ _KINDS = (
     QueryKind("vague", max_words=4),  # one to three words that say too little
 )
 
-KINDS: Mapping[str, QueryKind] = MappingProxyType({kind.name: kind for kind in _KINDS})
+KINDS: Mapping[str, QueryKind] = {kind.name: kind for kind in _KINDS}
 
-DEFAULT_MIX: Mix = MappingProxyType(
-    {"keyword": 0.4, "question": 0.2, "how-to": 0.2, "known-item": 0.1, "vague": 0.1}
-)
+DEFAULT_MIX: Mix = {"keyword": 0.4, "question": 0.2, "how-to": 0.2, "known-item": 0.1, "vague": 0.1}
 """People type keywords more often than sentences, also where they search documentation.
 
 Of the queries of TREC DL 2023, which are real, 4 % are questions; those that GPT-4 wrote for it all

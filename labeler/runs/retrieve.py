@@ -131,8 +131,8 @@ def neighbors(
     for query in asked:
         ranks = near[query.id] = dict[str, int]()
         for run in runs:
-            alike = {doc_id: score for doc_id, score in run[query.id].items() if score > 0}
-            others = [doc_id for doc_id in ranking(alike) if doc_id != query.id]
+            scores = {doc_id: score for doc_id, score in run[query.id].items() if score > 0}
+            others = [doc_id for doc_id in ranking(scores) if doc_id != query.id]
             for rank, doc_id in enumerate(others[:count], start=1):
                 ranks[doc_id] = min(rank, ranks.get(doc_id, rank))
     return near

@@ -48,7 +48,7 @@ from labeler.runs.retrieve import (
     texts_to_encode,
 )
 from labeler.text.bm25 import Bm25Settings
-from labeler.text.terms import DENSE_EXTRA, Encoder
+from labeler.text.terms import DENSE_EXTRA
 from labeler.trec.write import write_run
 
 SECTION = "retrieve"
@@ -249,14 +249,6 @@ class BuiltIn:
         if self.encoding.options.encoder and self.engine != "dense":
             raise Misuse(f"the engine {self.engine!r} has no encoder", parameter="encoder")
 
-    def ready(self, collection: Collection, control: Control) -> Encoder | None:
-        """The encoder of `dense`, with all vectors; None for another engine."""
-        if self.engine != "dense":
-            return None
-        if not self.encoding.is_possible:
-            raise Misconfigured(DENSE_EXTRA)
-        return self.encoding.ready(collection.vectors, texts_to_encode(collection), control=control)
-
 
 def built_in_run(
     collection: AnyCollection,
@@ -273,7 +265,12 @@ def built_in_run(
     watch = watch or Control()
     check_run_name(name)
     queries = list(read_queries(opened.queries).values())
-    encoder = built_in.ready(opened, control=watch)  # before the lock is taken: a server is asked
+    encoder = None
+    if built_in.engine == "dense":  # before the lock is taken: a server is asked
+        if not built_in.encoding.is_possible:
+            raise Misconfigured(DENSE_EXTRA)
+        texts = texts_to_encode(opened)
+        encoder = built_in.encoding.ready(opened.vectors, texts, control=watch)
     path = opened.run(name)
     with locked(opened, watch.note):
         with watch.progress("reading the corpus") as advance:

@@ -10,6 +10,7 @@ from labeler.collection.corpus import corpus_on_demand, distinct_documents, writ
 from labeler.collection.layout import Collection, locked
 from labeler.collection.search import Bm25Index, searched_corpus
 from labeler.data import Document
+from labeler.messages import no_progress
 from labeler.queries.passages import considered
 from labeler.queries.writer import CorpusSearch
 

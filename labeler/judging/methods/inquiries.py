@@ -319,7 +319,7 @@ class Inquiries:
 
     def _recalled_singly(self, chunk: Sequence[Pair], retry_failed: bool) -> list[Item]:
         """The same where a pair takes one request: quick, as that is all that most runs do."""
-        assessor, result, failed = self.assessor, list[Item](), list[Inquiry]()
+        assessor, result = self.assessor, list[Item]()
         requests = [assessor.request(*self.texts.of(pair)) for pair in chunk]
         replies = assessor.model.recall(requests)
         for pair, request, reply in zip(chunk, requests, replies, strict=True):
@@ -341,15 +341,10 @@ class Inquiries:
                 result.append((pair, judged))
                 continue
             inquiry = self._alone(pair, request)
-            failed += [inquiry] if reply else []
-            result.append((pair, inquiry))
-        if not failed:
-            return result
-        recall_inquiries(failed, assessor.model, retry_failed=retry_failed)
-        return [
-            (pair, item.judged().get(pair, item) if isinstance(item, Inquiry) else item)
-            for pair, item in result
-        ]
+            if reply:
+                recall_inquiries([inquiry], assessor.model, retry_failed=retry_failed)
+            result.append((pair, inquiry.judged().get(pair, inquiry)))
+        return result
 
 
 def check_reads(prompt: Prompt, model: str) -> None:
