@@ -144,23 +144,18 @@ def explain(
             path = opened.existing_judgements(set_name)
         rows = read_judgements(path)
         row = next((row for row in rows if row.judged.outcome.pair == pair), None)
-        if row is not None:
-            yield _explanation(opened, set_name, row, prompt)
-
-
-def _explanation(
-    collection: Collection, name: str, row: JudgementRow, prompt: str | None
-) -> Explanation:
-    texts, pair = texts_of(collection), row.judged.outcome.pair
-    with open_store(collection.store, reading=True) as store:
-        try:
-            assessor = same_assessor(row.origin, store, prompt, texts)
-            lists = {pair: row.judged.listed.documents} if row.judged.listed else {}
-            examples = examples_for(collection, name, assessor.prompt, texts)
-            assessor = replace(assessor, lists=lists, examples=examples)
-            return Explanation(name, row, attempt_histories(pair, texts, assessor, store))
-        except LabelerError as error:
-            return Explanation(name, row, (), str(error))
+        if row is None:
+            continue
+        texts = texts_of(opened)
+        with open_store(opened.store, reading=True) as store:
+            try:
+                assessor = same_assessor(row.origin, store, prompt, texts)
+                lists = {pair: row.judged.listed.documents} if row.judged.listed else {}
+                examples = examples_for(opened, set_name, assessor.prompt, texts)
+                assessor = replace(assessor, lists=lists, examples=examples)
+                yield Explanation(set_name, row, attempt_histories(pair, texts, assessor, store))
+            except LabelerError as error:
+                yield Explanation(set_name, row, (), str(error))
 
 
 def attempt_histories(

@@ -179,7 +179,10 @@ def import_plan(
         plan = plan_of(inside)
         if not plan.taken:
             raise BadInput(next(iter(plan.refused), f"{source}: nothing in it to take"))
-        documents = _documents(plan, into, how, watch)
+        files, documents = [str(path) for path in plan.files(DOCUMENTS)], 0
+        is_free = how.force or not into.corpus.exists()
+        if files and is_free and into.corpus not in map(Path, files):
+            documents = len(ingest(files, into, force=how.force, control=watch).documents)
         queries = _queries(plan, into, how, watch.note)
         taken, left = _of_one_split(plan.files(GRADES))
         left += [str(path) for path in plan.files(RANKINGS)]
@@ -194,13 +197,6 @@ def import_plan(
     not_taken = tuple(name.replace(str(inside), str(source)) for name in left)
     shown = plan.of(Path(source), inside)
     return Imported(shown, into.folder, documents, queries, qrels, not_taken)
-
-
-def _documents(plan: ImportPlan, into: Collection, how: ImportSettings, watch: Control) -> int:
-    files = [str(path) for path in plan.files(DOCUMENTS)]
-    if not files or (into.corpus.exists() and not how.force) or into.corpus in map(Path, files):
-        return 0
-    return len(ingest(files, into, force=how.force, control=watch).documents)
 
 
 def _queries(plan: ImportPlan, into: Collection, how: ImportSettings, note: Note) -> int:

@@ -53,7 +53,12 @@ def read_prompt(path: Path) -> Prompt:
 def read_draft(path: Path) -> Draft:
     """A prompt's file with everything that is wrong with it; `BadInput` where it is no text."""
     with file_problems(path), reading(path) as position:
-        text = _text_of(path)
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)
+        if len(data) > LARGEST:
+            most = f"{LARGEST // 1024} KB"
+            raise TooLarge(f"{path}: more than {most}, which no prompt has; name a prompt's file")
+        text = data.decode("utf-8-sig").replace("\r\n", "\n")
         position.line = 1
         return _draft_of(path, text)
 
@@ -72,15 +77,6 @@ def _draft_of(path: Path, text: str) -> Draft:
         prompt = Prompt(path.stem, text, front, turns)
     problems += reply_problems(source, front) if front else []
     return Draft(path, prompt, tuple(sorted(problems)))
-
-
-def _text_of(path: Path) -> str:
-    with path.open("rb") as file:
-        data = file.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        most = f"{LARGEST // 1024} KB"
-        raise TooLarge(f"{path}: more than {most}, which no prompt has; name a prompt's file")
-    return data.decode("utf-8-sig").replace("\r\n", "\n")
 
 
 # The prompts that come with the package, and any prompt by its name or its file.

@@ -279,7 +279,7 @@ async def _generate(
         spent,
         is_priced,
         generated.reasons,
-        bool(generated.failures),
+        generated.has_failed,
         generated.stopped,
         choice.reasons,
         dict(kinds.most_common()),

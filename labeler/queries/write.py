@@ -190,8 +190,7 @@ def _keep_best(now: _Progress, candidates: Candidates) -> bool:
     result.rejected += candidates.rejected
     result.latest.append(bool(best))
     if not best:
-        has_failed = len(candidates.failures) == len(candidates.replies)
-        result.failures.update(candidates.failures[:1] if has_failed else ())
+        result.has_failed |= candidates.failed == len(candidates.replies)
         return False
     query = _query(best, candidates.turn, now)
     now.earlier.append(_term_set(best))
