@@ -21,6 +21,7 @@ from labeler.model import Model, OncePerPart, Reply, Request
 from labeler.prompt import Prompt, schema_of
 from labeler.prompt.template import GradedExamples
 from labeler.text.languages import NAMES
+from labeler.text.terms import text_to_search
 from labeler.text.visible import bounded, mark_of, visible
 from labeler.trec.qrels import read_qrels
 
@@ -171,8 +172,7 @@ def values_of(query: Query) -> dict[str, str]:
 
 def texts_of(document: Document) -> dict[str, str]:
     """The same of a document."""
-    passage = f"{document.title}\n{document.text}" if document.title else document.text
-    return {"title": document.title, "text": document.text, "passage": passage}
+    return {"title": document.title, "text": document.text, "passage": text_to_search(document)}
 
 
 class Texts(NamedTuple):

@@ -13,7 +13,7 @@ from labeler.errors import LabelerError, about
 from labeler.judging.assessor import Assessor, Texts, examples_for
 from labeler.judging.job import texts_of
 from labeler.judging.methods.inquiries import Inquiries
-from labeler.judging.methods.inquiry import ALONE, JudgingPart, Task, recall_inquiries
+from labeler.judging.methods.inquiry import ALONE, recall_inquiries
 from labeler.judging.relabel import same_assessor
 from labeler.model import Request
 from labeler.models.policies.stack import fitting
@@ -164,20 +164,18 @@ def attempt_histories(
     """The attempts at each part of a pair that this assessor judged, as the store holds them."""
     inquiry, _ = Inquiries([pair], texts, assessor).of(pair)
     recall_inquiries([inquiry], assessor.model)
-    own = (each for each in inquiry.parts if each[0].name != ALONE or each[0].pays == pair)
-    return tuple(_attempt_history(part, task, assessor, store) for part, task in own)
-
-
-def _attempt_history(
-    part: JudgingPart, task: Task[Any], assessor: Assessor, store: Store
-) -> AttemptHistory:
-    fitted = fitting(assessor.model, store)
+    fitted, histories = fitting(assessor.model, store), list[AttemptHistory]()
     canon = Canon(assessor.model.id, reads_inputs=not assessor.model.is_server)
-    attempts = list[Attempt]()
-    for request, reply in task.asked:
-        whole, _, cut = canon.keyed(request)
-        if record := store.record(whole) or store.record(cut):
-            sent = replace(fitted(request), parameters=reply.sent)
-            attempts.append(Attempt(sent, record, part.read(reply)))
-    failed = store.failure(canon.keyed(task.request).key)
-    return AttemptHistory(part.name, fitted(part.request), tuple(attempts), failed)
+    for part, task in inquiry.parts:
+        if part.name == ALONE and part.pays != pair:
+            continue
+        attempts = list[Attempt]()
+        for request, reply in task.asked:
+            whole, _, cut = canon.keyed(request)
+            if record := store.record(whole) or store.record(cut):
+                sent = replace(fitted(request), parameters=reply.sent)
+                attempts.append(Attempt(sent, record, part.read(reply)))
+        failed = store.failure(canon.keyed(task.request).key)
+        asks = fitted(part.request)
+        histories.append(AttemptHistory(part.name, asks, tuple(attempts), failed))
+    return tuple(histories)

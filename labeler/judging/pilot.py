@@ -96,8 +96,7 @@ async def piloted(
     proof, judged, began = options.proof, list[Judged](), time.monotonic()
     if proof is None or proof.no_pilot or total < FEWEST:
         return options, None
-    few = replace(options, only=pilot_pairs(pairs, texts), proof=None)
-    few = replace(few, on_judged=lambda _judged: None)
+    few = replace(options, only=pilot_pairs(pairs, texts), proof=None, on_judged=lambda _each: None)
     ended, pilot = None, None
     try:
         async for each in judge_pairs(pairs, texts, assessor, few):

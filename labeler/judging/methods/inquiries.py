@@ -209,20 +209,15 @@ def lists_of(pairs: Iterable[Pair], most: int, earlier: Lists) -> dict[Pair, Doc
         elif pair not in earlier:
             new.setdefault(pair.query_id, []).append(pair.doc_id)
     for query_id, doc_ids in new.items():
-        for shown in _cut(query_id, doc_ids, most):
+        shuffled = sorted(doc_ids)  # in an order by chance, in lists of nearly equal length
+        Random(f"lists\0{query_id}").shuffle(shuffled)
+        count = ceil(len(shuffled) / most)
+        for start, end in pairwise(len(shuffled) * at // count for at in range(count + 1)):
+            shown = shuffled[start:end]
             whole = tuple(Pair(query_id, doc_id) for doc_id in shown)
             first = Pair(query_id, next(filter(set(shown).__contains__, doc_ids)))
             lists |= dict.fromkeys(whole, DocumentList(whole, first))
     return lists
-
-
-def _cut(query_id: str, doc_ids: Iterable[str], most: int) -> Iterator[Sequence[str]]:
-    """The documents of a query in an order by chance, in lists of nearly equal length."""
-    shuffled = sorted(doc_ids)
-    Random(f"lists\0{query_id}").shuffle(shuffled)
-    count = ceil(len(shuffled) / most)
-    for start, end in pairwise(len(shuffled) * at // count for at in range(count + 1)):
-        yield shuffled[start:end]
 
 
 Item = tuple[Pair, Judged | Inquiry]
