@@ -352,25 +352,15 @@ def as_shown(
 ) -> Assessor:
     """The assessor with the lists and the examples of a set of judgements, or with new ones.
 
-    No example is of a `held_out` query.
+    No list is one of whose documents some are gone, no example of a `held_out` query. The same
+    lists make the same requests, so that their replies stand when further documents are pooled, and
+    a control repeats what was asked.
     """
-    lists = shown_lists(collection, name, assessor.prompt, texts)
+    path, lists = collection.judgements(name), dict[Pair, tuple[str, ...]]()
+    is_listed = assessor.prompt.front.batch > 1 and path.exists()
+    for row in read_judgements(path) if is_listed else ():
+        listed = row.judged.listed
+        if listed and all(doc_id in texts.documents for doc_id in listed.documents):
+            lists[row.judged.outcome.pair] = listed.documents
     examples = examples_for(collection, name, assessor.prompt, texts, held_out)
     return replace(assessor, lists=lists, examples=examples)
-
-
-def shown_lists(collection: Collection, name: str, prompt: Prompt, texts: Texts) -> Lists:
-    """The lists of a set of judgements, but for those of whose documents some are gone.
-
-    None where the prompt shows no lists. The same lists make the same requests, so that their
-    replies stand when further documents are pooled, and a control repeats what was asked.
-    """
-    path = collection.judgements(name)
-    if prompt.front.batch == 1 or not path.exists():
-        return {}
-    lists: dict[Pair, tuple[str, ...]] = {}
-    for row in read_judgements(path):
-        pair, listed = row.judged.outcome.pair, row.judged.listed
-        if listed and all(doc_id in texts.documents for doc_id in listed.documents):
-            lists[pair] = listed.documents
-    return lists

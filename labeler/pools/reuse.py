@@ -14,7 +14,7 @@ from labeler.collection.layout import AnyCollection, open_collection
 from labeler.collection.pool import Pairs, Pool, read_pool
 from labeler.collection.user_files import collection_runs, runs_by_name
 from labeler.collection.whose import drawn_by_chance, routed_pairs
-from labeler.data import Pair, Qrels, Run
+from labeler.data import Pair, Run
 from labeler.errors import Misuse
 from labeler.exchange.runs import read_run
 from labeler.metrics import evaluate
@@ -123,7 +123,13 @@ def reuse(
     finders = Finders.of(read_pool(opened.pool), runs, depth)
 
     def scores(left: PairColumns[int]) -> dict[str, _Scored]:
-        return {n: _scored(left, run, str(parsed), len(grades)) for n, run in runs.items()}
+        """Means over all queries of the qrels, where one without grades counts 0."""
+        names, means = (str(parsed), f"Judged@{DEPTH}"), dict[str, _Scored]()
+        for run_name, run in runs.items():
+            rows = evaluate(left, run, names).per_query().values()
+            values = ([row[name] for row in rows if row[name] == row[name]] for name in names)
+            means[run_name] = _Scored(*(sum(each) / len(grades) for each in values))
+        return means
 
     full, rows = scores(grades), list[RunLeftOut]()
     for name in runs:
@@ -208,14 +214,3 @@ class _Scored(NamedTuple):
 
     score: float
     judged: float
-
-
-def _scored(grades: Qrels, run: Run, measure: str, queries: int) -> _Scored:
-    """The means over so many queries, where a query without grades counts 0."""
-    names = measure, f"Judged@{DEPTH}"
-    by_query = evaluate(grades, run, names).per_query()
-    means = (
-        sum(row[name] for row in by_query.values() if row[name] == row[name]) / queries
-        for name in names
-    )
-    return _Scored(*means)

@@ -207,12 +207,6 @@ def _chance(seed: int, document: Document, what: str) -> random.Random:
     return random.Random(f"{seed}\0{document.id}\0{what}")
 
 
-def read_like(path: Path | str) -> Sequence[str]:
-    """The texts of the queries of a file of any usual form, each once, in order."""
-    texts = (" ".join(query.text.split()) for query in read_query_list(path).values())
-    return tuple(dict.fromkeys(text for text in texts if words(text)))
-
-
 ASKING = "Kinds of queries"
 _SHARES = ", ".join(f"{kind}={share:g}" for kind, share in DEFAULT_MIX.items())
 
@@ -258,7 +252,9 @@ class Asking:
 
     def style(self) -> Style:
         """What prompts are told of the person who searches; the file is read."""
-        return Style(self.language, read_like(self.like) if self.like else ())
+        queries = read_query_list(self.like).values() if self.like else ()
+        texts = (" ".join(query.text.split()) for query in queries)
+        return Style(self.language, tuple(dict.fromkeys(text for text in texts if words(text))))
 
     def shares(self, style: Style) -> Mix:
         """The share of each kind."""
