@@ -36,6 +36,7 @@ from labeler.messages import Note
 from labeler.model import Model
 from labeler.models.policies.call import StopSignal
 from labeler.models.policies.limits import Slots
+from labeler.models.session import Session
 from labeler.models.settings import Proof
 
 # Calls and pairs that fail one after the other: when it is no pair that is what is wrong.
@@ -77,6 +78,17 @@ class FailuresInARow:
         if self.refused >= max(REFUSED_IN_A_ROW, self.at_once):
             problem = f"the server refused {self.refused} requests in a row, each with: {error}"
             raise Misconfigured(f"{problem}; what the server accepts may have changed")
+
+
+FEWEST = 100
+"""A run of fewer pairs has nothing to show, and no pilot."""
+
+
+def proof_in(session: Session, proof: Proof | None, total: int) -> Proof | None:
+    """What a run of `total` pairs has to show; None where it is small, or asks no model live."""
+    selection, deferral = session.selection, session.selection.options.deferral
+    is_live = selection.reads_prompt and deferral.is_live and not deferral.waiting
+    return proof if is_live and total >= FEWEST else None
 
 
 LATEST = 100

@@ -19,7 +19,7 @@ from labeler.errors import BudgetReached, Misuse
 from labeler.files.atomic import replacing
 from labeler.files.boundary import count
 from labeler.judging.assessor import Assessor, Texts, as_shown
-from labeler.judging.in_flight import PairOptions, judge_pairs
+from labeler.judging.in_flight import PairOptions, judge_pairs, proof_in
 from labeler.judging.job import (
     DerivedPairs,
     Job,
@@ -36,7 +36,7 @@ from labeler.judging.job import (
 )
 from labeler.judging.methods.inquiries import Inquiries, check_reads, unanswered
 from labeler.judging.methods.inquiry import CUTS, TRIES
-from labeler.judging.pilot import AskedRound, piloted, proof_in
+from labeler.judging.pilot import AskedRound, piloted
 from labeler.model import Request
 from labeler.models.call_plan import CallPlan, plan_calls
 from labeler.models.cost import Tokens
@@ -327,8 +327,10 @@ async def judged_after_pilot(
         asking = asking or PairOptions()
         in_hand = guard.limiter.limits.in_hand
         asking = replace(asking, at_once=in_hand, stop=guard.stop, note=control.note)
-        asked = AskedRound(assessor, job.pairs, job.texts)
-        asking, pilot = await piloted(asked, asking, guard)
+        pilot = None
+        if asking.proof is not None:
+            asked = AskedRound(assessor, job.pairs, job.texts)
+            asking, pilot = await piloted(asked, asking, guard)
         tally = await do_job(job, assessor, replace(asking, on_judged=on_judged))
         tally.pilot = pilot
         return tally
