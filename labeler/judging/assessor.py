@@ -21,6 +21,7 @@ from labeler.model import Model, OncePerPart, Reply, Request
 from labeler.prompt import Prompt, schema_of
 from labeler.prompt.template import GradedExamples
 from labeler.text.languages import NAMES
+from labeler.text.terms import text_to_search
 from labeler.text.visible import bounded, mark_of, visible
 from labeler.trec.files import read_qrels
 
@@ -171,8 +172,7 @@ def values_of(query: Query) -> dict[str, str]:
 
 def texts_of(document: Document) -> dict[str, str]:
     """The same of a document."""
-    passage = f"{document.title}\n{document.text}" if document.title else document.text
-    return {"title": document.title, "text": document.text, "passage": passage}
+    return {"title": document.title, "text": document.text, "passage": text_to_search(document)}
 
 
 class Texts(NamedTuple):
@@ -246,20 +246,21 @@ class Examples:
         """The examples as the card keeps them: a set goes on with those that it was begun with."""
         return [list(example) for example in self.pairs]
 
-    def _for_query(self, query: Query) -> Sequence[GradedExample]:
+    def _for_query(self, query: Query) -> Iterator[GradedExample]:
         """The examples that a query is shown: none of its own, nor of one of the same words."""
         own = _words(query.text)
-        first, rest = self.pairs[: self.count], self.pairs[self.count :]
-        reserves = deque(example for example in rest if not self._is_of(example, query.id, own))
-        shown = [
-            _next(reserves, example.grade) if self._is_of(example, query.id, own) else example
-            for example in first
-        ]
-        return [example for example in shown if example]
 
-    def _is_of(self, example: GradedExample, query_id: str, words: str) -> bool:
-        text = self.texts.queries[example.query_id].text
-        return example.query_id == query_id or _words(text) == words
+        def is_own(example: GradedExample) -> bool:
+            text = self.texts.queries[example.query_id].text
+            return example.query_id == query.id or _words(text) == own
+
+        reserves = [example for example in self.pairs[self.count :] if not is_own(example)]
+        for example in self.pairs[: self.count]:
+            if not is_own(example):
+                yield example
+            elif reserves:  # the next of its grade stands in for it, or of any
+                same = (at for at, each in enumerate(reserves) if each.grade == example.grade)
+                yield reserves.pop(next(same, 0))
 
     def _texts_of(self, example: GradedExample) -> tuple[str, str, str]:
         """What is shown of an example: the query, the document, and the answer that it had."""
@@ -272,15 +273,6 @@ class Examples:
 
 def _words(text: str) -> str:
     return " ".join(text.casefold().split())
-
-
-def _next(reserves: deque[GradedExample], grade: int) -> GradedExample | None:
-    """The next reserve of a grade, or of any; None where none is left."""
-    same = next((example for example in reserves if example.grade == grade), None)
-    example = same or (reserves[0] if reserves else None)
-    if example:
-        reserves.remove(example)
-    return example
 
 
 def examples_for(
@@ -297,7 +289,12 @@ def examples_for(
     front = prompt.front.examples
     if front is None:
         return None
-    pairs = _noted(collection, name, prompt, texts)
+    entry = card_section(read_card(collection), "judge", name)
+    rows = entry.get("examples") if entry.get("prompt") == prompt.id else None
+    noted = rows if isinstance(rows, list) else []
+    pairs = [GradedExample(*row) for row in noted if isinstance(row, list) and len(row) == 3]
+    if not all(texts.has(Pair(*pair[:2])) for pair in pairs):
+        pairs = []  # as one of their texts is gone
     if pairs and (own := {pair.query_id for pair in pairs}.intersection(held_out)):
         problem = f"{name} was begun with examples of {', '.join(sorted(own)[:3])}, held out now"
         raise Misuse(f"{problem}; give another name", parameter="name")
@@ -316,53 +313,31 @@ def examples_for(
     return Examples(tuple(pairs), front.count, texts, prompt, front.max_chars)
 
 
-def _noted(collection: Collection, name: str, prompt: Prompt, texts: Texts) -> list[GradedExample]:
-    """The examples that the card names for a set; none where one of their texts is gone."""
-    entry = card_section(read_card(collection), "judge", name)
-    rows = entry.get("examples")
-    if not isinstance(rows, list) or entry.get("prompt") != prompt.id:
-        return []
-    pairs = [
-        GradedExample(*row)
-        for row in rows
-        if isinstance(row, list) and len(row) == len(GradedExample._fields)
-    ]
-    is_whole = all(p.query_id in texts.queries and p.doc_id in texts.documents for p in pairs)
-    return pairs if is_whole else []
-
-
 def drawn_examples(
     qrels: Qrels, texts: Texts, prompt: Prompt, held_out: Some[str] = frozenset()
 ) -> list[GradedExample]:
     """Examples in turn from each grade, by chance, of different queries where possible."""
     front = prompt.front.examples or GradedExamples()
     by_grade: dict[int, list[GradedExample]] = {grade: [] for grade in prompt.grades}
-    for query_id in sorted(qrels):
-        if query_id in texts.queries and query_id not in held_out:
-            for doc_id, grade in sorted(qrels[query_id].items()):
-                if grade in by_grade and doc_id in texts.documents:
-                    by_grade[grade].append(GradedExample(query_id, doc_id, grade))
+    for query_id in sorted(set(qrels).difference(held_out)):
+        for doc_id, grade in sorted(qrels[query_id].items()):
+            if grade in by_grade and texts.has(Pair(query_id, doc_id)):
+                by_grade[grade].append(GradedExample(query_id, doc_id, grade))
     random = Random(f"examples\0{front.seed}")
     for candidates in by_grade.values():
         random.shuffle(candidates)
-    return list(_in_turn(by_grade, (1 + RESERVES) * front.count))
-
-
-def _in_turn(by_grade: Mapping[int, list[GradedExample]], most: int) -> Iterator[GradedExample]:
-    """At most so many examples, grade after grade, a query again only where no other is left."""
-    queues = {grade: deque(candidates) for grade, candidates in by_grade.items() if candidates}
-    used = set[str]()
-    for _ in range(most):
-        if not queues:
-            return
+    queues = {grade: deque(examples) for grade, examples in by_grade.items() if examples}
+    drawn, used = list[GradedExample](), set[str]()
+    while queues and len(drawn) < (1 + RESERVES) * front.count:
         grade = next(iter(queues))
         queue = queues.pop(grade)
         fresh = next((example for example in queue if example.query_id not in used), queue[0])
         queue.remove(fresh)
         used.add(fresh.query_id)
-        yield fresh
+        drawn.append(fresh)
         if queue:
             queues[grade] = queue
+    return drawn
 
 
 # What a set of judgements showed beside its documents: lists, as its rows say, and examples.
@@ -377,25 +352,15 @@ def as_shown(
 ) -> Assessor:
     """The assessor with the lists and the examples of a set of judgements, or with new ones.
 
-    No example is of a `held_out` query.
+    No list is one of whose documents some are gone, no example of a `held_out` query. The same
+    lists make the same requests, so that their replies stand when further documents are pooled, and
+    a control repeats what was asked.
     """
-    lists = shown_lists(collection, name, assessor.prompt, texts)
+    path, lists = collection.judgements(name), dict[Pair, tuple[str, ...]]()
+    is_listed = assessor.prompt.front.batch > 1 and path.exists()
+    for row in read_judgements(path) if is_listed else ():
+        listed = row.judged.listed
+        if listed and all(doc_id in texts.documents for doc_id in listed.documents):
+            lists[row.judged.outcome.pair] = listed.documents
     examples = examples_for(collection, name, assessor.prompt, texts, held_out)
     return replace(assessor, lists=lists, examples=examples)
-
-
-def shown_lists(collection: Collection, name: str, prompt: Prompt, texts: Texts) -> Lists:
-    """The lists of a set of judgements, but for those of whose documents some are gone.
-
-    None where the prompt shows no lists. The same lists make the same requests, so that their
-    replies stand when further documents are pooled, and a control repeats what was asked.
-    """
-    path = collection.judgements(name)
-    if prompt.front.batch == 1 or not path.exists():
-        return {}
-    lists: dict[Pair, tuple[str, ...]] = {}
-    for row in read_judgements(path):
-        pair, listed = row.judged.outcome.pair, row.judged.listed
-        if listed and all(doc_id in texts.documents for doc_id in listed.documents):
-            lists[pair] = listed.documents
-    return lists

@@ -13,7 +13,7 @@ from labeler.errors import LabelerError, about
 from labeler.judging.assessor import Assessor, Texts, examples_for
 from labeler.judging.job import texts_of
 from labeler.judging.methods.inquiries import Inquiries
-from labeler.judging.methods.inquiry import ALONE, JudgingPart, Task, recall_inquiries
+from labeler.judging.methods.inquiry import ALONE, recall_inquiries
 from labeler.judging.relabel import same_assessor
 from labeler.model import Request
 from labeler.models.policies.stack import fitting
@@ -144,23 +144,18 @@ def explain(
             path = opened.existing_judgements(set_name)
         rows = read_judgements(path)
         row = next((row for row in rows if row.judged.outcome.pair == pair), None)
-        if row is not None:
-            yield _explanation(opened, set_name, row, prompt)
-
-
-def _explanation(
-    collection: Collection, name: str, row: JudgementRow, prompt: str | None
-) -> Explanation:
-    texts, pair = texts_of(collection), row.judged.outcome.pair
-    with open_store(collection.store, reading=True) as store:
-        try:
-            assessor = same_assessor(row.origin, store, prompt, texts)
-            lists = {pair: row.judged.listed.documents} if row.judged.listed else {}
-            examples = examples_for(collection, name, assessor.prompt, texts)
-            assessor = replace(assessor, lists=lists, examples=examples)
-            return Explanation(name, row, attempt_histories(pair, texts, assessor, store))
-        except LabelerError as error:
-            return Explanation(name, row, (), str(error))
+        if row is None:
+            continue
+        texts = texts_of(opened)
+        with open_store(opened.store, reading=True) as store:
+            try:
+                assessor = same_assessor(row.origin, store, prompt, texts)
+                lists = {pair: row.judged.listed.documents} if row.judged.listed else {}
+                examples = examples_for(opened, set_name, assessor.prompt, texts)
+                assessor = replace(assessor, lists=lists, examples=examples)
+                yield Explanation(set_name, row, attempt_histories(pair, texts, assessor, store))
+            except LabelerError as error:
+                yield Explanation(set_name, row, (), str(error))
 
 
 def attempt_histories(
@@ -169,20 +164,18 @@ def attempt_histories(
     """The attempts at each part of a pair that this assessor judged, as the store holds them."""
     inquiry, _ = Inquiries([pair], texts, assessor).of(pair)
     recall_inquiries([inquiry], assessor.model)
-    own = (each for each in inquiry.parts if each[0].name != ALONE or each[0].pays == pair)
-    return tuple(_attempt_history(part, task, assessor, store) for part, task in own)
-
-
-def _attempt_history(
-    part: JudgingPart, task: Task[Any], assessor: Assessor, store: Store
-) -> AttemptHistory:
-    fitted = fitting(assessor.model, store)
+    fitted, histories = fitting(assessor.model, store), list[AttemptHistory]()
     canon = Canon(assessor.model.id, reads_inputs=not assessor.model.is_server)
-    attempts = list[Attempt]()
-    for request, reply in task.asked:
-        whole, _, cut = canon.keyed(request)
-        if record := store.record(whole) or store.record(cut):
-            sent = replace(fitted(request), parameters=reply.sent)
-            attempts.append(Attempt(sent, record, part.read(reply)))
-    failed = store.failure(canon.keyed(task.request).key)
-    return AttemptHistory(part.name, fitted(part.request), tuple(attempts), failed)
+    for part, task in inquiry.parts:
+        if part.name == ALONE and part.pays != pair:
+            continue
+        attempts = list[Attempt]()
+        for request, reply in task.asked:
+            whole, _, cut = canon.keyed(request)
+            if record := store.record(whole) or store.record(cut):
+                sent = replace(fitted(request), parameters=reply.sent)
+                attempts.append(Attempt(sent, record, part.read(reply)))
+        failed = store.failure(canon.keyed(task.request).key)
+        asks = fitted(part.request)
+        histories.append(AttemptHistory(part.name, asks, tuple(attempts), failed))
+    return tuple(histories)

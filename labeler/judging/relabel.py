@@ -15,10 +15,10 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from labeler.arrays import Flags, Integers
+from labeler.arrays import Flags
 from labeler.collection.card import DISAGREEMENTS, FAILURES, QUERIES, SAMPLE, Parent, parent_of
 from labeler.collection.judged_set import JudgedSet, read_set
-from labeler.collection.judgements import Origin, judged_blocks, origin_of
+from labeler.collection.judgements import Origin, judged_blocks, origin_of, states_of
 from labeler.collection.layout import AnyCollection, Collection, check_name, open_collection
 from labeler.collection.pool import Pairs, Which
 from labeler.collection.queries import files_of_ids, parse_ids
@@ -33,7 +33,7 @@ from labeler.judging.changes import (
     sets_alike,
     texts_of_queries,
 )
-from labeler.judging.job import DerivedPairs, Job, JudgeResult, check_free, judged_pairs, texts_of
+from labeler.judging.job import DerivedPairs, Job, JudgeResult, check_free, texts_of
 from labeler.judging.judge import JudgeOptions, JudgingPlan, judge_set, judged_after_pilot
 from labeler.judging.methods.inquiries import Inquiries
 from labeler.judging.methods.inquiry import ReadAtMost, in_chunks
@@ -244,10 +244,13 @@ async def areparse(
     """
     opened, control = open_collection(collection), control or Control()
     texts = texts_of(opened)
-    pairs = judged_pairs(opened, source, texts)
-    made_by = origin_of(opened.judgements(source))
+    with about("source", "name"):
+        path = opened.existing_judgements(check_name(source))
+    every = Pairs.of(pair for pair, _ in states_of(path))
+    pairs = every.keep(every.among(texts.queries, texts.documents))
+    made_by = origin_of(path)
     if made_by is None or not made_by.model:
-        raise Misuse(f"{opened.judgements(source)} does not say which model was asked")
+        raise Misuse(f"{path} does not say which model was asked")
     job = Job(opened, name, pairs, texts, parent=Parent(source, is_reparsed=True))
     with open_store(opened.store) as store:
         assessor = same_assessor(made_by, store, prompt, texts)
@@ -310,10 +313,9 @@ class PartOfSet:
     seed: int = option(0, "Decides which pairs a sample draws.", SEED)
 
     def __post_init__(self) -> None:
-        takes_more = {DISAGREEMENTS: (True, True), FAILURES: (True, False)}
-        takes_more |= {SAMPLE: (False, True), QUERIES: (False, True)}
-        alone, with_more = takes_more.get(self.kind, (not self.only, False))
-        if not (with_more if self.argument else alone and ":" not in self.only):
+        alone, with_more = (DISAGREEMENTS, FAILURES, ""), (DISAGREEMENTS, SAMPLE, QUERIES)
+        is_alone = self.kind in alone and ":" not in self.only
+        if not (self.kind in with_more if self.argument else is_alone):
             raise Misuse(f"cannot read {self.only!r:.80}; expected {FORMS}", parameter="only")
         if self.kind == SAMPLE and not count(self.argument):
             problem = f"expected a number of pairs, found {self.argument!r:.40}"
@@ -347,7 +349,10 @@ def derived_pairs(
     every = Pairs.in_columns(judged.states)
     which: Which = slice(None)
     if part.kind == SAMPLE:
-        which = _drawn(every, count(part.argument) or 0, part.seed)
+        # the places of pairs at random; a larger draw by the same seed holds a smaller one
+        shuffled = array("q", every.order().tobytes())
+        Random(part.seed).shuffle(shuffled)
+        which = np.sort(np.array(shuffled[: count(part.argument)], dtype=np.int64))
     elif part.kind == FAILURES:
         which = ~judged.is_graded
     elif part.kind == DISAGREEMENTS:
@@ -401,13 +406,6 @@ def _sets_beside(collection: Collection, source: str, part: PartOfSet) -> tuple[
         problem = f"{collection.folder} has no human qrels beside {source}"
         raise Misuse(f"{problem}; name the sets: disagreements:A,B", parameter="only")
     return (human,)
-
-
-def _drawn(pairs: Pairs, size: int, seed: int) -> Integers:
-    """The places of `size` pairs at random; a larger draw by the same seed holds a smaller one."""
-    shuffled = array("q", pairs.order().tobytes())
-    Random(seed).shuffle(shuffled)
-    return np.sort(np.array(shuffled[:size], dtype=np.int64))
 
 
 def _differ(judged: JudgedSet, others: Iterable[JudgedSet]) -> Flags:

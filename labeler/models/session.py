@@ -44,7 +44,15 @@ from labeler.models.policies.limits import Budget, RateLimiter, RateLimits, Spen
 from labeler.models.policies.retry import Patience
 from labeler.models.policies.stack import Guard, guarded, knows, most_thoughts
 from labeler.models.server.client import MUTE_SECONDS, Calls
-from labeler.models.settings import AnyModel, AssessorSettings, Limits
+from labeler.models.settings import (
+    CONCURRENCY,
+    REDACT,
+    RETRY_FAILED,
+    AnyModel,
+    AssessorSettings,
+    Limits,
+)
+from labeler.options import Options, option
 from labeler.store import Store, StorePlace, Waiting, open_store
 from labeler.store.base import WriteBatch
 from labeler.store.replies import kept_secret, secret_of
@@ -229,6 +237,28 @@ class SessionOptions:
         if isinstance(self.model, AssessorSettings):
             return self.model
         return AssessorSettings(model=self.model if isinstance(self.model, str) else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallOptions(Options):
+    """What holds for all calls of work that asks a model.
+
+    `concurrency` bounds the calls under way at once. With `retry_failed`, what was asked before is
+    asked again where the reply was of no use. With `redact`, the store keeps hashes of requests and
+    not their texts.
+    """
+
+    concurrency: int | None = option(None, CONCURRENCY)
+    retry_failed: bool = option(False, RETRY_FAILED)
+    redact: bool = option(False, REDACT)
+    limits: Limits = field(default_factory=Limits)
+
+    def session_of(
+        self, model: AnyModel | None, base_url: str | None, **more: Any
+    ) -> SessionOptions:
+        """Which model to ask, and how; `more` are further fields of `SessionOptions`."""
+        how = self.limits, self.concurrency, self.redact
+        return SessionOptions(model, base_url, *how, **more)
 
 
 class Selection(NamedTuple):

@@ -10,7 +10,6 @@ from labeler.collection.card import card_section, read_card
 from labeler.collection.layout import Collection, check_name, locked
 from labeler.collection.people import (
     HumanAnswer,
-    SampledPair,
     people_path,
     read_people,
     read_sample,
@@ -21,7 +20,7 @@ from labeler.collection.scale import sample_grades
 from labeler.data import Pair
 from labeler.errors import BadInput, FileProblem
 from labeler.messages import Note
-from labeler.people.sheet import SheetAnswer, id_in, read_sheet
+from labeler.people.sheet import id_in, read_sheet
 from labeler.report.result import Result
 from labeler.trec.write import write_qrels
 
@@ -73,7 +72,18 @@ def import_sheet(
         sampled = {row.number: row for row in read_sample(sample_path(collection.folder, sample))}
         scale = sample_grades(collection, sample)
         for answer in answers:
-            row = _checked(sheet, answer, sampled, scale)
+            row = sampled.get(answer.number)
+            if row is None:
+                raise BadInput.at(sheet, answer.line, f"the sample has no row {answer.number}")
+            for cell, own in zip((answer.query_id, answer.doc_id), row.pair, strict=True):
+                if not id_in(cell, own):
+                    problem = f"row {answer.number} was {own!r}, and is {cell[:40]!r} in the sheet"
+                    raise BadInput.at(sheet, answer.line, problem)
+            if answer.grade is not None and answer.grade not in scale:
+                problem = (
+                    f"the grade {answer.grade} is none of {', '.join(map(str, sorted(scale)))}"
+                )
+                raise BadInput.at(sheet, answer.line, problem)
             if row.pair in answered:
                 raise BadInput.at(sheet, answer.line, f"row {answer.number} stands there twice")
             who, when = answer.assessor or options.assessor, answer.time or options.now
@@ -82,23 +92,6 @@ def import_sheet(
         merge_answers(collection, options, answered, str(sheet))
     graded = sum(answer.grade is not None for answer in answered.values())
     return ImportCounts(graded, len(answered) - graded, len(sampled) - len(answered))
-
-
-def _checked(
-    sheet: Path, answer: SheetAnswer, sampled: Mapping[int, SampledPair], scale: set[int]
-) -> SampledPair:
-    """The sampled pair that a row of the sheet answers; `BadInput` where they do not match."""
-    row = sampled.get(answer.number)
-    if row is None:
-        raise BadInput.at(sheet, answer.line, f"the sample has no row {answer.number}")
-    for cell, drawn in ((answer.query_id, row.pair.query_id), (answer.doc_id, row.pair.doc_id)):
-        if not id_in(cell, drawn):
-            problem = f"row {answer.number} was {drawn!r}, and is {cell[:40]!r} in the sheet"
-            raise BadInput.at(sheet, answer.line, problem)
-    if answer.grade is not None and answer.grade not in scale:
-        grades = ", ".join(map(str, sorted(scale)))
-        raise BadInput.at(sheet, answer.line, f"the grade {answer.grade} is none of {grades}")
-    return row
 
 
 def merge_answers(

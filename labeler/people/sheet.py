@@ -137,8 +137,11 @@ def read_sheet(path: Path) -> list[SheetAnswer]:
             raise BadInput.at(path, reader.line_num, f"not CSV: {error}") from error
         if not rows:
             raise position.error("no row in it; is this a sheet of ours?")
-        positions = _positions(path, rows[0][1])
-        return [_answer(path, line, row, positions) for line, row in position.follow(rows[1:])]
+        roles = _roles(path, rows[0][1])
+        return [
+            _answer(path, line, dict(zip(roles, map(str.strip, row), strict=False)))
+            for line, row in position.follow(rows[1:])
+        ]
 
 
 def _role(header: str) -> str:
@@ -146,8 +149,8 @@ def _role(header: str) -> str:
     return header.strip().casefold()
 
 
-def _positions(path: Path, header: Sequence[str]) -> dict[str, int]:
-    """Each column's position; `BadInput` where one that a row needs is missing, or stands twice."""
+def _roles(path: Path, header: Sequence[str]) -> list[str]:
+    """What each column is for; `BadInput` where one that is needed is missing, or stands twice."""
     roles = [_role(name) for name in header]
     for role in (*COLUMNS, GRADE, *FILLED):
         both = [repr(name) for name in header if _role(name) == role]
@@ -159,13 +162,12 @@ def _positions(path: Path, header: Sequence[str]) -> dict[str, int]:
         columns = ", ".join(name.strip()[:40] for name in header[:20])
         problem = f"no column {', '.join(missing)}, but {columns}; is this a sheet of ours?"
         raise BadInput.at(path, 1, problem)
-    return {role: position for position, role in enumerate(roles)}
+    return roles
 
 
-def _answer(path: Path, line: int, row: Sequence[str], positions: Mapping[str, int]) -> SheetAnswer:
+def _answer(path: Path, line: int, cells: Mapping[str, str]) -> SheetAnswer:
     def cell(name: str) -> str:
-        position = positions.get(name, len(row))
-        return row[position].strip() if position < len(row) else ""
+        return cells.get(name, "")
 
     if not _ROW.fullmatch(cell("row")):
         raise BadInput.at(path, line, f"expected the row's number, found {cell('row')[:20]!r}")

@@ -179,10 +179,16 @@ def import_plan(
         plan = plan_of(inside)
         if not plan.taken:
             raise BadInput(next(iter(plan.refused), f"{source}: nothing in it to take"))
-        documents = _documents(plan, into, how, watch)
+        texts, documents = [str(path) for path in plan.files(DOCUMENTS)], 0
+        is_free = how.force or not into.corpus.exists()
+        if texts and is_free and into.corpus not in map(Path, texts):
+            documents = len(ingest(texts, into, force=how.force, control=watch).documents)
         queries = _queries(plan, into, how, watch.note)
-        taken, left = _of_one_split(plan.files(GRADES))
-        left += [str(path) for path in plan.files(RANKINGS)]
+        files = plan.files(GRADES)
+        names = [_SHARD.sub("", path.name.casefold()).partition(".")[0] for path in files]
+        split = "test" if len({*names}) > 1 else next(iter(names), "")  # where there are several
+        taken = [path for path, name in zip(files, names, strict=True) if name == split]
+        left = [str(path) for path in (*files, *plan.files(RANKINGS)) if path not in taken]
         qrels = _grades(taken, into, how, watch.note) if taken else None
     if not (documents or queries or qrels):
         raise Misuse(f"{into.folder} has all that {source} holds", parameter="into")
@@ -194,13 +200,6 @@ def import_plan(
     not_taken = tuple(name.replace(str(inside), str(source)) for name in left)
     shown = plan.of(Path(source), inside)
     return Imported(shown, into.folder, documents, queries, qrels, not_taken)
-
-
-def _documents(plan: ImportPlan, into: Collection, how: ImportSettings, watch: Control) -> int:
-    files = [str(path) for path in plan.files(DOCUMENTS)]
-    if not files or (into.corpus.exists() and not how.force) or into.corpus in map(Path, files):
-        return 0
-    return len(ingest(files, into, force=how.force, control=watch).documents)
 
 
 def _queries(plan: ImportPlan, into: Collection, how: ImportSettings, note: Note) -> int:
@@ -216,15 +215,6 @@ def _queries(plan: ImportPlan, into: Collection, how: ImportSettings, note: Note
     with locked(into, note), making(into, [into.queries], force=how.force):
         write_queries(into.queries, queries.values())
     return len(queries)
-
-
-def _of_one_split(files: Sequence[Path]) -> tuple[list[Path], list[str]]:
-    """The files of the only split, or of the one called test, and the others."""
-    names = {path: _SHARD.sub("", path.name.casefold()).partition(".")[0] for path in files}
-    splits = dict.fromkeys(names.values())
-    split = next(iter(splits), "") if len(splits) < 2 else "test"
-    taken = [path for path in files if names[path] == split]
-    return taken, [str(path) for path in files if path not in taken]
 
 
 def _grades(

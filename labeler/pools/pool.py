@@ -63,7 +63,13 @@ def read_own_run(
     Raises `Misuse` where its name is taken, `BadInput` where it shares no query with the
     collection or its first `depth` documents are not all in the corpus.
     """
-    name = _own_name(path, name)
+    mend = f"rename the file, or write NAME={path}"
+    if name in BUILT_IN:
+        raise Misuse(f"{path}: the name {name!r} is a built-in run's; {mend}")
+    try:
+        check_name(name)
+    except Misuse as error:
+        raise Misuse(f"{path}: {error}; {mend}") from error
     whole = read_run(path)
     queries = read_queries(collection.queries)
     run = _of_queries(whole, queries)
@@ -74,8 +80,10 @@ def read_own_run(
         count = count_of(len(left_out), "query is", "queries are")
         warn(f"{path}: {count} not in the collection, left out: {_some(left_out)}")
     present = collection.run(name)
-    if present.exists() and not _is_part(_of_queries(read_run(present), queries), run):
-        raise Misuse(f"{path}: {present} is another run of that name; rename the file")
+    if present.exists():  # which may lack queries that the collection lacked when it was pooled
+        earlier = _of_queries(read_run(present), queries)
+        if not earlier or any(run.get(query_id) != earlier[query_id] for query_id in earlier):
+            raise Misuse(f"{path}: {present} is another run of that name; rename the file")
     _check_documents(path, run, depth, collection.corpus)
     return run
 
@@ -110,14 +118,6 @@ def standing_runs(
     return runs
 
 
-def _is_part(present: Run, run: Run) -> bool:
-    """Whether a run that stands in the collection is the other, or has some queries of it.
-
-    It lacks those that the collection lacked when it was pooled.
-    """
-    return bool(present) and all(run.get(query_id) == present[query_id] for query_id in present)
-
-
 def with_standing(path: Path, run: Run) -> Run | None:
     """A run with the queries of the file that stands in its place; None where that has all of it.
 
@@ -132,17 +132,6 @@ def with_standing(path: Path, run: Run) -> Run | None:
 def _of_queries(run: PairColumns[float], queries: Container[str]) -> PairColumns[float]:
     is_asked = np.array([query_id in queries for query_id in run.queries], bool)
     return run if is_asked.all() else run.keep(is_asked[run.query])
-
-
-def _own_name(path: Path, name: str) -> str:
-    """What the run will be called, if a file of the collection may be called so."""
-    mend = f"rename the file, or write NAME={path}"
-    if name in BUILT_IN:
-        raise Misuse(f"{path}: the name {name!r} is a built-in run's; {mend}")
-    try:
-        return check_name(name)
-    except Misuse as error:
-        raise Misuse(f"{path}: {error}; {mend}") from error
 
 
 def _check_documents(path: Path, run: PairColumns[float], depth: int, corpus: Path) -> None:

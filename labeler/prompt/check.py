@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -143,25 +144,17 @@ def check_prompt(path: Path | str) -> PromptCheck:
     """
     path = Path(path)
     draft = read_draft(path)
-    problems = draft.all_problems
     if draft.prompt is None:
-        return PromptCheck(path, None, problems)
+        return PromptCheck(path, None, draft.problems)
     names = PLACEHOLDERS[draft.prompt.front.kind]
-    made = _made(draft.prompt)
+    made, is_marked = MADE, draft.prompt.is_marked
+    if draft.prompt.front.kind == "grade":  # in the form of its requests
+        made = {**MADE, "examples": _MARKED_EXAMPLE if is_marked else _EXAMPLE}
+        numbered = re.sub(r"\[(\d)\]", rf"[\1 {_MARK}]", MADE["passages"])
+        made["passages"] = numbered if is_marked else MADE["passages"]
     example = draft.prompt.render({name: made.get(name, f"({name})") for name in names})
     writer, questions = draft.prompt.question_writer, draft.prompt.front.questions
     writing: Sequence[Message] = ()
     if writer and questions:
         writing = writer.render({**made, "count": str(questions.count)})
-    return PromptCheck(path, draft.prompt, problems, example, writing)
-
-
-def _made(prompt: Prompt) -> dict[str, str]:
-    """What the placeholders stand for in the example of a prompt, in the form of its requests."""
-    if prompt.front.kind != "grade":
-        return MADE
-    made = {**MADE, "examples": _MARKED_EXAMPLE if prompt.is_marked else _EXAMPLE}
-    if prompt.is_marked:
-        for number in ("1", "2"):
-            made["passages"] = made["passages"].replace(f"[{number}]", f"[{number} {_MARK}]")
-    return made
+    return PromptCheck(path, draft.prompt, draft.problems, example, writing)

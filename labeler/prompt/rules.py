@@ -46,7 +46,12 @@ def read_front(source: Source) -> tuple[FrontMatter | None, str, list[PromptProb
     try:
         values = tomllib.loads(source.front)
     except tomllib.TOMLDecodeError as error:
-        return None, "", [_of_toml(source, str(error))]
+        message = str(error)  # of the one problem at which the parser stops
+        where, words = _WHERE.search(message), _WHERE.sub("", message)
+        line = int(where[1]) + 1 if where and where[1] else source.front.rstrip().count("\n") + 2
+        column = f" (column {where[2]})" if where and where[2] else ""
+        remedy = 'write each key once, on a line of its own, and texts in quotes, as kind = "grade"'
+        return None, "", [PromptProblem(line, f"not TOML: {words}{column}; {remedy}")]
     kind = next(iter(get_close_matches(str(values.get("kind")), PLACEHOLDERS, 1)), "")
     problems = list(_of_scale(source, values.get("scale", {}))) if kind == "grade" else []
     try:
@@ -54,15 +59,6 @@ def read_front(source: Source) -> tuple[FrontMatter | None, str, list[PromptProb
     except ValidationError as error:
         return None, kind, [*problems, *_of_values(source, error)]
     return front, kind, [*problems, *_of_combinations(source, front)]
-
-
-def _of_toml(source: Source, message: str) -> PromptProblem:
-    """The one problem that TOML's parser says, since it stops at the first."""
-    where = _WHERE.search(message)
-    line = int(where[1]) + 1 if where and where[1] else source.front.rstrip().count("\n") + 2
-    column = f" (column {where[2]})" if where and where[2] else ""
-    remedy = 'write each key once, on a line of its own, and texts in quotes, as kind = "grade"'
-    return PromptProblem(line, f"not TOML: {_WHERE.sub('', message)}{column}; {remedy}")
 
 
 def _of_values(source: Source, error: ValidationError) -> Iterator[PromptProblem]:
@@ -208,11 +204,6 @@ def _of_cuts(front: FrontMatter, combine: Combine) -> Iterator[str]:
 _DOCUMENTS = ("passage", "passages", "title", "text")
 _QUERY = ("query", "description", "narrative")
 
-_NEEDED: Mapping[str, Sequence[tuple[str, ...]]] = {
-    "rank": [("query",), ("passages",), ("count",)],
-}
-"""Placeholders, one of each of which a template of a kind has to show; of others a document's."""
-
 
 class _Part(NamedTuple):
     """Placeholders of which a template shows one where the front matter has something."""
@@ -269,7 +260,8 @@ def _of_names(
             hint = hint or f"known: {_braced(names, ', ')}"
             yield PromptProblem(number, f"unknown placeholder {{{name:.40}}}; {hint}")
     used = {close.get(name, name) for name, _ in lines}  # a misspelt one is not missing, too
-    for needed in _NEEDED.get(kind, [("passage", "text", "passages")]):
+    ranked, others = [("query",), ("passages",), ("count",)], [("passage", "text", "passages")]
+    for needed in ranked if kind == "rank" else others:  # one of each of which has to be shown
         if used.isdisjoint(needed):
             problem = f"the template does not show {_braced(needed, ' or ')}"
             yield PromptProblem(source.last, f"{problem}; put it into the last section")
@@ -446,29 +438,26 @@ def reply_problems(source: Source, front: FrontMatter) -> list[PromptProblem]:
 
 
 def _of_keys(source: Source, front: FrontMatter, is_several: bool) -> Iterator[PromptProblem]:
-    reader = front.reader
-    keys = (reader.key,) if front.kind == "grade" else KEYS[front.kind]
-    keys = ("grades", "number", "grade") if is_several else keys
-    objects = list(_objects(source))
-    if front.kind == "grade" and reader.kind != "json":
+    reader, is_grading = front.reader, front.kind == "grade"
+    if is_grading and reader.kind != "json":
         yield from _of_forms(source, front)
         return
-    forms = list(_forms(source))
+    keys = (reader.key,) if is_grading else KEYS[front.kind]
+    keys = ("grades", "number", "grade") if is_several else keys
+    other, form = next(_objects(source), None), next(_forms(source), None)
     quoted = {key for section in source.asking for key in _KEY.findall(section.content)}
     for key in keys:
         if key in quoted:
             continue
-        other = next((shown for shown in objects if shown[2]), None)
         shape = SHAPES.get(front.kind, f'{{"{key}": "…"}}')
-        shape = reader.example("N") if front.kind == "grade" else shape
-        shape = SEVERAL if is_several else shape
+        shape = SEVERAL if is_several else reader.example("N") if is_grading else shape
         if other:
             problem = f"the template asks for {other[1]}, and a reply is read by the key {key!r}"
-            is_alone = front.kind == "grade" and not is_several
-            remedy = f', or write reply = "json:{other[2][-1]}"' if is_alone else ""
+            remedy = f', or write reply = "json:{other[2][-1]}"'
+            remedy = remedy if is_grading and not is_several else ""
             yield PromptProblem(other[0], f"{problem}; ask for {shape}{remedy}")
-        elif forms and front.kind == "grade":
-            line, shown, beginning = forms[0]
+        elif form and is_grading:
+            line, shown, beginning = form
             remedy = f"write reply = 'pattern:{beginning} (\\d)', or ask for {shape}"
             problem = f'the template asks for "{shown}", and reply = "json" reads an object'
             yield PromptProblem(line, f"{problem}; {remedy}")

@@ -7,7 +7,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -117,7 +118,7 @@ class Source:
 
 def cut_source(text: str) -> Source | PromptProblem:
     """The parts of a prompt's file, or what keeps it from having any."""
-    fences = [match for _, match in zip(range(2), _FENCE.finditer(text), strict=False)]
+    fences = list(islice(_FENCE.finditer(text), 2))
     expected = "expected TOML front matter between two lines of +++"
     if not fences or fences[0].start() > 0:
         return PromptProblem(1, f"{expected}; let the first line be +++")
@@ -126,21 +127,20 @@ def cut_source(text: str) -> Source | PromptProblem:
         return PromptProblem(last, f"{expected}; end it with a second line of +++")
     front = text[fences[0].end() + 1 : fences[1].start()]
     marks = list(_SECTION.finditer(text, fences[1].end()))
-    starts = [fences[1].end(), *(mark.end() for mark in marks)]
-    ends = [*(mark.start() for mark in marks), len(text)]
-    roles = ["", *(mark[1] for mark in marks)]
-    preamble, *sections = _sections(text, zip(roles, starts, ends, strict=True))
+    preamble, *sections = map(
+        partial(_section, text),
+        ["", *(mark[1] for mark in marks)],
+        [fences[1].end(), *(mark.end() for mark in marks)],
+        [*(mark.start() for mark in marks), len(text)],
+    )
     return Source(front, preamble, tuple(sections))
 
 
-def _sections(text: str, parts: Iterable[tuple[str, int, int]]) -> Iterator[Section]:
-    """Sections by their roles, where their headings end, and where the next ones begin."""
-    counted, line = 0, 1
-    for role, start, end in parts:
-        line, counted = line + text.count("\n", counted, start), start
-        content = text[start:end]
-        blank = len(content) - len(content.lstrip())
-        yield Section(role, line, line + content.count("\n", 0, blank), content.strip())
+def _section(text: str, role: str, start: int, end: int) -> Section:
+    """The section of a role between the end of its heading and the next one."""
+    line, content = 1 + text.count("\n", 0, start), text[start:end]
+    blank = len(content) - len(content.lstrip())
+    return Section(role, line, line + content.count("\n", 0, blank), content.strip())
 
 
 # What a prompt's front matter may say, and what its template may ask for.

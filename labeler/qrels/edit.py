@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from labeler.exchange.written import QRELS_FORMATS, qrels_format_of
 from labeler.files.atomic import is_special, replacing
 from labeler.files.read import sha256_of
 from labeler.messages import Note, count_of
+from labeler.options import Options, option
 from labeler.report.neutral import flat
 from labeler.trec.pairs import PairColumns, joined_pairs
 from labeler.trec.write import write_columns
@@ -146,28 +148,29 @@ def sources_list(to: Output | None, names: Sequence[str]) -> Iterator[WriteSourc
                 out.write(line)
 
 
-CONFLICTS = ("error", "first", "last", "max", "min", "drop")
+Conflict = Literal["error", "first", "last", "max", "min", "drop"]
 """Which grade wins where qrels differ: none, so that it is an error; or the pair is left out."""
+
+CONFLICTS: tuple[str, ...] = get_args(Conflict)
 
 LISTED = 10
 """So many conflicts are kept in words."""
 
 
 @dataclass(frozen=True, slots=True)
-class MergeRules:
+class MergeRules(Options):
     """Which grade of a pair wins where files differ.
 
     `prefer` names the file, by its path or its name, with or without its ending, whose grades win;
-    `conflict`, one of `CONFLICTS`, says which wins among the others.
+    `conflict` says which wins among the others.
     """
 
-    conflict: str = "error"
-    prefer: str = ""
-
-    def __post_init__(self) -> None:
-        if self.conflict not in CONFLICTS:
-            problem = f"conflict is {', '.join(CONFLICTS)}; not {self.conflict!r}"
-            raise Misuse(problem, parameter="conflict")
+    conflict: Conflict = option("error", "Which grade of a pair wins where the files differ.")
+    prefer: str = option(
+        "",
+        "The file whose grades win, as human; OUTPUT.sources.tsv says whose each line is.",
+        metavar="NAME",
+    )
 
 
 @dataclass

@@ -31,21 +31,17 @@ from labeler.models.call_plan import CallPlan, plan_calls
 from labeler.models.policies.limits import Spending, WithCost
 from labeler.models.session import (
     Act,
+    CallOptions,
     Control,
     Session,
-    SessionOptions,
     open_session,
     select_model,
     sync,
 )
 from labeler.models.settings import (
-    CONCURRENCY,
-    REDACT,
-    RETRY_FAILED,
     AnyModel,
-    Limits,
 )
-from labeler.options import CANDIDATES, COUNT, SEED, Options, given, option
+from labeler.options import CANDIDATES, COUNT, SEED, given, option
 from labeler.prompt import find_prompt
 from labeler.queries.filter import FilterRules
 from labeler.queries.kinds import KINDS, Asking
@@ -185,17 +181,16 @@ EMBEDDED_SAMPLES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class GenerateOptions(Options):
+class GenerateOptions(CallOptions):
     """How many queries a collection shall have, and who writes them.
 
     `prompt` is a shipped prompt's name or the path of a file, which then writes all queries; empty,
     each kind of the mix has its own. `model` is as `JudgeOptions` say. `samples` is the number of
     candidates for each passage, of which the closest is kept: None is 1, or 5 of an embedded model.
     `seed` decides which passages are asked about. With `force` the list of rejected queries is
-    replaced even where somebody else wrote it. `concurrency`, `retry_failed` (of replies that were
-    no queries) and `redact` are as `JudgeOptions` say. `passages` says which passages are asked
-    about, `filters` which candidates are dropped, `asking` what kinds of queries there are and how
-    they sound.
+    replaced even where somebody else wrote it. `passages` says which passages are asked about,
+    `filters` which candidates are dropped, `asking` what kinds of queries there are and how they
+    sound.
     """
 
     queries: int = option(
@@ -213,21 +208,10 @@ class GenerateOptions(Options):
         rare=True,
     )
     seed: int = option(0, "Decides which passages are asked about.", SEED)
-    redact: bool = option(False, REDACT)
-    limits: Limits = field(default_factory=Limits)
     force: bool = False
-    concurrency: int | None = option(None, CONCURRENCY)
-    retry_failed: bool = option(False, RETRY_FAILED)
     passages: PassageRules = field(default_factory=PassageRules)
     filters: FilterRules = field(default_factory=FilterRules)
     asking: Asking = field(default_factory=Asking)
-
-    @property
-    def session(self) -> SessionOptions:
-        """Which model to ask, and how."""
-        return SessionOptions(
-            self.model, self.base_url, self.limits, self.concurrency, redacted=self.redact
-        )
 
 
 def agenerate(
@@ -295,7 +279,7 @@ async def _generate(
         spent,
         is_priced,
         generated.reasons,
-        bool(generated.failures),
+        generated.has_failed,
         generated.stopped,
         choice.reasons,
         dict(kinds.most_common()),
@@ -320,7 +304,7 @@ async def _prepared(
     *,
     rehearsal: bool = False,
 ) -> AsyncIterator[_Prepared]:
-    session_options = replace(options.session, rehearsal=rehearsal)
+    session_options = options.session_of(options.model, options.base_url, rehearsal=rehearsal)
     style = options.asking.style()
     own = find_prompt(options.prompt, "generate") if options.prompt else None
     shares = {} if own else options.asking.shares(style)

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 
 from labeler.data import Document
 from labeler.errors import Misuse
@@ -44,11 +43,9 @@ _KINDS = (
     QueryKind("vague", max_words=4),  # one to three words that say too little
 )
 
-KINDS: Mapping[str, QueryKind] = MappingProxyType({kind.name: kind for kind in _KINDS})
+KINDS: Mapping[str, QueryKind] = {kind.name: kind for kind in _KINDS}
 
-DEFAULT_MIX: Mix = MappingProxyType(
-    {"keyword": 0.4, "question": 0.2, "how-to": 0.2, "known-item": 0.1, "vague": 0.1}
-)
+DEFAULT_MIX: Mix = {"keyword": 0.4, "question": 0.2, "how-to": 0.2, "known-item": 0.1, "vague": 0.1}
 """People type keywords more often than sentences, also where they search documentation.
 
 Of the queries of TREC DL 2023, which are real, 4 % are questions; those that GPT-4 wrote for it all
@@ -210,12 +207,6 @@ def _chance(seed: int, document: Document, what: str) -> random.Random:
     return random.Random(f"{seed}\0{document.id}\0{what}")
 
 
-def read_like(path: Path | str) -> Sequence[str]:
-    """The texts of the queries of a file of any usual form, each once, in order."""
-    texts = (" ".join(query.text.split()) for query in read_query_list(path).values())
-    return tuple(dict.fromkeys(text for text in texts if words(text)))
-
-
 ASKING = "Kinds of queries"
 _SHARES = ", ".join(f"{kind}={share:g}" for kind, share in DEFAULT_MIX.items())
 
@@ -261,7 +252,9 @@ class Asking:
 
     def style(self) -> Style:
         """What prompts are told of the person who searches; the file is read."""
-        return Style(self.language, read_like(self.like) if self.like else ())
+        queries = read_query_list(self.like).values() if self.like else ()
+        texts = (" ".join(query.text.split()) for query in queries)
+        return Style(self.language, tuple(dict.fromkeys(text for text in texts if words(text))))
 
     def shares(self, style: Style) -> Mix:
         """The share of each kind."""

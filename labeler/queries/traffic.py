@@ -130,7 +130,22 @@ def from_log(path: Path | str, options: TrafficOptions | None = None) -> Traffic
     typed = _Typed()
     for row in read_log(path, options.fields):
         typed.add(row)
-    counts, dropped = _typed_often(typed, options.min_count)
+    counts, left_out = dict[str, int](), Counter[str]()
+    for key, by_form in typed.forms.items():
+        total, reason = typed.searches(key), ""
+        if kinds := personal(max(by_form, key=lambda form: len(personal(form)))):
+            reason = kinds[0]
+        elif not words(key):
+            reason = "no word"
+        elif len(key) > LONGEST:
+            reason = f"more than {LONGEST} characters"
+        elif total < max(1, options.min_count):
+            reason = "too rare"
+        if reason:
+            left_out[reason] += 1
+        else:
+            counts[key] = total
+    dropped = dict(left_out.most_common())
     if not counts:
         reasons = counts_of(dropped) or "nobody typed anything"
         raise BadInput(f"{path}: no query is left ({reasons})")
@@ -182,27 +197,6 @@ class _Typed:
 def normalized(text: str) -> str:
     """A query in one form of its letters and spaces."""
     return " ".join(unicodedata.normalize("NFKC", text).split())
-
-
-def _typed_often(typed: _Typed, min_count: int) -> tuple[dict[str, int], dict[str, int]]:
-    """The searches of each query that may be shown, and why others may not."""
-    counts: dict[str, int] = {}
-    dropped: Counter[str] = Counter()
-    for key, by_form in typed.forms.items():
-        total, reason = typed.searches(key), ""
-        if kinds := personal(max(by_form, key=lambda form: len(personal(form)))):
-            reason = kinds[0]
-        elif not words(key):
-            reason = "no word"
-        elif len(key) > LONGEST:
-            reason = f"more than {LONGEST} characters"
-        elif total < max(1, min_count):
-            reason = "too rare"
-        if reason:
-            dropped[reason] += 1
-        else:
-            counts[key] = total
-    return counts, dict(dropped.most_common())
 
 
 def _strata(counts: Mapping[str, int]) -> dict[str, list[str]]:

@@ -32,7 +32,7 @@ from labeler.queries.writer import (
     generation_requests,
     shown,
 )
-from labeler.text.terms import can_encode, encode, terms
+from labeler.text.terms import can_encode, encode, terms, text_to_search
 
 # What the person behind a query wants.
 
@@ -53,9 +53,9 @@ _TOPIC_SCHEMA = object_schema({name: {"type": "string"} for name in Topic.model_
 
 def topic_request(prompt: Prompt, query: str, document: Document) -> Request:
     """The request for the topic of a query that was written about a document."""
-    title, text = document.title, shown(document)
-    passage = f"{title}\n{text}" if title else text
-    values = {"query": query, "title": title, "text": text, "passage": passage}
+    passage = replace(document, text=shown(document))
+    values = {"query": query, "title": passage.title, "text": passage.text}
+    values["passage"] = text_to_search(passage)
     return Request(prompt.render(values), {**prompt.front.parameters, "seed": 0}, _TOPIC_SCHEMA)
 
 
@@ -190,8 +190,7 @@ def _keep_best(now: _Progress, candidates: Candidates) -> bool:
     result.rejected += candidates.rejected
     result.latest.append(bool(best))
     if not best:
-        has_failed = len(candidates.failures) == len(candidates.replies)
-        result.failures.update(candidates.failures[:1] if has_failed else ())
+        result.has_failed |= candidates.failed == len(candidates.replies)
         return False
     query = _query(best, candidates.turn, now)
     now.earlier.append(_term_set(best))

@@ -206,7 +206,7 @@ class Candidates:
     turn: PassageTurn
     fit: list[str] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
-    failures: list[str] = field(default_factory=list)
+    failed: int = 0
     replies: Sequence[Reply | CallFailed] = ()
 
     def reject(self, text: str, reason: str) -> None:
@@ -218,16 +218,16 @@ class Candidates:
 class Generated:
     """The queries that were kept, in order, and the candidates that were not.
 
-    `failures` counts the passages whose every reply failed, by the reason of the first. `latest`
-    says of each of the last passages whether it gave a query. `stopped` says why no more passages
-    were asked about, though the corpus has some; it is empty where that was no reason to end.
+    `has_failed` is true where every reply about a passage failed. `latest` says of each of the last
+    passages whether it gave a query. `stopped` says why no more passages were asked about, though
+    the corpus has some; it is empty where that was no reason to end.
     `without_topic` counts the new queries for which the model wrote none, `given_up` the kinds of
     which passage after passage gave none, with how many there are.
     """
 
     queries: list[Query] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
-    failures: Counter[str] = field(default_factory=Counter)
+    has_failed: bool = False
     latest: deque[bool] = field(default_factory=lambda: deque(maxlen=IN_A_ROW))
     stopped: str = ""
     without_topic: int = 0
@@ -256,7 +256,7 @@ def candidates_of(
         reason = failure or _reason_to_reject(text, turn, writer)
         if reason:
             result.reject(text, reason)
-            result.failures += [failure.partition(":")[0]] if failure else []
+            result.failed += bool(failure)
         else:
             fit[text] = None
     result.fit = _ranked(list(fit), turn, writer)

@@ -28,14 +28,14 @@ from labeler.models.policies.limits import Spending, WithCost
 from labeler.models.server.answers import parsed
 from labeler.models.session import (
     Act,
+    CallOptions,
     Control,
     Session,
-    SessionOptions,
     open_session,
     select_model,
     sync,
 )
-from labeler.models.settings import CONCURRENCY, REDACT, RETRY_FAILED, AnyModel, Limits
+from labeler.models.settings import AnyModel
 from labeler.options import COUNT, Bounds, check_options, given, option
 from labeler.prompt import Prompt, find_prompt, object_schema
 from labeler.report.result import Result
@@ -196,34 +196,18 @@ _SHOWN = 80
 
 
 @dataclass(frozen=True, slots=True)
-class RerankOptions:
+class RerankOptions(CallOptions):
     """Who orders the documents of a run, how many of them, and within which limits.
 
     `model` and `base_url` are as for judging. `windows` say what it is shown. A run of a user's own
-    is replaced with `force`. With `retry_failed`, windows are asked about again whose replies were
-    no order.
+    is replaced with `force`.
     """
 
     prompt: str = option("rerank", "A prompt's name, or a file's path.", panel=WINDOWS)
     model: AnyModel | None = None
     base_url: str | None = None
     windows: Windows = field(default_factory=Windows)
-    limits: Limits = field(default_factory=Limits)
-    concurrency: int | None = option(None, CONCURRENCY)
-    redact: bool = option(False, REDACT)
     force: bool = False
-    retry_failed: bool = option(False, RETRY_FAILED)
-
-    def session(self, *, rehearsal: bool = False) -> SessionOptions:
-        """Which model to ask, and how."""
-        return SessionOptions(
-            self.model,
-            self.base_url,
-            self.limits,
-            self.concurrency,
-            self.redact,
-            rehearsal=rehearsal,
-        )
 
 
 def arerank(
@@ -318,7 +302,8 @@ async def _prepared(
     rehearsal: bool = False,
 ) -> AsyncIterator[tuple[Prompt, Session]]:
     prompt = find_prompt(options.prompt, "rank")
-    selection = await select_model("rank", options.session(rehearsal=rehearsal), control)
+    asked = options.session_of(options.model, options.base_url, rehearsal=rehearsal)
+    selection = await select_model("rank", asked, control)
     documents = [document for top in source.tops.values() for document in top]
     async with open_session(selection, documents, collection.store, control) as session:
         yield prompt, session

@@ -65,7 +65,7 @@ BUILT_IN = (*ENGINES, "hybrid")
 
 
 def retrieve(
-    documents: Searched | Mapping[str, Document],
+    searched: Searched,
     queries: Mapping[str, Query],
     progress: Progress = no_progress,
     encoder: Encoder | None = None,
@@ -74,7 +74,6 @@ def retrieve(
 
     `encoder` is another than the embedded one.
     """
-    searched = documents if isinstance(documents, Searched) else Searched.within(documents)
     engines = engines_with(encoder)
     runs = {
         name: engine.search(searched, list(queries.values()), RUN_DEPTH, progress)

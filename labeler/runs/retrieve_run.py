@@ -22,7 +22,7 @@ from labeler.collection.queries import read_queries
 from labeler.collection.search import searched_corpus
 from labeler.data import Document, Run
 from labeler.entry_points import fill
-from labeler.errors import BadInput, LabelerError, Misconfigured, Misuse, ProviderError
+from labeler.errors import BadInput, Misconfigured, Misuse, ProviderError
 from labeler.exchange.contents import falls
 from labeler.files.jsonl import plain_id
 from labeler.messages import SHOWN, count_of, guess
@@ -48,7 +48,7 @@ from labeler.runs.retrieve import (
     texts_to_encode,
 )
 from labeler.text.bm25 import Bm25Settings
-from labeler.text.terms import DENSE_EXTRA, Encoder
+from labeler.text.terms import DENSE_EXTRA
 from labeler.trec.write import write_run
 
 SECTION = "retrieve"
@@ -203,22 +203,17 @@ def ranked_by(
             with control.progress("retrieving") as asked.advance:
                 run_to_end(lambda _stop: asked.ask(engine))
         ranked = matched({each: asked.answers[each] for each in texts if each in asked.answers})
+        if not asked.answers:
+            query_id, problem = next(iter(asked.failures.items()))
+            raise ProviderError(f"no query has an answer; {query_id}: {problem}")
         if not any(ranked.run.values()):
-            raise _nothing(engine, asked)
+            failed = f", and {len(asked.failures):,} failed" if asked.failures else ""
+            problem = f"{len(asked.answers):,} queries found no document of the corpus{failed}"
+            raise BadInput(f"{engine.shown()}: {problem}")
     except BadInput:  # whoever mends the system wants it to be asked anew
         journal.forget()
         raise
     return ranked, asked
-
-
-def _nothing(engine: SearchEngine, asked: Asking) -> LabelerError:
-    """The error of a system that gave no document for any query."""
-    if not asked.answers:
-        query_id, problem = next(iter(asked.failures.items()))
-        return ProviderError(f"no query has an answer; {query_id}: {problem}")
-    failed = f", and {len(asked.failures):,} failed" if asked.failures else ""
-    without_documents = f"{len(asked.answers):,} queries found no document of the corpus{failed}"
-    return BadInput(f"{engine.shown()}: {without_documents}")
 
 
 def check_run_name(name: str) -> None:
@@ -249,14 +244,6 @@ class BuiltIn:
         if self.encoding.options.encoder and self.engine != "dense":
             raise Misuse(f"the engine {self.engine!r} has no encoder", parameter="encoder")
 
-    def ready(self, collection: Collection, control: Control) -> Encoder | None:
-        """The encoder of `dense`, with all vectors; None for another engine."""
-        if self.engine != "dense":
-            return None
-        if not self.encoding.is_possible:
-            raise Misconfigured(DENSE_EXTRA)
-        return self.encoding.ready(collection.vectors, texts_to_encode(collection), control=control)
-
 
 def built_in_run(
     collection: AnyCollection,
@@ -273,7 +260,12 @@ def built_in_run(
     watch = watch or Control()
     check_run_name(name)
     queries = list(read_queries(opened.queries).values())
-    encoder = built_in.ready(opened, control=watch)  # before the lock is taken: a server is asked
+    encoder = None
+    if built_in.engine == "dense":  # before the lock is taken: a server is asked
+        if not built_in.encoding.is_possible:
+            raise Misconfigured(DENSE_EXTRA)
+        texts = texts_to_encode(opened)
+        encoder = built_in.encoding.ready(opened.vectors, texts, control=watch)
     path = opened.run(name)
     with locked(opened, watch.note):
         with watch.progress("reading the corpus") as advance:

@@ -5,15 +5,13 @@ from typing import Any, get_args
 
 import pytest
 
-from labeler.cli import execute, qrels, runs
+from labeler.cli import execute, runs
 from labeler.exchange.written import RUN_FORMATS
-from labeler.qrels.edit import CONFLICTS
 
 
 @pytest.mark.parametrize(
     ("choices", "names"),
     [
-        (qrels.Conflict, CONFLICTS),
         (runs.RunFormat, RUN_FORMATS),
     ],
 )

@@ -209,20 +209,15 @@ def lists_of(pairs: Iterable[Pair], most: int, earlier: Lists) -> dict[Pair, Doc
         elif pair not in earlier:
             new.setdefault(pair.query_id, []).append(pair.doc_id)
     for query_id, doc_ids in new.items():
-        for shown in _cut(query_id, doc_ids, most):
+        shuffled = sorted(doc_ids)  # in an order by chance, in lists of nearly equal length
+        Random(f"lists\0{query_id}").shuffle(shuffled)
+        count = ceil(len(shuffled) / most)
+        for start, end in pairwise(len(shuffled) * at // count for at in range(count + 1)):
+            shown = shuffled[start:end]
             whole = tuple(Pair(query_id, doc_id) for doc_id in shown)
             first = Pair(query_id, next(filter(set(shown).__contains__, doc_ids)))
             lists |= dict.fromkeys(whole, DocumentList(whole, first))
     return lists
-
-
-def _cut(query_id: str, doc_ids: Iterable[str], most: int) -> Iterator[Sequence[str]]:
-    """The documents of a query in an order by chance, in lists of nearly equal length."""
-    shuffled = sorted(doc_ids)
-    Random(f"lists\0{query_id}").shuffle(shuffled)
-    count = ceil(len(shuffled) / most)
-    for start, end in pairwise(len(shuffled) * at // count for at in range(count + 1)):
-        yield shuffled[start:end]
 
 
 Item = tuple[Pair, Judged | Inquiry]
@@ -319,7 +314,7 @@ class Inquiries:
 
     def _recalled_singly(self, chunk: Sequence[Pair], retry_failed: bool) -> list[Item]:
         """The same where a pair takes one request: quick, as that is all that most runs do."""
-        assessor, result, failed = self.assessor, list[Item](), list[Inquiry]()
+        assessor, result = self.assessor, list[Item]()
         requests = [assessor.request(*self.texts.of(pair)) for pair in chunk]
         replies = assessor.model.recall(requests)
         for pair, request, reply in zip(chunk, requests, replies, strict=True):
@@ -341,15 +336,10 @@ class Inquiries:
                 result.append((pair, judged))
                 continue
             inquiry = self._alone(pair, request)
-            failed += [inquiry] if reply else []
-            result.append((pair, inquiry))
-        if not failed:
-            return result
-        recall_inquiries(failed, assessor.model, retry_failed=retry_failed)
-        return [
-            (pair, item.judged().get(pair, item) if isinstance(item, Inquiry) else item)
-            for pair, item in result
-        ]
+            if reply:
+                recall_inquiries([inquiry], assessor.model, retry_failed=retry_failed)
+            result.append((pair, inquiry.judged().get(pair, inquiry)))
+        return result
 
 
 def check_reads(prompt: Prompt, model: str) -> None:

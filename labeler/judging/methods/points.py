@@ -98,38 +98,26 @@ def _questions(
     assessor: Assessor, query: Query, pair: Pair, *, pays: bool
 ) -> Generator[Sequence[JudgingPart], Answers, Points | Outcome | None]:
     """The questions of a query: a person's, else those that the model writes."""
-    listed = questions_given(query)
-    if not listed:
-        [written] = yield [_writing(assessor, query, pair, pays=pays)]
+    writer, asked = assessor.prompt.question_writer, assessor.prompt.front.questions
+    listed: tuple[str, ...] = ()
+    given = query.metadata.get(METADATA)
+    if given is not None:
+        if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
+            problem = f"expected {METADATA!r} in its metadata to be a list of texts"
+            raise BadInput(f"the query {query.id!r}: {problem}, found {given!r:.80}")
+        listed = distinct(given)
+    if not listed and writer and asked:  # which every assessment of the query shares
+        texts = {**values_of(query), "count": str(asked.count)}
+        values = {name: text for name, text in texts.items() if name in writer.placeholders}
+        parameters = {**assessor.asked_with, "max_tokens": asked.max_tokens}
+        request = Request(writer.render(values), parameters, QUESTIONS_SCHEMA, values)
+        read = partial(parse_questions, pair, most=asked.count)
+        likely = tuple(f"{_LIKELY} {number}" for number in range(1, asked.count + 1))
+        [written] = yield [JudgingPart(METADATA, request, read, likely, pair if pays else None)]
         if not isinstance(written, tuple):
-            return first_failure(pair, {"questions": written})
+            return first_failure(pair, {METADATA: written})
         listed = written
     return {f"question {number}": text for number, text in enumerate(listed, 1)}
-
-
-def questions_given(query: Query) -> tuple[str, ...]:
-    """The questions in a query's metadata; none where it holds none."""
-    given = query.metadata.get(METADATA)
-    if given is None:
-        return ()
-    if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
-        problem = f"the query {query.id!r}: expected {METADATA!r} in its metadata to be a list of"
-        raise BadInput(f"{problem} texts, found {given!r:.80}")
-    return distinct(given)
-
-
-def _writing(assessor: Assessor, query: Query, pair: Pair, *, pays: bool) -> JudgingPart:
-    """The part that writes a query's questions, which every assessment of the query shares."""
-    writer, asked = assessor.prompt.question_writer, assessor.prompt.front.questions
-    assert writer is not None
-    assert asked is not None
-    texts = {**values_of(query), "count": str(asked.count)}
-    values = {name: text for name, text in texts.items() if name in writer.placeholders}
-    parameters = {**assessor.asked_with, "max_tokens": asked.max_tokens}
-    request = Request(writer.render(values), parameters, QUESTIONS_SCHEMA, values)
-    read = partial(parse_questions, pair, most=asked.count)
-    likely = tuple(f"{_LIKELY} {number}" for number in range(1, asked.count + 1))
-    return JudgingPart("questions", request, read, likely, pair if pays else None)
 
 
 def _each(assessor: Assessor, texts: Texts, pair: Pair, points: Points) -> list[JudgingPart]:

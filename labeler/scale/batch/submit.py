@@ -29,12 +29,12 @@ from labeler.collection.user_files import Output
 from labeler.errors import BudgetReached, LabelerError, Misuse, Stopped, WaitsInBatch
 from labeler.files.atomic import replacing_bytes
 from labeler.files.jsonl import read_rows
-from labeler.judging.in_flight import PairOptions
+from labeler.judging.in_flight import PairOptions, proof_in
 from labeler.judging.job import pool_of
 from labeler.judging.judge import JudgeOptions, Prepared, prepare
 from labeler.judging.methods.inquiries import Inquiries
 from labeler.judging.methods.inquiry import Inquiry, in_chunks
-from labeler.judging.pilot import AskedRound, piloted, proof_in
+from labeler.judging.pilot import AskedRound, piloted
 from labeler.messages import count_of
 from labeler.model import Request
 from labeler.models.batch.answers import FileBounds, request_line
