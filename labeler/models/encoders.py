@@ -351,8 +351,7 @@ class _Text(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class EncodingPlan:
+class EncodingPlan(NamedTuple):
     """What encoding texts would take; of `texts`, `missing` have no vector yet.
 
     `price` is None where it is not known.

@@ -44,8 +44,7 @@ class AnswerLine(NamedTuple):
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FileBounds:
+class FileBounds(NamedTuple):
     """How many requests and bytes a file of requests may hold."""
 
     lines: int = MOST_LINES

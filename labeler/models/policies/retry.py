@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from random import uniform
+from typing import NamedTuple
 
 from labeler.errors import CallFailed, Misconfigured, NoAnswer, NoCompletion, Retryable
 from labeler.model import Reply
@@ -16,8 +16,7 @@ from labeler.models.server.answers import IS_IT_COMPATIBLE
 Sleep = Callable[[float], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
+class Patience(NamedTuple):
     """How often and how long one request is tried; waits double from `first` to at most `longest`.
 
     `seconds` bounds all tries of a request together: no try begins after them. `first_tries` and

@@ -198,8 +198,7 @@ MUTE_SECONDS = 60.0
 """How long a server may answer nothing at all, at the start."""
 
 
-@dataclass(frozen=True, slots=True)
-class Calls:
+class Calls(NamedTuple):
     """How a server is called: `seconds` bounds a whole call.
 
     `note` is told after `quiet` seconds without any first answer; after `mute` the wait ends, where
