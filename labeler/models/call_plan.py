@@ -16,7 +16,7 @@ from labeler.models.cost import Price, Sizes, Tokens
 from labeler.models.policies.call import asked_through
 from labeler.models.policies.learn import PROBE_TOKENS, PROBES, Abilities, probe
 from labeler.models.policies.limits import START, RateLimits
-from labeler.models.policies.retry import FirstContact, Patience, Retrying
+from labeler.models.policies.retry import Patience, Retrying
 from labeler.models.policies.stack import Confirming
 from labeler.models.server.client import MUTE_SECONDS, Calls
 from labeler.models.session import Session
@@ -227,7 +227,7 @@ async def try_call(
             return None
         began = time.monotonic()
         try:
-            policies = [Retrying(Patience(tries=2)), Confirming(), FirstContact()]
+            policies = [Retrying(Patience(tries=2), is_server=True), Confirming()]
             abilities = await probe(asked_through(policies, started.model))
         finally:
             await started.model.close()
