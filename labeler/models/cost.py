@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from math import ceil
@@ -44,7 +44,8 @@ class Price:
     """Dollars for a million tokens, in and out, and as of when: a day, or the version of a list.
 
     `tiers` hold what longer calls cost, those of the longest first; `cached` is the share of
-    `tokens_in` that is asked for tokens which the server had ready from an earlier call.
+    `tokens_in` that is asked for tokens which the server had ready from an earlier call. Of all
+    that, `share` is asked.
     """
 
     tokens_in: float
@@ -52,6 +53,7 @@ class Price:
     as_of: str = ""
     tiers: tuple[Tier, ...] = ()
     cached: float = 1.0
+    share: float = 1.0
 
     @property
     def basis(self) -> str:
@@ -62,7 +64,7 @@ class Price:
         """The cost of these tokens over `calls` equal calls; `cached` of those in were cached."""
         rate = next((tier for tier in self.tiers if tokens_in > tier.above * calls), self)
         charged = tokens_in - cached * (1 - self.cached)
-        return (charged * rate.tokens_in + tokens_out * rate.tokens_out) / 1_000_000
+        return (charged * rate.tokens_in + tokens_out * rate.tokens_out) * self.share / 1_000_000
 
 
 BATCH_SHARE = 0.5
@@ -71,18 +73,8 @@ BATCH_SHARE = 0.5
 
 def batch_price(price: Price, address: str | None) -> Price:
     """What a request costs in a batch: OpenAI asks half; of others nobody says that it is less."""
-    if urlsplit(address or OPENAI).hostname != urlsplit(OPENAI).hostname:
-        return price
-    tiers = (
-        Tier(t.above, t.tokens_in * BATCH_SHARE, t.tokens_out * BATCH_SHARE) for t in price.tiers
-    )
-    return Price(
-        price.tokens_in * BATCH_SHARE,
-        price.tokens_out * BATCH_SHARE,
-        price.as_of,
-        tuple(tiers),
-        price.cached,
-    )
+    is_openai = urlsplit(address or OPENAI).hostname == urlsplit(OPENAI).hostname
+    return replace(price, share=BATCH_SHARE) if is_openai else price
 
 
 def price_of(address: str | None, model: str, *, writes: bool = True) -> Price | None:

@@ -34,7 +34,7 @@ from labeler.models.cost import NOTHING, Price, Tokens, about, at_most, price_of
 from labeler.models.policies.call import StopSignal
 from labeler.models.policies.limits import Spending
 from labeler.models.policies.stack import unremembered
-from labeler.models.server.answers import as_text, begin_of, tokens_used, usage_in
+from labeler.models.server.answers import as_text, begin_of, read_reply, tokens_used, usage_in
 from labeler.models.server.client import MUTE_SECONDS, Calls, Connected, in_json, wire_format
 from labeler.models.session import Control, check_priced, guard_of, run_to_end, sync
 from labeler.models.settings import (
@@ -270,8 +270,10 @@ def embeddings_model(name: str, server: Admitted, calls: Calls) -> Model:
     async def ask(request: Request) -> Reply:
         texts = [content for _, content in request.messages]
 
-        def read(body: bytes, shown: str, headers: Headers, bound: Bound) -> Reply:
-            return read_embeddings(texts, body, shown, headers, bound)
+        def read(code: int, body: bytes, shown: str, headers: Headers, bound: Bound) -> Reply:
+            if code != 200:
+                return read_reply(code, body, shown, headers)
+            return read_embeddings(texts, body, shown, bound)
 
         return await connection.ask(in_json({"model": name, "input": texts}), read)
 
@@ -279,9 +281,7 @@ def embeddings_model(name: str, server: Admitted, calls: Calls) -> Model:
     return Model(identity, ask, close=connection.close, is_server=True)
 
 
-def read_embeddings(
-    texts: Sequence[str], body: bytes, where: str, headers: Headers, bound: Bound = None
-) -> Reply:
+def read_embeddings(texts: Sequence[str], body: bytes, where: str, bound: Bound = None) -> Reply:
     """The reply in the body of a 200: a vector of finite numbers for each text, none all zeros.
 
     What is no answer of this kind is `NoCompletion`; vectors that no cosine can be taken of are a
@@ -351,8 +351,7 @@ class _Text(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class EncodingPlan:
+class EncodingPlan(NamedTuple):
     """What encoding texts would take; of `texts`, `missing` have no vector yet.
 
     `price` is None where it is not known.

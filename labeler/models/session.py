@@ -62,8 +62,7 @@ from labeler.store.replies import kept_secret, secret_of
 OnJudged = Callable[[Judged], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Underway:
+class Underway(NamedTuple):
     """Pairs that are being judged: how many in all, and the limits, which are only looked at.
 
     `asks` is false for an assessor that no server stands behind.

@@ -13,7 +13,7 @@ from labeler.errors import CallFailed, LabelerError, Retryable
 from labeler.model import Request, is_cut
 from labeler.models.cost import Price
 from labeler.models.policies.learn import Abilities
-from labeler.models.server.answers import read_answer, read_refusal
+from labeler.models.server.answers import read_reply
 from labeler.models.server.client import wire_format
 from labeler.store.base import Failed, KeyedReply, WriteBatch
 from labeler.store.keys import cut_key, limit_of
@@ -44,8 +44,7 @@ class AnswerLine(NamedTuple):
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FileBounds:
+class FileBounds(NamedTuple):
     """How many requests and bytes a file of requests may hold."""
 
     lines: int = MOST_LINES
@@ -246,10 +245,7 @@ def _outcome(line: AnswerLine, asked: BatchRequests) -> KeyedReply | Failed | No
         return Failed(line.key, "call_failed", f"{asked.where}: in a batch: {words}"[:300])
     body = without_key(line.body, asked.api_key)
     try:
-        if line.status == 200:
-            reply = read_answer(body, asked.where, {})
-        else:
-            reply = read_refusal(line.status, body, asked.where, {})
+        reply = read_reply(line.status, body, asked.where, {})
     except CallFailed as error:
         return None if isinstance(error, Retryable) else Failed(line.key, error.status, str(error))
     except LabelerError:  # a key or an account that was refused, which another try may mend

@@ -6,12 +6,11 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from pathlib import Path
 from random import uniform
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import quote
 
 from labeler.errors import LabelerError, Misconfigured, NoAnswer, NotFound, ProviderError
@@ -39,8 +38,7 @@ MOST_ANSWERED = 20_000_000_000
 ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 
 
-@dataclass(frozen=True, slots=True)
-class BatchState:
+class BatchState(NamedTuple):
     """What the server says of a batch.
 
     `status` is its word: `validating`, `in_progress`, `finalizing`, `cancelling`, or one in which

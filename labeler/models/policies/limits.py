@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections import deque
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from labeler.errors import BudgetReached, CallFailed, Misconfigured, Retryable, Stopped
 from labeler.files.boundary import count
@@ -190,8 +191,7 @@ class Answers:
 AS_ALLOWED = "as many as are allowed"
 
 
-@dataclass(frozen=True, slots=True)
-class RateLimits:
+class RateLimits(NamedTuple):
     """What must not be exceeded: calls under way, and requests and tokens a minute."""
 
     at_once: int = 16

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from random import uniform
+from typing import NamedTuple
 
 from labeler.errors import CallFailed, Misconfigured, NoAnswer, NoCompletion, Retryable
 from labeler.model import Reply
@@ -16,8 +16,7 @@ from labeler.models.server.answers import IS_IT_COMPATIBLE
 Sleep = Callable[[float], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
+class Patience(NamedTuple):
     """How often and how long one request is tried; waits double from `first` to at most `longest`.
 
     `seconds` bounds all tries of a request together: no try begins after them. `first_tries` and
@@ -36,20 +35,40 @@ class Patience:
 class Retrying(Policy):
     """Asks again what failed in a way that may pass.
 
-    Waits are exponential with full jitter, and never shorter than the server asked for.
+    Waits are exponential with full jitter, and never shorter than the server asked for. There is
+    less patience with a server that never answered, as its address may be wrong: what stays
+    unanswered is marked as the first, and an answer that is no chat completion ends the run.
     """
 
-    def __init__(self, patience: Patience | None = None, sleep: Sleep = asyncio.sleep) -> None:
+    def __init__(
+        self,
+        patience: Patience | None = None,
+        sleep: Sleep = asyncio.sleep,
+        *,
+        is_server: bool = False,
+    ) -> None:
         self._patience = patience or Patience()
         self._sleep = sleep
+        self._is_new = is_server
 
     def admit(self, call: ModelCall) -> ToAwait:
         """Note when the first try begins."""
         call.tried_at, call.tries = time.monotonic(), 0
         return None
 
+    def result(self, call: ModelCall, reply: Reply) -> ToAwait:
+        """Note that there is a server."""
+        self._is_new = False
+        return None
+
     def error(self, call: ModelCall, error: Exception) -> ToAwait:
         """Wait, and have it asked again, where another try may mend it."""
+        if self._is_new and isinstance(error, NoCompletion):
+            raise Misconfigured(f"{error}; {IS_IT_COMPATIBLE}") from error
+        if self._is_new and isinstance(error, NoAnswer):
+            error.is_first = True
+        elif isinstance(error, CallFailed):
+            self._is_new = False
         if not isinstance(error, Retryable):
             return None
         how, now = self._patience, time.monotonic()
@@ -72,30 +91,3 @@ class Retrying(Policy):
     async def _wait(self, call: ModelCall, seconds: float) -> None:
         await self._sleep(seconds)
         call.again()
-
-
-# Less patience with a server that never answered: its address may be wrong.
-
-
-class FirstContact(Policy):
-    """Until the server has answered once: ends the run where the answer is no chat completion, and
-    marks what stays unanswered as the first, which is not worth many tries.
-    """
-
-    def __init__(self) -> None:
-        self._has_answered = False
-
-    def result(self, call: ModelCall, reply: Reply) -> ToAwait:
-        """Note that there is a server."""
-        self._has_answered = True
-        return None
-
-    def error(self, call: ModelCall, error: Exception) -> ToAwait:
-        """Say what an error means of a server that has not answered yet."""
-        if isinstance(error, NoAnswer):
-            error.is_first = not self._has_answered
-        elif isinstance(error, NoCompletion) and not self._has_answered:
-            raise Misconfigured(f"{error}; {IS_IT_COMPATIBLE}") from error
-        elif isinstance(error, CallFailed):
-            self._has_answered = True
-        return None

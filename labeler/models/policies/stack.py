@@ -31,7 +31,7 @@ from labeler.models.policies.learn import (
     written_abilities,
 )
 from labeler.models.policies.limits import Budget, Budgeting, RateLimiter
-from labeler.models.policies.retry import FirstContact, Patience, Retrying
+from labeler.models.policies.retry import Patience, Retrying
 from labeler.models.server.client import STRAY
 from labeler.models.settings import AssessorSettings
 from labeler.store.base import Failed, KeyedReply, Waiting
@@ -200,7 +200,7 @@ def guarded(  # noqa: PLR0913  what stands around a model is said where it is pu
         *([] if deferral.is_live else [Deferring(remembering.canon, store, deferral, fitted)]),
         remembering,
         *([adapting] if adapting else []),
-        Retrying(guard.patience, stop.sleep),
+        Retrying(guard.patience, stop.sleep, is_server=model.is_server),
         *_tries(model, guard, adapting),
     ]
 
@@ -219,12 +219,14 @@ def _tries(model: Model, guard: Guard, adapting: Adapting | None = None) -> list
     if not model.is_server:
         return inner
     fitting = [Fitting(adapting)] if adapting else []
-    return [Confirming(), guard.limiter, *fitting, FirstContact(), *inner]
+    return [Confirming(), guard.limiter, *fitting, *inner]
 
 
 def unremembered(model: Model, guard: Guard) -> Model:
     """The same without the store, for what is kept elsewhere, and without finding out abilities."""
-    return asked_through([Retrying(guard.patience, guard.stop.sleep), *_tries(model, guard)], model)
+    return asked_through(
+        [Retrying(guard.patience, guard.stop.sleep, is_server=True), *_tries(model, guard)], model
+    )
 
 
 def _adapting(

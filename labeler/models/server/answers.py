@@ -279,8 +279,10 @@ _PARAMETER = re.compile(
 """Parameters by their own names, so that no model's name is taken for one."""
 
 
-def read_refusal(code: int, body: bytes, where: str, headers: Headers) -> Reply:
-    """Raise what any status but 200 means; a content filter's 400 is a reply."""
+def read_reply(code: int, body: bytes, where: str, headers: Headers, bound: Bound = None) -> Reply:
+    """The reply that an answer is; raises what any status but 200 means, but a content filter's."""
+    if code == 200:
+        return read_answer(body, where, headers, bound)
     try:
         return _refusal(code, body, where, headers)
     except CallFailed as error:

@@ -30,7 +30,7 @@ from labeler.errors import LabelerError, Misconfigured, NoAnswer, Retryable
 from labeler.messages import Note
 from labeler.model import Bound, Headers, JsonObject, Model, OncePerPart, Reply, Request, whole
 from labeler.models.cost import about
-from labeler.models.server.answers import read_answer, read_models, read_refusal
+from labeler.models.server.answers import read_models, read_reply
 from labeler.models.settings import AssessorSettings
 from labeler.wire import addresses
 from labeler.wire.addresses import Place, masked, server_address
@@ -198,8 +198,7 @@ MUTE_SECONDS = 60.0
 """How long a server may answer nothing at all, at the start."""
 
 
-@dataclass(frozen=True, slots=True)
-class Calls:
+class Calls(NamedTuple):
     """How a server is called: `seconds` bounds a whole call.
 
     `note` is told after `quiet` seconds without any first answer; after `mute` the wait ends, where
@@ -321,8 +320,8 @@ STRAYED = (
     "connection of its own"
 )
 
-ReadAnswer = Callable[[bytes, str, Headers, Bound], Reply]
-"""What makes a reply of an answer's body, the server's name, the headers, and when it is bound."""
+ReadAnswer = Callable[[int, bytes, str, Headers, Bound], Reply]
+"""What makes a reply of a status, a body, the server's name, the headers, and when it is bound."""
 
 OF_OPENAI: Headers = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
 """Headers that name an account at OpenAI, and go to OpenAI alone, with their variables."""
@@ -426,7 +425,7 @@ class Connected:
         model_id = identity or f"{where} {name}{self._form.identity}"
         return Model(model_id, ask, close=self.close, is_server=True)
 
-    async def ask(self, content: bytes, read: ReadAnswer = read_answer) -> Reply:
+    async def ask(self, content: bytes, read: ReadAnswer = read_reply) -> Reply:
         """Send one request; neither the reply, which `read` makes of the answer, nor an error holds
         the key, even where the server's words did.
         """
@@ -443,10 +442,7 @@ class Connected:
         """What an answer means, if it is this request's."""
         received = without_key(answer.body, self._key)
         try:
-            if answer.status == 200:
-                reply = read(received, self._where, answer.headers, answer.is_bound)
-            else:
-                reply = read_refusal(answer.status, received, self._where, answer.headers)
+            reply = read(answer.status, received, self._where, answer.headers, answer.is_bound)
         except LabelerError as problem:
             is_final = not isinstance(problem, Retryable)
             if is_final and answer.is_bound is not None and not await answer.is_bound:
@@ -494,7 +490,7 @@ class Connected:
         try:
             if answer.status == 200:
                 return read_models(received, self._where)
-            read_refusal(answer.status, received, self._where, answer.headers)
+            read_reply(answer.status, received, self._where, answer.headers)
         except LabelerError as problem:
             raise self._without_key(problem) from problem.__cause__
         return []

@@ -158,7 +158,7 @@ async def _collected(collection: Collection, taken: Taken) -> CollectedBatches:
     taken.problems = []
     if any(is_at_server(record) or record.file_id for record in read_batches(collection)):
         with alone(collection):
-            server = server_of_batches(collection, read_batches(collection), taken.base_url)
+            server = server_of_batches(collection, taken.base_url)
             async with batch_service(server) as service:
                 await adopt_unheard(collection, service)
                 for record in at_service(collection, service):

@@ -11,14 +11,13 @@ import os
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from labeler.errors import BudgetReached, LabelerError, Misconfigured, ProviderError, Stopped
 from labeler.messages import missing_extra
 from labeler.models.session import Control
 from labeler.options import AT_ONCE, Options, option
-from labeler.scale.partitions.folder import PartitionFolder
+from labeler.scale.partitions.folder import AnyFolder, PartitionFolder
 from labeler.scale.partitions.work import (
     JudgedPartition,
     Share,
@@ -61,7 +60,7 @@ def _work(folder: str, share: Share, wait: bool) -> LabelerError | None:
 
 
 async def awork_on_ray(
-    folder: PartitionFolder | Path | str,
+    folder: AnyFolder,
     share: Share,
     how: RayOptions,
     control: Control,

@@ -33,6 +33,7 @@ from labeler.prompt import Prompt
 from labeler.report.result import Result
 from labeler.scale.batch.look import whole_address
 from labeler.scale.partitions.folder import (
+    AnyFolder,
     PartitionedJob,
     PartitionFolder,
     PartitionPairs,
@@ -103,7 +104,7 @@ class JudgedPartition(Result):
 
 
 async def ajudge_partitions(
-    folder: PartitionFolder | Path | str,
+    folder: AnyFolder,
     share: Share | None = None,
     number: int | None = None,
     *,

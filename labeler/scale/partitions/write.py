@@ -24,7 +24,13 @@ from labeler.model import Reply, Request
 from labeler.models.policies.call import Deferral
 from labeler.models.policies.stack import facts_about, only_remembered
 from labeler.models.session import Control, sync
-from labeler.scale.partitions.folder import PartitionedJob, PartitionFolder, ShownGrade, write_pairs
+from labeler.scale.partitions.folder import (
+    AnyFolder,
+    PartitionedJob,
+    PartitionFolder,
+    ShownGrade,
+    write_pairs,
+)
 from labeler.store import Store, open_store
 from labeler.store.keys import Canon
 from labeler.wire.addresses import masked
@@ -37,7 +43,7 @@ FILES = ("corpus", "queries", "pool")
 
 async def awrite_partitions(
     collection: AnyCollection,
-    folder: PartitionFolder | Path | str,
+    folder: AnyFolder,
     options: JudgeOptions,
     rows: int = ROWS,
     *,
