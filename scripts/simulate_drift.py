@@ -28,7 +28,7 @@ from labeler.data import Pair
 from labeler.lab.control import DriftCheck
 from labeler.monitoring.judge import LEVEL
 from labeler.stats.drift import FEWEST_CALM, alarming, changed
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 PAIRS = (20, 50, 100)
 NOISES = (0.0, 0.1, 0.3)

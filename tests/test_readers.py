@@ -41,17 +41,17 @@ from labeler.metrics import JudgedPairs
 from labeler.people.sheet import read_sheet
 from labeler.prompt import find_prompt
 from labeler.trec.blocks import Batch
-from labeler.trec.labels import read_labels
-from labeler.trec.pairs import PairColumns
-from labeler.trec.qrels import read_qrels
-from labeler.trec.runs import (
+from labeler.trec.files import (
     last_tag,
     read_loose_run,
+    read_qrels,
     read_run,
     read_run_by_line,
     read_tag,
     through_run,
 )
+from labeler.trec.labels import read_labels
+from labeler.trec.pairs import PairColumns
 
 SOME = 120
 MANY = 5_000

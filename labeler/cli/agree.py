@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-from labeler.agreement.agree import SYSTEMS, AgreeOptions, agree_all, scale_names
+from labeler.agreement.agree import SYSTEMS, AgreeOptions, agree_all
 from labeler.agreement.report import (
     AgreementResult,
     AssessorReport,
@@ -22,7 +22,7 @@ from labeler.agreement.shown import (
     report_parts,
     statistics_of_all,
 )
-from labeler.agreement.sources import Sources, sources_of
+from labeler.agreement.sources import sources_of
 from labeler.cli.options import GATES, Destination, argument
 from labeler.cli.output import name_unread_runs, show, show_json, warn
 from labeler.cli.screen import note
@@ -84,7 +84,7 @@ def command(
     elif is_overview:
         show(overview_parts(reports, statistics), to)
     else:
-        show(_in_full(reports, opened, options, details=details), to)
+        show(_in_full(reports, opened.query_texts(), details=details), to)
     warn(findings_of_all(reports))
     if for_people and is_overview:
         note(IN_FULL)
@@ -92,11 +92,9 @@ def command(
 
 
 def _in_full(
-    reports: Sequence[AssessorReport], sources: Sources, options: AgreeOptions, *, details: bool
+    reports: Sequence[AssessorReport], texts: Mapping[str, str], *, details: bool
 ) -> Iterator[Part]:
     """Each assessor's part, then all beside one another."""
-    texts = sources.query_texts()
-    for report, source in zip(reports, sources.assessors, strict=True):
-        names = scale_names(sources, source, options)
-        yield from report_parts(report, names, texts, details=details)
+    for report in reports:
+        yield from report_parts(report, texts, details=details)
     yield from joint_parts(reports)

@@ -23,7 +23,7 @@ from labeler.report.table import FormName, Table
 
 if TYPE_CHECKING:  # what takes long to load is loaded once all files are found to be there
     from labeler.evaluation.evaluate import Report
-    from labeler.evaluation.gates import Gates
+    from labeler.evaluation.gates import ScoreGate
 
 TABLES = "Tables"
 
@@ -91,8 +91,10 @@ class GateFlags:
         rare=True,
     )
 
-    def read(self) -> Gates:
+    def read(self) -> Sequence[ScoreGate]:
         """The gates on scores that were asked for."""
+        if not self.require and not self.require_low:
+            return ()
         from labeler.evaluation.gates import read_gates
 
         return read_gates(self.require, self.require_low)
@@ -156,17 +158,20 @@ def command(
     from labeler.evaluation.gates import outcome_of
 
     held = gates.read()
-    groups = tuple(dict.fromkeys([*by, *held.fields]))
+    groups = tuple(dict.fromkeys([*by, *(gate.by for gate in held if gate.by)]))
     asked_for = replace(
         options,
-        measures=(*options.measures, *(str(gate.measure) for gate in held.scores)),
+        measures=(*options.measures, *(str(gate.measure) for gate in held)),
         grouping=replace(options.grouping, by=groups, queries=queries),
         progress=partial(progress, stays=False),
     )
     named_by = "require" if gates.require else "require_low"
-    with about(named_by, "by") if held.groups and not by else nullcontext():
+    with about(named_by, "by") if groups and not by else nullcontext():
         report = report_of(*_sources(paths, qrels), asked_for)
-    held.check_names(report)
+    if held:
+        from labeler.evaluation.gates import check_groups
+
+        check_groups(report, held)
     if to.form == "json":
         show_json(report.as_json(per_query=tables.per_query), to)
     else:
@@ -177,7 +182,8 @@ def command(
         from labeler.evaluation.plot import score_drawings  # few calls draw
 
         draw(drawing, score_drawings(report))
-    outcome_of(report, held).check()
+    if held:
+        outcome_of(report, held).check()
 
 
 def picture_to_draw(path: Path | None, to: Destination) -> Output | None:
@@ -219,7 +225,9 @@ def _shown(report: Report, flags: TableFlags, form: FormName, *, by: Sequence[st
     if report.by and for_people:
         shown += report.group_tables()
     elif by:
-        shown.append(report.group_rows(by))
+        from labeler.evaluation.groups import group_rows  # loaded with the report
+
+        shown.append(group_rows([grouped for grouped in report.by if grouped.by in by]))
     if flags.scenarios:
         shown.append(tables["scenarios"])
     return shown if for_people else shown[-1:]

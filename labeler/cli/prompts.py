@@ -63,28 +63,17 @@ def new(
 def check(
     name: Annotated[str, argument("A prompt's file, or its name.", "FILE")],
     *,
-    collection: Path | None = option(
-        None, "Show the prompt as filled in for a pair of it.", metavar="COLL"
-    ),
-    query: str = option("", "The query of that pair.", metavar="ID"),
-    doc: str = option("", "The document of that pair.", metavar="ID"),
     to: Destination,
 ) -> None:
     """Say what is wrong with a prompt's file, and show what it would send.
 
     The same is checked before any pair is judged. Exit code 65 where the file has errors.
     """
-    from labeler.judging.explain import check_on_pair
     from labeler.prompt.check import check_prompt
     from labeler.prompt.read import prompt_path
 
     path = prompt_path(name)
-    if collection:
-        checked = check_on_pair(path, collection, query, doc)
-    elif query or doc:
-        raise Misuse("a query and a document are those of a collection", parameter="collection")
-    else:
-        checked = check_prompt(path)
+    checked = check_prompt(path)
     show_result(checked, to, _show_check)
     if checked.errors:
         raise BadInput(f"{path}: {checked.summary()}")

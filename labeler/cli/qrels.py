@@ -27,7 +27,6 @@ from labeler.qrels.stats import (
 from labeler.report.render import FORMS
 
 QrelsFormat = Literal["trec", "beir", "json", "csv", "parquet"]
-Conflict = Literal["error", "first", "last", "max", "min", "drop"]
 
 File = Annotated[Path, argument("A qrels file, plain or gzip; - is standard input.", "QRELS")]
 Files = Annotated[list[Path], argument("Qrels, plain or gzip.", "QRELS...")]
@@ -39,7 +38,7 @@ def _wrote(file: Output, lines: int) -> None:
 
 def stats(paths: Files, *, to: Destination) -> None:
     """Count queries, pairs and grades."""
-    show_counts([_without_warnings(qrels_stats(path)) for path in paths], stats_table, to)
+    show_counts([qrels_stats(path, caution) for path in paths], stats_table, to)
 
 
 def validate(
@@ -55,9 +54,8 @@ def validate(
         raise Misuse(
             f"cannot read {scale!r:.80}; write the grades as 0,1,2,3", parameter="scale"
         ) from error
-    show_counts(
-        (_without_warnings(validate_qrels(path, grades)) for path in paths), stats_table, to, _sound
-    )
+    counts = (validate_qrels(path, grades, caution) for path in paths)
+    show_counts(counts, stats_table, to, _sound)
 
 
 def _sound(counts: Mapping[str, Any]) -> str:
@@ -67,24 +65,12 @@ def _sound(counts: Mapping[str, Any]) -> str:
     return f"{counts['qrels']}: sound: {pairs} of {queries}"
 
 
-def _without_warnings(counts: dict[str, Any]) -> dict[str, Any]:
-    """The counts of a file, whose warnings are said instead."""
-    for warning in counts.pop("warnings"):
-        caution(warning)
-    return counts
-
-
 def merge(
     paths: Files,
     *,
-    conflict: Conflict = option("error", "Which grade of a pair wins where the files differ."),
+    rules: MergeRules,
     conflicts: Path | None = option(
         None, "List all pairs of several grades in this file, with their grades."
-    ),
-    prefer: str = option(
-        "",
-        "The file whose grades win, as human; OUTPUT.sources.tsv says whose each line is.",
-        metavar="NAME",
     ),
     file: Output,
 ) -> None:
@@ -96,9 +82,9 @@ def merge(
     if conflicts and true_path(conflicts) == true_path(file.path):
         raise Misuse("the list and the qrels need two files", parameter="conflicts")
     with lines_to(listed) as each:
-        merged = merge_qrels(paths, file, MergeRules(conflict, prefer), caution, each)
+        merged = merge_qrels(paths, file, rules, caution, each)
     for line in merged.listed:
-        note(f"conflict: {line} ({conflict})")
+        note(f"conflict: {line} ({rules.conflict})")
     if merged.conflicts > LISTED:
         more = f"{merged.conflicts - LISTED:,} more conflicts"
         note(f"and {more}; --conflicts FILE lists all" if conflicts is None else f"and {more}")

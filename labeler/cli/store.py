@@ -90,7 +90,7 @@ def gc(collection: Opened) -> None:
     Other machines that share a database wait meanwhile.
     """
     with _store_of(collection) as store:
-        before, after = maintain.collect_garbage(store)
+        before, after = store.database.collect_garbage()
     say(f"{before / 1e6:,.1f} MB before, {after / 1e6:,.1f} MB after")
 
 

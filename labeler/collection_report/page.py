@@ -115,12 +115,13 @@ CAPTIONS = {
 
 def agreement_section(report: GatheredReport) -> PageSection:
     """How far assessors agree with people, or that nobody knows."""
-    main, names = report.agreement.main, report.agreement.scale_names
+    main = report.agreement.main
     if main is None:
         return PageSection("Agreement with people", [Paragraph(report.sentences[2])])
+    lines = "\n".join(summary(main)).split("\n")
     blocks: list[PageBlock] = [
         Paragraph(report.private(line.replace("people", "People", line.startswith("people"))))
-        for line in "\n".join(summary(main)).split("\n")
+        for line in lines
     ]
     if len(report.agreement.reports) > 1:
         sentence, table = overview(report.agreement.reports, None)
@@ -128,7 +129,7 @@ def agreement_section(report: GatheredReport) -> PageSection:
     texts = {query.query.id: query.query.text for query in report.queries}
     grades = f"Grades of {short(main.human)} and of {short(main.assessor)}"
     captions = {**CAPTIONS, "confusion": grades}
-    tables = (part for part in report_parts(main, names, texts) if isinstance(part, Table))
+    tables = (part for part in report_parts(main, texts) if isinstance(part, Table))
     blocks += (TableBlock(table, captions.get(table.name, "")) for table in tables)
     return PageSection("Agreement with people", blocks)
 

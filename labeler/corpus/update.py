@@ -41,8 +41,8 @@ from labeler.files.jsonl import read_rows, write_rows
 from labeler.models.session import Control
 from labeler.report.result import Hidden, Merged, Result
 from labeler.report.table import Column, Table, shown
+from labeler.trec.files import read_qrels
 from labeler.trec.pairs import PairColumns
-from labeler.trec.qrels import read_qrels
 from labeler.trec.write import write_qrels, write_sorted_qrels
 
 # What became of a collection's passages and judgements, as counts and as a table.

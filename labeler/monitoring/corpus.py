@@ -21,7 +21,7 @@ from labeler.options import SHARE, TOP_GRADE, option
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Column, Table, table_of
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 NAMED = 3
 """So many ids are named in a sentence; of more their number is said."""

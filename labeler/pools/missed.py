@@ -19,7 +19,7 @@ from labeler.messages import count_of
 from labeler.report.result import Result, figure_names
 from labeler.report.table import Column, Interval, Table, interval_text, shown
 from labeler.stats.student import LEVEL, chi_square_quantile
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 _TAIL = (1 - LEVEL) / 2
 _CERTAIN = 1e-9

@@ -38,7 +38,7 @@ class Design:
 
     def centered(self, rows: Floats) -> Floats:
         """The values less the mean of their row."""
-        return np.asarray(rows - self.mean(rows)[:, None], dtype=np.float64)
+        return rows - self.mean(rows)[:, None]
 
 
 Bounds = tuple[float, float] | None

@@ -208,7 +208,7 @@ class Joint:
         if self.target == THESE:
             return np.zeros_like(rows.human)
         scale = 1 / max(design.count - 1, 1) / total
-        return np.asarray(design.centered(rows.human) * math.sqrt(scale), dtype=np.float64)
+        return design.centered(rows.human) * math.sqrt(scale)
 
     def compared(self, baseline: int | None, seed: int = 0) -> list[tuple[CorrectedMean, Verdict]]:
         """The difference of each other system from one, or from the best, and its verdict.

@@ -20,7 +20,7 @@ from labeler.model import Model, Reply, Request
 from labeler.models.session import Control, run_to_end
 from labeler.models.settings import Limits
 from labeler.testing import FakeServer, fake_model, small_collection
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 QUERIES = 24
 

@@ -26,7 +26,7 @@ from labeler.collection.layout import Collection
 from labeler.data import Query
 from labeler.errors import Misuse
 from labeler.testing import small_collection
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 from labeler.trec.write import write_qrels
 
 PAIRS = 20

@@ -17,7 +17,7 @@ from labeler.files.paths import shipped
 from labeler.models.cost import Price
 from labeler.models.policies.limits import Budget, RateLimiter, RateLimits
 from labeler.testing import Answer, Call, FakeServer, completion
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 
 @pytest.fixture(autouse=True)

@@ -19,7 +19,7 @@ from labeler.collection_report.report import CollectionReport, report_of
 from labeler.data import Query
 from labeler.errors import Misuse
 from labeler.judging.status import status
-from labeler.trec.runs import ranking, read_run
+from labeler.trec.files import ranking, read_run
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from labeler.data import Document, Pair, Pooled, Query
 from labeler.errors import BadInput, Misuse
 from labeler.judging.judge import judge
 from labeler.testing import fake_model
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 from labeler.trec.write import write_qrels
 
 

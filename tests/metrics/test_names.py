@@ -14,7 +14,7 @@ from labeler.data import Qrels, Run
 from labeler.errors import Misuse
 from labeler.metrics import MEASURES, evaluate, parse
 from labeler.metrics.registry import REFUSED, SPELLINGS
-from labeler.trec.runs import ranking
+from labeler.trec.files import ranking
 
 
 def answered(qrels: Qrels, run: Run) -> Qrels:

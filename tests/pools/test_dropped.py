@@ -19,7 +19,7 @@ from labeler.models.session import Control
 from labeler.pools.import_qrels import import_qrels
 from labeler.pools.pool import pool
 from labeler.testing import fake_model, small_collection
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 ONE = fake_model('{"grade": 1}')
 
