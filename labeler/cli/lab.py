@@ -90,7 +90,7 @@ def _show_repeated(result: JudgeResult, again: Retest | None) -> None:
     show_judging(result)
     if again is not None:
         say()
-        show(["\n".join(again.sentences), again.tables()[0]])
+        say("\n".join(again.sentences))
 
 
 def panel(

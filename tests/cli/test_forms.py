@@ -56,6 +56,7 @@ REASONS = {
     "--run": "it is pooled, or ranked by",
     "--scale": "it is drawn by, compared on, or checked",
     "--seed": "it decides on passages, pairs, queries or draws",
+    "--sheet": "it holds pairs to decide by, or in doubt",
     "--tag": "a run has one already, or has none",
     "--vectors": "they are put there, or searched there",
     "--weights": "runs are fused by them, or groups of queries are weighed",
