@@ -188,10 +188,7 @@ def is_option(declaration: object) -> bool:
 @cache
 def declared(record: Any) -> Mapping[str, Declared]:
     """The options of a record, by the names of its fields; what it shares with others is last."""
-    hints, own_first = (
-        get_type_hints(record),
-        sorted(fields(record), key=lambda f: f.kw_only is True),
-    )
+    hints, own_first = get_type_hints(record), sorted(fields(record), key=lambda f: bool(f.kw_only))
     return {f.name: Declared.of(f.name, hints[f.name], f) for f in own_first if is_option(f)}
 
 

@@ -1381,7 +1381,7 @@ LIFE: dict[str, Case] = {
         export world --to beir --qrels llm -o beir
     """,
     "prompts-more": """
-        prompts check {four-grades,mine.md,mine.md --collection coll --query q0 --doc d1}
+        prompts check {four-grades,mine.md}
         prompts check bad-prompt/$BAD_PROMPTS.md
         prompts diff four-grades {basic,mine.md}
         prompts new own --from basic

@@ -76,7 +76,7 @@ def import_qrels(  # noqa: PLR0913  the keywords of a public function are its se
     ('human',)
     """
     opened = open_collection(collection)
-    kept = opened.qrels(check_name(name))
+    path_of_qrels = opened.qrels(check_name(name))
     path = Path(source) if isinstance(source, str | os.PathLike) else None
     shown = str(path or "qrels")
     if path and (holder := whose(path)) in MODEL_S:  # which would count as people's from then on
@@ -88,20 +88,20 @@ def import_qrels(  # noqa: PLR0913  the keywords of a public function are its se
         for line in own.warnings(shown):
             warn(line)
         with locked(opened, warn):
-            if not (path and kept.exists() and path.samefile(kept)):
+            if not (path and path_of_qrels.exists() and path.samefile(path_of_qrels)):
                 for other in (opened.judgements(name), people_path(opened.folder, name)):
                     if other.exists():
                         problem = f"{other} holds judgements of that name; give another name"
                         raise Misuse(problem, parameter="name")
-                with making(opened, [kept], force=force):
-                    write_qrels(kept, own.qrels)
+                with making(opened, [path_of_qrels], force=force):
+                    write_qrels(path_of_qrels, own.qrels)
                 counts = {"pairs": own.pairs, "queries": len(own.qrels), "left_out": own.left_out}
                 entry = {"labeler": __version__, "source": Path(shown).name, **counts}
                 update_card_entry(opened, SECTION, name, entry)
             drop_absent(opened, warn)
             pool, new = pool_judged(opened, {name: own}, warn)
     unknown = own.left_out, own.unknown_queries, own.unknown_documents
-    return ImportedQrels(kept, own.pairs, len(own.qrels), pool, new, *unknown)
+    return ImportedQrels(path_of_qrels, own.pairs, len(own.qrels), pool, new, *unknown)
 
 
 def read_own_qrels(

@@ -279,8 +279,8 @@ def _are_named(what: str, named: NamedIds, ids: Sequence[str], path: Path) -> Fl
     missing = sorted(named.keys() - set(ids), key=list(named).index)
     if missing:
         more = f"; {len(missing) - 1:,} more are none" if len(missing) > 1 else ""
-        one = {"queries": "query", "documents": "document"}[what]
-        problem, where = f"{missing[0]!r} is no {one} of {path}{more}", named[missing[0]]
+        noun = {"queries": "query", "documents": "document"}[what]
+        problem, where = f"{missing[0]!r} is no {noun} of {path}{more}", named[missing[0]]
         raise BadInput(f"{where}: {problem}") if where else BadInput(problem, parameter=what)
     return np.array([each in named for each in ids], dtype=np.bool_)
 

@@ -58,7 +58,7 @@ class AskingLimits(Options):
 
 
 @dataclass(slots=True)
-class Asking:
+class AskedQueries:
     """The queries of a journal that are being asked of a system, with the answers and failures.
 
     `check` looks at the first answer; `advance` hears of how many queries are done.

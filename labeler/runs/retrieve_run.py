@@ -32,7 +32,7 @@ from labeler.options import COUNT, check_options, option
 from labeler.report.result import Result
 from labeler.runs.asking import (
     AnswerJournal,
-    Asking,
+    AskedQueries,
     AskingLimits,
     SearchEngine,
 )
@@ -173,7 +173,7 @@ def ranked_by(
     answers: Path,
     options: RetrieveOptions,
     control: Control,
-) -> tuple[Ranked, Asking]:
+) -> tuple[Ranked, AskedQueries]:
     """A system's answers to every query of a collection as a run, of which no file is written.
 
     A file keeps the `answers` of a start that is interrupted.
@@ -194,7 +194,7 @@ def ranked_by(
     journal = AnswerJournal(answers, repr((engine, options.depth)), texts)
     if options.force:
         journal.forget()
-    asked = Asking(journal, options.asking, options.depth, matched, journal.earlier())
+    asked = AskedQueries(journal, options.asking, options.depth, matched, journal.earlier())
     if earlier := len(asked.answers):
         count = count_of(earlier, "query was", "queries were")
         control.note(f"{count} answered before, and not asked again; force asks anew")
