@@ -162,9 +162,11 @@ class _Search:
         best = np.zeros(len(self.gained))
         for _ in range(ROUNDS):
             gained, ideal = self.gained.copy(), np.zeros(len(self.gained))
+            rows = np.arange(len(best))
             for step, open_, judged in zip(self.steps, self.open, self.judged, strict=True):
-                columns = self._best_columns(judged, best, open_)
-                rows = np.arange(len(columns))
+                # of each query the best number of holes for a level, 0 where none reaches it
+                worth = self.first - best[:, None] * self.ideal[judged + self.holes]
+                columns = worth.argmax(axis=1) * open_
                 gained += step * self.first[rows, columns]
                 ideal += step * self.ideal[judged[:, 0] + self.holes[rows, columns]]
             better = np.maximum(best, ratio(gained, ideal))
@@ -172,14 +174,6 @@ class _Search:
                 break
             best = better
         return best
-
-    def _best_columns(self, judged: Integers, best: Floats, open_: bool) -> Integers:
-        """Each query's column with the best number of holes for a level, 0 if none reaches it."""
-        if not open_:
-            return np.zeros(len(best), dtype=np.int64)
-        worth = self.first - best[:, None] * self.ideal[judged + self.holes]
-        columns: Integers = worth.argmax(axis=1)
-        return columns
 
 
 def _ndcg(r: Rankings, measure: Measure, depth: int) -> Ends:

@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
@@ -25,12 +24,19 @@ from labeler.evaluation.inputs import (
     short_name,
 )
 from labeler.evaluation.options import FEWEST
-from labeler.evaluation.scores import NAMED, NOT_KNOWN, Comparison, RunScores, listed
+from labeler.evaluation.scores import (
+    NAMED,
+    NOT_KNOWN,
+    Comparison,
+    CorrectedDifference,
+    RunScores,
+    listed,
+)
 from labeler.exchange.qrels import read_qrels
 from labeler.messages import Note, count_of
 from labeler.metrics import JudgedPairs, parse
 from labeler.report.table import Column, Ends, Table
-from labeler.stats.families import FEW, Family
+from labeler.stats.families import FEW
 from labeler.trec.pairs import PairColumns
 
 
@@ -301,36 +307,10 @@ def scenario_table(runs: Sequence[RunScores]) -> Table:
 
 # What is said of runs that were compared: which may be the best, which can be told apart.
 
+Compared = Comparison | CorrectedDifference
+"""A run beside a baseline, by scores as they are or corrected ones."""
 TOLD = ("better", "worse", "not the best")
 """The verdicts that tell two runs apart."""
-
-
-class Compared(Protocol):
-    """A run beside a baseline, by scores as they are or corrected ones: what is said of both."""
-
-    @property
-    def run(self) -> str:
-        """The run's name."""
-
-    @property
-    def baseline(self) -> str:
-        """The name of the run that it is held against."""
-
-    @property
-    def measure(self) -> str:
-        """What both are compared by."""
-
-    @property
-    def family(self) -> Family:
-        """The comparisons that p allows for."""
-
-    @property
-    def p(self) -> float:
-        """The p that the verdict goes by."""
-
-    @property
-    def verdict(self) -> str:
-        """Which is better, in words, or that it cannot be told."""
 
 
 def may_be_best(compared: Sequence[Compared]) -> list[str]:
