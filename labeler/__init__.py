@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from labeler.lab.cascade import CascadeOptions as CascadeOptions
     from labeler.lab.cascade import cascade as cascade
     from labeler.lab.control import drift as drift
-    from labeler.lab.panel import judge_panel as judge_panel
     from labeler.lab.panel import panel as panel
     from labeler.lab.probe import ProbeOptions as ProbeOptions
     from labeler.lab.probe import probe as probe
@@ -118,7 +117,6 @@ _PUBLIC = {
     "import_qrels": "pools.import_qrels:import_qrels",
     "ingest": "corpus.ingest:ingest",
     "judge": "judging.judge:judge",
-    "judge_panel": "lab.panel:judge_panel",
     "leaderboard": "evaluation.leaderboard:leaderboard",
     "missed": "pools.missed:missed",
     "monitor": "monitoring.monitor:monitor",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from labeler.agreement.agree import SYSTEMS, AgreeOptions, agree_all, scale_names
+from labeler.agreement.agree import SYSTEMS, AgreeOptions, agree_all
 from labeler.agreement.report import (
     AgreementResult,
     AssessorReport,
@@ -24,7 +24,7 @@ from labeler.agreement.shown import (
     report_parts,
     statistics_of_all,
 )
-from labeler.agreement.sources import Sources, sources_of
+from labeler.agreement.sources import sources_of
 from labeler.cli.options import Destination, OutputFlags
 from labeler.cli.output import name_unread_runs, said_to, show, show_json, warn
 from labeler.cli.scoring import GATES
@@ -88,7 +88,7 @@ def command(
         is_overview = len(reports) > 1 and not details
         parts = overview_parts(reports, statistics)
         if not is_overview:
-            parts = _in_full(reports, opened, options, details=details)
+            parts = _in_full(reports, opened.query_texts(), details=details)
         with said_to(to):
             show(parts, Destination(to.form))
             say()
@@ -99,11 +99,9 @@ def command(
 
 
 def _in_full(
-    reports: Sequence[AssessorReport], sources: Sources, options: AgreeOptions, *, details: bool
+    reports: Sequence[AssessorReport], texts: Mapping[str, str], *, details: bool
 ) -> Iterator[Part]:
     """Each assessor's part, then all beside one another."""
-    texts = sources.query_texts()
-    for report, source in zip(reports, sources.assessors, strict=True):
-        names = scale_names(sources, source, options)
-        yield from report_parts(report, names, texts, details=details)
+    for report in reports:
+        yield from report_parts(report, texts, details=details)
     yield from joint_parts(reports)

@@ -161,7 +161,7 @@ def demo(
     from labeler.corpus.python_docs import write_python_documents
     from labeler.judging.judge import JudgeOptions
     from labeler.queries.generate import write_heading_queries
-    from labeler.queries.style import Asking
+    from labeler.queries.kinds import Asking
     from labeler.text.terms import DENSE_EXTRA, can_encode
 
     if model not in {None, "local"}:

@@ -27,19 +27,13 @@ from labeler.evaluation.gates import parse_limits
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import MOST_TIMES, JudgeOptions, ajudge
 from labeler.lab.control import DriftCheck, DriftOptions, adrift
-from labeler.lab.members import PANEL, PanelOptions
-from labeler.lab.panel import (
-    PanelPlan,
-    ajudge_panel,
-    members_named,
-)
+from labeler.lab.members import PanelOptions
 from labeler.lab.panel import panel as panel_of_sets
 from labeler.lab.probe import ProbeOptions, aprobe, check_gates
 from labeler.lab.tune import TuneOptions, TunePlan, atune
 from labeler.models.choose import declared_assessors, model_in
 from labeler.models.settings import MODEL, AnyModel
 from labeler.options import Bounds, option
-from labeler.report.render import render
 
 
 def control(
@@ -119,8 +113,6 @@ def _show_repeated(repeated: _Repeated) -> None:
     say()
     for sentence in repeated.again.sentences:
         say(sentence)
-    say()
-    say(render(repeated.again.tables()[0]).rstrip())
 
 
 def panel(
@@ -132,59 +124,27 @@ def panel(
         ),
     ],
     *,
-    members: str = option(
-        "",
-        "Ask these first, as basic,four-grades:gpt-4.1,:qwen3 (PROMPT, PROMPT:MODEL, :MODEL), "
-        "each kept as a set of the collection.",
-        metavar="MEMBERS",
-        panel=PANEL,
-    ),
-    rules: PanelOptions,
+    options: PanelOptions,
     people: str | None = option(
-        None, "The collection's human qrels: how far do panel and members agree?", metavar="NAME"
+        None, "The collection's human qrels, by which members' errors are told.", metavar="NAME"
     ),
-    options: JudgeOptions,
-    who: ModelFlags,
-    flags: ShownFlags,
+    name: str | None = option(None, "Keep the panel as this set.", metavar="NAME", flags="--as"),
     output: OutputFlags,
 ) -> None:
     """Put assessors' grades together, and say how many judges that really is.
 
     A member without a grade of a pair is left out of it; too few members make a failure.
-    With a name the panel is kept as a set of the collection.
     """
     collection, *names = sources
-    opened, name = open_collection(collection), options.name
+    opened = open_collection(collection)
     to = output.made_from(opened.folder)
-    if members:
-        if names or people:
-            raise Misuse(
-                "members are asked about one collection, and stand beside its own human qrels",
-                parameter="members",
-            )
-        named = members_named(members, who.asking(options))
-        act = partial(ajudge_panel, opened, named, name=name, options=rules)
-        judged = asked(flags, act, _show_panel_plan, to)
-        if judged is None:
-            return
-        result = judged
-    else:
-        result = panel_of_sets(opened, *names, people=people, name=name, options=rules)
+    result = panel_of_sets(opened, *names, people=people, name=name, options=options)
     show_result(result, to)
     if result.name is not None:
-        note(f"kept as {result.name}: labeler agree {collection} human {result.name}")
+        sets = " ".join([result.name, *names])
+        note(f"kept as {result.name}: labeler agree {collection} human {sets}")
     if failed := result.panel.failed:
-        problem = f"{failed:,} of {len(result.panel):,} pairs have no grade"
-        raise Incomplete(problem, again={"retry_failed": True} if members else None)
-
-
-def _show_panel_plan(plan: PanelPlan) -> None:
-    """Print what each member's judging would take."""
-    for number_of, member in enumerate(plan.members, start=1):
-        say(f"== member {number_of}")
-        show_judging_plan(member)
-        say()
-    say(f"calls of all members: {plan.calls:,}")
+        raise Incomplete(f"{failed:,} of {len(result.panel):,} pairs have no grade")
 
 
 @dataclass(frozen=True, slots=True)

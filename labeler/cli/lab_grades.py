@@ -61,7 +61,7 @@ def calibrate(
     show_result(result, to)
     if rows_to is not None:
         write_probabilities(rows_to, result)
-        note(f"probabilities of {result.shares.pairs.size:,} pairs: {rows_to.path}")
+        note(f"probabilities of {result.given.pairs.size:,} pairs: {rows_to.path}")
 
 
 def route(

@@ -32,7 +32,7 @@ from labeler.options import OUTPUT, REQUIRED, option
 from labeler.report.table import FormName
 
 if TYPE_CHECKING:
-    from labeler.pools.import_plan import Imported
+    from labeler.pools.import_qrels import Imported
 
 
 def init(force: bool = option(False, FORCE)) -> None:
@@ -68,7 +68,7 @@ def take_in(
     """
     from labeler.exchange.bundles import left_lines, plan_lines
     from labeler.models.session import Control
-    from labeler.pools.import_plan import ImportSettings, import_plan, look_at
+    from labeler.pools.import_qrels import ImportSettings, import_plan, look_at
 
     if into is None:
         to = output.made_from(source)

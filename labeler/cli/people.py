@@ -139,11 +139,18 @@ def _show_merged(name: str, counts: MergedRaters) -> None:
 
 def note_next(collection: Collection, name: str) -> None:
     """Say what people's new qrels are good for."""
+    from labeler.collection.card import card_section, read_card
+    from labeler.collection.people import people_path, read_people
     from labeler.collection.whose import routed_pairs, sampled_from
 
     others = [stem for stem in collection.qrels_names() if stem != name] or ["NAME"]
     checked = sampled_from(collection, name) or others[-1]
     if routed_pairs(collection, name):
+        path = people_path(collection.folder, name)
+        samples = card_section(read_card(collection), "samples")
+        if "systems" in card_section(samples, read_people(path)[-1].sample):
+            note("next: the same labeler compare, which goes on with these grades")
+            return
         files = f"{collection.qrels(name)} {collection.qrels(checked)}"
         note("these pairs were routed: no statistic takes them for a random sample")
         note(f"next: labeler qrels merge {files} --prefer {name} -o best.qrels")

@@ -27,17 +27,17 @@ from labeler.messages import count_of
 from labeler.models.encoders import Encoding
 from labeler.options import OUTPUT, REQUIRED, option
 from labeler.pools.expand import EXPANDING, ExpandedJudging, Expansion, aexpand_until
-from labeler.pools.pool import PoolOptions, PoolResult, plan_pool, pool
+from labeler.pools.pool import PoolOptions, PoolResult, pool
 from labeler.runs.engines.answers import SYSTEM
 from labeler.runs.engines.http_search import HttpEngine
 from labeler.runs.engines.in_python import PythonEngine
 from labeler.runs.engines.program import ProgramEngine
+from labeler.runs.retrieve import plan_encoder
 from labeler.runs.retrieve_run import (
     BuiltIn,
     RetrieveOptions,
     RetrieveResult,
     built_in_run,
-    plan_built_in,
     retrieve_run,
 )
 from labeler.text.bm25 import Bm25Settings
@@ -101,7 +101,7 @@ def command(
         show_outcome(grown, _show_rounds, to)
         check_complete(grown.judging)
     elif flags.dry_run:
-        show_encoding_plan(plan_pool(folder, options.encoding), to)
+        show_encoding_plan(plan_encoder(folder, options.encoding), to)
     else:
         show_outcome(
             pool(folder, replace(options, force=output.force), control=control_of(flags)), _show, to
@@ -162,7 +162,7 @@ def retrieve(
             raise Misuse(problem, parameter="engine")
         built_in = BuiltIn(engine, encoding, bm25)
         if dry_run:
-            show_encoding_plan(plan_built_in(folder, built_in), to)
+            show_encoding_plan(plan_encoder(folder, built_in.encoding), to)
             return
         result = built_in_run(folder, built_in, name, options, control_of())
     else:

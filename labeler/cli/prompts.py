@@ -73,29 +73,17 @@ def new(
 def check(
     name: Annotated[str, typer.Argument(metavar="FILE", help="A prompt's file, or its name.")],
     *,
-    collection: Path | None = option(
-        None, "Show the prompt as filled in for a pair of it.", metavar="COLL"
-    ),
-    query: str = option("", "The query of that pair.", metavar="ID"),
-    doc: str = option("", "The document of that pair.", metavar="ID"),
     output: OutputFlags,
 ) -> None:
     """Say what is wrong with a prompt's file, and show what it would send.
 
     The same is checked before any pair is judged. Exit code 65 where the file has errors.
     """
-    from labeler.judging.explain import check_on_pair
     from labeler.prompt.check import check_prompt
     from labeler.prompt.read import prompt_path
 
     path = prompt_path(name)
-    to = output.made_from(path, *([collection] if collection else []))
-    if collection:
-        checked = check_on_pair(path, collection, query, doc)
-    elif query or doc:
-        raise Misuse("a query and a document are those of a collection", parameter="collection")
-    else:
-        checked = check_prompt(path)
+    to, checked = output.made_from(path), check_prompt(path)
     show_result(checked, to, _show_check)
     if checked.errors:
         raise BadInput(f"{path}: {checked.summary()}")

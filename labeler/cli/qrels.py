@@ -15,9 +15,9 @@ from labeler.collection.user_files import Output
 from labeler.errors import Misuse
 from labeler.messages import count_of
 from labeler.options import OUTPUT, REQUIRED, Option, option
+from labeler.qrels.edit import LISTED, MergeRules, merge_qrels
 
 QrelsFormat = Literal["trec", "beir", "json", "csv", "parquet"]
-Conflict = Literal["error", "first", "last", "max", "min", "drop"]
 
 File = Annotated[
     Path, typer.Argument(metavar="QRELS", help="A qrels file, plain or gzip; - is standard input.")
@@ -40,7 +40,7 @@ def stats(paths: Files, *, output: OutputFlags) -> None:
     from labeler.qrels.stats import qrels_stats, stats_table
 
     to = output.made_from(*paths)
-    show_counts([_without_warnings(qrels_stats(path)) for path in paths], stats_table, to)
+    show_counts([qrels_stats(path, caution) for path in paths], stats_table, to)
 
 
 def validate(
@@ -59,9 +59,8 @@ def validate(
             f"cannot read {scale!r:.80}; write the grades as 0,1,2,3", parameter="scale"
         ) from error
     to = output.made_from(*paths)
-    show_counts(
-        (_without_warnings(validate_qrels(path, grades)) for path in paths), stats_table, to, _sound
-    )
+    counts = (validate_qrels(path, grades, caution) for path in paths)
+    show_counts(counts, stats_table, to, _sound)
 
 
 def _sound(counts: Mapping[str, Any]) -> str:
@@ -71,25 +70,13 @@ def _sound(counts: Mapping[str, Any]) -> str:
     return f"{counts['qrels']}: sound: {pairs} of {queries}"
 
 
-def _without_warnings(counts: dict[str, Any]) -> dict[str, Any]:
-    """The counts of a file, whose warnings are said instead."""
-    for warning in counts.pop("warnings"):
-        caution(warning)
-    return counts
-
-
 def merge(
     paths: Files,
     *,
     output: Path = option(REQUIRED, TO_WRITE),
-    conflict: Conflict = option("error", "Which grade of a pair wins where the files differ."),
+    rules: MergeRules,
     conflicts: Path | None = option(
         None, "List all pairs of several grades in this file, with their grades."
-    ),
-    prefer: str = option(
-        "",
-        "The file whose grades win, as human; OUTPUT.sources.tsv says whose each line is.",
-        metavar="NAME",
     ),
     force: bool = option(False, FORCE),
 ) -> None:
@@ -98,17 +85,14 @@ def merge(
     People's grades and a model's are put together with --prefer alone.
     """
     from labeler.files.paths import true_path
-    from labeler.qrels.edit import LISTED, MergeRules, merge_qrels
 
     listed = Output(conflicts, force, (*paths, output)) if conflicts else None
     if conflicts and true_path(conflicts) == true_path(output):
         raise Misuse("the list and the qrels need two files", parameter="conflicts")
     with lines_to(listed) as each:
-        merged = merge_qrels(
-            paths, Output(output, force), MergeRules(conflict, prefer), caution, each
-        )
+        merged = merge_qrels(paths, Output(output, force), rules, caution, each)
     for line in merged.listed:
-        note(f"conflict: {line} ({conflict})")
+        note(f"conflict: {line} ({rules.conflict})")
     if merged.conflicts > LISTED:
         more = f"{merged.conflicts - LISTED:,} more conflicts"
         note(f"and {more}; --conflicts FILE lists all" if conflicts is None else f"and {more}")

@@ -21,8 +21,7 @@ from labeler.cli.screen import result_width, say
 from labeler.collection.layout import open_collection
 from labeler.errors import Misuse
 from labeler.judging.judge import JudgeOptions
-from labeler.judging.part import PartOfSet
-from labeler.judging.relabel import RelabelResult, arelabel, areparse
+from labeler.judging.relabel import PartOfSet, RelabelResult, arelabel, areparse
 from labeler.options import REQUIRED, option
 
 if TYPE_CHECKING:

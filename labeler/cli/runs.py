@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -17,7 +18,8 @@ from labeler.cli.screen import caution, note, say
 from labeler.collection.layout import open_collection, safe_name
 from labeler.collection.user_files import Output, run_name, run_paths
 from labeler.messages import cost_of, count_of
-from labeler.options import COUNT, OUTPUT, REQUIRED, SIZE, Option, option
+from labeler.options import COUNT, OUTPUT, REQUIRED, Option, option
+from labeler.runs.fuse import SCORES, Fusion, fuse_files, weights_of
 from labeler.runs.rerank import RerankOptions, RerankResult, arerank
 
 if TYPE_CHECKING:
@@ -173,11 +175,6 @@ def _show(result: RerankResult) -> None:
     note(f"wrote {result.run}")
 
 
-SCORES = "Fusing by score"
-Method = Literal["rrf", "combsum", "combmnz", "wsum"]
-Norm = Literal["min-max", "none"]
-
-
 def fuse(
     runs: Annotated[
         list[Path],
@@ -192,25 +189,16 @@ def fuse(
         flags="--output -o",
         panel=OUTPUT,
     ),
-    method: Method = option("rrf", "Reciprocal rank fusion, or scores added."),
-    k: float = option(60, "RRF's constant.", SIZE),
-    norm: Norm = option(
-        "min-max",
-        "How scores are scaled before they are added.",
-        panel=SCORES,
-    ),
+    fusion: Fusion,
     weights: str = option(
         "", "For wsum, one for each run: 0.3,0.7 or bm25=0.3,dense=0.7.", panel=SCORES
     ),
-    depth: int = option(1000, "Documents to keep a query.", COUNT),
     tag: str = option("fused", "The run's last column.", panel=OUTPUT),
     force: bool = option(False, FORCE),
 ) -> None:
     """Fuse runs, by rank (RRF) or by score."""
-    from labeler.runs.fuse import Fusion, fuse_files, weights_of
-
     runs = run_paths(runs)
-    fusion = Fusion(method, k, norm, weights_of(weights, runs), depth)
+    fusion = replace(fusion, weights=weights_of(weights, runs))
     queries, lines = fuse_files(runs, Output(output, force), fusion, tag, caution)
     shown = f"{count_of(queries, 'query', 'queries')}, {count_of(lines, 'line')}"
-    note(f"wrote {output}: {shown} from {len(runs)} runs by {method}")
+    note(f"wrote {output}: {shown} from {len(runs)} runs by {fusion.method}")

@@ -98,10 +98,9 @@ def gc(folder: Folder) -> None:
 
     Other machines that share a database wait meanwhile.
     """
-    from labeler.store import maintain
 
     with _store_of(folder) as store:
-        before, after = maintain.collect_garbage(store)
+        before, after = store.database.collect_garbage()
     say(f"{before / 1e6:,.1f} MB before, {after / 1e6:,.1f} MB after")
 
 

@@ -124,7 +124,6 @@ def agreement_section(report: GatheredReport) -> PageSection:
 
 
 def _agreement(report: GatheredReport, main: AssessorReport) -> Iterator[PageBlock]:
-    names = report.agreement.scale_names
     for line in "\n".join(summary(main)).split("\n"):
         yield Paragraph(report.private(line.replace("people", "People", line.startswith("people"))))
     if len(report.agreement.reports) > 1:
@@ -134,7 +133,7 @@ def _agreement(report: GatheredReport, main: AssessorReport) -> Iterator[PageBlo
     texts = {query.query.id: query.query.text for query in report.queries}
     grades = f"Grades of {short(main.human)} and of {short(main.assessor)}"
     captions = {**CAPTIONS, "confusion": grades}
-    for part in report_parts(main, names, texts):
+    for part in report_parts(main, texts):
         if isinstance(part, Table):
             yield TableBlock(part, captions.get(part.name, ""))
 

@@ -145,7 +145,7 @@ def _retrieved(collection: Collection, engine: object, control: Control) -> Any:
     """What a retriever finds for every query of the collection."""
     with TemporaryDirectory(prefix="labeler-") as folder:
         answers = Path(folder, "answers.jsonl")
-        ranked, *_ = ranked_by(collection, as_engine(engine), answers, RetrieveOptions(), control)
+        ranked, _ = ranked_by(collection, as_engine(engine), answers, RetrieveOptions(), control)
     return {query: scores for query, scores in ranked.run.items() if scores}
 
 

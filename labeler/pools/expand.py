@@ -221,14 +221,22 @@ class _Growth:
         """Add the neighbors of all relevant documents as a round; how many pairs are new."""
         collection = self.collection
         searched = _searched(collection, control)
-        seeds = self._seeds()
+        grades = read_qrels(collection.qrels(self.name))
+        pool = read_pool(collection.pool)
+        certain = pool.keep(~pool.is_sampled).pairs
+        seeds = [p for p in certain if (p.grade_in(grades) or 0) >= self.expansion.rel]
         near = self._neighbors(searched, seeds, encoding, control)
         with locked(collection, control.note):
             if _searched(collection, control).sha256 != searched.sha256:
                 raise BadInput(f"{collection.corpus}: changed meanwhile; run the command again")
             pool = read_pool(collection.pool)
             number = 1 + int(pool.rounds.max(initial=0))
-            merged = merge_pools(pool, _of_round(number, seeds, near))
+            from_seeds: dict[Pair, list[str]] = {}
+            for query_id, seed in seeds:
+                for doc_id in near[seed]:
+                    from_seeds.setdefault(Pair(query_id, doc_id), []).append(seed)
+            added = [Pooled(pair, seeds=tuple(s), round=number) for pair, s in from_seeds.items()]
+            merged = merge_pools(pool, added)
             write_pool(collection.pool, merged)
             new = len(merged) - len(pool)
             section = card_section(read_card(collection), "pool")
@@ -239,13 +247,6 @@ class _Growth:
             documents = count_of(len(seeds), "relevant document")
             control.note(f"round {number}: {count_of(new, 'pair')} added, from {documents}")
         return new
-
-    def _seeds(self) -> list[Pair]:
-        """The relevant pairs of the pool, without those of its random sample."""
-        grades = read_qrels(self.collection.qrels(self.name))
-        pool = read_pool(self.collection.pool)
-        certain = pool.keep(~pool.is_sampled).pairs
-        return [pair for pair in certain if (pair.grade_in(grades) or 0) >= self.expansion.rel]
 
     def _neighbors(
         self, searched: Searched, seeds: Sequence[Pair], encoding: Encoding, control: Control
@@ -269,14 +270,3 @@ class _Growth:
 def _searched(collection: Collection, control: Control) -> Searched:
     with control.progress("reading the corpus") as advance:
         return searched_corpus(collection, advance)
-
-
-def _of_round(
-    number: int, seeds: Sequence[Pair], near: Mapping[str, Mapping[str, int]]
-) -> list[Pooled]:
-    """The pairs of the neighbors, each with the relevant documents that it comes from."""
-    from_seeds: dict[Pair, list[str]] = {}
-    for query_id, seed in seeds:
-        for doc_id in near[seed]:
-            from_seeds.setdefault(Pair(query_id, doc_id), []).append(seed)
-    return [Pooled(pair, seeds=tuple(ids), round=number) for pair, ids in from_seeds.items()]

@@ -12,7 +12,7 @@ import numpy as np
 
 from labeler.arrays import Integers
 from labeler.collection.card import card_section, check_made, making, read_card, update_card
-from labeler.collection.corpus import CorpusTexts, distinct_documents, ids_among
+from labeler.collection.corpus import distinct_documents, ids_among
 from labeler.collection.dropped import Dropped, drop_absent
 from labeler.collection.layout import (
     STEPS,
@@ -32,14 +32,21 @@ from labeler.errors import BadInput, Misuse
 from labeler.exchange.qrels import Meaning
 from labeler.exchange.runs import hold_run, read_run
 from labeler.files.read import file_of, file_problems, rereadable
-from labeler.messages import Note, Progress, count_of, no_progress, no_query_in_common
-from labeler.models.encoders import EncoderTexts, Encoding, EncodingPlan
+from labeler.messages import Note, Progress, count_of, no_query_in_common
+from labeler.models.encoders import Encoding
 from labeler.models.session import Control
 from labeler.options import COUNT, COUNT_OR_NONE, SEED, Options, given, option
 from labeler.report.result import Result
-from labeler.runs.retrieve import BUILT_IN, RUN_DEPTH, note_analyzer, retrieve, tag_of
+from labeler.runs.retrieve import (
+    BUILT_IN,
+    RUN_DEPTH,
+    note_analyzer,
+    retrieve,
+    tag_of,
+    texts_to_encode,
+)
 from labeler.stats.estimates import equal_shares, inclusions, systematic
-from labeler.text.bm25 import USUAL, Bm25Settings
+from labeler.text.bm25 import Bm25Settings
 from labeler.text.terms import DENSE_EXTRA, Encoder
 from labeler.trec.columns import id_ranks
 from labeler.trec.pairs import PairColumns, joined_pairs
@@ -56,7 +63,13 @@ def read_own_run(
     Raises `Misuse` where its name is taken, `BadInput` where it shares no query with the
     collection or its first `depth` documents are not all in the corpus.
     """
-    name = _own_name(path, name)
+    mend = f"rename the file, or write NAME={path}"
+    if name in BUILT_IN:
+        raise Misuse(f"{path}: the name {name!r} is a built-in run's; {mend}")
+    try:
+        check_name(name)
+    except Misuse as error:
+        raise Misuse(f"{path}: {error}; {mend}") from error
     whole = read_run(path)
     queries = read_queries(collection.queries)
     run = _of_queries(whole, queries)
@@ -67,8 +80,10 @@ def read_own_run(
         count = count_of(len(left_out), "query is", "queries are")
         warn(f"{path}: {count} not in the collection, left out: {_some(left_out)}")
     present = collection.run(name)
-    if present.exists() and not _is_part(_of_queries(read_run(present), queries), run):
-        raise Misuse(f"{path}: {present} is another run of that name; rename the file")
+    if present.exists():  # which may lack queries that the collection lacked when it was pooled
+        earlier = _of_queries(read_run(present), queries)
+        if not earlier or any(run.get(query_id) != earlier[query_id] for query_id in earlier):
+            raise Misuse(f"{path}: {present} is another run of that name; rename the file")
     _check_documents(path, run, depth, collection.corpus)
     return run
 
@@ -103,14 +118,6 @@ def standing_runs(
     return runs
 
 
-def _is_part(present: Run, run: Run) -> bool:
-    """Whether a run that stands in the collection is the other, or has some queries of it.
-
-    It lacks those that the collection lacked when it was pooled.
-    """
-    return bool(present) and all(run.get(query_id) == present[query_id] for query_id in present)
-
-
 def with_standing(path: Path, run: Run) -> Run | None:
     """A run with the queries of the file that stands in its place; None where that has all of it.
 
@@ -125,17 +132,6 @@ def with_standing(path: Path, run: Run) -> Run | None:
 def _of_queries(run: PairColumns[float], queries: Container[str]) -> PairColumns[float]:
     is_asked = np.array([query_id in queries for query_id in run.queries], bool)
     return run if is_asked.all() else run.keep(is_asked[run.query])
-
-
-def _own_name(path: Path, name: str) -> str:
-    """What the run will be called, if a file of the collection may be called so."""
-    mend = f"rename the file, or write NAME={path}"
-    if name in BUILT_IN:
-        raise Misuse(f"{path}: the name {name!r} is a built-in run's; {mend}")
-    try:
-        return check_name(name)
-    except Misuse as error:
-        raise Misuse(f"{path}: {error}; {mend}") from error
 
 
 def _check_documents(path: Path, run: PairColumns[float], depth: int, corpus: Path) -> None:
@@ -176,45 +172,42 @@ def pool_runs(runs: Mapping[str, Run], depth: int) -> Pool:
     return Pool(pairs, best.astype(np.uint32), source.astype(np.int32), sources)
 
 
-class Added(NamedTuple):
-    """Pairs that join a pool, the depth that the card will tell, and what made the runs.
-
-    `progress` is that of writing the runs.
-    """
-
-    pairs: Iterable[Pooled]
-    depth: int
-    encoder: Encoder | None = None
-    progress: Progress = no_progress
-    bm25: Bm25Settings = USUAL
-
-
-def add_pairs(
-    collection: Collection, runs: Mapping[str, Run], added: Added, *, force: bool = False
-) -> Pool:
-    """Write the runs whole, and add the pairs to the pool.
+def _add_pairs(
+    collection: Collection,
+    runs: Mapping[str, Run],
+    options: PoolOptions,
+    sources: _Sources,
+    progress: Progress,
+) -> tuple[Pool, int]:
+    """Write the runs whole, and add their first pairs to the pool, and how deep that goes.
 
     The card names these runs and those that were pooled before. A run of a user's own that stands
     there already is the same; it only gains the queries that it was pooled without.
     """
-    tags = {name: tag_of(name, added.encoder, added.bm25) for name in runs}
+    depth, old, most = options.most, standing_pool(collection), options.size.max_pairs
+    if most:
+        depth = depth_within(runs, depth, old.pairs, max(0, most - len(old)))
+    if not depth:
+        raise Misuse("too few for the first document of each run and query", parameter="max_pairs")
+    pairs = pool_runs(runs, depth)
+    tags = {name: tag_of(name, sources.encoder, sources.bm25) for name in runs}
     paths = {name: collection.run(name) for name in runs}
     own = {n: with_standing(path, runs[n]) for n, path in paths.items() if n not in BUILT_IN}
     runs = {**runs, **{name: run for name, run in own.items() if run is not None}}
     new_paths = {n: path for n, path in paths.items() if n in BUILT_IN or own[n] is not None}
-    with making(collection, new_paths.values(), force=force):
+    with making(collection, new_paths.values(), force=options.force):
         for name, path in new_paths.items():
-            with added.progress(f"writing the run {name}") as advance:
+            with progress(f"writing the run {name}") as advance:
                 write_run(path, runs[name], tags[name], advance)
-    merged = merge_pools(standing_pool(collection), added.pairs)
+    merged = merge_pools(old, pairs)
     write_pool(collection.pool, merged)
     section = card_section(read_card(collection), "pool")
     all_runs = {**card_section(section, "runs"), **tags}
     earlier = {k: value for k, value in section.items() if k != "encoder" or "dense" not in runs}
-    encoder = {"encoder": added.encoder.id} if added.encoder else {}
-    entry = {**earlier, "depth": added.depth, "runs": all_runs, "pairs": len(merged), **encoder}
+    encoder = {"encoder": sources.encoder.id} if sources.encoder else {}
+    entry = {**earlier, "depth": depth, "runs": all_runs, "pairs": len(merged), **encoder}
     update_card(collection, "pool", entry)
-    return merged
+    return merged, depth
 
 
 def depth_within(runs: Mapping[str, Run], depth: int, old: Iterable[Pair], room: int) -> int:
@@ -400,7 +393,8 @@ def pool(
     """
     options = given(PoolOptions, options, settings)
     opened, control = open_collection(collection), control or Control()
-    own = runs_by_name(run_paths([Path(path) for path in _several(options.runs)]))
+    named = [options.runs] if isinstance(options.runs, Path | str) else options.runs
+    own = runs_by_name(run_paths(list(map(Path, named))))
     if options.only and not own:
         raise Misuse("there is nothing else to pool: no runs are named", parameter="only")
     with rereadable():
@@ -411,40 +405,19 @@ def pool(
             with file_problems(path):
                 file_of(path)
             hold_run(path, Meaning(texts=texts), control.note)
-        sources = _Sources(own, options.force, options.bm25)
+        sources = _Sources(own, options.bm25)
         if not options.only:  # nothing is asked while the lock is held
             sources = sources._replace(encoder=_encoder(opened, options.encoding, control))
         with locked(opened, control.note):
             return _pool(opened, options, sources, control)
 
 
-def _several(paths: Iterable[Path | str] | Path | str) -> Iterable[Path | str]:
-    """The same; of a single path, that alone."""
-    return [paths] if isinstance(paths, Path | str) else paths
-
-
 class _Sources(NamedTuple):
-    """What is pooled: files of runs, how BM25 searches, and an encoder.
-
-    With `force`, runs that stand there are replaced, whoever wrote them.
-    """
+    """What is pooled: files of runs, how BM25 searches, and an encoder."""
 
     runs: Mapping[str, Path]
-    force: bool
     bm25: Bm25Settings
     encoder: Encoder | None = None
-
-
-def plan_pool(collection: AnyCollection, encoding: Encoding) -> EncodingPlan | None:
-    """What a server would be asked before anything is pooled; None where none is."""
-    opened = open_collection(collection)
-    return encoding.plan(opened.vectors, texts_to_encode(opened))
-
-
-def texts_to_encode(collection: Collection) -> EncoderTexts:
-    """What is searched, and what for."""
-    queries = [query.text for query in read_queries(collection.queries).values()]
-    return EncoderTexts(CorpusTexts(collection.corpus), queries)
 
 
 def _encoder(collection: Collection, encoding: Encoding, control: Control) -> Encoder | None:
@@ -470,12 +443,17 @@ def _pool(
         runs[name] = read_own_run(path, name, collection, depth, control.note)
     if not options.only:
         standing = standing_runs(collection, depth, control.note, besides=runs)
+        if not options.force:
+            check_made(
+                collection, map(collection.run, BUILT_IN if sources.encoder else BUILT_IN[:1])
+            )
         built_in, bm25 = _retrieved(collection, queries, sources, control)
         runs, sources = {**built_in, **standing, **runs}, sources._replace(bm25=bm25)
     before = len(standing_pool(collection))
     pairs, reached, sample = before, None, None
     if runs:
-        merged, reached = _add(collection, runs, options, sources, control.progress)
+        merged, depth = _add_pairs(collection, runs, options, sources, control.progress)
+        reached = depth if options.size.max_pairs else None
         merged, sample = sampled_beyond(collection, merged, runs, options.size, control.note)
         pairs = len(merged)
     names = collection.run_names()
@@ -484,47 +462,13 @@ def _pool(
     )
 
 
-def _add(
-    collection: Collection,
-    runs: Mapping[str, Run],
-    options: PoolOptions,
-    sources: _Sources,
-    progress: Progress,
-) -> tuple[Pool, int | None]:
-    """The pool with the runs' pairs, and how deep a number of pairs let them go."""
-    depth = options.most
-    if options.size.max_pairs:
-        old = standing_pool(collection).pairs
-        depth = depth_within(runs, depth, old, max(0, options.size.max_pairs - len(old)))
-    if not depth:
-        raise Misuse("too few for the first document of each run and query", parameter="max_pairs")
-    added = Added(pool_runs(runs, depth), depth, sources.encoder, progress, sources.bm25)
-    merged = add_pairs(collection, runs, added, force=options.force)
-    return merged, depth if options.size.max_pairs else None
-
-
 def _retrieved(
     collection: Collection, queries: dict[str, Query], sources: _Sources, control: Control
 ) -> tuple[dict[str, Run], Bm25Settings]:
     """The runs of the retrievers that can be had, and how BM25 searched; one that finds nothing is
     none.
     """
-    check_exists(collection.corpus)
-    if not sources.force:
-        check_made(collection, map(collection.run, BUILT_IN if sources.encoder else BUILT_IN[:1]))
-    _note_other_encoder(collection, sources.encoder, control)
-    with control.progress("reading the corpus") as advance:
-        searched = searched_corpus(collection, advance, bm25=sources.bm25)
-    note_analyzer(searched.bm25, sources.bm25, control.note)
-    built_in = retrieve(searched, queries, control.progress, sources.encoder)
-    for name in [name for name, run in built_in.items() if not any(run.values())]:
-        control.note(f"{name} finds no document for any query; there is no run of it")
-        del built_in[name]
-    return built_in, searched.bm25
-
-
-def _note_other_encoder(collection: Collection, encoder: Encoder | None, control: Control) -> None:
-    """Say so where the dense run that stands there is another encoder's, and is replaced."""
+    encoder = sources.encoder
     pooled = card_section(read_card(collection), "pool", "runs").get("dense")
     is_there = collection.run("dense").exists() and isinstance(pooled, str)
     if is_there and encoder and pooled != encoder.id:
@@ -532,3 +476,11 @@ def _note_other_encoder(collection: Collection, encoder: Encoder | None, control
             f"the runs dense and hybrid were made with {pooled}, and are replaced; their pairs stay"
             " in the pool. To compare encoders, retrieve a run of its own with each"
         )
+    with control.progress("reading the corpus") as advance:
+        searched = searched_corpus(collection, advance, bm25=sources.bm25)
+    note_analyzer(searched.bm25, sources.bm25, control.note)
+    built_in = retrieve(searched, queries, control.progress, encoder)
+    for name in [name for name, run in built_in.items() if not any(run.values())]:
+        control.note(f"{name} finds no document for any query; there is no run of it")
+        del built_in[name]
+    return built_in, searched.bm25

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 
 from labeler.files.boundary import amount, count
 from labeler.messages import Note
-from labeler.model import Reply
+from labeler.model import JsonObject, Reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Waiting:
 
 
 class KeyedReply(NamedTuple):
-    """A reply to keep: under which key, who was asked what (as `canonical` has it), the reply.
+    """A reply to keep: under which key, who was asked what (as `Canon` writes it), the reply.
 
     `lease` is the key whose lease ends with it, where that is another one.
     """
@@ -56,17 +56,17 @@ class Failed(NamedTuple):
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class WriteBatch:
     """What goes into one transaction: replies, failed calls, and keys to take leases on.
 
     The replies under keys that are `sought` are given, too.
     """
 
-    replies: Sequence[KeyedReply] = ()
-    failed: Sequence[Failed] = ()
-    claimed: Sequence[bytes] = ()
-    sought: Sequence[bytes] = ()
+    replies: list[KeyedReply] = field(default_factory=list)
+    failed: list[Failed] = field(default_factory=list)
+    claimed: list[bytes] = field(default_factory=list)
+    sought: list[bytes] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +104,12 @@ REPLY = (
     " sent, top_tokens"
 )
 """The columns of a reply that its checksum covers, in the order in which it does."""
+
+SELECT_WHOLE = (
+    f"SELECT replies.checksum, {REPLY}, wires.checksum, request, body"
+    " FROM replies JOIN wires USING (id)"
+)
+"""Begins a query for rows as `StoredRow.of` takes them."""
 
 
 def _spelled(field: object) -> str:
@@ -200,7 +206,7 @@ _SENT = json.JSONEncoder(sort_keys=True, default=dict)
 
 
 @lru_cache(maxsize=64)
-def _sent_in(text: str) -> Mapping[str, Any]:
+def _sent_in(text: str) -> JsonObject:
     """What was sent, which is the same in nearly all replies of a run."""
     return MappingProxyType(json.loads(text))
 

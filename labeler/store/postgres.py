@@ -238,8 +238,7 @@ class PostgresDatabase:
         if not self.transaction(lambda to: to.run(query), writing=False)[0][0]:
             self.transaction(make)
         query = "SELECT version FROM labeler.version"
-        rows = self.transaction(lambda to: to.run(query), writing=False)
-        versions = {row[0] for row in rows}
+        versions = {row[0] for row in self.transaction(lambda to: to.run(query), writing=False)}
         if versions != {VERSION}:
             problem = f"its tables are of version {max(versions, default=0)}, not {VERSION}"
             raise BadInput(f"{self.address}: {problem}; another labeler made them")
@@ -300,8 +299,7 @@ class PostgresDatabase:
     def size(self) -> int:
         """How many bytes the replies take, with all that belongs to them."""
         sizes = " + ".join(f"pg_total_relation_size('{table}')" for table in _KEPT_TABLES)
-        rows = self.transaction(lambda to: to.run(f"SELECT {sizes}"), writing=False)
-        return int(rows[0][0])
+        return int(self.transaction(lambda to: to.run(f"SELECT {sizes}"), writing=False)[0][0])
 
     def collect_garbage(self) -> tuple[int, int]:
         """Give unused room back to the disk; the bytes before and after.

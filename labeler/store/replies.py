@@ -25,6 +25,7 @@ from labeler.model import Reply
 from labeler.store.address import DatabaseAddress
 from labeler.store.base import (
     REPLY,
+    SELECT_WHOLE,
     Failed,
     Granted,
     KeyedReply,
@@ -237,11 +238,8 @@ class Store:
 
     def stored_rows(self, keys: Sequence[bytes]) -> list[StoredRow]:
         """The replies under some keys as they are written, for `take_in` of another store."""
-        query = (
-            f"SELECT replies.checksum, {REPLY}, wires.checksum, request, body"
-            " FROM replies JOIN wires USING (id) WHERE key IN ({keys})"
-        )
-        return [StoredRow.of(row) for row in self.rows(query, keys)]
+        rows = self.rows(f"{SELECT_WHOLE} WHERE key IN ({{keys}})", keys)
+        return list(map(StoredRow.of, rows))
 
     def take_in(self, rows: Sequence[StoredRow]) -> int:
         """Write rows of another store as they are; how many were new here."""

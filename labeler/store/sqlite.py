@@ -22,7 +22,7 @@ from labeler.errors import BadInput, FileProblem, LabelerError, Locked
 from labeler.files.atomic import usual_mode
 from labeler.files.paths import true_path
 from labeler.files.read import check_regular
-from labeler.store.base import REPLY, Statements, StoredRow, Waiting
+from labeler.store.base import REPLY, SELECT_WHOLE, Statements, StoredRow, Waiting
 from labeler.store.keys import LEASE_SECONDS, LeaseHolder, has_ended, this_process
 
 Result = TypeVar("Result")
@@ -119,17 +119,13 @@ def store_problems(path: Path) -> Iterator[None]:
         if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
             advice = "`labeler store verify` says what is left; a copy of it may be whole"
             raise BadInput(f"{path}: the store is damaged ({error}); {advice}") from error
-        raise FileProblem(f"{path}: {_explained(error, code)}") from error
-
-
-def _explained(error: sqlite3.DatabaseError, code: int) -> str:
-    """What one of SQLite's errors means for whoever uses the store."""
-    return {
-        sqlite3.SQLITE_BUSY: "locked by another program; end it, or try again",
-        sqlite3.SQLITE_FULL: "the disk is full; replies up to the last batch are kept",
-        sqlite3.SQLITE_READONLY: "the store is read-only; this has to write to it",
-        sqlite3.SQLITE_IOERR: f"could not be written ({error}); is the disk full?",
-    }.get(code, str(error))
+        meaning = {
+            sqlite3.SQLITE_BUSY: "locked by another program; end it, or try again",
+            sqlite3.SQLITE_FULL: "the disk is full; replies up to the last batch are kept",
+            sqlite3.SQLITE_READONLY: "the store is read-only; this has to write to it",
+            sqlite3.SQLITE_IOERR: f"could not be written ({error}); is the disk full?",
+        }.get(code, str(error))
+        raise FileProblem(f"{path}: {meaning}") from error
 
 
 def connect(path: Path, *, reading: bool = False) -> sqlite3.Connection:
@@ -271,33 +267,31 @@ def _check_head(path: Path) -> None:
 # The rows of a store in a file: written once under their keys, and copied as they are.
 
 ROWS_OF_A_CHUNK = 500
-_REPLIES = f"INSERT OR IGNORE INTO replies (id, checksum, {REPLY})"
 
 
 def insert_rows(connection: sqlite3.Connection, rows: Iterable[StoredRow]) -> set[bytes]:
     """Write replies; the keys of those that are the first under their keys, and so are kept."""
     new, source, to = set[bytes](), iter(rows), _Statements(connection)
     while some := list(islice(source, ROWS_OF_A_CHUNK)):
-        last = to.run("SELECT coalesce(max(id), 0) FROM replies")[0][0]
-        numbered = dict(enumerate(some, last + 1))
-        replies = [(number, row.checksum, *row.values) for number, row in numbered.items()]
-        if _inserted(connection, _REPLIES, replies) < len(replies):
-            ids = to.run("SELECT id FROM replies WHERE id > :last", last=last)
-            numbered = {number: numbered[number] for (number,) in ids}
-        wires = [(number, *row[2:]) for number, row in numbered.items()]
-        _inserted(connection, "INSERT OR REPLACE INTO wires", wires)
-        keys = [row.values[0] for row in numbered.values()]
-        to.run("DELETE FROM failures WHERE key IN ({keys})", keys)
-        new.update(keys)
+        replies = [(row.checksum, *row.values) for row in some]
+        into, given = f"OR IGNORE INTO replies (checksum, {REPLY})", "RETURNING key, id"
+        ids = dict(_inserted(connection, into, replies, given))
+        first = {row.values[0]: row for row in reversed(some)}
+        wires = [(number, *first[key][2:]) for key, number in ids.items()]
+        if wires:
+            _inserted(connection, "OR REPLACE INTO wires", wires)
+            to.run("DELETE FROM failures WHERE key IN ({keys})", list(ids))
+        new.update(ids)
     return new
 
 
-def _inserted(connection: sqlite3.Connection, into: str, rows: Sequence[Sequence[Any]]) -> int:
-    """Insert rows by one statement, as each lets other threads run; how many of them were."""
-    if not rows:
-        return 0
+def _inserted(
+    connection: sqlite3.Connection, into: str, rows: Sequence[Sequence[Any]], more: str = ""
+) -> list[Any]:
+    """Insert rows by one statement, as each lets other threads run; what it gives back."""
     marks = ",".join(f"({','.join('?' * len(row))})" for row in rows)
-    return connection.execute(f"{into} VALUES {marks}", [*chain.from_iterable(rows)]).rowcount
+    query = f"INSERT {into} VALUES {marks} {more}"
+    return connection.execute(query, [*chain.from_iterable(rows)]).fetchall()
 
 
 def whole_rows(source: sqlite3.Connection) -> Iterator[list[StoredRow]]:
@@ -308,10 +302,7 @@ def whole_rows(source: sqlite3.Connection) -> Iterator[list[StoredRow]]:
     last = 0
     with suppress(sqlite3.DatabaseError):
         last = source.execute("SELECT coalesce(max(id), 0) FROM replies").fetchone()[0]
-    query = (
-        f"SELECT replies.checksum, {REPLY}, wires.checksum, request, body"
-        " FROM replies JOIN wires USING (id) WHERE id > ? AND id <= ?"
-    )
+    query = f"{SELECT_WHOLE} WHERE id > ? AND id <= ?"
     for start in range(0, last, ROWS_OF_A_CHUNK):
         with suppress(sqlite3.DatabaseError):
             stored = source.execute(query, (start, start + ROWS_OF_A_CHUNK)).fetchall()

@@ -53,10 +53,7 @@ def check_sha256(path: Path, expected: str, origin: str) -> None:
 
 
 def download(
-    remote: Remote,
-    to: Path,
-    advance: Advance = quiet,
-    pause: Callable[[float], None] = time.sleep,
+    remote: Remote, to: Path, advance: Advance = quiet, pause: Callable[[float], None] = time.sleep
 ) -> None:
     """Bring a file to `to`, going on where an earlier attempt broke off.
 
@@ -100,8 +97,7 @@ async def _receive(remote: Remote, partial: Path, advance: Advance) -> None:
     """Append the missing bytes of the file, or write all of it where the server does not resume."""
     have = _size(partial)
     async with _opened(remote.url, have) as answer:
-        unfit = answer.status == 416 or _offset_of(answer) not in (None, have)
-        if not (have and unfit):
+        if not (have and (answer.status == 416 or _offset_of(answer) not in (None, have))):
             if not 200 <= answer.status < 300:
                 raise Misconfigured(f"{remote.url}: {_status_of(answer)}")
             await _write_body(answer, remote, partial, advance)
@@ -126,7 +122,7 @@ async def _opened(url: str, have: int) -> AsyncIterator[StreamedAnswer]:
         headers["Range"] = f"bytes={have}-"
     address = url
     for _ in range(MOST_REDIRECTS):
-        wire = Wire(named(server_address(address)), url, CONNECT_SECONDS, CONNECT_SECONDS)
+        wire = Wire(named(server_address(address)), url, CONNECT_SECONDS)
         try:
             async with wire.stream(headers, QUIET_SECONDS) as answer:
                 target = answer.headers.get("Location")

@@ -17,7 +17,7 @@ from labeler.collection.layout import Collection, locked
 from labeler.collection.people import HumanAnswer, people_path, write_people
 from labeler.data import Pair
 from labeler.errors import BadInput, Misuse
-from labeler.judging.part import PartOfSet
+from labeler.judging.relabel import PartOfSet
 from labeler.model import Model, Request
 from labeler.testing import fake_model
 from labeler.trec.write import write_qrels
@@ -106,7 +106,7 @@ def test_a_sample_is_drawn_by_its_seed_and_a_larger_one_holds_it(collection: Col
 
 def test_every_pair_is_as_likely_as_any_to_be_in_a_sample() -> None:
     from labeler.collection.pool import Pairs
-    from labeler.judging.part import _drawn
+    from labeler.judging.relabel import _drawn
 
     pairs = Pairs.of(sorted(USUAL))
     drawn = [pair for seed in range(600) for pair in pairs.keep(_drawn(pairs, 12, seed))]

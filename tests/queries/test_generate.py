@@ -137,7 +137,7 @@ def test_people_s_queries_stay_and_ids_do_not_collide(tmp_path: Path) -> None:
 
 def keep(collection: Collection, generated: Generated, writer: Writer) -> int:
     with locked(collection):
-        return keep_generated(collection, generated, writer)
+        return len(keep_generated(collection, generated, writer))
 
 
 def go_on(collection: Collection, wanted: int) -> int:

@@ -13,11 +13,12 @@ from labeler.errors import CallFailed, LabelerError, Retryable
 from labeler.model import Request, is_cut
 from labeler.models.cost import Price
 from labeler.models.policies.learn import Abilities
-from labeler.models.server.answers import read_answer, read_refusal
-from labeler.models.server.client import request_body
+from labeler.models.server.answers import read_reply
+from labeler.models.server.client import wire_format
 from labeler.store.base import Failed, KeyedReply, WriteBatch
 from labeler.store.keys import cut_key, limit_of
 from labeler.store.replies import Store
+from labeler.wire.addresses import OPENAI
 from labeler.wire.masking import without_key
 
 # The lines of batch files: a request with its key, and what was answered to it.
@@ -43,8 +44,7 @@ class AnswerLine(NamedTuple):
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FileBounds:
+class FileBounds(NamedTuple):
     """How many requests and bytes a file of requests may hold."""
 
     lines: int = MOST_LINES
@@ -57,7 +57,7 @@ def request_line(key: bytes, model_name: str, request: Request) -> bytes:
         "custom_id": key.hex(),
         "method": "POST",
         "url": ENDPOINT,
-        "body": request_body(model_name, request),
+        "body": wire_format(OPENAI).body(model_name, request),
     }
     return json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
 
@@ -245,10 +245,7 @@ def _outcome(line: AnswerLine, asked: BatchRequests) -> KeyedReply | Failed | No
         return Failed(line.key, "call_failed", f"{asked.where}: in a batch: {words}"[:300])
     body = without_key(line.body, asked.api_key)
     try:
-        if line.status == 200:
-            reply = read_answer(body, asked.where, {})
-        else:
-            reply = read_refusal(line.status, body, asked.where, {})
+        reply = read_reply(line.status, body, asked.where, {})
     except CallFailed as error:
         return None if isinstance(error, Retryable) else Failed(line.key, error.status, str(error))
     except LabelerError:  # a key or an account that was refused, which another try may mend
@@ -260,6 +257,5 @@ def _outcome(line: AnswerLine, asked: BatchRequests) -> KeyedReply | Failed | No
     request = json.loads(text)
     parameters, graded = request["parameters"], request["schema"] is not None
     reply.note_sent(asked.abilities.parameters(parameters, graded=graded))
-    cut = is_cut(reply.finish_reason)
-    key = cut_key(line.key, limit_of(parameters)) if cut else line.key
+    key = cut_key(line.key, limit_of(parameters)) if is_cut(reply.finish_reason) else line.key
     return KeyedReply(key, asked.model_id, text, reply, line.key)

@@ -121,8 +121,7 @@ def _pip_download(requirement: str, scratch: Path, received: Callable[[int], Non
     options = ("--quiet", "--no-input", "--disable-pip-version-check", "--no-cache-dir")
     only = ("--no-deps", "--only-binary", ":all:", "--dest", str(scratch / "wheels"))
     command = [*pip_command(), "download", *options, *only, requirement]
-    temporary = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch))
-    environment = pip_settings(os.environ) | temporary
+    environment = pip_settings(os.environ) | dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch))
     with start(command, environment, stderr=subprocess.STDOUT) as process:
         try:
             output = _wait(process, scratch, received)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from labeler.errors import CallFailed, Stopped, WaitsInBatch
+from labeler.messages import Clock
 from labeler.model import Model, Reply, Request
 from labeler.models.cost import Tokens
 from labeler.store import Store
@@ -43,7 +44,7 @@ class ModelCall:
     began: float = 0.0
     tried_at: float = 0.0
     sizes: tuple[Tokens, Tokens] | None = None
-    tries: Any = None
+    tries: int = 0
     fitted_by: Any = None
     reserved: Any = None
 
@@ -156,7 +157,7 @@ class StopSignal:
     So do they at the time `until`, by the clock.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, clock: Clock = time.monotonic) -> None:
         self.until = float("inf")
         self._clock = clock
         self._event = asyncio.Event()

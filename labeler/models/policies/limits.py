@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from labeler.errors import BudgetReached, CallFailed, Misconfigured, Retryable, Stopped
 from labeler.files.boundary import count
-from labeler.messages import count_of
+from labeler.messages import Clock, count_of
 from labeler.model import Reply
 from labeler.models.cost import Price, Reported, Sizes, Tokens
 from labeler.models.policies.call import GivenUp, ModelCall, Policy, StopSignal, ToAwait
@@ -188,13 +188,10 @@ class Answers:
         return taken, refused, now - since
 
 
-Clock = Callable[[], float]
-
 AS_ALLOWED = "as many as are allowed"
 
 
-@dataclass(frozen=True, slots=True)
-class RateLimits:
+class RateLimits(NamedTuple):
     """What must not be exceeded: calls under way, and requests and tokens a minute."""
 
     at_once: int = 16
@@ -244,10 +241,10 @@ class RateLimiter(Policy):
 
     def admit(self, call: ModelCall) -> ToAwait:
         """Let a call begin, once fewer are under way than may be, and the rate allows it."""
-        call.sizes = call.sizes or self._sizes.of(call.request)
+        about, _ = call.sizes = call.sizes or self._sizes.of(call.request)
         if not self._slots.take_now():
-            return self._wait_for_slot(call, call.sizes[0])
-        return self._begin(call, call.sizes[0])
+            return self._wait_for_slot(call, about)
+        return self._begin(call, about)
 
     async def _wait_for_slot(self, call: ModelCall, about: Tokens) -> None:
         await self._slots.take()
@@ -262,15 +259,14 @@ class RateLimiter(Policy):
 
     async def _wait(self, call: ModelCall, start: float) -> None:
         try:
-            while (wait := self._wait_until(start)) > 0 and not self._stop.is_over:
-                await self._stop.sleep(wait)
+            while (now := self._clock()) < (until := max(start, self._pace.pause_until)):
+                if self._stop.is_over:
+                    break
+                await self._stop.sleep(until - now)
         except BaseException:
             self._slots.release()
             raise
         call.began = self._clock()
-
-    def _wait_until(self, start: float) -> float:
-        return max(start, self._pace.pause_until) - self._clock()
 
     def result(self, call: ModelCall, reply: Reply) -> ToAwait:
         """Learn from a call that ended well."""
@@ -404,7 +400,7 @@ class Budget:
     spent: Spending = field(default_factory=Spending)
     reserved: Spending = field(default_factory=Spending)
     reported: Reported = field(default_factory=Reported)
-    clock: Callable[[], float] = time.monotonic
+    clock: Clock = time.monotonic
     _settled: asyncio.Event = field(default_factory=asyncio.Event)
     _began: float = 0.0
     _has_settled: bool = False
@@ -425,7 +421,9 @@ class Budget:
         """
         while (reserved := self.reserve_now(most)) is None:
             if not self.reserved.calls:
-                raise self.reached(self._over(self.spending(self.reported.bound(most))) or "")
+                raise self.reached(
+                    self._over(self.spending(self.reported.bound(most))) or "deadline"
+                )
             self._settled.clear()
             await self._settled.wait()
         return reserved
@@ -461,14 +459,11 @@ class Budget:
 
     def reached(self, parameter: str) -> BudgetReached:
         """That nothing more is asked, and why."""
-        return BudgetReached(self._problem(parameter), parameter=parameter)
-
-    def _problem(self, parameter: str) -> str:
         problem = f"stopped at {self._shown(parameter)}, which each run counts anew"
-        if not self.spent.unknown:
-            return problem
-        unknown = count_of(self.spent.unknown, "call", "calls")
-        return f"{problem}; {unknown} of unknown use counted at the most that it may be"
+        if self.spent.unknown:
+            unknown = count_of(self.spent.unknown, "call", "calls")
+            problem += f"; {unknown} of unknown use counted at the most that it may be"
+        return BudgetReached(problem, parameter=parameter)
 
     def given_up(self) -> BudgetReached:
         """That calls under way have not ended by the deadline."""
@@ -500,14 +495,12 @@ class Budget:
 
     def _shown(self, parameter: str) -> str:
         """A bound as a message shows it."""
-        if parameter == "deadline":
-            seconds = f"{self.max_seconds:g}"
-            return f"{seconds} second{'' if seconds == '1' else 's'}"
-        if parameter == "max_cost":
-            return f"${self.max_cost:g}"
-        if parameter == "max_calls":
-            return count_of(self.max_calls or 0, "call", "calls")
-        return count_of(self.max_tokens or 0, "token", "tokens")
+        return {
+            "deadline": f"{self.max_seconds or 0:g} second{'' if self.max_seconds == 1 else 's'}",
+            "max_cost": f"${self.max_cost or 0:g}",
+            "max_calls": count_of(self.max_calls or 0, "call", "calls"),
+            "max_tokens": count_of(self.max_tokens or 0, "token", "tokens"),
+        }[parameter]
 
 
 class Budgeting(Policy):
@@ -529,8 +522,7 @@ class Budgeting(Policy):
         _, most = call.sizes = call.sizes or self._sizes.of(call.request)
         budget = self._budget
         if budget.max_seconds is not None:
-            left = max(0.0, budget.ends - budget.clock())
-            call.until = asyncio.get_running_loop().time() + left
+            call.until = asyncio.get_running_loop().time() + max(0.0, budget.ends - budget.clock())
         call.reserved = budget.reserve_now(most)
         return None if call.reserved is not None else self._reserve(call, most)
 
