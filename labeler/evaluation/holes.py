@@ -278,7 +278,10 @@ class _Block:
         return {"unjudged_irrelevant": worst, "unjudged_top": top} | self.ends(measure)
 
     def _worst(self, measure: Measure) -> Floats:
-        return measure.per_query(self.irrelevant if _sees_holes(measure) else self.r)
+        # grade 0 in place of no grade changes some; with `rel=0` it is relevant
+        is_changed = measure.judged_only or measure.name in SEE_HOLES
+        is_changed = is_changed or dict(measure.parameters).get("rel") == 0
+        return measure.per_query(self.irrelevant if is_changed else self.r)
 
     def ends(self, measure: Measure) -> dict[str, Floats]:
         """The bounds for each query; the values in the two scenarios, where these are bounds.
@@ -305,12 +308,6 @@ class _Block:
 def has_ends(measure: Measure) -> bool:
     """Whether the least and the most that a measure can be are known."""
     return not measure.judged_only and measure.name in RISING | BOUND_FUNCTIONS.keys()
-
-
-def _sees_holes(measure: Measure) -> bool:
-    """Whether grade 0 in place of no grade may change its value; `rel=0` finds grade 0 relevant."""
-    level = dict(measure.parameters).get("rel")
-    return measure.judged_only or measure.name in SEE_HOLES or level == 0
 
 
 # The unjudged documents of several runs together: what any of them retrieved may be relevant.

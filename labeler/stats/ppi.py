@@ -25,9 +25,9 @@ from labeler.stats.estimates import (
     Mean,
     MeanEstimate,
     freedom_of,
-    t_of,
 )
 from labeler.stats.families import Systems, Verdict, compared
+from labeler.stats.student import t_of
 
 FEWEST = 3
 """With fewer labelled queries nothing is corrected."""
