@@ -10,20 +10,17 @@ import numpy as np
 
 from labeler.arrays import Floats, Integers
 from labeler.errors import BadInput
-from labeler.evaluation.scores import UNBOUNDED
+from labeler.evaluation.scores import UNBOUNDED, CorrectedDifference
 from labeler.evaluation.verdicts import against, allowance, beside, may_be_best, told_apart
 from labeler.messages import count_of
 from labeler.metrics import Measure, Rankings, score
 from labeler.metrics.judged import JudgedPairs
 from labeler.report.finding import Finding
-from labeler.report.result import Result, as_plain
+from labeler.report.result import Result
 from labeler.report.table import Cell, Column, Table, interval_text
 from labeler.stats.estimates import UNIT, Design, balance
-from labeler.stats.families import Family
-from labeler.stats.ppi import CorrectedMean, Joint
+from labeler.stats.ppi import SIDES, CorrectedMean, Joint
 from labeler.stats.student import SIGNIFICANT
-
-SIDES = ("human", "assessor", "corrected")
 
 
 @dataclass(frozen=True)
@@ -37,27 +34,8 @@ class CorrectedScores:
 
     def as_json(self) -> dict[str, Any]:
         """The means, all beside one another."""
-        return _as_json(**vars(self))
-
-
-@dataclass(frozen=True)
-class CorrectedDifference:
-    """A run less the baseline by one measure, over the queries that count for both.
-
-    The corrected interval, `p` and the verdict allow for the family of comparisons.
-    """
-
-    run: str
-    baseline: str
-    measure: str
-    means: CorrectedMean
-    p: float
-    family: Family
-    verdict: str
-
-    def as_json(self) -> dict[str, Any]:
-        """The means, the tests and the verdict."""
-        return _as_json(**vars(self))
+        figures = {"run": self.run, "measure": self.measure, "unjudged": self.unjudged}
+        return figures | self.means.as_json()
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,13 +66,6 @@ class Corrections(Result):
         """The tables `scores` and, of several runs, `comparisons`."""
         tables = [score_table(self.scores)]
         return [*tables, comparison_table(self.comparisons)] if self.comparisons else tables
-
-
-def _as_json(means: CorrectedMean, **figures: object) -> dict[str, Any]:
-    """Figures, and the means beside one another."""
-    counts = {"human_queries": means.judged, "queries": means.queries}
-    sides = {side: as_plain(mean) for side, mean in zip(SIDES, means.sides, strict=True)}
-    return {**figures, **counts, **sides, "lambda": means.weight, "freedom": means.freedom}
 
 
 def score_table(scores: Sequence[CorrectedScores]) -> Table:

@@ -211,23 +211,16 @@ def check_equivalences(equivalences: Sequence[Equivalence]) -> tuple[list[str], 
 def _failure(e: Equivalence) -> str:
     """What is not shown of a run, and what would show it."""
     if e.verdict == NOT_SHOWN:
-        change = interval_text(e.interval, "+.4f", "+.3f")
-        open_loss = f"so that a loss of {e.margin:g} is not excluded; {_remedy(e)}"
-        return f"{e.run}: {e.measure} against {e.baseline}'s is {change}, {open_loss}"
+        change, more = interval_text(e.interval, "+.4f", "+.3f"), "more queries"
+        if (above := e.difference + e.margin) > 0 and math.isfinite(e.low):
+            # the lower bound nears the difference with the square root of the number of queries
+            needed = math.ceil(e.queries * (e.resolved / above) ** 2)
+            more = f"about {needed:,} queries with such a difference"
+        open_loss = f"so that a loss of {e.margin:g} is not excluded"
+        excluded = f"a loss of {e.least_margin:.3f} or more is; {more} may show less"
+        return f"{e.run}: {e.measure} against {e.baseline}'s is {change}, {open_loss}; {excluded}"
     loss = f"{abs(e.difference):.4f} worse than {e.baseline}'s, by more than {e.margin:g}"
     return f"{e.run}: {e.measure} is {loss} (at least {-e.most:.4f})"
-
-
-def _remedy(e: Equivalence) -> str:
-    """What these data do exclude, and what may show that a run loses less than the margin.
-
-    The lower bound nears the difference with the square root of the number of queries.
-    """
-    more, above = "more queries", e.difference + e.margin
-    if above > 0 and math.isfinite(e.low):
-        needed = math.ceil(e.queries * (e.resolved / above) ** 2)
-        more = f"about {needed:,} queries with such a difference"
-    return f"a loss of {e.least_margin:.3f} or more is; {more} may show less"
 
 
 def equivalence_table(equivalences: Sequence[Equivalence]) -> Table:

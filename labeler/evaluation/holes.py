@@ -162,9 +162,11 @@ class _Search:
         best = np.zeros(len(self.gained))
         for _ in range(ROUNDS):
             gained, ideal = self.gained.copy(), np.zeros(len(self.gained))
+            rows = np.arange(len(best))
             for step, open_, judged in zip(self.steps, self.open, self.judged, strict=True):
-                columns = self._best_columns(judged, best, open_)
-                rows = np.arange(len(columns))
+                # of each query the best number of holes for a level, 0 where none reaches it
+                worth = self.first - best[:, None] * self.ideal[judged + self.holes]
+                columns = worth.argmax(axis=1) * open_
                 gained += step * self.first[rows, columns]
                 ideal += step * self.ideal[judged[:, 0] + self.holes[rows, columns]]
             better = np.maximum(best, ratio(gained, ideal))
@@ -172,14 +174,6 @@ class _Search:
                 break
             best = better
         return best
-
-    def _best_columns(self, judged: Integers, best: Floats, open_: bool) -> Integers:
-        """Each query's column with the best number of holes for a level, 0 if none reaches it."""
-        if not open_:
-            return np.zeros(len(best), dtype=np.int64)
-        worth = self.first - best[:, None] * self.ideal[judged + self.holes]
-        columns: Integers = worth.argmax(axis=1)
-        return columns
 
 
 def _ndcg(r: Rankings, measure: Measure, depth: int) -> Ends:
@@ -284,7 +278,10 @@ class _Block:
         return {"unjudged_irrelevant": worst, "unjudged_top": top} | self.ends(measure)
 
     def _worst(self, measure: Measure) -> Floats:
-        return measure.per_query(self.irrelevant if _sees_holes(measure) else self.r)
+        # grade 0 in place of no grade changes some; with `rel=0` it is relevant
+        is_changed = measure.judged_only or measure.name in SEE_HOLES
+        is_changed = is_changed or dict(measure.parameters).get("rel") == 0
+        return measure.per_query(self.irrelevant if is_changed else self.r)
 
     def ends(self, measure: Measure) -> dict[str, Floats]:
         """The bounds for each query; the values in the two scenarios, where these are bounds.
@@ -311,12 +308,6 @@ class _Block:
 def has_ends(measure: Measure) -> bool:
     """Whether the least and the most that a measure can be are known."""
     return not measure.judged_only and measure.name in RISING | BOUND_FUNCTIONS.keys()
-
-
-def _sees_holes(measure: Measure) -> bool:
-    """Whether grade 0 in place of no grade may change its value; `rel=0` finds grade 0 relevant."""
-    level = dict(measure.parameters).get("rel")
-    return measure.judged_only or measure.name in SEE_HOLES or level == 0
 
 
 # The unjudged documents of several runs together: what any of them retrieved may be relevant.

@@ -249,11 +249,16 @@ def origin_findings(qrels: AnyQrels, *, of_pool: bool = False) -> list[Finding]:
     mixed, origin = mixed_findings(path), collection_of_qrels(path)
     if origin is None:
         return mixed
-    routed, part = _routed(*origin), part_findings(*origin)
+    from labeler.collection.whose import CHOSEN, made_by, routed_pairs  # takes long to load
+
+    routed, part = list[Finding](), part_findings(*origin)
+    if number := len(routed_pairs(*origin)):
+        pairs = count_of(number, "pair was", "pairs were")
+        routed.append(
+            Finding(f"{origin[1]}: {pairs} {CHOSEN}: no figure by these tells of all pairs")
+        )
     if of_pool:
         return [*mixed, *routed, *part]
-    from labeler.collection.whose import made_by  # takes long to load
-
     failed = judgement_findings(origin[0].judgements(origin[1]))
     return [*mixed, *routed, *caveats(made_by(*origin).models), *part, *failed]
 
@@ -266,15 +271,6 @@ def mixed_findings(path: Path) -> list[Finding]:
 
     text = mixture(path)
     return [Finding(text)] if text else []
-
-
-def _routed(collection: Collection, name: str) -> Iterator[Finding]:
-    """That people's grades are of pairs which were chosen for being in doubt, where they are."""
-    from labeler.collection.whose import CHOSEN, routed_pairs
-
-    if routed := len(routed_pairs(collection, name)):
-        pairs = count_of(routed, "pair was", "pairs were")
-        yield Finding(f"{name}: {pairs} {CHOSEN}: no figure by these tells of all pairs")
 
 
 def part_findings(collection: Collection, name: str) -> list[Finding]:

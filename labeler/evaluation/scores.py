@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from labeler.report.result import Hidden, as_plain
 from labeler.report.table import Column, Interval, Table, shown
 from labeler.stats.families import Family, Systems, compared, wins_ties_losses
 from labeler.stats.means import bounded_interval, mean_interval, share_interval
+
+if TYPE_CHECKING:
+    from labeler.stats.ppi import CorrectedMean
 
 # Which measures are means over queries, and between which values they lie.
 
@@ -93,6 +96,27 @@ class Comparison:
             return NOT_KNOWN
         unchecked = f" by {self.unchecked}'s grades, unchecked" if self.unchecked else ""
         return f"{self.by_test}{unchecked}"
+
+
+@dataclass(frozen=True)
+class CorrectedDifference:
+    """A run less the baseline by one measure, over the queries that count for both.
+
+    The corrected interval, `p` and the verdict allow for the family of comparisons.
+    """
+
+    run: str
+    baseline: str
+    measure: str
+    means: CorrectedMean
+    p: float
+    family: Family
+    verdict: str
+
+    def as_json(self) -> dict[str, Any]:
+        """The means, the tests and the verdict."""
+        figures = {name: value for name, value in vars(self).items() if name != "means"}
+        return figures | self.means.as_json()
 
 
 COLORS: Mapping[str, str] = {"better": "green", "worse": "red", "not the best": "red"}

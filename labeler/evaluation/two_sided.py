@@ -25,7 +25,6 @@ from labeler.report.finding import Finding
 from labeler.report.table import Column, Table, shown
 from labeler.stats.correlation import Correlation
 from labeler.stats.student import SIGNIFICANT
-from labeler.trec.columns import Small
 from labeler.trec.pairs import PairColumns, joined_pairs
 
 FEW = 0.05
@@ -112,7 +111,10 @@ def two_qrels(
     grades = np.stack(
         [np.append(_ABSENT, own)[used // width], np.append(_ABSENT, other)[used % width]]
     )
-    counts, is_shared = _counted(grades, code, joined.query)
+    by_first, by_second = grades >= 0
+    pairs = np.bincount(code, minlength=len(used))
+    kinds = (by_first & by_second, by_first & ~by_second, by_second & ~by_first)
+    counts = PairCounts(*(int(pairs[kind].sum()) for kind in kinds))
     coded: PairColumns[int] = PairColumns(
         joined.queries,
         np.searchsorted(joined.query, np.arange(len(joined.queries) + 1)),
@@ -120,25 +122,14 @@ def two_qrels(
         joined.document,
         code,
     )
-    coded = coded if counts.same else coded.keep(is_shared)
+    if not counts.same:  # queries of which both judged some pair
+        coded = coded.keep(np.isin(joined.query, joined.query[kinds[0][code]]))
     if not coded.size:
         return None
     first_top, second_top = (
         top_grade(side.value) if top is None else top for side, top in zip(sides, tops, strict=True)
     )
     return TwoQrels(JudgedPairs.of(coded, name), grades, (first_top, second_top), counts)
-
-
-def _counted(grades: Integers, code: Integers, query: Small) -> tuple[PairCounts, Flags]:
-    """The pairs by who judged them; and which are of queries of which both judged some.
-
-    `grades`, `(2, codes)`, are those of each pair's code.
-    """
-    first, second = grades >= 0
-    pairs = np.bincount(code, minlength=len(first))
-    counts = (pairs[kind].sum() for kind in (first & second, first & ~second, second & ~first))
-    is_shared = np.isin(query, query[(first & second)[code]])
-    return PairCounts(*map(int, counts)), is_shared
 
 
 def _without(ranked: Rankings, out: Flags) -> Rankings:

@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -25,19 +24,20 @@ from labeler.evaluation.inputs import (
     short_name,
 )
 from labeler.evaluation.options import FEWEST
-from labeler.evaluation.scores import NAMED, NOT_KNOWN, Comparison, RunScores, listed
+from labeler.evaluation.scores import (
+    NAMED,
+    NOT_KNOWN,
+    Comparison,
+    CorrectedDifference,
+    RunScores,
+    listed,
+)
 from labeler.exchange.qrels import read_qrels
 from labeler.messages import Note, count_of
 from labeler.metrics import JudgedPairs, parse
 from labeler.report.table import Column, Ends, Table
 from labeler.stats.families import FEW
 from labeler.trec.pairs import PairColumns
-
-if TYPE_CHECKING:
-    from labeler.evaluation.corrected import CorrectedDifference
-
-Compared: TypeAlias = "Comparison | CorrectedDifference"
-"""A run beside a baseline, by scores as they are or corrected ones."""
 
 
 @dataclass(frozen=True)
@@ -307,6 +307,8 @@ def scenario_table(runs: Sequence[RunScores]) -> Table:
 
 # What is said of runs that were compared: which may be the best, which can be told apart.
 
+Compared = Comparison | CorrectedDifference
+"""A run beside a baseline, by scores as they are or corrected ones."""
 TOLD = ("better", "worse", "not the best")
 """The verdicts that tell two runs apart."""
 

@@ -12,7 +12,7 @@ import numpy as np
 from labeler.arrays import Floats, Integers
 from labeler.stats.intervals import in_blocks
 from labeler.stats.means import tail_shift, unseen_others
-from labeler.stats.student import LEVEL, t_quantile
+from labeler.stats.student import t_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,11 +150,6 @@ def freedom_of(residual: Floats, fitted: int) -> float:
     kurtosis = n * float((squares**2).sum(axis=1).mean()) / spread if spread > 1e-24 else 3.0
     normal = 2 * n / max(kurtosis - 1, 1e-9) - fitted
     return float(round(min(max(normal, 3.0), n - float(fitted)), 1))
-
-
-def t_of(freedom: float) -> float:
-    """How many standard errors an interval of 95 % reaches either way."""
-    return t_quantile((1 + LEVEL) / 2, freedom)
 
 
 # Whether the queries that people judged are like the others, by what is known of all of them.

@@ -204,8 +204,8 @@ def compared(
 
 def contenders(systems: Systems) -> Flags:
     """Which systems may be the best, `(systems,)`."""
-    told = [verdict.first for verdict in compared(systems) if verdict.is_told]
-    return ~np.isin(np.arange(len(systems.values)), told)
+    worse = [verdict.first for verdict in compared(systems) if verdict.is_told]
+    return ~np.isin(np.arange(len(systems.values)), worse)
 
 
 def p_of_all_pairs(systems: Systems, seed: int = 0) -> Floats:

@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from labeler.arrays import Floats, Integers
-from labeler.stats.student import LEVEL, NORMAL_QUANTILE, t_quantile
+from labeler.stats.student import LEVEL, NORMAL_QUANTILE, t_of
 
 # Resampled queries: how often each is drawn, and the sums of whatever is added up over them.
 #
@@ -199,7 +199,7 @@ def jackknife(of: Replicates) -> Interval:
     measured = _measured(of)
     if measured is None:
         return None
-    half = t_quantile((1 + LEVEL) / 2, of.sample.queries - 1) * measured.error
+    half = t_of(of.sample.queries - 1) * measured.error
     return measured.back(half, half)
 
 
@@ -254,7 +254,7 @@ def between(sample: Sample, compute: Compute, *, bounded: bool = False) -> Ends:
 
 def reach(queries: int, freedom: float) -> float:
     """How many standard deviations of the draws' values a t interval reaches."""
-    return t_quantile((1 + LEVEL) / 2, freedom) * math.sqrt(queries / (queries - 1))
+    return t_of(freedom) * math.sqrt(queries / (queries - 1))
 
 
 def degrees(queries: int) -> float:
@@ -333,7 +333,7 @@ def stabilized(of: Replicates) -> Interval:
         return None
     if measured.error <= 0:
         return of.value, of.value
-    reached = t_quantile((1 + LEVEL) / 2, degrees_of(of.sample.sums))
+    reached = t_of(degrees_of(of.sample.sums))
     bend = float(np.clip(_slope(of, fishers=measured.fishers) * reached / 2, -MOST_BEND, MOST_BEND))
     if abs(bend) < 1e-6:
         below = above = reached * measured.error

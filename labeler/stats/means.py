@@ -10,7 +10,7 @@ import numpy as np
 from labeler.arrays import Flags, Floats
 from labeler.metrics.scores import Weighting
 from labeler.stats.intervals import Interval, Replicates, Sample, cluster_bootstrap, jackknife
-from labeler.stats.student import LEVEL, NORMAL_QUANTILE, SIGNIFICANT, binomial_below, t_quantile
+from labeler.stats.student import NORMAL_QUANTILE, SIGNIFICANT, binomial_below, t_of
 
 TIED = 1e-9
 """Two scores that differ by no more are equal up to rounding."""
@@ -259,7 +259,7 @@ def weighted_interval(values: Floats, weighting: Weighting) -> Interval:
     squares = float((shares**2).sum())
     expected = float((shares**2 * (1 - 2 * shares + squares) / (1 - shares) ** 2).sum())
     error = math.sqrt(float((moves**2).sum()) * (squares / expected))
-    reach = t_quantile((1 + LEVEL) / 2, max(of_defined.effective - 1, 1.0)) * error
+    reach = t_of(max(of_defined.effective - 1, 1.0)) * error
     return mean - reach, mean + reach
 
 

@@ -11,7 +11,6 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -152,21 +151,17 @@ def rbp(r: Rankings, worth: Worth, p: float) -> Floats:
     tops = np.zeros(r.n, dtype=np.int64)
     np.maximum.at(tops, r.pool_query, r.pool_grade)
     low = min(0.0, *worth.values(), 0.0)
-    ends = {top: _highest(int(top), worth) for top in np.unique(tops)}
-    high = np.array([ends[top] for top in tops])
+    ends: dict[int, float] = {}
+    for top in set(tops.tolist()):  # of the levels that gain themselves only the topmost counts
+        levels = (float(level) for level in range(top, -1, -1) if level not in worth)
+        ends[top] = max([next(levels, -math.inf), *worth.values()])
+    high = np.array([ends[top] for top in tops.tolist()])
     gain = _gains(r.grade, worth)
     outside = (high[r.query] > 1) | (low < 0)
     has_gain = (r.grade >= 0) | np.isin(r.grade, list(worth))
     stretched = np.where(has_gain, ratio(gain - low, high[r.query] - low), 0.0)
     gain = np.where(outside, stretched, gain)
     return (1.0 - p) * sums(r.query, gain * powers(p, r.rank), r.n)
-
-
-def _highest(top: int, worth: Worth) -> float:
-    """The highest gain of the levels from 0 to `top`, and of those named."""
-    # of the levels that gain themselves only the topmost counts: no more are looked at than named
-    topmost = islice((level for level in range(top, -1, -1) if level not in worth), 1)
-    return max([*map(float, topmost), *worth.values()])
 
 
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
@@ -337,6 +332,11 @@ def numbered(
         return [Line(_with(name, parameters), lambda r, level: values(r, level, numbers))]
 
     return make
+
+
+def of_gains(values: Callable[[Rankings, Worth], Floats]) -> Maker:
+    """One line of a measure of gains, whose parameters are those of levels."""
+    return paired(lambda worth, _: lambda r, level: values(r, worth))
 
 
 def paired(values: Callable[[Worth, dict[str, float]], Values]) -> Maker:
