@@ -35,6 +35,10 @@ class Waiting:
     batches: Mapping[bytes, str] = field(default_factory=dict)
 
 
+Keys = Sequence[bytes]
+"""The keys of some requests."""
+
+
 class KeyedReply(NamedTuple):
     """A reply to keep: under which key, who was asked what (as `Canon` writes it), the reply.
 
@@ -216,7 +220,5 @@ class Statements(Protocol):
 
     connection: Any
 
-    def run(
-        self, query: str, keys: Sequence[bytes] | None = None, **values: Any
-    ) -> Sequence[Sequence[Any]]:
+    def run(self, query: str, keys: Keys | None = None, **values: Any) -> Sequence[Sequence[Any]]:
         """The rows of a statement; `:name` stands for a value, and `{keys}` for a table of keys."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from labeler.errors import BadInput, LabelerError, Misconfigured, StatementFailed
 from labeler.messages import missing_extra
 from labeler.store.address import TLS_MODES, DatabaseAddress
-from labeler.store.base import REPLY, Statements, StoredRow, Waiting
+from labeler.store.base import REPLY, Keys, Statements, StoredRow, Waiting
 from labeler.store.keys import LEASE_SECONDS, LeaseHolder, has_ended, this_process
 from labeler.wire.gate import on_the_way
 
@@ -195,7 +195,7 @@ class _Statements:
     def __init__(self, connection: Connection) -> None:
         self.connection: Any = connection
 
-    def run(self, query: str, keys: Sequence[bytes] | None = None, **values: Any) -> Rows:
+    def run(self, query: str, keys: Keys | None = None, **values: Any) -> Rows:
         if keys is not None:
             if not keys:
                 return []

@@ -21,7 +21,7 @@ from labeler.errors import BadInput, FileProblem, LabelerError, Locked
 from labeler.files.atomic import usual_mode
 from labeler.files.paths import true_path
 from labeler.files.read import check_regular
-from labeler.store.base import REPLY, SELECT_WHOLE, Statements, StoredRow, Waiting
+from labeler.store.base import REPLY, SELECT_WHOLE, Keys, Statements, StoredRow, Waiting
 from labeler.store.keys import LEASE_SECONDS, LeaseHolder, has_ended, this_process
 
 Result = TypeVar("Result")
@@ -409,9 +409,7 @@ class _Statements:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection: Any = connection
 
-    def run(
-        self, query: str, keys: Sequence[bytes] | None = None, **values: Any
-    ) -> list[Sequence[Any]]:
+    def run(self, query: str, keys: Keys | None = None, **values: Any) -> list[Sequence[Any]]:
         if keys is None:
             return list(self.connection.execute(query, values))
         rows: list[Sequence[Any]] = []
