@@ -328,10 +328,10 @@ class PostgresDatabase:
                 return work()
             except (DatabaseError, InterfaceError, OSError) as error:
                 self._drop()
-                problem, may_pass = self._problem(error)
-                if not may_pass or time.monotonic() - began > self._waiting.seconds:
-                    raise problem from None
-                if self._waiting.is_stopped():
+                problem = self._problem(error)
+                may_pass = isinstance(problem, StatementFailed) and problem.may_pass
+                is_late = time.monotonic() - began > self._waiting.seconds
+                if not may_pass or is_late or self._waiting.is_stopped():
                     raise problem from None
             if not noted:
                 self._waiting.note(f"waiting for {problem}")
@@ -377,8 +377,8 @@ class PostgresDatabase:
             self._connection.run("SET search_path = labeler")
         return self._connection
 
-    def _problem(self, error: Exception) -> tuple[LabelerError, bool]:
-        """What went wrong in one line, and whether it may pass."""
+    def _problem(self, error: Exception) -> LabelerError:
+        """What went wrong in one line."""
         details = error.args[0] if error.args else ""
         code, message = "", str(error)
         if isinstance(details, dict):
@@ -387,9 +387,8 @@ class PostgresDatabase:
         if code in _OF_PASSWORDS and not os.environ.get(PASSWORD):
             line += f"; {PASSWORD} is not set"
         if code in _REFUSED or isinstance(error, SSLError) or "refuses SSL" in message:
-            return Misconfigured(line, parameter="store"), False
-        may_pass = not code or code in _RETRIED
-        return StatementFailed(line, code, may_pass=may_pass), may_pass
+            return Misconfigured(line, parameter="store")
+        return StatementFailed(line, code, may_pass=not code or code in _RETRIED)
 
     def _drop(self) -> None:
         connection, self._connection = self._connection, None
