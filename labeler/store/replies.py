@@ -237,8 +237,7 @@ class Store:
 
     def stored_rows(self, keys: Keys) -> list[StoredRow]:
         """The replies under some keys as they are written, for `take_in` of another store."""
-        rows = self.rows(f"{SELECT_WHOLE} WHERE key IN ({{keys}})", keys)
-        return list(map(StoredRow.of, rows))
+        return list(map(StoredRow.of, self.rows(f"{SELECT_WHOLE} WHERE key IN ({{keys}})", keys)))
 
     def take_in(self, rows: Sequence[StoredRow]) -> int:
         """Write rows of another store as they are; how many were new here."""

@@ -126,9 +126,8 @@ class Taken:
         """All that, and what is open now."""
         left = [record.status for record in read_batches(collection) if record.is_open]
         results, problems = tuple(self.sets.values()), tuple(self.problems)
-        in_files = left.count(WRITTEN)
         return CollectedBatches(
-            self.collected, tuple(self.ended), results, len(left), in_files, problems
+            self.collected, tuple(self.ended), results, len(left), left.count(WRITTEN), problems
         )
 
 
@@ -155,8 +154,7 @@ async def _collected(collection: Collection, taken: Taken) -> CollectedBatches:
     taken.problems = []
     if any(is_at_server(record) or record.file_id for record in read_batches(collection)):
         with alone(collection):
-            server = server_of_batches(collection, taken.base_url)
-            async with batch_service(server) as service:
+            async with batch_service(server_of_batches(collection, taken.base_url)) as service:
                 await adopt_unheard(collection, service)
                 for record in at_service(collection, service):
                     await _take(collection, record, service, taken)
