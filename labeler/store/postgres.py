@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from labeler.errors import BadInput, LabelerError, Misconfigured, StatementFailed
 from labeler.messages import missing_extra
 from labeler.store.address import TLS_MODES, DatabaseAddress
-from labeler.store.base import REPLY, Statements, StoredRow, Waiting
+from labeler.store.base import REPLY, Keys, Statements, StoredRow, Waiting
 from labeler.store.keys import LEASE_SECONDS, LeaseHolder, has_ended, this_process
 from labeler.wire.gate import on_the_way
 
@@ -195,7 +195,7 @@ class _Statements:
     def __init__(self, connection: Connection) -> None:
         self.connection: Any = connection
 
-    def run(self, query: str, keys: Sequence[bytes] | None = None, **values: Any) -> Rows:
+    def run(self, query: str, keys: Keys | None = None, **values: Any) -> Rows:
         if keys is not None:
             if not keys:
                 return []
@@ -328,10 +328,10 @@ class PostgresDatabase:
                 return work()
             except (DatabaseError, InterfaceError, OSError) as error:
                 self._drop()
-                problem, may_pass = self._problem(error)
-                if not may_pass or time.monotonic() - began > self._waiting.seconds:
-                    raise problem from None
-                if self._waiting.is_stopped():
+                problem = self._problem(error)
+                may_pass = isinstance(problem, StatementFailed) and problem.may_pass
+                is_late = time.monotonic() - began > self._waiting.seconds
+                if not may_pass or is_late or self._waiting.is_stopped():
                     raise problem from None
             if not noted:
                 self._waiting.note(f"waiting for {problem}")
@@ -377,8 +377,8 @@ class PostgresDatabase:
             self._connection.run("SET search_path = labeler")
         return self._connection
 
-    def _problem(self, error: Exception) -> tuple[LabelerError, bool]:
-        """What went wrong in one line, and whether it may pass."""
+    def _problem(self, error: Exception) -> LabelerError:
+        """What went wrong in one line."""
         details = error.args[0] if error.args else ""
         code, message = "", str(error)
         if isinstance(details, dict):
@@ -387,9 +387,8 @@ class PostgresDatabase:
         if code in _OF_PASSWORDS and not os.environ.get(PASSWORD):
             line += f"; {PASSWORD} is not set"
         if code in _REFUSED or isinstance(error, SSLError) or "refuses SSL" in message:
-            return Misconfigured(line, parameter="store"), False
-        may_pass = not code or code in _RETRIED
-        return StatementFailed(line, code, may_pass=may_pass), may_pass
+            return Misconfigured(line, parameter="store")
+        return StatementFailed(line, code, may_pass=not code or code in _RETRIED)
 
     def _drop(self) -> None:
         connection, self._connection = self._connection, None

@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -22,7 +21,7 @@ from labeler.errors import BadInput, FileProblem, LabelerError, Locked
 from labeler.files.atomic import usual_mode
 from labeler.files.paths import true_path
 from labeler.files.read import check_regular
-from labeler.store.base import REPLY, SELECT_WHOLE, Statements, StoredRow, Waiting
+from labeler.store.base import REPLY, SELECT_WHOLE, Keys, Statements, StoredRow, Waiting
 from labeler.store.keys import LEASE_SECONDS, LeaseHolder, has_ended, this_process
 
 Result = TypeVar("Result")
@@ -315,43 +314,36 @@ class Lost(FileProblem):
     """The store's path does not lead to the file any more that was opened, or not to all of it."""
 
 
-@dataclass(slots=True)
 class OpenFile:
     """Which file a store's path led to when it was opened, and how large it was last."""
 
-    path: Path
-    device: int
-    inode: int
-    size: int
-
-    @classmethod
-    def of(cls, path: Path) -> OpenFile:
-        """The file that a path leads to now."""
+    def __init__(self, path: Path) -> None:
+        self._path = path
         with store_problems(path):
-            status = path.stat()
-        return cls(path, status.st_dev, status.st_ino, status.st_size)
+            self._status = path.stat()
 
     def check(self) -> None:
         """Raise `Lost` where something was done to the file while it was in use.
 
         Another process that gives unused room back makes it smaller, and leaves it whole.
         """
+        path, last = self._path, self._status
         try:
-            status = self.path.stat()
+            status = path.stat()
         except FileNotFoundError:
-            raise Lost(f"{self.path}: removed while it was in use") from None
+            raise Lost(f"{path}: removed while it was in use") from None
         except OSError as error:
             problem = f"out of reach while it was in use ({error.strerror or error})"
-            raise Lost(f"{self.path}: {problem}") from error
-        if (status.st_dev, status.st_ino) != (self.device, self.inode):
-            raise Lost(f"{self.path}: replaced while it was in use")
-        if status.st_size < self.size and not (status.st_size and self._is_whole()):
-            raise Lost(f"{self.path}: cut short while it was in use; move it away")
-        self.size = status.st_size
+            raise Lost(f"{path}: {problem}") from error
+        if (status.st_dev, status.st_ino) != (last.st_dev, last.st_ino):
+            raise Lost(f"{path}: replaced while it was in use")
+        if status.st_size < last.st_size and not (status.st_size and self._is_whole()):
+            raise Lost(f"{path}: cut short while it was in use; move it away")
+        self._status = status
 
     def _is_whole(self) -> bool:
         try:
-            with closing(sqlite3.connect(self.path, isolation_level=None)) as connection:
+            with closing(sqlite3.connect(self._path, isolation_level=None)) as connection:
                 return bool(connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))
         except sqlite3.DatabaseError:
             return False
@@ -417,9 +409,7 @@ class _Statements:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection: Any = connection
 
-    def run(
-        self, query: str, keys: Sequence[bytes] | None = None, **values: Any
-    ) -> list[Sequence[Any]]:
+    def run(self, query: str, keys: Keys | None = None, **values: Any) -> list[Sequence[Any]]:
         if keys is None:
             return list(self.connection.execute(query, values))
         rows: list[Sequence[Any]] = []
@@ -448,7 +438,7 @@ class SqliteDatabase:
         self._lock = threading.Lock()
         self._connection = connect(path, reading=reading)
         try:
-            self._file = None if reading else OpenFile.of(path)
+            self._file = None if reading else OpenFile(path)
         except BaseException:
             self._connection.close()
             raise

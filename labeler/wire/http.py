@@ -356,10 +356,11 @@ class Wire:
         self._url = URL(to.address)
         self._where = where
         self._largest = largest
-        self._keeping = Keeping(self._url.scheme == "https", on_stray)
         self._large = asyncio.Semaphore(LARGE_AT_ONCE)
-        proxy = _proxy(self._url)
-        self._own_headers = {} if self._url.scheme == "https" else proxy.headers or {}
+        self._proxy = _proxy(self._url)
+        is_encrypted = self._url.scheme == "https"
+        self._keeping = Keeping(is_encrypted, on_stray)
+        self._own_headers = {} if is_encrypted else self._proxy.get("proxy_headers", {})
         self._session = aiohttp.ClientSession(
             connector=Connections(self._keeping, most_connections(), where),
             timeout=aiohttp.ClientTimeout(
@@ -369,7 +370,6 @@ class Wire:
             auto_decompress=False,
             cookie_jar=aiohttp.DummyCookieJar(),
         )
-        self._proxy, self._proxy_headers = proxy.url, proxy.headers
 
     async def send(
         self, method: str, headers: Headers, content: Content | None = None, url: URL | None = None
@@ -412,8 +412,7 @@ class Wire:
             headers={**headers, **self._own_headers},
             data=content,
             allow_redirects=False,
-            proxy=self._proxy,
-            proxy_headers=self._proxy_headers,
+            **self._proxy,
             **more,
         )
 
@@ -498,15 +497,10 @@ def _unpacker(encoding: str) -> zlib._Decompress | None:
     return None
 
 
-class _Proxy(NamedTuple):
-    """A proxy, and the header with the credentials that its address held."""
-
-    url: URL | None = None
-    headers: Headers | None = None
-
-
-def _proxy(url: URL) -> _Proxy:
+def _proxy(url: URL) -> dict[str, Any]:
     """The environment's proxy for an address; none serves this machine itself.
+
+    It is given as aiohttp takes it, with a header of the credentials that its address held.
 
     Unlike what aiohttp would do, no `.netrc` is read, neither for the proxy nor for the server.
     """
@@ -515,7 +509,7 @@ def _proxy(url: URL) -> _Proxy:
     host = url.host or ""
     address = getproxies().get(url.scheme)
     if not address or is_loopback(host) or proxy_bypass(host):
-        return _Proxy()
+        return {}
     try:
         proxy = URL(address)
     except ValueError:
@@ -526,9 +520,10 @@ def _proxy(url: URL) -> _Proxy:
             "other proxies are not supported"
         )
     if proxy.user is None and proxy.password is None:
-        return _Proxy(proxy)
+        return {"proxy": proxy}
     credentials = b64encode(f"{proxy.user or ''}:{proxy.password or ''}".encode()).decode()
-    return _Proxy(proxy.with_user(None), {"Proxy-Authorization": f"Basic {credentials}"})
+    headers = {"Proxy-Authorization": f"Basic {credentials}"}
+    return {"proxy": proxy.with_user(None), "proxy_headers": headers}
 
 
 def is_loopback(host: str) -> bool:

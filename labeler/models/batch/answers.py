@@ -163,6 +163,10 @@ class BatchRequests:
     abilities: Abilities = field(default_factory=Abilities)
 
 
+ToStore = KeyedReply | Failed
+"""What an answer comes to: a reply, or how a call failed for good."""
+
+
 def store_answers(
     lines: Callable[[], Iterable[bytes]], asked: BatchRequests, store: Store
 ) -> Collected:
@@ -172,7 +176,7 @@ def store_answers(
     that contradict each other are none, whichever came first.
     """
     collected, several = Collected(), _several_answers(lines(), asked)
-    waiting: list[KeyedReply | Failed] = []
+    waiting: list[ToStore] = []
     for line in answer_lines(lines()):
         if isinstance(line, ValueError):
             collected.strange += 1
@@ -198,15 +202,13 @@ def store_answers(
     return collected
 
 
-def _several_answers(
-    lines: Iterable[bytes], asked: BatchRequests
-) -> dict[bytes, list[KeyedReply | Failed]]:
+def _several_answers(lines: Iterable[bytes], asked: BatchRequests) -> dict[bytes, list[ToStore]]:
     """The requests of which several lines are, each with room for what they say."""
     counts = Counter(line.key for line in answer_lines(lines) if isinstance(line, AnswerLine))
     return {key: [] for key, count in counts.items() if count > 1 and key in asked.texts}
 
 
-def _agreed(outcomes: Sequence[KeyedReply | Failed], asked: BatchRequests) -> KeyedReply | Failed:
+def _agreed(outcomes: Sequence[ToStore], asked: BatchRequests) -> ToStore:
     """What several answers to one request come to: the first, where all say the same."""
     if len({_content_of(outcome) for outcome in outcomes}) == 1:
         return outcomes[0]
@@ -216,7 +218,7 @@ def _agreed(outcomes: Sequence[KeyedReply | Failed], asked: BatchRequests) -> Ke
     return Failed(whole or first.key, "conflict", f"{asked.where}: {problem}")
 
 
-def _content_of(outcome: KeyedReply | Failed) -> tuple[str, ...]:
+def _content_of(outcome: ToStore) -> tuple[str, ...]:
     """What an answer says, whatever its id and its counts."""
     if isinstance(outcome, Failed):
         return outcome.status, outcome.detail
@@ -224,7 +226,7 @@ def _content_of(outcome: KeyedReply | Failed) -> tuple[str, ...]:
     return reply.text, reply.finish_reason, reply.refusal or ""
 
 
-def _write(outcomes: list[KeyedReply | Failed], store: Store, collected: Collected) -> None:
+def _write(outcomes: list[ToStore], store: Store, collected: Collected) -> None:
     replies = [outcome for outcome in outcomes if isinstance(outcome, KeyedReply)]
     failed = [outcome for outcome in outcomes if isinstance(outcome, Failed)]
     collected.replies += len(replies)
@@ -236,7 +238,7 @@ def _write(outcomes: list[KeyedReply | Failed], store: Store, collected: Collect
         store.write(WriteBatch(replies, failed))
 
 
-def _outcome(line: AnswerLine, asked: BatchRequests) -> KeyedReply | Failed | None:
+def _outcome(line: AnswerLine, asked: BatchRequests) -> ToStore | None:
     """The reply or the failure that a call with this answer would have been; None: ask again."""
     if not line.status:
         if line.code in UNASKED_CODES:

@@ -186,11 +186,11 @@ class StopSignal:
             await asyncio.wait_for(self._event.wait(), min(seconds, left))
 
 
+@dataclass(slots=True)
 class Stopping(Policy):
     """Raises `Stopped` instead of asking, once the signal is set."""
 
-    def __init__(self, stop: StopSignal) -> None:
-        self._stop = stop
+    _stop: StopSignal
 
     def admit(self, call: ModelCall) -> ToAwait:
         """Let a call pass as long as the signal is not set."""
@@ -236,6 +236,7 @@ class Deferral:
         return not self.is_live and not self.later
 
 
+@dataclass(slots=True)
 class Deferring(Policy):
     """Raises `WaitsInBatch` of each call, as nothing is asked live.
 
@@ -243,13 +244,10 @@ class Deferring(Policy):
     the server takes.
     """
 
-    def __init__(
-        self, canon: Canon, store: Store, deferral: Deferral, fitted: Fitted | None
-    ) -> None:
-        self._canon = canon
-        self._store = store
-        self._deferral = deferral
-        self._fitted = fitted
+    _canon: Canon
+    _store: Store
+    _deferral: Deferral
+    _fitted: Fitted | None
 
     def admit(self, call: ModelCall) -> ToAwait:
         """Hand a call over, unless it waits already."""

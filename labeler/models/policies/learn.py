@@ -457,11 +457,11 @@ class Adapting(Policy):
         self._let_others(call)
 
 
+@dataclass(slots=True)
 class Fitting(Policy):
     """Sends a call, whose turn has come, by what was learned while it waited."""
 
-    def __init__(self, adapting: Adapting) -> None:
-        self._adapting = adapting
+    _adapting: Adapting
 
     def admit(self, call: ModelCall) -> ToAwait:
         """Fit the request anew, where something was learned."""

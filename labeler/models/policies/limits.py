@@ -69,12 +69,11 @@ class Bucket:
 class Slots:
     """How many calls may be under way, how many are, and who waits for one of them to end.
 
-    The limit doubles in a round of answers; once it `was_cut`, it grows by one.
+    The limit doubles in a round of answers; once it was cut, it grows by one.
     """
 
     limit: float
     taken: int = 0
-    was_cut: bool = False
     waiting: deque[asyncio.Future[None]] = field(default_factory=deque)
 
     def take_now(self) -> bool:
@@ -108,9 +107,9 @@ class Slots:
                 self.taken += 1
                 turn.set_result(None)
 
-    def grow(self, most: int) -> None:
+    def grow(self, most: int, *, was_cut: bool) -> None:
         """Allow a little more after an answer, up to `most`."""
-        step = 1.0 / max(1.0, self.limit) if self.was_cut else 1.0
+        step = 1.0 / max(1.0, self.limit) if was_cut else 1.0
         self.limit = min(float(most), self.limit + step)
 
 
@@ -213,21 +212,26 @@ class RateLimiter(Policy):
     Twice as many at once a round of answers, fewer and slowly more once the server says 429 or 503;
     a rate only once the server has refused calls: what it took in the last second, then slowly up.
     Waits end when `stop` says so; then every call is let through, to be stopped behind the limiter.
-    `why` says what bounds the calls at once.
     """
 
     def __init__(
         self, limits: RateLimits, clock: Clock = time.monotonic, stop: StopSignal | None = None
     ) -> None:
         self.limits = limits
-        self.why = "growing as long as the server keeps up"
         self._clock = clock
         self._stop = stop or StopSignal()
         self._slots = Slots(float(min(START, limits.at_once)))
         self._pace = Pace(Bucket.a_minute(limits.requests, 1.0), Bucket.a_minute(limits.tokens))
         self._answers = Answers()
         self._sizes = Sizes()
-        self._say_if_as_allowed()
+
+    @property
+    def why(self) -> str:
+        """What bounds the calls at once."""
+        if self._pace.rate is not None:
+            return "the server refuses more (429 or 503)"
+        is_most = self._slots.limit >= self.limits.at_once
+        return AS_ALLOWED if is_most else "growing as long as the server keeps up"
 
     @property
     def at_once(self) -> float:
@@ -272,9 +276,7 @@ class RateLimiter(Policy):
         """Learn from a call that ended well."""
         now = self._clock()
         self._answers.add(now, well=True)
-        self._slots.grow(self.limits.at_once)
-        if self._pace.rate is None:
-            self._say_if_as_allowed()
+        self._slots.grow(self.limits.at_once, was_cut=self._pace.rate is not None)
         self._pace.grow(now)
         if self._pace.tokens and call.sizes:
             taken = reply.prompt_tokens + reply.completion_tokens
@@ -293,10 +295,6 @@ class RateLimiter(Policy):
         """Give the place of a call to the next."""
         self._slots.release()
 
-    def _say_if_as_allowed(self) -> None:
-        if self._slots.limit >= self.limits.at_once:
-            self.why = AS_ALLOWED
-
     def _slow_down(self, now: float, began: float, wait: float | None) -> None:
         self._answers.add(now, well=False)
         taken, refused, seconds = self._answers.measure(now)
@@ -304,10 +302,8 @@ class RateLimiter(Policy):
             self._pace.pause_until = max(self._pace.pause_until, now + wait)
         if began <= self._pace.cut_at:  # it began before the last cut, which may be enough
             return
-        self._slots.was_cut = True
         self._slots.limit = max(1.0, self._slots.limit * CUT)
         self._pace.cut(now, taken / seconds)
-        self.why = "the server refuses more (429 or 503)"
 
 
 FEW = 4

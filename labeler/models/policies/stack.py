@@ -218,8 +218,7 @@ def _tries(model: Model, guard: Guard, adapting: Adapting | None = None) -> list
     inner = [Budgeting(guard.budget, is_server=model.is_server), Stopping(guard.stop)]
     if not model.is_server:
         return inner
-    fitting = [Fitting(adapting)] if adapting else []
-    return [Confirming(), guard.limiter, *fitting, *inner]
+    return [Confirming(), guard.limiter, *([Fitting(adapting)] if adapting else []), *inner]
 
 
 def unremembered(model: Model, guard: Guard) -> Model:

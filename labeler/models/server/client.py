@@ -411,7 +411,6 @@ class Connected:
         self._calls = calls
         self._ids = RequestIds()
         self._first = FirstAnswer(self._where, calls, self._is_there)
-        self._key = server.key
         self._wire: Wire | None = None
         self._headers: dict[str, str] = {}
 
@@ -440,7 +439,7 @@ class Connected:
 
     async def _read(self, answer: HttpAnswer, sent: str, read: ReadAnswer) -> Reply:
         """What an answer means, if it is this request's."""
-        received = without_key(answer.body, self._key)
+        received = without_key(answer.body, self._server.key)
         try:
             reply = read(answer.status, received, self._where, answer.headers, answer.is_bound)
         except LabelerError as problem:
@@ -455,7 +454,7 @@ class Connected:
         return reply if is_complete else replace(reply, is_bound=answer.is_bound)
 
     def _without_key(self, problem: LabelerError) -> LabelerError:
-        problem.args = tuple(whole(hidden(str(part), self._key)) for part in problem.args)
+        problem.args = tuple(whole(hidden(str(part), self._server.key)) for part in problem.args)
         return problem
 
     def _open(self) -> Wire:
@@ -486,7 +485,7 @@ class Connected:
     async def models(self) -> list[str]:
         """The models that the server lists."""
         answer = await self._listed(self._calls.seconds)
-        received = without_key(answer.body, self._key)
+        received = without_key(answer.body, self._server.key)
         try:
             if answer.status == 200:
                 return read_models(received, self._where)

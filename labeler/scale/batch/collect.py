@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -78,25 +78,22 @@ class CollectedBatches(Result):
     @property
     def sentences(self) -> list[str]:
         """What was taken in, and what is left."""
-        return list(self._sentences())
-
-    def _sentences(self) -> Iterator[str]:
-        if not self.ended:
-            yield "no batch has ended since the last time"
-        else:
+        taken, lines = self.collected, ["no batch has ended since the last time"]
+        if self.ended:
             numbers = ", ".join(str(record.number) for record in self.ended)
-            got = count_of(self.collected.replies, "reply", "replies")
-            yield f"batch {numbers}: {got}, {self.collected.failed:,} failed"
-        if left := sum(record.requests for record in self.ended) - self.collected.answered:
+            got = count_of(taken.replies, "reply", "replies")
+            lines = [f"batch {numbers}: {got}, {taken.failed:,} failed"]
+        if left := sum(record.requests for record in self.ended) - taken.answered:
             waits = self.ended[-1].status == WRITTEN
             then = "read the others, or cancel" if waits else "submit asks again"
-            yield f"{count_of(left, 'request has', 'requests have')} no answer: {then}"
-        if self.collected.strange:
-            lines = count_of(self.collected.strange, "line is", "lines are")
-            yield f"{lines} about no request of these batches"
-        yield from map(str, self.problems[1:])  # the first is raised by who shows these
+            lines.append(f"{count_of(left, 'request has', 'requests have')} no answer: {then}")
+        if taken.strange:
+            strange = count_of(taken.strange, "line is", "lines are")
+            lines.append(f"{strange} about no request of these batches")
+        lines += map(str, self.problems[1:])  # the first is raised by who shows these
         if self.open:
-            yield f"{count_of(self.open, 'batch is', 'batches are')} still open"
+            lines.append(f"{count_of(self.open, 'batch is', 'batches are')} still open")
+        return lines
 
     def as_json(self) -> dict[str, Any]:
         """The figures by name."""
@@ -129,9 +126,8 @@ class Taken:
         """All that, and what is open now."""
         left = [record.status for record in read_batches(collection) if record.is_open]
         results, problems = tuple(self.sets.values()), tuple(self.problems)
-        in_files = left.count(WRITTEN)
         return CollectedBatches(
-            self.collected, tuple(self.ended), results, len(left), in_files, problems
+            self.collected, tuple(self.ended), results, len(left), left.count(WRITTEN), problems
         )
 
 
@@ -158,8 +154,7 @@ async def _collected(collection: Collection, taken: Taken) -> CollectedBatches:
     taken.problems = []
     if any(is_at_server(record) or record.file_id for record in read_batches(collection)):
         with alone(collection):
-            server = server_of_batches(collection, taken.base_url)
-            async with batch_service(server) as service:
+            async with batch_service(server_of_batches(collection, taken.base_url)) as service:
                 await adopt_unheard(collection, service)
                 for record in at_service(collection, service):
                     await _take(collection, record, service, taken)

@@ -31,6 +31,7 @@ from labeler.models.batch.answers import BatchRequests, Collected, store_answers
 from labeler.models.batch.service import MOST_ANSWERED, BatchService, BatchState, batch_service
 from labeler.models.choose import Choice
 from labeler.models.cost import batch_price
+from labeler.models.policies.learn import Abilities
 from labeler.models.policies.stack import known_abilities
 from labeler.report.result import Hidden, Result
 from labeler.report.table import Column, Row, Table, shown
@@ -96,10 +97,9 @@ def stored(collection: Collection, record: BatchRecord, path: Path, key: str = "
     price = Choice(record.model, "", record.server, record.declared).price
     price = batch_price(price, record.server) if price else None
     texts = read_requests(collection, record.number)
-    asked = BatchRequests(record.model_id, record.server, texts, price, key)
     with open_store(collection.store, redacted=record.redact) as store:
-        abilities = known_abilities(record.model_id, store) or asked.abilities
-        asked = replace(asked, abilities=abilities)
+        abilities = known_abilities(record.model_id, store) or Abilities()
+        asked = BatchRequests(record.model_id, record.server, texts, price, key, abilities)
         return store_answers(lambda: (line for _, line in numbered_bytes(path)), asked, store)
 
 

@@ -84,8 +84,7 @@ class RequestRecorder:
 
     def _write(self, keyed: KeyedRequest) -> None:
         line, bounds = request_line(keyed.key, self._model_name, keyed.request), self._bounds
-        is_redacted = self._session.selection.options.redacted
-        text = without_texts(keyed.text) if is_redacted else keyed.text
+        text = without_texts(keyed.text) if self._session.selection.options.redacted else keyed.text
         beside = json.dumps({"key": keyed.key.hex(), "request": text}) + "\n"
         is_full = self.counts and self.counts[-1] >= bounds.lines
         if is_full or not self.counts or self._size + len(line) > bounds.size:

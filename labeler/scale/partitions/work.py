@@ -131,10 +131,9 @@ async def ajudge_partitions(
     parts, share, control = PartitionFolder.of(folder), share or Share(), control or Control()
     job = parts.read_job()
     prompt = parts.read_prompt(job).read_by(job.declared.reader)
-    address = _admitted_address(parts, job, share)
     options = SessionOptions(
         share.model or replace(job.declared, model=job.model),
-        address,
+        _admitted_address(parts, job, share),
         share.limits,
         share.concurrency,
         job.redact,

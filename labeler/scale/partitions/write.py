@@ -192,8 +192,7 @@ def _bring_replies(store: Store, to: Path, pairs: Sequence[Pair], prepared: Prep
             keys.extend((keyed.key, keyed.cut))
         return model.recall(requests)
 
-    recalling = replace(assessor, model=replace(model, recall=recall))
-    inquiries = Inquiries(pairs, job.texts, recalling)
+    inquiries = Inquiries(pairs, job.texts, replace(assessor, model=replace(model, recall=recall)))
     for chunk in in_chunks(inquiries.pairs):
         inquiries.recalled(chunk)
     if rows := store.stored_rows(keys):
