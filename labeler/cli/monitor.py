@@ -27,7 +27,6 @@ from labeler.monitoring.monitor import (
     monitor,
 )
 from labeler.options import OUTPUT, option
-from labeler.report.finding import Finding
 from labeler.report.neutral import github_comment
 from labeler.report.render import rendered_all
 
@@ -115,7 +114,8 @@ def _show(run: Monitoring, to: Destination, *, quiet: bool) -> None:
         caution(alarm)
     if quiet:
         return
-    findings = run.findings if file is None else [f for f in run.findings if _is_urgent(f, run)]
+    # of a page's reader alone what is no warning
+    findings = [each for each in run.findings if file is None or each.level == "warning"]
     warn(findings, column_options())
     if file is not None:
         note(f"wrote {file.path}")
@@ -133,17 +133,13 @@ def _propose(run: Monitoring, to: Output, *, quiet: bool) -> None:
         note(f"wrote {to.path}: {count_of(len(rows), 'query', 'queries')}")
 
 
-def _is_urgent(finding: Finding, run: Monitoring) -> bool:
-    """Whether it is said even where a page says it."""
-    return finding.level == "warning" or finding in run.left_out
-
-
 def _print(run: Monitoring, to: Destination) -> None:
     """The figures for programs; for people sentences, or all that is known as Markdown."""
     if to.form == "json":
         show_json(run.as_json(), to)
     elif to.form == "markdown":
-        tables = [*run.tables(), *(table for each in run.watches for table in each.watch.tables())]
+        watched = [each.result for each in run.watches if each.result]
+        tables = [*run.tables(), *(table for each in watched for table in each.tables())]
         lines = [*run.sentences, *map(str, run.alarms)]
         findings = map(str, run.findings)
         deliver(github_comment(rendered_all([*lines, *tables, *findings], "markdown")), to.file)

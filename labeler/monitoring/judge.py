@@ -16,10 +16,8 @@ from labeler.messages import count_of
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Column, Interval, Table, table_of
-from labeler.stats.drift import FEWEST_CALM, FailedReplies, alarming, fails_more_p
+from labeler.stats.drift import LEVEL, FailedReplies, fails_more_p
 
-LEVEL = 0.002
-"""The chance of a false alarm of drift, or of failures, at one control, at most."""
 NONE_FAILED = FailedReplies(0, 0)
 
 
@@ -31,7 +29,7 @@ class ControlFigures(NamedTuple):
     pairs: int
     same: Annotated[Interval, Column("same", "new grades that equal the old", ".3f")]
     shift: Annotated[Interval, Column("shift", "shift of grades", "+.3f")]
-    p: float
+    verdict: str
     without_grade: int
     replies: int
     model: Sequence[str]
@@ -61,9 +59,9 @@ class JudgeDrift(Result):
         )
 
     @property
-    def has_drifted(self) -> bool:
-        """Whether the last control shows a drift that chance would hardly show."""
-        return bool(self.checks) and alarming([check.change for check in self.checks], LEVEL)[-1]
+    def is_open(self) -> bool:
+        """Whether there are too few controls for a drift to be seen."""
+        return bool(self.checks[-1].drift.missing)
 
     @property
     def failure_p(self) -> float:
@@ -79,12 +77,11 @@ class JudgeDrift(Result):
         return [Finding(f"{self.name}: {text}", about) for text, about in texts]
 
     def _alarms(self) -> Iterator[tuple[str, str]]:
-        last, changes = self.controls[-1], self.checks[-1].changes
-        if self.has_drifted:
+        last, check = self.controls[-1], self.checks[-1]
+        changes = check.changes
+        if check.has_drifted:
             text = f"the assessor has drifted by the control of {last.label}"
-            few = f"; how much controls differ is not known from fewer than {FEWEST_CALM} before"
-            few = few if len(self.controls) <= FEWEST_CALM else ""
-            yield f"{text}: {self._compared()}{few}", "judge-drift"
+            yield f"{text}: {check.beside_sessions()}", "judge-drift"
         if name := changes.get("name"):
             yield f"{name}, at the control of {last.label}", "model-name"
         if last.before.prompt and "prompt" in changes:
@@ -97,20 +94,14 @@ class JudgeDrift(Result):
                 "judge-failures",
             )
 
-    def _compared(self) -> str:
-        """How the grades of the last control lie to those of the judgements."""
-        check = self.checks[-1]
-        same, shift = check.same.value, check.shift.value
-        return f"{same:.0%} of new grades equal the old, shift {shift:+.2f}; p {check.change.p:.2g}"
-
     @property
     def findings(self) -> list[Finding]:
         """What a reader should know beside the alarms."""
-        if not self.controls or self.has_drifted:
+        check = self.checks[-1] if self.checks else None
+        if not check or check.has_drifted:
             return list(self.left_out)
-        last = self.controls[-1].label
-        text = f"{self.name}: no drift shown by the control of {last} ({self._compared()})"
-        return [*self.left_out, Finding(text, level="note")]
+        text = f"{self.name}: {check.verdict} by the control of {check.run.label}"
+        return [*self.left_out, Finding(f"{text}: {check.beside_sessions()}", level="note")]
 
     @property
     def figures(self) -> list[ControlFigures]:
@@ -122,7 +113,7 @@ class JudgeDrift(Result):
                 len(each.run.pairs),
                 each.same,
                 each.shift,
-                each.change.p,
+                each.verdict,
                 *each.run.failures,
                 each.run.names,
             )
@@ -172,7 +163,7 @@ def _comparable(
     """The controls that compare with the grades as they stand, and why others do not."""
     same = [run for run in runs if run.is_of_same_assessor]
     current = [run for run in same if all(grades.get(p.pair, p.old) == p.old for p in run.pairs)]
-    usable = [run for run in current if not DriftCheck(name, run).is_undecided]
+    usable = [run for run in current if DriftCheck(name, run).compared > 1]
     reasons = {
         "asked another prompt or model": len(runs) - len(same),
         "were made when the pairs had other grades": len(same) - len(current),

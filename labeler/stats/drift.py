@@ -25,8 +25,6 @@ from labeler.stats.student import SIGNIFICANT, t_quantile
 DRAWS = 10_000
 FEWEST = 1000
 """If pairs are very many, fewer ways are drawn, but at least this many."""
-LEAST_CHANGE = 0.05
-"""Of fewer grades a pair, in the mean, nothing is called a change, however sure it is."""
 
 
 class SessionChange(NamedTuple):
@@ -52,11 +50,6 @@ class SessionChange(NamedTuple):
     def p(self) -> float:
         """The chance of the smaller of the two p, at most (Bonferroni)."""
         return min(1.0, self.tests * float(np.nanmin((self.p_shift, self.p_apart))))
-
-    def is_shown(self, level: float = SIGNIFICANT) -> bool:
-        """Whether a change of `LEAST_CHANGE` or more is told from chance."""
-        sizes = ((abs(self.shift), self.p_shift), (self.apart, self.p_apart))
-        return any(self.tests * p < level and size >= LEAST_CHANGE for size, p in sizes)
 
 
 def changed(sessions: Floats, seed: int = 0, draws: int = DRAWS) -> SessionChange:
@@ -108,41 +101,111 @@ def _share(drawn: Floats, observed: float) -> float:
     return float((1 + (drawn >= observed - 1e-9).sum()) / (1 + len(drawn)))
 
 
-# Changes of one control after the other, each from the same old session.
+# Sessions of one assessor in the order of time: is the last as those before it?
+#
+# What repeats is the session. An assessor may lean one way in one session and another way in the
+# next, or have another noise, and sessions near each other may be alike. So a session is held
+# against how far the others lie from each other, and never against the noise of pairs alone.
 
-FEWEST_CALM = 8
-"""From so many controls without an alarm on, it is known how much controls differ."""
+LEVEL = 0.002
+"""The chance of a false alarm at one session, at most."""
+FEWEST_SESSIONS = 5
+"""Beside fewer sessions nobody can tell how much sessions differ."""
+LEAST_CHANGE = 0.05
+"""Of fewer grades a pair nothing is an alarm, however sure it is."""
+_TAIL = LEVEL / 8
+"""Two sessions are held against others, by a mean that rises or falls and by a distance: six tails.
+The rest allows for sessions that are alike because they are near each other."""
+_PAIR_TAIL = SIGNIFICANT / 4
+"""Where sessions hardly differ, so many pairs must have moved that chance seldom does it."""
 
 
-def alarming(changes: Sequence[SessionChange], level: float) -> list[bool]:
-    """Which changes are alarms: shown at `level`, and beyond what calm ones before them differ by.
+class Departure(NamedTuple):
+    """By how many grades a pair a session lies from others, and the limit that alarms lie beyond.
 
-    The noise of pairs is not all: an assessor may lean one way in one session and another way in
-    the next. Of that fewer than `FEWEST_CALM` calm controls tell nothing.
+    `figure` says of which session: by its mean, or by how much farther its grades lie from those of
+    the others than these from each other, which is 0 at least.
     """
-    calm, alarms = list[SessionChange](), list[bool]()
-    for change in changes:
-        is_far = len(calm) < FEWEST_CALM or _is_beyond(change, calm, level)
-        alarms.append(change.is_shown(level) and is_far)
-        if not alarms[-1]:
-            calm.append(change)
-    return alarms
+
+    figure: str
+    size: float
+    limit: float
+
+    @property
+    def is_alarm(self) -> bool:
+        """Whether it lies beyond the limit."""
+        return abs(self.size) > self.limit
 
 
-def _is_beyond(change: SessionChange, calm: Sequence[SessionChange], level: float) -> bool:
-    """Whether either figure lies beyond the limits of calm controls.
+class Drift(NamedTuple):
+    """The last of some sessions beside `others`, and the first beside all since.
 
-    The old session leans as well, so a shift is a difference of two sessions; what is farther
-    apart is held against the mean of the calm ones, and has no limit where fewer than two tell it.
+    Without departures these are too few for anything to be told, by `missing` sessions.
     """
-    apart = np.array([each.apart for each in calm if not isnan(each.apart)])
-    has_limit = len(apart) > 1
-    limit = t_quantile(1 - level / 4, len(apart if has_limit else calm) - 1)
-    around = limit * sqrt(2) * float(np.std([each.shift for each in calm], ddof=1))
-    if not has_limit:
-        return abs(change.shift) > around or change.apart > 0
-    above = limit * sqrt(1 + 1 / len(apart)) * float(apart.std(ddof=1))
-    return abs(change.shift) > around or change.apart > float(apart.mean()) + above
+
+    others: int
+    departures: Sequence[Departure] = ()
+
+    @property
+    def alarms(self) -> list[Departure]:
+        """By what the last session, or the first, is not as the others are."""
+        return [each for each in self.departures if each.is_alarm]
+
+    @property
+    def missing(self) -> int:
+        """How many more sessions are needed."""
+        return 0 if self.departures else max(1, FEWEST_SESSIONS - self.others)
+
+
+def drift_of(sessions: Floats) -> Drift:
+    """What the last of some sessions says, `(pairs, sessions)`, `nan` where one has no grade.
+
+    The first holds the old grades, to which the others should still be alike. Sessions that were an
+    alarm themselves say nothing of how much sessions differ, so that a drift stays an alarm.
+    """
+    calm, last = [0], sessions.shape[1] - 1
+    for number in range(1, last):
+        of = _departures(sessions[:, number], sessions[:, calm])
+        if not any(each.is_alarm for each in of):
+            calm.append(number)
+    new, before = sessions[:, last], sessions[:, calm]
+    since = np.column_stack([before[:, 1:], new])
+    both = *_departures(new, before), *_departures(before[:, 0], since, "old grades since")
+    return Drift(len(calm), both)
+
+
+def _departures(own: Floats, others: Floats, name: str = "new grades") -> Sequence[Departure]:
+    """How far a session `(pairs,)` lies from others `(pairs, sessions)`; nothing beside too few.
+
+    Each of the others is held against the rest of them, which says how far one lies by chance.
+    """
+    asked = (~np.isnan(others)).sum(axis=1)
+    usable = ~np.isnan(own) & (asked > 1)
+    own, others, counts = own[usable], others[usable], asked[usable, None]
+    others = others[:, ~np.isnan(others).all(axis=0)]
+    if others.shape[0] < 2 or others.shape[1] < FEWEST_SESSIONS:
+        return ()
+    centers = np.nanmean(others, axis=1, keepdims=True)
+    away, others_away = own - centers[:, 0], (others - centers) * counts / (counts - 1)
+    apart = _departure(f"distance of the {name}", np.abs(away), np.abs(others_away))
+    mean = _departure(f"mean of the {name}", away, others_away)
+    return mean, apart._replace(size=max(apart.size, 0.0))
+
+
+def _departure(figure: str, own: Floats, others: Floats) -> Departure:
+    """How much larger a session's values are, with limits by Student's t: the largest counts.
+
+    They allow for as many sessions, for as many pairs, and for what is too small to matter.
+    """
+    pairs, sessions = others.shape
+    more = own - np.nanmean(others, axis=1)
+    by_session = float(np.nanmean(others, axis=0).std(ddof=1)) * sqrt(1 + 1 / sessions)
+    by_pair = float(more.std(ddof=1)) / sqrt(pairs)
+    limits = (
+        t_quantile(1 - _TAIL, sessions - 1) * by_session,
+        t_quantile(1 - _PAIR_TAIL, pairs - 1) * by_pair,
+    )
+    return Departure(figure, float(more.mean()), max(LEAST_CHANGE, *limits))
 
 
 # Whether replies fail more often now than they did: Fisher's exact test, one-sided.
