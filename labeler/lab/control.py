@@ -60,7 +60,7 @@ from labeler.options import COUNT, Options, given, option
 from labeler.prompt import find_prompt
 from labeler.report.result import Result
 from labeler.report.table import Cell, Interval, Table, figure_table, table_of
-from labeler.stats.drift import Departure, Drift, drift_of
+from labeler.stats.drift import Departure, Drift, drifts
 from labeler.stats.families import each_pair
 from labeler.stats.means import bounded_interval
 
@@ -112,7 +112,8 @@ class DriftCheck(Result):
     @cached_property
     def drift(self) -> Drift:
         """How far the new grades lie from those of the sessions before, and which are alarms."""
-        return drift_of(self.sessions)
+        *_, last = drifts(self.sessions)
+        return last
 
     @cached_property
     def same(self) -> Interval:

@@ -116,7 +116,7 @@ LEAST_CHANGE = 0.05
 _TAIL = LEVEL / 8
 """Two sessions are held against others, by a mean that rises or falls and by a distance: six tails.
 The rest allows for sessions that are alike because they are near each other."""
-_PAIR_TAIL = SIGNIFICANT / 4
+_PAIR_TAIL = SIGNIFICANT / 10
 """Where sessions hardly differ, so many pairs must have moved that chance seldom does it."""
 
 
@@ -157,21 +157,21 @@ class Drift(NamedTuple):
         return 0 if self.departures else max(1, FEWEST_SESSIONS - self.others)
 
 
-def drift_of(sessions: Floats) -> Drift:
-    """What the last of some sessions says, `(pairs, sessions)`, `nan` where one has no grade.
+def drifts(sessions: Floats) -> Iterator[Drift]:
+    """What each of some sessions says but the first, `(pairs, sessions)`, `nan` without a grade.
 
-    The first holds the old grades, to which the others should still be alike. Sessions that were an
-    alarm themselves say nothing of how much sessions differ, so that a drift stays an alarm.
+    The first holds the old grades, to which the others should still be alike. A session that is an
+    alarm itself says nothing of how much sessions differ, so that a drift stays an alarm.
     """
-    calm, last = [0], sessions.shape[1] - 1
-    for number in range(1, last):
-        of = _departures(sessions[:, number], sessions[:, calm])
-        if not any(each.is_alarm for each in of):
+    calm = [0]
+    for number in range(1, sessions.shape[1]):
+        new, before = sessions[:, number], sessions[:, calm]
+        beside = _departures(new, before)
+        since = np.column_stack([before[:, 1:], new])
+        first = _departures(before[:, 0], since, "old grades since")
+        yield Drift(len(calm), (*beside, *first))
+        if not any(each.is_alarm for each in beside):
             calm.append(number)
-    new, before = sessions[:, last], sessions[:, calm]
-    since = np.column_stack([before[:, 1:], new])
-    both = *_departures(new, before), *_departures(before[:, 0], since, "old grades since")
-    return Drift(len(calm), both)
 
 
 def _departures(own: Floats, others: Floats, name: str = "new grades") -> Sequence[Departure]:
