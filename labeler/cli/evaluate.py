@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -20,74 +19,13 @@ from labeler.collection.layout import Collection, open_collection
 from labeler.collection.user_files import collection_qrels, run_paths, runs_named
 from labeler.errors import Misuse, about
 from labeler.evaluation.options import GROUPS, EvaluationOptions
-from labeler.options import TOP_GRADE, option
+from labeler.options import option
 from labeler.report.render import FORMS
 from labeler.report.table import FormName, Table
 
 if TYPE_CHECKING:  # what takes long to load is loaded once all files are found to be there
     from labeler.evaluation.evaluate import Report
     from labeler.evaluation.gates import Gates
-    from labeler.pools.missed import Missed
-
-# What a pool leaves open, as `labeler evaluate` says it of a collection where it is asked to.
-
-PANEL = "What the pool leaves open"
-
-
-@dataclass(frozen=True, slots=True)
-class FairnessFlags:
-    """Whether it is said what a collection's pool leaves open, in place of scores."""
-
-    missed: bool = option(
-        False, "How many relevant documents the pool missed, by its random sample.", panel=PANEL
-    )
-    reuse: bool = option(
-        False, "Leave each run out of the pool in turn: how would its score change?", panel=PANEL
-    )
-    rel: int = option(
-        1, "The lowest grade that counts as relevant.", TOP_GRADE, panel=PANEL, rare=True
-    )
-
-    @property
-    def is_asked(self) -> bool:
-        """Whether it is to be said; `Misuse` of both at once."""
-        if self.missed and self.reuse:
-            raise Misuse("one at a time", parameter="missed")
-        return self.missed or self.reuse
-
-    def show(
-        self,
-        folder: Path,
-        qrels: str | None,
-        measure: str,
-        output: OutputFlags,
-    ) -> None:
-        """Write what the pool of a collection leaves open."""
-        from labeler.pools.reuse import Reusability, reuse
-
-        with about("qrels"):
-            name = collection_qrels(folder, qrels).stem
-        to = output.made_from(open_collection(folder).folder)
-        if self.missed:
-            result: Missed | Reusability = _missed(folder, name, self.rel)
-        else:
-            with about("measures", "measure"):
-                result = reuse(folder, name, measure)
-        show_result(result, to)
-
-
-def _missed(folder: Path, name: str, rel: int) -> Missed:
-    """How many relevant documents the pool missed, from the pairs sampled beyond it."""
-    from labeler.pools.missed import missed
-
-    try:
-        return missed(folder, name, rel)
-    except Misuse as error:
-        if error.parameter != "beyond":
-            raise
-        where = shlex.quote(str(folder))
-        steps = f"labeler pool {where} --beyond 100, then labeler judge {where}"
-        raise Misuse(f"the pool has no random sample beyond it; next: {steps}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +96,11 @@ def command(
         panel=GROUPS,
     ),
     tables: TableFlags,
-    fairness: FairnessFlags,
+    reuse: bool = option(
+        False,
+        "Leave each run out of the pool in turn: how would its score change?",
+        panel="What the pool leaves open",
+    ),
     picture: Path | None = option(None, PLOT),
     gates: GateFlags,
     output: OutputFlags,
@@ -167,8 +109,8 @@ def command(
 
     Tests say which runs differ.
     """
-    if fairness.is_asked:
-        fairness.show(paths[0], qrels, next(iter(options.measures), "nDCG@10"), output)
+    if reuse:
+        _show_reuse(paths[0], qrels, next(iter(options.measures), "nDCG@10"), output)
         return
     words = runs_named(paths[0], paths[1:]) if paths[0].is_dir() and paths[1:] else paths[1:]
     paths = [paths[0], *words]
@@ -215,6 +157,18 @@ def command(
         from labeler.evaluation.gates import outcome_of
 
         outcome_of(report, held).check()
+
+
+def _show_reuse(folder: Path, qrels: str | None, measure: str, output: OutputFlags) -> None:
+    """Write what the pool of a collection owes to each run."""
+    from labeler.pools.reuse import reuse
+
+    with about("qrels"):
+        name = collection_qrels(folder, qrels).stem
+    to = output.made_from(open_collection(folder).folder)
+    with about("measures", "measure"):
+        result = reuse(folder, name, measure)
+    show_result(result, to)
 
 
 def _sources(paths: Sequence[Path], name: str | None) -> tuple[Path, Sequence[Path] | Collection]:

@@ -149,7 +149,7 @@ _COMMANDS = (
             "evaluate",
             "Score runs against qrels, with intervals and the share judged.",
             "qrels/human.qrels runs/*.trec",
-            words="missed reuse",
+            words="reuse",
             files=2,
         ),
         _Row(

@@ -130,7 +130,7 @@ class Carrying:
         parts = dict.fromkeys(part for seed in entry.seeds for part in self.match(seed).new_ids)
         seeds = tuple(part for part in parts if part != new_id)
         pair = Pair(entry.pair.query_id, new_id)
-        return Pooled(pair, entry.runs, entry.best_rank, None, seeds, entry.round)
+        return Pooled(pair, entry.runs, entry.best_rank, seeds, entry.round)
 
     @cached_property
     def stale(self) -> dict[str, set[Pair]]:

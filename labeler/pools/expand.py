@@ -5,8 +5,7 @@ by terms and by vectors, are added and judged, and their neighbors in turn, unti
 few relevant documents to go on.
 
 Each pair keeps the documents that it came from, its seeds, so that leaving a run out of the pool
-takes with it what only that run's documents led to. Documents of the random sample beyond the pool
-are no seeds: what is added must not depend on the sample, or the estimate of what was missed would.
+takes with it what only that run's documents led to.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ class Expansion(Options):
 class RoundFound:
     """What a round of expansion brought: its pairs, those judged, and the relevant among them.
 
-    `relevant_in_pool` are those of the whole pool but for its random sample.
+    `relevant_in_pool` are those of the whole pool.
     """
 
     round: int
@@ -86,8 +85,8 @@ class RoundFound:
         of_round = pool.keep(pool.rounds == number).pairs
         judged = [pair for pair in of_round if pair.grade_in(grades) is not None]
         relevant = sum((pair.grade_in(grades) or 0) >= rel for pair in judged)
-        certain = pool.keep(~pool.is_sampled & (pool.rounds <= number)).pairs
-        total = sum((pair.grade_in(grades) or 0) >= rel for pair in certain)
+        so_far = pool.keep(pool.rounds <= number).pairs
+        total = sum((pair.grade_in(grades) or 0) >= rel for pair in so_far)
         return cls(number, len(of_round), len(judged), relevant, total)
 
     @shown
@@ -241,11 +240,10 @@ class _Growth:
         return new
 
     def _seeds(self) -> list[Pair]:
-        """The relevant pairs of the pool, without those of its random sample."""
+        """The relevant pairs of the pool."""
         grades = read_qrels(self.collection.qrels(self.name))
         pool = read_pool(self.collection.pool)
-        certain = pool.keep(~pool.is_sampled).pairs
-        return [pair for pair in certain if (pair.grade_in(grades) or 0) >= self.expansion.rel]
+        return [pair for pair in pool.pairs if (pair.grade_in(grades) or 0) >= self.expansion.rel]
 
     def _neighbors(
         self, searched: Searched, seeds: Sequence[Pair], encoding: Encoding, control: Control

@@ -108,7 +108,7 @@ def _share(drawn: Floats, observed: float) -> float:
 # against how far the others lie from each other, and never against the noise of pairs alone.
 
 LEVEL = 0.002
-"""The chance of a false alarm at one session, at most."""
+"""The chance of a false alarm at one session: at most 5 of 100 years of 26 controls have any."""
 FEWEST_SESSIONS = 5
 """Beside fewer sessions nobody can tell how much sessions differ."""
 LEAST_CHANGE = 0.05
@@ -160,17 +160,18 @@ class Drift(NamedTuple):
 def drifts(sessions: Floats) -> Iterator[Drift]:
     """What each of some sessions says but the first, `(pairs, sessions)`, `nan` without a grade.
 
-    The first holds the old grades, to which the others should still be alike. A session that is an
-    alarm itself says nothing of how much sessions differ, so that a drift stays an alarm.
+    The first holds the old grades, to which the others should still be alike. From the first that is
+    an alarm on, sessions no longer say how much they differ by chance: a drift stays an alarm.
     """
-    calm = [0]
+    calm, is_calm = [0], True
     for number in range(1, sessions.shape[1]):
         new, before = sessions[:, number], sessions[:, calm]
         beside = _departures(new, before)
         since = np.column_stack([before[:, 1:], new])
         first = _departures(before[:, 0], since, "old grades since")
         yield Drift(len(calm), (*beside, *first))
-        if not any(each.is_alarm for each in beside):
+        is_calm = is_calm and not any(each.is_alarm for each in beside)
+        if is_calm:
             calm.append(number)
 
 
