@@ -16,7 +16,6 @@ from labeler.data import Judged, Judgement, Pair
 from labeler.errors import BadInput
 from labeler.files.boundary import reading
 from labeler.files.jsonl import identifier, read_rows, write_rows
-from labeler.stats.drift import FailedReplies
 
 _STEM = re.compile(r"(.+)\.([1-9][0-9]{0,8})")
 
@@ -79,6 +78,13 @@ class PromptAndModel(NamedTuple):
 
     prompt: str = ""
     model: str = ""
+
+
+class FailedReplies(NamedTuple):
+    """How many of how many replies gave no grade."""
+
+    failed: int
+    replies: int
 
 
 class PairAgain(NamedTuple):

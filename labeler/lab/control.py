@@ -212,12 +212,17 @@ class DriftCheck(Result):
             pairs = count_of(self.remembered, "pair")
             yield f"{pairs} left out: a reply was stored before this control began"
         if self.failed:
-            without, replies = self.run.failures
             pairs = count_of(self.failed, "pair")
-            yield (
-                f"{pairs} had a grade and got none now; {without:,} of {replies:,} new replies, "
-                f"{without / replies:.0%}, gave no grade (at most {MOST_WITHOUT_GRADE:.0%} pass)"
-            )
+            yield f"{pairs} had a grade and got none now; {self.without_grade()}"
+
+    def without_grade(self) -> str:
+        """How many of the new replies gave no grade, and how many may."""
+        without, replies = self.run.failures
+        share = f"{without / replies:.0%}"
+        return (
+            f"{without:,} of {replies:,} new replies, {share}, gave no grade "
+            f"(at most {MOST_WITHOUT_GRADE:.0%} pass)"
+        )
 
     @property
     def changes(self) -> dict[str, str]:

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Annotated, Any, NamedTuple
 
 from labeler.collection.controls import ControlRun, read_controls
 from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import AnyCollection, open_collection
 from labeler.data import Judgement, Pair
-from labeler.lab.control import DriftCheck
+from labeler.lab.control import TOO_LITTLE, DriftCheck
 from labeler.messages import count_of
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Column, Interval, Table, table_of
-from labeler.stats.drift import LEVEL, FailedReplies, fails_more_p
-
-NONE_FAILED = FailedReplies(0, 0)
 
 
 class ControlFigures(NamedTuple):
@@ -39,72 +35,49 @@ class ControlFigures(NamedTuple):
 class JudgeDrift(Result):
     """What the controls of a set of judgements say: agreement, shift, failures, names over time.
 
-    `judged_as` are the names that the server gave its model when the pairs were judged, `failed`
-    how many of how many pairs had no grade then. `left_out` says which controls do not count, and
+    `checks` are of its controls, the oldest first. `left_out` says which others do not count, and
     why.
     """
 
     name: str
-    controls: Sequence[ControlRun] = ()
-    judged_as: Sequence[str] = ()
-    failed: FailedReplies = NONE_FAILED
+    checks: Sequence[DriftCheck] = ()
     left_out: Sequence[Finding] = ()
-
-    @cached_property
-    def checks(self) -> Sequence[DriftCheck]:
-        """What each control says by itself: its new grades against those of the judgements."""
-        return tuple(
-            DriftCheck(self.name, run, self.judged_as, earlier=self.controls[:number])
-            for number, run in enumerate(self.controls)
-        )
 
     @property
     def is_open(self) -> bool:
         """Whether there are too few controls for a drift to be seen."""
-        return bool(self.checks[-1].drift.missing)
-
-    @property
-    def failure_p(self) -> float:
-        """How likely so many failures are at the last control, had nothing changed."""
-        earlier = [self.failed, *(run.failures for run in self.controls[:-1])]
-        before = FailedReplies(*map(sum, zip(*earlier, strict=True)))
-        return fails_more_p(self.controls[-1].failures, before)
+        return self.checks[-1].verdict == TOO_LITTLE
 
     @property
     def alarms(self) -> list[Finding]:
         """What shows that grades given now are not those given before."""
-        texts = self._alarms() if self.controls else ()
+        texts = self._alarms(self.checks[-1]) if self.checks else ()
         return [Finding(f"{self.name}: {text}", about) for text, about in texts]
 
-    def _alarms(self) -> Iterator[tuple[str, str]]:
-        last, check = self.controls[-1], self.checks[-1]
-        changes = check.changes
-        if check.has_drifted:
-            text = f"the assessor has drifted by the control of {last.label}"
-            yield f"{text}: {check.beside_sessions()}", "judge-drift"
+    @staticmethod
+    def _alarms(last: DriftCheck) -> Iterator[tuple[str, str]]:
+        day, changes = last.run.label, last.changes
+        if last.has_drifted:
+            text = f"the assessor has drifted by the control of {day}"
+            yield f"{text}: {last.beside_sessions()}", "judge-drift"
         if name := changes.get("name"):
-            yield f"{name}, at the control of {last.label}", "model-name"
-        if last.before.prompt and "prompt" in changes:
+            yield f"{name}, at the control of {day}", "model-name"
+        if last.run.before.prompt and "prompt" in changes:
             yield changes["prompt"], "prompt-edited"
-        failed, replies = last.failures
-        if failed and self.failure_p <= LEVEL:
-            yield (
-                f"{failed:,} of {replies:,} new replies gave no grade ({failed / replies:.0%}) "
-                f"at the control of {last.label}, more than before; p {self.failure_p:.2g}",
-                "judge-failures",
-            )
+        if last.fails_often:
+            yield f"{last.without_grade()}, at the control of {day}", "judge-failures"
 
     @property
     def findings(self) -> list[Finding]:
         """What a reader should know beside the alarms."""
-        check = self.checks[-1] if self.checks else None
-        if not check or check.has_drifted:
+        last = self.checks[-1] if self.checks else None
+        if not last or last.has_drifted:
             return list(self.left_out)
-        text = f"{self.name}: {check.verdict} by the control of {check.run.label}"
-        return [*self.left_out, Finding(f"{text}: {check.beside_sessions()}", level="note")]
+        text = f"{self.name}: {last.verdict} by the control of {last.run.label}"
+        return [*self.left_out, Finding(f"{text}: {last.beside_sessions()}", level="note")]
 
     @property
-    def figures(self) -> list[ControlFigures]:
+    def controls(self) -> list[ControlFigures]:
         """What each control found."""
         return [
             ControlFigures(
@@ -122,12 +95,13 @@ class JudgeDrift(Result):
 
     def tables(self) -> list[Table]:
         """A row for each control: agreement with the grades of the judgements, and failures."""
-        return [table_of("controls", ControlFigures, self.figures)]
+        return [table_of("controls", ControlFigures, self.controls)]
 
     def as_json(self) -> dict[str, Any]:
         """The alarms and the figures of each control."""
+        judged_as = self.checks[-1].judged_as if self.checks else ()
         return self.picked(
-            "name", "alarms", "judged_as", findings=self.findings, controls=self.figures
+            "name", "alarms", "controls", judged_as=judged_as, findings=self.findings
         )
 
 
@@ -153,8 +127,10 @@ def judge_drift(collection: AnyCollection, name: str) -> JudgeDrift:
     grades = {each.pair: each.grade for each in outcomes if isinstance(each, Judgement)}
     runs, left_out = _comparable(read_controls(opened, name), grades, name)
     judged_as = tuple(sorted({row.model for row in rows if row.model}))
-    failed = FailedReplies(len(rows) - len(grades), len(rows))
-    return JudgeDrift(name, tuple(runs), judged_as, failed, tuple(left_out))
+    checks = (
+        DriftCheck(name, run, judged_as, earlier=runs[:number]) for number, run in enumerate(runs)
+    )
+    return JudgeDrift(name, tuple(checks), tuple(left_out))
 
 
 def _comparable(

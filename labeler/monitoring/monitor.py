@@ -45,7 +45,7 @@ KINDS: dict[str, str] = {
     "judge-drift": "grades given now are not those that the assessor gave before",
     "model-name": "the server calls its model otherwise than when the pairs were judged",
     "prompt-edited": "the prompt of that name is another text than when the pairs were judged",
-    "judge-failures": "more replies without a grade than before",
+    "judge-failures": "more than a tenth of the new replies gave no grade",
     "stale-judgements": "more judged pairs are stale than `stale` allows",
     "lost-queries": "queries without a relevant document that is as it was judged",
 }
@@ -259,7 +259,7 @@ def _judges(collection: Collection, names: Sequence[str]) -> Iterator[Watched]:
         yield _unwatched("judge", f"judge: no set of judgements was ever controlled; next: {how}")
     for name in names:
         drift = judge_drift(collection, name)
-        if not drift.controls:
+        if not drift.checks:
             why = "; ".join(
                 [
                     f"judge drift of {name}: no control of it is comparable",
@@ -268,8 +268,8 @@ def _judges(collection: Collection, names: Sequence[str]) -> Iterator[Watched]:
             )
             yield _unwatched(f"judge {name}", why, state=TOO_LITTLE)
             continue
-        days = dict.fromkeys(run.label for run in (drift.controls[0], drift.controls[-1]))
-        controls = count_of(len(drift.controls), "control")
+        days = dict.fromkeys(drift.checks[at].run.label for at in (0, -1))
+        controls = count_of(len(drift.checks), "control")
         basis = Finding(f"{controls} of {name}, {' to '.join(days)}", level="note")
         state = ALARM if drift.alarms else TOO_LITTLE if drift.is_open else FINE
         yield Watched(f"judge {name}", state, basis, drift)

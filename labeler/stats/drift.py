@@ -1,10 +1,10 @@
-"""Whether grades given again differ from the old by more than chance, and failures are more."""
+"""Whether grades given again differ from the old by more than chance."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import permutations
-from math import exp, isnan, lgamma, nan, sqrt
+from math import isnan, nan, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -160,8 +160,8 @@ class Drift(NamedTuple):
 def drifts(sessions: Floats) -> Iterator[Drift]:
     """What each of some sessions says but the first, `(pairs, sessions)`, `nan` without a grade.
 
-    The first holds the old grades, to which the others should still be alike. From the first that is
-    an alarm on, sessions no longer say how much they differ by chance: a drift stays an alarm.
+    The first holds the old grades, to which the others should still be alike. From the first alarm
+    on, sessions no longer say how much they differ by chance: a drift stays an alarm.
     """
     calm, is_calm = [0], True
     for number in range(1, sessions.shape[1]):
@@ -207,43 +207,3 @@ def _departure(figure: str, own: Floats, others: Floats) -> Departure:
         t_quantile(1 - _PAIR_TAIL, pairs - 1) * by_pair,
     )
     return Departure(figure, float(more.mean()), max(LEAST_CHANGE, *limits))
-
-
-# Whether replies fail more often now than they did: Fisher's exact test, one-sided.
-
-
-class FailedReplies(NamedTuple):
-    """How many of how many replies gave no grade."""
-
-    failed: int
-    replies: int
-
-
-def fails_more_p(now: FailedReplies, before: FailedReplies) -> float:
-    """The chance of as many failures among the replies of now or more, were both times alike.
-
-    1 where one of them has no reply at all.
-
-    >>> round(fails_more_p(FailedReplies(5, 40), FailedReplies(0, 200)), 5)
-    0.0001
-    """
-    (failed, replies), (failed_before, replies_before) = now, before
-    if not replies or not replies_before:
-        return 1.0
-    failures, total = failed + failed_before, replies + replies_before
-    return min(
-        1.0,
-        sum(
-            exp(
-                _log_choose(replies, k)
-                + _log_choose(replies_before, failures - k)
-                - _log_choose(total, failures)
-            )
-            for k in range(failed, min(failures, replies) + 1)
-            if failures - k <= replies_before
-        ),
-    )
-
-
-def _log_choose(total: int, part: int) -> float:
-    return lgamma(total + 1) - lgamma(part + 1) - lgamma(total - part + 1)
