@@ -5,12 +5,11 @@ Each pair has a usual grade from 0 to 3. In each session an assessor gives that 
 chance, its noise, the one next to it. Worlds in which nothing lasts: `stable`; `leaning`, where
 each session grades a share of the pairs higher or lower; `weeks`, where it leans for weeks (AR .8);
 `season`, a slow wave; `noise`, whose size differs from session to session; and `cached`, where
-most sessions repeat nine of ten replies of the last, and others none. `--by-pairs` is what the
-noise of pairs alone would say: the test that `diff` makes between two sets.
+most sessions repeat nine of ten replies of the last, and others none.
 
 `power`: from a session on, a share of the pairs is graded one lower for good.
 
-Usage: simulate_drift.py years power [--repeats 400] [--by-pairs]
+Usage: simulate_drift.py years power [--repeats 400]
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from itertools import product
 import numpy as np
 from harness import parser, shown
 
-from labeler.stats.drift import FEWEST_SESSIONS, LEVEL, changed, drifts
+from labeler.stats.drift import FEWEST_SESSIONS, drifts
 
 CONTROLS = 26
 PAIRS = (20, 60, 100)
@@ -54,31 +53,17 @@ def sessions(world: str, pairs: int, rng: np.random.Generator) -> np.ndarray:
     return np.array(columns, float).T
 
 
-def by_pairs(of: np.ndarray) -> list[bool]:
-    """Whether each control would be an alarm if pairs alone varied."""
-    every = (
-        changed(of[:, [0, *range(max(1, k - 4), k), k]], k, 3000) for k in range(1, of.shape[1])
-    )
-    return [change.p < LEVEL for change in every]
-
-
-def years(repeats: int, rng: np.random.Generator, *, alone: bool) -> None:
+def years(repeats: int, rng: np.random.Generator) -> None:
     print(f"{repeats} years of {CONTROLS} controls: share of controls, of years with an alarm")
     for pairs, world in product(PAIRS, WORLDS):
-        every = []
-        for _ in range(repeats):
-            of = sessions(world, pairs, rng)
-            every.append(by_pairs(of) if alone else [bool(each.alarms) for each in drifts(of)])
-        alarms = np.array(every)
-        first = 0 if alone else FEWEST_SESSIONS - 1
+        every = (drifts(sessions(world, pairs, rng)) for _ in range(repeats))
+        alarms = np.array([[bool(each.alarms) for each in of] for of in every])
+        controls = alarms[:, FEWEST_SESSIONS - 1 :].mean()
         year = shown("years", alarms.any(axis=1).mean(), repeats)
-        print(
-            f"{pairs:3} pairs, {world:8} controls {alarms[:, first:].mean():.4f}  {year}",
-            flush=True,
-        )
+        print(f"{pairs:3} pairs, {world:8} controls {controls:.4f}  {year}", flush=True)
 
 
-def power(repeats: int, rng: np.random.Generator, **_: bool) -> None:
+def power(repeats: int, rng: np.random.Generator) -> None:
     print("a share of pairs one grade lower for good: alarm at once, within four, and in the end")
     for pairs, noise, share, at in product((100, 300), (0.0, 0.05, 0.2), (0.05, 0.1, 0.3), (1, 12)):
         every = []
@@ -98,10 +83,10 @@ def power(repeats: int, rng: np.random.Generator, **_: bool) -> None:
 
 def main() -> None:
     what = "years", "power"
-    given = parser(__doc__, what=what, repeats=400, seed=0, by_pairs=False).parse_args()
+    given = parser(__doc__, what=what, repeats=400, seed=0).parse_args()
     rng = np.random.default_rng(given.seed)
     for name in given.what:
-        {"years": years, "power": power}[name](given.repeats, rng, alone=given.by_pairs)
+        {"years": years, "power": power}[name](given.repeats, rng)
 
 
 if __name__ == "__main__":

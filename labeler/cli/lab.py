@@ -50,7 +50,7 @@ def control(
     flags: ShownFlags,
     output: OutputFlags,
 ) -> None:
-    """Judge some graded pairs again, each twice: has the assessor drifted?
+    """Judge some graded pairs again: has the assessor drifted?
 
     Exit code 5 where it has, 6 where it takes more controls to tell, each on another day. Without a
     prompt that of the set is asked again.

@@ -16,7 +16,6 @@ import numpy as np
 from labeler.arrays import Floats
 from labeler.collection.batches import held_back
 from labeler.collection.controls import (
-    TIMES,
     ControlRun,
     PairAgain,
     PromptAndModel,
@@ -78,8 +77,8 @@ class DriftCheck(Result):
 
     `judged_as` is what the server called its model when the pairs were judged. `changed` counts the
     pairs that were passed over because their texts are others now. `earlier` are the controls of
-    the set before this one. What repeats is a session, so of each day the last control counts, and
-    the first of its two replies: those of the same minutes may be alike for that reason alone.
+    the set before this one. What repeats is a session, so of each day the last control counts:
+    replies of the same hours may be alike for that reason alone.
     """
 
     name: str
@@ -90,9 +89,9 @@ class DriftCheck(Result):
 
     @cached_property
     def grades(self) -> Floats:
-        """The grades of the pairs that compare, `(pairs, 1 + times)`, the old ones first."""
+        """The grades of the pairs that compare, `(pairs, 2)`: the old one and the new one."""
         grades = [pair.grades for pair in self.run.pairs if pair.grades]
-        return np.array(grades, float).reshape(len(grades), -1 if grades else 3)
+        return np.array(grades, float).reshape(-1, 2)
 
     @cached_property
     def sessions(self) -> Floats:
@@ -103,11 +102,11 @@ class DriftCheck(Result):
             {(p.pair, p.old): p.grades[1] for p in run.pairs if p.grades} for run in by_day.values()
         ]
         rows = [
-            [pair.old, *(of.get((pair.pair, pair.old), math.nan) for of in earlier), pair.grades[1]]
+            [pair.old, *(of.get((pair.pair, pair.old), math.nan) for of in earlier), pair.new]
             for pair in self.run.pairs
             if pair.grades
         ]
-        return np.array(rows, float).reshape(len(rows), 2 + len(earlier))
+        return np.array(rows, float).reshape(-1, 2 + len(earlier))
 
     @cached_property
     def drift(self) -> Drift:
@@ -118,14 +117,9 @@ class DriftCheck(Result):
     @cached_property
     def same(self) -> Interval:
         """The share of new grades that equal the old ones."""
-        values = (self.grades[:, 1:] == self.grades[:, :1]).mean(axis=1)
+        values = (self.grades[:, 1] == self.grades[:, 0]).astype(float)
         ends = bounded_interval(values, (0.0, 1.0)) or (math.nan, math.nan)
-        return Interval(_mean(values), *ends)
-
-    @property
-    def same_now(self) -> float:
-        """The share of pairs whose two new grades are equal."""
-        return _mean((self.grades[:, 1] == self.grades[:, 2]).astype(float))
+        return Interval(float(values.mean()) if len(values) else math.nan, *ends)
 
     @cached_property
     def shift(self) -> Interval:
@@ -156,7 +150,7 @@ class DriftCheck(Result):
 
     @property
     def compared(self) -> int:
-        """How many pairs have a grade again, each time."""
+        """How many pairs have a grade again."""
         return len(self.grades)
 
     @property
@@ -166,7 +160,7 @@ class DriftCheck(Result):
 
     @property
     def failed(self) -> int:
-        """How many pairs had a grade and now have none, once at least."""
+        """How many pairs had a grade and now have none."""
         return len(self.run.pairs) - self.compared - self.remembered
 
     @property
@@ -174,18 +168,16 @@ class DriftCheck(Result):
         """What was asked, what came of it, and what it is held against."""
         first = (
             f"{self.name}: {self.verdict} ({self.compared:,} of "
-            f"{count_of(len(self.run.pairs), 'pair')} compared, each asked about twice)"
+            f"{count_of(len(self.run.pairs), 'pair')} compared)"
         )
         return [first, *self.changes.values(), *self._left_out(), *self._basis()]
 
     def _basis(self) -> Iterator[str]:
-        """Which replies decide, what they are held against, and what that leaves open."""
+        """What grades are held against, and what that leaves open."""
         if self.compared < 2:
             pairs = count_of(self.compared, "pair alone compares", "pairs alone compare")
             yield f"{pairs}: nothing is shown either way"
             return
-        same = f"{self.same_now:.0%} of second replies equal the first"
-        yield f"{same}; the first alone decides, as replies of the same minutes may be alike"
         yield self.beside_sessions()
         if not np.ptp(self.grades, axis=1).any():
             yield (
@@ -244,7 +236,6 @@ class DriftCheck(Result):
         """Shares of equal grades and the mean shift; and how far each session lies from others."""
         figures: dict[str, Cell] = {
             "new grades that equal the old": self.same,
-            "new grades that equal each other": self.same_now,
             "shift of grades": self.shift,
         }
         sessions = table_of("sessions", Departure, self.drift.departures)
@@ -254,7 +245,7 @@ class DriftCheck(Result):
         """The figures by name; what is undefined is None."""
         return self.picked(
             *("name", "verdict", "compared", "failed", "remembered", "changed"),
-            *("same", "same_now", "shift"),
+            *("same", "shift"),
             control=self.run.number,
             drifted=self.has_drifted,
             pairs=len(self.run.pairs),
@@ -264,10 +255,6 @@ class DriftCheck(Result):
             before=self.run.before,
             now=self.run.now,
         )
-
-
-def _mean(values: Floats) -> float:
-    return float(values.mean()) if len(values) else math.nan
 
 
 # The pairs, judged again.
@@ -300,8 +287,8 @@ def adrift(
 ) -> Act[DriftCheck, JudgingPlan]:
     """Judge some pairs of a set of judgements again, and say whether its assessor has drifted.
 
-    Each pair, drawn by chance among those with a grade, is asked about twice. Later controls draw
-    the same pairs, and more where more are asked for. Their grades stay as they are. `settings`
+    Pairs are drawn by chance among those with a grade. Later controls draw the same ones, and more
+    where more are asked for. Their grades stay as they are. `settings`
     are fields of `DriftOptions`, and of `JudgeOptions` in it.
 
     >>> from labeler.judging.judge import judge
@@ -340,10 +327,10 @@ async def _control(
     asking = PairOptions(proof=options.judging.proof)
     judging = judged_rounds(prepared.rounds, prepared.session, control, asking)
     answers = [judged async for judged in judging]
-    assessor, name, pairs_asked = prepared.rounds[0].assessor, prepared.name, len(prepared.rows)
+    assessor, name = prepared.rounds[0].assessor, prepared.name
     again = tuple(
-        PairAgain.of(row.judged.outcome, answers[number::pairs_asked])
-        for number, row in enumerate(prepared.rows)
+        PairAgain.of(row.judged.outcome, answer)
+        for row, answer in zip(prepared.rows, answers, strict=True)
         if isinstance(row.judged.outcome, Judgement)
     )
     made_by = origin_of(collection.judgements(name))
@@ -420,8 +407,7 @@ async def _prepared(
             raise BadInput(f"{collection.judgements(name)}: {problem}; too few are left to control")
         asked = [row.judged.outcome.pair for row in drawn]
         # replies that nobody was given before
-        numbers = range(FIRST_REPEAT + TIMES * number, FIRST_REPEAT + TIMES * (number + 1))
-        rounds = [AskedRound(replace(assessor, repeat=n), asked, texts) for n in numbers]
+        rounds = [AskedRound(replace(assessor, repeat=FIRST_REPEAT + number), asked, texts)]
         yield _Prepared(name, number, drawn, changed, rounds, session)
 
 
