@@ -369,7 +369,7 @@ _COMMANDS = (
         ),
         _Row(
             "control",
-            "Judge some graded pairs again, each twice: has the assessor drifted?",
+            "Judge some graded pairs again: has the assessor drifted?",
             "coll/ --as first --pairs 50",
             words="--control drift",
         ),
