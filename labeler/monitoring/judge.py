@@ -139,15 +139,13 @@ def _comparable(
     """The controls that compare with the grades as they stand, and why others do not."""
     same = [run for run in runs if run.is_of_same_assessor]
     current = [run for run in same if all(grades.get(p.pair, p.old) == p.old for p in run.pairs)]
-    usable = [run for run in current if DriftCheck(name, run).compared > 1]
     reasons = {
         "asked another prompt or model": len(runs) - len(same),
         "were made when the pairs had other grades": len(same) - len(current),
-        "brought fewer than two grades": len(current) - len(usable),
     }
     texts = (
         f"{name}: left out: {count_of(count, 'control')} that {why}"
         for why, count in reasons.items()
         if count
     )
-    return usable, [Finding(text, level="note") for text in texts]
+    return current, [Finding(text, level="note") for text in texts]

@@ -14,7 +14,7 @@ from labeler import __version__
 from labeler.collection.controls import read_controls
 from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.errors import BadInput, Misuse
-from labeler.files.paths import true_path
+from labeler.files.paths import Paths, several, true_path
 from labeler.messages import count_of
 from labeler.models.session import Control
 from labeler.monitoring.corpus import CorpusWatch, corpus_drift
@@ -38,8 +38,6 @@ from labeler.report.table import Column, Table
 
 MOST_ROWS = 200
 """A table on the page lists no more rows."""
-
-Paths = str | Path | Iterable[str | Path]
 
 KINDS: dict[str, str] = {
     "judge-drift": "grades given now are not those that the assessor gave before",
@@ -219,7 +217,7 @@ def monitor(  # noqa: PLR0913  what is watched, and how
     []
     """
     opened, control = open_collection(collection), control or Control()
-    options, documents, logs = options or MonitorOptions(), _several(documents), _several(logs)
+    options, documents, logs = options or MonitorOptions(), several(documents), several(logs)
     watches = (
         *_judges(opened, options.names),
         _corpus(opened, documents, options.corpus, control),
@@ -228,10 +226,6 @@ def monitor(  # noqa: PLR0913  what is watched, and how
     if not any(each.result for each in watches):
         raise _nothing(opened, watches, has_sources=bool(logs))
     return Monitoring(opened.folder, now().astimezone(UTC), watches)
-
-
-def _several(paths: Paths) -> list[str | Path]:
-    return [paths] if isinstance(paths, str | Path) else list(paths)
 
 
 def _nothing(

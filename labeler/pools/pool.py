@@ -31,6 +31,7 @@ from labeler.data import Pair, Pooled, Query, Run
 from labeler.errors import BadInput, Misuse
 from labeler.exchange.qrels import Meaning
 from labeler.exchange.runs import hold_run, read_run
+from labeler.files.paths import several
 from labeler.files.read import file_of, file_problems, rereadable
 from labeler.messages import Note, Progress, count_of, no_progress, no_query_in_common
 from labeler.models.encoders import EncoderTexts, Encoding, EncodingPlan
@@ -310,7 +311,7 @@ def pool(
     """
     options = given(PoolOptions, options, settings)
     opened, control = open_collection(collection), control or Control()
-    own = runs_by_name(run_paths([Path(path) for path in _several(options.runs)]))
+    own = runs_by_name(run_paths([Path(path) for path in several(options.runs)]))
     if options.only and not own:
         raise Misuse("there is nothing else to pool: no runs are named", parameter="only")
     with rereadable():
@@ -326,11 +327,6 @@ def pool(
             sources = sources._replace(encoder=_encoder(opened, options.encoding, control))
         with locked(opened, control.note):
             return _pool(opened, options, sources, control)
-
-
-def _several(paths: Iterable[Path | str] | Path | str) -> Iterable[Path | str]:
-    """The same; of a single path, that alone."""
-    return [paths] if isinstance(paths, Path | str) else paths
 
 
 class _Sources(NamedTuple):

@@ -6,7 +6,7 @@ import random
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -190,7 +190,8 @@ def _typed_often(typed: _Typed, min_count: int) -> tuple[dict[str, int], dict[st
     dropped: Counter[str] = Counter()
     for key, by_form in typed.forms.items():
         total = typed.searches(key)
-        reason = _reason_to_drop(key, by_form, total, min_count)
+        reason = no_query(max(by_form, key=lambda form: len(personal(form))))
+        reason = reason or ("too rare" if total < max(1, min_count) else "")
         if reason:
             dropped[reason] += 1
         else:
@@ -198,15 +199,13 @@ def _typed_often(typed: _Typed, min_count: int) -> tuple[dict[str, int], dict[st
     return counts, dict(dropped.most_common())
 
 
-def _reason_to_drop(key: str, forms: Iterable[str], total: int, min_count: int) -> str:
-    kinds = personal(max(forms, key=lambda form: len(personal(form))))
-    if kinds:
+def no_query(text: str) -> str:
+    """Why a text is not taken for somebody's query; empty where it is."""
+    if kinds := personal(text):
         return kinds[0]
-    if not words(key):
+    if not words(text):
         return "no word"
-    if len(key) > LONGEST:
-        return f"more than {LONGEST} characters"
-    return "too rare" if total < max(1, min_count) else ""
+    return f"more than {LONGEST} characters" if len(text) > LONGEST else ""
 
 
 def _strata(counts: Mapping[str, int]) -> dict[str, list[str]]:

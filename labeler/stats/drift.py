@@ -85,11 +85,11 @@ def changed(sessions: Floats, seed: int = 0, draws: int = DRAWS) -> SessionChang
 def _drawn(shifts: Floats, farther: Floats, seed: int, draws: int) -> Iterator[Floats]:
     """Blocks of both sums, `(draws, 2)`, where each pair's old and new session are chosen anew."""
     size, rng = max(len(shifts), 1), np.random.default_rng(seed)
-    draws = max(min(draws, FEWEST), min(draws, BLOCK // size))
+    at_once = max(1, BLOCK // size)
+    draws = min(draws, max(FEWEST, at_once))
     # ways between sessions that asked about a pair stand first in its row
     order, rows = np.argsort(np.isnan(shifts), axis=1, kind="stable"), np.arange(len(shifts))
     possible = (~np.isnan(shifts)).sum(axis=1)
-    at_once = max(1, BLOCK // size)
     for start in range(0, draws, at_once):
         chances = rng.random((min(at_once, draws - start), len(shifts)))
         way = order[rows, (chances * possible).astype(np.int64)]
@@ -107,15 +107,14 @@ def _share(drawn: Floats, observed: float) -> float:
 # next, or have another noise, and sessions near each other may be alike. So a session is held
 # against how far the others lie from each other, and never against the noise of pairs alone.
 
-LEVEL = 0.002
-"""The chance of a false alarm at one session: at most 5 of 100 years of 26 controls have any."""
 FEWEST_SESSIONS = 5
 """Beside fewer sessions nobody can tell how much sessions differ."""
 LEAST_CHANGE = 0.05
 """Of fewer grades a pair nothing is an alarm, however sure it is."""
-_TAIL = LEVEL / 8
-"""Two sessions are held against others, by a mean that rises or falls and by a distance: six tails.
-The rest allows for sessions that are alike because they are near each other."""
+_TAIL = 0.00025
+"""By this chance a session lies beyond a limit. Two are held against others, by a mean that rises
+or falls and by a distance; so of 100 years of 26 controls 5 at most have a false alarm, also where
+sessions are alike because they are near each other."""
 _PAIR_TAIL = SIGNIFICANT / 10
 """Where sessions hardly differ, so many pairs must have moved that chance seldom does it."""
 
@@ -171,7 +170,7 @@ def drifts(sessions: Floats) -> Iterator[Drift]:
         first = _departures(before[:, 0], since, "old grades since")
         yield Drift(len(calm), (*beside, *first))
         is_calm = is_calm and not any(each.is_alarm for each in beside)
-        if is_calm:
+        if is_calm and not np.isnan(new).all():
             calm.append(number)
 
 
@@ -184,7 +183,7 @@ def _departures(own: Floats, others: Floats, name: str = "new grades") -> Sequen
     usable = ~np.isnan(own) & (asked > 1)
     own, others, counts = own[usable], others[usable], asked[usable, None]
     others = others[:, ~np.isnan(others).all(axis=0)]
-    if others.shape[0] < 2 or others.shape[1] < FEWEST_SESSIONS:
+    if len(own) < 2 or others.shape[1] < FEWEST_SESSIONS:
         return ()
     centers = np.nanmean(others, axis=1, keepdims=True)
     away, others_away = own - centers[:, 0], (others - centers) * counts / (counts - 1)
