@@ -108,8 +108,9 @@ class PairAgain(NamedTuple):
     @property
     def grades(self) -> tuple[int, int] | None:
         """The old grade and the new one; None where a reply gave none, or is not new."""
-        is_new = isinstance(self.new, int) and not self.remembered
-        return (self.old, self.new) if is_new else None  # type: ignore[return-value]
+        if self.remembered or not isinstance(self.new, int):
+            return None
+        return self.old, self.new
 
 
 @dataclass(frozen=True)
@@ -148,10 +149,11 @@ class ControlRun:
         return FailedReplies(sum(isinstance(each, str) for each in new), len(new))
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """A row for each pair: its grade as it stood, and what its new reply gave."""
+        """A row for each pair with a new reply: its grade as it stood, and what that gave."""
         for pair in self.pairs:
-            given = {"old": pair.old, "new": pair.new, "model": list(pair.served)}
-            yield {**pair.pair._asdict(), **given}
+            if not pair.remembered:
+                given = {"old": pair.old, "new": pair.new, "model": list(pair.served)}
+                yield {**pair.pair._asdict(), **given}
 
 
 def read_controls(collection: Collection, name: str) -> list[ControlRun]:

@@ -318,6 +318,7 @@ def test_replies_of_before_decide_nothing() -> None:
     assert check.verdict == "too little data"
     assert check.remembered == len(check.run.pairs) == 4
     assert "4 pairs left out: a reply was stored before this control began" in check.sentences
+    assert not list(check.run.rows())
     assert "0 pairs alone compare: nothing is shown either way" in check.sentences
 
 
