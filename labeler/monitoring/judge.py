@@ -23,8 +23,8 @@ class ControlFigures(NamedTuple):
     control: int
     time: str
     pairs: int
-    same: Annotated[Interval, Column("same", "new grades that equal the old", ".3f")]
-    shift: Annotated[Interval, Column("shift", "shift of grades", "+.3f")]
+    same: Annotated[Interval, Column("same", "new grades that equal the old", ".3f", ".3f")]
+    shift: Annotated[Interval, Column("shift", "shift of grades", "+.3f", "+.3f")]
     verdict: str
     without_grade: int
     replies: int

@@ -166,9 +166,8 @@ def drifts(sessions: Floats) -> Iterator[Drift]:
     for number in range(1, sessions.shape[1]):
         new, before = sessions[:, number], sessions[:, calm]
         beside = _departures(new, before)
-        since = np.column_stack([before[:, 1:], new])
-        first = _departures(before[:, 0], since, "old grades since")
-        yield Drift(len(calm), (*beside, *first))
+        since = _departures(before[:, 0], np.column_stack([before[:, 1:], new]), "old grades since")
+        yield Drift(len(calm), (*beside, *since))
         is_calm = is_calm and not any(each.is_alarm for each in beside)
         if is_calm and not np.isnan(new).all():
             calm.append(number)
@@ -195,12 +194,13 @@ def _departures(own: Floats, others: Floats, name: str = "new grades") -> Sequen
 def _departure(figure: str, own: Floats, others: Floats) -> Departure:
     """How much larger a session's values are, with limits by Student's t: the largest counts.
 
-    They allow for as many sessions, for as many pairs, and for what is too small to matter.
+    They allow for as many sessions, for as many pairs, of which one moved by a grade at least, and
+    for what is too small to matter.
     """
     pairs, sessions = others.shape
     more = own - np.nanmean(others, axis=1)
     by_session = float(np.nanmean(others, axis=0).std(ddof=1)) * sqrt(1 + 1 / sessions)
-    by_pair = float(more.std(ddof=1)) / sqrt(pairs)
+    by_pair = max(float(more.std(ddof=1)) / sqrt(pairs), 1 / pairs)
     limits = (
         t_quantile(1 - _TAIL, sessions - 1) * by_session,
         t_quantile(1 - _PAIR_TAIL, pairs - 1) * by_pair,
