@@ -46,7 +46,7 @@ class JudgeDrift(Result):
     @property
     def is_open(self) -> bool:
         """Whether there are too few controls for a drift to be seen."""
-        return self.checks[-1].verdict == TOO_LITTLE
+        return not self.checks or self.checks[-1].verdict == TOO_LITTLE
 
     @property
     def alarms(self) -> list[Finding]:

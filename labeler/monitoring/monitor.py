@@ -61,6 +61,8 @@ def check_kinds(names: Iterable[str]) -> frozenset[str]:
 ALARM, FINE, TOO_LITTLE = "alarm", "fine", "too little data"
 NOT_LOOKED_AT, NO_LIMIT = "not looked at", "no limit"
 """What a watch says. Of what users search for and click figures are shown, and nothing alarms."""
+LOG_READ = "log"
+"""What was read of a log, which by itself is no watch."""
 
 
 @dataclass(frozen=True)
@@ -223,7 +225,7 @@ def monitor(  # noqa: PLR0913  what is watched, and how
         _corpus(opened, documents, options.corpus, control),
         *_logs(opened, logs, options.reading),
     )
-    if not any(each.result for each in watches):
+    if not any(each.result for each in watches if each.key != LOG_READ):
         raise _nothing(opened, watches, has_sources=bool(logs))
     return Monitoring(opened.folder, now().astimezone(UTC), watches)
 
@@ -241,8 +243,14 @@ def _nothing(
     return BadInput(f"{collection.folder}: nothing to watch: {reasons}")
 
 
-def _unwatched(key: str, text: str, *settings: Setting, state: str = NOT_LOOKED_AT) -> Watched:
-    return Watched(key, state, Finding(text, settings=settings, level="note"))
+def _watched(key: str, basis: str, result: Result, state: str = FINE) -> Watched:
+    """A watch that looked at something, in this state unless it raised an alarm."""
+    state = ALARM if getattr(result, "alarms", ()) else state
+    return Watched(key, state, Finding(basis, level="note"), result)
+
+
+def _unwatched(key: str, why: str, *settings: Setting) -> Watched:
+    return Watched(key, NOT_LOOKED_AT, Finding(why, settings=settings, level="note"))
 
 
 def _judges(collection: Collection, names: Sequence[str]) -> Iterator[Watched]:
@@ -253,20 +261,10 @@ def _judges(collection: Collection, names: Sequence[str]) -> Iterator[Watched]:
         yield _unwatched("judge", f"judge: no set of judgements was ever controlled; next: {how}")
     for name in names:
         drift = judge_drift(collection, name)
-        if not drift.checks:
-            why = "; ".join(
-                [
-                    f"judge drift of {name}: no control of it is comparable",
-                    *map(str, drift.left_out),
-                ]
-            )
-            yield _unwatched(f"judge {name}", why, state=TOO_LITTLE)
-            continue
-        days = dict.fromkeys(drift.checks[at].run.label for at in (0, -1))
-        controls = count_of(len(drift.checks), "control")
-        basis = Finding(f"{controls} of {name}, {' to '.join(days)}", level="note")
-        state = ALARM if drift.alarms else TOO_LITTLE if drift.is_open else FINE
-        yield Watched(f"judge {name}", state, basis, drift)
+        days = dict.fromkeys(each.run.label for each in (*drift.checks[:1], *drift.checks[-1:]))
+        controls = f"{count_of(len(drift.checks), 'control')} of {name}"
+        basis = f"{controls}, {' to '.join(days)}" if days else f"{controls} that compare"
+        yield _watched(f"judge {name}", basis, drift, TOO_LITTLE if drift.is_open else FINE)
 
 
 def _corpus(
@@ -277,8 +275,8 @@ def _corpus(
         return _unwatched("corpus", "corpus: no documents are named", Setting("documents"))
     drift = corpus_drift(documents, collection, options, control)
     passages = count_of(sum(drift.passages.values()), "passage")
-    basis = Finding(f"{passages} and {drift.judged:,} judged pairs of {drift.qrels}", level="note")
-    return Watched("corpus", ALARM if drift.alarms else FINE, basis, drift)
+    basis = f"{passages} and {drift.judged:,} judged pairs of {drift.qrels}"
+    return _watched("corpus", basis, drift)
 
 
 def _logs(
@@ -290,21 +288,17 @@ def _logs(
         yield _unwatched("queries", f"users' queries and clicks: no {setting} is named", setting)
         return
     with open_log(log_files(names), options) as log:
-        basis, has_any = Finding(_looked_at(log.reading), level="note"), False
+        basis = _looked_at(log.reading)
         if log.reading.clicks or log.reading.impressions or log.variants:
-            yield Watched("clicks", NO_LIMIT, basis, online(log))
-            has_any = True
+            yield _watched("clicks", basis, online(log), NO_LIMIT)
         else:
             yield _unwatched("clicks", "clicks: the log says neither what was shown nor clicked")
         try:
             queries = searched_queries(collection, searches_of(log))
-            state = NO_LIMIT if queries.proposal else TOO_LITTLE
-            yield Watched("queries", state, basis, queries)
-            has_any = True
+            yield _watched("queries", basis, queries, NO_LIMIT if queries.proposal else TOO_LITTLE)
         except BadInput as error:
             yield Watched("queries", TOO_LITTLE, Finding(f"users' queries: {error}"))
-        if has_any:
-            yield Watched("log", NO_LIMIT, basis, log.reading)
+        yield _watched(LOG_READ, basis, log.reading, NO_LIMIT)
 
 
 def log_files(names: Sequence[str | Path]) -> list[Path]:
