@@ -65,7 +65,6 @@ if TYPE_CHECKING:
     from labeler.pipeline.decide import decide as decide
     from labeler.pools.expand import expand_until as expand_until
     from labeler.pools.import_qrels import import_qrels as import_qrels
-    from labeler.pools.missed import missed as missed
     from labeler.pools.pool import pool as pool
     from labeler.pools.reuse import reuse as reuse
     from labeler.pools.shift import shift as shift
@@ -118,7 +117,6 @@ _PUBLIC = {
     "ingest": "corpus.ingest:ingest",
     "judge": "judging.judge:judge",
     "leaderboard": "evaluation.leaderboard:leaderboard",
-    "missed": "pools.missed:missed",
     "monitor": "monitoring.monitor:monitor",
     "open_collection": "collection.layout:open_collection",
     "panel": "lab.panel:panel",

@@ -123,7 +123,7 @@ GONE = {
     "prompts diff": "`diff`, and `judge --dry-run`, which says how much is asked anew",
     "judge --panel": "`judge` with each member, then `lab panel`",
     "shift": "`diff COLL/history/N COLL`",
-    "missed": "`evaluate COLL --missed`",
+    "missed": "a few hundred draws say too little of it",
     "reuse": "`evaluate COLL --reuse`",
     "judge --expand": "`pool --expand NAME --model MODEL` judges what each round adds",
     "queries from-log --click-run": "clicks are read by `monitor`",

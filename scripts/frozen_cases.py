@@ -1351,9 +1351,8 @@ LIFE: dict[str, Case] = {
     ],
     "pool-more": """
         build docs -o out --model similarity --queries-file mine.tsv --depth 2 --as s --quiet
-        pool out --depth 2 --beyond 9 --seed 3
+        pool out --depth 2
         judge out --model similarity --as s --quiet
-        missed out --qrels s
         reuse out --qrels s
         status out
         pool world --depth 5 --max-pairs 30 $OWN --only --dry-run

@@ -299,8 +299,8 @@ PEOPLE = """{"query_id": "q1", "doc_id": "d1", "grade": 2, "assessor": "A", "tim
 "comment": "c", "probability": 0.5, "sample": "s1"}
 {"query_id": "q1", "doc_id": "d2", "grade": null, "probability": 1}
 """
-CONTROLLED = """{"query_id": "q1", "doc_id": "d1", "old": 1, "new": [1, 2], "model": ["m"]}
-{"query_id": "q1", "doc_id": "d2", "old": 0, "new": [0, "refused"], "model": []}
+CONTROLLED = """{"query_id": "q1", "doc_id": "d1", "old": 1, "new": 2, "model": ["m"]}
+{"query_id": "q1", "doc_id": "d2", "old": 0, "new": "refused", "model": []}
 """
 ANNOTATED = """{"task": "grade", "purpose": "fix", "sample": "s", "item": "1", "query_id": "q"}
 {"task": "grade", "purpose": "audit", "sample": "s", "item": "2", "query_id": "q", "grade": 2}

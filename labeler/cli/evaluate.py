@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from labeler.collection.layout import Collection
 from labeler.collection.user_files import Output, collection_qrels, run_paths, runs_named
 from labeler.errors import Misuse, about
 from labeler.evaluation.options import GROUPS, EvaluationOptions
-from labeler.options import TOP_GRADE, option
+from labeler.options import option
 from labeler.report.render import FORMS
 from labeler.report.table import FormName, Table
 
@@ -26,52 +25,6 @@ if TYPE_CHECKING:  # what takes long to load is loaded once all files are found 
     from labeler.evaluation.gates import ScoreGate
 
 TABLES = "Tables"
-
-# What a pool leaves open, as `labeler evaluate` says it of a collection where it is asked to.
-
-PANEL = "What the pool leaves open"
-
-
-@dataclass(frozen=True, slots=True)
-class FairnessFlags:
-    """Whether it is said what a collection's pool leaves open, in place of scores."""
-
-    missed: bool = option(
-        False, "How many relevant documents the pool missed, by its random sample.", panel=PANEL
-    )
-    reuse: bool = option(
-        False, "Leave each run out of the pool in turn: how would its score change?", panel=PANEL
-    )
-    rel: int = option(
-        1, "The lowest grade that counts as relevant.", TOP_GRADE, panel=PANEL, rare=True
-    )
-
-    @property
-    def is_asked(self) -> bool:
-        """Whether it is to be said; `Misuse` of both at once."""
-        if self.missed and self.reuse:
-            raise Misuse("one at a time", parameter="missed")
-        return self.missed or self.reuse
-
-    def show(self, folder: Path, qrels: str | None, measure: str, to: Destination) -> None:
-        """Write what the pool of a collection leaves open."""
-        from labeler.pools.missed import missed
-        from labeler.pools.reuse import reuse
-
-        with about("qrels"):
-            name = collection_qrels(folder, qrels).stem
-        if self.reuse:
-            with about("measures", "measure"):
-                show_result(reuse(folder, name, measure), to)
-            return
-        try:
-            show_result(missed(folder, name, self.rel), to)
-        except Misuse as error:
-            if error.parameter != "beyond":
-                raise
-            where = shlex.quote(str(folder))
-            steps = f"labeler pool {where} --beyond 100, then labeler judge {where}"
-            raise Misuse(f"the pool has no random sample beyond it; next: {steps}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +86,11 @@ def command(
         panel=GROUPS,
     ),
     tables: TableFlags,
-    fairness: FairnessFlags,
+    reuse: bool = option(
+        False,
+        "Leave each run out of the pool in turn: how would its score change?",
+        panel="What the pool leaves open",
+    ),
     picture: Path | None = option(
         None, "Draw it (.png, .svg, .pdf).", flags="--plot", metavar="FILE", panel=TABLES
     ),
@@ -144,8 +101,8 @@ def command(
 
     Tests say which runs differ.
     """
-    if fairness.is_asked:
-        fairness.show(paths[0], qrels, next(iter(options.measures), "nDCG@10"), to)
+    if reuse:
+        _show_reuse(paths[0], qrels, next(iter(options.measures), "nDCG@10"), to)
         return
     drawing = picture_to_draw(picture, to)
     name_unread_runs(*paths)
@@ -193,6 +150,16 @@ def picture_to_draw(path: Path | None, to: Destination) -> Output | None:
 
         check_ending(path)
     return to.beside(path)
+
+
+def _show_reuse(folder: Path, qrels: str | None, measure: str, to: Destination) -> None:
+    """Write what the pool of a collection owes to each run."""
+    from labeler.pools.reuse import reuse
+
+    with about("qrels"):
+        name = collection_qrels(folder, qrels).stem
+    with about("measures", "measure"):
+        show_result(reuse(folder, name, measure), to)
 
 
 def _sources(paths: Sequence[Path], name: str | None) -> tuple[Path, Sequence[Path] | Collection]:

@@ -21,11 +21,11 @@ from labeler.cli.reporting import (
 )
 from labeler.cli.screen import note, say
 from labeler.collection.layout import open_collection
-from labeler.errors import GateFailed, Incomplete, Misuse
+from labeler.errors import GateFailed, GateUndecided, Incomplete, Misuse
 from labeler.evaluation.gates import parse_limits
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import MOST_TIMES, JudgeOptions, ajudge
-from labeler.lab.control import DriftCheck, DriftOptions, adrift
+from labeler.lab.control import DRIFTED, FAILS, TOO_LITTLE, DriftCheck, DriftOptions, adrift
 from labeler.lab.members import PanelOptions
 from labeler.lab.panel import panel as panel_of_sets
 from labeler.lab.probe import ProbeOptions, aprobe, check_gates
@@ -43,9 +43,10 @@ def control(
     flags: ShownFlags,
     to: Destination,
 ) -> None:
-    """Judge some graded pairs again, each twice: has the assessor drifted?
+    """Judge some graded pairs again: has the assessor drifted?
 
-    Exit code 5 where it has. Without a prompt that of the set is asked again.
+    Exit code 5 where it has, 6 where it takes more controls to tell, each on another day. Without a
+    prompt that of the set is asked again.
     """
     how = replace(options, judging=who.asking(options.judging))
     check = asked(flags, partial(adrift, collection, options=how), show_judging_plan, to)
@@ -54,15 +55,15 @@ def control(
 
 
 def check_steady(check: DriftCheck) -> None:
-    """`GateFailed` where the assessor has drifted, fails often, or too few pairs compare."""
-    if check.has_passed:
-        return
-    advice = "judge new pairs under another name, or relabel all"
-    if check.is_undecided:
-        advice = "nothing is shown either way; run it again, or with more pairs"
-    elif not check.has_drifted:
-        advice = f"controls/{check.name}.{check.run.number}.jsonl says which failed, and how"
-    raise GateFailed(f"{check.name}: {check.verdict}; {advice}")
+    """`GateFailed` where the assessor has drifted or fails often, `GateUndecided` of too little."""
+    advice = {
+        DRIFTED: "judge new pairs under another name, or relabel all",
+        FAILS: f"controls/{check.name}.{check.run.number}.jsonl says which failed, and how",
+        TOO_LITTLE: "nothing is shown either way; run it again on other days",
+    }
+    if check.verdict in advice:
+        error = GateUndecided if check.verdict == TOO_LITTLE else GateFailed
+        raise error(f"{check.name}: {check.verdict}; {advice[check.verdict]}")
 
 
 def repeat(

@@ -105,11 +105,9 @@ def _show(run: Monitoring, to: Destination, *, quiet: bool) -> None:
         caution(alarm)
     if quiet:
         return
-    said_on_page = file is not None  # but for what is urgent
-    warn(
-        (f for f in run.findings if not said_on_page or f.level == "warning" or f in run.left_out),
-        {setting: f"--column {part}:" for part, (setting, _) in EVENT_PARTS.items()},
-    )
+    # of a page's reader alone what is no warning
+    findings = [each for each in run.findings if file is None or each.level == "warning"]
+    warn(findings, {setting: f"--column {part}:" for part, (setting, _) in EVENT_PARTS.items()})
     if file is not None:
         note(f"wrote {file.path}")
 
@@ -131,7 +129,8 @@ def _print(run: Monitoring, to: Destination) -> None:
     if to.form == "json":
         show_json(run.as_json(), to)
     elif to.form == "markdown":
-        tables = [*run.tables(), *(table for each in run.watches for table in each.watch.tables())]
+        watched = [each.result for each in run.watches if each.result]
+        tables = [*run.tables(), *(table for each in watched for table in each.tables())]
         lines = [*run.sentences, *map(str, run.alarms)]
         findings = map(str, run.findings)
         deliver(github_comment(rendered_all([*lines, *tables, *findings], "markdown")), to.file)

@@ -59,8 +59,8 @@ class RoundFlags:
         """`Misuse` where rounds are described and not asked for, or other pairs are asked for."""
         if self.expand:
             others = (options.runs, options.only, options.depth)
-            if any(others) or options.size.beyond or options.size.max_pairs:
-                problem = "it goes on from the pool as it is; pool runs and samples before"
+            if any(others) or options.max_pairs:
+                problem = "it goes on from the pool as it is; pool runs before"
                 raise Misuse(problem, parameter="expand")
             return
         usual = Expansion()
@@ -117,8 +117,6 @@ def _show(result: PoolResult) -> None:
     note_pooled(result)
     if result.reached:
         note(f"the pool reaches depth {result.reached} for every query")
-    if result.beyond:
-        note(f"{result.beyond.drawn:,} of {result.beyond.of:,} pairs beyond it drawn at random")
     say(f"pool: {result.pool}; runs: {', '.join(result.runs) or 'none'}")
 
 

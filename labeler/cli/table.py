@@ -143,7 +143,7 @@ _COMMANDS = (
             "evaluate",
             "Score runs against qrels, with intervals and the share judged.",
             "qrels/human.qrels runs/*.trec",
-            words="missed reuse",
+            words="reuse",
             files=2,
         ),
         Command(
@@ -365,7 +365,7 @@ _COMMANDS = (
         ),
         Command(
             "control",
-            "Judge some graded pairs again, each twice: has the assessor drifted?",
+            "Judge some graded pairs again: has the assessor drifted?",
             "coll/ --as first --pairs 50",
             words="--control drift",
         ),

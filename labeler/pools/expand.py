@@ -5,8 +5,7 @@ by terms and by vectors, are added and judged, and their neighbors in turn, unti
 few relevant documents to go on.
 
 Each pair keeps the documents that it came from, its seeds, so that leaving a run out of the pool
-takes with it what only that run's documents led to. Documents of the random sample beyond the pool
-are no seeds: what is added must not depend on the sample, or the estimate of what was missed would.
+takes with it what only that run's documents led to.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ class Expansion(Options):
 class RoundFound:
     """What a round of expansion brought: its pairs, those judged, and the relevant among them.
 
-    `relevant_in_pool` are those of the whole pool but for its random sample.
+    `relevant_in_pool` are those of the whole pool.
     """
 
     round: int
@@ -86,8 +85,8 @@ class RoundFound:
         of_round = pool.keep(pool.rounds == number).pairs
         judged = [pair for pair in of_round if pair.grade_in(grades) is not None]
         relevant = sum((pair.grade_in(grades) or 0) >= rel for pair in judged)
-        certain = pool.keep(~pool.is_sampled & (pool.rounds <= number)).pairs
-        total = sum((pair.grade_in(grades) or 0) >= rel for pair in certain)
+        so_far = pool.keep(pool.rounds <= number).pairs
+        total = sum((pair.grade_in(grades) or 0) >= rel for pair in so_far)
         return cls(number, len(of_round), len(judged), relevant, total)
 
     @shown
@@ -223,8 +222,7 @@ class _Growth:
         searched = _searched(collection, control)
         grades = read_qrels(collection.qrels(self.name))
         pool = read_pool(collection.pool)
-        certain = pool.keep(~pool.is_sampled).pairs
-        seeds = [p for p in certain if (p.grade_in(grades) or 0) >= self.expansion.rel]
+        seeds = [p for p in pool.pairs if (p.grade_in(grades) or 0) >= self.expansion.rel]
         near = self._neighbors(searched, seeds, encoding, control)
         with locked(collection, control.note):
             if _searched(collection, control).sha256 != searched.sha256:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from heapq import nsmallest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,15 +27,16 @@ from labeler.collection.queries import read_queries
 from labeler.collection.rows import check_exists
 from labeler.collection.search import searched_corpus
 from labeler.collection.user_files import run_paths, runs_by_name
-from labeler.data import Pair, Pooled, Query, Run
+from labeler.data import Pair, Query, Run
 from labeler.errors import BadInput, Misuse
 from labeler.exchange.qrels import Meaning
 from labeler.exchange.runs import hold_run, read_run
+from labeler.files.paths import several
 from labeler.files.read import file_of, file_problems, rereadable
 from labeler.messages import Note, Progress, count_of, no_query_in_common
 from labeler.models.encoders import Encoding
 from labeler.models.session import Control
-from labeler.options import COUNT, COUNT_OR_NONE, SEED, Options, given, option
+from labeler.options import COUNT, COUNT_OR_NONE, Options, given, option
 from labeler.report.result import Result
 from labeler.runs.retrieve import (
     BUILT_IN,
@@ -45,10 +46,8 @@ from labeler.runs.retrieve import (
     tag_of,
     texts_to_encode,
 )
-from labeler.stats.estimates import equal_shares, inclusions, systematic
 from labeler.text.bm25 import Bm25Settings
 from labeler.text.terms import DENSE_EXTRA, Encoder
-from labeler.trec.columns import id_ranks
 from labeler.trec.pairs import PairColumns, joined_pairs
 from labeler.trec.write import write_run
 
@@ -168,7 +167,7 @@ def pool_runs(runs: Mapping[str, Run], depth: int) -> Pool:
         kinds, source = np.unique(2 * source + (rank > 0), return_inverse=True)
         finders = [finders[kind // 2] + (name,) * (kind % 2) for kind in kinds.tolist()]
     pairs = Pairs(joined.queries, joined.documents, joined.query, joined.document)
-    sources = [PoolSource(names, None, (), None) for names in finders]
+    sources = [PoolSource(names, (), None) for names in finders]
     return Pool(pairs, best.astype(np.uint32), source.astype(np.int32), sources)
 
 
@@ -184,7 +183,7 @@ def _add_pairs(
     The card names these runs and those that were pooled before. A run of a user's own that stands
     there already is the same; it only gains the queries that it was pooled without.
     """
-    depth, old, most = options.most, standing_pool(collection), options.size.max_pairs
+    depth, old, most = options.most, standing_pool(collection), options.max_pairs
     if most:
         depth = depth_within(runs, depth, old.pairs, max(0, most - len(old)))
     if not depth:
@@ -222,95 +221,6 @@ def depth_within(runs: Mapping[str, Run], depth: int, old: Iterable[Pair], room:
     return int(new[room]) - 1 if len(new) > room else int(every.rank.max(initial=0))
 
 
-# A random sample of what the runs found beyond a pool, with the probability of each pair.
-#
-# The pairs that a pool leaves out are those of the runs' documents below its depth. A sample of
-# them tells, once judged, how many relevant ones the pool missed. Deep documents are seldom
-# relevant, so a pair is drawn with a probability in proportion to one over the square root of its
-# best rank; each query is given an equal share of the draws. The draw is systematic: one random
-# start, equal steps along the probabilities, documents of a query in random order. So every
-# probability is exact, and the sample has the size that was asked for.
-
-_WHOLE = 10**9
-"""A depth beyond that of any run."""
-
-
-@dataclass(frozen=True, slots=True)
-class PoolSize(Options):
-    """How large a pool becomes: at most `max_pairs` in all, and `beyond` pairs drawn by `seed`.
-
-    0 is no limit, and no sample.
-    """
-
-    max_pairs: int = option(
-        0, "Pool as deep as so many pairs in all allow; 0 is any number.", COUNT_OR_NONE
-    )
-    beyond: int = option(0, "Draw so many pairs at random from beyond the pool.", COUNT_OR_NONE)
-    seed: int = option(0, "Which pairs are drawn.", SEED)
-
-
-class BeyondSample(NamedTuple):
-    """How many pairs were drawn at random, and from how many that the runs found."""
-
-    drawn: int
-    of: int
-
-
-def sampled_beyond(
-    collection: Collection,
-    pool: Pool,
-    runs: Mapping[str, Run],
-    size: PoolSize,
-    note: Note,
-) -> tuple[Pool, BeyondSample | None]:
-    """The pool with the sample that `size` asks for, written; one that has a sample keeps it."""
-    if not size.beyond:
-        return pool, None
-    earlier = int(pool.is_sampled.sum())
-    if earlier:
-        note(f"the pool has a random sample already, of {earlier:,} pairs; none was drawn now")
-        return pool, None
-    drawn, total = beyond(runs, pool.pairs, size.beyond, size.seed)
-    if not drawn:
-        note("the runs hold nothing beyond the pool; there is nothing to sample")
-        return pool, None
-    merged = merge_pools(pool, drawn)
-    write_pool(collection.pool, merged)
-    section = card_section(read_card(collection), "pool")
-    sample = BeyondSample(len(drawn), total)
-    entry = {**section, "pairs": len(merged), "beyond": {**sample._asdict(), "seed": size.seed}}
-    update_card(collection, "pool", entry)
-    return merged, sample
-
-
-def beyond(
-    runs: Mapping[str, Run], pooled: Iterable[Pair], count: int, seed: int = 0
-) -> tuple[list[Pooled], int]:
-    """A sample of `count` pairs that `runs` hold and `pooled` does not; from how many it was drawn.
-
-    Each has its `inclusion`, the probability with which it would be drawn again. With fewer pairs
-    than `count`, all are drawn.
-    """
-    if count < 1:
-        raise Misuse("a sample has one pair or more", parameter="beyond")
-    rng = np.random.default_rng(seed)
-    every = pool_runs(runs, _WHOLE)
-    left = every.keep(~every.pairs.within(Pairs.of(pooled)))
-    by_id = np.lexsort((id_ranks(left.pairs.documents)[left.pairs.document], left.pairs.query))
-    sizes = np.bincount(left.pairs.query)
-    sizes = sizes[sizes > 0]
-    of_query = np.split(by_id, np.cumsum(sizes)[:-1])
-    left = left.keep(np.concatenate([by_id[:0], *map(rng.permutation, of_query)]))
-    if len(left) <= count:
-        return [replace(entry, inclusion=1.0) for entry in left], len(left)
-    shares = equal_shares(sizes.tolist(), count)
-    weights = np.split(left.rank**-0.5, np.cumsum(sizes)[:-1])
-    inclusion = np.concatenate(list(map(inclusions, weights, shares)))
-    drawn = np.array(systematic(inclusion, float(rng.random())), np.int64)
-    entries = zip(left.keep(drawn), inclusion[drawn].tolist(), strict=True)
-    return [replace(entry, inclusion=chance) for entry, chance in entries], len(left)
-
-
 DEPTH = 10
 """Documents of each run and query that are pooled, unless somebody says otherwise."""
 
@@ -319,9 +229,9 @@ DEPTH = 10
 class PoolResult(Result):
     """How many pairs the pool has and how many of them are new, and what it came from.
 
-    `runs` are those of the collection. `reached` is the depth that a budget came to, and `beyond`
-    what was drawn beyond it; `dropped` counts the pairs that left the pool, as their query or
-    document is gone, and that returned; None without them.
+    `runs` are those of the collection. `reached` is the depth that a budget came to; `dropped`
+    counts the pairs that left the pool, as their query or document is gone, and that returned; None
+    without them.
     """
 
     pool: Path
@@ -330,7 +240,6 @@ class PoolResult(Result):
     queries: int
     runs: tuple[str, ...]
     reached: int | None = None
-    beyond: BeyondSample | None = None
     dropped: Dropped | None = None
 
 
@@ -339,8 +248,8 @@ class PoolOptions(Options):
     """What to pool: what is retrieved, and runs of one's own, or these alone.
 
     `runs` are files of runs of your own; with `only`, nothing else is pooled. The first `depth`
-    documents of each query in each run (10) are added. With `size`, the pool is brought to a number
-    of pairs, or a random sample of what lies beyond it is added. `encoding` names another encoder
+    documents of each query in each run (10) are added. The pool is as deep as
+    `max_pairs` in all allow, 0 being any number. `encoding` names another encoder
     than the embedded one, as a server's, whose vectors the collection keeps. `bm25` is how BM25
     makes terms and weighs them. With `force` alone a run of yours is replaced that stands where one
     is written.
@@ -363,14 +272,16 @@ class PoolOptions(Options):
     )
     only: bool = option(False, "Retrieve nothing: pool the runs that are named, alone.")
     force: bool = False
-    size: PoolSize = field(default_factory=PoolSize)
+    max_pairs: int = option(
+        0, "Pool as deep as so many pairs in all allow; 0 is any number.", COUNT_OR_NONE
+    )
     encoding: Encoding = field(default_factory=Encoding)
     bm25: Bm25Settings = field(default_factory=Bm25Settings)
 
     @property
     def most(self) -> int:
         """How deep runs are pooled; to bring the pool to a size, as deep as they are."""
-        return self.depth or (RUN_DEPTH if self.size.max_pairs else DEPTH)
+        return self.depth or (RUN_DEPTH if self.max_pairs else DEPTH)
 
 
 def pool(
@@ -393,8 +304,7 @@ def pool(
     """
     options = given(PoolOptions, options, settings)
     opened, control = open_collection(collection), control or Control()
-    named = [options.runs] if isinstance(options.runs, Path | str) else options.runs
-    own = runs_by_name(run_paths(list(map(Path, named))))
+    own = runs_by_name(run_paths([Path(path) for path in several(options.runs)]))
     if options.only and not own:
         raise Misuse("there is nothing else to pool: no runs are named", parameter="only")
     with rereadable():
@@ -450,16 +360,12 @@ def _pool(
         built_in, bm25 = _retrieved(collection, queries, sources, control)
         runs, sources = {**built_in, **standing, **runs}, sources._replace(bm25=bm25)
     before = len(standing_pool(collection))
-    pairs, reached, sample = before, None, None
+    pairs, reached = before, None
     if runs:
         merged, depth = _add_pairs(collection, runs, options, sources, control.progress)
-        reached = depth if options.size.max_pairs else None
-        merged, sample = sampled_beyond(collection, merged, runs, options.size, control.note)
-        pairs = len(merged)
+        pairs, reached = len(merged), depth if options.max_pairs else None
     names = collection.run_names()
-    return PoolResult(
-        collection.pool, pairs, pairs - before, len(queries), names, reached, sample, dropped
-    )
+    return PoolResult(collection.pool, pairs, pairs - before, len(queries), names, reached, dropped)
 
 
 def _retrieved(

@@ -177,7 +177,7 @@ class Finders:
             finds[:, column] = pool.pairs.within(Pairs.in_columns(top))
         is_old = ~finds.any(axis=1) & (pool.rounds == 0)  # no run has it there any more
         finds[is_old] = listed[is_old]
-        counts = ~pool.is_sampled & (finds.any(axis=1) | listed.any(axis=1) | _has_seeds(pool))
+        counts = finds.any(axis=1) | listed.any(axis=1) | _has_seeds(pool)
         return cls(pool, names, finds, counts)
 
     def brought_alone(self, family: Set[str]) -> Flags:

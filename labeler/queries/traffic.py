@@ -40,6 +40,15 @@ def personal(text: str) -> Sequence[str]:
     return tuple(_kinds(text))
 
 
+def no_query(text: str) -> str:
+    """Why a text is not taken for somebody's query; empty where it is."""
+    if kinds := personal(text):
+        return kinds[0]
+    if not words(text):
+        return "no word"
+    return f"more than {LONGEST} characters" if len(text) > LONGEST else ""
+
+
 def _kinds(text: str) -> Iterator[str]:
     if any("@" in word and word != "@" for word in text.split()):
         yield "mail address or name with @"
@@ -132,16 +141,9 @@ def from_log(path: Path | str, options: TrafficOptions | None = None) -> Traffic
         typed.add(row)
     counts, left_out = dict[str, int](), Counter[str]()
     for key, by_form in typed.forms.items():
-        total, reason = typed.searches(key), ""
-        if kinds := personal(max(by_form, key=lambda form: len(personal(form)))):
-            reason = kinds[0]
-        elif not words(key):
-            reason = "no word"
-        elif len(key) > LONGEST:
-            reason = f"more than {LONGEST} characters"
-        elif total < max(1, options.min_count):
-            reason = "too rare"
-        if reason:
+        total = typed.searches(key)
+        reason = no_query(max(by_form, key=lambda form: len(personal(form))))
+        if reason := reason or ("too rare" if total < max(1, options.min_count) else ""):
             left_out[reason] += 1
         else:
             counts[key] = total

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -211,16 +210,6 @@ def _keys(rng: np.random.Generator, rounds: int, queries: int) -> Floats:
 # Draws of a fixed size in which the chance of each is known.
 
 _ROUNDING = 1e-9
-
-
-def equal_shares(sizes: Sequence[int], count: int) -> list[float]:
-    """`count` draws over queries of some sizes: equally many, or all of a query that has fewer."""
-    shares = [0.0] * len(sizes)
-    rest, left = float(count), len(sizes)
-    for number in sorted(range(len(sizes)), key=lambda n: sizes[n]):
-        shares[number] = min(float(sizes[number]), rest / left)
-        rest, left = rest - shares[number], left - 1
-    return shares
 
 
 def inclusions(weights: Floats, share: float) -> Floats:

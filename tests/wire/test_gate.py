@@ -141,7 +141,7 @@ def test_once_a_person_has_named_it_the_same_address_is_asked(attack: str) -> No
     with FakeServer(grade_in) as server:
         prepare(server.base_url)
         trust(server.base_url.removesuffix("/v1"), "OPENAI_API_KEY")
-        assert act() == 0
+        assert act() == (6 if attack == "control" else 0)  # one control tells nothing yet
         assert {call.headers["authorization"] for call in server.calls} == {f"Bearer {KEY}"}
 
 
