@@ -115,9 +115,8 @@ def agree_all(
     """
     apart = [source for source in sources.assessors if not _meet(sources, source)]
     if len(apart) == len(sources.assessors):
-        names = sources.human_name, apart[0].name
-        labels = apart[0].labels
-        raise BadInput(no_pair_in_common(names[0], sources.human, names[1], labels))
+        human, other = sources.human, apart[0]
+        raise BadInput(no_pair_in_common(sources.human_name, human, other.name, other.labels))
     with about("measure"):
         parse(options.measure)
     if len(sources.runs) == 1:

@@ -179,8 +179,8 @@ class AgreementResult(Result):
         rows = [report.as_json(details=details) for report in self.assessors]
         if len(rows) == 1:
             return rows[0]
-        names = (report.assessor for report in self.assessors)
-        return [{"other": name, **row} for name, row in zip(names, rows, strict=True)]
+        each = zip(self.assessors, rows, strict=True)
+        return [{"other": report.assessor, **row} for report, row in each]
 
     def __repr__(self) -> str:
         lines = (

@@ -61,7 +61,7 @@ def _used(graded: PairColumns[int], given: Distributions | None) -> set[int]:
     usual = distinct[counts >= RARE * graded.size]
     used = set((usual if len(usual) else distinct).tolist())
     if given is not None:
-        used |= {given.grades[at] for at in np.flatnonzero((given.shares > 0).any(axis=0)).tolist()}
+        used |= set(np.array(given.grades)[(given.shares > 0).any(axis=0)].tolist())
     # a rare grade beyond all others is a slip
     return used | {grade for grade in distinct.tolist() if min(used) <= grade <= max(used)}
 

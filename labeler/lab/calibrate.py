@@ -40,8 +40,6 @@ EDGE = 0.005
 FOLDS = 10
 FLOOR = 0.001
 """The probability that the log loss takes for a smaller one: nothing here is measured finer."""
-FEWEST = 2
-"""Queries to fit to."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +128,7 @@ def calibration_set(
         raise BadInput(no_pair_in_common(people, human, name, labels))
     graded = given.keep(rows)
     queries, query = graded.pairs.by_query_id()
-    if len(queries) < FEWEST:
+    if len(queries) < 2:
         raise BadInput(
             f"people graded pairs of {count_of(len(queries), 'query', 'queries')}; a fit is "
             "checked on other queries, which takes two or more"

@@ -122,12 +122,13 @@ class CascadeResult(Result):
 
     def tables(self) -> list[Table]:
         """Agreement, loss and saving on queries that the threshold was not chosen on."""
+        statistic, check = self.statistic, self.check
         means = {
-            f"{self.statistic}: cheap": self.check.cheap,
-            f"{self.statistic}: strong": self.check.strong,
-            f"{self.statistic}: cascade": self.check.cascade,
-            "lost": self.check.loss,
-            "cost saved, by this threshold": self.check.saving,
+            f"{statistic}: cheap": check.cheap,
+            f"{statistic}: strong": check.strong,
+            f"{statistic}: cascade": check.cascade,
+            "lost": check.loss,
+            "cost saved, by this threshold": check.saving,
         }
         return [figure_table("check", means, "on other queries")]
 

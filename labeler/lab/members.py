@@ -79,9 +79,11 @@ class Member:
     @cached_property
     def digest(self) -> str:
         """The first 16 hex digits of the SHA-256 of its grades and failures."""
-        digest = hashlib.sha256()
-        for (query_id, doc_id), state in self.judged.states.by_id().by_pair():
-            digest.update(f"{query_id}\0{doc_id}\0{state}\n".encode("utf-8", "surrogatepass"))
+        states, digest = self.judged.states.by_id(), hashlib.sha256()
+        labels, code = states.coded
+        for query_id, row in states.holding(code, tuple(map(str, labels))).items():
+            text = "".join(f"{query_id}\0{doc_id}\0{answer}\n" for doc_id, answer in row.items())
+            digest.update(text.encode("utf-8", "surrogatepass"))
         return digest.hexdigest()[:16]
 
     @property

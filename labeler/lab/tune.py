@@ -194,10 +194,6 @@ class Tuning:
         statistic = by.statistic(scale_of(graded, Rules()))
         return cls(collection, texts, options, control, split, by, statistic, tuple(notes))
 
-    def sizes(self, candidates: Sequence[Candidate]) -> Sequence[int]:
-        """How many queries each round has judged when it ends."""
-        return queries_by_round(len(candidates), len(self.split.chosen_by))
-
     async def ask(self, candidates: Sequence[Candidate], pairs: Sequence[Pair]) -> None:
         """Ask candidates about further pairs; `BudgetReached` ends it.
 
@@ -342,7 +338,7 @@ async def _run_rounds(
 ) -> None:
     """Ask round after round, the better half of the last one about further queries."""
     left, done, chosen_by = [each.name for each in candidates], 0, tuning.split.chosen_by
-    for size in tuning.sizes(candidates):
+    for size in queries_by_round(len(candidates), len(chosen_by)):
         if rounds:
             left = better_half(rounds[-1].ranking)
         named = [each for each in candidates if each.name in left]
@@ -354,8 +350,9 @@ async def _run_rounds(
 
 async def _plan(tuning: Tuning) -> TunePlan:
     candidates = await candidates_of(tuning.options, tuning.control, rehearsal=True)
-    sizes = tuning.sizes(candidates)
-    first = tuning.by.on(tuning.split.chosen_by[: sizes[0]]).pairs
+    chosen_by = tuning.split.chosen_by
+    sizes = queries_by_round(len(candidates), len(chosen_by))
+    first = tuning.by.on(chosen_by[: sizes[0]]).pairs
     plans = {}
     for candidate in candidates:
         async with tuning.open(candidate.selection) as session:
