@@ -173,6 +173,7 @@ def corpus_drift(
 
     They are read as the collection's own were, and matched as `update` matches them.
 
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> import labeler
     >>> from labeler.testing import fake_model
