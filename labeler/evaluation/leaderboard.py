@@ -203,6 +203,11 @@ class Leaderboard(Result):
             warnings=self.findings,
         )
 
+    def __repr__(self) -> str:
+        tau = self.statistics["tau_b"].value
+        alike = None if tau is None else round(tau, 4)
+        return f"Leaderboard({self.measure!r}, runs={len(self.systems)}, tau_b={alike})"
+
     @property
     def own_findings(self) -> tuple[Finding, ...]:
         """What was left out of the comparison."""
