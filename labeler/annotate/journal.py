@@ -54,20 +54,18 @@ class RatingJournal:
             is_other = state.st_ino != self._inode or state.st_size < self._end
             if is_other:
                 self._end, self._lines, self._inode = 0, 0, state.st_ino
-            whole = self._unread() if state.st_size > self._end else b""
+            whole = b""
+            if state.st_size > self._end:  # of what was not read, the whole lines
+                with self.path.open("rb") as file:
+                    file.seek(self._end)
+                    unread = file.read()
+                whole = unread[: unread.rfind(b"\n") + 1]
         rows: list[JournalRow] = []
         for line in whole.split(b"\n")[:-1]:
             self._lines += 1
             rows += journal_rows(self.path, self._lines, line + b"\n")
         self._end += len(whole)
         return rows, is_other
-
-    def _unread(self) -> bytes:
-        """The whole lines behind what was read."""
-        with self.path.open("rb") as file:
-            file.seek(self._end)
-            unread = file.read()
-        return unread[: unread.rfind(b"\n") + 1]
 
     @contextmanager
     def held(self) -> Iterator[None]:

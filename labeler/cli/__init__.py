@@ -40,7 +40,9 @@ def execute(arguments: Sequence[str] | None = None) -> int:
     except LabelerError as error:
         # its text alone: the error would hold this frame, and so each file that was being read
         problem = str(error.problem if isinstance(error, SaysTooLittle) else error)
-        complain(f"{_option_of(error, words)}{problem}{_how_to_go_on(error, words)}")
+        option = options_by_parameter(words).get(error.parameter) if error.parameter else None
+        where = f"{option.removesuffix('=')}: " if option else ""
+        complain(f"{where}{problem}{_how_to_go_on(error, words)}")
         return error.exit_code
     except KeyboardInterrupt:
         result = INTERRUPTED
@@ -124,12 +126,6 @@ def complain_of_file(error: OSError) -> int:
 
     complain(worded(error, error.filename) if error.filename else str(error.strerror or error))
     return FileProblem.exit_code
-
-
-def _option_of(error: LabelerError, words: Sequence[str]) -> str:
-    """`--depth: ` where the error is about the parameter `depth` and the command has the option."""
-    option = options_by_parameter(words).get(error.parameter) if error.parameter else None
-    return f"{option.removesuffix('=')}: " if option else ""
 
 
 def options_by_parameter(words: Sequence[str]) -> dict[str, str]:

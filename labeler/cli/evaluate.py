@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from labeler.cli.options import GATES, Destination, argument
-from labeler.cli.output import draw, name_unread_runs, show, show_json, show_result, warn
-from labeler.cli.screen import progress
+from labeler.cli.output import name_unread_runs, show, show_json, show_result, warn
+from labeler.cli.screen import note, progress
 from labeler.collection.layout import Collection
 from labeler.collection.user_files import Output, collection_qrels, run_paths, runs_named
 from labeler.errors import Misuse, about
@@ -176,7 +176,8 @@ def command(
     if drawing is not None:
         from labeler.evaluation.plot import score_drawings  # few calls draw
 
-        draw(drawing, score_drawings(report))
+        drawing.draw(score_drawings(report))
+        note(f"drawn: {drawing.path}")
     outcome_of(report, held).check()
 
 
