@@ -106,8 +106,12 @@ class RatingJournal:
                     raise
             finally:
                 os.close(file)
-            if is_new:
-                _sync_folder(self.path.parent)
+            if is_new and hasattr(os, "O_DIRECTORY"):  # so that the new file's name is there, too
+                folder = os.open(self.path.parent, os.O_RDONLY)
+                try:
+                    os.fsync(folder)
+                finally:
+                    os.close(folder)
 
 
 _BINARY = getattr(os, "O_BINARY", 0)
@@ -138,17 +142,6 @@ def _mended(path: Path, file: int) -> int:
         return size + 1
     os.ftruncate(file, size - len(rest))
     return size - len(rest)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Let the new file's name be on the disk, too, where a folder can be synced."""
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def read_journals(collection: Collection) -> dict[str, list[JournalRow]]:

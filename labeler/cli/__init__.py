@@ -68,7 +68,14 @@ def _answer(words: Sequence[str]) -> object:
         return answer_shell(words)
     command = named_by(words)
     if command:
-        return _run(command, words[len(command.name.split()) :])
+        words = words[len(command.name.split()) :]
+        _refuse_missing(command, words)
+        from labeler.cli.options import run
+        from labeler.files.read import rereadable
+        from labeler.messages import told_what_files_are
+
+        with rereadable(), told_what_files_are(note):
+            return run(command, words)
     if words == ["--version"]:
         from labeler import __version__
 
@@ -88,16 +95,6 @@ def _answer(words: Sequence[str]) -> object:
 
         raise Misuse(unknown(words))
     return 0
-
-
-def _run(command: Command, words: Sequence[str]) -> object:
-    _refuse_missing(command, words)
-    from labeler.cli.options import run
-    from labeler.files.read import rereadable
-    from labeler.messages import told_what_files_are
-
-    with rereadable(), told_what_files_are(note):
-        return run(command, words)
 
 
 def _refuse_missing(command: Command, words: Sequence[str]) -> None:

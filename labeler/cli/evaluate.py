@@ -14,7 +14,7 @@ from labeler.cli.options import GATES, Destination, argument
 from labeler.cli.output import name_unread_runs, show, show_json, show_result, warn
 from labeler.cli.screen import note, progress
 from labeler.collection.layout import Collection
-from labeler.collection.user_files import Output, collection_qrels, run_paths, runs_named
+from labeler.collection.user_files import collection_qrels, run_paths, runs_named
 from labeler.errors import Misuse, about
 from labeler.evaluation.options import GROUPS, EvaluationOptions
 from labeler.options import TOP_GRADE, option
@@ -145,7 +145,11 @@ def command(
     if fairness.is_asked:
         fairness.show(paths[0], qrels, next(iter(options.measures), "nDCG@10"), to)
         return
-    drawing = picture_to_draw(picture, to)
+    if picture is not None:
+        from labeler.report.picture import check_ending
+
+        check_ending(picture)
+    drawing = to.beside(picture)
     name_unread_runs(*paths)
     by, weights = options.grouping.by, options.grouping.weights
     if tables.scenarios and weights:
@@ -179,15 +183,6 @@ def command(
         drawing.draw(score_drawings(report))
         note(f"drawn: {drawing.path}")
     outcome_of(report, held).check()
-
-
-def picture_to_draw(path: Path | None, to: Destination) -> Output | None:
-    """The picture to draw, found to be one and not to destroy anything."""
-    if path is not None:
-        from labeler.report.picture import check_ending
-
-        check_ending(path)
-    return to.beside(path)
 
 
 def _sources(paths: Sequence[Path], name: str | None) -> tuple[Path, Sequence[Path] | Collection]:
