@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import getpass
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any
 
 from labeler.annotate.journal import RatingJournal
@@ -51,7 +51,9 @@ def grading(collection: Collection, texts: PageTexts, sample: str, purpose: Purp
         (present if is_there else gone).append(row)
     if purpose == "audit":
         draw, query_ids = draw_of(collection, sample), {row.pair.query_id for row in present}
-        order = {query_id: _shuffled(draw, query_id) for query_id in query_ids}
+        # In an order of chance: whoever stops early graded some of all queries. It is the same for
+        # all raters of the draw, so that those who stop early share what they graded.
+        order = {each: sha256(f"{draw}\0{each}".encode()).digest() for each in query_ids}
         present.sort(key=lambda row: (order[row.pair.query_id], row.number))
     drawn_texts = {str(row.number): row.texts for row in present if row.texts}
 
@@ -79,14 +81,6 @@ def grading(collection: Collection, texts: PageTexts, sample: str, purpose: Purp
         },
         notes=(_note_of_gone(gone),) if gone else (),
     )
-
-
-def _shuffled(draw: str, query_id: str) -> str:
-    """The queries of a draw come in an order of chance: whoever stops early graded some of all.
-
-    It is the same for all raters of the draw, so that those who stop early share what they graded.
-    """
-    return hashlib.sha256(f"{draw}\0{query_id}".encode()).hexdigest()
 
 
 def _note_of_gone(rows: Sequence[SampledPair]) -> str:

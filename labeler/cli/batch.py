@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from labeler.cli.model_options import ModelFlags, ServerFlags, ShownFlags, TakingFlags
 from labeler.cli.options import MADE, Destination, Opened, argument
@@ -139,12 +139,15 @@ def _plan(collection: Collection, asked: JudgeOptions, flags: ShownFlags, to: De
         show_plan(flags, partial(ajudge, collection, deferred), show_judging_plan, to)
 
 
-Look = Callable[[Collection, str | None], Coroutine[Any, Any, Batches]]
-
-
-def _look(act: Look, collection: Collection, server: ServerFlags, to: Destination) -> None:
+def _look(
+    act: Callable[[Collection, str | None], Awaitable[Batches]],
+    collection: Collection,
+    server: ServerFlags,
+    to: Destination,
+) -> None:
     batches = run_until_stopped(lambda _stop: act(collection, server.base_url))
-    show_outcome(batches, _show_batches, to)
+    shown = batches.batches if batches.records else "no batches"
+    show_outcome(batches, lambda _: show([shown]), to)
 
 
 def _show_submitted(submitted: Submitted) -> None:
@@ -154,10 +157,6 @@ def _show_submitted(submitted: Submitted) -> None:
         say(f"cost at most: {most}")
         is_file = submitted.batches[0].status == "written"
         note(f"next: labeler batch {'read, with the answers' if is_file else 'collect'}")
-
-
-def _show_batches(batches: Batches) -> None:
-    show([batches.batches if batches.records else "no batches"])
 
 
 def _show_and_check(collected: CollectedBatches, to: Destination) -> None:

@@ -16,7 +16,7 @@ from labeler.cli.reporting import asked, control_of, show_judging_plan
 from labeler.cli.screen import note
 from labeler.errors import Incomplete, Misuse, about
 from labeler.evaluation.equivalence import DEFAULT_MARGIN, margins_by_measure, read_margins
-from labeler.evaluation.gates import ScoreGate, outcome_of
+from labeler.evaluation.gates import outcome_of
 from labeler.evaluation.looks import keep_looks, slow_losses
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions
@@ -26,7 +26,6 @@ from labeler.models.settings import Limits
 from labeler.options import OUTPUT, option
 from labeler.pipeline.compare import (
     CompareOptions,
-    SystemComparison,
     ajudge_missing,
     compared_systems,
     result_of,
@@ -87,16 +86,6 @@ def _show_decision(decision: Decision | None, to: Destination) -> None:
         raise Incomplete(f"not known yet; people grade {count_of(decision.sheet.pairs, 'pair')}")
     if decision.verdict == "not known yet":
         raise Incomplete("not known yet, as some pairs have no grade")
-
-
-def _check_gates(
-    result: SystemComparison, held: Sequence[ScoreGate], history: Path | None, *, is_gate: bool
-) -> None:
-    """Raise what did not pass, once the look is kept."""
-    outcome = outcome_of(result.report, held, no_worse_than=is_gate)
-    if history:
-        keep_looks(history, result.looks)
-    (outcome + slow_losses(result.looks)).check()
 
 
 def command(
@@ -167,6 +156,9 @@ def command(
         note(f"wrote {page.path}")
     show_result(result, to)
     if held or is_gate:
-        _check_gates(result, held, options.history, is_gate=is_gate)
+        outcome = outcome_of(result.report, held, no_worse_than=is_gate)
+        if options.history:  # the look is kept, whatever did not pass
+            keep_looks(options.history, result.looks)
+        (outcome + slow_losses(result.looks)).check()
     if judged and judged.stopped:
         raise judged.stopped

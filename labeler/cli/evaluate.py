@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from labeler.cli.options import GATES, Destination, argument
-from labeler.cli.output import draw, name_unread_runs, show, show_json, show_result, warn
-from labeler.cli.screen import progress
+from labeler.cli.output import name_unread_runs, show, show_json, show_result, warn
+from labeler.cli.screen import note, progress
 from labeler.collection.layout import Collection
-from labeler.collection.user_files import Output, collection_qrels, run_paths, runs_named
+from labeler.collection.user_files import collection_qrels, run_paths, runs_named
 from labeler.errors import Misuse, about
 from labeler.evaluation.options import GROUPS, EvaluationOptions
 from labeler.options import option
@@ -104,7 +104,11 @@ def command(
     if reuse:
         _show_reuse(paths[0], qrels, next(iter(options.measures), "nDCG@10"), to)
         return
-    drawing = picture_to_draw(picture, to)
+    if picture is not None:
+        from labeler.report.picture import check_ending
+
+        check_ending(picture)
+    drawing = to.beside(picture)
     name_unread_runs(*paths)
     by, weights = options.grouping.by, options.grouping.weights
     if tables.scenarios and weights:
@@ -138,18 +142,10 @@ def command(
     if drawing is not None:
         from labeler.evaluation.plot import score_drawings  # few calls draw
 
-        draw(drawing, score_drawings(report))
+        drawing.draw(score_drawings(report))
+        note(f"drawn: {drawing.path}")
     if held:
         outcome_of(report, held).check()
-
-
-def picture_to_draw(path: Path | None, to: Destination) -> Output | None:
-    """The picture to draw, found to be one and not to destroy anything."""
-    if path is not None:
-        from labeler.report.picture import check_ending
-
-        check_ending(path)
-    return to.beside(path)
 
 
 def _show_reuse(folder: Path, qrels: str | None, measure: str, to: Destination) -> None:

@@ -31,7 +31,6 @@ from labeler.lab.panel import panel as panel_of_sets
 from labeler.lab.probe import ProbeOptions, aprobe, check_gates
 from labeler.lab.tune import TuneOptions, TunePlan, atune
 from labeler.models.choose import declared_assessors, find_assessor
-from labeler.models.settings import AnyModel
 from labeler.options import Bounds, option
 
 
@@ -147,22 +146,18 @@ def tune(
     The better half of each round is asked about twice as many queries.
     Replies are kept: judge asks for none of them again.
     """
+    declared = declared_assessors()
+    names = [*filter(None, [assessor]), *_listed(models, "models")]
     tuned = replace(
         options,
         prompts=_listed(prompts, "prompts"),
-        models=_models([*filter(None, [assessor]), *_listed(models, "models")]),
+        models=tuple(find_assessor(n) if n in declared else n for n in names) or (None,),
         base_url=server.base_url,
     )
     result = asked(flags, partial(atune, collection, tuned), _show_tuning_plan, to)
     show_result(result, to)
     if result.stopped:
         raise result.stopped
-
-
-def _models(names: Sequence[str]) -> tuple[AnyModel | None, ...]:
-    """The models that are named; a name under which an assessor is declared means that one."""
-    declared = declared_assessors()
-    return tuple(find_assessor(n) if n in declared else n for n in names) or (None,)
 
 
 def _listed(texts: Sequence[str], parameter: str) -> Sequence[str]:

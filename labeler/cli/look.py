@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from labeler.models.call_plan import TrialCall
     from labeler.models.choose import Choice
     from labeler.report.table import Table
-    from labeler.store.base import Record
 
 
 def status(collection: Opened, *, to: Destination) -> None:
@@ -177,7 +176,11 @@ def show_attempts(history: AttemptHistory) -> None:
             _show_messages(request.messages)
         sent = {**request.parameters, "schema": request.schema is not None}
         say(f"parameters: {sent}")
-        _show_reply(record)
+        say(f"reply ({record.finish_reason or 'no finish reason'}): {record.text}")
+        if record.refusal:
+            say(f"refusal: {record.refusal}")
+        if record.body:
+            say(f"as received: {record.body.decode('utf-8', 'replace')}")
         say(f"read as: {_outcome(outcome)}")
     if not history.attempts:
         say("\n-- no reply is stored to what would be asked today:")
@@ -190,14 +193,6 @@ def show_attempts(history: AttemptHistory) -> None:
 def _show_messages(messages: Iterable[Sequence[str]]) -> None:
     for role, content in messages:
         say(f"[{role}]\n{content}\n")
-
-
-def _show_reply(record: Record) -> None:
-    say(f"reply ({record.finish_reason or 'no finish reason'}): {record.text}")
-    if record.refusal:
-        say(f"refusal: {record.refusal}")
-    if record.body:
-        say(f"as received: {record.body.decode('utf-8', 'replace')}")
 
 
 def _outcome(outcome: object) -> str:

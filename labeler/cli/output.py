@@ -17,7 +17,6 @@ from labeler.messages import Note
 
 if TYPE_CHECKING:  # every command imports this module, and most print no table
     from labeler.collection.user_files import Output
-    from labeler.report.charts import Drawing
     from labeler.report.finding import Finding, Setting
     from labeler.report.result import Result
     from labeler.report.table import Table
@@ -96,12 +95,6 @@ def show_json(value: object, to: Destination, indent: int = 1) -> None:
     from labeler.report.neutral import json_text
 
     deliver(json_text(value, indent) + "\n", to.file)
-
-
-def draw(picture: Output, drawings: Sequence[Drawing]) -> None:
-    """Draw charts below one another, and say where."""
-    picture.draw(drawings)
-    note(f"drawn: {picture.path}")
 
 
 def show_records(records: Sequence[Mapping[str, Any]], to: Destination) -> None:

@@ -15,7 +15,6 @@ from labeler.options import COUNT, OUTPUT, REQUIRED, SEED, option
 
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection
-    from labeler.people.import_labels import ImportCounts
     from labeler.people.merge import MergedRaters
 
 DEFAULT_PAIRS = 200
@@ -90,7 +89,8 @@ def take_in(
     collection = open_collection(folder)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     counts = import_sheet(collection, sheet, ImportOptions(name, assessor, now, replace), caution)
-    show_outcome(counts, lambda counted: _show(name, counted), to)
+    graded, skipped = count_of(counts.graded, "grade"), count_of(counts.skipped, "row")
+    show_outcome(counts, lambda _: say(f"{name}: {graded}; {skipped} skipped"), to)
     if counts.missing:
         missing = f"{count_of(counts.missing, 'row')} of the sample"
         caution(f"{missing} {'is' if counts.missing == 1 else 'are'} no longer in {sheet}")
@@ -147,7 +147,3 @@ def note_next(collection: Collection, name: str) -> None:
         note(f"next: labeler qrels merge {files} --prefer {name} -o best.qrels")
         return
     note(f"next: labeler agree {collection.folder} {name} {checked}")
-
-
-def _show(name: str, counts: ImportCounts) -> None:
-    say(f"{name}: {count_of(counts.graded, 'grade')}; {count_of(counts.skipped, 'row')} skipped")

@@ -262,7 +262,11 @@ def control_of(flags: ShownFlags | None = None) -> Control:
 
     if flags is not None and flags.quiet:
         return Control(note)
-    return Control(note, progress, _watched)
+
+    def judging(run: Underway) -> AbstractContextManager[OnJudged]:
+        return shown(RunProgress(run.total, run.guard.limiter, run.guard.budget, asks=run.asks))
+
+    return Control(note, progress, judging)
 
 
 def watched(flags: ShownFlags | None, act: Callable[..., Awaitable[Result]]) -> Result:
@@ -294,10 +298,6 @@ def show_plan(
     plan = run_until_stopped(lambda stop: act(control=control.with_stop(stop)).plan())
     show_outcome(plan, in_words, to)
     raise Exit
-
-
-def _watched(run: Underway) -> AbstractContextManager[OnJudged]:
-    return shown(RunProgress(run.total, run.guard.limiter, run.guard.budget, asks=run.asks))
 
 
 SECONDS_ON_SCREEN = 0.5
@@ -341,6 +341,8 @@ class RunProgress:
         rate, earlier = asked / max(1e-9, self.clock() - self.began), self.remembered - self.shared
         seconds = round(left / rate) if rate and not ended else 0
         spent = self.budget.spent.since(self.before)
+        more = spent.tokens_at_most > spent.tokens
+        most = f", at most {spent.tokens_at_most:,}" if more else ""
         calls = count_of(spent.calls, "call") if spent.calls and self.asks else ""
         at_once = f"{self.limiter.under_way} of {int(self.limiter.at_once)} at once"
         parts = [
@@ -350,7 +352,7 @@ class RunProgress:
             f"{rate:,.1f}/s",
             f"{duration(seconds)} left" if seconds else "",
             calls,
-            _tokens(spent) if spent.tokens_at_most else "",
+            f"{spent.tokens:,} tokens{most}" if spent.tokens_at_most else "",
             self._cost(spent, asked, 0 if ended else left) if spent.calls else "",
             f"no grade: {counts_of(self.failures)}" if self.failures else "",
             f"{at_once} ({self.limiter.why})" if calls and not ended else "",
@@ -364,11 +366,6 @@ class RunProgress:
         whole = spent.cost_at_most / asked * (asked + left) if asked else spent.cost_at_most
         of = f" of about {dollars(whole)}" if left and whole else ""
         return f"cost {cost_of(spent.cost, spent.cost_at_most)}{of}"
-
-
-def _tokens(spent: Spending) -> str:
-    most = f", at most {spent.tokens_at_most:,}"
-    return f"{spent.tokens:,} tokens{most if spent.tokens_at_most > spent.tokens else ''}"
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -27,7 +26,6 @@ from labeler.pipeline.query_lists import (
     SYSTEMS_NAMED,
     QueryLists,
     ShownLengths,
-    ShownQuery,
     cut_text,
     fact_choices,
     fitting,
@@ -48,7 +46,7 @@ from labeler.report.page import (
     TableBlock,
 )
 from labeler.report.render import rendered_all
-from labeler.report.table import Column, Row, Table, number_text
+from labeler.report.table import Column, Row, Table
 
 MOST_BYTES = 2_000_000
 """A page is smaller than that."""
@@ -170,10 +168,14 @@ def queries_section(report: GatheredReport, lists: QueryLists) -> PageSection:
         text += " Queries that systems answer worst come first." if measure else ""
     text += " Only the first ten are printed." if len(report.queries) > PRINTED else ""
     rows = []
-    for query in sorted(report.queries, key=_worst_first):
+    worst_first = sorted(
+        report.queries,  # without a relevant document no system could do better: these come last
+        key=lambda each: (each.mean is None or each.relevant == 0, each.mean or 0.0),
+    )
+    for query in worst_first:
         scores = [query.scores.get(name) for name in named]
         scores += [] if are_named else [query.mean]
-        figures = [*map(_score, scores)] if measure else []
+        figures = [*map(Column(format=".3f").text, scores)] if measure else []
         figures.append(f"{query.relevant:,}")
         unjudged = sum(document.grade is None for document in query.documents)
         figures += [f"{unjudged:,}"] if lists.systems else []
@@ -181,16 +183,6 @@ def queries_section(report: GatheredReport, lists: QueryLists) -> PageSection:
     table = DisclosureRows("query", columns, rows, filtered=True)
     form = FilterForm(fact_choices(report.queries), columns)
     return PageSection("Every query", [Paragraph(text), form, table])
-
-
-def _worst_first(query: ShownQuery) -> tuple[bool, float]:
-    """Queries without a relevant document, of which no system could do better, come last."""
-    has_score = query.mean is not None and query.relevant > 0
-    return not has_score, query.mean or 0.0
-
-
-def _score(value: float | None) -> str:
-    return "-" if value is None or math.isnan(value) else number_text(value, ".3f")
 
 
 def cost_section(report: GatheredReport) -> PageSection | None:
