@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from labeler.errors import Misuse
 from labeler.exchange.fields import FieldNames
 from labeler.exchange.queries import read_query_list
 from labeler.files.boundary import reading
+from labeler.files.jsonl import RowValues
 from labeler.files.paths import true_path
 from labeler.messages import count_of, counted
 from labeler.models.session import Control
@@ -49,7 +50,7 @@ def settings_of(collection: Collection) -> Reading:
         )
 
 
-def _section(collection: Collection) -> Mapping[str, Any]:
+def _section(collection: Collection) -> RowValues:
     return card_section(read_card(collection), "ingest")
 
 

@@ -37,7 +37,7 @@ from labeler.corpus.ingest import card_of, refuse_to_write_into, settings_of
 from labeler.corpus.matching import CARRIED, GONE, MERGED, STATES, UNCHANGED, Match, match_passages
 from labeler.data import Document, Judgement, Pair, Pooled, Qrels, Query
 from labeler.errors import BadInput
-from labeler.files.jsonl import read_rows, write_rows
+from labeler.files.jsonl import JsonObject, read_rows, write_rows
 from labeler.models.session import Control
 from labeler.report.result import Hidden, Merged, Result
 from labeler.report.table import Column, Table, shown
@@ -178,7 +178,7 @@ class Carrying:
             carried[places[0]] = best
         return {pair: entry for pair, entry in carried.items() if pair not in divided}
 
-    def judgement_rows(self, path: Path) -> Iterator[dict[str, Any]]:
+    def judgement_rows(self, path: Path) -> Iterator[JsonObject]:
         """The rows of a set of judgements whose grades hold, with where each came from."""
         grades = ((Pair(query, document), grade) for query, document, grade in grades_of(path))
         carried = self.graded(grades, self.stale[path.stem])
@@ -190,7 +190,7 @@ class Carrying:
                 pair, each = new_pairs[outcome.pair]
                 is_same = each.state == UNCHANGED and each.sources == (pair.doc_id,)
                 origin = {"state": each.state, "from": list(each.sources)}
-                more: dict[str, Any] = {} if is_same else {"carried": origin}
+                more: JsonObject = {} if is_same else {"carried": origin}
                 if outcome.pair in shown:
                     more["shown"] = self._shown_now(outcome.pair, shown[outcome.pair])
                 yield {**row, "doc_id": pair.doc_id, **more}
@@ -212,7 +212,7 @@ class Carrying:
         moved = [self._source(each) if isinstance(each, dict) else each for each in passages]
         return Query(query.id, query.text, {**query.metadata, "source": moved})
 
-    def _source(self, source: dict[str, Any]) -> dict[str, Any]:
+    def _source(self, source: JsonObject) -> JsonObject:
         match = self.matches.get(str(source.get("doc_id")))
         if match is None or match.new_ids == (source["doc_id"],):
             return source

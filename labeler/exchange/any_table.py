@@ -19,7 +19,6 @@ from labeler.exchange.ratings import stripped
 from labeler.exchange.responses import indexed, indexed_by_vespa, is_hit
 from labeler.exchange.shapes import HEAD, JSON_LINES, LINES, XML, head_of, shape_of
 from labeler.exchange.tables import (
-    Row,
     Rows,
     delimiter_of,
     described,
@@ -30,7 +29,7 @@ from labeler.exchange.tables import (
     rows_of_text,
 )
 from labeler.files.boundary import reading
-from labeler.files.jsonl import identifier
+from labeler.files.jsonl import JsonObject, NumberedRow, RowValues, identifier
 from labeler.files.read import rereadable
 from labeler.messages import tell
 from labeler.trec.values import QUERY_ID
@@ -94,7 +93,7 @@ def _of_json(held: Held) -> Rows:
     return rows
 
 
-def rows_of_records(path: Path, form: str, records: Iterable[Mapping[str, Any]]) -> Rows:
+def rows_of_records(path: Path, form: str, records: Iterable[RowValues]) -> Rows:
     """Records as rows, numbered from 1."""
     return Rows(path, form, (), enumerate(map(dict, records), start=1))
 
@@ -122,7 +121,7 @@ def _listed(value: Any) -> list[Any] | None:
     return _keyed(value) if _are_objects(list(value.values())) else None
 
 
-def _keyed(value: Mapping[str, Mapping[str, Any]]) -> list[Any] | None:
+def _keyed(value: Mapping[str, RowValues]) -> list[Any] | None:
     """The documents of `{id: {…}}`, whose objects have the same keys throughout."""
     keys = [frozenset(row) for row in value.values()]
     if len(keys) < 2 or keys[0] != keys[-1] or len(set(keys)) > 2:
@@ -134,9 +133,9 @@ def _are_objects(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
 
 
-def unwrapped(path: Path, rows: Iterable[Row]) -> Iterator[Row]:
+def unwrapped(path: Path, rows: Iterable[NumberedRow]) -> Iterator[NumberedRow]:
     """The rows without lines of actions, and in place of hits what these hold."""
-    action: Mapping[str, Any] | None = None
+    action: RowValues | None = None
     for number, row in rows:
         inner = action_of(row)
         if inner is not None or row.keys() == {"remove"}:
@@ -167,7 +166,7 @@ def is_fed(held: Held) -> bool:
 
 # What is known of queries beside their texts: a table with their ids, and any other columns.
 
-QueryFacts = dict[str, dict[str, Any]]
+QueryFacts = dict[str, JsonObject]
 """Query id to the name of a field to its value."""
 
 _IDS = (*QUERY_ID, "id")
@@ -200,12 +199,12 @@ def read_query_facts(path: str | os.PathLike[str]) -> QueryFacts:
     return facts
 
 
-def stripped_id(path: Path, number: int, row: Mapping[str, Any], column: str) -> str:
+def stripped_id(path: Path, number: int, row: RowValues, column: str) -> str:
     """The id in a column, without white space around it."""
     return identifier(path, number, {**row, column: stripped(row.get(column))}, column)
 
 
-def with_metadata(path: Path, number: int, row: Mapping[str, Any], *used: str) -> dict[str, Any]:
+def with_metadata(path: Path, number: int, row: RowValues, *used: str) -> JsonObject:
     """The columns of a row but those used, and beside them what its `metadata` hold."""
     inner = row.get("metadata") or {}
     if not isinstance(inner, dict):

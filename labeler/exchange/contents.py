@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from labeler.errors import BadInput
 from labeler.exchange.ratings import RatedFile, Rating
+from labeler.files.jsonl import JsonObject, RowValues
 
 _WORDS_OF_AN_ID = 4
 DOCUMENTS, QUERIES, GRADES, RANKINGS = "documents", "queries", "grades", "rankings"
@@ -32,7 +33,7 @@ def role_of(name: str) -> str:
     return next((_ROLES[word] for word in WORDS.split(stem) if word in _ROLES), "")
 
 
-Records = Sequence[Mapping[str, Any]]
+Records = Sequence[RowValues]
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Contents:
     ranking: RatedFile | None = None
     lacks: Mapping[str, str] | None = None
 
-    def parts(self) -> dict[str, Any]:
+    def parts(self) -> JsonObject:
         """What there is, by name."""
         named = {
             "documents": self.documents,
@@ -114,7 +115,7 @@ def falls(scores: Sequence[float | None]) -> bool:
     return len(numbers) == len(scores) and all(a > b for a, b in pairwise(numbers))
 
 
-def objects(value: Any, *needed: str) -> list[dict[str, Any]] | None:
+def objects(value: Any, *needed: str) -> list[JsonObject] | None:
     """A list of objects whose first one has all these keys; else None."""
     if not isinstance(value, list) or not value:
         return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import zipfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -50,6 +50,7 @@ from labeler.exchange.tables import (
 )
 from labeler.exchange.workbooks import rows_of_workbook
 from labeler.files.boundary import reading
+from labeler.files.jsonl import JsonObject, RowValues
 from labeler.files.read import file_of, most_unpacked, read_instead
 
 Format = Callable[[Any], Contents | None]
@@ -213,7 +214,7 @@ def _is_known(names: Iterable[str]) -> bool:
     return recognised([dict.fromkeys((name.strip() for name in names), "[]")]) is not None
 
 
-def unpacked(row: Mapping[str, Any]) -> dict[str, Any]:
+def unpacked(row: RowValues) -> JsonObject:
     """A row with the lists that stand in its cells as texts."""
     return {name: _listed(value) for name, value in row.items()}
 

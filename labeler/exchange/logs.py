@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from labeler.errors import BadInput
 from labeler.exchange import tables as usual
@@ -13,6 +13,7 @@ from labeler.exchange.fields import LogFields, has_field, value_at
 from labeler.exchange.ratings import number_of
 from labeler.exchange.tables import QUERY_TEXT, RANK
 from labeler.files.boundary import reading
+from labeler.files.jsonl import JsonObject
 from labeler.files.read import rereadable
 from labeler.messages import tell
 from labeler.trec.values import DOCUMENT_ID
@@ -134,7 +135,7 @@ def _unread(path: Path, parts: Mapping[str, usual.RowPart], fields: LogFields) -
     return "session" if fields.count_field else "count"
 
 
-def _read(path: Path, number: int, row: dict[str, Any], columns: dict[str, str]) -> LogRow | None:
+def _read(path: Path, number: int, row: JsonObject, columns: dict[str, str]) -> LogRow | None:
     """A row of a log; None where nobody typed anything."""
     cells = {part: value_at(row, name) for part, name in columns.items()}
     text = cells["query"]

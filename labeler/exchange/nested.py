@@ -9,6 +9,7 @@ from labeler.exchange.contents import Contents, Ranked, may_be_id, ranked, rated
 from labeler.exchange.fields import value_at
 from labeler.exchange.ratings import number_of
 from labeler.exchange.tables import column_of, is_nested
+from labeler.files.jsonl import RowValues
 from labeler.trec.values import DOCUMENT_ID, SCORE
 
 META = "mteb_model_meta"
@@ -33,7 +34,7 @@ def predictions(value: Any) -> Contents | None:
     return Contents(kind, lacks={"rankings": why})
 
 
-def _splits(value: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _splits(value: RowValues) -> Iterator[tuple[str, RowValues]]:
     for subset, splits in value.items():
         if subset != META and isinstance(splits, Mapping):
             for split, run in splits.items():

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from labeler.exchange.contents import Contents, objects, rated
+from labeler.files.jsonl import RowValues
 
 
 def book(value: Any) -> Contents | None:
@@ -61,7 +62,7 @@ def rated_ranking_evaluator(value: Any) -> Contents | None:
     return Contents(kind, queries=queries, grades=grades)
 
 
-def _groups(value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _groups(value: RowValues) -> Iterator[RowValues]:
     """The objects that hold queries and documents: groups of topics, groups, or queries alone."""
     for topic in objects(value.get("topics")) or [dict(value)]:
         for group in objects(topic.get("query_groups")) or [topic]:
@@ -71,7 +72,7 @@ def _groups(value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
                 yield from objects(group.get("queries"), "placeholders") or ()
 
 
-def _texts(group: Mapping[str, Any]) -> Iterator[str]:
+def _texts(group: RowValues) -> Iterator[str]:
     """The queries of a group: its own, or what its placeholder stands for."""
     for query in objects(group.get("queries")) or [dict(group)]:
         places = query.get("placeholders") or {}

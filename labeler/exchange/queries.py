@@ -28,7 +28,6 @@ from labeler.exchange.formats import held_by
 from labeler.exchange.shapes import XML
 from labeler.exchange.tables import (
     DELIMITERS,
-    Row,
     Rows,
     described,
     first_cells,
@@ -39,7 +38,7 @@ from labeler.exchange.tables import (
 )
 from labeler.files.boundary import reading
 from labeler.files.csv import read_cells
-from labeler.files.jsonl import text_of
+from labeler.files.jsonl import JsonObject, NumberedRow, RowValues, text_of
 from labeler.files.read import decoded, numbered_lines, read_bytes, rereadable
 from labeler.messages import tell
 from labeler.trec.values import DOCUMENT_ID, QUERY_ID, key_of
@@ -61,7 +60,7 @@ _MORE = {
 _LABELLED = re.compile(r"(?:Number|Topic|Description|Narrative|Domain)\s*:", re.IGNORECASE)
 
 
-def topics(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def topics(path: Path, text: str) -> Iterator[NumberedRow]:
     """The topics of a file, as rows with `_id`, `text`, `description` and `narrative`."""
     fields: dict[str, str] = {}
     line, end, open_tag, at = 1, 0, "", 0
@@ -86,7 +85,7 @@ def topics(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
         raise BadInput.at(path, line, "a topic that is not closed with </top> or </topic>")
 
 
-def _row(path: Path, line: int, fields: dict[str, str]) -> dict[str, Any]:
+def _row(path: Path, line: int, fields: dict[str, str]) -> JsonObject:
     plain = {name: _plain(value) for name, value in fields.items()}
     ids = [plain[name] for name in _IDS if plain.get(name)]
     texts = [name for name in _TEXTS if plain.get(name)]
@@ -236,7 +235,7 @@ _SETTING = re.compile(r"\s*(?:[\w.-]+\s*=\s*\S|\[[\w.-]+\]\s*$)")
 _KEYED = re.compile(r"(\w+):\s+(.*)")
 
 
-def _items(path: Path) -> list[Row] | None:
+def _items(path: Path) -> list[NumberedRow] | None:
     """The items of a list in Markdown or YAML, without headings; None of other lines.
 
     `BadInput` names a line that is none among them: nobody can say whether it is a query.
@@ -306,7 +305,7 @@ def _are_ids(cells: Sequence[str]) -> bool:
     return plain and len(set(cells)) == len(cells)
 
 
-def _one_column(path: Path) -> Iterator[Row]:
+def _one_column(path: Path) -> Iterator[NumberedRow]:
     (_, name), *lines = _written(path)
     for number, line in lines:
         cells = next(csv.reader([line]), [line]) if line.lstrip().startswith('"') else [line]
@@ -317,7 +316,7 @@ def _written(path: Path) -> Iterator[tuple[int, str]]:
     return ((n, line) for n, line in numbered_lines(path, windows=True) if line.strip())
 
 
-def _lines(path: Path) -> Iterator[Row]:
+def _lines(path: Path) -> Iterator[NumberedRow]:
     for number, line in _written(path):
         if "\t" in line.strip():
             raise BadInput.at(path, number, "a tab in a line, and not in all others")
@@ -365,11 +364,11 @@ def _numbered(read: Rows, picked: Picked) -> dict[str, Query]:
     return queries
 
 
-def _has_id(row: Mapping[str, Any], picked: Picked) -> bool:
+def _has_id(row: RowValues, picked: Picked) -> bool:
     return bool(picked.id) and (picked.id in row or value_at(row, picked.id) is not None)
 
 
-def _query(read: Rows, number: int, row: dict[str, Any], picked: Picked, fallback: str) -> Query:
+def _query(read: Rows, number: int, row: JsonObject, picked: Picked, fallback: str) -> Query:
     path, text_key = read.path, picked.text
     if text_key not in row and value_at(row, text_key) is None:
         text_key = usual.column_of(row, _LINE_TEXTS) or text_key

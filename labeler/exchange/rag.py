@@ -17,6 +17,7 @@ from labeler.exchange.contents import (
     text_id,
     texts_in,
 )
+from labeler.files.jsonl import JsonObject, RowValues
 
 _CONTEXTS = ("reference_contexts", "retrieved_contexts")
 _REFERENCES = ("reference", "ground_truth", "expected_output", "expectedOutput")
@@ -24,7 +25,7 @@ _REFERENCES = ("reference", "ground_truth", "expected_output", "expectedOutput")
 
 def _asked(
     kind: str,
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[RowValues],
     query: str,
     relevant: str,
     retrieved: str,
@@ -47,7 +48,7 @@ def _asked(
     )
 
 
-def _pairs(row: Mapping[str, Any], contexts: str) -> list[tuple[str, str]]:
+def _pairs(row: RowValues, contexts: str) -> list[tuple[str, str]]:
     """Contexts with their ids, as ragas has them, else with hashes; of ids alone without texts."""
     texts, ids = texts_in(row.get(contexts)), row.get(f"{contexts.removesuffix('s')}_ids")
     if not isinstance(ids, list) or len(ids) != len(texts or ids):
@@ -55,9 +56,9 @@ def _pairs(row: Mapping[str, Any], contexts: str) -> list[tuple[str, str]]:
     return list(zip(map(str, ids), texts or [""] * len(ids), strict=True))
 
 
-def _queries(rows: Sequence[Mapping[str, Any]], query: str) -> Iterator[dict[str, Any]]:
+def _queries(rows: Sequence[RowValues], query: str) -> Iterator[JsonObject]:
     """Each query once, with its reference answer."""
-    first: dict[str, Mapping[str, Any]] = {}
+    first: dict[str, RowValues] = {}
     for row in rows:
         first.setdefault(row[query], row)
     for text, row in first.items():

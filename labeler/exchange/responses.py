@@ -22,6 +22,7 @@ from labeler.exchange.contents import (
 from labeler.exchange.fields import value_at
 from labeler.exchange.ratings import number_of
 from labeler.exchange.tables import QUERY_TEXT, RANK, column_of
+from labeler.files.jsonl import JsonObject, RowValues
 from labeler.trec.values import DOCUMENT_ID, QUERY_ID, SCORE, key_of
 
 
@@ -147,7 +148,7 @@ def _responses(value: Any) -> Iterator[Response]:
         yield from filter(None, beside)
 
 
-def _beside_query(row: Mapping[str, Any]) -> Response | None:
+def _beside_query(row: RowValues) -> Response | None:
     """The response in a row that names its query, by id or by text."""
     by_id, by_text = column_of(row, QUERY_ID), column_of(row, _TEXTS)
     query = by_id or by_text
@@ -217,12 +218,12 @@ def is_plumbing(name: str) -> bool:
     return name.startswith(("_", "@search.")) or name in _PLUMBING
 
 
-def is_hit(row: Mapping[str, Any]) -> bool:
+def is_hit(row: RowValues) -> bool:
     """Whether a row is a hit of OpenSearch or Elasticsearch."""
     return "_id" in row and any(name in row for name in ("_index", "_score", "_source"))
 
 
-def indexed(hit: Mapping[str, Any], engine: AnswerShape = ENGINES[0]) -> dict[str, Any]:
+def indexed(hit: RowValues, engine: AnswerShape = ENGINES[0]) -> JsonObject:
     """What was indexed of a hit, and its id; empty where the hit says nothing of it."""
     sources = (value_at(hit, name) for name in filter(None, (engine.source, "fields")))
     source = next((each for each in sources if isinstance(each, Mapping)), None)
@@ -235,7 +236,7 @@ def indexed(hit: Mapping[str, Any], engine: AnswerShape = ENGINES[0]) -> dict[st
     )
 
 
-def indexed_by_vespa(row: Mapping[str, Any]) -> dict[str, Any]:
+def indexed_by_vespa(row: RowValues) -> JsonObject:
     """What a document of Vespa's feed, or of `vespa visit`, holds; empty of any other row."""
     key = row.get("put", row.get("id"))
     if not isinstance(key, str) or not key.startswith("id:") or "fields" not in row:
@@ -243,7 +244,7 @@ def indexed_by_vespa(row: Mapping[str, Any]) -> dict[str, Any]:
     return indexed({"id": key, "fields": row["fields"]}, VESPA)
 
 
-def _documents(responses: list[Response]) -> Iterator[dict[str, Any]]:
+def _documents(responses: list[Response]) -> Iterator[JsonObject]:
     """What was indexed of each hit, each document once."""
     hits = ((hit, each.engine) for each in responses if each.engine.id for hit in each.hits)
     documents = (indexed(hit, engine) for hit, engine in hits)
@@ -254,5 +255,5 @@ def _documents(responses: list[Response]) -> Iterator[dict[str, Any]]:
             yield document
 
 
-def _queries(responses: list[Response]) -> list[dict[str, Any]]:
+def _queries(responses: list[Response]) -> list[JsonObject]:
     return [{"text": query} for query in dict.fromkeys(each.query for each in responses)]

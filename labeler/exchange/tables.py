@@ -18,7 +18,7 @@ from labeler.exchange.shapes import ARROW, PARQUET, is_cbor
 from labeler.files.atomic import replacing_bytes
 from labeler.files.boundary import problem_of, reading
 from labeler.files.csv import read_cells, table_lines
-from labeler.files.jsonl import STRICT, read_rows
+from labeler.files.jsonl import STRICT, NumberedRow, RowValues, read_rows
 from labeler.files.read import TIMES, decoded, file_of, file_problems, most_unpacked, read_bytes
 from labeler.messages import missing_extra
 from labeler.trec.values import DOCUMENT_ID, GRADE, NUMBER, QUERY_ID, SCORE, key_of
@@ -62,7 +62,7 @@ class RowPart:
             )
         )
 
-    def check(self, where: str, row: Mapping[str, Any], other: str) -> None:
+    def check(self, where: str, row: RowValues, other: str) -> None:
         """`BadInput` where another column of the same meaning holds something, and another."""
         if row[other] in (row[self.column], None, ""):
             return
@@ -132,8 +132,6 @@ def in_words(columns: Iterable[str]) -> str:
     return ", ".join(f"{column:.40}" for column in columns) or "none"
 
 
-Row = tuple[int, dict[str, Any]]
-
 DELIMITERS = {"\t": "TSV", ",": "CSV", ";": "CSV with semicolons", "|": "CSV with bars"}
 _LOOKED_AT = 50
 _LEARNED = re.compile(r"\d+ qid:\S+ \d+:")
@@ -153,10 +151,10 @@ class Rows:
     path: Path
     form: str
     columns: Sequence[str]
-    rows: Iterable[Row]
+    rows: Iterable[NumberedRow]
     repeats: bool = False
 
-    def checked(self, parts: Iterable[RowPart]) -> Iterator[Row]:
+    def checked(self, parts: Iterable[RowPart]) -> Iterator[NumberedRow]:
         """The rows; `BadInput` at one where two columns of one meaning hold different values."""
         alike: dict[tuple[str, ...], list[tuple[RowPart, str]]] = {}
         for number, row in self.rows:
@@ -248,7 +246,7 @@ def _unquoted(cell: str) -> str:
 
 def _by_name(
     path: Path, names: Sequence[str], cells: Iterator[tuple[int, list[str]]]
-) -> Iterator[Row]:
+) -> Iterator[NumberedRow]:
     for number, row in cells:
         if len(row) != len(names):
             problem = f"expected {len(names)} columns as in the first row, found {len(row)}"
@@ -266,7 +264,7 @@ def rows_of_array(path: Path, array: Sequence[Any]) -> Rows:
     return _with_columns(path, "a JSON array", numbered_objects(path, array))
 
 
-def numbered_objects(path: Path, array: Sequence[Any]) -> Iterator[Row]:
+def numbered_objects(path: Path, array: Sequence[Any]) -> Iterator[NumberedRow]:
     """The members of an array, numbered from 1; `BadInput` of one that is no object."""
     for number, row in enumerate(array, start=1):
         if not isinstance(row, dict):
@@ -275,7 +273,7 @@ def numbered_objects(path: Path, array: Sequence[Any]) -> Iterator[Row]:
         yield number, row
 
 
-def _with_columns(path: Path, form: str, rows: Iterator[Row]) -> Rows:
+def _with_columns(path: Path, form: str, rows: Iterator[NumberedRow]) -> Rows:
     first = [*islice(rows, 1)]
     columns = tuple(first[0][1]) if first else ()
     return Rows(path, form, columns, chain(first, rows))
@@ -363,7 +361,7 @@ def rows_of_parquet(path: Path) -> Rows:
     return Rows(path, "Parquet", names, _parquet_rows(path, names))
 
 
-def _parquet_rows(path: Path, names: Sequence[str]) -> Iterator[Row]:
+def _parquet_rows(path: Path, names: Sequence[str]) -> Iterator[NumberedRow]:
     number = 0
     for batch in batches_of_parquet(path, names):
         columns = [batch.column(name) for name in names]

@@ -16,10 +16,17 @@ from labeler.files.boundary import problem_of
 from labeler.files.read import decoded_line, numbered_bytes, refuse_other_encodings
 from labeler.messages import tell
 
+JsonObject = dict[str, Any]
+"""An object of JSON, or a row of a table: its values by name."""
 
-def read_rows(
-    path: Path, bad: Callable[[BadInput], None] = refuse
-) -> Iterator[tuple[int, dict[str, Any]]]:
+RowValues = Mapping[str, Any]
+"""The same, to be read alone."""
+
+NumberedRow = tuple[int, JsonObject]
+"""A row with its line in a file, or its number."""
+
+
+def read_rows(path: Path, bad: Callable[[BadInput], None] = refuse) -> Iterator[NumberedRow]:
     """The objects of a file with their line numbers; blank lines are skipped.
 
     Raises `BadInput` at a line that is no JSON object, names a key twice or holds half a surrogate
@@ -39,7 +46,7 @@ def read_rows(
             yield number, row
 
 
-def row_of_line(path: Path, number: int, raw: bytes) -> dict[str, Any] | None:
+def row_of_line(path: Path, number: int, raw: bytes) -> JsonObject | None:
     """The object in one line as `read_rows` gives it; None of a blank line."""
     from pydantic_core import from_json  # takes long to load
 
@@ -47,7 +54,7 @@ def row_of_line(path: Path, number: int, raw: bytes) -> dict[str, Any] | None:
     return _strict_row(path, number, raw) if row is None else row
 
 
-def _plain_row(raw: bytes, parse: Callable[[bytes], Any]) -> dict[str, Any] | None:
+def _plain_row(raw: bytes, parse: Callable[[bytes], Any]) -> JsonObject | None:
     """The object in a line; `None` where the line holds none, or may name a key twice.
 
     Of a key that stands there twice pydantic's parser keeps the last, which the number of members
@@ -81,7 +88,7 @@ def _members(value: Any) -> int:
 _CONTAINERS = frozenset((dict, list))
 
 
-def _strict_row(path: Path, number: int, raw: bytes) -> dict[str, Any] | None:
+def _strict_row(path: Path, number: int, raw: bytes) -> JsonObject | None:
     """The object in one line, as Python's own parser has it; `BadInput` says what is wrong.
 
     None of a blank line.
@@ -103,7 +110,7 @@ def _strict_row(path: Path, number: int, raw: bytes) -> dict[str, Any] | None:
     return row
 
 
-def unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique_members(pairs: list[tuple[str, Any]]) -> JsonObject:
     """The members of an object; `ValueError` of one that names a key twice."""
     row = dict(pairs)
     if len(row) < len(pairs):
@@ -119,7 +126,7 @@ STRICT = json.JSONDecoder(object_pairs_hook=unique_members)
 
 def write_rows(
     path: Path,
-    rows: Iterable[Mapping[str, Any]],
+    rows: Iterable[RowValues],
     check: Callable[[Path], object] | None = None,
 ) -> None:
     """Write one row a line, UTF-8, keys in the order given; `check` reads the file back."""
@@ -128,7 +135,7 @@ def write_rows(
             out.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
-def identifier(path: Path, number: int, row: Mapping[str, Any], key: str) -> str:
+def identifier(path: Path, number: int, row: RowValues, key: str) -> str:
     """The id under `key`, as a string; an integer is taken as its digits.
 
     White space in it is escaped. Raises `BadInput` where it is missing, empty or of another type.
@@ -183,7 +190,7 @@ def _plain(picture: re.Match[str]) -> str:
     return picture[2] or chr(ord(picture[3]) - 0x2400)
 
 
-def text_of(path: Path, number: int, row: Mapping[str, Any], key: str, default: str | None) -> str:
+def text_of(path: Path, number: int, row: RowValues, key: str, default: str | None) -> str:
     """The text under `key`; `default` where it is missing or null, `None` for a required one."""
     value = row.get(key)
     if value is None and default is not None:

@@ -22,6 +22,7 @@ from labeler.corpus.readers.outline import (
     role_text,
     squeezed,
 )
+from labeler.files.jsonl import JsonObject
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -195,7 +196,7 @@ _KEY = re.compile(r"([A-Za-z][\w-]{0,60})\s*:(?:\s+(.*?))?\s*")
 _ENTRY = re.compile(r"\s*-\s+(.*?)\s*")
 
 
-def front_matter(text: str) -> dict[str, Any]:
+def front_matter(text: str) -> JsonObject:
     """What a document's front matter says of it, beside its title: texts, numbers, lists of them.
 
     What is nested in YAML is left out.
@@ -207,7 +208,7 @@ def front_matter(text: str) -> dict[str, Any]:
             values = tomllib.loads("\n".join(lines[1:-1]))
             read = json.loads(json.dumps(values, default=str))
             return {key: value for key, value in read.items() if key != "title"}
-    values, entries = dict[str, Any](), list[Any]()
+    values, entries = JsonObject(), list[Any]()
     for line in lines[1:-1]:
         if key := _KEY.fullmatch(line):
             entries = []
@@ -271,7 +272,7 @@ class _Reader:
 
     parser: MarkdownIt
     components: frozenset[str]
-    env: dict[str, Any]
+    env: JsonObject
     lines: Sequence[str]
     first: int
 

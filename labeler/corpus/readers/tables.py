@@ -29,7 +29,7 @@ from labeler.exchange.tables import (
     rows_of_json_lines,
     rows_of_text,
 )
-from labeler.files.jsonl import RowIndex, identifier
+from labeler.files.jsonl import JsonObject, NumberedRow, RowIndex, RowValues, identifier
 from labeler.messages import tell
 
 ROWS = (".jsonl", ".ndjson", ".json", ".parquet", ".arrow")
@@ -102,7 +102,7 @@ def _names_of(cells: list[str]) -> list[str]:
 
 
 def documents_of_rows(
-    path: Path, rows: Iterable[tuple[int, dict[str, Any]]], fields: FieldNames = _USUAL
+    path: Path, rows: Iterable[NumberedRow], fields: FieldNames = _USUAL
 ) -> Iterator[SourceDocument]:
     """The documents of rows, their columns known by name, or as `fields` calls them.
 
@@ -124,7 +124,7 @@ def documents_of_rows(
         yield document
 
 
-def takes_all_columns(row: Mapping[str, Any], fields: FieldNames = _USUAL) -> bool:
+def takes_all_columns(row: RowValues, fields: FieldNames = _USUAL) -> bool:
     """Whether no column is called as texts or titles are, and none is named."""
     usual = {*_TEXTS, *_TITLES, "metadata"}
     flat = not any(isinstance(value, Mapping) for value in row.values())
@@ -132,7 +132,7 @@ def takes_all_columns(row: Mapping[str, Any], fields: FieldNames = _USUAL) -> bo
     return flat and not (is_known or fields.text_field or fields.title_field)
 
 
-def check_has_text(path: Path, row: Mapping[str, Any], fields: FieldNames = _USUAL) -> None:
+def check_has_text(path: Path, row: RowValues, fields: FieldNames = _USUAL) -> None:
     """`BadInput` where all columns would be the text, and none looks like one: codes and numbers
     make no document.
     """
@@ -144,7 +144,7 @@ def check_has_text(path: Path, row: Mapping[str, Any], fields: FieldNames = _USU
         raise BadInput(f"{path}: {problem}", parameter="text_field")
 
 
-def _document(path: Path, number: int, row: dict[str, Any], fields: FieldNames) -> SourceDocument:
+def _document(path: Path, number: int, row: JsonObject, fields: FieldNames) -> SourceDocument:
     row = _named(path, number, row, fields)
     names = {name.casefold(): name for name in reversed(row)}
     id_key, title_key, text_key = (
@@ -170,7 +170,7 @@ def _document(path: Path, number: int, row: dict[str, Any], fields: FieldNames) 
     return SourceDocument(title, blocks, number, row_id, text, metadata, spans_in)
 
 
-def _named(path: Path, number: int, row: dict[str, Any], fields: FieldNames) -> dict[str, Any]:
+def _named(path: Path, number: int, row: JsonObject, fields: FieldNames) -> JsonObject:
     """The row with its named fields under the usual names, and without what these were called."""
     named = {"_id": fields.id_field, "title": fields.title_field, "text": fields.text_field}
     named = {usual: name for usual, name in named.items() if name not in ("", ALL)}
@@ -190,7 +190,7 @@ def _named(path: Path, number: int, row: dict[str, Any], fields: FieldNames) -> 
     return {**values, **{name: value for name, value in row.items() if name not in taken}}
 
 
-def paths_of(row: Mapping[str, Any], above: str = "", depth: int = 3) -> list[str]:
+def paths_of(row: RowValues, above: str = "", depth: int = 3) -> list[str]:
     """The fields of a row, nested ones with dots, as far as a message lists them."""
     paths: list[str] = []
     for name, value in row.items():
@@ -200,7 +200,7 @@ def paths_of(row: Mapping[str, Any], above: str = "", depth: int = 3) -> list[st
     return paths[:_LISTED]
 
 
-def _refuse_hidden_text(path: Path, number: int, length: int, rest: Mapping[str, Any]) -> None:
+def _refuse_hidden_text(path: Path, number: int, length: int, rest: RowValues) -> None:
     """`BadInput` of a row whose texts are nested for the greater part: nobody can guess which."""
     nested = {name: value for name, value in rest.items() if name.casefold() != "metadata"}
     if _length(nested) > length:
@@ -217,9 +217,7 @@ def _length(value: Any) -> int:
     return len(value.strip()) if isinstance(value, str) else 0
 
 
-def _refuse_alike(
-    path: Path, number: int, row: Mapping[str, Any], keys: Iterable[str | None]
-) -> None:
+def _refuse_alike(path: Path, number: int, row: RowValues, keys: Iterable[str | None]) -> None:
     """`BadInput` where a column that is read differs from another one in letter case alone."""
     for key in filter(None, keys):
         alike = [name for name in row if name.casefold() == key.casefold()]
@@ -228,7 +226,7 @@ def _refuse_alike(
             raise BadInput.at(path, number, f"{both} are one name; rename or remove one")
 
 
-def _string(path: Path, number: int, row: Mapping[str, Any], key: str) -> str:
+def _string(path: Path, number: int, row: RowValues, key: str) -> str:
     value = row[key]
     if value is None:
         return ""
@@ -239,9 +237,7 @@ def _string(path: Path, number: int, row: Mapping[str, Any], key: str) -> str:
     return value
 
 
-def _text_of_columns(
-    row: Mapping[str, Any], used_keys: set[str | None]
-) -> tuple[str, dict[str, Any]]:
+def _text_of_columns(row: RowValues, used_keys: set[str | None]) -> tuple[str, JsonObject]:
     shown = {
         k: v
         for k, v in row.items()
@@ -252,7 +248,7 @@ def _text_of_columns(
     return text, rest
 
 
-def _metadata(path: Path, number: int, rest: dict[str, Any]) -> dict[str, Any]:
+def _metadata(path: Path, number: int, rest: JsonObject) -> JsonObject:
     """Return a row's `metadata` together with its columns that have no other use."""
     inner = rest.pop("metadata", None) or {}
     if not isinstance(inner, dict):

@@ -6,11 +6,12 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from labeler.data import Document, Qrels, Query, Run
 from labeler.errors import BadInput
 from labeler.files.atomic import replacing
+from labeler.files.jsonl import RowValues
 from labeler.messages import count_of
 
 Write = Callable[[Path], object]
@@ -61,7 +62,7 @@ def lost(count: int, singular: str, plural: str, what: str) -> list[str]:
     return [f"{count_of(count, singular, plural)} {what}"] if count else []
 
 
-def write_json_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+def write_json_lines(path: Path, rows: Iterable[RowValues]) -> None:
     """Write an object a line."""
     with replacing(path) as out:
         out.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

@@ -6,7 +6,6 @@ import html
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from labeler.exchange.export.content import (
     Content,
@@ -21,6 +20,7 @@ from labeler.exchange.export.content import (
 )
 from labeler.exchange.written import BEIR_HEADER, write_parquet, write_table
 from labeler.files.atomic import replacing
+from labeler.files.jsonl import JsonObject
 from labeler.trec.write import write_qrels, write_run
 
 # The folder that BEIR's loader reads: `corpus.jsonl`, `queries.jsonl`, `qrels/test.tsv`.
@@ -72,7 +72,7 @@ def _opensearch_files(content: Content) -> dict[str, Write]:
     }
 
 
-def _bulk(content: Content) -> Iterator[dict[str, Any]]:
+def _bulk(content: Content) -> Iterator[JsonObject]:
     for document in content.documents.values():
         yield {"index": {"_id": document.id}}
         yield {"title": document.title, "text": document.text}
