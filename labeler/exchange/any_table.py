@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from labeler.errors import BadInput
+from labeler.exchange.contents import DOCUMENTS
 from labeler.exchange.fields import action_of
 from labeler.exchange.formats import Held, held_by
 from labeler.exchange.ratings import stripped
 from labeler.exchange.responses import indexed, indexed_by_vespa, is_hit
-from labeler.exchange.shapes import HEAD, JSON_LINES, LINES, XML, head_of, shape_of
+from labeler.exchange.shapes import HEAD, JSON_LINES, LINES, XML
 from labeler.exchange.tables import (
     Rows,
     delimiter_of,
@@ -40,13 +41,13 @@ def rows_of_any(path: Path, names: str) -> Rows:
 
     `names` says in a message which columns would have worked.
     """
-    rows = structured_rows(path)
+    held = held_by(path)
+    rows = rows_in(held)
     if rows is not None:
         return with_all_columns(rows)
-    head = head_of(path)
-    line = first_line(head)
+    line = first_line(held.head)
     delimiter = delimiter_of(line)
-    if shape_of(path, head) == XML or delimiter not in line:
+    if held.shape == XML or delimiter not in line:
         raise BadInput(f"{path}: expected a table whose first row names its columns: {names}")
     return rows_of_text(path, delimiter)
 
@@ -60,19 +61,14 @@ def with_all_columns(rows: Rows) -> Rows:
     return replace(rows, columns=tuple(columns), rows=held)
 
 
-def structured_rows(path: Path) -> Rows | None:
+def rows_in(held: Held) -> Rows | None:
     """The rows of JSON, JSON Lines or Parquet, without what a search engine wraps them in.
 
     `None` of a table of text, or of text.
     """
-    return rows_in(held_by(path))
-
-
-def rows_in(held: Held) -> Rows | None:
-    """The same of a file that is opened."""
     path, rows = held.path, held.rows
     if held.contents is not None:
-        return rows_of_records(path, held.contents.kind, held.part("documents"))
+        return held.records(held.contents, DOCUMENTS)
     if held.value is not None:
         return _of_json(held)
     if rows is None or held.shape != JSON_LINES:
@@ -91,11 +87,6 @@ def _of_json(held: Held) -> Rows:
     if rows is None:
         raise BadInput(f"{path}: {described(value)}; expected an array of documents, or hits")
     return rows
-
-
-def rows_of_records(path: Path, form: str, records: Iterable[RowValues]) -> Rows:
-    """Records as rows, numbered from 1."""
-    return Rows(path, form, (), enumerate(map(dict, records), start=1))
 
 
 def listed(path: Path, value: Any) -> Rows | None:

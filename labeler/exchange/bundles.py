@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from labeler.errors import BadInput, LabelerError, TooLarge
 from labeler.exchange.any_table import is_fed, rows_of_any
@@ -23,6 +24,7 @@ from labeler.exchange.contents import (
 from labeler.exchange.formats import held_by
 from labeler.exchange.qrels import judged_in
 from labeler.exchange.queries import read_query_list
+from labeler.exchange.ratings import RatedFile
 from labeler.exchange.runs import scored_in
 from labeler.exchange.shapes import TREC
 from labeler.exchange.tables import has_column, refuse_pairs
@@ -32,6 +34,7 @@ from labeler.messages import count_of, told_what_files_are
 from labeler.report.result import Result
 from labeler.trec import qrels as trec_qrels
 from labeler.trec import runs as trec_runs
+from labeler.trec.pairs import PairColumns
 
 _ROWS = (".jsonl", ".ndjson", ".json", ".parquet", ".csv", ".tsv", ".arrow", ".xlsx")
 _PAIRS = (*_ROWS, ".qrels", ".trec", ".run", ".txt")
@@ -221,25 +224,20 @@ def _queries(path: Path) -> tuple[str, int]:
     return "queries", len(read_query_list(path))
 
 
-def _grades(path: Path) -> tuple[str, int]:
-    judged = judged_in(path)
-    if judged is None:
-        return "TREC's columns", trec_qrels.read_qrels(path).size
-    return judged.kind, sum(1 for _ in judged.ratings)
-
-
-def _rankings(path: Path) -> tuple[str, int]:
-    scored = scored_in(path)
-    if scored is None:
-        return "TREC's columns", trec_runs.read_run(path).size
-    return scored.kind, sum(1 for _ in scored.ratings)
+def _pairs(
+    path: Path, rated: RatedFile | None, read: Callable[[Path], PairColumns[Any]]
+) -> tuple[str, int]:
+    """How many pairs are rated, or `read` as TREC's columns."""
+    if rated is None:
+        return "TREC's columns", read(path).size
+    return rated.kind, sum(1 for _ in rated.ratings)
 
 
 _COUNTS: dict[str, Callable[[Path], tuple[str, int]]] = {
     DOCUMENTS: _documents,
     QUERIES: _queries,
-    GRADES: _grades,
-    RANKINGS: _rankings,
+    GRADES: lambda path: _pairs(path, judged_in(path), trec_qrels.read_qrels),
+    RANKINGS: lambda path: _pairs(path, scored_in(path), trec_runs.read_run),
 }
 
 

@@ -15,7 +15,7 @@ from labeler.exchange.ratings import RatedFile, Rating
 from labeler.files.jsonl import JsonObject, RowValues
 
 _WORDS_OF_AN_ID = 4
-DOCUMENTS, QUERIES, GRADES, RANKINGS = "documents", "queries", "grades", "rankings"
+DOCUMENTS, QUERIES, GRADES, RANKINGS = PARTS = "documents", "queries", "grades", "rankings"
 _ROLES = {
     **dict.fromkeys(("corpus", "documents", "docs", "passages", "products"), DOCUMENTS),
     **dict.fromkeys(("queries", "query", "topics", "questions"), QUERIES),
@@ -47,18 +47,13 @@ class Contents:
     documents: Records | None = None
     queries: Records | None = None
     grades: RatedFile | None = None
-    ranking: RatedFile | None = None
+    rankings: RatedFile | None = None
     lacks: Mapping[str, str] | None = None
 
     def parts(self) -> JsonObject:
         """What there is, by name."""
-        named = {
-            "documents": self.documents,
-            "queries": self.queries,
-            "grades": self.grades,
-            "rankings": self.ranking,
-        }
-        return {name: part for name, part in named.items() if part is not None}
+        named = ((name, getattr(self, name)) for name in PARTS)
+        return {name: part for name, part in named if part is not None}
 
     def refuse(self, path: Path, part: str) -> NoReturn:
         """Raise `BadInput` where a part is asked for which the file lacks."""
@@ -81,10 +76,30 @@ def as_documents(texts: Iterable[str]) -> Records:
     return [{"_id": text_id(text), "text": text} for text in dict.fromkeys(texts)]
 
 
-def rated(kind: str, pairs: Iterable[tuple[Any, Any, Any]], **how: bool) -> RatedFile:
-    """Triples of a query, a document and a value as the ratings of a file."""
+def as_queries(texts: Iterable[str]) -> Records:
+    """Texts as queries, each once."""
+    return [{"text": text} for text in dict.fromkeys(texts)]
+
+
+Triple = tuple[Any, Any, Any]
+"""A query, a document and a value."""
+
+
+def lacking(kind: str, why: str) -> Contents:
+    """A file of which nothing can be taken, and why."""
+    return Contents(kind, lacks=dict.fromkeys(PARTS, why))
+
+
+def rated(kind: str, pairs: Iterable[Triple], **how: bool) -> RatedFile:
+    """Triples as the ratings of a file."""
     ratings = (Rating(number, *pair) for number, pair in enumerate(pairs, start=1))
     return RatedFile(kind, ratings, **how)
+
+
+def judged(kind: str, texts: Iterable[str], pairs: Iterable[Triple]) -> Contents:
+    """The texts of queries, and ratings that name them by these."""
+    grades = rated(kind, pairs, by_text=True, is_rating=True)
+    return Contents(kind, queries=as_queries(texts), grades=grades)
 
 
 Ranked = Sequence[tuple[Any, float | None]]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -25,9 +25,11 @@ from labeler.exchange.rag import deepeval, llama_index, promptfoo, ragas, squad
 from labeler.exchange.ratings import RatedFile
 from labeler.exchange.responses import search_responses
 from labeler.exchange.shapes import (
+    ARROW,
     JSON,
     JSON_LINES,
     LINES,
+    PARQUET,
     TEXT,
     TREC,
     WORKBOOK,
@@ -44,8 +46,9 @@ from labeler.exchange.tables import (
     json_value,
     names_a_pair,
     rows_of_array,
-    rows_of_columns,
+    rows_of_arrow,
     rows_of_json_lines,
+    rows_of_parquet,
     rows_of_text,
 )
 from labeler.exchange.workbooks import rows_of_workbook
@@ -97,6 +100,11 @@ class Held:
         if self.contents is None:
             return None
         return self.contents.parts().get(name) or self.contents.refuse(self.path, name)
+
+    def records(self, contents: Contents, part: str) -> Rows:
+        """Documents or queries of a known format as rows."""
+        numbered = enumerate(map(dict, self.part(part)), start=1)
+        return Rows(self.path, contents.kind, (), numbered)
 
 
 def held_by(path: Path, *weak: Format, part: str = "", is_plain: bool = False) -> Held:
@@ -187,7 +195,7 @@ def _rows_of_pairs(held: Held, example: str) -> Rows | None:
     if held.shape == XML:
         raise BadInput(f"{path}: XML or HTML; expected TREC's columns, a table or JSON")
     line = first_line(held.head)
-    for delimiter, cells in first_cells(line).items():
+    for delimiter, cells in {**first_cells(line), " ": line.split()}.items():
         if names_a_pair(cells):
             return rows_of_text(path, delimiter)
     has_texts = "\t" in line and any(len(cell.split()) > 1 for cell in line.split("\t"))
@@ -199,19 +207,21 @@ def _rows_of_pairs(held: Held, example: str) -> Rows | None:
 
 def _rows(path: Path, shape: str, head: bytes) -> Rows | None:
     """The rows of a file; of text only those of a table whose columns may be of a format."""
-    if shape == JSON_LINES:
-        return rows_of_json_lines(path)
+    if shape in _READERS:
+        return _READERS[shape](path)
     if shape == TEXT:
-        cells = first_cells(first_line(head))
-        delimiters = (by for by, names in cells.items() if by != " " and _is_known(names))
-        delimiter = next(delimiters, None)
-        return None if delimiter is None else rows_of_text(path, delimiter)
-    return rows_of_workbook(path) if shape == WORKBOOK else rows_of_columns(path, shape)
+        for delimiter, names in first_cells(first_line(head)).items():
+            if recognised([dict.fromkeys(map(str.strip, names), "[]")]) is not None:
+                return rows_of_text(path, delimiter)
+    return None
 
 
-def _is_known(names: Iterable[str]) -> bool:
-    """Whether a table with these columns may be of a format."""
-    return recognised([dict.fromkeys((name.strip() for name in names), "[]")]) is not None
+_READERS: dict[str, Callable[[Path], Rows]] = {
+    JSON_LINES: rows_of_json_lines,
+    WORKBOOK: rows_of_workbook,
+    ARROW: rows_of_arrow,
+    PARQUET: rows_of_parquet,
+}
 
 
 def unpacked(row: RowValues) -> JsonObject:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from labeler.exchange.contents import Contents, Ranked, may_be_id, ranked, rated
+from labeler.exchange.contents import Contents, may_be_id, ranked, rated
 from labeler.exchange.fields import value_at
 from labeler.exchange.ratings import number_of
 from labeler.exchange.tables import column_of, is_nested
@@ -18,7 +18,7 @@ _IDS = ("_id", *DOCUMENT_ID, "id")
 
 def predictions(value: Any) -> Contents | None:
     """The rankings that MTEB keeps of a model: by subset, split, query and document."""
-    if not isinstance(value, Mapping) or META not in value:
+    if value_at(value, META) is None:
         return None
     model = value_at(value, f"{META}.model_name") or "a model"
     runs = dict(_splits(value))
@@ -27,7 +27,7 @@ def predictions(value: Any) -> Contents | None:
         ((name, run),) = runs.items()
         kind = f"{kind} ({name})"
         pairs = ((q, d, score) for q, scores in run.items() for d, score in scores.items())
-        return Contents(kind, ranking=rated(f"a run from {kind}", pairs))
+        return Contents(kind, rankings=rated(f"a run from {kind}", pairs))
     first = next(iter(runs), "default.test")
     path = "".join(f"[{name!r}]" for name in first.split(".", 1)).replace("'", '"')
     why = f"it holds {len(runs)} runs ({', '.join(runs)}); take one: jq '.{path}'"
@@ -55,7 +55,7 @@ def by_query(value: Any) -> Contents | None:
     return Contents(
         "JSON by query",
         grades=rated("qrels from JSON ({query: {document: grade}})", pairs()),
-        ranking=rated("a run from JSON ({query: {document: score}})", pairs()),
+        rankings=rated("a run from JSON ({query: {document: score}})", pairs()),
     )
 
 
@@ -63,19 +63,12 @@ def ranked_lists(value: Any) -> Contents | None:
     """Documents by query, best first: ids, or pairs with a score, or objects that have both."""
     if not isinstance(value, Mapping) or not value:
         return None
-    rankings = {query: ranking_of(documents) for query, documents in value.items()}
-    if not all(rankings.values()):
+    lists = {q: [*map(_hit, each)] for q, each in value.items() if isinstance(each, list) and each}
+    if len(lists) < len(value) or any(None in hits for hits in lists.values()):
         return None
-    lists = ((query, documents) for query, documents in rankings.items() if documents)
-    return Contents("ranked lists", ranking=ranked("a run from JSON ({query: [document]})", lists))
-
-
-def ranking_of(value: Any) -> Ranked | None:
-    """The ranking that a list is; None where it is none."""
-    if not isinstance(value, list) or not value:
-        return None
-    hits = [_hit(each) for each in value]
-    return None if None in hits else [hit for hit in hits if hit is not None]
+    rankings = ((query, [*filter(None, hits)]) for query, hits in lists.items())
+    kind = "a run from JSON ({query: [document]})"
+    return Contents("ranked lists", rankings=ranked(kind, rankings))
 
 
 def _hit(value: Any) -> tuple[Any, float | None] | None:

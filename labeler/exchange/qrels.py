@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,9 +22,9 @@ from labeler.exchange.ratings import (
     Rating,
     number_of,
     stripped,
-    write_lines,
 )
 from labeler.exchange.tables import Rows
+from labeler.files.boundary import reading
 from labeler.files.read import read_instead, rereadable
 from labeler.messages import Note, count_of, tell
 from labeler.trec import qrels as trec_qrels
@@ -249,7 +249,6 @@ def _trec_ratings(path: Path) -> RatedFile:
 def _write(path: Path, judged: RatedFile, meaning: Meaning, warn: Note, copy: Path) -> None:
     """The grades of a file as TREC's lines, each where its row stands in the file."""
     grades = Grades(path, meaning.rule, is_rating=judged.is_rating)
-    ids = None if meaning.texts is None else QueryIds(meaning.texts)
     counts = Counter[bool]()
 
     def graded(where: str, value: Any) -> str | None:
@@ -258,11 +257,12 @@ def _write(path: Path, judged: RatedFile, meaning: Meaning, warn: Note, copy: Pa
         grade = None if is_empty else grades.grade(where, value)
         return None if grade is None else str(grade)
 
-    written = write_pairs(path, judged, ids, copy, graded)
-    grades.check()
-    problems = ids.problems() if ids else []
-    rows = count_of(counts.total(), "row")
-    check_written(path, written, problems, f"no grade in {rows}" if counts else "no pair in it")
+    def end() -> str:
+        grades.check()
+        rows = count_of(counts.total(), "row")
+        return f"no grade in {rows}" if counts else "no pair in it"
+
+    problems = write_pairs(path, judged, meaning, copy, graded, end)
     if counts[True]:
         problems.append(f"{count_of(counts[True], 'pair has', 'pairs have')} no grade, left out")
     for problem in problems:
@@ -277,35 +277,39 @@ def _write_labels(path: Path, judged: RatedFile, copy: Path) -> None:
             grades.grade(where, value)
         return "" if value is None else " ".join(str(value).split())
 
-    written = write_pairs(path, judged, None, copy, label)
-    grades.check()
-    check_written(path, written, [], "no label in it")
+    def end() -> str:
+        grades.check()
+        return "no label in it"
+
+    write_pairs(path, judged, AS_IT_STANDS, copy, label, end)
 
 
-def write_pairs(
+def write_pairs(  # noqa: PLR0913, PLR0917  a file, what it means, and what becomes of its values
     path: Path,
     rated: RatedFile,
-    ids: QueryIds | None,
+    meaning: Meaning,
     copy: Path,
     end_of: Callable[[str, Any], str | None],
-) -> int:
-    """Write the pairs of a file as TREC's lines, each where its row stands; how many there are.
+    end: Callable[[], str],
+) -> list[str]:
+    """Write the pairs of a file as TREC's lines, each at the number that its row has in the file.
 
-    `end_of` makes the end of a line of where a value stands and of the value; None leaves it out.
+    So a message about the copy names the line of the file, as far as its numbers ascend. `end_of`
+    makes the end of a line of where a value stands and of the value; None leaves it out. What
+    queries match none or several of those given is returned. `BadInput` where no pair was written:
+    by what became of its queries, else by what `end` says, which is called behind the last one.
     """
-
-    def lines() -> Iterator[tuple[int, str]]:
+    ids = None if meaning.texts is None else QueryIds(meaning.texts)
+    written, at = 0, 1
+    with reading(path), copy.open("w", encoding="utf-8", newline="\n") as out:
         for rating in rated.ratings:
             where = f"{path}:{rating.line}"
             query, document = ids_of_pair(path, where, rating, rated.by_text, ids)
-            end = end_of(where, rating.value)
-            if query is not None and end is not None:
-                yield rating.line, f"{query} Q0 {document} {end}\n"
-
-    return write_lines(path, copy, lines())
-
-
-def check_written(path: Path, written: int, problems: Sequence[str], nothing: str) -> None:
-    """`BadInput` where no pair was written: by what became of its queries, else since `nothing`."""
+            ending = end_of(where, rating.value)
+            if query is not None and ending is not None:
+                out.write("\n" * max(rating.line - at, 0) + f"{query} Q0 {document} {ending}\n")
+                written, at = written + 1, max(rating.line, at) + 1
+    nothing, problems = end(), ids.problems() if ids else []
     if not written:
         raise BadInput(f"{path}: {'; '.join(problems) or nothing}")
+    return problems

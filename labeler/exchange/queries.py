@@ -17,7 +17,6 @@ from labeler.exchange import tables as usual
 from labeler.exchange.any_table import (
     listed,
     rows_in,
-    rows_of_records,
     stripped_id,
     with_all_columns,
     with_metadata,
@@ -161,7 +160,7 @@ def _rows(path: Path, query_field: str) -> Rows:
         text = decoded(path, read_bytes(path, _LARGEST))
         return Rows(path, "TREC topics", (), topics(path, text))
     if held.contents is not None:
-        return rows_of_records(path, held.contents.kind, held.part(QUERIES))
+        return held.records(held.contents, QUERIES)
     if held.value is not None:
         return _of_json(path, held.value)
     rows = rows_in(held)
@@ -208,9 +207,9 @@ def _of_text(path: Path, head: bytes, query_field: str) -> Rows:
             usual.has_column(cells, _LINE_TEXTS)
             and (usual.has_column(cells, _LINE_IDS) or _are_short(cells))
         )
-        if delimiter != " " and is_header:
+        if is_header:
             return _of_rows(rows_of_text(path, delimiter))
-        if delimiter != " " and usual.names_a_pair(cells):
+        if usual.names_a_pair(cells):
             columns = usual.in_words(cells)
             problem = f"a table of queries and documents (columns {columns}), without texts"
             raise BadInput(f"{path}: {problem}; expected queries", parameter="query_field")

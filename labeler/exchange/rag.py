@@ -11,12 +11,15 @@ from typing import Any
 from labeler.exchange.contents import (
     Contents,
     as_documents,
+    as_queries,
+    lacking,
     objects,
     ranked,
     rated,
     text_id,
     texts_in,
 )
+from labeler.exchange.fields import value_at
 from labeler.files.jsonl import JsonObject, RowValues
 
 _CONTEXTS = ("reference_contexts", "retrieved_contexts")
@@ -73,10 +76,7 @@ def ragas(value: Any) -> Contents | None:
         if all(isinstance(row["user_input"], str) for row in rows):
             return _asked("samples of ragas", rows, "user_input", *_CONTEXTS)
         why = "its samples are conversations; write one query a sample as user_input"
-        return Contents(
-            "samples of ragas",
-            lacks=dict.fromkeys(("documents", "queries", "grades", "rankings"), why),
-        )
+        return lacking("samples of ragas", why)
     rows = objects(value, "question", "contexts")
     if rows is not None and ("ground_truth" in rows[0] or "answer" in rows[0]):
         return _asked("samples of ragas", rows, "question", "ground_truth_contexts", "contexts")
@@ -98,11 +98,8 @@ def deepeval(value: Any) -> Contents | None:
 
 def promptfoo(value: Any) -> Contents | None:
     """The queries of promptfoo's tests, or of its results; it keeps no documents."""
-    inner = value
-    for name in ("results", "results"):
-        inner = inner.get(name) if isinstance(inner, Mapping) else inner
-    tests = value.get("tests") if isinstance(value, Mapping) else None
-    rows = objects(tests if isinstance(tests, list) else inner, "vars")
+    lists = (value, *(value_at(value, at) for at in ("tests", "results", "results.results")))
+    rows = next(filter(None, (objects(each, "vars") for each in lists)), None)
     if rows is None:
         return None
     texts = [_variable(row["vars"]) for row in rows]
@@ -111,8 +108,7 @@ def promptfoo(value: Any) -> Contents | None:
             "tests of promptfoo",
             lacks={"queries": "no variable of them is called query, question or input"},
         )
-    queries = [{"text": text} for text in dict.fromkeys(texts)]
-    return Contents("tests of promptfoo", queries=queries)
+    return Contents("tests of promptfoo", queries=as_queries(filter(None, texts)))
 
 
 def _variable(variables: Any) -> str | None:
@@ -126,9 +122,8 @@ def _variable(variables: Any) -> str | None:
 
 def llama_index(value: Any) -> Contents | None:
     """Pairs of LlamaIndex for retrieval (`relevant_docs`), or its labelled examples for RAG."""
-    if not isinstance(value, Mapping):
-        return None
-    if all(isinstance(value.get(name), Mapping) for name in ("queries", "corpus", "relevant_docs")):
+    parts = ("queries", "corpus", "relevant_docs")
+    if all(isinstance(value_at(value, name), Mapping) for name in parts):
         pairs = [(q, d, 1) for q, ids in value["relevant_docs"].items() for d in texts_in(ids)]
         kind = "a retrieval dataset of LlamaIndex"
         return Contents(
@@ -137,7 +132,7 @@ def llama_index(value: Any) -> Contents | None:
             [{"_id": id_, "text": text} for id_, text in value["queries"].items()],
             rated(f"qrels from {kind} (relevant_docs)", pairs),
         )
-    rows = objects(value.get("examples"), "query", "reference_contexts")
+    rows = objects(value_at(value, "examples"), "query", "reference_contexts")
     if rows is None:
         return None
     return _asked(
@@ -147,7 +142,7 @@ def llama_index(value: Any) -> Contents | None:
 
 def squad(value: Any) -> Contents | None:
     """Questions of SQuAD, each with the paragraph that it was asked about."""
-    articles = objects(value.get("data"), "paragraphs") if isinstance(value, Mapping) else None
+    articles = objects(value_at(value, "data"), "paragraphs")
     if articles is None:
         return None
     paragraphs = [each for article in articles for each in article["paragraphs"]]

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from labeler.errors import BadInput, Misuse, SaysTooLittle
-from labeler.files.boundary import reading
 from labeler.trec.rows import LARGEST_GRADE
 from labeler.trec.values import NUMBER, ids_of, is_number, shown
 
@@ -193,17 +192,3 @@ class RatedFile:
     ratings: Iterable[Rating]
     by_text: bool = False
     is_rating: bool = False
-
-
-def write_lines(path: Path, copy: Path, lines: Iterable[tuple[int, str]]) -> int:
-    """Write lines of a copy at the numbers that they have in a file; how many there are.
-
-    So a message about the copy names the line of the file, as far as its numbers ascend.
-    """
-    written, at = 0, 1
-    with reading(path), copy.open("w", encoding="utf-8", newline="\n") as out:
-        for number, line in lines:
-            out.write("\n" * max(number - at, 0) + line)
-            at = max(number, at) + 1
-            written += 1
-    return written

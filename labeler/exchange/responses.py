@@ -5,16 +5,14 @@ A response may stand alone, in a list, in an object by query, or in rows beside 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from labeler.exchange.contents import (
-    DOCUMENTS,
-    GRADES,
-    QUERIES,
-    RANKINGS,
     Contents,
     Ranked,
+    as_queries,
+    lacking,
     may_be_id,
     objects,
     ranked,
@@ -95,7 +93,7 @@ def response_in(value: Any) -> Response | None:
 
 def search_responses(value: Any) -> Contents | None:
     """The rankings and documents of one response, or of several."""
-    responses = list(_responses(value))
+    responses = _responses(value)
     if not responses:
         return _of_another_key(value)
     names = dict.fromkeys(each.engine.name for each in responses if each.engine.name)
@@ -108,44 +106,39 @@ def search_responses(value: Any) -> Contents | None:
     return Contents(
         kind,
         documents or None,
-        _queries(responses) if is_known and by_text else None,
-        ranking=ranked(f"a run from {kind}", rankings, by_text=by_text) if is_known else None,
+        as_queries(each.query for each in responses) if is_known and by_text else None,
+        rankings=ranked(f"a run from {kind}", rankings, by_text=by_text) if is_known else None,
         lacks={"rankings": _NO_QUERY},
     )
 
 
 def _of_another_key(value: Any) -> Contents | None:
     """The refusal of Azure's hits whose key is not called id; None of anything else."""
-    hits = objects(value.get("value"), "@search.score") if isinstance(value, Mapping) else None
-    if hits is None:
+    if objects(value_at(value, "value"), "@search.score") is None:
         return None
     why = "its hits have no id; rename their key to id"
-    parts = (DOCUMENTS, QUERIES, GRADES, RANKINGS)
-    return Contents("a search response of Azure AI Search", lacks=dict.fromkeys(parts, why))
+    return lacking("a search response of Azure AI Search", why)
 
 
-def _responses(value: Any) -> Iterator[Response]:
+def _responses(value: Any) -> list[Response]:
     single = response_in(value)
     if isinstance(value, Mapping) and (single is None or single.query is None):
         single = _beside_query(value) or single
     if single is not None:
-        yield single
-        return
-    if isinstance(value, Mapping):
-        several = next((value[name] for name in _OF_SEVERAL if name in value), None)
-        if isinstance(several, list) and several and all(map(response_in, several)):
-            yield from filter(None, map(response_in, several))
-            return
-        by_query = {query: response_in(each) for query, each in value.items()}
-        if by_query and all(by_query.values()):
-            for query, each in by_query.items():
-                if each is not None:
-                    yield each._replace(query=query, by_text=False)
-        return
-    rows = objects(value) or []
-    beside = [_beside_query(row) or response_in(row) for row in rows]
-    if beside and all(beside):
-        yield from filter(None, beside)
+        return [single]
+    if not isinstance(value, Mapping):
+        return _all_of(_beside_query(row) or response_in(row) for row in objects(value) or ())
+    several = next((value[name] for name in _OF_SEVERAL if name in value), None)
+    if isinstance(several, list) and (responses := _all_of(map(response_in, several))):
+        return responses
+    by_query = zip(value, _all_of(map(response_in, value.values())), strict=False)
+    return [each._replace(query=query, by_text=False) for query, each in by_query]
+
+
+def _all_of(values: Iterable[Response | None]) -> list[Response]:
+    """The responses, where all are some; else none."""
+    responses = list(values)
+    return [] if None in responses else [*filter(None, responses)]
 
 
 def _beside_query(row: RowValues) -> Response | None:
@@ -253,7 +246,3 @@ def _documents(responses: list[Response]) -> Iterator[JsonObject]:
         if document["_id"] not in seen:
             seen.add(document["_id"])
             yield document
-
-
-def _queries(responses: list[Response]) -> list[JsonObject]:
-    return [{"text": query} for query in dict.fromkeys(each.query for each in responses)]

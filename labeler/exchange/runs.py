@@ -15,8 +15,6 @@ from labeler.exchange.qrels import (
     AS_IT_STANDS,
     Meaning,
     Queries,
-    QueryIds,
-    check_written,
     write_pairs,
 )
 from labeler.exchange.ratings import RatedFile, Rating, number_of
@@ -147,16 +145,13 @@ def _of_rank(where: str, value: Any) -> float:
 
 
 def _write(path: Path, scored: RatedFile, meaning: Meaning, warn: Note, copy: Path) -> None:
-    ids = None if meaning.texts is None else QueryIds(meaning.texts)
     try:
-        written = write_pairs(path, scored, ids, copy, _end_of)
+        nothing = "no query with a document in it"
+        for problem in write_pairs(path, scored, meaning, copy, _end_of, lambda: nothing):
+            warn(f"{path}: {problem}")
     except SaysTooLittle as error:
         error.is_run = True
         raise
-    problems = ids.problems() if ids else []
-    check_written(path, written, problems, "no query with a document in it")
-    for problem in problems:
-        warn(f"{path}: {problem}")
 
 
 def _end_of(where: str, value: Any) -> str:

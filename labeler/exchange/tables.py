@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from labeler.errors import BadInput, Misconfigured, TooLarge
-from labeler.exchange.shapes import ARROW, PARQUET, is_cbor
+from labeler.exchange.shapes import is_cbor
 from labeler.files.atomic import replacing_bytes
 from labeler.files.boundary import problem_of, reading
 from labeler.files.csv import read_cells, table_lines
@@ -227,10 +227,15 @@ def _check_names(path: Path, names: Sequence[str], line: int = 1) -> None:
     if value is not None or not any(names):
         problem = f"expected the names of the columns, as id and text; found {str(value)[:40]!r}"
         raise BadInput.at(path, line, f"{problem}; write such a row above it")
+    _refuse_repeated(f"{path}:{line}", names)
+
+
+def _refuse_repeated(where: str, names: Sequence[str]) -> None:
+    """`BadInput` where two columns have one name."""
     times = Counter(names)
     twice = next((name for name in names if times[name] > 1), None)
     if twice is not None:
-        raise BadInput.at(path, line, f"two columns have the name {twice!r}")
+        raise BadInput(f"{where}: two columns have the name {twice!r}")
 
 
 def _unquoted(cell: str) -> str:
@@ -280,7 +285,7 @@ def _with_columns(path: Path, form: str, rows: Iterator[NumberedRow]) -> Rows:
 
 
 def first_cells(line: str) -> dict[str, list[str]]:
-    """The cells of a first line by each delimiter that stands in it, and by white space."""
+    """The cells of a first line by each delimiter that stands in it."""
     cells: dict[str, list[str]] = {}
     for delimiter in DELIMITERS:
         if delimiter in line:
@@ -288,7 +293,7 @@ def first_cells(line: str) -> dict[str, list[str]]:
                 cells[delimiter] = next(csv.reader([line], delimiter=delimiter, strict=True))
             except (csv.Error, StopIteration):
                 continue
-    return {**cells, " ": line.split()}
+    return cells
 
 
 def first_line(head: bytes) -> str:
@@ -345,70 +350,48 @@ def described(value: Any) -> str:
 
 # Tables in parquet.
 
-NEEDS = missing_extra("parquet", "parquet files need")
 _ROWS, _NESTED_ROWS = 1 << 16, 1 << 8
 """Rows of a batch; fewer where values are lists or structs, whose texts are not shared."""
 
 
 def rows_of_parquet(path: Path) -> Rows:
-    """The rows of a parquet file, numbered from 1, of which a batch is held."""
-    _, parquet = _pyarrow()
-    with file_problems(path), _problems(path):
-        names = parquet.read_schema(file_of(path)).names
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise BadInput(f"{path}: two columns are called {twice}")
-    return Rows(path, "Parquet", names, _parquet_rows(path, names))
-
-
-def _parquet_rows(path: Path, names: Sequence[str]) -> Iterator[NumberedRow]:
-    number = 0
-    for batch in batches_of_parquet(path, names):
-        columns = [batch.column(name) for name in names]
-        for cells in zip(*map(_values, columns), strict=True):
-            number += 1
-            yield number, dict(zip(names, cells, strict=True))
-
-
-def batches_of_parquet(path: Path, names: Sequence[str]) -> Iterator[Any]:
-    """Some columns of a file of Parquet in pyarrow's batches, of which one is held.
+    """The rows of a parquet file, numbered from 1, of which a batch is held.
 
     A batch holds each text of its group of rows once, however many rows have it.
     """
-    arrow, parquet = _pyarrow()
+    with _problems(path):
+        schema = _pyarrow().parquet.read_schema(file_of(path))
+    _refuse_repeated(str(path), schema.names)
+    return Rows(path, "Parquet", schema.names, _parquet_rows(path, schema))
+
+
+def _parquet_rows(path: Path, schema: Any) -> Iterator[NumberedRow]:
+    arrow, names = _pyarrow(), schema.names
     kinds = (arrow.string(), arrow.large_string(), arrow.binary(), arrow.large_binary())
-    with file_problems(path), _problems(path):
-        schema = parquet.read_schema(file_of(path))
-        texts = [field.name for field in schema if field.type in kinds]
-        file = parquet.ParquetFile(file_of(path), read_dictionary=texts)
-    with file_problems(path), _problems(path), file:
-        size = 0
+    texts = [field.name for field in schema if field.type in kinds]
+    number = size = 0
+    with _problems(path), arrow.parquet.ParquetFile(file_of(path), read_dictionary=texts) as file:
         groups = map(file.metadata.row_group, range(file.num_row_groups))
         _check_size(path, sum(group.total_byte_size for group in groups))
         is_nested = any(map(arrow.types.is_nested, schema.types))
-        for batch in file.iter_batches(_NESTED_ROWS if is_nested else _ROWS, columns=list(names)):
-            size += sum(_size(batch.column(name)) for name in names)
+        for batch in file.iter_batches(_NESTED_ROWS if is_nested else _ROWS):
+            size += sum(map(_size, batch.columns))
             _check_size(path, size)
-            yield batch
+            for cells in zip(*map(_values, batch.columns), strict=True):
+                number += 1
+                yield number, dict(zip(names, cells, strict=True))
 
 
 def rows_of_arrow(path: Path) -> Rows:
     """The rows of an Arrow file or stream, as `save_to_disk` of datasets writes it."""
-    arrow, _ = _pyarrow()
-    with file_problems(path), _problems(path), arrow.memory_map(str(file_of(path))) as source:
+    arrow = _pyarrow()
+    with _problems(path), arrow.memory_map(str(file_of(path))) as source:
         is_file = source.read(6) == b"ARROW1"
         source.seek(0)
         opened = arrow.ipc.open_file(source) if is_file else arrow.ipc.open_stream(source)
         table = opened.read_all()
     rows = (row for batch in table.to_batches(_ROWS) for row in batch.to_pylist())
     return Rows(path, "Arrow", table.column_names, enumerate(rows, start=1))
-
-
-def rows_of_columns(path: Path, shape: str) -> Rows | None:
-    """The rows of Parquet or Arrow; None of another shape."""
-    if shape == ARROW:
-        return rows_of_arrow(path)
-    return rows_of_parquet(path) if shape == PARQUET else None
 
 
 def _check_size(path: Path, size: int) -> None:
@@ -439,13 +422,9 @@ def _size(column: Any) -> int:
 
 @contextmanager
 def _problems(path: Path) -> Iterator[None]:
-    """`BadInput` of what pyarrow raises."""
-    arrow, _ = _pyarrow()
-    try:
-        with reading(path):
-            yield
-    except arrow.ArrowException as error:
-        raise BadInput(f"{path}: not parquet: {problem_of(error)}") from error
+    """One line of whatever the system or pyarrow raises."""
+    with file_problems(path), reading(path):
+        yield
 
 
 @contextmanager
@@ -453,21 +432,20 @@ def parquet_writer(
     path: Path, types: Mapping[str, str]
 ) -> Iterator[Callable[[Sequence[Any]], None]]:
     """A function that writes some rows, column by column, of a file with columns of these types."""
-    arrow, parquet = _pyarrow()
+    arrow = _pyarrow()
     schema = arrow.schema({name: arrow.type_for_alias(kind) for name, kind in types.items()})
-    with replacing_bytes(path) as out, parquet.ParquetWriter(out, schema) as writer:
+    with replacing_bytes(path) as out, arrow.parquet.ParquetWriter(out, schema) as writer:
         yield lambda columns: writer.write_table(arrow.table(list(columns), schema=schema))
 
 
-def _pyarrow() -> tuple[Any, Any]:
-    """The optional package and its parquet module."""
+def _pyarrow() -> Any:
+    """The optional package with its modules for parquet and streams."""
     try:
-        import pyarrow
         import pyarrow.ipc
         import pyarrow.parquet
     except ImportError as error:
-        raise Misconfigured(NEEDS) from error
-    return pyarrow, pyarrow.parquet
+        raise Misconfigured(missing_extra("parquet", "parquet files need")) from error
+    return pyarrow
 
 
 def is_nested(value: Any) -> bool:

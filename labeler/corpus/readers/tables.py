@@ -16,11 +16,11 @@ from uuid import UUID
 from labeler.corpus.blocks import SourceDocument, SourceText
 from labeler.corpus.readers.outline import read_plaintext
 from labeler.errors import BadInput
-from labeler.exchange.any_table import structured_rows
+from labeler.exchange.any_table import rows_in
 from labeler.exchange.contents import DOCUMENTS, QUERIES, role_of
 from labeler.exchange.fields import FieldNames, value_at
+from labeler.exchange.formats import Held, held_by
 from labeler.exchange.responses import is_plumbing
-from labeler.exchange.shapes import head_of
 from labeler.exchange.tables import (
     Rows,
     delimiter_of,
@@ -51,10 +51,11 @@ ALL = "*"
 
 def documents_of_file(path: Path, kind: str, fields: FieldNames) -> Iterator[SourceDocument]:
     """The documents of a file of rows: CSV, TSV, JSON Lines, JSON or Parquet."""
-    read = structured_rows(path)
+    held = held_by(path)
+    read = rows_in(held)
     if read is None and kind in ROWS:
         read = rows_of_json_lines(path)
-    read = read or _table(path, kind)
+    read = read or _table(held, kind)
     rows = iter(read.rows)
     first = next(rows, None)
     if first is None:
@@ -71,9 +72,9 @@ def documents_of_file(path: Path, kind: str, fields: FieldNames) -> Iterator[Sou
     tell(path, f"documents from {read.form} (columns {', '.join(paths_of(first[1]))}){more}")
 
 
-def _table(path: Path, kind: str) -> Rows:
+def _table(held: Held, kind: str) -> Rows:
     """The rows of a table of text, of which MS MARCO's may name no columns."""
-    head = head_of(path)
+    path, head = held.path, held.head
     line = first_line(head)
     if kind != ".tsv":
         return rows_of_text(path, delimiter_of(line))
