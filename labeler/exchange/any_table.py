@@ -7,13 +7,14 @@ wraps them in.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from labeler.errors import BadInput
-from labeler.exchange.contents import DOCUMENTS
+from labeler.exchange.contents import DOCUMENTS, objects
 from labeler.exchange.fields import action_of
 from labeler.exchange.formats import Held, held_by
 from labeler.exchange.ratings import stripped
@@ -73,7 +74,7 @@ def rows_in(held: Held) -> Rows | None:
         return _of_json(held)
     if rows is None or held.shape != JSON_LINES:
         return rows
-    return replace(rows, columns=(), rows=unwrapped(path, rows.rows))
+    return _unwrapped(path, "JSON Lines", rows.rows)
 
 
 def _of_json(held: Held) -> Rows:
@@ -83,7 +84,7 @@ def _of_json(held: Held) -> Rows:
         len(held.head) < HEAD and b"\n" not in held.head.strip()
     )
     if rows is None and isinstance(value, dict) and is_one_line:
-        rows = Rows(path, "JSON Lines", (), unwrapped(path, [(1, value)]))
+        rows = _unwrapped(path, "JSON Lines", [(1, value)])
     if rows is None:
         raise BadInput(f"{path}: {described(value)}; expected an array of documents, or hits")
     return rows
@@ -92,9 +93,7 @@ def _of_json(held: Held) -> Rows:
 def listed(path: Path, value: Any) -> Rows | None:
     """The objects of a JSON value that is a list of them, or that holds one."""
     rows = _listed(value)
-    if rows is None:
-        return None
-    return Rows(path, "JSON", (), unwrapped(path, numbered_objects(path, rows)))
+    return None if rows is None else _unwrapped(path, "JSON", numbered_objects(path, rows))
 
 
 def _listed(value: Any) -> list[Any] | None:
@@ -106,10 +105,10 @@ def _listed(value: Any) -> list[Any] | None:
     if len(value) > 1 and all(isinstance(text, str) for text in value.values()):
         are_ids = all(len(id_.split()) == 1 and any(map(str.isdigit, id_)) for id_ in value)
         return [{"_id": id_, "text": text} for id_, text in value.items()] if are_ids else None
-    lists = [inner for inner in value.values() if _are_objects(inner)]
+    lists = [*filter(None, map(objects, value.values()))]
     if len(lists) == 1:
-        return list(lists[0])
-    return _keyed(value) if _are_objects(list(value.values())) else None
+        return lists[0]
+    return _keyed(value) if objects([*value.values()]) else None
 
 
 def _keyed(value: Mapping[str, RowValues]) -> list[Any] | None:
@@ -120,22 +119,26 @@ def _keyed(value: Mapping[str, RowValues]) -> list[Any] | None:
     return [{"_id": id_, **row} for id_, row in value.items()]
 
 
-def _are_objects(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
-
-
-def unwrapped(path: Path, rows: Iterable[NumberedRow]) -> Iterator[NumberedRow]:
+def _unwrapped(path: Path, form: str, rows: Iterable[NumberedRow]) -> Rows:
     """The rows without lines of actions, and in place of hits what these hold."""
+    left = Counter[str]()
+    return Rows(path, form, (), _documents(path, rows, left), left=left)
+
+
+def _documents(
+    path: Path, rows: Iterable[NumberedRow], left: Counter[str]
+) -> Iterator[NumberedRow]:
     action: RowValues | None = None
+    count = 0
     for number, row in rows:
         inner = action_of(row)
-        if inner is not None or row.keys() == {"remove"}:
-            action = None if "delete" in row else inner
+        removes = row.keys() == {"remove"} or (inner is not None and "delete" in row)
+        updates = str(row.get("update")).startswith("id:") and "fields" in row
+        if removes or updates:
+            left["update" if updates else "removal"] += 1
+        if removes or updates or inner is not None:
+            action = None if removes else inner
             continue
-        if str(row.get("update")).startswith("id:") and "fields" in row:
-            raise BadInput.at(
-                path, number, "an update of Vespa's, of which no document can be made"
-            )
         source = indexed_by_vespa(row) or (indexed(row) if is_hit(row) else row)
         if action is not None:
             update = source.get("doc")
@@ -145,7 +148,11 @@ def unwrapped(path: Path, rows: Iterable[NumberedRow]) -> Iterator[NumberedRow]:
         action = None
         if not source:
             raise BadInput.at(path, number, "a hit without what was indexed (_source, fields)")
+        count += 1
         yield number, source
+    if left and not count:
+        problem = "nothing but updates and removals, of which no document can be made"
+        raise BadInput(f"{path}: {problem}")
 
 
 def is_fed(held: Held) -> bool:

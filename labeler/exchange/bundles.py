@@ -16,6 +16,7 @@ from labeler.exchange.any_table import is_fed, rows_of_any
 from labeler.exchange.contents import (
     DOCUMENTS,
     GRADES,
+    PARTS,
     QUERIES,
     RANKINGS,
     WORDS,
@@ -27,7 +28,7 @@ from labeler.exchange.queries import read_query_list
 from labeler.exchange.ratings import RatedFile
 from labeler.exchange.runs import scored_in
 from labeler.exchange.shapes import TREC
-from labeler.exchange.tables import has_column, refuse_pairs
+from labeler.exchange.tables import QUERY_TEXT, has_column, refuse_pairs
 from labeler.files.boundary import reading
 from labeler.files.read import file_problems, in_megabytes, most_unpacked, rereadable
 from labeler.messages import count_of, told_what_files_are
@@ -35,6 +36,7 @@ from labeler.report.result import Result
 from labeler.trec import qrels as trec_qrels
 from labeler.trec import runs as trec_runs
 from labeler.trec.pairs import PairColumns
+from labeler.trec.values import QUERY_ID
 
 _ROWS = (".jsonl", ".ndjson", ".json", ".parquet", ".csv", ".tsv", ".arrow", ".xlsx")
 _PAIRS = (*_ROWS, ".qrels", ".trec", ".run", ".txt")
@@ -42,8 +44,7 @@ OF_DATASETS = ("dataset_info.json", "dataset_dict.json", "state.json")
 """What `save_to_disk` of Hugging Face's datasets writes beside the rows."""
 
 _BODIES = ("text", "content", "contents", "body", "passage")
-_TITLE = ("title",)
-_TEXTS = (*_BODIES, *_TITLE, "name", "description")
+_TEXTS = (*_BODIES, "title", "name", "description")
 
 
 LONG_QUERY = 120
@@ -103,20 +104,20 @@ def plan_of(source: Path) -> ImportPlan:
     """
     if source.is_dir():
         return _of_folder(source)
-    taken, refusals = list[PlannedPart](), list[str]()
+    taken, refusals, left = list[PlannedPart](), list[str](), list[str]()
     held, named = held_by(source), role_of(source.name)
-    roles = (GRADES, RANKINGS) if held.shape == TREC else (named,) if named else _COUNTS
+    roles = (GRADES, RANKINGS) if held.shape == TREC else (named,) if named else PARTS
     for role in roles:
         try:
-            taken.append(_looked_at(source, role))
+            taken.append(_looked_at(source, role, left))
         except LabelerError as error:
             refusals.append(str(error).removeprefix(f"{source}: "))
     if not taken:
         problem = f"nothing to take: {'; '.join(dict.fromkeys(refusals))}"
         raise BadInput(f"{source}: {problem}")
     if held.contents:
-        return ImportPlan(str(source), held.contents.kind, tuple(taken), (), ())
-    kind, left = taken[0].form, list[str]()
+        return ImportPlan(str(source), held.contents.kind, tuple(taken), tuple(left), ())
+    kind = taken[0].form
     if {DOCUMENTS, QUERIES} <= {each.what for each in taken}:
         role, other = (DOCUMENTS, QUERIES) if _are_passages(source) else (QUERIES, DOCUMENTS)
         taken = [each for each in taken if each.what != other]
@@ -126,9 +127,15 @@ def plan_of(source: Path) -> ImportPlan:
 
 
 def _are_passages(path: Path) -> bool:
-    """Whether texts are documents rather than queries: of an engine, with titles, or as long."""
+    """Whether texts are documents rather than queries: of an engine, with titles, or as long.
+
+    A title and a description are those of a topic where a column says so.
+    """
     columns = rows_of_any(path, "id and text").columns
-    if is_fed(held_by(path)) or (has_column(columns, _TITLE) and has_column(columns, _BODIES)):
+    of_topics = has_column(columns, QUERY_ID, QUERY_TEXT, ("number", "narrative"))
+    bodies = _BODIES if of_topics else (*_BODIES, "description")
+    has_body = has_column(columns, ("title",)) and has_column(columns, bodies)
+    if has_body or is_fed(held_by(path)):
         return True
     with told_what_files_are(lambda _line: None):
         return median(len(each.text) for each in read_query_list(path).values()) > LONG_QUERY
@@ -178,7 +185,7 @@ def _of_folder(folder: Path) -> ImportPlan:
             left.append(f"{name}: its name says nothing of documents, queries, grades or rankings")
             continue
         try:
-            taken.append(_looked_at(path, role))
+            taken.append(_looked_at(path, role, left))
         except LabelerError as error:
             refused.append(str(error))
     counts = {each.what for each in taken}
@@ -204,24 +211,20 @@ def _role_in(folder: Path, path: Path) -> str:
     return role_of(folder.name) or (GRADES if "data" in parts or "default" in parts else "")
 
 
-def _looked_at(path: Path, role: str) -> PlannedPart:
-    """What a file holds of documents, queries, grades or rankings, counted.
+def _looked_at(path: Path, role: str, left: list[str]) -> PlannedPart:
+    """What a file holds of documents, queries, grades or rankings, counted, and what it leaves.
 
     What it is taken for is told once it is taken.
     """
     with rereadable(), reading(path), told_what_files_are(lambda _line: None):
-        form, count = _COUNTS[role](path)
+        if role == DOCUMENTS:
+            rows = rows_of_any(path, "id and text")
+            refuse_pairs(path, rows.columns, _TEXTS)
+            form, count = rows.form, sum(1 for _ in rows.rows)
+            left += (f"{path.name}: {count_of(n, what)}" for what, n in rows.left.items())
+        else:
+            form, count = _COUNTS[role](path)
     return PlannedPart(role, str(path), form, count)
-
-
-def _documents(path: Path) -> tuple[str, int]:
-    rows = rows_of_any(path, "id and text")
-    refuse_pairs(path, rows.columns, _TEXTS)
-    return rows.form, sum(1 for _ in rows.rows)
-
-
-def _queries(path: Path) -> tuple[str, int]:
-    return "queries", len(read_query_list(path))
 
 
 def _pairs(
@@ -234,8 +237,7 @@ def _pairs(
 
 
 _COUNTS: dict[str, Callable[[Path], tuple[str, int]]] = {
-    DOCUMENTS: _documents,
-    QUERIES: _queries,
+    QUERIES: lambda path: ("queries", len(read_query_list(path))),
     GRADES: lambda path: _pairs(path, judged_in(path), trec_qrels.read_qrels),
     RANKINGS: lambda path: _pairs(path, scored_in(path), trec_runs.read_run),
 }

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from labeler.exchange.ratings import (
 )
 from labeler.exchange.tables import Rows
 from labeler.files.boundary import reading
-from labeler.files.read import read_instead, rereadable
+from labeler.files.read import numbered_lines, read_instead, rereadable
 from labeler.messages import Note, count_of, tell
 from labeler.trec import qrels as trec_qrels
 from labeler.trec.pairs import PairColumns
@@ -219,7 +220,24 @@ def hold_labels(path: Path) -> None:
 def judged_in(path: Path) -> RatedFile | None:
     """The ratings of a file that is not in TREC's columns; `None` of one that may be."""
     held = held_by(path, by_query, part=GRADES)
-    return rated_in(held, GRADES, _of_rows, (_EXPECTED, "query_id,doc_id,grade"))
+    judged = rated_in(held, GRADES, _of_rows, (_EXPECTED, "query_id,doc_id,grade"))
+    if judged is None and _LETOR.fullmatch(usual.first_line(held.head)):
+        return RatedFile("qrels from LETOR's lines (qid, docid)", _letor(path))
+    return judged
+
+
+_LETOR = re.compile(r"(\S+)\s+qid:(\S+)\s[^#]*#\s*docid\s*=\s*(\S+).*")
+"""A line of features for learning to rank, with the id of its document behind them."""
+
+
+def _letor(path: Path) -> Iterator[Rating]:
+    for number, line in numbered_lines(path):
+        row = _LETOR.fullmatch(line)
+        if row is None and line.strip():
+            problem = "expected a grade, qid:QUERY, features and # docid = DOCUMENT"
+            raise BadInput.at(path, number, f"{problem}; found {line[:60]!r}")
+        if row is not None:
+            yield Rating(number, row[2], row[3], row[1])
 
 
 def _of_rows(rows: Rows) -> RatedFile:

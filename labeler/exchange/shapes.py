@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from pathlib import Path
 
@@ -16,6 +17,9 @@ TREC, TEXT = "TREC's columns", "text"
 LINES = (".jsonl", ".ndjson")
 """How files of JSON Lines are called."""
 HEAD = 1 << 16
+SOLR = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<response>")
+"""How an answer of Solr's in XML begins, which is one value as JSON is."""
+
 _QRELS_COLUMNS, _RUN_COLUMNS = 4, 6
 _MARK = b"\xef\xbb\xbf"
 _PACKED = {
@@ -52,7 +56,7 @@ def shape_of(path: Path, head: bytes) -> str:
         problem = "a request with the line of its address"
         raise BadInput(f"{path}: {problem}; this removes it: sed '/^P[OU]S*T /d' '{path.name}'")
     if text[:1] == b"<":
-        return XML
+        return JSON if SOLR.match(text) else XML
     if text[:1] == b"{" or text[:1] == b"[":
         return JSON_LINES if _is_one_a_line(path, text) else JSON
     return TEXT

@@ -5,16 +5,19 @@ from __future__ import annotations
 import csv
 import json
 import re
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import Element
 
 from labeler.errors import BadInput, Misconfigured, TooLarge
-from labeler.exchange.shapes import is_cbor
+from labeler.exchange.shapes import SOLR, is_cbor
+from labeler.files.archives import LARGEST_XML, xml_of
 from labeler.files.atomic import replacing_bytes
 from labeler.files.boundary import problem_of, reading
 from labeler.files.csv import read_cells, table_lines
@@ -145,7 +148,8 @@ class Rows:
     """The rows of a file, each with its line or its number, and what holds them.
 
     `columns` are the names of all columns, or of the first row's. `repeats` says that a query may
-    stand in several rows, as in a list of judgements.
+    stand in several rows, as in a list of judgements. `left` counts rows that are nothing to read,
+    by what they are, as far as the rows were gone through.
     """
 
     path: Path
@@ -153,6 +157,7 @@ class Rows:
     columns: Sequence[str]
     rows: Iterable[NumberedRow]
     repeats: bool = False
+    left: Counter[str] = field(default_factory=Counter)
 
     def checked(self, parts: Iterable[RowPart]) -> Iterator[NumberedRow]:
         """The rows; `BadInput` at one where two columns of one meaning hold different values."""
@@ -309,13 +314,15 @@ LARGEST = 1 << 29
 
 
 def json_value(path: Path) -> Any:
-    """The value of a file, in JSON or CBOR; `BadInput` where it is none.
+    """The value of a file, in JSON, CBOR or the XML of Solr; `BadInput` where it is none.
 
     JSON that names a key twice is none.
     """
     raw = read_bytes(path, LARGEST)
     if is_cbor(path, raw):
         return _cbor(path, raw)
+    if SOLR.match(raw.removeprefix(BOM_UTF8)):
+        return _of_solr(xml_of(path, read_bytes(path, LARGEST_XML)))
     text = decoded(path, raw, windows=False)
     try:
         return STRICT.decode(text)
@@ -336,6 +343,22 @@ def _cbor(path: Path, raw: bytes) -> Any:
         return cbor2.loads(raw)
     except (cbor2.CBORDecodeError, ValueError, RecursionError) as error:
         raise BadInput(f"{path}: damaged CBOR ({problem_of(error)})") from error
+
+
+def _of_solr(element: Element) -> Any:
+    """The value that an element of Solr's XML is; Solr's JSON has the same values."""
+    text = element.text or ""
+    match element.tag:
+        case "arr":
+            return [*map(_of_solr, element)]
+        case "result":
+            return {"docs": [*map(_of_solr, element)]}
+        case "response" | "lst" | "doc":
+            return {inner.get("name", ""): _of_solr(inner) for inner in element}
+        case "int" | "long" | "float" | "double":
+            return float(text) if "." in text else int(text)
+        case _:
+            return text
 
 
 def described(value: Any) -> str:

@@ -30,7 +30,7 @@ from labeler.exchange.tables import (
     rows_of_text,
 )
 from labeler.files.jsonl import JsonObject, NumberedRow, RowIndex, RowValues, identifier
-from labeler.messages import tell
+from labeler.messages import count_of, tell
 
 ROWS = (".jsonl", ".ndjson", ".json", ".parquet", ".arrow")
 """The endings of files of rows that are no tables of text."""
@@ -69,7 +69,9 @@ def documents_of_file(path: Path, kind: str, fields: FieldNames) -> Iterator[Sou
     yield from documents_of_rows(path, chain([first], rows), fields)
     all_of_them = takes_all_columns(first[1], fields)
     more = "; none is called the text, so all are, each with its name" if all_of_them else ""
-    tell(path, f"documents from {read.form} (columns {', '.join(paths_of(first[1]))}){more}")
+    left = "".join(f"; left: {count_of(number, what)}" for what, number in read.left.items())
+    columns = ", ".join(paths_of(first[1]))
+    tell(path, f"documents from {read.form} (columns {columns}){more}{left}")
 
 
 def _table(held: Held, kind: str) -> Rows:
