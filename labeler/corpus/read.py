@@ -24,7 +24,7 @@ from labeler.corpus.readers.tables import ROWS, documents_of_file
 from labeler.entry_points import fill
 from labeler.errors import BadInput, TooLarge
 from labeler.exchange.fields import FieldNames
-from labeler.exchange.shapes import HEAD, JSON, JSON_LINES, PARQUET, head_of, shape_of
+from labeler.exchange.shapes import HEAD, JSON, JSON_LINES, PARQUET, SGML, head_of, shape_of
 from labeler.exchange.tables import refuse_trec
 from labeler.files.archives import LARGEST_FILE
 from labeler.files.boundary import reading
@@ -153,4 +153,4 @@ def holds_rows(path: Path) -> bool:
 
 
 def _holds_rows(path: Path) -> bool:
-    return shape_of(path, head_of(path)) in (JSON_LINES, PARQUET)
+    return shape_of(path, head_of(path)) in (JSON_LINES, PARQUET, SGML)

@@ -15,17 +15,20 @@ from typing import Any
 
 from labeler.errors import BadInput
 from labeler.exchange.contents import DOCUMENTS, objects
-from labeler.exchange.fields import action_of
+from labeler.exchange.fields import FieldNames, action_of
 from labeler.exchange.formats import Held, held_by
 from labeler.exchange.ratings import stripped
 from labeler.exchange.responses import indexed, indexed_by_vespa, is_hit
 from labeler.exchange.shapes import HEAD, JSON_LINES, LINES, XML
 from labeler.exchange.tables import (
+    QUERY_TEXT,
     Rows,
     delimiter_of,
     described,
     first_line,
+    has_column,
     in_words,
+    names_a_pair,
     numbered_objects,
     part_of,
     rows_of_text,
@@ -160,6 +163,71 @@ def is_fed(held: Held) -> bool:
     rows = held.rows.rows if held.rows else enumerate(_listed(held.value) or ())
     _, first = next(iter(rows), (0, {}))
     return action_of(first) is not None or bool(indexed_by_vespa(first)) or is_hit(first)
+
+
+# What makes a row a document.
+
+USUAL = FieldNames()
+"""The fields of rows by their usual names."""
+
+IDS = (
+    *("_id", "id", "doc_id", "docid", "document_id", "docno"),
+    *("corpus_id", "passage_id", "pid", "product_id", "item_id"),
+)
+TEXTS = ("text", "contents", "content", "body", "passage", "segment", "abstract")
+TITLES = ("title", "name", "headline")
+_ASKED = ("input", "inputs", "userinput")
+_LISTED = 12
+
+ALL = "*"
+"""The name of the field of texts that takes all columns together, each with its name."""
+
+
+def takes_all_columns(row: RowValues, fields: FieldNames = USUAL) -> bool:
+    """Whether no column is called as texts or titles are, and none is named."""
+    is_named = any(name.casefold() in (*TEXTS, *TITLES) for name in row)
+    return not (is_named or fields.text_field or fields.title_field)
+
+
+def check_has_text(path: Path, row: RowValues, fields: FieldNames = USUAL) -> None:
+    """`BadInput` of a row of a query or of a pair, and where no column may be the text.
+
+    Where all columns would be the text, none may be nested but `metadata`, and one has to look like
+    a text: codes and numbers make no document.
+    """
+    if fields.text_field or not row:
+        return
+    names = {name.casefold(): value for name, value in row.items()}
+    text = next((names[name] for name in TEXTS if name in names), "")
+    takes_all = takes_all_columns(row, fields)
+    others = {name: value for name, value in names.items() if name not in (*IDS, "metadata")}
+    if takes_all and has_column(row, QUERY_TEXT, QUERY_ID, _ASKED):
+        what = "queries and documents" if names_a_pair(list(row)) else "queries"
+        problem = f"a table of {what} (columns {in_words(row)}), and no column of texts"
+        raise BadInput(f"{path}: {problem}; expected documents", parameter="text_field")
+    nested = {name: value for name, value in others.items() if _is_nested(value)}
+    if _is_nested(text) or (takes_all and nested):
+        problem = f"the text is nested, in {', '.join(paths_of(nested))}; which is it?"
+        raise BadInput(f"{path}: {problem}", parameter="text_field")
+    is_text = any(isinstance(value, str) and len(value.split()) > 1 for value in others.values())
+    if takes_all and not is_text:
+        columns = ", ".join(paths_of(row))
+        problem = f"which column is the text? there are {columns}; '{ALL}' takes them all"
+        raise BadInput(f"{path}: {problem}", parameter="text_field")
+
+
+def _is_nested(value: Any) -> bool:
+    return isinstance(value, Mapping) or bool(objects(value))
+
+
+def paths_of(row: RowValues, above: str = "", depth: int = 3) -> list[str]:
+    """The fields of a row, nested ones with dots, as far as a message lists them."""
+    paths: list[str] = []
+    for name, value in row.items():
+        inner = isinstance(value, Mapping) and value and depth > 1
+        path = f"{above}{name}"
+        paths += paths_of(value, f"{path}.", depth - 1) if inner else [path]
+    return paths[:_LISTED]
 
 
 # What is known of queries beside their texts: a table with their ids, and any other columns.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,10 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from labeler.errors import BadInput, LabelerError, TooLarge
-from labeler.exchange.any_table import is_fed, rows_of_any
+from labeler.exchange.any_table import check_has_text, is_fed, rows_of_any
 from labeler.exchange.contents import (
     DOCUMENTS,
     GRADES,
@@ -25,26 +25,26 @@ from labeler.exchange.contents import (
 from labeler.exchange.formats import held_by
 from labeler.exchange.qrels import judged_in
 from labeler.exchange.queries import read_query_list
-from labeler.exchange.ratings import RatedFile
+from labeler.exchange.ratings import Grades, UnmappedRatings, stripped
 from labeler.exchange.runs import scored_in
 from labeler.exchange.shapes import TREC
-from labeler.exchange.tables import QUERY_TEXT, has_column, refuse_pairs
+from labeler.exchange.tables import QUERY_TEXT, has_column, names_a_pair
 from labeler.files.boundary import reading
 from labeler.files.read import file_problems, in_megabytes, most_unpacked, rereadable
 from labeler.messages import count_of, told_what_files_are
 from labeler.report.result import Result
 from labeler.trec import qrels as trec_qrels
 from labeler.trec import runs as trec_runs
-from labeler.trec.pairs import PairColumns
-from labeler.trec.values import QUERY_ID
+from labeler.trec.values import QUERY_ID, score_of
 
 _ROWS = (".jsonl", ".ndjson", ".json", ".parquet", ".csv", ".tsv", ".arrow", ".xlsx")
 _PAIRS = (*_ROWS, ".qrels", ".trec", ".run", ".txt")
 OF_DATASETS = ("dataset_info.json", "dataset_dict.json", "state.json")
 """What `save_to_disk` of Hugging Face's datasets writes beside the rows."""
 
+_OF_DOCUMENTS = re.compile(r"ctx|passage|doc|gold|context|positive|pids|relevant|candidate", re.I)
+"""What names of lists contain that hold documents."""
 _BODIES = ("text", "content", "contents", "body", "passage")
-_TEXTS = (*_BODIES, "title", "name", "description")
 
 
 LONG_QUERY = 120
@@ -61,13 +61,15 @@ def is_bundle(names: list[str]) -> bool:
 class PlannedPart:
     """What is taken from a file: `what` is documents, queries, grades or rankings.
 
-    `count` is of documents, of queries, or of pairs of a query and a document.
+    `count` is of documents, of queries, or of pairs of a query and a document. `asks` is what a
+    person has to say before it is taken.
     """
 
     what: str
     file: str
     form: str
     count: int
+    asks: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,17 +106,20 @@ def plan_of(source: Path) -> ImportPlan:
     """
     if source.is_dir():
         return _of_folder(source)
-    taken, refusals, left = list[PlannedPart](), list[str](), list[str]()
+    taken, refusals, left = list[PlannedPart](), dict[str, str](), list[str]()
     held, named = held_by(source), role_of(source.name)
     roles = (GRADES, RANKINGS) if held.shape == TREC else (named,) if named else PARTS
     for role in roles:
         try:
             taken.append(_looked_at(source, role, left))
         except LabelerError as error:
-            refusals.append(str(error).removeprefix(f"{source}: "))
+            refusals[role] = str(error).removeprefix(f"{source}: ")
     if not taken:
-        problem = f"nothing to take: {'; '.join(dict.fromkeys(refusals))}"
+        each = "; ".join(f"as {role}: {why}" for role, why in refusals.items())
+        problem = f"nothing to take; {each}" if len(refusals) > 1 else refusals[roles[0]]
         raise BadInput(f"{source}: {problem}")
+    if any(each.what == RANKINGS for each in taken):  # of scores, no grades are asked for
+        taken = [each for each in taken if not each.asks]
     if held.contents:
         return ImportPlan(str(source), held.contents.kind, tuple(taken), tuple(left), ())
     kind = taken[0].form
@@ -123,7 +128,21 @@ def plan_of(source: Path) -> ImportPlan:
         taken = [each for each in taken if each.what != other]
         what = f"its texts look like {role}; as {other}, it needs a name such as"
         left.append(f"{source.name}: {what} {other}{''.join(source.suffixes)}")
-    return ImportPlan(str(source), kind, tuple(taken), tuple(left), ())
+    are_pairs = not {GRADES, RANKINGS} & {each.what for each in taken} and _names_documents(source)
+    refused = (f"{source}: {refusals[GRADES]}",) if are_pairs and GRADES in refusals else ()
+    return ImportPlan(str(source), kind, tuple(taken), tuple(left), refused)
+
+
+def _names_documents(path: Path) -> bool:
+    """Whether rows of queries name documents, too: by a column, or by lists in them."""
+    try:
+        rows = rows_of_any(path, "query_id, doc_id and grade")
+    except BadInput:  # no rows, but lines or topics
+        return False
+    _, first = next(iter(rows.rows), (0, {}))
+    return names_a_pair(rows.columns) or any(
+        isinstance(value, list) and _OF_DOCUMENTS.search(name) for name, value in first.items()
+    )
 
 
 def _are_passages(path: Path) -> bool:
@@ -219,27 +238,45 @@ def _looked_at(path: Path, role: str, left: list[str]) -> PlannedPart:
     with rereadable(), reading(path), told_what_files_are(lambda _line: None):
         if role == DOCUMENTS:
             rows = rows_of_any(path, "id and text")
-            refuse_pairs(path, rows.columns, _TEXTS)
-            form, count = rows.form, sum(1 for _ in rows.rows)
+            form, count, asks = rows.form, 0, ""
+            for count, (_, row) in enumerate(rows.rows, start=1):
+                if count == 1:
+                    check_has_text(path, row)
             left += (f"{path.name}: {count_of(n, what)}" for what, n in rows.left.items())
         else:
-            form, count = _COUNTS[role](path)
-    return PlannedPart(role, str(path), form, count)
+            form, count, asks = _COUNTS[role](path)
+    return PlannedPart(role, str(path), form, count, asks)
 
 
-def _pairs(
-    path: Path, rated: RatedFile | None, read: Callable[[Path], PairColumns[Any]]
-) -> tuple[str, int]:
-    """How many pairs are rated, or `read` as TREC's columns."""
-    if rated is None:
-        return "TREC's columns", read(path).size
-    return rated.kind, sum(1 for _ in rated.ratings)
+def _graded(path: Path) -> tuple[str, int, str]:
+    judged = judged_in(path)
+    if judged is None:
+        return "TREC's columns", trec_qrels.read_qrels(path).size, ""
+    grades, count = Grades(path, None, is_rating=judged.is_rating), 0
+    for count, rating in enumerate(judged.ratings, start=1):  # noqa: B007 - counted after it
+        if stripped(rating.value) not in (None, ""):
+            grades.grade(f"{path}:{rating.line}", rating.value)
+    try:
+        grades.check()
+    except UnmappedRatings as error:
+        return judged.kind, count, str(error)
+    return judged.kind, count, ""
 
 
-_COUNTS: dict[str, Callable[[Path], tuple[str, int]]] = {
-    QUERIES: lambda path: ("queries", len(read_query_list(path))),
-    GRADES: lambda path: _pairs(path, judged_in(path), trec_qrels.read_qrels),
-    RANKINGS: lambda path: _pairs(path, scored_in(path), trec_runs.read_run),
+def _ranked(path: Path) -> tuple[str, int, str]:
+    scored = scored_in(path)
+    if scored is None:
+        return "TREC's columns", trec_runs.read_run(path).size, ""
+    count = 0
+    for count, rating in enumerate(scored.ratings, start=1):  # noqa: B007 - counted after it
+        score_of(f"{path}:{rating.line}", rating.value)
+    return scored.kind, count, ""
+
+
+_COUNTS: dict[str, Callable[[Path], tuple[str, int, str]]] = {
+    QUERIES: lambda path: ("queries", len(read_query_list(path)), ""),
+    GRADES: _graded,
+    RANKINGS: _ranked,
 }
 
 
@@ -247,6 +284,7 @@ def plan_lines(plan: ImportPlan) -> list[str]:
     """The plan in lines: what it is, then what is taken, left and refused."""
     lines = [f"{plan.source}: {plan.kind}"]
     lines += [f"{each.what}: {each.count:,} from {each.file} ({each.form})" for each in plan.taken]
+    lines += [f"asked: {each.asks}" for each in plan.taken if each.asks]
     return [*lines, *left_lines(plan), *(f"refused: {line}" for line in plan.refused)]
 
 

@@ -17,10 +17,10 @@ from labeler.files.jsonl import JsonObject, RowValues
 _WORDS_OF_AN_ID = 4
 DOCUMENTS, QUERIES, GRADES, RANKINGS = PARTS = "documents", "queries", "grades", "rankings"
 _ROLES = {
-    **dict.fromkeys(("corpus", "documents", "docs", "passages", "products"), DOCUMENTS),
-    **dict.fromkeys(("queries", "query", "topics", "questions"), QUERIES),
-    **dict.fromkeys(("qrels", "judgements", "judgments", "relevance", "ratings"), GRADES),
-    **dict.fromkeys(("runs", "run", "results", "predictions"), RANKINGS),
+    **dict.fromkeys(("corpus", "document", "doc", "passage", "product"), DOCUMENTS),
+    **dict.fromkeys(("query", "queries", "topic", "question"), QUERIES),
+    **dict.fromkeys(("qrel", "judgement", "judgment", "relevance", "rating", "label"), GRADES),
+    **dict.fromkeys(("run", "result", "prediction"), RANKINGS),
 }
 """What the words in the names of files and folders say of them."""
 
@@ -30,7 +30,8 @@ WORDS = re.compile(r"[^a-z]+")
 def role_of(name: str) -> str:
     """What the name of a file or folder says that it holds; empty where it says nothing."""
     stem = name.casefold().partition(".")[0]
-    return next((_ROLES[word] for word in WORDS.split(stem) if word in _ROLES), "")
+    words = (word if word in _ROLES else word.removesuffix("s") for word in WORDS.split(stem))
+    return next((_ROLES[word] for word in words if word in _ROLES), "")
 
 
 Records = Sequence[RowValues]

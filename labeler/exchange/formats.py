@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from labeler.errors import BadInput, TooLarge
+from labeler.exchange.candidates import candidate_lists
 from labeler.exchange.contents import WORDS, Contents, role_of
 from labeler.exchange.nested import predictions
 from labeler.exchange.opensearch import ranking_evaluation, workbench
@@ -24,12 +25,14 @@ from labeler.exchange.quepid import book, case, rated_ranking_evaluator
 from labeler.exchange.rag import deepeval, llama_index, promptfoo, ragas, squad
 from labeler.exchange.ratings import RatedFile
 from labeler.exchange.responses import search_responses
+from labeler.exchange.sgml import rows_of_sgml
 from labeler.exchange.shapes import (
     ARROW,
     JSON,
     JSON_LINES,
     LINES,
     PARQUET,
+    SGML,
     TEXT,
     TREC,
     WORKBOOK,
@@ -70,6 +73,7 @@ FORMATS: dict[str, Format] = {
     "deepeval": deepeval,
     "promptfoo": promptfoo,
     "SQuAD": squad,
+    "lists of documents by query": candidate_lists,
     "MTEB's predictions": predictions,
 }
 """The registry: what each format is called, and what knows it."""
@@ -221,6 +225,7 @@ _READERS: dict[str, Callable[[Path], Rows]] = {
     WORKBOOK: rows_of_workbook,
     ARROW: rows_of_arrow,
     PARQUET: rows_of_parquet,
+    SGML: rows_of_sgml,
 }
 
 

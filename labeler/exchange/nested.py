@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from labeler.exchange.contents import Contents, may_be_id, ranked, rated
+from labeler.exchange.contents import Contents, may_be_id, objects, ranked, rated
 from labeler.exchange.fields import value_at
 from labeler.exchange.ratings import number_of
 from labeler.exchange.tables import column_of, is_nested
@@ -60,8 +60,13 @@ def by_query(value: Any) -> Contents | None:
 
 
 def ranked_lists(value: Any) -> Contents | None:
-    """Documents by query, best first: ids, or pairs with a score, or objects that have both."""
+    """Documents by query, best first: ids, or pairs with a score, or objects that have both.
+
+    A single word with objects is no query: so an engine names its answer, as `matches`.
+    """
     if not isinstance(value, Mapping) or not value:
+        return None
+    if len(value) == 1 and next(iter(value)).isalpha() and objects(*value.values()):
         return None
     lists = {q: [*map(_hit, each)] for q, each in value.items() if isinstance(each, list) and each}
     if len(lists) < len(value) or any(None in hits for hits in lists.values()):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -90,24 +90,28 @@ def scored_in(path: Path) -> RatedFile | None:
     if scored is not None or held.shape != TEXT:
         return scored
     cells = first_line(held.head).split()
-    if len(cells) == len(_MS_MARCO) and cells[2].isascii() and cells[2].isdigit():
-        return RatedFile("a run in MS MARCO's columns (query, document, rank)", _ms_marco(path))
+    is_ranked = len(cells) in _RANKED and cells[2].isascii() and cells[2].isdigit()
+    if is_ranked and (len(cells) == len(_MS_MARCO) or number_of(cells[3]) is not None):
+        columns = _RANKED[len(cells)]
+        kind = f"a run in {columns[0]}'s columns ({', '.join(columns[1])})"
+        return RatedFile(kind, _ranked(path, columns[1]))
     return None
 
 
 _MS_MARCO = ("query", "document", "rank")
+_RANKED = {3: ("MS MARCO", _MS_MARCO), 4: ("ColBERT", (*_MS_MARCO, "score"))}
 
 
-def _ms_marco(path: Path) -> Iterator[Rating]:
-    """MS MARCO's three columns: the score falls with the rank.
+def _ranked(path: Path, columns: Sequence[str]) -> Iterator[Rating]:
+    """Three columns as MS MARCO's, or a fourth: the score falls with the rank.
 
     `BadInput` where a query's numbers are not 1, 2, 3 and so on: they may be grades.
     """
     ranks: dict[str, tuple[int, int, int]] = {}
     for number, line in numbered_lines(path):
         cells = line.split()
-        if len(cells) not in (0, len(_MS_MARCO)):
-            problem = f"expected 3 columns ({' '.join(_MS_MARCO)}), found {len(cells)}"
+        if len(cells) not in (0, len(columns)):
+            problem = f"expected {len(columns)} columns ({' '.join(columns)}), found {len(cells)}"
             raise BadInput.at(path, number, problem)
         if cells:
             yield Rating(number, cells[0], cells[1], _of_rank(f"{path}:{number}", cells[2]))

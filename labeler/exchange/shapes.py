@@ -12,11 +12,12 @@ from labeler.files.read import byte_chunks, refuse_other_encodings
 
 PARQUET, JSON, JSON_LINES, XML = "Parquet", "JSON", "JSON Lines", "XML"
 ARROW, ARROW_MAGIC = "Arrow", (b"ARROW1", b"\xff\xff\xff\xff")
-WORKBOOK = "a workbook"
+WORKBOOK, SGML = "a workbook", "TREC's documents"
 TREC, TEXT = "TREC's columns", "text"
 LINES = (".jsonl", ".ndjson")
 """How files of JSON Lines are called."""
 HEAD = 1 << 16
+_SGML = re.compile(rb"\s*<DOC>\s*<DOCNO>", re.IGNORECASE)
 SOLR = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<response>")
 """How an answer of Solr's in XML begins, which is one value as JSON is."""
 
@@ -56,6 +57,8 @@ def shape_of(path: Path, head: bytes) -> str:
         problem = "a request with the line of its address"
         raise BadInput(f"{path}: {problem}; this removes it: sed '/^P[OU]S*T /d' '{path.name}'")
     if text[:1] == b"<":
+        if _SGML.match(text):
+            return SGML
         return JSON if SOLR.match(text) else XML
     if text[:1] == b"{" or text[:1] == b"[":
         return JSON_LINES if _is_one_a_line(path, text) else JSON

@@ -24,7 +24,7 @@ from labeler.files.csv import read_cells, table_lines
 from labeler.files.jsonl import STRICT, NumberedRow, RowValues, read_rows
 from labeler.files.read import TIMES, decoded, file_of, file_problems, most_unpacked, read_bytes
 from labeler.messages import missing_extra
-from labeler.trec.values import DOCUMENT_ID, GRADE, NUMBER, QUERY_ID, SCORE, key_of
+from labeler.trec.values import DOCUMENT_ID, NUMBER, QUERY_ID, key_of
 
 # What the columns of other tools' tables mean, by their usual names.
 #
@@ -99,19 +99,6 @@ def has_column(columns: Iterable[str], *names: Sequence[str]) -> bool:
 def names_a_pair(cells: Sequence[str]) -> bool:
     """Whether these are the names of columns, among them those of a query and a document."""
     return has_column(cells, QUERY_ID, QUERY_TEXT) and has_column(cells, DOCUMENT_ID)
-
-
-def refuse_pairs(path: Path, columns: Sequence[str], but: Sequence[str]) -> None:
-    """`BadInput` of a table of queries, or of queries and documents with a value, and no text.
-
-    A column with a name of `but` is a text.
-    """
-    value = has_column(columns, GRADE, SCORE, RANK, RATING)
-    is_of_queries = has_column(columns, QUERY_TEXT)
-    if ((names_a_pair(columns) and value) or is_of_queries) and not has_column(columns, but):
-        what = "a table of queries and documents" if names_a_pair(columns) else "a table of queries"
-        problem = f"{what} (columns {in_words(columns)}), and no column of texts"
-        raise BadInput(f"{path}: {problem}; expected documents", parameter="text_field")
 
 
 def refuse_trec(path: Path, head: bytes, expected: str) -> None:

@@ -16,7 +16,17 @@ from uuid import UUID
 from labeler.corpus.blocks import SourceDocument, SourceText
 from labeler.corpus.readers.outline import read_plaintext
 from labeler.errors import BadInput
-from labeler.exchange.any_table import rows_in
+from labeler.exchange.any_table import (
+    ALL,
+    IDS,
+    TEXTS,
+    TITLES,
+    USUAL,
+    check_has_text,
+    paths_of,
+    rows_in,
+    takes_all_columns,
+)
 from labeler.exchange.contents import DOCUMENTS, QUERIES, role_of
 from labeler.exchange.fields import FieldNames, value_at
 from labeler.exchange.formats import Held, held_by
@@ -25,7 +35,6 @@ from labeler.exchange.tables import (
     Rows,
     delimiter_of,
     first_line,
-    refuse_pairs,
     rows_of_json_lines,
     rows_of_text,
 )
@@ -35,18 +44,10 @@ from labeler.messages import count_of, tell
 ROWS = (".jsonl", ".ndjson", ".json", ".parquet", ".arrow")
 """The endings of files of rows that are no tables of text."""
 
-_IDS = ("_id", "id", "doc_id", "docid", "document_id", "docno")
-_TEXTS = ("text", "contents", "content", "body", "passage", "segment", "abstract")
-_TITLES = ("title", "name", "headline")
-_USUAL = FieldNames()
-_LISTED = 12
 _OF_QUERIES = frozenset(("_id", "id", "text", "metadata"))
 _LOOKED_AT = 50
 _SHORT = 12
 """Words of a text between those of queries, some six in MS MARCO, and of its passages, some 50."""
-
-ALL = "*"
-"""The name of the field of texts that takes all columns together, each with its name."""
 
 
 def documents_of_file(path: Path, kind: str, fields: FieldNames) -> Iterator[SourceDocument]:
@@ -63,8 +64,6 @@ def documents_of_file(path: Path, kind: str, fields: FieldNames) -> Iterator[Sou
     if role_of(path.name) == QUERIES and _OF_QUERIES.issuperset(map(str.casefold, first[1])):
         problem = "queries by its name, and with texts alone"
         raise BadInput(f"{path}: {problem}; name it as documents if it holds those")
-    if not fields.text_field:
-        refuse_pairs(path, list(first[1]), [*_TEXTS, *_TITLES, "metadata"])
     check_has_text(path, first[1], fields)
     yield from documents_of_rows(path, chain([first], rows), fields)
     all_of_them = takes_all_columns(first[1], fields)
@@ -105,7 +104,7 @@ def _names_of(cells: list[str]) -> list[str]:
 
 
 def documents_of_rows(
-    path: Path, rows: Iterable[NumberedRow], fields: FieldNames = _USUAL
+    path: Path, rows: Iterable[NumberedRow], fields: FieldNames = USUAL
 ) -> Iterator[SourceDocument]:
     """The documents of rows, their columns known by name, or as `fields` calls them.
 
@@ -127,32 +126,12 @@ def documents_of_rows(
         yield document
 
 
-def takes_all_columns(row: RowValues, fields: FieldNames = _USUAL) -> bool:
-    """Whether no column is called as texts or titles are, and none is named."""
-    usual = {*_TEXTS, *_TITLES, "metadata"}
-    flat = not any(isinstance(value, Mapping) for value in row.values())
-    is_known = any(name.casefold() in usual for name in row)
-    return flat and not (is_known or fields.text_field or fields.title_field)
-
-
-def check_has_text(path: Path, row: RowValues, fields: FieldNames = _USUAL) -> None:
-    """`BadInput` where all columns would be the text, and none looks like one: codes and numbers
-    make no document.
-    """
-    texts = (value for name, value in row.items() if name.casefold() not in _IDS)
-    is_text = any(isinstance(value, str) and len(value.split()) > 1 for value in texts)
-    if row and takes_all_columns(row, fields) and not is_text:
-        columns = ", ".join(paths_of(row))
-        problem = f"which column is the text? there are {columns}; '{ALL}' takes them all"
-        raise BadInput(f"{path}: {problem}", parameter="text_field")
-
-
 def _document(path: Path, number: int, row: JsonObject, fields: FieldNames) -> SourceDocument:
     row = _named(path, number, row, fields)
     names = {name.casefold(): name for name in reversed(row)}
     id_key, title_key, text_key = (
         next((names[name] for name in usual if name in names), None)
-        for usual in (_IDS, _TITLES, _TEXTS)
+        for usual in (IDS, TITLES, TEXTS)
     )
     if len(names) < len(row):
         _refuse_alike(path, number, row, (id_key, title_key, text_key))
@@ -191,16 +170,6 @@ def _named(path: Path, number: int, row: JsonObject, fields: FieldNames) -> Json
         values["_id"] = int(values["_id"])
     taken = {*named.values(), *named, *(n for n in row if n.casefold() in named)}
     return {**values, **{name: value for name, value in row.items() if name not in taken}}
-
-
-def paths_of(row: RowValues, above: str = "", depth: int = 3) -> list[str]:
-    """The fields of a row, nested ones with dots, as far as a message lists them."""
-    paths: list[str] = []
-    for name, value in row.items():
-        inner = isinstance(value, Mapping) and value and depth > 1
-        path = f"{above}{name}"
-        paths += paths_of(value, f"{path}.", depth - 1) if inner else [path]
-    return paths[:_LISTED]
 
 
 def _refuse_hidden_text(path: Path, number: int, length: int, rest: RowValues) -> None:
