@@ -55,8 +55,8 @@ def candidate_lists(value: Any) -> Contents | None:
     documents = {hit.id: hit.record for hit in every if "text" in hit.record}
     pairs = _by_query(asked, hits.get(relevant or ""))
     graded = ((query, hit.id, 1) for query, each in pairs for hit in each)
-    found = _by_query(asked, hits.get(retrieved or ""))
-    runs = [(query, [(hit.id, hit.score) for hit in each]) for query, each in found]
+    ranked_pairs = _by_query(asked, hits.get(retrieved or ""))
+    runs = [(query, [(hit.id, hit.score) for hit in each]) for query, each in ranked_pairs]
     return Contents(
         kind,
         [*documents.values()] or None,
@@ -104,5 +104,5 @@ def _hit(value: Any) -> _Hit | None:
     if id_ in (None, ""):
         return None
     record = {"_id": str(id_), "title": inner.get("title") or "", "text": text}
-    known = record if isinstance(text, str) else {}
-    return _Hit(str(id_), known, number_of(value[score]) if score else None)
+    number = number_of(value[score]) if score else None
+    return _Hit(str(id_), record if isinstance(text, str) else {}, number)

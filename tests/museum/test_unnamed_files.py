@@ -125,7 +125,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "langsmith.jsonl": (
         lines(*[{"inputs": {"question": q}, "outputs": {"answer": "x"}} for q in ("a", "b")]),
-        "the text is nested, in inputs",
+        "as documents: a table of queries",
     ),
     "matches.json": ({"matches": [{"id": "d1", "score": 0.9}]}, "which column is the text"),
     "cut.sgml": (TREC_DISK.rsplit("</DOC>", 1)[0], "line 10|the document has no </DOC>"),
