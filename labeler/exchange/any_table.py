@@ -178,6 +178,8 @@ TEXTS = ("text", "contents", "content", "body", "passage", "segment", "abstract"
 TITLES = ("title", "name", "headline")
 _ASKED = ("input", "inputs", "userinput")
 _LISTED = 12
+_PHRASE = 120
+"""Characters; a single column of less, that nothing calls a text, may as well hold queries."""
 
 ALL = "*"
 """The name of the field of texts that takes all columns together, each with its name."""
@@ -209,8 +211,10 @@ def check_has_text(path: Path, row: RowValues, fields: FieldNames = USUAL) -> No
     if _is_nested(text) or (takes_all and nested):
         problem = f"the text is nested, in {', '.join(paths_of(nested))}; which is it?"
         raise BadInput(f"{path}: {problem}", parameter="text_field")
-    is_text = any(isinstance(value, str) and len(value.split()) > 1 for value in others.values())
-    if takes_all and not is_text:
+    phrases = [
+        value for value in others.values() if isinstance(value, str) and " " in value.strip()
+    ]
+    if takes_all and (not phrases or (len(others) == 1 and len(phrases[0]) < _PHRASE)):
         columns = ", ".join(paths_of(row))
         problem = f"which column is the text? there are {columns}; '{ALL}' takes them all"
         raise BadInput(f"{path}: {problem}", parameter="text_field")

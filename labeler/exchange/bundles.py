@@ -12,7 +12,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from labeler.errors import BadInput, LabelerError, TooLarge
-from labeler.exchange.any_table import check_has_text, is_fed, rows_of_any
+from labeler.exchange.any_table import TEXTS, check_has_text, is_fed, rows_of_any
 from labeler.exchange.contents import (
     DOCUMENTS,
     GRADES,
@@ -22,12 +22,12 @@ from labeler.exchange.contents import (
     WORDS,
     role_of,
 )
-from labeler.exchange.formats import held_by
+from labeler.exchange.formats import Held, held_by
 from labeler.exchange.qrels import judged_in
 from labeler.exchange.queries import read_query_list
 from labeler.exchange.ratings import Grades, UnmappedRatings, stripped
 from labeler.exchange.runs import scored_in
-from labeler.exchange.shapes import TREC
+from labeler.exchange.shapes import TEXT, TREC, XML
 from labeler.exchange.tables import QUERY_TEXT, has_column, names_a_pair
 from labeler.files.boundary import reading
 from labeler.files.read import file_problems, in_megabytes, most_unpacked, rereadable
@@ -44,7 +44,9 @@ OF_DATASETS = ("dataset_info.json", "dataset_dict.json", "state.json")
 
 _OF_DOCUMENTS = re.compile(r"ctx|passage|doc|gold|context|positive|pids|relevant|candidate", re.I)
 """What names of lists contain that hold documents."""
-_BODIES = ("text", "content", "contents", "body", "passage")
+_OF_TOPICS = ("number", "narrative")
+_LISTS = ("", ".txt", ".text", ".md", ".markdown")
+"""The endings of files that may hold a query a line where their names say nothing."""
 
 
 LONG_QUERY = 120
@@ -111,6 +113,8 @@ def plan_of(source: Path) -> ImportPlan:
     roles = (GRADES, RANKINGS) if held.shape == TREC else (named,) if named else PARTS
     for role in roles:
         try:
+            if role == QUERIES and DOCUMENTS in refusals:
+                _check_lists(source, held)
             taken.append(_looked_at(source, role, left))
         except LabelerError as error:
             refusals[role] = str(error).removeprefix(f"{source}: ")
@@ -133,6 +137,24 @@ def plan_of(source: Path) -> ImportPlan:
     return ImportPlan(str(source), kind, tuple(taken), tuple(left), refused)
 
 
+def _check_lists(path: Path, held: Held) -> None:
+    """`BadInput` where nothing says that the lines or titles of a file are queries."""
+    problem = "nothing says that it holds queries; to take it for these, name it queries"
+    if held.contents or held.shape == XML:
+        return
+    try:
+        columns = rows_of_any(path, "id and query").columns
+    except BadInput:
+        if held.shape == TEXT and path.suffix.casefold() not in (*_LISTS, *_ROWS):
+            raise BadInput(f"{path}: {problem}{path.suffix}") from None
+        return
+    titled = has_column(columns, ("title", "body")) and not has_column(
+        columns, ("text", "question")
+    )
+    if titled and not has_column(columns, QUERY_ID, QUERY_TEXT, _OF_TOPICS):
+        raise BadInput(f"{path}: {problem}{path.suffix}")
+
+
 def _names_documents(path: Path) -> bool:
     """Whether rows of queries name documents, too: by a column, or by lists in them."""
     try:
@@ -151,8 +173,8 @@ def _are_passages(path: Path) -> bool:
     A title and a description are those of a topic where a column says so.
     """
     columns = rows_of_any(path, "id and text").columns
-    of_topics = has_column(columns, QUERY_ID, QUERY_TEXT, ("number", "narrative"))
-    bodies = _BODIES if of_topics else (*_BODIES, "description")
+    of_topics = has_column(columns, QUERY_ID, QUERY_TEXT, _OF_TOPICS)
+    bodies = TEXTS if of_topics else (*TEXTS, "description")
     has_body = has_column(columns, ("title",)) and has_column(columns, bodies)
     if has_body or is_fed(held_by(path)):
         return True

@@ -31,7 +31,10 @@ from labeler.trec.values import DOCUMENT_ID, NUMBER, QUERY_ID, key_of
 # The column with the most usual name holds a part of each row. Where another column has a name of
 # the same meaning, both must hold the same in every row: else nobody can tell which is meant.
 
-QUERY_TEXT = ("query", "querytext", "queryterms", "userquery", "searchquery", "searchterm")
+QUERY_TEXT = (
+    *("query", "querytext", "queryterms", "userquery", "searchquery", "searchterm", "searchterms"),
+    *("topqueries", "queries", "frage", "suchanfrage", "consulta", "pregunta", "requete"),
+)
 RATING = ("rating", "judgement", "judgment")
 RANK = ("rank", "position", "docposition")
 """Names of columns as `key_of` spells them, the usual ones first."""

@@ -77,6 +77,19 @@ TAKEN: dict[str, tuple[Any, dict[str, int]]] = {
     "integers.json": ({"q1": {"d1": 1, "d2": 3}}, {"grades": 2, "rankings": 2}),
     "colbert.tsv": (table(("q1", "d1", 1, 30.5), ("q1", "d2", 2, 20.1), by="\t"), {"rankings": 2}),
     "ap": (TREC_DISK, {"documents": 2}),
+    "search_console.csv": (
+        table(("Top queries", "Clicks", "Position"), ("red shoes", 120, 4.2)),
+        {"queries": 1},
+    ),
+    "german.csv": ("id;frage\n1;Wie funktionieren Impfstoffe?\n", {"queries": 1}),
+    "arxiv.jsonl": (
+        lines(*[{"id": f"{n}", "title": "Shoes", "abstract": "We tie shoes."} for n in (1, 2)]),
+        {"documents": 2},
+    ),
+    "issues.csv": (
+        table(("Issue key", "Summary", "Description"), ("AB-1", "Login broken", "Nobody gets in")),
+        {"documents": 1},
+    ),
 }
 
 ASKING: dict[str, tuple[Any, str]] = {
@@ -127,6 +140,12 @@ REFUSED: dict[str, tuple[Any, str]] = {
         lines(*[{"inputs": {"question": q}, "outputs": {"answer": "x"}} for q in ("a", "b")]),
         "as documents: a table of queries",
     ),
+    "program.py": ("def f():\n    return 1\n", "nothing says that it holds queries"),
+    "pages.json": (
+        {"results": [{"id": "1", "title": "Home", "body": {"storage": {"value": "<p>Hello</p>"}}}]},
+        "the text is nested, in body.storage.value",
+    ),
+    "numbers.csv": ("id,bezeichnung\n1,Rote Schuhe\n", "which column is the text"),
     "matches.json": ({"matches": [{"id": "d1", "score": 0.9}]}, "which column is the text"),
     "cut.sgml": (TREC_DISK.rsplit("</DOC>", 1)[0], "line 10|the document has no </DOC>"),
     "nameless.sgml": (TREC_DISK + "<DOC>\n<TEXT>x</TEXT>\n</DOC>\n", "without <DOCNO>"),
