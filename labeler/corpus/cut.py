@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from labeler.corpus.blocks import Block, Lengths, Passage, Place, SourceDocument
+from labeler.corpus.blocks import Block, Headings, Lengths, Passage, Place, SourceDocument
 from labeler.corpus.readers.outline import PAGE
 from labeler.data import Document
 from labeler.text.languages import count_words, short_stretches
@@ -155,7 +155,7 @@ _USUAL = Lengths()
 class _Draft:
     """A passage under construction: lists of pieces, each with the headings above it."""
 
-    parts: list[tuple[tuple[str, ...], list[Piece]]]
+    parts: list[tuple[Headings, list[Piece]]]
 
     @property
     def words(self) -> int:
@@ -171,7 +171,7 @@ class _Draft:
             shown = path
 
     @property
-    def headings(self) -> tuple[str, ...]:
+    def headings(self) -> Headings:
         return _common([headings for headings, _ in self.parts])
 
 
@@ -190,14 +190,12 @@ def passages(blocks: Iterable[Block], lengths: Lengths = _USUAL) -> list[Passage
     numbered = groupby(enumerate(blocks), key=lambda entry: entry[1].headings)
     sections = [(path, list(group)) for path, group in numbered]
     drafts: list[_Draft] = []
-    for position, (path, section) in enumerate(sections):
+    below = [*(path for path, _ in sections[1:]), ()]
+    for (path, section), following in zip(sections, below, strict=True):
         texts = [sized(number, block, lengths) for number, block in section if block.text]
         if texts:
             drafts += [_Draft([(path, pieces)]) for pieces in packed(texts, lengths)]
-        elif not any(  # the headings of a section below this one name this one, too
-            len(below) > len(path) and below[: len(path)] == path
-            for below, _ in sections[position + 1 : position + 2]
-        ):
+        elif following[: len(path)] != path:  # else the section below names this heading, too
             number, block = section[0]
             alone = Piece("", 0, "", block.line, False, (number, 0), (number, 0))
             drafts.append(_Draft([(path, [alone])]))
@@ -252,7 +250,7 @@ class _Joining:
         return near and _Draft(first.parts + second.parts).words <= self.lengths.most
 
 
-def _common(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+def _common(paths: Sequence[Headings]) -> Headings:
     first, last = min(paths), max(paths)
     for position, heading in enumerate(first):
         if position >= len(last) or last[position] != heading:
@@ -268,7 +266,7 @@ def _finished(draft: _Draft) -> Passage:
     for path, pieces in draft.parts:
         shared = len(_common([shown, path]))
         texts += [f"\n\n{heading}" for heading in path[shared:]]
-        first, *rest = (piece for piece in pieces)
+        first, *rest = pieces
         texts += [f"\n\n{first.text}"] if first.text else []
         texts += [piece.gap + piece.text for piece in rest]
         shown = path
@@ -428,7 +426,7 @@ def _where_in_text(source: SourceDocument) -> Callable[[Passage], dict[str, obje
     return where
 
 
-def _title(own: str, stem: str, first: str, headings: tuple[str, ...]) -> str:
+def _title(own: str, stem: str, first: str, headings: Headings) -> str:
     """The heading path below the document's title: its own, else the first heading.
 
     A document with several topmost headings is called by its file's name under all but the first.

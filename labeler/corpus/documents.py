@@ -7,7 +7,7 @@ import unicodedata
 import weakref
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, ValuesView
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from itertools import accumulate
@@ -29,9 +29,10 @@ from labeler.data import Document, Query
 from labeler.errors import BadInput, FileProblem, Misconfigured, Misuse
 from labeler.exchange.bundles import is_archive, opened
 from labeler.exchange.fields import FieldNames
-from labeler.files.jsonl import RowIndex
+from labeler.files.jsonl import DocumentsByRow, RowIndex
 from labeler.files.read import file_problems, sha256_of
 from labeler.messages import Advance, count_of
+from labeler.options import option
 
 # Documents that are read one after another, their texts kept in a file in place of the memory.
 
@@ -46,7 +47,7 @@ class Mark(NamedTuple):
     texts: int
 
 
-class StoredDocuments(Mapping[str, Document]):
+class StoredDocuments(DocumentsByRow):
     """Documents by id; the memory holds where each stands in a temporary file, and hashes of ids.
 
     A passage whose title and text were read before is not held again. `held` is how many bytes stay
@@ -56,12 +57,13 @@ class StoredDocuments(Mapping[str, Document]):
     def __init__(self, held: int = HELD) -> None:
         self._file = SpooledTemporaryFile(max_size=max(1, held), prefix="labeler-")  # noqa: SIM115  closed with this
         weakref.finalize(self, _close, self._file)
-        self._ids, self._starts = RowIndex(), array("q", [0])
+        self.rows, self._starts = RowIndex(), array("q", [0])
         self._texts = RowIndex()
 
     def add(self, document: Document) -> None:
         """Add a document, unless there is one of its id."""
-        if self._ids.add(document.id) < len(self):
+        count = len(self)
+        if self.rows.add(document.id) < count:
             return
         row = [document.id, document.title, document.text, dict(document.metadata)]
         raw = json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass")
@@ -84,39 +86,17 @@ class StoredDocuments(Mapping[str, Document]):
 
     def go_back(self, mark: Mark) -> None:
         """Forget whatever was added since a mark."""
-        self._ids.go_back(mark.documents)
+        self.rows.go_back(mark.documents)
         self._texts.go_back(mark.texts)
         del self._starts[mark.documents + 1 :]
 
     def is_before(self, doc_id: str, mark: Mark) -> bool:
         """Whether a document was there at a mark."""
-        number = self._ids.find(doc_id)
+        number = self.rows.find(doc_id)
         return number is not None and number < mark.documents
 
-    def __getitem__(self, doc_id: str) -> Document:
-        number = self._ids.find(doc_id)
-        if number is None:
-            raise KeyError(doc_id)
-        return self._at(number)
-
-    def __iter__(self) -> Iterator[str]:
-        return (self._at(row).id for row in range(len(self)))
-
-    def values(self) -> ValuesView[Document]:
-        """The documents in the order in which they came, each read once."""
-        return _InOrder(self)
-
-    def in_order(self) -> Iterator[Document]:
-        """What `values` goes through."""
-        return map(self._at, range(len(self)))
-
-    def __len__(self) -> int:
-        return len(self._starts) - 1
-
-    def __contains__(self, doc_id: object) -> bool:
-        return doc_id in self._ids
-
-    def _at(self, row: int) -> Document:
+    def document(self, row: int) -> Document:
+        """The document of a row, from 0."""
         with file_problems(Path(gettempdir())):  # what is not written yet is, before it is read
             self._file.seek(self._starts[row])
             raw = self._file.read(self._starts[row + 1] - self._starts[row])
@@ -127,17 +107,6 @@ class StoredDocuments(Mapping[str, Document]):
 def _close(file: SpooledTemporaryFile[bytes]) -> None:
     with suppress(OSError):  # of a full disk: nothing of the file is needed any more
         file.close()
-
-
-class _InOrder(ValuesView[Document]):
-    """Documents in their order."""
-
-    def __init__(self, stored: StoredDocuments) -> None:
-        super().__init__(stored)
-        self._stored = stored
-
-    def __iter__(self) -> Iterator[Document]:
-        return self._stored.in_order()
 
 
 # How far the reading of files has come: a step for each file, and more for large ones.
@@ -213,7 +182,7 @@ class Reading:
     Links that lead out of a folder are read with `follow_links` alone.
     """
 
-    follow_links: bool = False
+    follow_links: bool = option(False, "Read links that lead out of a folder, too.", rare=True)
     files: FileRules = field(default_factory=FileRules)
     fields: FieldNames = field(default_factory=FieldNames)
 

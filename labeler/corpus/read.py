@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from labeler.corpus.blocks import Block, SourceDocument, SourceText
+from labeler.corpus.blocks import Block, SourceDocument, SourceText, TitledBlocks
 from labeler.corpus.losses import Losses, characters_of, recorded
 from labeler.corpus.readers.asciidoc import read_asciidoc
 from labeler.corpus.readers.docx import read_docx
@@ -31,7 +31,7 @@ from labeler.files.boundary import reading
 from labeler.files.read import decoded, read_bytes
 from labeler.messages import tell
 
-TEXT_READERS: dict[str, Callable[[str], tuple[str, list[Block]]]] = {
+TEXT_READERS: dict[str, Callable[[str], TitledBlocks]] = {
     ".md": read_markdown,
     ".markdown": read_markdown,
     ".mdx": partial(read_markdown, mdx=True),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
 from labeler.collection.corpus import corpus_on_demand
 from labeler.collection.layout import AnyCollection, Collection, locked, open_collection
@@ -12,6 +11,7 @@ from labeler.corpus.ingest import inputs_of, settings_of
 from labeler.corpus.update import UpdateResult, change_corpus
 from labeler.data import Document
 from labeler.errors import BadInput, FileProblem, Misuse
+from labeler.files.paths import Paths, names_of
 from labeler.models.session import Control
 
 
@@ -19,7 +19,7 @@ def rechunk(
     collection: AnyCollection,
     words: int,
     *,
-    inputs: str | Path | Iterable[str | Path] = (),
+    inputs: Paths = (),
     dry_run: bool = False,
     control: Control | None = None,
 ) -> UpdateResult:
@@ -39,8 +39,7 @@ def rechunk(
     >>> folder.cleanup()
     """
     opened, control = open_collection(collection), control or Control()
-    several = [inputs] if isinstance(inputs, str | Path) else inputs
-    names = [str(path) for path in several] or inputs_of(opened)
+    names = names_of(inputs) or inputs_of(opened)
     old = corpus_on_demand(opened.corpus)
     _check_was_cut(opened, old, names)
     how = settings_of(opened).of_length(words)

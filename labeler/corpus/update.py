@@ -38,6 +38,7 @@ from labeler.corpus.matching import CARRIED, GONE, MERGED, STATES, UNCHANGED, Ma
 from labeler.data import Document, Judgement, Pair, Pooled, Qrels, Query
 from labeler.errors import BadInput
 from labeler.files.jsonl import JsonObject, read_rows, write_rows
+from labeler.files.paths import Paths, names_of
 from labeler.models.session import Control
 from labeler.report.result import Hidden, Merged, Result
 from labeler.report.table import Column, Table, shown
@@ -351,7 +352,7 @@ class UpdateResult(Result):
 
 
 def update(
-    inputs: str | Path | Iterable[str | Path],
+    inputs: Paths,
     collection: AnyCollection,
     *,
     words: int | None = None,
@@ -376,9 +377,7 @@ def update(
     1
     >>> folder.cleanup()
     """
-    several = [inputs] if isinstance(inputs, str | Path) else inputs
-    names = [str(path) for path in several]
-    opened, control = open_collection(collection), control or Control()
+    names, opened, control = names_of(inputs), open_collection(collection), control or Control()
     refuse_to_write_into(names, opened)
     how = settings_of(opened)
     if words is not None:

@@ -20,7 +20,7 @@ from labeler.exchange.shapes import SOLR, is_cbor
 from labeler.files.archives import LARGEST_XML, xml_of
 from labeler.files.atomic import replacing_bytes
 from labeler.files.boundary import problem_of, reading
-from labeler.files.csv import read_cells, table_lines
+from labeler.files.csv import NumberedCells, read_cells, table_lines
 from labeler.files.jsonl import STRICT, NumberedRow, RowValues, read_rows
 from labeler.files.read import TIMES, decoded, file_of, file_problems, most_unpacked, read_bytes
 from labeler.messages import missing_extra
@@ -212,7 +212,7 @@ def rows_of_text(path: Path, delimiter: str, names: Sequence[str] = ()) -> Rows:
     return Rows(path, DELIMITERS.get(delimiter, "columns"), header, _by_name(path, header, cells))
 
 
-def rows_of_cells(path: Path, form: str, cells: Iterable[tuple[int, list[str]]]) -> Rows:
+def rows_of_cells(path: Path, form: str, cells: Iterable[NumberedCells]) -> Rows:
     """Rows of cells whose first one names the columns; cells at the end of a row may be missing."""
     (line, header), *rows = cells
     names = [name.strip() for name in header]
@@ -255,7 +255,7 @@ def _unquoted(cell: str) -> str:
 
 
 def _by_name(
-    path: Path, names: Sequence[str], cells: Iterator[tuple[int, list[str]]]
+    path: Path, names: Sequence[str], cells: Iterator[NumberedCells]
 ) -> Iterator[NumberedRow]:
     for number, row in cells:
         if len(row) != len(names):

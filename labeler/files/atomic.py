@@ -186,6 +186,9 @@ def state_folder() -> Path:
     return folder
 
 
+Check = Callable[[Path], object]
+"""Reads a file back, and raises where it is not as it should be."""
+
 ABANDONED_SECONDS = 3600.0
 """A partial file that was not written to for so long was left by a killed process."""
 
@@ -195,7 +198,7 @@ _LEVEL = 6
 
 
 @contextmanager
-def replacing(path: Path, check: Callable[[Path], object] | None = None) -> Iterator[TextIO]:
+def replacing(path: Path, check: Check | None = None) -> Iterator[TextIO]:
     """A text file that takes `path`'s place when the block ends well, whole or not at all.
 
     As `replacing_bytes`, in UTF-8.
@@ -209,9 +212,7 @@ def replacing(path: Path, check: Callable[[Path], object] | None = None) -> Iter
 
 
 @contextmanager
-def replacing_bytes(
-    path: Path, check: Callable[[Path], object] | None = None
-) -> Iterator[IO[bytes]]:
+def replacing_bytes(path: Path, check: Check | None = None) -> Iterator[IO[bytes]]:
     """A file that takes `path`'s place when the block ends well, whole or not at all.
 
     Written beside `path` under a temporary name, synced, read back by `check`, then renamed; gzip

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from abc import abstractmethod
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, ValuesView
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from labeler.data import Document
 from labeler.errors import BadInput, refuse
-from labeler.files.atomic import replacing
+from labeler.files.atomic import Check, replacing
 from labeler.files.boundary import problem_of
 from labeler.files.read import decoded_line, numbered_bytes, refuse_other_encodings
 from labeler.messages import tell
@@ -127,7 +129,7 @@ STRICT = json.JSONDecoder(object_pairs_hook=unique_members)
 def write_rows(
     path: Path,
     rows: Iterable[RowValues],
-    check: Callable[[Path], object] | None = None,
+    check: Check | None = None,
 ) -> None:
     """Write one row a line, UTF-8, keys in the order given; `check` reads the file back."""
     with replacing(path, check) as out:
@@ -279,3 +281,44 @@ class RowIndex:
                 slot = slot + 1 & mask
             table[slot] = number
         self._table = table
+
+
+class DocumentsByRow(Mapping[str, Document]):
+    """Documents by id, each read when it is asked for; `rows` are those of the ids."""
+
+    rows: RowIndex
+
+    @abstractmethod
+    def document(self, row: int) -> Document:
+        """The document of a row, from 0."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __contains__(self, doc_id: object) -> bool:
+        return doc_id in self.rows
+
+    def __getitem__(self, doc_id: str) -> Document:
+        row = self.rows.find(doc_id)
+        if row is None:
+            raise KeyError(doc_id)
+        return self.document(row)
+
+    def in_order(self) -> Iterator[Document]:
+        """The documents in the order in which they came, each read once."""
+        return map(self.document, range(len(self)))
+
+    def __iter__(self) -> Iterator[str]:
+        return (document.id for document in self.in_order())
+
+    def values(self) -> ValuesView[Document]:
+        """What `in_order` goes through."""
+        return _InOrder(self)
+
+
+class _InOrder(ValuesView[Document]):
+    """Documents in their order."""
+
+    def __iter__(self) -> Iterator[Document]:
+        by_row: DocumentsByRow = cast("Any", self)._mapping
+        return by_row.in_order()

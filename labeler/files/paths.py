@@ -25,6 +25,15 @@ def true_path(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
+Paths = str | Path | Iterable[str | Path]
+"""One path, or several."""
+
+
+def names_of(paths: Paths) -> list[str]:
+    """Each path as a text."""
+    return [str(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
+
+
 def named_file(path: Path) -> tuple[str, Path]:
     """A name and the file of `NAME=FILE`; of another path no name.
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from io import BufferedReader, RawIOBase, TextIOWrapper
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from labeler.errors import BadInput, FileProblem, Misconfigured, TooLarge
 from labeler.files.paths import worded
@@ -374,16 +374,29 @@ _UNPACKERS: dict[bytes, Callable[[BufferedReader], IO[bytes]]] = {
 """What unpacks a file, by the bytes that it begins with."""
 
 
-class _Recoded(RawIOBase):
-    """A text in UTF-16 as the bytes of UTF-8, without a byte-order mark."""
+class _Derived(RawIOBase):
+    """Bytes that are made of those of a file, with which the streams that they come from close."""
 
-    def __init__(self, path: Path, source: BufferedReader, encoding: str) -> None:
-        self.path, self.rest = path, b""
-        self.text = TextIOWrapper(source, encoding, newline="")
+    def __init__(self, path: Path, *sources: IO[Any]) -> None:
+        self.path, self.sources = path, sources
 
     def readable(self) -> bool:
         """True: it is for reading."""
         return True
+
+    def close(self) -> None:
+        """Close the file, too."""
+        super().close()
+        for source in self.sources:
+            source.close()
+
+
+class _Recoded(_Derived):
+    """A text in UTF-16 as the bytes of UTF-8, without a byte-order mark."""
+
+    def __init__(self, path: Path, source: BufferedReader, encoding: str) -> None:
+        self.text, self.rest = TextIOWrapper(source, encoding, newline=""), b""
+        super().__init__(path, self.text)
 
     def readinto(self, buffer: WriteableBuffer) -> int:
         """Fill the buffer as far as one read of the file goes."""
@@ -396,28 +409,19 @@ class _Recoded(RawIOBase):
         view[:count], self.rest = self.rest[:count], self.rest[count:]
         return count
 
-    def close(self) -> None:
-        """Close the file, too."""
-        super().close()
-        self.text.close()
-
 
 def _stream(path: Path) -> BufferedReader:
     return cast("BufferedReader", sys.stdin.buffer) if path == STANDARD else path.open("rb")
 
 
-class _Unpacked(RawIOBase):
+class _Unpacked(_Derived):
     """The content of a packed file, as long as that is not too much for the file's size."""
 
     def __init__(
         self, path: Path, packed: BufferedReader, opener: Callable[[BufferedReader], IO[bytes]]
     ) -> None:
-        self.path, self.packed, self.size = path, packed, 0
-        self.content = opener(packed)
-
-    def readable(self) -> bool:
-        """True: it is for reading."""
-        return True
+        self.packed, self.content, self.size = packed, opener(packed), 0
+        super().__init__(path, self.content, packed)
 
     def readinto(self, buffer: WriteableBuffer) -> int:
         """Fill the buffer as far as one read of the packed file goes."""
@@ -432,12 +436,6 @@ class _Unpacked(RawIOBase):
             problem = f"unpacks to more than {TIMES} times its size; unpack it first if it should"
             raise TooLarge(f"{self.path}: {problem}")
         return count
-
-    def close(self) -> None:
-        """Close the packed file, too."""
-        super().close()
-        self.content.close()
-        self.packed.close()
 
 
 def sha256_of(path: Path) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from labeler.corpus.blocks import Block
+from labeler.corpus.blocks import TitledBlocks
 from labeler.corpus.losses import ADDRESSES, SCRIPTS, drop, drop_directive
 from labeler.corpus.readers.outline import Lines, Outline, line_at, lines_of
 
@@ -35,7 +35,7 @@ _MARKED = re.compile(
 """A link, a reference, a macro or stressed words; the last of its groups is what it shows."""
 
 
-def read_asciidoc(text: str) -> tuple[str, list[Block]]:
+def read_asciidoc(text: str) -> TitledBlocks:
     """An empty title, since the first heading is one, and the document's blocks."""
     reader = _Reader(lines_of(text))
     while reader.at < len(reader.lines):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from labeler.corpus.losses import drop
 from labeler.corpus.readers.outline import Extracted, Outline, extracted, squeezed
 from labeler.errors import Misconfigured
-from labeler.files.archives import LARGEST_FILE, LARGEST_XML, opened, part_of, xml_of
+from labeler.files.archives import LARGEST_FILE, LARGEST_XML, opened, xml_of
 from labeler.messages import missing_extra
 
 if TYPE_CHECKING:
@@ -31,9 +31,8 @@ def read_docx(path: Path, raw: bytes) -> Extracted:
     except ImportError as error:
         raise Misconfigured(NEEDS) from error
     with opened(path, raw) as archive:
-        for name in (part for part in archive.namelist() if part.endswith((".xml", ".rels"))):
-            most = LARGEST_XML if name == _MAIN else LARGEST_FILE
-            content = part_of(archive, name, path, most)
+        for name in (part for part in archive.names if part.endswith((".xml", ".rels"))):
+            content = archive.part(name, LARGEST_XML if name == _MAIN else LARGEST_FILE)
             unread = _UNREAD.fullmatch(name)
             if name == _MAIN or unread or b"<!" in content:
                 root = xml_of(path, content)

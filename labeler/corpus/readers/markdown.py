@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from labeler.corpus.blocks import Block
+from labeler.corpus.blocks import TitledBlocks
 from labeler.corpus.losses import ADDRESSES, INCLUDES, SCRIPTS, drop, drop_directive
 from labeler.corpus.readers.markdown_rules import INCLUSION, parser
 from labeler.corpus.readers.outline import (
@@ -239,7 +239,7 @@ _FENCE_TITLE = re.compile(r"\btitle\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _PRE_TAG = re.compile(r"(?i)</?(?:pre|code|span|b|i|em|strong|a|samp|kbd)\b[^<>]*>")
 
 
-def read_markdown(text: str, *, mdx: bool = False) -> tuple[str, list[Block]]:
+def read_markdown(text: str, *, mdx: bool = False) -> TitledBlocks:
     """The title in a document's front matter ("" without one) and its blocks.
 
     With `mdx`, braces in it hold JavaScript.
@@ -285,16 +285,20 @@ class _Reader:
         """The line of the file at which a node begins."""
         return self.first + (node.map[0] if node.map else 0)
 
-    def code(self, lines: Lines, outline: Outline, language: str = "") -> None:
-        """Add a code block, without lines that stand for the text of another file."""
-        included = [row for row in lines if INCLUSION.fullmatch(row[1])]
-        for _, line in included:
-            drop(INCLUDES, line)
-        outline.code([row for row in lines if row not in included] if included else lines, language)
+    def code(
+        self, text: str, node: SyntaxTreeNode, outline: Outline, language: str = "", below: int = 0
+    ) -> None:
+        """Add a code block, without lines that stand for the text of another file.
 
-    def numbered(self, text: str, first: int) -> Lines:
-        """The lines of a code block that begins at line `first`."""
-        return list(enumerate(text.removesuffix("\n").split("\n"), first))
+        It begins so many lines below its node.
+        """
+        lines: Lines = []
+        for row in enumerate(text.removesuffix("\n").split("\n"), self.line(node) + below):
+            if INCLUSION.fullmatch(row[1]):
+                drop(INCLUDES, row[1])
+            else:
+                lines.append(row)
+        outline.code(lines, language)
 
     def heading(self, node: SyntaxTreeNode, outline: Outline) -> None:
         """A heading, unless it is empty."""
@@ -349,8 +353,7 @@ class _Reader:
         title, language = _FENCE_TITLE.search(info), _LANGUAGE.match(info)
         if title:
             outline.prose(title[1] or title[2], self.line(node), leads=True)
-        lines = self.numbered(node.content, self.line(node) + 1)
-        self.code(lines, outline, language[1] if language else "")
+        self.code(node.content, node, outline, language[1] if language else "", below=1)
 
     def inline_tokens(self, text: str) -> Sequence[Token]:
         """The tokens of a text without blocks."""
@@ -371,17 +374,15 @@ class _Reader:
 
     def indented_code(self, node: SyntaxTreeNode, outline: Outline) -> None:
         """Code that is indented by four."""
-        self.code(self.numbered(node.content, self.line(node)), outline)
+        self.code(node.content, node, outline)
 
     def preformatted(self, node: SyntaxTreeNode, outline: Outline) -> None:
         """HTML's preformatted text, without its tags."""
-        self.code(
-            self.numbered(html.unescape(_PRE_TAG.sub("", node.content)), self.line(node)), outline
-        )
+        self.code(html.unescape(_PRE_TAG.sub("", node.content)), node, outline)
 
     def formula(self, node: SyntaxTreeNode, outline: Outline) -> None:
         """A formula of lines of its own, as it is."""
-        self.code(self.numbered(node.content.strip("\n"), self.line(node)), outline, "math")
+        self.code(node.content.strip("\n"), node, outline, "math")
 
 
 _HANDLERS: dict[str, Callable[[_Reader, SyntaxTreeNode, Outline], None]] = {

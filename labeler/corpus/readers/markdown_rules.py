@@ -199,15 +199,14 @@ def _element(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     if silent:
         return True
     after = start + 1 + state.src.count("\n", begin, closed.end())
-    if name != "pre":
-        drop(SCRIPTS, state.src[begin : closed.end()])
     if name == "pre":
         token = state.push("preformatted", "", 0)
         token.content = state.getLines(start, after, state.blkIndent, False)
         token.map = [start, after]
-    rest = state.src[closed.end() : state.eMarks[after - 1]].strip()
-    if rest and name != "pre":
-        _push_paragraph(state, rest, after - 1, after)
+    else:
+        drop(SCRIPTS, state.src[begin : closed.end()])
+        if rest := state.src[closed.end() : state.eMarks[after - 1]].strip():
+            _push_paragraph(state, rest, after - 1, after)
     state.line = after
     return True
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
-from labeler.corpus.blocks import Block
+from labeler.corpus.blocks import Block, Headings, TitledBlocks
 from labeler.errors import BadInput
 
 Lines = list[tuple[int, str]]
@@ -84,13 +84,13 @@ class Outline:
     """
 
     blocks: list[Block] = field(default_factory=list)
-    above: tuple[str, ...] = ()
+    above: Headings = ()
     levels: list[tuple[int, str]] = field(default_factory=list)
     items: int = 0
     mark: _Mark = field(default_factory=_Mark)
 
     @property
-    def path(self) -> tuple[str, ...]:
+    def path(self) -> Headings:
         """The headings above the next block."""
         return (*self.above, *(text for _, text in self.levels))
 
@@ -257,7 +257,7 @@ def quoted(text: str) -> str:
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
-def read_plaintext(text: str) -> tuple[str, list[Block]]:
+def read_plaintext(text: str) -> TitledBlocks:
     """An empty title and the text's paragraphs."""
     blocks: list[Block] = []
     paragraph: list[str] = []

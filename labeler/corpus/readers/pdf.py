@@ -283,12 +283,13 @@ def _inside(
     number: int, page: Sequence[_Line], often: Container[Sequence[object]]
 ) -> Iterator[_Line]:
     for position, line in enumerate(page):
-        inner = line
-        if position < _EDGE or position >= len(page) - _EDGE:
-            inner = [cell for cell in line if _edge_key(number, cell) not in often]
-            for cell in (each for each in line if _edge_key(number, each) in often):
+        is_edge, inner = position < _EDGE or position >= len(page) - _EDGE, list[_Cell]()
+        for cell in line:
+            if is_edge and _edge_key(number, cell) in often:
                 is_number = _PAGE_NUMBER.fullmatch(cell.text)
                 drop("page numbers" if is_number else "lines that most pages have", cell.text)
+            else:
+                inner.append(cell)
         if inner:
             yield inner
 

@@ -7,11 +7,11 @@ is read as text, so that nothing is lost by it.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from string import punctuation
 
-from labeler.corpus.blocks import Block
+from labeler.corpus.blocks import TitledBlocks
 from labeler.corpus.losses import ADDRESSES, DIRECTIVES, SCRIPTS, drop, drop_directive
 from labeler.corpus.readers.outline import (
     CODE,
@@ -48,26 +48,32 @@ _ESCAPE = re.compile(r"\\(?:\s|(.))")
 _PROTECTED = re.compile(r"\0(\d+)\0")
 
 
+_SHOWN: dict[re.Pattern[str], Callable[[re.Match[str]], str]] = {
+    _LITERAL: lambda match: quoted(match[1]),
+    _ROLE: lambda match: _role(match[1], match[2]),
+    _ROLE_AFTER: lambda match: _role(match[2], match[1]),
+    _ESCAPE: lambda match: match[1] or "",
+    _EMBEDDED: lambda match: match[1] or match[2],
+    _REFERENCE: lambda match: match[1],
+    _INTERPRETED: lambda match: quoted(match[1]),
+}
+"""What marks show, in the order in which they are looked for; nothing in it is a mark any more."""
+
+
 def plain(text: str) -> str:
     """Return the words of a paragraph; literals and names of code stay between backticks."""
     protected: list[str] = []
-
-    def protect(shown: str) -> str:
-        protected.append(shown)
-        return f"\0{len(protected) - 1}\0"
-
     text = text.replace("\0", "\ufffd")  # as Markdown's readers do; the mark is ours here
-    text = _LITERAL.sub(lambda match: protect(quoted(match[1])), text)
-    text = _ROLE.sub(lambda match: protect(_role(match[1], match[2])), text)
-    text = _ROLE_AFTER.sub(lambda match: protect(_role(match[2], match[1])), text)
-    text = _ESCAPE.sub(lambda match: protect(match[1]) if match[1] else "", text)
-    text = _EMBEDDED.sub(lambda match: protect(match[1] or match[2]), text)
-    text = _REFERENCE.sub(lambda match: protect(match[1]), text)
-    text = _INTERPRETED.sub(lambda match: protect(quoted(match[1])), text)
-    text = _FOOTNOTE.sub(r"\1", text)
-    text = _NAMED.sub(r"\1", text)
-    text = _STRONG.sub(r"\1", text)
-    text = _EMPHASIS.sub(r"\1", text)
+    for pattern, shown_by in _SHOWN.items():
+
+        def protect(match: re.Match[str], show: Callable[..., str] = shown_by) -> str:
+            shown = show(match)
+            protected.append(shown)
+            return f"\0{len(protected) - 1}\0" if shown else ""
+
+        text = pattern.sub(protect, text)
+    for pattern in (_FOOTNOTE, _NAMED, _STRONG, _EMPHASIS):
+        text = pattern.sub(r"\1", text)
     while _PROTECTED.search(text):
         text = _PROTECTED.sub(lambda match: protected[int(match[1])], text)
     return text
@@ -134,7 +140,7 @@ _QUOTES = punctuation.replace(".", "")
 _SHOWN_OPTIONS = frozenset(("caption", "alt"))
 
 
-def read_rst(text: str) -> tuple[str, list[Block]]:
+def read_rst(text: str) -> TitledBlocks:
     """An empty title, since the first heading is one, and the document's blocks."""
     outline = Outline()
     for match in _EMBEDDED.finditer(text):

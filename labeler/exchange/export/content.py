@@ -17,6 +17,9 @@ from labeler.messages import count_of
 Write = Callable[[Path], object]
 """Writes one file of an export."""
 
+Files = dict[str, Write]
+"""The files of an export by their names."""
+
 
 @dataclass(frozen=True, slots=True)
 class Content:
@@ -45,7 +48,7 @@ class Export(NamedTuple):
     too.
     """
 
-    files: Callable[[Content], dict[str, Write]]
+    files: Callable[[Content], Files]
     losses: Callable[[Content], list[str]]
     reader: str
     takes_runs: bool = False

@@ -10,8 +10,8 @@ from pathlib import Path
 from labeler.exchange.export.content import (
     Content,
     Export,
+    Files,
     FormatName,
-    Write,
     lost,
     nothing_lost,
     refuse_equal_texts,
@@ -26,7 +26,7 @@ from labeler.trec.write import write_qrels, write_run
 # The folder that BEIR's loader reads: `corpus.jsonl`, `queries.jsonl`, `qrels/test.tsv`.
 
 
-def _beir_files(content: Content) -> dict[str, Write]:
+def _beir_files(content: Content) -> Files:
     documents = (
         {"_id": d.id, "title": d.title, "text": d.text, "metadata": dict(d.metadata)}
         for d in content.documents.values()
@@ -54,7 +54,7 @@ BEIR = Export(_beir_files, _beir_losses, 'GenericDataLoader("{}").load(split="te
 # What OpenSearch takes in: documents for `_bulk`, a query set and judgements.
 
 
-def _opensearch_files(content: Content) -> dict[str, Write]:
+def _opensearch_files(content: Content) -> Files:
     refuse_equal_texts(content, "OpenSearch's search relevance workbench")
 
     named = {"name": content.name, "description": f"{content.name}, from its qrels"}
@@ -98,7 +98,7 @@ OPENSEARCH = Export(
 Rows = Iterable[Sequence[object]]
 
 
-def _quepid_files(content: Content) -> dict[str, Write]:
+def _quepid_files(content: Content) -> Files:
     refuse_equal_texts(content, "Quepid")
     rows = ((content.queries[q].text, d, grade) for q, d, grade in content.grades())
     return {"ratings.csv": lambda path: write_table(path, ("query", "docid", "rating"), rows)}
@@ -128,7 +128,7 @@ A test collection for retrieval: `corpus` and `queries` with `_id` and `text`, a
 """
 
 
-def _parquet_files(content: Content) -> dict[str, Write]:
+def _parquet_files(content: Content) -> Files:
     documents = ((d.id, d.title, d.text) for d in content.documents.values())
     queries = ((q.id, q.text) for q in content.queries.values())
 
@@ -141,7 +141,7 @@ def _parquet_files(content: Content) -> dict[str, Write]:
         "queries.parquet": (("_id", "text"), queries),
         "qrels.parquet": (("query-id", "corpus-id", "score"), content.grades()),
     }
-    written: dict[str, Write] = {name: partial(_write_parquet, *t) for name, t in tables.items()}
+    written: Files = {name: partial(_write_parquet, *t) for name, t in tables.items()}
     return {**written, "README.md": card}
 
 
@@ -162,7 +162,7 @@ MTEB = Export(
 # Files that TREC's own tools read.
 
 
-def _trec_files(content: Content) -> dict[str, Write]:
+def _trec_files(content: Content) -> Files:
     def documents(path: Path) -> None:
         with replacing(path) as out:
             for document in content.documents.values():
