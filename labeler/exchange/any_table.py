@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from labeler.errors import BadInput
+from labeler.errors import BadInput, BadRow
 from labeler.exchange.contents import DOCUMENTS, objects
 from labeler.exchange.fields import action_of
 from labeler.exchange.formats import Held, held_by
@@ -191,7 +191,7 @@ def read_query_facts(path: str | os.PathLike[str]) -> QueryFacts:
             query_id = stripped_id(path, number, row, ids.column)
             if query_id in facts:
                 raise position.error(f"the id {query_id!r:.80} stands in an earlier line too")
-            facts[query_id] = with_metadata(path, number, row, ids.column)
+            facts[query_id] = with_metadata(row, ids.column)
     if not facts:
         raise BadInput(f"{path}: no row in it")
     return facts
@@ -202,9 +202,9 @@ def stripped_id(path: Path, number: int, row: RowValues, column: str) -> str:
     return identifier(path, number, {**row, column: stripped(row.get(column))}, column)
 
 
-def with_metadata(path: Path, number: int, row: RowValues, *used: str) -> JsonObject:
+def with_metadata(row: RowValues, *used: str) -> JsonObject:
     """The columns of a row but those used, and beside them what its `metadata` hold."""
     inner = row.get("metadata") or {}
     if not isinstance(inner, dict):
-        raise BadInput.at(path, number, f"expected 'metadata' to be an object, found {inner!r:.80}")
+        raise BadRow(f"expected 'metadata' to be an object, found {inner!r:.80}")
     return {**{k: v for k, v in row.items() if k not in (*used, "metadata")}, **inner}

@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -125,17 +125,15 @@ def held_by(path: Path, *weak: Format, part: str = "", is_plain: bool = False) -
                 formats = (*formats[:1], lambda row: recognised([row]), *formats[1:])
             of_formats = filter(None, (of_format(value) for of_format in formats))
             return Held(path, shape, head, next(of_formats, None), value)
-        is_none = shape == TREC or (is_plain and shape == TEXT)
-        rows = None if is_none else _rows(path, shape, head)
+        rows = None if is_plain and shape == TEXT else _rows(path, shape, head)
         if rows is None:
             return Held(path, shape, head)
         source = iter(rows.rows)
-        first = next(source, None)
-        if first and not is_plain and recognised([unpacked(first[1])]) is not None:
-            contents = recognised([unpacked(first[1]), *(unpacked(row) for _, row in source)])
-            return Held(path, shape, head, contents)
-        rows = replace(rows, rows=chain([first] if first else [], source))
-        return Held(path, shape, head, rows=None if shape == TEXT else rows)
+        first = [*islice(source, 1)]
+        every, is_plain = chain(first, source), is_plain or not first
+        if not is_plain and recognised([unpacked(first[0][1])]) is not None:
+            return Held(path, shape, head, recognised([unpacked(row) for _, row in every]))
+        return Held(path, shape, head, rows=None if shape == TEXT else replace(rows, rows=every))
 
 
 def _unpack(path: Path, part: str, copy: Path) -> None:

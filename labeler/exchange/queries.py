@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from labeler.data import Query
-from labeler.errors import BadInput
+from labeler.errors import BadInput, BadRow
 from labeler.exchange import tables as usual
 from labeler.exchange.any_table import (
     listed,
@@ -44,9 +44,11 @@ from labeler.trec.values import DOCUMENT_ID, QUERY_ID, key_of
 
 # TREC topics, with tags that are closed or not, and as XML.
 
-_TOPIC_TAG = re.compile(r"<(/?)([A-Za-z_][\w-]{0,40})((?:\s[^<>]*)?)/?>")
+_TOPIC = re.compile(
+    r"(?is)<top(?:ic)?((?:\s[^<>]*)?)>(.*?)(?:</top(?:ic)?\s*>|(?=<top(?:ic)?[\s>])|(\Z))"
+)
+_TAG = re.compile(r"<(/?)([A-Za-z_][\w-]{0,40})(?:\s[^<>]*)?/?>")
 _NUMBER = re.compile(r"""\b(?:number|num|id|qid)\s*=\s*["']([^"']*)["']""")
-_TOPIC = ("top", "topic")
 _IDS = ("num", "number", "id", "qid")
 _TEXTS = ("title", "query", "question", "text")
 _MORE = {
@@ -61,39 +63,30 @@ _LABELLED = re.compile(r"(?:Number|Topic|Description|Narrative|Domain)\s*:", re.
 
 def topics(path: Path, text: str) -> Iterator[NumberedRow]:
     """The topics of a file, as rows with `_id`, `text`, `description` and `narrative`."""
-    fields: dict[str, str] = {}
-    line, end, open_tag, at = 1, 0, "", 0
-    inside = False
-    for tag in _TOPIC_TAG.finditer(text):
-        if inside and open_tag:
-            fields[open_tag] = fields.get(open_tag, "") + text[end : tag.start()]
-        end, open_tag = tag.end(), ""
-        name, closes = tag[2].casefold(), tag[1] == "/"
-        if name not in _TOPIC:
-            open_tag = "" if closes else name
-            continue
-        if inside and any(value.strip() for value in fields.values()):
+    line, at = 1, 0
+    for topic in _TOPIC.finditer(text):
+        line, at = line + text.count("\n", at, topic.start()), topic.start()
+        number, (own, *parts) = _NUMBER.search(topic[1]), _TAG.split(topic[2])
+        fields = {"num": number[1] if number else "", "text": own}
+        for closes, tag, words in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+            if not closes:
+                name = tag.casefold()
+                fields[name] = fields.get(name, "") + words
+        if any(value.strip() for value in fields.values()):
+            if topic[3] is not None:
+                raise BadInput.at(path, line, "a topic that is not closed with </top> or </topic>")
             yield line, _row(path, line, fields)
-        fields, inside = {}, not closes
-        if inside:
-            line += text.count("\n", at, tag.start())
-            at, open_tag = tag.start(), "text"
-            if number := _NUMBER.search(tag[3]):
-                fields["num"] = number[1]
-    if inside and any(value.strip() for value in fields.values()):
-        raise BadInput.at(path, line, "a topic that is not closed with </top> or </topic>")
 
 
 def _row(path: Path, line: int, fields: dict[str, str]) -> JsonObject:
-    plain = {name: _plain(value) for name, value in fields.items()}
-    ids = [plain[name] for name in _IDS if plain.get(name)]
-    texts = [name for name in _TEXTS if plain.get(name)]
+    plain = {name: words for name, value in fields.items() if (words := _plain(value))}
+    ids, texts = ([name for name in names if name in plain] for names in (_IDS, _TEXTS))
     if not ids or not texts:
         missing = "a number (<num>)" if not ids else "a title or query (<title>, <query>)"
         raise BadInput.at(path, line, f"a topic without {missing}")
-    row = {"_id": ids[0], "text": plain[texts[0]]}
+    row = {"_id": plain[ids[0]], "text": plain[texts[0]]}
     for name, meaning in _MORE.items():
-        if plain.get(name) and name != texts[0]:
+        if name in plain and name != texts[0]:
             row.setdefault(meaning, plain[name])
     return row
 
@@ -112,7 +105,6 @@ _PLAIN_TEXTS = (*usual.QUERY_TEXT, "question", "text")
 """Names that mean nothing else: two columns with such names leave open which is meant."""
 
 _ORIGIN = {"origin": "real"}
-_LARGEST = 1 << 29
 _LOOKED_AT = 50
 
 
@@ -157,7 +149,7 @@ def texts_by_id(queries: str | os.PathLike[str] | Mapping[str, str]) -> Mapping[
 def _rows(path: Path, query_field: str) -> Rows:
     held = held_by(path, part=QUERIES, is_plain=bool(query_field))
     if held.shape == XML:
-        text = decoded(path, read_bytes(path, _LARGEST))
+        text = decoded(path, read_bytes(path, usual.LARGEST))
         return Rows(path, "TREC topics", (), topics(path, text))
     if held.contents is not None:
         return held.records(held.contents, QUERIES)
@@ -374,9 +366,9 @@ def _query(read: Rows, number: int, row: JsonObject, picked: Picked, fallback: s
     cells = {**row, text_key: value_at(row, text_key), picked.id: value_at(row, picked.id)}
     text = " ".join(text_of(path, number, cells, text_key, None).split())
     if not text:
-        raise BadInput.at(path, number, "a query without text")
+        raise BadRow("a query without text")
     has_id = _has_id(row, picked)
     query_id = stripped_id(path, number, cells, picked.id) if has_id else fallback
-    rest = with_metadata(path, number, row, picked.id, text_key)
+    rest = with_metadata(row, picked.id, text_key)
     # what else a row of a list of judgements holds is of one pair
     return Query(query_id, text, {**_ORIGIN, **({} if read.repeats else rest)})

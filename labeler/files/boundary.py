@@ -12,7 +12,7 @@ from gzip import BadGzipFile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from labeler.errors import BadInput, LabelerError
+from labeler.errors import BadInput, BadRow, LabelerError
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -38,11 +38,10 @@ class Position:
             self.line = number
             yield number, row
 
-    def error(self, problem: str) -> BadInput:
+    def error(self, problem: str, parameter: str = "") -> BadInput:
         """The error of the line that is read; of the file where no line is known."""
-        if not self.line:
-            return BadInput(f"{self.path}: {problem}")
-        return BadInput.at(self.path, self.line, problem)
+        line = f":{self.line}" if self.line else ""
+        return BadInput(f"{self.path}{line}: {problem}", parameter=parameter)
 
 
 @contextmanager
@@ -63,6 +62,8 @@ def reading(path: Path | str) -> Iterator[Position]:
     position = Position(path)
     try:
         yield position
+    except BadRow as error:
+        raise position.error(str(error), error.parameter) from error
     except (LabelerError, *_NEVER_OF_A_FILE):
         raise
     except Exception as error:  # readers raise errors of every kind, their parsers' own too
