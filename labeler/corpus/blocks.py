@@ -99,11 +99,7 @@ class FileRules(Options):
     )
     gitignore: bool = rule(True, "Leave out what a folder's .gitignore names.")
     words: int = option(
-        USUAL,
-        "About how many words a passage has.",
-        WORDS,
-        section="reading",
-        flag=True,
+        USUAL, "About how many words a passage has.", WORDS, section="reading", flag=True
     )
     most_lost: float = rule(
         MOST_LOST, "Stop where more than this share of a file's text is left out.", SHARE

@@ -19,12 +19,7 @@ from labeler.corpus.blocks import FileRules, Lengths
 from labeler.corpus.cut import passages_of, writable
 from labeler.corpus.find import InputFiles, find_files
 from labeler.corpus.losses import Losses, loss_line, together
-from labeler.corpus.read import (
-    documents_in,
-    holds_rows,
-    kind_of,
-    kinds_read,
-)
+from labeler.corpus.read import documents_in, holds_rows, kind_of, kinds_read
 from labeler.data import Document, Query
 from labeler.errors import BadInput, FileProblem, Misconfigured, Misuse
 from labeler.exchange.bundles import is_archive, opened

@@ -16,14 +16,7 @@ from labeler.exchange import tables as usual
 from labeler.exchange.contents import GRADES
 from labeler.exchange.formats import held_by, rated_in
 from labeler.exchange.nested import by_query
-from labeler.exchange.ratings import (
-    GradeRule,
-    Grades,
-    RatedFile,
-    Rating,
-    number_of,
-    stripped,
-)
+from labeler.exchange.ratings import GradeRule, Grades, RatedFile, Rating, number_of, stripped
 from labeler.exchange.tables import Rows
 from labeler.files.boundary import reading
 from labeler.files.read import numbered_lines, read_instead, rereadable

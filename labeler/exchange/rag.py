@@ -27,11 +27,7 @@ _REFERENCES = ("reference", "ground_truth", "expected_output", "expectedOutput")
 
 
 def _asked(
-    kind: str,
-    rows: Sequence[RowValues],
-    query: str,
-    relevant: str,
-    retrieved: str,
+    kind: str, rows: Sequence[RowValues], query: str, relevant: str, retrieved: str
 ) -> Contents:
     """Rows of a query, the contexts that answer it, and those that a system retrieved."""
     contexts = [pair for row in rows for of in (relevant, retrieved) for pair in _pairs(row, of)]

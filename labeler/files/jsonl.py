@@ -126,11 +126,7 @@ STRICT = json.JSONDecoder(object_pairs_hook=unique_members)
 """Refuses an object that names a key twice."""
 
 
-def write_rows(
-    path: Path,
-    rows: Iterable[RowValues],
-    check: Check | None = None,
-) -> None:
+def write_rows(path: Path, rows: Iterable[RowValues], check: Check | None = None) -> None:
     """Write one row a line, UTF-8, keys in the order given; `check` reads the file back."""
     with replacing(path, check) as out:
         for row in rows:

@@ -24,15 +24,7 @@ from labeler.errors import Misuse
 from labeler.files.arrays import Array, Arrays, ArraysWriter
 from labeler.options import SHARE, WIDTH, Options, option
 from labeler.text.languages import NAMES, code_of, common_words, language_of
-from labeler.text.terms import (
-    ENGLISH,
-    K1,
-    UNSTEMMED,
-    Analyzer,
-    B,
-    stemmed_languages,
-    terms_made_by,
-)
+from labeler.text.terms import ENGLISH, K1, UNSTEMMED, Analyzer, B, stemmed_languages, terms_made_by
 
 _WORDS_AT_ONCE = 1 << 20
 _LOW = (1 << 32) - 1

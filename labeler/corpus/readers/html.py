@@ -34,7 +34,7 @@ _NAMES = re.compile(
     r"(?i)(?:^|[\s_-])(?:nav|navbar|navigation|sidebar|toc|table-of-contents|breadcrumbs?|menu|footer"
     r"|masthead|cookies?|consent|comments?|related|share|social|sharing|skip-?link|pagination|pager"
     r"|prev-next|advert|ads?|banner|newsletter|promo|popup|modal|sphinxsidebar|localtoc|headerlink"
-    r"|edit-page|feedback)(?:$|[\s_-])",
+    r"|edit-page|feedback)(?:$|[\s_-])"
 )
 _NAMED = frozenset(("div", "section", "ul", "ol", "header", "form", "a", "span", "p", "details"))
 _LEAST_LINKS = 4

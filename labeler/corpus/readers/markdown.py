@@ -15,13 +15,7 @@ from typing import TYPE_CHECKING, Any
 from labeler.corpus.blocks import TitledBlocks
 from labeler.corpus.losses import ADDRESSES, INCLUDES, SCRIPTS, drop, drop_directive
 from labeler.corpus.readers.markdown_rules import INCLUSION, parser
-from labeler.corpus.readers.outline import (
-    UNSHOWN,
-    Lines,
-    Outline,
-    role_text,
-    squeezed,
-)
+from labeler.corpus.readers.outline import UNSHOWN, Lines, Outline, role_text, squeezed
 from labeler.files.jsonl import JsonObject
 
 if TYPE_CHECKING:

@@ -96,7 +96,7 @@ _UNSHOWN_LINES = re.compile(
     r"|import\s{1,80}(?:[\w*{][^;'\"]{0,800}?\s{1,80}from\s{1,80})?"  # MDX; many lines, no file
     r"(?:\"[^\"\n]*\"|'[^'\n]*')[ \t]*;?"
     r"|export\s+(?:(?:const|let|var|default|(?:async\s+)?function|class)\b|[{*])(?:.|\n(?!\s*\n))*"
-    r")[ \t]*$",
+    r")[ \t]*$"
 )
 
 _ELEMENT = re.compile(r"(?i)<(?:!--|!(?=[A-Za-z])|\?|(script|style|pre)(?=[\s>]))")

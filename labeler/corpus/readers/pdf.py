@@ -248,7 +248,7 @@ _EDGE = 2
 _PAGE_WORDS = r"page|p|seite|s|página|pagina|pág|pag|sida|strona|str|стр|第"
 _PAGE_NUMBER = re.compile(
     rf"(?i)\s*(?:(?:{_PAGE_WORDS})\.?\s*|[-–—|/(\[]\s*)?(\d{{1,5}})"
-    r"(?:\s*(?:of|von|de|di|van|av|z|из|sur|/)\s*\d{1,5})?\s*[-–—|)\]页頁]?\s*",
+    r"(?:\s*(?:of|von|de|di|van|av|z|из|sur|/)\s*\d{1,5})?\s*[-–—|)\]页頁]?\s*"
 )
 
 

@@ -91,12 +91,5 @@ def refuse_equal_texts(content: Content, tool: str) -> None:
 
 # The names of the formats of exports, for whoever offers a choice of them.
 
-FormatName = Literal[
-    "beir",
-    "mteb",
-    "trec",
-    "hf",
-    "quepid",
-    "opensearch",
-]
+FormatName = Literal["beir", "mteb", "trec", "hf", "quepid", "opensearch"]
 """The names of `EXPORTS` in `exchange/export/formats.py`."""
