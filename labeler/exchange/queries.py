@@ -225,21 +225,22 @@ def _items(path: Path) -> list[NumberedRow] | None:
 
     `BadInput` names a line that is none among them: nobody can say whether it is a query.
     """
-    written = list(_written(path))
-    marks = [_MARK.fullmatch(line) for _, line in written]
-    numbers = [int(mark[3]) for mark in marks if mark and mark[3]]
-    marked = sum(1 for mark in marks if mark and (mark[1] or mark[2]))
-    is_marked_up = path.suffix.casefold() in _MARKED_UP or bool(marks and marks[0] and marks[0][1])
-    has_marks = marked > len(marks) / 2 or (marked > 0 and is_marked_up)
-    if not has_marks and numbers != list(range(1, len(written) + 1)):
+    rows = [(number, line, _MARK.fullmatch(line)) for number, line in _written(path)]
+    marks = [mark for *_, mark in rows if mark]
+    numbers = [int(mark[3]) for mark in marks if mark[3]]
+    marked = len(marks) - len(numbers)
+    has_heading = bool(rows and rows[0][2] and rows[0][2][1])
+    is_marked_up = has_heading or path.suffix.casefold() in _MARKED_UP
+    has_marks = marked > len(rows) / 2 or (marked and is_marked_up)
+    if not has_marks and numbers != list(range(1, len(rows) + 1)):
         return None
-    for (number, line), mark in zip(written, marks, strict=True):
+    for number, line, mark in rows:
         if mark is None:
             problem = f"no item, among lines that begin as those of a list do: {line[:60]!r}"
             raise BadInput.at(path, number, f"{problem}; write a query a line, without marks")
-    items = [(n, m[4]) for (n, _), m in zip(written, marks, strict=True) if m and not m[1]]
+    items = [(number, mark[4]) for number, _, mark in rows if mark and not mark[1]]
     keyed = [_KEYED.fullmatch(text) for _, text in items]
-    if items and all(each and key_of(each[1]) in _LINE_TEXTS for each in keyed):
+    if all(each and key_of(each[1]) in _LINE_TEXTS for each in keyed):
         items = [(n, each[2]) for (n, _), each in zip(items, keyed, strict=True) if each]
     return [(number, {"text": text.strip().strip("\"'")}) for number, text in items]
 

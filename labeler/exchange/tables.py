@@ -118,16 +118,18 @@ def refuse_trec(path: Path, head: bytes, expected: str) -> None:
     """`BadInput` of lines that are all of qrels or of a run in TREC's columns."""
     text = head.decode("utf-8", "replace")
     rows = [line.split() for line in text.split("\n")[:_LOOKED_AT] if line.strip()]
-    for width, numbers, what in ((4, (3,), "these are qrels"), (6, (3, 4), "this is a run")):
-        same = bool(rows) and all(len(row) == width for row in rows)
-        if same and all(NUMBER.fullmatch(row[number]) for row in rows for number in numbers):
-            raise BadInput.at(path, 1, f"{what} in TREC's columns; expected {expected}")
-    is_table = len(rows) > 1 and {len(row) for row in rows} == {len(rows[0])}  # one may be a text
-    cells = zip(*rows, strict=True) if is_table and len(rows[0]) > 3 else ()
-    of_numbers = sum(all(map(NUMBER.fullmatch, each)) for each in cells)
-    if of_numbers > 1 or (rows and all(_LEARNED.match(" ".join(row)) for row in rows)):
+    columns = [*zip(*rows, strict=True)] if len(set(map(len, rows))) == 1 else []
+    of_numbers = {n for n, cells in enumerate(columns) if all(map(NUMBER.fullmatch, cells))}
+    is_table = len(rows) > 1 and len(columns) > 3 and len(of_numbers) > 1  # one may be a text
+    if len(columns) == 4 and 3 in of_numbers:
+        problem = "these are qrels in TREC's columns"
+    elif len(columns) == 6 and {3, 4} <= of_numbers:
+        problem = "this is a run in TREC's columns"
+    elif is_table or (rows and all(_LEARNED.match(" ".join(row)) for row in rows)):
         problem = f"columns without names ({' '.join(rows[0])[:60]})"
-        raise BadInput.at(path, 1, f"{problem}; expected {expected}")
+    else:
+        return
+    raise BadInput.at(path, 1, f"{problem}; expected {expected}")
 
 
 def in_words(columns: Iterable[str]) -> str:
