@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from urllib.parse import quote
 
 from labeler.corpus.blocks import Block, Headings, Lengths, Passage, Place, SourceDocument
 from labeler.corpus.readers.outline import PAGE
@@ -439,14 +440,13 @@ def _title(own: str, stem: str, first: str, headings: Headings) -> str:
 def id_part(path: str) -> str:
     """Return a path as a part of an id: white space and invisible letters are percent-encoded."""
     return "".join(
-        c if c.isprintable() and not c.isspace() and c != "%" else _percent(c) for c in path
+        c
+        if c.isprintable() and not c.isspace() and c != "%"
+        else quote(c, errors="surrogateescape")
+        for c in path
     )
 
 
 def writable(text: str) -> str:
     """Replace the bytes of a file name that are not UTF-8, so that the text can be written."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-
-
-def _percent(character: str) -> str:
-    return "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "surrogateescape"))

@@ -316,13 +316,10 @@ def remove_abandoned(folder: Path, name: str = "") -> None:
     for beside in folder.iterdir():
         if partial.fullmatch(beside.name):
             with suppress(OSError):  # gone meanwhile, or another user's
-                if beside.stat().st_mtime < oldest and _is_free(beside):
+                with beside.open("rb") as file:
+                    is_free = beside.stat().st_mtime < oldest and _lock(file.fileno())
+                if is_free:
                     beside.unlink()
-
-
-def _is_free(path: Path) -> bool:
-    with path.open("rb") as file:
-        return _lock(file.fileno())
 
 
 @contextmanager

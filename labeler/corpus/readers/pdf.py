@@ -110,22 +110,17 @@ class _Cell:
     @property
     def width(self) -> float:
         """About how long it is: fonts of text differ by less than a tenth."""
-        return self.size * sum(map(_width_of, self.text))
+        return self.size * sum(_WIDTHS.get(c) or (0.67 if c.isupper() else 0.53) for c in self.text)
 
 
 _Line = Sequence[_Cell]
-_NARROW, _WIDE = frozenset("fijlrtI.,:;'!|()[]- "), frozenset("mwMW@%—…")
+_WIDTHS = {**dict.fromkeys("fijlrtI.,:;'!|()[]- ", 0.3), **dict.fromkeys("mwMW@%—…", 0.85)}
+"""The widths of narrow and of wide characters by the size of their font."""
+
 _BOLD = re.compile(r"(?i)bold|black|heavy|cmbx|demi")
 _TABULATED = re.compile(r"(?<=\S) {3,}(?=\S)")
 _LONG_CELL = 25
 """Cells that have more characters on average are lines of columns, and no table's."""
-
-
-def _width_of(character: str) -> float:
-    """The width of a character by the size of its font."""
-    if character in _NARROW:
-        return 0.3
-    return 0.85 if character in _WIDE else 0.67 if character.isupper() else 0.53
 
 
 def _lines(page: PageObject) -> list[_Line]:
