@@ -22,7 +22,7 @@ from labeler.data import Document, Pair, Query
 from labeler.errors import BadInput, BadRow, FileProblem, Misuse, ProviderError
 from labeler.exchange.shapes import head_of
 from labeler.exchange.tables import delimiter_of, first_line, rows_of_text
-from labeler.files.boundary import problem_of, reading
+from labeler.files.boundary import reading
 from labeler.files.cache import exclusive
 from labeler.files.jsonl import identifier
 from labeler.files.paths import cache_folder, expanded, shipped
@@ -144,13 +144,9 @@ def find_recipe(name: str) -> RecipeFile:
 
 def read_recipe(path: Path) -> RecipeFile:
     """Read the recipe in a file; `BadInput` says what is wrong with it."""
-    try:
+    with file_problems(path), reading(path):
         raw = path.read_bytes()
         recipe = Recipe.model_validate(tomllib.loads(raw.decode("utf-8")))
-    except OSError as error:
-        raise FileProblem(f"{path}: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:  # pydantic's own are such, too
-        raise BadInput(f"{path}: {problem_of(error)}") from error
     identity = f"{path.stem}@{hashlib.sha256(raw).hexdigest()[:8]}"
     return RecipeFile(name=path.stem, id=identity, recipe=recipe)
 

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from labeler.errors import BadInput, BadRow
-from labeler.exchange.contents import DOCUMENTS, objects
+from labeler.exchange.contents import DOCUMENTS, are_ids, objects
 from labeler.exchange.fields import action_of
 from labeler.exchange.formats import Held, held_by
 from labeler.exchange.ratings import stripped
 from labeler.exchange.responses import indexed, indexed_by_vespa, is_hit
-from labeler.exchange.shapes import HEAD, JSON_LINES, LINES, XML
+from labeler.exchange.shapes import HEAD, JSON_LINES, XML, is_of_lines
 from labeler.exchange.tables import (
     Rows,
     delimiter_of,
@@ -80,9 +80,7 @@ def rows_in(held: Held) -> Rows | None:
 def _of_json(held: Held) -> Rows:
     path, value = held.path, held.value
     rows = listed(path, value)
-    is_one_line = path.name.removesuffix(".gz").endswith(LINES) or (
-        len(held.head) < HEAD and b"\n" not in held.head.strip()
-    )
+    is_one_line = is_of_lines(path) or (len(held.head) < HEAD and b"\n" not in held.head.strip())
     if rows is None and isinstance(value, dict) and is_one_line:
         rows = _unwrapped(path, "JSON Lines", [(1, value)])
     if rows is None:
@@ -103,8 +101,8 @@ def _listed(value: Any) -> list[Any] | None:
     if not isinstance(value, dict):
         return None
     if len(value) > 1 and all(isinstance(text, str) for text in value.values()):
-        are_ids = all(len(id_.split()) == 1 and any(map(str.isdigit, id_)) for id_ in value)
-        return [{"_id": id_, "text": text} for id_, text in value.items()] if are_ids else None
+        texts = [{"_id": id_, "text": text} for id_, text in value.items()]
+        return texts if are_ids(value) else None
     lists = [*filter(None, map(objects, value.values()))]
     if len(lists) == 1:
         return lists[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -145,6 +145,12 @@ def texts_in(value: Any) -> list[str]:
     if isinstance(value, str):
         return [value] if value.strip() else []
     return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
+
+
+def are_ids(texts: Collection[str]) -> bool:
+    """Whether texts are ids: no white space, digits in each, none twice."""
+    plain = all(len(id_.split()) == 1 and any(map(str.isdigit, id_)) for id_ in texts)
+    return plain and len(set(texts)) == len(texts)
 
 
 def may_be_id(value: Any) -> bool:

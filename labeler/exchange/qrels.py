@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import unicodedata
 from collections import Counter
@@ -16,6 +15,7 @@ from labeler.exchange import tables as usual
 from labeler.exchange.contents import GRADES
 from labeler.exchange.formats import held_by, rated_in
 from labeler.exchange.nested import by_query
+from labeler.exchange.queries import Queries, texts_by_id
 from labeler.exchange.ratings import GradeRule, Grades, RatedFile, Rating, number_of, stripped
 from labeler.exchange.tables import Rows
 from labeler.files.boundary import reading
@@ -113,22 +113,14 @@ def ids_of_pair(
     Where queries may be named either way, what is neither an id nor a text stays as it is.
     """
     query = stripped(rating.query)
-    if not isinstance(query, str):
-        return rating.pair(where)
-    if ids is None:
-        if by_text and len(query.split()) > 1:
-            raise NamedByText(path, where, query)
-        return rating.pair(where)
-    if not by_text and query in ids.texts:
-        return rating.pair(where)
-    _, document = rating._replace(query="q").pair(where)
-    if by_text or ids.has(query):
-        return ids.id_of(query, may_be_id=True), document
+    if isinstance(query, str) and ids is not None:
+        if by_text or (query not in ids.texts and ids.has(query)):
+            _, document = rating._replace(query="q").pair(where)
+            return ids.id_of(query, may_be_id=True), document
+    elif isinstance(query, str) and by_text and len(query.split()) > 1:
+        raise NamedByText(path, where, query)
     return rating.pair(where)
 
-
-Queries = str | os.PathLike[str] | Mapping[str, str]
-"""A collection's folder, a file of queries, or the texts of queries by id."""
 
 _EXPECTED = (
     "expected TREC's columns, a table with columns such as query_id, doc_id and relevance, or JSON "
@@ -146,8 +138,6 @@ class Meaning:
     @classmethod
     def of(cls, grade_map: str = "", scale: str = "", queries: Queries | None = None) -> Meaning:
         """The meaning in the words of `read_qrels`."""
-        from labeler.exchange.queries import texts_by_id
-
         texts = None if queries is None else texts_by_id(queries)
         return cls(GradeRule.of(grade_map, scale), texts)
 

@@ -15,7 +15,7 @@ from labeler.data import Query
 from labeler.errors import BadInput, BadRow
 from labeler.exchange import tables as usual
 from labeler.exchange.any_table import listed, rows_in, stripped_id, with_all_columns, with_metadata
-from labeler.exchange.contents import QUERIES
+from labeler.exchange.contents import QUERIES, are_ids
 from labeler.exchange.fields import Picked, has_field, value_at
 from labeler.exchange.formats import held_by
 from labeler.exchange.shapes import XML
@@ -131,7 +131,11 @@ def read_query_list(
     return queries
 
 
-def texts_by_id(queries: str | os.PathLike[str] | Mapping[str, str]) -> Mapping[str, str]:
+Queries = str | os.PathLike[str] | Mapping[str, str]
+"""A collection's folder, a file of queries, or the texts of queries by id."""
+
+
+def texts_by_id(queries: Queries) -> Mapping[str, str]:
     """The texts of queries by id: of a collection's folder, of a file of queries, or as given."""
     if isinstance(queries, Mapping):
         return queries
@@ -265,7 +269,7 @@ def _are_pairs(path: Path, head: bytes, delimiter: str) -> bool:
     if len(widths) != 1 or widths == {1}:
         return False
     ids = [cells[0].strip() for cells in rows]
-    has_ids = _are_ids(ids) or (is_tab and all(len(id_.split()) == 1 for id_ in ids))
+    has_ids = are_ids(ids) or (is_tab and all(len(id_.split()) == 1 for id_ in ids))
     is_prose = any(cell.startswith(" ") for cells in rows for cell in cells[1:])
     if has_ids and widths == {2}:
         return True
@@ -283,12 +287,6 @@ def _first_rows(path: Path, head: bytes, delimiter: str) -> list[list[str]]:
         return [cells for _, cells in read_cells(path, lines, delimiter)]
     except BadInput:
         return []
-
-
-def _are_ids(cells: Sequence[str]) -> bool:
-    """Whether cells are ids: no white space, digits in each, none twice."""
-    plain = all(len(id_.split()) == 1 and any(map(str.isdigit, id_)) for id_ in cells)
-    return plain and len(set(cells)) == len(cells)
 
 
 def _one_column(path: Path) -> Iterator[NumberedRow]:

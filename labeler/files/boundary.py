@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from gzip import BadGzipFile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from labeler.errors import BadInput, BadRow, LabelerError
 
@@ -86,7 +86,8 @@ def problem_of(error: Exception) -> str:
 def first_invalid(error: ValidationError, whole: str) -> str:
     """The first of the values that pydantic refuses, and why; `whole` names what holds them."""
     problem = error.errors()[0]
-    return f"{'.'.join(map(str, problem['loc'])) or whole}: {problem['msg']}"
+    name = ".".join(map(str, problem["loc"])) or whole
+    return f"{name}: {problem['msg']}" if name else problem["msg"]
 
 
 _PROBLEMS: tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], ...] = (
@@ -106,9 +107,8 @@ def _of_the_parser(error: Exception) -> str:
     if "integer string conversion" in text:
         return "a number of too many digits"
     problems: Any = getattr(error, "errors", None)
-    if callable(problems) and (listed := problems()):
-        name = ".".join(map(str, listed[0]["loc"]))
-        text = f"{name}: {listed[0]['msg']}" if name else listed[0]["msg"]
+    if callable(problems) and problems():
+        text = first_invalid(cast("ValidationError", error), "")
     return _short(text) or type(error).__name__
 
 

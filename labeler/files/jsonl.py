@@ -141,13 +141,11 @@ def identifier(path: Path, number: int, row: RowValues, key: str) -> str:
     value = row.get(key)
     if type(value) is int:
         return str(value)
-    if not isinstance(value, str) or not value:
-        raise BadInput.at(path, number, f"expected {key!r} to be a string, found {value!r:.80}")
-    if not value.strip() or "\0" in value:
-        raise BadInput.at(
-            path, number, f"the id {value!r:.80} is nothing but white space, or holds a NUL"
-        )
-    return kept_id(value, path)
+    text = text_of(path, number, row, key, None)
+    if not text.strip() or "\0" in text:
+        problem = f"the id {text!r:.80} is nothing but white space, or holds a NUL"
+        raise BadInput.at(path, number, problem)
+    return kept_id(text, path)
 
 
 # Ids with white space, at which a column of a TREC file ends.

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labeler.corpus.losses import drop
-from labeler.corpus.readers.outline import Extracted, Outline, extracted, squeezed
+from labeler.corpus.readers.outline import Extracted, Lines, Outline, extracted, squeezed
 from labeler.errors import Misconfigured
 from labeler.files.archives import LARGEST_FILE, LARGEST_XML, opened, xml_of
 from labeler.messages import missing_extra
@@ -55,7 +55,7 @@ class _Body:
     def __init__(self) -> None:
         self.outline, self.title = Outline(), ""
         self.styles: dict[str | None, str] = {}
-        self.code_lines: list[tuple[int, str]] = []
+        self.code_lines: Lines = []
         self.follows_item = False
 
     def add(self, part: Paragraph | Table) -> None:

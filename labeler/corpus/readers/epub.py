@@ -11,9 +11,8 @@ from xml.etree.ElementTree import Element
 from labeler.corpus.losses import AROUND, drop
 from labeler.corpus.readers.html import add_html, text_of_page
 from labeler.corpus.readers.outline import Extracted, Outline, finished
-from labeler.errors import BadInput, TooLarge
-from labeler.files.archives import LARGEST_FILE, opened
-from labeler.files.read import in_megabytes
+from labeler.errors import BadInput
+from labeler.files.archives import opened, refuse_long
 
 _CONTAINER = "META-INF/container.xml"
 _ENCRYPTION = "META-INF/encryption.xml"
@@ -34,9 +33,7 @@ def read_epub(path: Path, raw: bytes) -> Extracted:
         for name in dict.fromkeys(_chapters(package, posixpath.dirname(book))):
             page = archive.part(name)
             size += len(page)
-            if size > LARGEST_FILE:
-                bound = in_megabytes(LARGEST_FILE)
-                raise TooLarge(f"{path}: more text than the {bound} of a document")
+            refuse_long(path, size)
             if page.strip():
                 add_html(text_of_page(path, page), outline)
     title = package.findtext(".//{*}metadata/{*}title") or ""

@@ -139,11 +139,16 @@ def parser(*, mdx: bool = False) -> MarkdownIt:
     return md
 
 
+def _begin(state: StateBlock, line: int) -> int:
+    """Where a line begins, behind its indentation."""
+    return state.bMarks[line] + state.tShift[line]
+
+
 def _line(state: StateBlock, line: int) -> str:
     """A line's text without its indentation; "" where it would be code."""
     if state.is_code_block(line):
         return ""
-    return state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]]
+    return state.src[_begin(state, line) : state.eMarks[line]]
 
 
 def _push_paragraph(state: StateBlock, text: str, start: int, end: int, **meta: Any) -> None:
@@ -164,7 +169,7 @@ def _deepest(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 def _unshown_lines(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Lines that show nothing: snippets, attributes, imports and exports."""
-    begin = state.bMarks[start] + state.tShift[start]
+    begin = _begin(state, start)
     if silent and state.src[begin] in "ie":
         return False
     match = _UNSHOWN_LINES.match(state.src, begin)
@@ -185,7 +190,7 @@ def _element(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     match = _ELEMENT.match(_line(state, start))
     if not match:
         return False
-    begin = state.bMarks[start] + state.tShift[start]
+    begin = _begin(state, start)
     name = (match[1] or "").lower()
     closing = _CLOSING.get(match[0], f"</{name}>")
     unclosed = state.env["unclosed"]
@@ -301,5 +306,5 @@ def _extension(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Apply the rule for lines that begin as this one does, if there is one."""
     if state.is_code_block(start) or state.isEmpty(start):
         return False
-    rule = _RULES.get(state.src[state.bMarks[start] + state.tShift[start]])
+    rule = _RULES.get(state.src[_begin(state, start)])
     return rule is not None and rule(state, start, end, silent)

@@ -44,9 +44,18 @@ def indentation(line: str) -> int:
 
 def dedented(lines: Lines) -> Lines:
     """The lines without the indentation that all of them share, and no blank ones at the ends."""
-    lines = trimmed(lines)
-    shared = min((indentation(line) for _, line in lines if line.strip(" ")), default=0)
+    return unindented(trimmed(lines))
+
+
+def unindented(lines: Lines) -> Lines:
+    """The lines without the indentation that all of them share."""
+    shared = min((indentation(line) for _, line in lines if line.strip()), default=0)
     return [(number, line[shared:]) for number, line in lines]
+
+
+def text_of(lines: Lines) -> str:
+    """The lines as one text."""
+    return "\n".join(line for _, line in lines)
 
 
 def trimmed(lines: Lines) -> Lines:
@@ -132,8 +141,7 @@ class Outline:
             if mark := self.mark.text.rstrip():
                 self.mark.text = ""
                 self.prose(mark, lines[0][0], tight=self.mark.tight, leads=True)
-            body = "\n".join(line for _, line in lines)
-            text = fenced(body, language)
+            text = fenced(text_of(lines), language)
             self.blocks.append(Block(text, self.path, lines[0][0], code=True))
 
     def rows(self, rows: Iterable[Sequence[str]], *, has_head: bool = True) -> None:

@@ -20,8 +20,7 @@ from labeler.corpus.blocks import Block
 from labeler.corpus.losses import drop
 from labeler.corpus.readers.outline import PAGE, Extracted, Outline
 from labeler.errors import BadInput, Misconfigured, TooLarge
-from labeler.files.archives import LARGEST_FILE
-from labeler.files.read import in_megabytes
+from labeler.files.archives import refuse_long
 from labeler.messages import count_of, missing_extra
 
 if TYPE_CHECKING:
@@ -55,9 +54,7 @@ def read_pdf(path: Path, raw: bytes) -> Extracted:
             lines = _lines(page)
             characters = sum(len(cell.text) for line in lines for cell in line)
             size += characters
-            if size > LARGEST_FILE:
-                bound = in_megabytes(LARGEST_FILE)
-                raise TooLarge(f"{path}: more text than the {bound} of a document")
+            refuse_long(path, size)
             scans += characters < _FEW_CHARACTERS and _has_image(page)
             pages.append(lines)
         _refuse_scans(path, pages, scans)

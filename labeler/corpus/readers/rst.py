@@ -29,7 +29,9 @@ from labeler.corpus.readers.outline import (
     quoted,
     role_text,
     squeezed,
+    text_of,
     trimmed,
+    unindented,
 )
 
 # reStructuredText within a paragraph: its words without roles, references and emphasis.
@@ -208,7 +210,7 @@ class _Reader:
         end = indented_block(self.lines, start + 1, 1)
         if line.startswith((".. _", "__ ")):  # a target ends at a blank line, other than a comment
             end = next((n for n in range(start + 1, end) if not line_at(self.lines, n)), end)
-            drop(ADDRESSES, _text_of(self.lines[start:end]))
+            drop(ADDRESSES, text_of(self.lines[start:end]))
             return end
         directive, footnote = _DIRECTIVE.fullmatch(line), _FOOTNOTE_TARGET.fullmatch(line)
         body = self.lines[start + 1 : end]
@@ -216,12 +218,12 @@ class _Reader:
             if not UNSHOWN.fullmatch(directive[1]):
                 self.add_directive(number, directive[1], *_parts_of(directive[2], body))
             else:
-                drop_directive(directive[1], _text_of(self.lines[start:end]))
+                drop_directive(directive[1], text_of(self.lines[start:end]))
         elif footnote:
             rest = " ".join(text for _, text in body)
             self.outline.prose(one_line(f"[{footnote[1]}] {footnote[2]} {rest}"), number)
         elif not _SUBSTITUTION.fullmatch(line):
-            drop(SCRIPTS, _text_of(self.lines[start:end]))
+            drop(SCRIPTS, text_of(self.lines[start:end]))
         return end
 
     def add_directive(
@@ -318,9 +320,7 @@ class _Reader:
         if waiting := self.outline.mark.text:  # a field or an item that begins with this one
             marker, tight, indented = waiting + marker, self.outline.mark.tight, False
         end, number = indented_block(self.lines, start + 1, 1), self.lines[start][0]
-        lines = self.lines[start + 1 : end]
-        shared = min((indentation(line) for _, line in lines if line.strip()), default=0)
-        below = [(number, line[shared:]) for number, line in lines]
+        below = unindented(self.lines[start + 1 : end])
         inner = self.outline.item(f"{marker} ", tight=tight, indented=indented)
         self.read_below([(number, first), *below], inner)
         if inner.mark.text:  # it has no words
@@ -357,10 +357,6 @@ class _Reader:
             end += 1
         self.outline.code(self.lines[begin:end])
         return end if end > begin else start
-
-
-def _text_of(lines: Lines) -> str:
-    return "\n".join(line for _, line in lines)
 
 
 def _term(name: str, argument: str) -> str:
