@@ -161,9 +161,8 @@ class _Draft:
     @property
     def words(self) -> int:
         """The number of words of the text, including the headings that will stand in it."""
-        return sum(piece.words for _, pieces in self.parts for piece in pieces) + sum(
-            count_words(heading) for heading in self.inner_headings()
-        )
+        inner = sum(map(count_words, self.inner_headings()))
+        return inner + sum(_total(pieces) for _, pieces in self.parts)
 
     def inner_headings(self) -> Iterator[str]:
         shown = self.headings

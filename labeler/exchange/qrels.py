@@ -177,9 +177,7 @@ def qrels_by_meaning(path: Path, meaning: Meaning, warn: Note) -> PairColumns[in
         return trec_qrels.read_qrels(path, warn)
 
 
-def hold_qrels(
-    path: Path, warn: Note = lambda _message: None, meaning: Meaning = AS_IT_STANDS
-) -> None:
+def hold_qrels(path: Path, warn: Note, meaning: Meaning) -> None:
     """Let qrels of any kind be read as TREC's columns, until the block of `rereadable` ends.
 
     TREC's own are left as they are, unless `meaning` says more of them.

@@ -7,8 +7,8 @@ import json
 import re
 from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
@@ -91,7 +91,7 @@ def column_of(columns: Iterable[str], names: Sequence[str]) -> str | None:
     return next((by_key[name] for name in names if name in by_key), None)
 
 
-def has_column(columns: Iterable[str], *names: Sequence[str]) -> bool:
+def has_column(columns: Iterable[str], *names: Collection[str]) -> bool:
     """Whether one of the columns has one of these names."""
     return any(key_of(column) in alike for column in columns for alike in names)
 
@@ -101,7 +101,7 @@ def names_a_pair(cells: Sequence[str]) -> bool:
     return has_column(cells, QUERY_ID, QUERY_TEXT) and has_column(cells, DOCUMENT_ID)
 
 
-def refuse_pairs(path: Path, columns: Sequence[str], but: Sequence[str]) -> None:
+def refuse_pairs(path: Path, columns: Sequence[str], but: Collection[str]) -> None:
     """`BadInput` of a table of queries, or of queries and documents with a value, and no text.
 
     A column with a name of `but` is a text.
@@ -296,10 +296,8 @@ def first_cells(line: str) -> dict[str, list[str]]:
     cells: dict[str, list[str]] = {}
     for delimiter in DELIMITERS:
         if delimiter in line:
-            try:
+            with suppress(csv.Error, StopIteration):
                 cells[delimiter] = next(csv.reader([line], delimiter=delimiter, strict=True))
-            except (csv.Error, StopIteration):
-                continue
     return cells
 
 

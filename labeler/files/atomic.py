@@ -39,12 +39,11 @@ def is_special(path: Path) -> bool:
     """
     if path == STANDARD or own_descriptor(path) is not None:
         return True
-    try:
-        kind = stat.S_IFMT(path.stat().st_mode)
-    except FileNotFoundError:
-        return False
-    except OSError as error:
-        raise FileProblem(f"{path}: {error.strerror or error}") from error
+    with file_problems(path):
+        try:
+            kind = stat.S_IFMT(path.stat().st_mode)
+        except FileNotFoundError:
+            return False
     if kind in _NO_OUTPUT:
         expected = "results go to a file, a pipe or a terminal"
         raise FileProblem(f"{path}: {_NO_OUTPUT[kind]}; {expected}")
@@ -130,12 +129,6 @@ def recording(path: Path, *, force: bool = False) -> Iterator[None]:
         yield
     finally:
         _NAMED.reset(token)
-
-
-def is_forced(target: Path) -> bool:
-    """Whether a file may be replaced even where it is read-only."""
-    named = _NAMED.get()
-    return named is not None and named.force and named.path == str(target)
 
 
 def about_to_replace(target: Path, content: Path) -> None:
@@ -263,7 +256,9 @@ def refuse_read_only(path: Path) -> None:
     One without any permission to write is left alone by the superuser as well, who protects files
     in the same way.
     """
-    if not path.exists() or is_forced(path):
+    named = _NAMED.get()
+    is_forced = named is not None and named.force and named.path == str(path)
+    if is_forced or not path.exists():
         return
     if not path.stat().st_mode & 0o222 or not os.access(path, os.W_OK):
         raise FileProblem(f"{path}: the file is read-only")
@@ -294,13 +289,11 @@ def _lock(handle: int) -> bool:
     """
     try:
         import fcntl
-    except ImportError:  # Windows
-        return True
-    try:
+
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # a file system without locks
+    except (ImportError, OSError):  # Windows, or a file system without locks
         return True
     return True
 

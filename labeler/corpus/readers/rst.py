@@ -214,11 +214,10 @@ class _Reader:
             return end
         directive, footnote = _DIRECTIVE.fullmatch(line), _FOOTNOTE_TARGET.fullmatch(line)
         body = self.lines[start + 1 : end]
-        if directive and self.depth < DEEPEST:
-            if not UNSHOWN.fullmatch(directive[1]):
-                self.add_directive(number, directive[1], *_parts_of(directive[2], body))
-            else:
-                drop_directive(directive[1], text_of(self.lines[start:end]))
+        if directive and self.depth < DEEPEST and UNSHOWN.fullmatch(directive[1]):
+            drop_directive(directive[1], text_of(self.lines[start:end]))
+        elif directive and self.depth < DEEPEST:
+            self.add_directive(number, directive[1], *_parts_of(directive[2], body))
         elif footnote:
             rest = " ".join(text for _, text in body)
             self.outline.prose(one_line(f"[{footnote[1]}] {footnote[2]} {rest}"), number)

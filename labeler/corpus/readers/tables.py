@@ -39,6 +39,7 @@ ROWS = (".jsonl", ".ndjson", ".json", ".parquet", ".arrow")
 _IDS = ("_id", "id", "doc_id", "docid", "document_id", "docno")
 _TEXTS = ("text", "contents", "content", "body", "passage", "segment", "abstract")
 _TITLES = ("title", "name", "headline")
+_USUAL_NAMES = frozenset((*_TEXTS, *_TITLES, "metadata"))
 _USUAL = FieldNames()
 _LISTED = 12
 _OF_QUERIES = frozenset(("_id", "id", "text", "metadata"))
@@ -65,7 +66,7 @@ def documents_of_file(path: Path, kind: str, fields: FieldNames) -> Iterator[Sou
         problem = "queries by its name, and with texts alone"
         raise BadInput(f"{path}: {problem}; name it as documents if it holds those")
     if not fields.text_field:
-        refuse_pairs(path, list(first[1]), [*_TEXTS, *_TITLES, "metadata"])
+        refuse_pairs(path, list(first[1]), _USUAL_NAMES)
     check_has_text(path, first[1], fields)
     yield from documents_of_rows(path, chain([first], rows), fields)
     all_of_them = takes_all_columns(first[1], fields)
@@ -128,15 +129,14 @@ def documents_of_rows(
             yield document
 
 
-def takes_all_columns(row: RowValues, fields: FieldNames = _USUAL) -> bool:
+def takes_all_columns(row: RowValues, fields: FieldNames) -> bool:
     """Whether no column is called as texts or titles are, and none is named."""
-    usual = {*_TEXTS, *_TITLES, "metadata"}
-    flat = not any(isinstance(value, Mapping) for value in row.values())
-    is_known = any(name.casefold() in usual for name in row)
-    return flat and not (is_known or fields.text_field or fields.title_field)
+    is_nested = any(isinstance(value, Mapping) for value in row.values())
+    is_known = not _USUAL_NAMES.isdisjoint(map(str.casefold, row))
+    return not (is_nested or is_known or fields.text_field or fields.title_field)
 
 
-def check_has_text(path: Path, row: RowValues, fields: FieldNames = _USUAL) -> None:
+def check_has_text(path: Path, row: RowValues, fields: FieldNames) -> None:
     """`BadInput` where all columns would be the text, and none looks like one: codes and numbers
     make no document.
     """
@@ -177,18 +177,17 @@ def _named(row: JsonObject, fields: FieldNames) -> JsonObject:
     """The row with its named fields under the usual names, and without what these were called."""
     named = {"_id": fields.id_field, "title": fields.title_field, "text": fields.text_field}
     named = {usual: name for usual, name in named.items() if name not in ("", ALL)}
-    if not named:
-        return row
-    values = {usual: value_at(row, name) for usual, name in named.items()}
+    values: JsonObject = {}
     for usual, called in named.items():
-        if values[usual] is None and usual == "_id" and fields.query_field:
-            del values[usual]  # it is that of the queries
-        elif values[usual] is None and usual != "title":
+        value = value_at(row, called)
+        is_of_queries = usual == "_id" and fields.query_field
+        if value is None and usual != "title" and not is_of_queries:
             parameter = f"{usual.removeprefix('_')}_field"
             problem = f"no field {called!r}; the row has {', '.join(paths_of(row)) or 'none'}"
             raise BadRow(problem, parameter=parameter)
-    if isinstance(values.get("_id"), float) and values["_id"].is_integer():
-        values["_id"] = int(values["_id"])
+        if value is not None or not is_of_queries:
+            is_whole = usual == "_id" and isinstance(value, float) and value.is_integer()
+            values[usual] = int(value) if is_whole else value
     taken = {*named.values(), *named, *(n for n in row if n.casefold() in named)}
     return {**values, **{name: value for name, value in row.items() if name not in taken}}
 
@@ -223,10 +222,9 @@ def _length(value: Any) -> int:
 def _refuse_alike(row: RowValues, keys: Iterable[str | None]) -> None:
     """`BadInput` where a column that is read differs from another one in letter case alone."""
     for key in filter(None, keys):
-        alike = [name for name in row if name.casefold() == key.casefold()]
-        if len(alike) > 1:
-            both = " and ".join(f"{name!r:.80}" for name in alike[:2])
-            raise BadRow(f"{both} are one name; rename or remove one")
+        first, *others = (name for name in row if name.casefold() == key.casefold())
+        if others:
+            raise BadRow(f"{first!r:.80} and {others[0]!r:.80} are one name; rename or remove one")
 
 
 def _string(row: RowValues, key: str) -> str:
