@@ -7,6 +7,7 @@ public modules, read from their sources without importing any.
 from __future__ import annotations
 
 import ast
+import inspect
 import sys
 import sysconfig
 from collections.abc import Iterator
@@ -63,7 +64,8 @@ def _described(name: str, source: Path) -> Iterator[str]:
 
 
 def _section(heading: str, mark: str, node: ast.Module | ast.FunctionDef | ast.ClassDef) -> str:
-    return f"{heading}\n{mark * len(heading)}\n\n{ast.get_docstring(node) or ''}\n\n"
+    text = inspect.cleandoc(ast.get_docstring(node) or "")
+    return f"{heading}\n{mark * len(heading)}\n\n{text}\n\n"
 
 
 def write_python_documents(folder: Path, *, force: bool = False) -> Path:
