@@ -277,25 +277,20 @@ def _read_into(result: Ingested, file: _InputFile, how: Reading, within: Within)
         if not (kind in kinds_read() or (is_named and holds_rows(path))):
             result.other_kinds[kind or path.name] += 1
             return False
-        has_text = _add_documents(result, file, how, within)
+        if _add_documents(result, file, how, within):
+            return True
+        result.unread.append(writable(f"{path}: no text in it besides headings and markup"))
     except (BadInput, FileProblem) as error:
         result.unread.append(writable(str(error)))
         result.parameter = result.parameter or error.parameter
-        has_text = False
     except Misconfigured as error:
         if is_named:
             raise
         result.missing_extras[str(error)] += 1
-        has_text = False
-    else:
-        if not has_text:
-            problem = f"{path}: no text in it besides headings and markup"
-            result.unread.append(writable(problem))
-    if not has_text:
-        result.losses.pop(writable(file.shown_path), None)
-        result.documents.go_back(before)
-        result.duplicates = duplicates
-    return has_text
+    result.losses.pop(writable(file.shown_path), None)
+    result.documents.go_back(before)
+    result.duplicates = duplicates
+    return False
 
 
 def _add_documents(result: Ingested, file: _InputFile, how: Reading, within: Within) -> bool:

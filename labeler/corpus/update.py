@@ -303,19 +303,18 @@ def _write_people(collection: Collection, carrying: Carrying) -> None:
     """Write people's answers and the samples that they were drawn as, with the new ids."""
     folder = carrying.old.folder
     for path in sorted((folder / "people").glob("*.jsonl")):
-        answers = [(row, carrying.new_id(row.pair.doc_id)) for row in read_people(path)]
-        moved = {
-            Pair(row.pair.query_id, new): _with_document(row, new) for row, new in answers if new
-        }
+        moved = {row.pair: row for row in _moved(read_people(path), carrying)}
         write_people(people_path(collection.folder, path.stem), moved.values())
     for path in sorted((folder / "samples").glob("*.jsonl")):
-        rows = [(row, carrying.new_id(row.pair.doc_id)) for row in read_sample(path)]
-        rows_with_documents = [_with_document(row, new) for row, new in rows if new]
-        write_sampled(collection.folder / "samples" / path.name, rows_with_documents)
+        rows = _moved(read_sample(path), carrying)
+        write_sampled(collection.folder / "samples" / path.name, list(rows))
 
 
-def _with_document(row: Any, new_id: str) -> Any:
-    return replace(row, pair=Pair(row.pair.query_id, new_id))
+def _moved(rows: Iterable[Any], carrying: Carrying) -> Iterator[Any]:
+    """The rows whose grades hold, with the new documents."""
+    for row in rows:
+        if new_id := carrying.new_id(row.pair.doc_id):
+            yield replace(row, pair=Pair(row.pair.query_id, new_id))
 
 
 def keep_before(collection: Collection) -> Path:

@@ -107,15 +107,13 @@ def plan_of(source: Path) -> ImportPlan:
     if not taken:
         problem = f"nothing to take: {'; '.join(dict.fromkeys(refusals))}"
         raise BadInput(f"{source}: {problem}")
-    if held.contents:
-        return ImportPlan(str(source), held.contents.kind, tuple(taken), tuple(left), ())
-    kind = taken[0].form
-    if {DOCUMENTS, QUERIES} <= {each.what for each in taken}:
+    form = held.contents.kind if held.contents else taken[0].form
+    if not held.contents and {DOCUMENTS, QUERIES} <= {each.what for each in taken}:
         role, other = (DOCUMENTS, QUERIES) if _are_passages(source) else (QUERIES, DOCUMENTS)
         taken = [each for each in taken if each.what != other]
         what = f"its texts look like {role}; as {other}, it needs a name such as"
         left.append(f"{source.name}: {what} {other}{''.join(source.suffixes)}")
-    return ImportPlan(str(source), kind, tuple(taken), tuple(left), ())
+    return ImportPlan(str(source), form, tuple(taken), tuple(left), ())
 
 
 def _are_passages(path: Path) -> bool:

@@ -18,7 +18,7 @@ from labeler.exchange.any_table import listed, rows_in, stripped_id, with_all_co
 from labeler.exchange.contents import QUERIES, are_ids
 from labeler.exchange.fields import Picked, has_field, value_at
 from labeler.exchange.formats import held_by
-from labeler.exchange.shapes import XML
+from labeler.exchange.shapes import LINES, XML
 from labeler.exchange.tables import (
     DELIMITERS,
     Rows,
@@ -154,7 +154,7 @@ def _rows(path: Path, query_field: str) -> Rows:
     if held.value is not None:
         return _of_json(path, held.value)
     rows = rows_in(held)
-    if rows is None and path.suffix.casefold() in (".json", ".jsonl", ".ndjson"):
+    if rows is None and path.suffix.casefold() in (".json", *LINES):
         raise BadInput(f"{path}: no array and no object of JSON, as its name says")
     return _of_text(path, held.head, query_field) if rows is None else _of_rows(rows)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+from collections import defaultdict
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -92,7 +94,7 @@ def _ms_marco(path: Path) -> Iterator[Rating]:
 
     `BadInput` where a query's numbers are not 1, 2, 3 and so on: they may be grades.
     """
-    ranks: dict[str, tuple[int, int, int]] = {}
+    ranks = defaultdict[str, array[int]](lambda: array("q"))
     for number, line in numbered_lines(path):
         cells = line.split()
         if len(cells) not in (0, len(_MS_MARCO)):
@@ -100,11 +102,9 @@ def _ms_marco(path: Path) -> Iterator[Rating]:
             raise BadInput.at(path, number, problem)
         if cells:
             yield Rating(number, cells[0], cells[1], _of_rank(f"{path}:{number}", cells[2]))
-            rank = int(float(cells[2]))
-            low, high, count = ranks.get(cells[0], (rank, rank, 0))
-            ranks[cells[0]] = min(low, rank), max(high, rank), count + 1
-    for query, (low, high, count) in ranks.items():
-        if high - low + 1 != count or low > 1:
+            ranks[cells[0]].append(int(float(cells[2])))
+    for query, of_query in ranks.items():
+        if max(of_query) - min(of_query) + 1 != len(of_query) or min(of_query) > 1:
             problem = f"the ranks of {query:.60} are not 1, 2, 3 and so on; are these grades?"
             raise BadInput(f"{path}: {problem}")
 

@@ -56,9 +56,7 @@ def decoded(path: Path, raw: bytes, *, windows: bool = True) -> str:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         problem = f"not UTF-8 (byte 0x{raw[error.start]:02x})"
-        if not windows:
-            raise BadInput.at(path, line, f"{problem}; save the file as UTF-8") from error
-        text = _of_windows(path, line, raw, problem)
+        text = _of_windows(path, line, raw, problem, windows)
     if not text.strip():
         raise BadInput(f"{path}: empty")
     return text
@@ -82,14 +80,12 @@ def utf_16_of(head: bytes) -> str:
     return ""
 
 
-def _of_windows(path: Path, line: int, raw: bytes, problem: str) -> str:
+def _of_windows(path: Path, line: int, raw: bytes, problem: str, windows: bool) -> str:
     """The text of bytes that are no UTF-8: in Windows-1252, where nothing in them is in UTF-8."""
-    try:
-        text = raw.decode("cp1252")
-    except UnicodeDecodeError:
-        text = ""
-    is_mixed = len(raw.decode("utf-8", "ignore")) > sum(byte < 0x80 for byte in raw)
-    if is_mixed or not text:
+    text = ""
+    with suppress(UnicodeDecodeError):
+        text = raw.decode("cp1252") if windows else ""
+    if not text or len(raw.decode("utf-8", "ignore")) > sum(byte < 0x80 for byte in raw):
         raise BadInput.at(path, line, f"{problem}; save the file as UTF-8")
     tell(path, f"line {line}: not UTF-8, read as Windows-1252")
     return text
@@ -322,10 +318,7 @@ def decoded_line(path: Path, number: int, raw: bytes, *, windows: bool = False) 
     except UnicodeDecodeError as error:
         if number == 1:
             refuse_other_encodings(path, raw)
-        problem = f"not UTF-8 (byte {error.start + 1})"
-        if not windows:
-            raise BadInput.at(path, number, f"{problem}; save the file as UTF-8") from error
-        line = _of_windows(path, number, raw, problem)
+        line = _of_windows(path, number, raw, f"not UTF-8 (byte {error.start + 1})", windows)
     line = line.removesuffix("\n")
     return line.removeprefix("\ufeff") if number == 1 else line
 

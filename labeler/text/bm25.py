@@ -71,8 +71,8 @@ class Bm25Settings(Options):
 
     def __post_init__(self) -> None:
         Options.__post_init__(self)
-        languages = (UNSTEMMED, *stemmed_languages()) if self.analyzer else ()
-        if self.analyzer and self.analyzer not in languages:
+        languages = (UNSTEMMED, *stemmed_languages()) if self.analyzer else ("",)
+        if self.analyzer not in languages:
             problem = f"no analyzer {self.analyzer!r}; there are: {', '.join(languages)}"
             raise Misuse(problem, parameter="analyzer")
 
