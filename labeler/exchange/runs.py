@@ -94,7 +94,7 @@ def _ms_marco(path: Path) -> Iterator[Rating]:
 
     `BadInput` where a query's numbers are not 1, 2, 3 and so on: they may be grades.
     """
-    ranks = defaultdict[str, array[int]](lambda: array("q"))
+    ranks: dict[str, array[int]] = defaultdict(lambda: array("q"))
     for number, line in numbered_lines(path):
         cells = line.split()
         if len(cells) not in (0, len(_MS_MARCO)):
