@@ -12,9 +12,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from labeler.errors import BadInput, LabelerError, TooLarge
-from labeler.exchange.any_table import is_fed, rows_of_any
 from labeler.exchange.contents import DOCUMENTS, GRADES, PARTS, QUERIES, RANKINGS, WORDS, role_of
-from labeler.exchange.formats import held_by
+from labeler.exchange.formats import held_by, is_fed, rows_of_any
 from labeler.exchange.qrels import judged_in
 from labeler.exchange.queries import read_query_list
 from labeler.exchange.ratings import RatedFile

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from labeler.errors import BadInput, BadRow
 from labeler.exchange import tables as usual
-from labeler.exchange.any_table import rows_of_any
 from labeler.exchange.fields import LogFields, has_field, value_at
+from labeler.exchange.formats import rows_of_any
 from labeler.exchange.ratings import number_of
 from labeler.exchange.tables import QUERY_TEXT, RANK
 from labeler.files.boundary import reading

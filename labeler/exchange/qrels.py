@@ -14,9 +14,9 @@ from labeler.errors import BadInput, SaysTooLittle
 from labeler.exchange import tables as usual
 from labeler.exchange.contents import GRADES
 from labeler.exchange.formats import held_by, rated_in
-from labeler.exchange.nested import by_query
 from labeler.exchange.queries import Queries, texts_by_id
 from labeler.exchange.ratings import GradeRule, Grades, RatedFile, Rating, number_of, stripped
+from labeler.exchange.responses import by_query
 from labeler.exchange.tables import Rows
 from labeler.files.boundary import reading
 from labeler.files.read import numbered_lines, read_instead, rereadable

@@ -14,10 +14,16 @@ from typing import Any
 from labeler.data import Query
 from labeler.errors import BadInput, BadRow
 from labeler.exchange import tables as usual
-from labeler.exchange.any_table import listed, rows_in, stripped_id, with_all_columns, with_metadata
 from labeler.exchange.contents import QUERIES, are_ids
 from labeler.exchange.fields import Picked, has_field, value_at
-from labeler.exchange.formats import held_by
+from labeler.exchange.formats import (
+    held_by,
+    listed,
+    rows_in,
+    stripped_id,
+    with_all_columns,
+    with_metadata,
+)
 from labeler.exchange.shapes import LINES, XML
 from labeler.exchange.tables import (
     DELIMITERS,

@@ -12,10 +12,10 @@ from typing import Any
 from labeler.errors import BadInput, SaysTooLittle
 from labeler.exchange.contents import RANKINGS
 from labeler.exchange.formats import held_by, rated_in
-from labeler.exchange.nested import by_query, ranked_lists
 from labeler.exchange.qrels import AS_IT_STANDS, Meaning, write_pairs
 from labeler.exchange.queries import Queries
 from labeler.exchange.ratings import RatedFile, Rating, number_of
+from labeler.exchange.responses import by_query, ranked_lists
 from labeler.exchange.shapes import TEXT
 from labeler.exchange.tables import QUERY_TEXT, RANK, Rows, first_line, has_column, part_of
 from labeler.files.boundary import reading

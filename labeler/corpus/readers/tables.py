@@ -16,10 +16,9 @@ from uuid import UUID
 from labeler.corpus.blocks import SourceDocument, SourceText
 from labeler.corpus.readers.outline import read_plaintext
 from labeler.errors import BadInput, BadRow
-from labeler.exchange.any_table import rows_in
 from labeler.exchange.contents import DOCUMENTS, QUERIES, role_of
 from labeler.exchange.fields import FieldNames, value_at
-from labeler.exchange.formats import Held, held_by
+from labeler.exchange.formats import Held, held_by, rows_in
 from labeler.exchange.responses import is_plumbing
 from labeler.exchange.tables import (
     Rows,
