@@ -22,7 +22,7 @@ from labeler.data import Document, Pair, Query
 from labeler.errors import BadInput, BadRow, FileProblem, Misuse, ProviderError
 from labeler.exchange.shapes import head_of
 from labeler.exchange.tables import delimiter_of, first_line, rows_of_text
-from labeler.files.boundary import reading
+from labeler.files.boundary import problem_of, reading
 from labeler.files.cache import exclusive
 from labeler.files.jsonl import identifier
 from labeler.files.paths import cache_folder, expanded, shipped
@@ -144,9 +144,12 @@ def find_recipe(name: str) -> RecipeFile:
 
 def read_recipe(path: Path) -> RecipeFile:
     """Read the recipe in a file; `BadInput` says what is wrong with it."""
-    with file_problems(path), reading(path):
+    with file_problems(path):
         raw = path.read_bytes()
+    try:
         recipe = Recipe.model_validate(tomllib.loads(raw.decode("utf-8")))
+    except (ValueError, RecursionError) as error:  # pydantic's own are such, too
+        raise BadInput(f"{path}: {problem_of(error)}") from error
     identity = f"{path.stem}@{hashlib.sha256(raw).hexdigest()[:8]}"
     return RecipeFile(name=path.stem, id=identity, recipe=recipe)
 
@@ -276,16 +279,17 @@ def read_liveqa_medquad(files: Mapping[str, Path], recipe: Recipe) -> UpstreamCo
             question, grade, answer = row.split()
             pair = Pair(f"TQ{question}", answer)
             grades.setdefault(pair, []).append(_grade(recipe, grade))
-    for pair, upstream_grades in grades.items():
-        upstream.queries[pair.query_id] = questions[pair.query_id]
-        upstream.documents[pair.doc_id] = answers[pair.doc_id]
-        upstream.pool.append(pair)
-        upstream.add("lowest", pair, min(upstream_grades))
-        upstream.add("highest", pair, max(upstream_grades))
-        if len(set(upstream_grades)) > 1:
-            upstream.conflicts.append(pair)
-        else:
-            upstream.add(HUMAN, pair, upstream_grades[0])
+    with reading(path):
+        for pair, upstream_grades in grades.items():
+            upstream.queries[pair.query_id] = questions[pair.query_id]
+            upstream.documents[pair.doc_id] = answers[pair.doc_id]
+            upstream.pool.append(pair)
+            upstream.add("lowest", pair, min(upstream_grades))
+            upstream.add("highest", pair, max(upstream_grades))
+            if len(set(upstream_grades)) > 1:
+                upstream.conflicts.append(pair)
+            else:
+                upstream.add(HUMAN, pair, upstream_grades[0])
     return upstream
 
 
