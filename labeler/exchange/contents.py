@@ -71,11 +71,6 @@ def text_id(text: str) -> str:
     return f"d{hashlib.sha256(words).hexdigest()[:12]}"
 
 
-def as_documents(texts: Iterable[str]) -> Records:
-    """Texts as documents, each once."""
-    return [{"_id": text_id(text), "text": text} for text in dict.fromkeys(texts)]
-
-
 def as_queries(texts: Iterable[str]) -> Records:
     """Texts as queries, each once."""
     return [{"text": text} for text in dict.fromkeys(texts)]

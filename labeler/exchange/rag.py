@@ -10,7 +10,6 @@ from typing import Any
 
 from labeler.exchange.contents import (
     Contents,
-    as_documents,
     as_queries,
     lacking,
     objects,
@@ -143,10 +142,14 @@ def squad(value: Any) -> Contents | None:
         return None
     paragraphs = [each for article in articles for each in article["paragraphs"]]
     asked = [(question, each["context"]) for each in paragraphs for question in each["qas"]]
+    contexts = dict.fromkeys(each["context"] for each in paragraphs)
     pairs = [(q["id"], text_id(text), 1) for q, text in asked if not q.get("is_impossible")]
     return Contents(
         "SQuAD",
-        as_documents(each["context"] for each in paragraphs),
+        [
+            {"_id": text_id(text), "text": text}
+            for text in dict.fromkeys(p["context"] for p in paragraphs)
+        ],
         [{"_id": question["id"], "text": question["question"]} for question, _ in asked],
         rated("qrels from SQuAD (a question's own paragraph)", pairs) if pairs else None,
     )

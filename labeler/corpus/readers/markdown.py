@@ -9,7 +9,6 @@ import tomllib
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from labeler.corpus.blocks import TitledBlocks
@@ -243,17 +242,12 @@ def read_markdown(text: str, *, mdx: bool = False) -> TitledBlocks:
     from labeler.corpus.readers.markdown_tokens import block_tokens
 
     title, first, body = without_front_matter(_LINE_ENDS.sub("\n", text).replace("\0", "\ufffd"))
-    lines, md = body.split("\n"), _parser(mdx)
+    lines, md = body.split("\n"), parser(mdx)
     closing = {match[1]: n for n, line in enumerate(lines) if (match := _SLASHES.fullmatch(line))}
     env = {"last_closing": closing, "unclosed": {}}
     reader, outline = _Reader(md, frozenset(_CLOSED.findall(body)), env, lines, first), Outline()
     reader.walk(SyntaxTreeNode(block_tokens(md, body, env)), outline)
     return title, outline.blocks
-
-
-@cache
-def _parser(mdx: bool) -> MarkdownIt:
-    return parser(mdx=mdx)
 
 
 @dataclass
@@ -366,10 +360,6 @@ class _Reader:
             drop("kinds of notes", kind[0])
         return self.inline_tokens(text[kind.end() if kind else 0 :])
 
-    def indented_code(self, node: SyntaxTreeNode, outline: Outline) -> None:
-        """Code that is indented by four."""
-        self.code(node.content, node, outline)
-
     def preformatted(self, node: SyntaxTreeNode, outline: Outline) -> None:
         """HTML's preformatted text, without its tags."""
         self.code(html.unescape(_PRE_TAG.sub("", node.content)), node, outline)
@@ -389,7 +379,7 @@ _HANDLERS: dict[str, Callable[[_Reader, SyntaxTreeNode, Outline], None]] = {
     "dt": _Reader.term,
     "tr": _Reader.row,
     "fence": _Reader.fence,
-    "code_block": _Reader.indented_code,
+    "code_block": lambda reader, node, outline: reader.code(node.content, node, outline),
     "preformatted": _Reader.preformatted,
     "math_block": _Reader.formula,
     "math_block_label": _Reader.formula,

@@ -7,6 +7,7 @@ that a reader of the page sees, or nothing. Nothing is included, imported or run
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from labeler.corpus.losses import CODE_OF_PAGES, INCLUDES, SCRIPTS, drop, drop_directive
@@ -112,7 +113,8 @@ _UNTITLED = re.compile(r"html|define|(?:figure-|table-)?caption|columns?")
 _TITLED_ONLY = re.compile(r"tab|tab-item|details|admonition|dropdown|grid-item(?:-card)?|card")
 
 
-def parser(*, mdx: bool = False) -> MarkdownIt:
+@cache
+def parser(mdx: bool) -> MarkdownIt:
     """Return the parser; with `mdx`, braces hold expressions and indentation makes no code."""
     from markdown_it import MarkdownIt
     from mdit_py_plugins.deflist import deflist_plugin

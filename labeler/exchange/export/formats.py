@@ -19,7 +19,7 @@ from labeler.exchange.export.content import (
     write_text,
 )
 from labeler.exchange.written import BEIR_HEADER, write_parquet, write_table
-from labeler.files.jsonl import JsonObject, write_rows
+from labeler.files.jsonl import write_rows
 from labeler.trec.write import write_qrels, write_run
 
 # The folder that BEIR's loader reads: `corpus.jsonl`, `queries.jsonl`, `qrels/test.tsv`.
@@ -55,6 +55,11 @@ def _opensearch_files(content: Content) -> Files:
 
     named = {"name": content.name, "description": f"{content.name}, from its qrels"}
     texts = [{"queryText": query.text} for query in content.queries.values()]
+    documents = (
+        row
+        for d in content.documents.values()
+        for row in ({"index": {"_id": d.id}}, {"title": d.title, "text": d.text})
+    )
     query_set = {**named, "sampling": "manual", "querySetQueries": texts}
     ratings = [
         {
@@ -66,16 +71,10 @@ def _opensearch_files(content: Content) -> Files:
     ]
     judgements = {**named, "type": "IMPORT_JUDGMENT", "judgmentRatings": ratings}
     return {
-        "documents.ndjson": lambda path: write_rows(path, _bulk(content)),
+        "documents.ndjson": lambda path: write_rows(path, documents),
         "queryset.json": lambda path: write_json(path, query_set),
         "judgments.json": lambda path: write_json(path, judgements),
     }
-
-
-def _bulk(content: Content) -> Iterator[JsonObject]:
-    for document in content.documents.values():
-        yield {"index": {"_id": document.id}}
-        yield {"title": document.title, "text": document.text}
 
 
 def _opensearch_losses(content: Content) -> list[str]:
