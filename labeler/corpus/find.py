@@ -261,11 +261,9 @@ class _Walk:
 
         Of a folder that is itself among those to read, all files are.
         """
-        roots, real = self.result.roots, os.path.realpath(path)
-        is_inside = roots is None or any(
-            real == r or real.startswith(f"{r}{os.sep}") for r in roots
-        )
-        if not is_inside:  # it leads, by a link, to a place that is below none of the inputs
+        roots, real = self.result.roots, f"{os.path.realpath(path)}{os.sep}"
+        inside = None if roots is None else tuple(f"{root}{os.sep}" for root in roots)
+        if inside and not real.startswith(inside):  # a link to a place that is below no input
             self.result.links_out.append(path)
         elif path.is_dir():
             yield from self.inside(path, above, all_of_it)

@@ -146,10 +146,7 @@ def squad(value: Any) -> Contents | None:
     pairs = [(q["id"], text_id(text), 1) for q, text in asked if not q.get("is_impossible")]
     return Contents(
         "SQuAD",
-        [
-            {"_id": text_id(text), "text": text}
-            for text in dict.fromkeys(p["context"] for p in paragraphs)
-        ],
+        [{"_id": text_id(text), "text": text} for text in contexts],
         [{"_id": question["id"], "text": question["question"]} for question, _ in asked],
         rated("qrels from SQuAD (a question's own paragraph)", pairs) if pairs else None,
     )

@@ -78,9 +78,8 @@ def did_you_mean(path: Path) -> str:
 
     with os.scandir(path.parent) as entries:
         names = [entry.name for entry in islice(entries, _LISTED)]
-    return "".join(
-        f"; did you mean '{path.parent / n}'?" for n in get_close_matches(path.name, names, 1)
-    )
+    close = get_close_matches(path.name, names, 1)
+    return f"; did you mean '{path.parent / close[0]}'?" if close else ""
 
 
 # Paths that begin with `~`.

@@ -76,11 +76,10 @@ class _Reader:
 
     def until(self, closing: str) -> Lines:
         """The lines up to one that closes a block, or all that follow."""
-        begin = self.at
-        while self.at < len(self.lines) and line_at(self.lines, self.at) != closing:
-            self.at += 1
-        self.at += 1
-        return self.lines[begin : self.at - 1]
+        begin, following = self.at, range(self.at, len(self.lines))
+        end = next((n for n in following if line_at(self.lines, n) == closing), len(self.lines))
+        self.at = end + 1
+        return self.lines[begin:end]
 
     def took_setting(self, line: str, number: int) -> bool:
         """Whether a line says something of the document or of the next block, or is a comment."""
@@ -110,10 +109,9 @@ class _Reader:
         """Add a paragraph or an item with the lines that it goes on in; indented ones are code."""
         begin, item = self.at, _ITEM.fullmatch(line)
         marks = (_FENCE, _ITEM, _ATTRIBUTE, _BLOCK, _MACRO, _HEADING)
-        while self.at < len(self.lines):
-            following = line_at(self.lines, self.at)
-            if any(mark.fullmatch(following) for mark in marks):
-                break
+        while self.at < len(self.lines) and not any(
+            mark.fullmatch(line_at(self.lines, self.at)) for mark in marks
+        ):
             self.at += 1
         more = self.lines[begin : self.at]
         words = " ".join([item[2] if item else line, *(text for _, text in more)])
@@ -128,10 +126,8 @@ class _Reader:
 
     def add_table(self, lines: Lines) -> None:
         """Add a table, a block a line of it."""
-        for position, (number, line) in enumerate(
-            (number, line.strip().lstrip("|")) for number, line in lines if line.strip()
-        ):
-            cells = " | ".join(self.words(cell) for cell in line.split("|"))
+        for position, (number, line) in enumerate(row for row in lines if row[1].strip()):
+            cells = " | ".join(map(self.words, line.strip().lstrip("|").split("|")))
             self.outline.prose(cells, number, tight=position > 0, leads=position == 0)
 
     def words(self, text: str) -> str:

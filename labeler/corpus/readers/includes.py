@@ -72,12 +72,8 @@ class _Inliner:
                 if any(each.startswith(".") for each in inner):
                     return None
                 with file_problems(path):
-                    size = path.stat().st_size
-                    text = (
-                        _part_of(decoded(path, path.read_bytes()), part)
-                        if size <= self.left
-                        else ""
-                    )
+                    fits = path.stat().st_size <= self.left
+                    text = _part_of(decoded(path, path.read_bytes()), part) if fits else ""
                 self.left -= len(text)
                 return (path, text) if text.strip() else None
             if above == self.root:

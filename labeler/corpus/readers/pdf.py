@@ -182,10 +182,8 @@ def _has_image(page: PageObject) -> bool:
     """Whether a page shows an image, which need not be decoded to know."""
     resources: Any = page.get("/Resources")
     objects = resources.get_object().get("/XObject") if resources is not None else None
-    if objects is None:
-        return False
-    inner = (value.get_object() for value in objects.get_object().values())
-    return any(each.get("/Subtype") == "/Image" for each in inner)
+    inner = objects.get_object().values() if objects is not None else ()
+    return any(each.get_object().get("/Subtype") == "/Image" for each in inner)
 
 
 def _refuse_scans(path: Path, pages: Sequence[Sequence[_Line]], scans: int) -> None:
@@ -222,9 +220,9 @@ def _levels_by(pages: Sequence[Sequence[_Line]]) -> _Levels:
             return 0
         if by_size := levels.get(round(cell.size, 1), 0):
             return by_size
+        is_whole = text.count("(") == text.count(")") and text[-1] not in ".,;:"
         stands_out = cell.bold and not is_bold and cell.size > 0.95 * body
-        stands_out = stands_out and text.count("(") == text.count(")")
-        return min(len(larger) + 1, _MOST_LEVELS) if stands_out and text[-1] not in ".,;:" else 0
+        return min(len(larger) + 1, _MOST_LEVELS) if stands_out and is_whole else 0
 
     return level
 

@@ -163,8 +163,7 @@ def _document(path: Path, number: int, row: JsonObject, fields: FieldNames) -> S
         rest = {k: v for k, v in row.items() if k not in (id_key, title_key, text_key)}
     else:
         text, rest = _text_of_columns(row, {id_key, title_key})
-        flat = {name: value for name, value in row.items() if name not in rest}
-        _refuse_hidden_text(_length(flat), rest)
+        _refuse_hidden_text(_length(row) - _length(rest), rest)
     if row_id is None and not (text.strip() or title.strip()):
         raise BadRow("a document without text and title")
     blocks = [] if row_id is not None else read_plaintext(text or title)[1]
