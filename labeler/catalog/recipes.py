@@ -173,8 +173,7 @@ def obtain(source: UpstreamFile, advance: Advance = quiet) -> Path:
         with file_problems(path):
             check_sha256(path, source.sha256, str(path))
         return path
-    name = Path(source.path).name
-    path = cache_folder() / "downloads" / source.sha256 / name
+    path = cache_folder() / "downloads" / source.sha256 / Path(source.path).name
     with file_problems(path), exclusive(path):
         if path.is_file():
             check_sha256(path, source.sha256, str(path))

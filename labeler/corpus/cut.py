@@ -135,8 +135,7 @@ def _merged(pieces: Sequence[Piece]) -> Piece:
     if not rest:
         return first
     text = "".join([first.text, *(piece.gap + piece.text for piece in rest)])
-    last = pieces[-1]
-    return Piece(text, _total(pieces), first.gap, first.line, False, first.start, last.end)
+    return Piece(text, _total(pieces), first.gap, first.line, False, first.start, pieces[-1].end)
 
 
 def _total(pieces: Iterable[Piece]) -> int:

@@ -234,8 +234,7 @@ def _read_all(
 
         # the folder below which files are inlined: the input that a file is in, or its own folder
         tree = next((folder for folder in folders if path.is_relative_to(folder)), path.parent)
-        shown = _relative_path(path, input_files.base)
-        file = _InputFile(path, shown, str(path) in inputs, tree)
+        file = _InputFile(path, _relative_path(path, input_files.base), str(path) in inputs, tree)
         result.files += _read_into(result, file, how, within)
         advance(end, total)
     if not result.documents:

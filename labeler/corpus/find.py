@@ -239,8 +239,7 @@ def _starts(pattern: str) -> list[_Start]:
     matches = sorted(Path(match) for match in glob.glob(str(path), recursive=True))
     if not matches:
         raise FileProblem(f"{pattern}: no file matches this pattern")
-    plain = takewhile(lambda part: not glob.has_magic(part), path.parts[:-1])
-    plain_folder = Path(*plain)
+    plain_folder = Path(*takewhile(lambda part: not glob.has_magic(part), path.parts[:-1]))
     files = [match for match in matches if match.is_file()]
     return [_Start(match, plain_folder, plain_folder) for match in files]
 

@@ -49,8 +49,7 @@ def _match(document: Document, same_id: Document | None, files: _Files) -> Match
     same = files.of_text(text)
     equal = [each for each in same if each in beside] or same
     if equal:
-        nearest = min(equal, key=lambda each: abs(_start(each) - _start(document)))
-        return Match(MOVED, (nearest.id,))
+        return Match(MOVED, (min(equal, key=lambda each: abs(_start(each) - _start(document))).id,))
     in_same_text = [each for each in beside if _is_of_same_text(document, each)]
     if in_same_text:
         return _by_span(document, in_same_text)

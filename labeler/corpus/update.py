@@ -231,8 +231,7 @@ class Carrying:
         pool = self.pool(self.old.pool)
         unjudged = sum(pair not in judged for pair in pool.pairs)
         states = _counted(match.state for match in self.matches.values())
-        stale = sum(map(len, self.stale.values()))
-        return Carryover(states, by_set, len(pool), unjudged, stale)
+        return Carryover(states, by_set, len(pool), unjudged, sum(map(len, self.stale.values())))
 
 
 def _united(first: PoolSource, second: PoolSource) -> PoolSource:

@@ -132,8 +132,7 @@ def _are_passages(path: Path) -> bool:
 
 def is_archive(source: Path) -> bool:
     """Whether this is a ZIP archive by its name and by its content."""
-    is_named = source.suffix.casefold() == ".zip" and source.is_file()
-    return is_named and zipfile.is_zipfile(source)
+    return source.suffix.casefold() == ".zip" and source.is_file() and zipfile.is_zipfile(source)
 
 
 @contextmanager

@@ -119,8 +119,7 @@ class Held:
 
     def records(self, contents: Contents, part: str) -> Rows:
         """Documents or queries of a known format as rows."""
-        numbered = enumerate(map(dict, self.part(part)), start=1)
-        return Rows(self.path, contents.kind, (), numbered)
+        return Rows(self.path, contents.kind, (), enumerate(map(dict, self.part(part)), start=1))
 
 
 def held_by(path: Path, *weak: Format, part: str = "", is_plain: bool = False) -> Held:

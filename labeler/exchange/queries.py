@@ -366,8 +366,7 @@ def _query(read: Rows, number: int, row: JsonObject, picked: Picked, fallback: s
     text = " ".join(text_of(path, number, cells, text_key, None).split())
     if not text:
         raise BadRow("a query without text")
-    has_id = _has_id(row, picked)
-    query_id = stripped_id(path, number, cells, picked.id) if has_id else fallback
+    query_id = stripped_id(path, number, cells, picked.id) if _has_id(row, picked) else fallback
     rest = with_metadata(row, picked.id, text_key)
     # what else a row of a list of judgements holds is of one pair
     return Query(query_id, text, {**_ORIGIN, **({} if read.repeats else rest)})

@@ -89,8 +89,7 @@ def response_in(value: Any) -> Response | None:
         if not isinstance(hits, list) or (not hits and not value.keys() >= {engine.of_none}):
             continue
         if all(isinstance(hit, Mapping) and value_at(hit, engine.id) is not None for hit in hits):
-            query = value_at(value, engine.query) if engine.query else None
-            return Response(engine, hits, query)
+            return Response(engine, hits, value_at(value, engine.query) if engine.query else None)
     return None
 
 
@@ -105,10 +104,9 @@ def search_responses(value: Any) -> Contents | None:
     is_known = all(each.query is not None for each in responses)
     by_text = any(each.by_text for each in responses)
     rankings = ((each.query, _ranked(each)) for each in responses)
-    documents = list(_documents(responses))
     return Contents(
         kind,
-        documents or None,
+        list(_documents(responses)) or None,
         as_queries(each.query for each in responses) if is_known and by_text else None,
         rankings=ranked(f"a run from {kind}", rankings, by_text=by_text) if is_known else None,
         lacks={"rankings": _NO_QUERY},

@@ -287,8 +287,7 @@ def numbered_objects(path: Path, array: Sequence[Any]) -> Iterator[NumberedRow]:
 
 def _with_columns(path: Path, form: str, rows: Iterator[NumberedRow]) -> Rows:
     first = [*islice(rows, 1)]
-    columns = tuple(first[0][1]) if first else ()
-    return Rows(path, form, columns, chain(first, rows))
+    return Rows(path, form, tuple(first[0][1]) if first else (), chain(first, rows))
 
 
 def first_cells(line: str) -> dict[str, list[str]]:

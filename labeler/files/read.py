@@ -55,8 +55,7 @@ def decoded(path: Path, raw: bytes, *, windows: bool = True) -> str:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        problem = f"not UTF-8 (byte 0x{raw[error.start]:02x})"
-        text = _of_windows(path, line, raw, problem, windows)
+        text = _of_windows(path, line, raw, f"not UTF-8 (byte 0x{raw[error.start]:02x})", windows)
     if not text.strip():
         raise BadInput(f"{path}: empty")
     return text

@@ -95,8 +95,7 @@ class Bm25Settings(Options):
         (code, count) = codes.most_common(1)[0] if codes else ("", 0)
         is_most = 2 * count > codes.total() and 10 * count >= codes.total() + untold
         language = NAMES[code].casefold() if is_most else ENGLISH
-        stemmed = language in stemmed_languages()
-        return replace(self, analyzer=language if stemmed else ENGLISH)
+        return replace(self, analyzer=language if language in stemmed_languages() else ENGLISH)
 
 
 _LOOKED_AT = 1000

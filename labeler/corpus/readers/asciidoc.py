@@ -66,8 +66,7 @@ class _Reader:
             drop(SCRIPTS, "\n".join(text for _, text in self.until(line)))
         elif kind == "code":
             language = line.lstrip("-.+`")
-            body = self.until(line.removesuffix(language))
-            self.outline.code(body, self.language or language)
+            self.outline.code(self.until(line.removesuffix(language)), self.language or language)
             self.language = ""
         elif kind == "table":
             self.add_table(self.until(line))

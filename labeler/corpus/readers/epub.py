@@ -36,8 +36,7 @@ def read_epub(path: Path, raw: bytes) -> Extracted:
             refuse_long(path, size)
             if page.strip():
                 add_html(text_of_page(path, page), outline)
-    title = package.findtext(".//{*}metadata/{*}title") or ""
-    return finished(path, title, outline)
+    return finished(path, package.findtext(".//{*}metadata/{*}title") or "", outline)
 
 
 def _chapters(package: Element, folder: str) -> Iterator[str]:

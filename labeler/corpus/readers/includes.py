@@ -46,8 +46,7 @@ class _Inliner:
         lines, fence, position = text.split("\n"), "", 0
         while position < len(lines):
             line, end, source = lines[position], position + 1, None
-            is_directive = self.kind != ".adoc" and not fence
-            if is_directive and (directive := _DIRECTIVE.fullmatch(line)):
+            if self.kind != ".adoc" and not fence and (directive := _DIRECTIVE.fullmatch(line)):
                 end = _end_of_directive(lines, position)
                 options = map(_LINES_OPTION.fullmatch, lines[position + 1 : end])
                 part = next((f"{option[1]}:{option[2]}" for option in options if option), "")

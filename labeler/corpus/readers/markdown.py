@@ -81,8 +81,7 @@ def parts(reader: _Reader, tokens: Sequence[Token], line: int) -> list[Part]:
         else:
             draft.add(_shown(reader, tag, following=draft.begun), line)
     for part in drafts:  # with single blanks; white space of other kinds stays
-        text = _AROUND_BREAK.sub("\n", _BLANKS.sub(" ", "".join(part.words)))
-        part.text = text.strip(" \n")
+        part.text = _AROUND_BREAK.sub("\n", _BLANKS.sub(" ", "".join(part.words))).strip(" \n")
     return [part for part in drafts if part.text not in ("", "-")]
 
 
@@ -328,8 +327,7 @@ class _Reader:
         cells = [one_line(self, self.inline_tokens(cell.content)) for cell in node.children]
         head = node.parent is not None and node.parent.type == "thead"
         if any(cells):
-            text = f"| {' | '.join(cells)} |"
-            outline.prose(text, self.line(node), tight=not head, leads=head)
+            outline.prose(f"| {' | '.join(cells)} |", self.line(node), tight=not head, leads=head)
 
     def fence(self, node: SyntaxTreeNode, outline: Outline) -> None:
         """A fenced block of code, with its title where it has one; not one that shows nothing."""

@@ -243,8 +243,7 @@ def _text_of_columns(row: RowValues, used_keys: set[str | None]) -> tuple[str, J
         if k not in used_keys and isinstance(v, str | int | float) and not is_plumbing(k)
     }
     text = "\n".join(f"{key}: {value}" for key, value in shown.items() if str(value).strip())
-    rest = {k: v for k, v in row.items() if k not in used_keys and k not in shown}
-    return text, rest
+    return text, {k: v for k, v in row.items() if k not in used_keys and k not in shown}
 
 
 def _metadata(rest: JsonObject) -> JsonObject:

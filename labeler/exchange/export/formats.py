@@ -130,8 +130,7 @@ def _parquet_files(content: Content) -> Files:
 
 def _write_parquet(columns: Sequence[str], rows: Rows, path: Path) -> None:
     """Write texts, and the one column of grades as integers."""
-    types = {name: "int32" if name == "score" else "string" for name in columns}
-    write_parquet(path, types, rows)
+    write_parquet(path, {name: "int32" if name == "score" else "string" for name in columns}, rows)
 
 
 # Files that TREC's own tools read.
