@@ -166,8 +166,8 @@ class InputFiles:
 
     `collection_files` are files and folders of a collection that hold no documents; `unread` says
     which folders could not be listed, and which files are no files to read. `links_out` are links
-    below an input that lead out of all `roots`, which are None where links are followed anywhere;
-    `left_out` counts files and folders by the reason why they are left out.
+    below an input that lead out of all inputs; `left_out` counts files and folders by the reason
+    why they are left out.
     """
 
     base: Path
@@ -175,7 +175,6 @@ class InputFiles:
     collection_files: list[Path] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     links_out: list[Path] = field(default_factory=list)
-    roots: list[str] | None = None
     left_out: Counter[str] = field(default_factory=Counter)
 
 
@@ -202,15 +201,14 @@ def find_files(
     bases = {start.base for start in starts}
     is_one = len(bases) == 1  # which stays as it was named
     base = bases.pop() if is_one else Path(os.path.commonpath([*map(os.path.abspath, bases)]))
-    result = InputFiles(base)
-    if not follow_links:
-        result.roots = [os.path.realpath(start.root).rstrip(os.sep) for start in starts]
+    result, real_roots = InputFiles(base), (os.path.realpath(start.root) for start in starts)
+    roots = () if follow_links else tuple(f"{r.rstrip(os.sep)}{os.sep}" for r in real_roots)
     entered = {os.path.realpath(path) for path in leave_out}
     included, excluded = _rules(rules.include, "include"), _rules(rules.exclude, "exclude")
     for start in starts:
         above = rules_above(start.path) if rules.gitignore and start.path.is_dir() else []
         patterns = IgnoreRules(os.path.abspath(start.path), excluded)
-        walk = _Walk(start.path, rules.gitignore, patterns, included, entered, result)
+        walk = _Walk(start.path, rules.gitignore, patterns, included, entered, roots, result)
         for path in walk.below(start.path, above, not included):
             real = os.path.realpath(path)
             if real not in entered:
@@ -246,13 +244,17 @@ def _starts(pattern: str) -> list[_Start]:
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
-    """Goes through what lies below one input."""
+    """Goes through what lies below one input.
+
+    Links are followed that lead to what is below one of `roots`, or anywhere where there are none.
+    """
 
     start: Path
     gitignore: bool
     excluded: IgnoreRules
     included: Sequence[Rule]
     entered: set[str]
+    roots: tuple[str, ...]
     result: InputFiles
 
     def below(self, path: Path, above: list[IgnoreRules], all_of_it: bool) -> Iterator[Path]:
@@ -260,9 +262,8 @@ class _Walk:
 
         Of a folder that is itself among those to read, all files are.
         """
-        roots, real = self.result.roots, f"{os.path.realpath(path)}{os.sep}"
-        inside = None if roots is None else tuple(f"{root}{os.sep}" for root in roots)
-        if inside and not real.startswith(inside):  # a link to a place that is below no input
+        real = f"{os.path.realpath(path)}{os.sep}"
+        if self.roots and not real.startswith(self.roots):  # a link to what is below no input
             self.result.links_out.append(path)
         elif path.is_dir():
             yield from self.inside(path, above, all_of_it)

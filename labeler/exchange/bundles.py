@@ -104,8 +104,7 @@ def plan_of(source: Path) -> ImportPlan:
         except LabelerError as error:
             refusals.append(str(error).removeprefix(f"{source}: "))
     if not taken:
-        problem = f"nothing to take: {'; '.join(dict.fromkeys(refusals))}"
-        raise BadInput(f"{source}: {problem}")
+        raise BadInput(f"{source}: nothing to take: {'; '.join(dict.fromkeys(refusals))}")
     form = held.contents.kind if held.contents else taken[0].form
     if not held.contents and {DOCUMENTS, QUERIES} <= {each.what for each in taken}:
         role, other = (DOCUMENTS, QUERIES) if _are_passages(source) else (QUERIES, DOCUMENTS)
@@ -161,14 +160,11 @@ def opened(source: Path) -> Iterator[Path]:
 
 
 def _of_folder(folder: Path) -> ImportPlan:
-    taken: list[PlannedPart] = []
-    left: list[str] = []
-    refused: list[str] = []
-    every = (path for path in sorted(folder.rglob("[!.]*")) if path.is_file())
-    files = [path for path in every if path.name not in OF_DATASETS]
-    for path in files:
-        role = _role_in(folder, path)
-        name = path.relative_to(folder).as_posix()
+    taken, left, refused = list[PlannedPart](), list[str](), list[str]()
+    for path in sorted(folder.rglob("[!.]*")):
+        name, role = path.relative_to(folder).as_posix(), _role_in(folder, path)
+        if path.name in OF_DATASETS or not path.is_file():
+            continue
         if not role or not path.name.casefold().removesuffix(".gz").endswith(_PAIRS):
             left.append(f"{name}: its name says nothing of documents, queries, grades or rankings")
             continue
@@ -177,7 +173,7 @@ def _of_folder(folder: Path) -> ImportPlan:
         except LabelerError as error:
             refused.append(str(error))
     counts = {each.what for each in taken}
-    is_saved = (folder / "dataset_dict.json").exists() or (folder / "state.json").exists()
+    is_saved = any((folder / name).exists() for name in OF_DATASETS[1:])
     kind = "a data set saved by Hugging Face's datasets" if is_saved else "a folder"
     kind = "a test collection as BEIR has it" if {DOCUMENTS, QUERIES} <= counts else kind
     if not taken and not refused:

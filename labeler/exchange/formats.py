@@ -1,7 +1,8 @@
 """The formats of other tools, and which of them a file is of.
 
 A format is one function, from a JSON value or the rows of a table to `Contents`, or to None where
-the value is something else. The first that knows a value reads it, for every command alike.
+the value is something else. The first that knows a value reads it, for every command alike. What
+no format knows may be rows with named columns, which its content tells.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ FORMATS: dict[str, Format] = {
 def recognised(value: Any) -> Contents | None:
     """What the first format that knows a value makes of it."""
     every = (of_format(value) for of_format in FORMATS.values())
-    return next((contents for contents in every if contents is not None), None)
+    return next(filter(None, every), None)
 
 
 @dataclass(frozen=True)
@@ -135,11 +136,12 @@ def held_by(path: Path, *weak: Format, part: str = "", is_plain: bool = False) -
         shape = shape_of(path, head)
         if shape == JSON:
             value = json_value(path)
-            formats: tuple[Format, ...] = () if is_plain else (recognised, *weak)
-            if formats and isinstance(value, dict) and path.name.endswith(LINES):
-                formats = (*formats[:1], lambda row: recognised([row]), *formats[1:])
-            of_formats = filter(None, (of_format(value) for of_format in formats))
-            return Held(path, shape, head, next(of_formats, None), value)
+            rows_of_it = [[value]] if isinstance(value, dict) and path.name.endswith(LINES) else []
+            several = chain(
+                map(recognised, [value, *rows_of_it]), (of_format(value) for of_format in weak)
+            )
+            contents = None if is_plain else next(filter(None, several), None)
+            return Held(path, shape, head, contents, value)
         rows = None if is_plain and shape == TEXT else _rows(path, shape, head)
         if rows is None:
             return Held(path, shape, head)

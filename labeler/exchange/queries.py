@@ -183,8 +183,7 @@ def _of_json(path: Path, value: Any) -> Rows:
         return Rows(path, "JSON ({id: text})", (), by_id)
     rows = rows_of_array(path, [inner]) if is_row else listed(path, inner)
     if rows is None:
-        problem = f"{described(value)}; expected queries, as {{id: text}} or [{{…}}]"
-        raise BadInput(f"{path}: {problem}")
+        raise BadInput(f"{path}: {described(value)}; expected queries, as {{id: text}} or [{{…}}]")
     return _of_rows(rows)
 
 

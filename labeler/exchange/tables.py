@@ -280,8 +280,7 @@ def numbered_objects(path: Path, array: Sequence[Any]) -> Iterator[NumberedRow]:
     """The members of an array, numbered from 1; `BadInput` of one that is no object."""
     for number, row in enumerate(array, start=1):
         if not isinstance(row, dict):
-            problem = f"row {number}: expected an object, found {row!r:.40}"
-            raise BadInput(f"{path}: {problem}")
+            raise BadInput(f"{path}: row {number}: expected an object, found {row!r:.40}")
         yield number, row
 
 

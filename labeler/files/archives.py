@@ -58,8 +58,7 @@ class Archive:
         try:
             part = self.file.getinfo(name)
         except KeyError as error:
-            problem = f"damaged: nothing is called {name!r:.80} in it"
-            raise BadInput(f"{self.path}: {problem}") from error
+            raise BadInput(f"{self.path}: damaged: nothing is called {name!r:.80} in it") from error
         where, times = f"{self.path}: {name!r:.80}", part.file_size // max(1, part.compress_size)
         if part.file_size > most:
             raise TooLarge(f"{where} has more than the {in_megabytes(most)} of a document")

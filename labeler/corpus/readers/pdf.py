@@ -83,8 +83,7 @@ def _opened(path: Path, raw: bytes) -> PdfReader:
         raise Misconfigured(NEEDS) from error
     reader = PdfReader(BytesIO(raw))
     if reader.is_encrypted:
-        problem = "encrypted; save it without a password first (qpdf can)"
-        raise BadInput(f"{path}: {problem}")
+        raise BadInput(f"{path}: encrypted; save it without a password first (qpdf can)")
     return reader
 
 
@@ -189,8 +188,7 @@ def _has_image(page: PageObject) -> bool:
 def _refuse_scans(path: Path, pages: Sequence[Sequence[_Line]], scans: int) -> None:
     if scans and scans == len(pages):
         held = count_of(scans, "page")
-        problem = f"only images ({held}); recognize its text first (ocrmypdf does)"
-        raise BadInput(f"{path}: {problem}")
+        raise BadInput(f"{path}: only images ({held}); recognize its text first (ocrmypdf does)")
     if not any(pages):
         raise BadInput(f"{path}: no text in it")
 
