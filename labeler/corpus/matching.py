@@ -8,11 +8,11 @@ among several, of a file that was not edited) or `gone`.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from labeler.data import Document
+from labeler.data import Document, Documents
 from labeler.messages import Advance
 
 UNCHANGED, MOVED, MERGED, SPLIT, GONE = STATES = ("unchanged", "moved", "merged", "split", "gone")
@@ -28,8 +28,8 @@ class Match(NamedTuple):
 
 
 def match_passages(
-    old: Mapping[str, Document],
-    new: Mapping[str, Document],
+    old: Documents,
+    new: Documents,
     advance: Advance = lambda _done, _total: None,
 ) -> dict[str, Match]:
     """What became of each old passage by its id; all its words count, white space does not."""
@@ -73,7 +73,7 @@ def _by_span(document: Document, beside: Sequence[Document]) -> Match:
 class _Files:
     """The new passages by their files and by their texts; the memory holds ids and hashes."""
 
-    def __init__(self, documents: Mapping[str, Document]) -> None:
+    def __init__(self, documents: Documents) -> None:
         self._documents = documents
         self._by_file: dict[str, list[str]] = defaultdict(list)
         self._by_text: dict[int, list[str]] = defaultdict(list)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from labeler.collection.corpus import corpus_on_demand
 from labeler.collection.layout import AnyCollection, Collection, locked, open_collection
 from labeler.corpus.documents import read_documents
 from labeler.corpus.ingest import inputs_of, settings_of
 from labeler.corpus.update import UpdateResult, change_corpus
-from labeler.data import Document
+from labeler.data import Documents
 from labeler.errors import BadInput, FileProblem, Misuse
 from labeler.files.paths import Paths, names_of
 from labeler.models.session import Control
@@ -56,7 +54,7 @@ def rechunk(
         )
 
 
-def _check_was_cut(collection: Collection, old: Mapping[str, Document], names: list[str]) -> None:
+def _check_was_cut(collection: Collection, old: Documents, names: list[str]) -> None:
     """`Misuse` where a collection's documents are rows, which nobody cuts, or nobody knows whence
     they came.
     """
@@ -68,7 +66,7 @@ def _check_was_cut(collection: Collection, old: Mapping[str, Document], names: l
         raise Misuse(f"{collection.folder}: {problem}; name them", parameter="inputs")
 
 
-def check_unedited(old: Mapping[str, Document], new: Mapping[str, Document]) -> None:
+def check_unedited(old: Documents, new: Documents) -> None:
     """`BadInput` names a file that is not as it was when the collection was made."""
     hashes = _hashes(new)
     for file, sha256 in _hashes(old).items():
@@ -78,7 +76,7 @@ def check_unedited(old: Mapping[str, Document], new: Mapping[str, Document]) -> 
             raise BadInput(f"{problem}; take edits in first: labeler corpus update DOCUMENTS COLL")
 
 
-def _hashes(documents: Mapping[str, Document]) -> dict[str, str]:
+def _hashes(documents: Documents) -> dict[str, str]:
     return {
         str(document.metadata["source"]): str(document.metadata.get("sha256"))
         for document in documents.values()

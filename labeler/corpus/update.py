@@ -35,7 +35,7 @@ from labeler.collection.stale import shown_by, shown_in
 from labeler.corpus.documents import Ingested, Reading, read_documents
 from labeler.corpus.ingest import card_of, refuse_to_write_into, settings_of
 from labeler.corpus.matching import CARRIED, GONE, MERGED, STATES, UNCHANGED, Match, match_passages
-from labeler.data import Document, Judgement, Pair, Pooled, Qrels, Query
+from labeler.data import Documents, Judgement, Pair, Pooled, Qrels, Query
 from labeler.errors import BadInput
 from labeler.files.jsonl import JsonObject, read_rows, write_rows
 from labeler.files.paths import Paths, names_of
@@ -102,7 +102,7 @@ class Carrying:
 
     old: Collection
     matches: Mapping[str, Match]
-    documents: Mapping[str, Document] = field(default_factory=dict)
+    documents: Documents = field(default_factory=dict)
     merges: bool = False
 
     def match(self, old_id: str) -> Match:

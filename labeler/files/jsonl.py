@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, ValuesView
 from pathlib import Path
 from typing import Any, cast
 
-from labeler.data import Document
+from labeler.data import Document, Documents
 from labeler.errors import BadInput, refuse
 from labeler.files.atomic import Check, replacing
 from labeler.files.boundary import problem_of
@@ -277,7 +277,7 @@ class RowIndex:
         self._table = table
 
 
-class DocumentsByRow(Mapping[str, Document]):
+class DocumentsByRow(Documents):
     """Documents by id, each read when it is asked for; `rows` are those of the ids."""
 
     rows: RowIndex

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from labeler.data import Document, Qrels, Query, Run
+from labeler.data import Documents, Qrels, Query, Run
 from labeler.errors import BadInput
 from labeler.files.atomic import replacing
 from labeler.messages import count_of
@@ -28,7 +28,7 @@ class Content:
     """
 
     name: str
-    documents: Mapping[str, Document]
+    documents: Documents
     queries: Mapping[str, Query]
     qrels: Qrels
     runs: Mapping[str, Run] = field(default_factory=dict)
