@@ -12,7 +12,16 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from labeler.errors import BadInput, LabelerError, TooLarge
-from labeler.exchange.contents import DOCUMENTS, GRADES, PARTS, QUERIES, RANKINGS, WORDS, role_of
+from labeler.exchange.contents import (
+    DOCUMENTS,
+    GRADES,
+    PARTS,
+    QUERIES,
+    RANKINGS,
+    WORDS,
+    role_in,
+    role_of,
+)
 from labeler.exchange.formats import held_by, is_fed, rows_of_any
 from labeler.exchange.qrels import judged_in
 from labeler.exchange.queries import read_query_list
@@ -146,14 +155,12 @@ def opened(source: Path) -> Iterator[Path]:
         return
     with TemporaryDirectory(prefix="labeler-") as folder, file_problems(source), reading(source):
         with zipfile.ZipFile(source) as archive:
-            size, most = 0, most_unpacked(source.stat().st_size)
-            for member in archive.infolist():
-                size += member.file_size
-                if size > most:
-                    raise TooLarge(f"{source}: it unpacks to more than {in_megabytes(most)}")
-                path = Path(folder, member.filename)
-                if Path(folder).resolve() not in (path.resolve(), *path.resolve().parents):
-                    raise BadInput(f"{source}: {member.filename!r} leads out of the archive")
+            most, root = most_unpacked(source.stat().st_size), Path(folder).resolve()
+            if sum(member.file_size for member in archive.infolist()) > most:
+                raise TooLarge(f"{source}: it unpacks to more than {in_megabytes(most)}")
+            for name in archive.namelist():
+                if not (root / name).resolve().is_relative_to(root):
+                    raise BadInput(f"{source}: {name!r} leads out of the archive")
             archive.extractall(folder)
         inside = [path for path in Path(folder).iterdir() if path.name != "__MACOSX"]
         yield inside[0] if len(inside) == 1 and inside[0].is_dir() else Path(folder)
@@ -189,7 +196,7 @@ def _role_in(folder: Path, path: Path) -> str:
     A table of pairs among data of no name holds grades.
     """
     parts = path.relative_to(folder).parts
-    role = next((role for part in reversed(parts) if (role := role_of(part))), "")
+    role = role_in(parts)
     if role or not path.name.casefold().endswith((".parquet", ".arrow")):
         return role
     return role_of(folder.name) or (GRADES if "data" in parts or "default" in parts else "")

@@ -33,6 +33,11 @@ def role_of(name: str) -> str:
     return next((_ROLES[word] for word in WORDS.split(stem) if word in _ROLES), "")
 
 
+def role_in(parts: Sequence[str]) -> str:
+    """What a file holds by its own name, else by that of the nearest folder that says it."""
+    return next(filter(None, map(role_of, reversed(parts))), "")
+
+
 Records = Sequence[RowValues]
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from labeler.errors import BadInput, BadRow, TooLarge
-from labeler.exchange.contents import DOCUMENTS, WORDS, Contents, are_ids, objects, role_of
+from labeler.exchange.contents import DOCUMENTS, WORDS, Contents, are_ids, objects, role_in
 from labeler.exchange.fields import action_of
 from labeler.exchange.opensearch import ranking_evaluation, workbench
 from labeler.exchange.quepid import book, case, rated_ranking_evaluator
@@ -161,7 +161,7 @@ def _unpack(path: Path, part: str, copy: Path) -> None:
             for member in archive.infolist()
             if not member.is_dir() and not member.filename.startswith(("__MACOSX", "."))
         ]
-        of_part = [member for member in files if part and _is_of(member.filename, part)]
+        of_part = [each for each in files if part and role_in(each.filename.split("/")) == part]
         tests = [member for member in of_part if "test" in WORDS.split(member.filename.casefold())]
         several = tests or of_part or files
         if len(several) != 1:
@@ -170,11 +170,6 @@ def _unpack(path: Path, part: str, copy: Path) -> None:
         if several[0].file_size > most_unpacked(path.stat().st_size):
             raise TooLarge(f"{path}: {several[0].filename!r:.80} unpacks to more than texts do")
         copy.write_bytes(archive.read(several[0]))
-
-
-def _is_of(name: str, part: str) -> bool:
-    """Whether a file in an archive is of a part, by its name or by that of its folder."""
-    return next(filter(None, map(role_of, reversed(name.split("/")))), "") == part
 
 
 def rated_in(
