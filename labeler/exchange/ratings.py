@@ -51,7 +51,7 @@ class GradeRule:
         return math.floor(rating / highest * grade + 0.5)
 
 
-_RATING_AND_GRADE = re.compile(r"\s*([^:]*[^:\s])\s*:\s*([+-]?[0-9]{1,10})\s*")
+_RATING_AND_GRADE = re.compile(r"([^:]*):\s*([+-]?[0-9]{1,10})\s*")
 
 
 def _mapping_of(text: str) -> dict[float, int]:
