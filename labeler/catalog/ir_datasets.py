@@ -14,7 +14,7 @@ from labeler.catalog.recipes import HUMAN, UpstreamCollection
 from labeler.collection.layout import Collection
 from labeler.data import Document, Pair, Qrels, Query
 from labeler.errors import FileProblem, Misconfigured, Misuse
-from labeler.files.boundary import problem_of, reading
+from labeler.files.boundary import needing, problem_of, reading
 from labeler.messages import Advance, Note, missing_extra
 from labeler.trec.values import grade_of, ids_of
 from labeler.wire.download import quiet
@@ -67,10 +67,8 @@ def fetch_dataset(
 
 def _load(name: str) -> Any:
     """The data set; `Misuse` where ir_datasets has none of that name, or it has no queries."""
-    try:
+    with needing(missing_extra("ir_datasets", f"{PREFIX}{name} needs")):
         import ir_datasets
-    except ImportError as error:
-        raise Misconfigured(missing_extra("ir_datasets", f"{PREFIX}{name} needs")) from error
     try:
         dataset = ir_datasets.load(name)
     except KeyError as error:

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from labeler.errors import BadInput, Misconfigured, TooLarge
+from labeler.errors import BadInput, TooLarge
 from labeler.exchange.shapes import SOLR, is_cbor
 from labeler.files.archives import LARGEST_XML, xml_of
 from labeler.files.atomic import replacing_bytes
-from labeler.files.boundary import problem_of, reading
+from labeler.files.boundary import needing, problem_of, reading
 from labeler.files.csv import NumberedCells, read_cells, table_lines
 from labeler.files.jsonl import STRICT, NumberedRow, RowValues, read_rows
 from labeler.files.read import TIMES, decoded, file_of, file_problems, most_unpacked, read_bytes
@@ -332,11 +332,9 @@ def json_value(path: Path) -> Any:
 
 def _cbor(path: Path, raw: bytes) -> Any:
     """The value of a file in CBOR, by the package that ranx writes it with."""
-    try:
+    problem = "a file in CBOR, as ranx packs it, needs a package: pip install cbor2"
+    with needing(f"{path}: {problem}"):
         import cbor2
-    except ImportError as error:
-        problem = "a file in CBOR, as ranx packs it, needs a package: pip install cbor2"
-        raise Misconfigured(f"{path}: {problem}") from error
     try:
         return cbor2.loads(raw)
     except (cbor2.CBORDecodeError, ValueError, RecursionError) as error:
@@ -461,11 +459,9 @@ def parquet_writer(
 
 def _pyarrow() -> Any:
     """The optional package with its modules for parquet and streams."""
-    try:
+    with needing(missing_extra("parquet", "parquet files need")):
         import pyarrow.ipc
         import pyarrow.parquet
-    except ImportError as error:
-        raise Misconfigured(missing_extra("parquet", "parquet files need")) from error
     return pyarrow
 
 

@@ -12,7 +12,7 @@ from gzip import BadGzipFile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from labeler.errors import BadInput, BadRow, LabelerError
+from labeler.errors import BadInput, BadRow, LabelerError, Misconfigured
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -71,6 +71,15 @@ def reading(path: Path | str) -> Iterator[Position]:
             raise
         position.line = position.line or line_of(error)
         raise position.error(problem_of(error)) from error
+
+
+@contextmanager
+def needing(message: str) -> Iterator[None]:
+    """`Misconfigured` says so where what the block imports is not installed."""
+    try:
+        yield
+    except ImportError as error:
+        raise Misconfigured(message) from error
 
 
 def problem_of(error: Exception) -> str:

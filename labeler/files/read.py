@@ -25,7 +25,8 @@ from io import BufferedReader, RawIOBase, TextIOWrapper
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from labeler.errors import BadInput, FileProblem, Misconfigured, TooLarge
+from labeler.errors import BadInput, FileProblem, TooLarge
+from labeler.files.boundary import needing
 from labeler.files.paths import worded
 from labeler.messages import tell
 
@@ -348,12 +349,8 @@ _PACKED_AT_MOST = 2
 
 
 def _lz4(packed: BufferedReader) -> IO[bytes]:
-    try:
+    with needing("files packed with LZ4 need a package: pip install lz4; or unpack it: lz4 -d"):
         import lz4.frame
-    except ImportError as error:
-        raise Misconfigured(
-            "files packed with LZ4 need a package: pip install lz4; or unpack it: lz4 -d"
-        ) from error
     return cast("IO[bytes]", lz4.frame.LZ4FrameFile(packed))
 
 

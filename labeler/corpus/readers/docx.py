@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from labeler.corpus.losses import drop
 from labeler.corpus.readers.outline import Extracted, Lines, Outline, extracted, squeezed
-from labeler.errors import Misconfigured
 from labeler.files.archives import LARGEST_FILE, LARGEST_XML, opened, xml_of
+from labeler.files.boundary import needing
 from labeler.messages import missing_extra
 
 if TYPE_CHECKING:
     from docx.table import Table
     from docx.text.paragraph import Paragraph
 
-NEEDS = missing_extra("docx", "DOCX files need")
 _HEADING = re.compile(r"(?i)heading (\d)")
 _CODE = re.compile(r"(?i)code|source|preformatted|listing|verbatim")
 _MAIN = "word/document.xml"
@@ -26,10 +25,8 @@ _UNREAD = re.compile(r"word/(header|footer|footnote|endnote|comment)s?\d*\.xml")
 
 def read_docx(path: Path, raw: bytes) -> Extracted:
     """The title that the document's properties or its style `Title` say, and its text."""
-    try:
+    with needing(missing_extra("docx", "DOCX files need")):
         import docx
-    except ImportError as error:
-        raise Misconfigured(NEEDS) from error
     with opened(path, raw) as archive:
         for name in (part for part in archive.names if part.endswith((".xml", ".rels"))):
             content = archive.part(name, LARGEST_XML if name == _MAIN else LARGEST_FILE)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from labeler.corpus.losses import ADDRESSES, AROUND, HIDDEN, drop
 from labeler.corpus.readers.outline import Extracted, Outline, extracted
-from labeler.errors import Misconfigured
+from labeler.files.boundary import needing
 from labeler.files.read import decoded
 from labeler.messages import missing_extra
 
@@ -97,7 +97,6 @@ def _is_of_links(node: LexborNode) -> bool:
     return len(links) >= _LEAST_LINKS and linked > _SHARE_OF_LINKS * _size(node)
 
 
-NEEDS = missing_extra("html", "HTML and EPUB need")
 _DEEPEST = 150
 _CHARSET = re.compile(rb"(?i)<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w.:-]{1,40})")
 _HEAD = 4096
@@ -137,10 +136,8 @@ def text_of_page(path: Path, raw: bytes) -> str:
 
 def add_html(text: str, outline: Outline) -> str:
     """Add the blocks of a page to an outline; its title is returned."""
-    try:
+    with needing(missing_extra("html", "HTML and EPUB need")):
         from selectolax.lexbor import LexborHTMLParser
-    except ImportError as error:
-        raise Misconfigured(NEEDS) from error
     tree = LexborHTMLParser(bounded_markup(text))
     root = main_of(tree)
     if root is not None:

@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any
 from labeler.corpus.blocks import Block
 from labeler.corpus.losses import drop
 from labeler.corpus.readers.outline import PAGE, Extracted, Outline
-from labeler.errors import BadInput, Misconfigured, TooLarge
+from labeler.errors import BadInput, TooLarge
 from labeler.files.archives import refuse_long
+from labeler.files.boundary import needing
 from labeler.messages import count_of, missing_extra
 
 if TYPE_CHECKING:
     from pypdf import PageObject, PdfReader
 
-NEEDS = missing_extra("pdf", "PDF files need")
 _FEW_CHARACTERS = 50
 """A page of an image with fewer characters of text is a scan, whatever these say."""
 
@@ -77,10 +77,8 @@ def _quiet() -> Iterator[None]:
 
 
 def _opened(path: Path, raw: bytes) -> PdfReader:
-    try:
+    with needing(missing_extra("pdf", "PDF files need")):
         from pypdf import PdfReader
-    except ImportError as error:
-        raise Misconfigured(NEEDS) from error
     reader = PdfReader(BytesIO(raw))
     if reader.is_encrypted:
         raise BadInput(f"{path}: encrypted; save it without a password first (qpdf can)")
