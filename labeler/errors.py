@@ -143,7 +143,7 @@ class BadInput(LabelerError):
 
 
 class BadRow(BadInput):
-    """A row says something wrong; `reading` adds the file and the line where it stands."""
+    """A row says something wrong; whoever reads its file adds where the row stands."""
 
 
 class SaysTooLittle(BadInput):

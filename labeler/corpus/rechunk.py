@@ -26,6 +26,7 @@ def rechunk(
     They are read from where they were ingested from, or from `inputs`, and must be as they were:
     `update` takes edits in. Judgements are carried over as there.
 
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> from labeler.corpus.ingest import ingest
     >>> folder = TemporaryDirectory()
