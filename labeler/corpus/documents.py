@@ -107,8 +107,6 @@ def _close(file: SpooledTemporaryFile[bytes]) -> None:
 # How far the reading of files has come: a step for each file, and more for large ones.
 
 _BYTES_OF_A_STEP = 1 << 22
-Within = Callable[[int], None]
-"""Is told how many steps of a file are done."""
 
 
 def _steps_of(path: Path) -> int:
@@ -234,8 +232,9 @@ def _read_all(
 
         # the folder below which files are inlined: the input that a file is in, or its own folder
         tree = next((folder for folder in folders if path.is_relative_to(folder)), path.parent)
-        file = _InputFile(path, _relative_path(path, input_files.base), str(path) in inputs, tree)
-        result.files += _read_into(result, file, how, within)
+        shown = _relative_path(path, input_files.base)
+        file = _InputFile(path, shown, str(path) in inputs, tree, within)
+        result.files += _read_into(result, file, how)
         advance(end, total)
     if not result.documents:
         problem = _nothing_read(inputs, input_files, result)
@@ -257,15 +256,19 @@ def _refuse_losses(result: Ingested, most_lost: float) -> None:
 
 
 class _InputFile(NamedTuple):
-    """A file to read, its path as documents name it, whether it was named itself, and the tree."""
+    """A file to read, its path as documents name it, whether it was named itself, and the tree.
+
+    `within` is told how many steps of the file are done.
+    """
 
     path: Path
     shown_path: str
     is_named: bool
     tree: Path
+    within: Callable[[int], None]
 
 
-def _read_into(result: Ingested, file: _InputFile, how: Reading, within: Within) -> bool:
+def _read_into(result: Ingested, file: _InputFile, how: Reading) -> bool:
     """Add the documents of a file, all or none; where there are none, the result says why.
 
     A file that was named is read by its content where its name says nothing.
@@ -276,7 +279,7 @@ def _read_into(result: Ingested, file: _InputFile, how: Reading, within: Within)
         if not (kind in kinds_read() or (is_named and holds_rows(path))):
             result.other_kinds[kind or path.name] += 1
             return False
-        if _add_documents(result, file, how, within):
+        if _add_documents(result, file, how):
             return True
         result.unread.append(writable(f"{path}: no text in it besides headings and markup"))
     except (BadInput, FileProblem) as error:
@@ -292,7 +295,7 @@ def _read_into(result: Ingested, file: _InputFile, how: Reading, within: Within)
     return False
 
 
-def _add_documents(result: Ingested, file: _InputFile, how: Reading, within: Within) -> bool:
+def _add_documents(result: Ingested, file: _InputFile, how: Reading) -> bool:
     """Add the documents of a file one by one; whether any of them has a text.
 
     `BadInput` where an id stands in an earlier file, too.
@@ -302,7 +305,7 @@ def _add_documents(result: Ingested, file: _InputFile, how: Reading, within: Wit
     for source in documents_in(file.path, how.fields, file.tree):
         step, characters = characters // _BYTES_OF_A_STEP, characters + len(source.text)
         if characters // _BYTES_OF_A_STEP > step:
-            within(characters // _BYTES_OF_A_STEP)
+            file.within(characters // _BYTES_OF_A_STEP)
         has_text = has_text or source.has_text
         if source.losses is not None:
             result.losses[writable(file.shown_path)] = source.losses
