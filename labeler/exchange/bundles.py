@@ -12,7 +12,6 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from labeler.errors import BadInput, LabelerError, TooLarge
-from labeler.exchange.any_table import TEXTS, check_has_text, is_fed, rows_of_any
 from labeler.exchange.contents import (
     DOCUMENTS,
     GRADES,
@@ -20,9 +19,11 @@ from labeler.exchange.contents import (
     QUERIES,
     RANKINGS,
     WORDS,
+    role_in,
     role_of,
 )
-from labeler.exchange.formats import Held, held_by
+from labeler.exchange.documents import TEXTS, check_has_text
+from labeler.exchange.formats import Held, held_by, is_fed, rows_of_any
 from labeler.exchange.qrels import judged_in
 from labeler.exchange.queries import read_query_list
 from labeler.exchange.ratings import Grades, UnmappedRatings, stripped
@@ -124,17 +125,15 @@ def plan_of(source: Path) -> ImportPlan:
         raise BadInput(f"{source}: {problem}")
     if any(each.what == RANKINGS for each in taken):  # of scores, no grades are asked for
         taken = [each for each in taken if not each.asks]
-    if held.contents:
-        return ImportPlan(str(source), held.contents.kind, tuple(taken), tuple(left), ())
-    kind = taken[0].form
-    if {DOCUMENTS, QUERIES} <= {each.what for each in taken}:
+    form = held.contents.kind if held.contents else taken[0].form
+    if not held.contents and {DOCUMENTS, QUERIES} <= {each.what for each in taken}:
         role, other = (DOCUMENTS, QUERIES) if _are_passages(source) else (QUERIES, DOCUMENTS)
         taken = [each for each in taken if each.what != other]
         what = f"its texts look like {role}; as {other}, it needs a name such as"
         left.append(f"{source.name}: {what} {other}{''.join(source.suffixes)}")
     are_pairs = not {GRADES, RANKINGS} & {each.what for each in taken} and _names_documents(source)
     refused = (f"{source}: {refusals[GRADES]}",) if are_pairs and GRADES in refusals else ()
-    return ImportPlan(str(source), kind, tuple(taken), tuple(left), refused)
+    return ImportPlan(str(source), form, tuple(taken), tuple(left), refused)
 
 
 def _check_lists(path: Path, held: Held) -> None:
@@ -148,10 +147,8 @@ def _check_lists(path: Path, held: Held) -> None:
         if held.shape == TEXT and path.suffix.casefold() not in (*_LISTS, *_ROWS):
             raise BadInput(f"{path}: {problem}{path.suffix}") from None
         return
-    titled = has_column(columns, ("title", "body")) and not has_column(
-        columns, ("text", "question")
-    )
-    if titled and not has_column(columns, QUERY_ID, QUERY_TEXT, _OF_TOPICS):
+    asks = has_column(columns, QUERY_ID, QUERY_TEXT, _OF_TOPICS, ("text", "question"))
+    if has_column(columns, ("title", "body")) and not asks:
         raise BadInput(f"{path}: {problem}{path.suffix}")
 
 
@@ -184,8 +181,7 @@ def _are_passages(path: Path) -> bool:
 
 def is_archive(source: Path) -> bool:
     """Whether this is a ZIP archive by its name and by its content."""
-    is_named = source.suffix.casefold() == ".zip" and source.is_file()
-    return is_named and zipfile.is_zipfile(source)
+    return source.suffix.casefold() == ".zip" and source.is_file() and zipfile.is_zipfile(source)
 
 
 @contextmanager
@@ -200,28 +196,23 @@ def opened(source: Path) -> Iterator[Path]:
         return
     with TemporaryDirectory(prefix="labeler-") as folder, file_problems(source), reading(source):
         with zipfile.ZipFile(source) as archive:
-            size, most = 0, most_unpacked(source.stat().st_size)
-            for member in archive.infolist():
-                size += member.file_size
-                if size > most:
-                    raise TooLarge(f"{source}: it unpacks to more than {in_megabytes(most)}")
-                path = Path(folder, member.filename)
-                if Path(folder).resolve() not in (path.resolve(), *path.resolve().parents):
-                    raise BadInput(f"{source}: {member.filename!r} leads out of the archive")
+            most, root = most_unpacked(source.stat().st_size), Path(folder).resolve()
+            if sum(member.file_size for member in archive.infolist()) > most:
+                raise TooLarge(f"{source}: it unpacks to more than {in_megabytes(most)}")
+            for name in archive.namelist():
+                if not (root / name).resolve().is_relative_to(root):
+                    raise BadInput(f"{source}: {name!r} leads out of the archive")
             archive.extractall(folder)
         inside = [path for path in Path(folder).iterdir() if path.name != "__MACOSX"]
         yield inside[0] if len(inside) == 1 and inside[0].is_dir() else Path(folder)
 
 
 def _of_folder(folder: Path) -> ImportPlan:
-    taken: list[PlannedPart] = []
-    left: list[str] = []
-    refused: list[str] = []
-    every = (path for path in sorted(folder.rglob("[!.]*")) if path.is_file())
-    files = [path for path in every if path.name not in OF_DATASETS]
-    for path in files:
-        role = _role_in(folder, path)
-        name = path.relative_to(folder).as_posix()
+    taken, left, refused = list[PlannedPart](), list[str](), list[str]()
+    for path in sorted(folder.rglob("[!.]*")):
+        name, role = path.relative_to(folder).as_posix(), _role_in(folder, path)
+        if path.name in OF_DATASETS or not path.is_file():
+            continue
         if not role or not path.name.casefold().removesuffix(".gz").endswith(_PAIRS):
             left.append(f"{name}: its name says nothing of documents, queries, grades or rankings")
             continue
@@ -230,7 +221,7 @@ def _of_folder(folder: Path) -> ImportPlan:
         except LabelerError as error:
             refused.append(str(error))
     counts = {each.what for each in taken}
-    is_saved = (folder / "dataset_dict.json").exists() or (folder / "state.json").exists()
+    is_saved = any((folder / name).exists() for name in OF_DATASETS[1:])
     kind = "a data set saved by Hugging Face's datasets" if is_saved else "a folder"
     kind = "a test collection as BEIR has it" if {DOCUMENTS, QUERIES} <= counts else kind
     if not taken and not refused:
@@ -246,7 +237,7 @@ def _role_in(folder: Path, path: Path) -> str:
     A table of pairs among data of no name holds grades.
     """
     parts = path.relative_to(folder).parts
-    role = next((role for part in reversed(parts) if (role := role_of(part))), "")
+    role = role_in(parts)
     if role or not path.name.casefold().endswith((".parquet", ".arrow")):
         return role
     return role_of(folder.name) or (GRADES if "data" in parts or "default" in parts else "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -32,6 +32,11 @@ def role_of(name: str) -> str:
     stem = name.casefold().partition(".")[0]
     words = (word if word in _ROLES else word.removesuffix("s") for word in WORDS.split(stem))
     return next((_ROLES[word] for word in words if word in _ROLES), "")
+
+
+def role_in(parts: Sequence[str]) -> str:
+    """What a file holds by its own name, else by that of the nearest folder that says it."""
+    return next(filter(None, map(role_of, reversed(parts))), "")
 
 
 Records = Sequence[RowValues]
@@ -70,11 +75,6 @@ def text_id(text: str) -> str:
     """The id of a document that has none: a hash of its text, the same in every file."""
     words = " ".join(text.split()).encode("utf-8", "surrogatepass")
     return f"d{hashlib.sha256(words).hexdigest()[:12]}"
-
-
-def as_documents(texts: Iterable[str]) -> Records:
-    """Texts as documents, each once."""
-    return [{"_id": text_id(text), "text": text} for text in dict.fromkeys(texts)]
 
 
 def as_queries(texts: Iterable[str]) -> Records:
@@ -146,6 +146,12 @@ def texts_in(value: Any) -> list[str]:
     if isinstance(value, str):
         return [value] if value.strip() else []
     return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
+
+
+def are_ids(texts: Collection[str]) -> bool:
+    """Whether texts are ids: no white space, digits in each, none twice."""
+    plain = all(len(id_.split()) == 1 and any(map(str.isdigit, id_)) for id_ in texts)
+    return plain and len(set(texts)) == len(texts)
 
 
 def may_be_id(value: Any) -> bool:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from labeler.exchange.contents import Contents, Triple, as_queries, judged, objects, rated
+from labeler.exchange.contents import Contents, as_queries, judged, objects, rated
 from labeler.exchange.fields import value_at
 from labeler.files.jsonl import JsonObject
 
@@ -37,14 +36,12 @@ def workbench(value: Any) -> Contents | None:
     queries = [*chain(*lists)] if lists else objects(value, "query", "ratings")
     if queries is None:
         return None
-    return judged(f"judgements of {kind}", (q["query"] for q in queries), _workbench(queries))
-
-
-def _workbench(queries: list[JsonObject]) -> Iterator[Triple]:
-    for query in queries:
-        for rating in query["ratings"]:
-            document = rating["docId"] if "docId" in rating else rating["doc_id"]
-            yield query["query"], document, rating["rating"]
+    pairs = (
+        (query["query"], each["docId"] if "docId" in each else each["doc_id"], each["rating"])
+        for query in queries
+        for each in query["ratings"]
+    )
+    return judged(f"judgements of {kind}", (query["query"] for query in queries), pairs)
 
 
 def ranking_evaluation(value: Any) -> Contents | None:

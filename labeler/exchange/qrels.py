@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import unicodedata
 from collections import Counter
@@ -15,15 +14,9 @@ from labeler.errors import BadInput, SaysTooLittle
 from labeler.exchange import tables as usual
 from labeler.exchange.contents import GRADES
 from labeler.exchange.formats import held_by, rated_in
-from labeler.exchange.nested import by_query
-from labeler.exchange.ratings import (
-    GradeRule,
-    Grades,
-    RatedFile,
-    Rating,
-    number_of,
-    stripped,
-)
+from labeler.exchange.queries import Queries, texts_by_id
+from labeler.exchange.ratings import GradeRule, Grades, RatedFile, Rating, number_of, stripped
+from labeler.exchange.responses import by_query
 from labeler.exchange.tables import Rows
 from labeler.files.boundary import reading
 from labeler.files.read import numbered_lines, read_instead, rereadable
@@ -120,22 +113,14 @@ def ids_of_pair(
     Where queries may be named either way, what is neither an id nor a text stays as it is.
     """
     query = stripped(rating.query)
-    if not isinstance(query, str):
-        return rating.pair(where)
-    if ids is None:
-        if by_text and len(query.split()) > 1:
-            raise NamedByText(path, where, query)
-        return rating.pair(where)
-    if not by_text and query in ids.texts:
-        return rating.pair(where)
-    _, document = rating._replace(query="q").pair(where)
-    if by_text or ids.has(query):
-        return ids.id_of(query, may_be_id=True), document
+    if isinstance(query, str) and ids is not None:
+        if by_text or (query not in ids.texts and ids.has(query)):
+            _, document = rating._replace(query="q").pair(where)
+            return ids.id_of(query, may_be_id=True), document
+    elif isinstance(query, str) and by_text and len(query.split()) > 1:
+        raise NamedByText(path, where, query)
     return rating.pair(where)
 
-
-Queries = str | os.PathLike[str] | Mapping[str, str]
-"""A collection's folder, a file of queries, or the texts of queries by id."""
 
 _EXPECTED = (
     "expected TREC's columns, a table with columns such as query_id, doc_id and relevance, or JSON "
@@ -153,8 +138,6 @@ class Meaning:
     @classmethod
     def of(cls, grade_map: str = "", scale: str = "", queries: Queries | None = None) -> Meaning:
         """The meaning in the words of `read_qrels`."""
-        from labeler.exchange.queries import texts_by_id
-
         texts = None if queries is None else texts_by_id(queries)
         return cls(GradeRule.of(grade_map, scale), texts)
 
@@ -194,9 +177,7 @@ def qrels_by_meaning(path: Path, meaning: Meaning, warn: Note) -> PairColumns[in
         return trec_qrels.read_qrels(path, warn)
 
 
-def hold_qrels(
-    path: Path, warn: Note = lambda _message: None, meaning: Meaning = AS_IT_STANDS
-) -> None:
+def hold_qrels(path: Path, warn: Note, meaning: Meaning) -> None:
     """Let qrels of any kind be read as TREC's columns, until the block of `rereadable` ends.
 
     TREC's own are left as they are, unless `meaning` says more of them.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from labeler.exchange.contents import Contents, Triple, judged, objects
+from labeler.exchange.contents import Contents, judged, objects
 from labeler.exchange.fields import value_at
 from labeler.files.jsonl import RowValues
 
@@ -16,14 +16,12 @@ def book(value: Any) -> Contents | None:
     if not isinstance(pairs, list):
         return None
     texts = (pair["query_text"] for pair in pairs)
-    return judged("judgements of a Quepid book", texts, _book(pairs))
-
-
-def _book(pairs: Sequence[Any]) -> Iterator[Triple]:
-    for pair in pairs:
-        for judgement in pair.get("judgements") or pair.get("judgments") or []:
-            rating = None if judgement.get("unrateable") else judgement.get("rating")
-            yield pair["query_text"], pair["doc_id"], rating
+    ratings = (
+        (pair["query_text"], pair["doc_id"], None if j.get("unrateable") else j.get("rating"))
+        for pair in pairs
+        for j in pair.get("judgements") or pair.get("judgments") or ()
+    )
+    return judged("judgements of a Quepid book", texts, ratings)
 
 
 def case(value: Any) -> Contents | None:

@@ -10,7 +10,6 @@ from typing import Any
 
 from labeler.exchange.contents import (
     Contents,
-    as_documents,
     as_queries,
     lacking,
     objects,
@@ -27,11 +26,7 @@ _REFERENCES = ("reference", "ground_truth", "expected_output", "expectedOutput")
 
 
 def _asked(
-    kind: str,
-    rows: Sequence[RowValues],
-    query: str,
-    relevant: str,
-    retrieved: str,
+    kind: str, rows: Sequence[RowValues], query: str, relevant: str, retrieved: str
 ) -> Contents:
     """Rows of a query, the contexts that answer it, and those that a system retrieved."""
     contexts = [pair for row in rows for of in (relevant, retrieved) for pair in _pairs(row, of)]
@@ -147,10 +142,11 @@ def squad(value: Any) -> Contents | None:
         return None
     paragraphs = [each for article in articles for each in article["paragraphs"]]
     asked = [(question, each["context"]) for each in paragraphs for question in each["qas"]]
+    contexts = dict.fromkeys(each["context"] for each in paragraphs)
     pairs = [(q["id"], text_id(text), 1) for q, text in asked if not q.get("is_impossible")]
     return Contents(
         "SQuAD",
-        as_documents(each["context"] for each in paragraphs),
+        [{"_id": text_id(text), "text": text} for text in contexts],
         [{"_id": question["id"], "text": question["question"]} for question, _ in asked],
         rated("qrels from SQuAD (a question's own paragraph)", pairs) if pairs else None,
     )

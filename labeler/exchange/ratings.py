@@ -61,29 +61,28 @@ class GradeRule:
         return math.floor(rating / highest * grade + 0.5)
 
 
+_RATING_AND_GRADE = re.compile(r"([^:]*):\s*([+-]?[0-9]{1,10})\s*")
+
+
 def _mapping_of(text: str) -> dict[Scale, int]:
     mapping: dict[Scale, int] = {}
     for part in text.split(","):
-        before, colon, after = part.partition(":")
-        rating = rating_of(before)
-        try:
-            grade = int(after)
-        except ValueError:
-            grade = LARGEST_GRADE + 1
-        if not colon or rating is None or rating in mapping or abs(grade) > LARGEST_GRADE:
+        pair = _RATING_AND_GRADE.fullmatch(part)
+        rating = rating_of(pair[1]) if pair else None
+        if pair is None or rating is None or rating in mapping or abs(int(pair[2])) > LARGEST_GRADE:
             problem = f"cannot read {part!r:.40}; write each rating and its grade, as 0:0,0.5:1,1:2"
             raise Misuse(problem, parameter="grade_map")
-        mapping[rating] = grade
+        mapping[rating] = int(pair[2])
     return mapping
 
 
 def _scale_of(text: str) -> tuple[float, int]:
-    before, _, after = text.partition(":")
-    highest = number_of(before.strip())
-    if highest is None or highest <= 0 or not re.fullmatch(r"[1-9][0-9]{0,3}", after.strip()):
+    pair = _RATING_AND_GRADE.fullmatch(text)
+    highest = number_of(pair[1]) if pair else None
+    if pair is None or highest is None or highest <= 0 or not 0 < int(pair[2]) < 10_000:
         problem = f"cannot read {text!r:.40}; write the highest rating and its grade, as 100:3"
         raise Misuse(problem, parameter="scale")
-    return highest, int(after)
+    return highest, int(pair[2])
 
 
 def number_of(value: Any) -> float | None:

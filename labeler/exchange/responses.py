@@ -1,6 +1,7 @@
 """What search engines answer: rankings where it is said for which query, and documents.
 
-A response may stand alone, in a list, in an object by query, or in rows beside its query.
+A response may stand alone, in a list, in an object by query, or in rows beside its query. So may
+lists of documents and their scores, as other tools keep them.
 """
 
 from __future__ import annotations
@@ -11,15 +12,17 @@ from typing import Any, NamedTuple
 from labeler.exchange.contents import (
     Contents,
     Ranked,
+    Triple,
     as_queries,
     lacking,
     may_be_id,
     objects,
     ranked,
+    rated,
 )
 from labeler.exchange.fields import value_at
 from labeler.exchange.ratings import number_of
-from labeler.exchange.tables import QUERY_TEXT, RANK, column_of
+from labeler.exchange.tables import QUERY_TEXT, RANK, column_of, is_nested
 from labeler.files.jsonl import JsonObject, RowValues
 from labeler.trec.values import DOCUMENT_ID, QUERY_ID, SCORE, key_of
 
@@ -86,8 +89,7 @@ def response_in(value: Any) -> Response | None:
         if not isinstance(hits, list) or (not hits and not value.keys() >= {engine.of_none}):
             continue
         if all(isinstance(hit, Mapping) and value_at(hit, engine.id) is not None for hit in hits):
-            query = value_at(value, engine.query) if engine.query else None
-            return Response(engine, hits, query)
+            return Response(engine, hits, value_at(value, engine.query) if engine.query else None)
     return None
 
 
@@ -102,10 +104,9 @@ def search_responses(value: Any) -> Contents | None:
     is_known = all(each.query is not None for each in responses)
     by_text = any(each.by_text for each in responses)
     rankings = ((each.query, _ranked(each)) for each in responses)
-    documents = list(_documents(responses))
     return Contents(
         kind,
-        documents or None,
+        list(_documents(responses)) or None,
         as_queries(each.query for each in responses) if is_known and by_text else None,
         rankings=ranked(f"a run from {kind}", rankings, by_text=by_text) if is_known else None,
         lacks={"rankings": _NO_QUERY},
@@ -151,36 +152,37 @@ def _beside_query(row: RowValues) -> Response | None:
     inner = response_in(row) or (None if name is None else response_in(row[name]))
     if inner is None and name is not None and isinstance(row[name], list):
         hits = row[name]
-        is_list = bool(hits) and all(_id_of(hit) is not None for hit in hits)
+        is_list = bool(hits) and all(map(_hit, hits))
         inner = Response(AnswerShape("", "", "", ""), hits) if is_list else None
     if inner is None:
         return None
     return inner._replace(query=row[query], by_text=by_id is None)
 
 
-def _id_of(hit: Any) -> Any:
-    """The id of a hit of no known engine: the hit itself, or under a usual name."""
-    if may_be_id(hit):
-        return hit
-    name = column_of(hit, _IDS) if isinstance(hit, Mapping) else None
-    return None if name is None else hit[name]
-
-
-def _score_of(hit: Any) -> float | None:
-    name = column_of(hit, SCORE) if isinstance(hit, Mapping) else None
-    return None if name is None else number_of(hit[name])
+def _hit(value: Any) -> tuple[Any, float | None] | None:
+    """A document and its score, where it has one; None of anything else."""
+    if may_be_id(value):
+        return value, None
+    if isinstance(value, list) and len(value) == 2 and may_be_id(value[0]):
+        score = number_of(value[1])
+        return None if score is None else (value[0], score)
+    if not isinstance(value, Mapping):
+        return None
+    name, scored = column_of(value, _IDS), column_of(value, SCORE)
+    if name is None or value[name] is None:
+        return None
+    return value[name], None if scored is None else number_of(value[scored])
 
 
 def _ranked(response: Response) -> Ranked:
     """The documents of a response and their scores, best first."""
     engine = response.engine
+    hits = [
+        (plain_key(value_at(hit, engine.id)), number_of(value_at(hit, engine.score)))
+        for hit in response.hits
+    ]
     if not engine.id:
-        hits = [(_id_of(hit), _score_of(hit)) for hit in _in_order(response.hits)]
-    else:
-        hits = [
-            (plain_key(value_at(hit, engine.id)), number_of(value_at(hit, engine.score)))
-            for hit in response.hits
-        ]
+        hits = [*filter(None, map(_hit, _in_order(response.hits)))]
     return [*dict(reversed(hits)).items()][::-1]  # the first place of each
 
 
@@ -246,3 +248,68 @@ def _documents(responses: list[Response]) -> Iterator[JsonObject]:
         if document["_id"] not in seen:
             seen.add(document["_id"])
             yield document
+
+
+# Objects by query: `{query: {document: value}}`, ranked lists, and predictions of MTEB.
+
+META = "mteb_model_meta"
+
+
+def predictions(value: Any) -> Contents | None:
+    """The rankings that MTEB keeps of a model: by subset, split, query and document."""
+    if value_at(value, META) is None:
+        return None
+    model = value_at(value, f"{META}.model_name") or "a model"
+    runs = dict(_splits(value))
+    kind = f"predictions of {model} in MTEB"
+    if len(runs) == 1:
+        ((name, run),) = runs.items()
+        kind = f"{kind} ({name})"
+        pairs = ((q, d, score) for q, scores in run.items() for d, score in scores.items())
+        return Contents(kind, rankings=rated(f"a run from {kind}", pairs))
+    first = next(iter(runs), "default.test")
+    path = "".join(f"[{name!r}]" for name in first.split(".", 1)).replace("'", '"')
+    why = f"it holds {len(runs)} runs ({', '.join(runs)}); take one: jq '.{path}'"
+    return Contents(kind, lacks={"rankings": why})
+
+
+def _splits(value: RowValues) -> Iterator[tuple[str, RowValues]]:
+    for subset, splits in value.items():
+        if subset != META and isinstance(splits, Mapping):
+            for split, run in splits.items():
+                if isinstance(run, Mapping) and all(isinstance(x, Mapping) for x in run.values()):
+                    yield f"{subset}.{split}", run
+
+
+def by_query(value: Any) -> Contents | None:
+    """Grades or scores by query and document, as ranx and pytrec_eval have them."""
+    if not value or not is_nested(value):
+        return None
+    if any(isinstance(x, dict | list) for values in value.values() for x in values.values()):
+        return None
+
+    def pairs() -> Iterator[Triple]:
+        return ((query, *each) for query, values in value.items() for each in values.items())
+
+    return Contents(
+        "JSON by query",
+        grades=rated("qrels from JSON ({query: {document: grade}})", pairs()),
+        rankings=rated("a run from JSON ({query: {document: score}})", pairs()),
+    )
+
+
+def ranked_lists(value: Any) -> Contents | None:
+    """Documents by query, best first: ids, or pairs with a score, or objects that have both.
+
+    A single word with objects is no query: so an engine names its answer, as `matches`.
+    """
+    if not isinstance(value, Mapping) or not value:
+        return None
+    if len(value) == 1 and next(iter(value)).isalpha() and objects(*value.values()):
+        return None
+    lists = {q: [*map(_hit, each)] for q, each in value.items() if isinstance(each, list) and each}
+    if len(lists) < len(value) or any(None in hits for hits in lists.values()):
+        return None
+    rankings = ((query, [*filter(None, hits)]) for query, hits in lists.items())
+    kind = "a run from JSON ({query: [document]})"
+    return Contents("ranked lists", rankings=ranked(kind, rankings))

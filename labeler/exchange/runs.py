@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -10,23 +12,12 @@ from typing import Any
 from labeler.errors import BadInput, SaysTooLittle
 from labeler.exchange.contents import RANKINGS
 from labeler.exchange.formats import held_by, rated_in
-from labeler.exchange.nested import by_query, ranked_lists
-from labeler.exchange.qrels import (
-    AS_IT_STANDS,
-    Meaning,
-    Queries,
-    write_pairs,
-)
+from labeler.exchange.qrels import AS_IT_STANDS, Meaning, write_pairs
+from labeler.exchange.queries import Queries
 from labeler.exchange.ratings import RatedFile, Rating, number_of
+from labeler.exchange.responses import by_query, ranked_lists
 from labeler.exchange.shapes import TEXT
-from labeler.exchange.tables import (
-    QUERY_TEXT,
-    RANK,
-    Rows,
-    first_line,
-    has_column,
-    part_of,
-)
+from labeler.exchange.tables import QUERY_TEXT, RANK, Rows, first_line, has_column, part_of
 from labeler.files.boundary import reading
 from labeler.files.read import numbered_lines, read_instead, rereadable
 from labeler.messages import Note, tell
@@ -107,7 +98,7 @@ def _ranked(path: Path, columns: Sequence[str]) -> Iterator[Rating]:
 
     `BadInput` where a query's numbers are not 1, 2, 3 and so on: they may be grades.
     """
-    ranks: dict[str, tuple[int, int, int]] = {}
+    ranks: dict[str, array[int]] = defaultdict(lambda: array("q"))
     for number, line in numbered_lines(path):
         cells = line.split()
         if len(cells) not in (0, len(columns)):
@@ -115,11 +106,9 @@ def _ranked(path: Path, columns: Sequence[str]) -> Iterator[Rating]:
             raise BadInput.at(path, number, problem)
         if cells:
             yield Rating(number, cells[0], cells[1], _of_rank(f"{path}:{number}", cells[2]))
-            rank = int(float(cells[2]))
-            low, high, count = ranks.get(cells[0], (rank, rank, 0))
-            ranks[cells[0]] = min(low, rank), max(high, rank), count + 1
-    for query, (low, high, count) in ranks.items():
-        if high - low + 1 != count or low > 1:
+            ranks[cells[0]].append(int(float(cells[2])))
+    for query, of_query in ranks.items():
+        if max(of_query) - min(of_query) + 1 != len(of_query) or min(of_query) > 1:
             problem = f"the ranks of {query:.60} are not 1, 2, 3 and so on; are these grades?"
             raise BadInput(f"{path}: {problem}")
 

@@ -32,6 +32,11 @@ _PACKED = {
 }
 
 
+def is_of_lines(path: Path) -> bool:
+    """Whether a file is called as those of JSON Lines are."""
+    return path.name.removesuffix(".gz").endswith(LINES)
+
+
 def head_of(path: Path) -> bytes:
     """The first bytes of a file, unpacked, without a byte-order mark."""
     return next(byte_chunks(path, HEAD), b"").removeprefix(_MARK)
@@ -104,7 +109,7 @@ def _is_one_a_line(path: Path, text: bytes) -> bool:
     """
     first, end, rest = text.partition(b"\n")
     if not end and len(text) > HEAD // 2:
-        return text[:1] == b"{" and path.name.removesuffix(".gz").endswith(LINES)
+        return text[:1] == b"{" and is_of_lines(path)
     if not rest.strip() or text[:1] != b"{":
         return False
     try:

@@ -7,20 +7,20 @@ import json
 import re
 from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from labeler.errors import BadInput, Misconfigured, TooLarge
+from labeler.errors import BadInput, TooLarge
 from labeler.exchange.shapes import SOLR, is_cbor
 from labeler.files.archives import LARGEST_XML, xml_of
 from labeler.files.atomic import replacing_bytes
-from labeler.files.boundary import problem_of, reading
-from labeler.files.csv import read_cells, table_lines
+from labeler.files.boundary import needing, problem_of, reading
+from labeler.files.csv import NumberedCells, read_cells, table_lines
 from labeler.files.jsonl import STRICT, NumberedRow, RowValues, read_rows
 from labeler.files.read import TIMES, decoded, file_of, file_problems, most_unpacked, read_bytes
 from labeler.messages import missing_extra
@@ -94,7 +94,7 @@ def column_of(columns: Iterable[str], names: Sequence[str]) -> str | None:
     return next((by_key[name] for name in names if name in by_key), None)
 
 
-def has_column(columns: Iterable[str], *names: Sequence[str]) -> bool:
+def has_column(columns: Iterable[str], *names: Collection[str]) -> bool:
     """Whether one of the columns has one of these names."""
     return any(key_of(column) in alike for column in columns for alike in names)
 
@@ -108,16 +108,18 @@ def refuse_trec(path: Path, head: bytes, expected: str) -> None:
     """`BadInput` of lines that are all of qrels or of a run in TREC's columns."""
     text = head.decode("utf-8", "replace")
     rows = [line.split() for line in text.split("\n")[:_LOOKED_AT] if line.strip()]
-    for width, numbers, what in ((4, (3,), "these are qrels"), (6, (3, 4), "this is a run")):
-        same = bool(rows) and all(len(row) == width for row in rows)
-        if same and all(NUMBER.fullmatch(row[number]) for row in rows for number in numbers):
-            raise BadInput.at(path, 1, f"{what} in TREC's columns; expected {expected}")
-    is_table = len(rows) > 1 and {len(row) for row in rows} == {len(rows[0])}  # one may be a text
-    cells = zip(*rows, strict=True) if is_table and len(rows[0]) > 3 else ()
-    of_numbers = sum(all(map(NUMBER.fullmatch, each)) for each in cells)
-    if of_numbers > 1 or (rows and all(_LEARNED.match(" ".join(row)) for row in rows)):
+    columns = [*zip(*rows, strict=True)] if len(set(map(len, rows))) == 1 else []
+    of_numbers = {n for n, cells in enumerate(columns) if all(map(NUMBER.fullmatch, cells))}
+    is_table = len(rows) > 1 and len(columns) > 3 and len(of_numbers) > 1  # one may be a text
+    if len(columns) == 4 and 3 in of_numbers:
+        problem = "these are qrels in TREC's columns"
+    elif len(columns) == 6 and {3, 4} <= of_numbers:
+        problem = "this is a run in TREC's columns"
+    elif is_table or (rows and all(_LEARNED.match(" ".join(row)) for row in rows)):
         problem = f"columns without names ({' '.join(rows[0])[:60]})"
-        raise BadInput.at(path, 1, f"{problem}; expected {expected}")
+    else:
+        return
+    raise BadInput.at(path, 1, f"{problem}; expected {expected}")
 
 
 def in_words(columns: Iterable[str]) -> str:
@@ -202,7 +204,7 @@ def rows_of_text(path: Path, delimiter: str, names: Sequence[str] = ()) -> Rows:
     return Rows(path, DELIMITERS.get(delimiter, "columns"), header, _by_name(path, header, cells))
 
 
-def rows_of_cells(path: Path, form: str, cells: Iterable[tuple[int, list[str]]]) -> Rows:
+def rows_of_cells(path: Path, form: str, cells: Iterable[NumberedCells]) -> Rows:
     """Rows of cells whose first one names the columns; cells at the end of a row may be missing."""
     (line, header), *rows = cells
     names = [name.strip() for name in header]
@@ -245,7 +247,7 @@ def _unquoted(cell: str) -> str:
 
 
 def _by_name(
-    path: Path, names: Sequence[str], cells: Iterator[tuple[int, list[str]]]
+    path: Path, names: Sequence[str], cells: Iterator[NumberedCells]
 ) -> Iterator[NumberedRow]:
     for number, row in cells:
         if len(row) != len(names):
@@ -268,15 +270,13 @@ def numbered_objects(path: Path, array: Sequence[Any]) -> Iterator[NumberedRow]:
     """The members of an array, numbered from 1; `BadInput` of one that is no object."""
     for number, row in enumerate(array, start=1):
         if not isinstance(row, dict):
-            problem = f"row {number}: expected an object, found {row!r:.40}"
-            raise BadInput(f"{path}: {problem}")
+            raise BadInput(f"{path}: row {number}: expected an object, found {row!r:.40}")
         yield number, row
 
 
 def _with_columns(path: Path, form: str, rows: Iterator[NumberedRow]) -> Rows:
     first = [*islice(rows, 1)]
-    columns = tuple(first[0][1]) if first else ()
-    return Rows(path, form, columns, chain(first, rows))
+    return Rows(path, form, tuple(first[0][1]) if first else (), chain(first, rows))
 
 
 def first_cells(line: str) -> dict[str, list[str]]:
@@ -284,10 +284,8 @@ def first_cells(line: str) -> dict[str, list[str]]:
     cells: dict[str, list[str]] = {}
     for delimiter in DELIMITERS:
         if delimiter in line:
-            try:
+            with suppress(csv.Error, StopIteration):
                 cells[delimiter] = next(csv.reader([line], delimiter=delimiter, strict=True))
-            except (csv.Error, StopIteration):
-                continue
     return cells
 
 
@@ -324,11 +322,9 @@ def json_value(path: Path) -> Any:
 
 def _cbor(path: Path, raw: bytes) -> Any:
     """The value of a file in CBOR, by the package that ranx writes it with."""
-    try:
+    problem = "a file in CBOR, as ranx packs it, needs a package: pip install cbor2"
+    with needing(f"{path}: {problem}"):
         import cbor2
-    except ImportError as error:
-        problem = "a file in CBOR, as ranx packs it, needs a package: pip install cbor2"
-        raise Misconfigured(f"{path}: {problem}") from error
     try:
         return cbor2.loads(raw)
     except (cbor2.CBORDecodeError, ValueError, RecursionError) as error:
@@ -453,11 +449,9 @@ def parquet_writer(
 
 def _pyarrow() -> Any:
     """The optional package with its modules for parquet and streams."""
-    try:
+    with needing(missing_extra("parquet", "parquet files need")):
         import pyarrow.ipc
         import pyarrow.parquet
-    except ImportError as error:
-        raise Misconfigured(missing_extra("parquet", "parquet files need")) from error
     return pyarrow
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from abc import abstractmethod
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, ValuesView
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from labeler.data import Document, Documents
 from labeler.errors import BadInput, refuse
-from labeler.files.atomic import replacing
+from labeler.files.atomic import Check, replacing
 from labeler.files.boundary import problem_of
 from labeler.files.read import decoded_line, numbered_bytes, refuse_other_encodings
 from labeler.messages import tell
@@ -124,11 +126,7 @@ STRICT = json.JSONDecoder(object_pairs_hook=unique_members)
 """Refuses an object that names a key twice."""
 
 
-def write_rows(
-    path: Path,
-    rows: Iterable[RowValues],
-    check: Callable[[Path], object] | None = None,
-) -> None:
+def write_rows(path: Path, rows: Iterable[RowValues], check: Check | None = None) -> None:
     """Write one row a line, UTF-8, keys in the order given; `check` reads the file back."""
     with replacing(path, check) as out:
         for row in rows:
@@ -143,13 +141,11 @@ def identifier(path: Path, number: int, row: RowValues, key: str) -> str:
     value = row.get(key)
     if type(value) is int:
         return str(value)
-    if not isinstance(value, str) or not value:
-        raise BadInput.at(path, number, f"expected {key!r} to be a string, found {value!r:.80}")
-    if not value.strip() or "\0" in value:
-        raise BadInput.at(
-            path, number, f"the id {value!r:.80} is nothing but white space, or holds a NUL"
-        )
-    return kept_id(value, path)
+    text = text_of(path, number, row, key, None)
+    if not text.strip() or "\0" in text:
+        problem = f"the id {text!r:.80} is nothing but white space, or holds a NUL"
+        raise BadInput.at(path, number, problem)
+    return kept_id(text, path)
 
 
 # Ids with white space, at which a column of a TREC file ends.
@@ -279,3 +275,44 @@ class RowIndex:
                 slot = slot + 1 & mask
             table[slot] = number
         self._table = table
+
+
+class DocumentsByRow(Documents):
+    """Documents by id, each read when it is asked for; `rows` are those of the ids."""
+
+    rows: RowIndex
+
+    @abstractmethod
+    def document(self, row: int) -> Document:
+        """The document of a row, from 0."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __contains__(self, doc_id: object) -> bool:
+        return doc_id in self.rows
+
+    def __getitem__(self, doc_id: str) -> Document:
+        row = self.rows.find(doc_id)
+        if row is None:
+            raise KeyError(doc_id)
+        return self.document(row)
+
+    def in_order(self) -> Iterator[Document]:
+        """The documents in the order in which they came, each read once."""
+        return map(self.document, range(len(self)))
+
+    def __iter__(self) -> Iterator[str]:
+        return (document.id for document in self.in_order())
+
+    def values(self) -> ValuesView[Document]:
+        """What `in_order` goes through."""
+        return _InOrder(self)
+
+
+class _InOrder(ValuesView[Document]):
+    """Documents in their order."""
+
+    def __iter__(self) -> Iterator[Document]:
+        by_row: DocumentsByRow = cast("Any", self)._mapping
+        return by_row.in_order()

@@ -24,15 +24,7 @@ from labeler.errors import Misuse
 from labeler.files.arrays import Array, Arrays, ArraysWriter
 from labeler.options import SHARE, WIDTH, Options, option
 from labeler.text.languages import NAMES, code_of, common_words, language_of
-from labeler.text.terms import (
-    ENGLISH,
-    K1,
-    UNSTEMMED,
-    Analyzer,
-    B,
-    stemmed_languages,
-    terms_made_by,
-)
+from labeler.text.terms import ENGLISH, K1, UNSTEMMED, Analyzer, B, stemmed_languages, terms_made_by
 
 _WORDS_AT_ONCE = 1 << 20
 _LOW = (1 << 32) - 1
@@ -79,8 +71,8 @@ class Bm25Settings(Options):
 
     def __post_init__(self) -> None:
         Options.__post_init__(self)
-        languages = (UNSTEMMED, *stemmed_languages()) if self.analyzer else ()
-        if self.analyzer and self.analyzer not in languages:
+        languages = (UNSTEMMED, *stemmed_languages()) if self.analyzer else ("",)
+        if self.analyzer not in languages:
             problem = f"no analyzer {self.analyzer!r}; there are: {', '.join(languages)}"
             raise Misuse(problem, parameter="analyzer")
 
@@ -103,8 +95,7 @@ class Bm25Settings(Options):
         (code, count) = codes.most_common(1)[0] if codes else ("", 0)
         is_most = 2 * count > codes.total() and 10 * count >= codes.total() + untold
         language = NAMES[code].casefold() if is_most else ENGLISH
-        stemmed = language in stemmed_languages()
-        return replace(self, analyzer=language if stemmed else ENGLISH)
+        return replace(self, analyzer=language if language in stemmed_languages() else ENGLISH)
 
 
 _LOOKED_AT = 1000

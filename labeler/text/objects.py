@@ -13,7 +13,7 @@ _THOUGHT = r"(?:seed:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|anal
 _BEGIN = re.compile(rf"(?i)<{_THOUGHT}>|\[{_THOUGHT}\]|◁{_THOUGHT}▷|<\|channel\|>analysis")
 _END = re.compile(
     rf"(?i)</{_THOUGHT}>|\[/{_THOUGHT}\]|◁/{_THOUGHT}▷|<\|channel\|>final\b[^{{]{{0,40}}?<\|message\|>"
-    r"|\bassistantfinal",
+    r"|\bassistantfinal"
 )
 _BEGINS_WITH_AN_OBJECT = re.compile(r"(?i)\s*(?:[`~]{1,3}(?:json)?\s*)?(?:\[\s*)?\{")
 

@@ -41,7 +41,7 @@ class _Stemmer(Protocol):
 
 
 @cache
-def _stemmer(language: str = ENGLISH) -> _Stemmer:
+def _stemmer(language: str) -> _Stemmer:
     import Stemmer
 
     # its own cache takes three times as long as the stemming
@@ -82,7 +82,7 @@ def word_pattern() -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=1 << 16)
-def _stem(word: str, language: str = ENGLISH) -> str:
+def _stem(word: str, language: str) -> str:
     if language == UNSTEMMED or (language == ENGLISH and not word.isascii()):
         return word
     return _stemmer(language).stemWord(word)

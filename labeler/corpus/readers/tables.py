@@ -15,8 +15,9 @@ from uuid import UUID
 
 from labeler.corpus.blocks import SourceDocument, SourceText
 from labeler.corpus.readers.outline import read_plaintext
-from labeler.errors import BadInput
-from labeler.exchange.any_table import (
+from labeler.errors import BadInput, BadRow
+from labeler.exchange.contents import DOCUMENTS, QUERIES, role_of
+from labeler.exchange.documents import (
     ALL,
     IDS,
     TEXTS,
@@ -24,12 +25,10 @@ from labeler.exchange.any_table import (
     USUAL,
     check_has_text,
     paths_of,
-    rows_in,
     takes_all_columns,
 )
-from labeler.exchange.contents import DOCUMENTS, QUERIES, role_of
 from labeler.exchange.fields import FieldNames, value_at
-from labeler.exchange.formats import Held, held_by
+from labeler.exchange.formats import Held, held_by, rows_in
 from labeler.exchange.responses import is_plumbing
 from labeler.exchange.tables import (
     Rows,
@@ -38,6 +37,7 @@ from labeler.exchange.tables import (
     rows_of_json_lines,
     rows_of_text,
 )
+from labeler.files.boundary import reading
 from labeler.files.jsonl import JsonObject, NumberedRow, RowIndex, RowValues, identifier
 from labeler.messages import count_of, tell
 
@@ -114,70 +114,67 @@ def documents_of_rows(
     name.
     """
     ids, lines = RowIndex(), array("q")
-    for number, row in rows:
-        document = _document(path, number, row, fields)
-        if document.id is not None:
-            first = ids.add(document.id)
-            if first < len(lines):
-                raise BadInput.at(
-                    path, number, f"the id {document.id!r:.80} stands in line {lines[first]} too"
-                )
-            lines.append(number)
-        yield document
+    with reading(path) as position:
+        for number, row in position.follow(rows):
+            document = _document(path, number, row, fields)
+            if document.id is not None:
+                first = ids.add(document.id)
+                if first < len(lines):
+                    problem = f"the id {document.id!r:.80} stands in line {lines[first]} too"
+                    raise position.error(problem)
+                lines.append(number)
+            yield document
 
 
 def _document(path: Path, number: int, row: JsonObject, fields: FieldNames) -> SourceDocument:
-    row = _named(path, number, row, fields)
+    row = _named(row, fields)
     names = {name.casefold(): name for name in reversed(row)}
     id_key, title_key, text_key = (
         next((names[name] for name in usual if name in names), None)
         for usual in (IDS, TITLES, TEXTS)
     )
     if len(names) < len(row):
-        _refuse_alike(path, number, row, (id_key, title_key, text_key))
+        _refuse_alike(row, (id_key, title_key, text_key))
     row_id = identifier(path, number, row, id_key) if id_key else None
-    title = _string(path, number, row, title_key) if title_key else ""
+    title = _string(row, title_key) if title_key else ""
     if text_key and fields.text_field != ALL:
-        text = _string(path, number, row, text_key)
+        text = _string(row, text_key)
         rest = {k: v for k, v in row.items() if k not in (id_key, title_key, text_key)}
     else:
         text, rest = _text_of_columns(row, {id_key, title_key})
-        flat = {name: value for name, value in row.items() if name not in rest}
-        _refuse_hidden_text(path, number, _length(flat), rest)
+        _refuse_hidden_text(_length(row) - _length(rest), rest)
     if row_id is None and not (text.strip() or title.strip()):
-        raise BadInput.at(path, number, "a document without text and title")
+        raise BadRow("a document without text and title")
     blocks = [] if row_id is not None else read_plaintext(text or title)[1]
     spans_in = SourceText(text, own=False) if text and row_id is None else None
-    metadata = _metadata(path, number, rest)
-    return SourceDocument(title, blocks, number, row_id, text, metadata, spans_in)
+    return SourceDocument(title, blocks, number, row_id, text, _metadata(rest), spans_in)
 
 
-def _named(path: Path, number: int, row: JsonObject, fields: FieldNames) -> JsonObject:
+def _named(row: JsonObject, fields: FieldNames) -> JsonObject:
     """The row with its named fields under the usual names, and without what these were called."""
     named = {"_id": fields.id_field, "title": fields.title_field, "text": fields.text_field}
     named = {usual: name for usual, name in named.items() if name not in ("", ALL)}
-    if not named:
-        return row
-    values = {usual: value_at(row, name) for usual, name in named.items()}
+    values: JsonObject = {}
     for usual, called in named.items():
-        if values[usual] is None and usual == "_id" and fields.query_field:
-            del values[usual]  # it is that of the queries
-        elif values[usual] is None and usual != "title":
+        value = value_at(row, called)
+        is_of_queries = usual == "_id" and fields.query_field
+        if value is None and usual != "title" and not is_of_queries:
             parameter = f"{usual.removeprefix('_')}_field"
             problem = f"no field {called!r}; the row has {', '.join(paths_of(row)) or 'none'}"
-            raise BadInput.at(path, number, problem, parameter=parameter)
-    if isinstance(values.get("_id"), float) and values["_id"].is_integer():
-        values["_id"] = int(values["_id"])
+            raise BadRow(problem, parameter=parameter)
+        if value is not None or not is_of_queries:
+            is_whole = usual == "_id" and isinstance(value, float) and value.is_integer()
+            values[usual] = int(value) if is_whole else value
     taken = {*named.values(), *named, *(n for n in row if n.casefold() in named)}
     return {**values, **{name: value for name, value in row.items() if name not in taken}}
 
 
-def _refuse_hidden_text(path: Path, number: int, length: int, rest: RowValues) -> None:
+def _refuse_hidden_text(length: int, rest: RowValues) -> None:
     """`BadInput` of a row whose texts are nested for the greater part: nobody can guess which."""
     nested = {name: value for name, value in rest.items() if name.casefold() != "metadata"}
     if _length(nested) > length:
         problem = f"the text is nested, in {', '.join(paths_of(nested))}; which is it?"
-        raise BadInput.at(path, number, problem, parameter="text_field")
+        raise BadRow(problem, parameter="text_field")
 
 
 def _length(value: Any) -> int:
@@ -189,23 +186,22 @@ def _length(value: Any) -> int:
     return len(value.strip()) if isinstance(value, str) else 0
 
 
-def _refuse_alike(path: Path, number: int, row: RowValues, keys: Iterable[str | None]) -> None:
+def _refuse_alike(row: RowValues, keys: Iterable[str | None]) -> None:
     """`BadInput` where a column that is read differs from another one in letter case alone."""
     for key in filter(None, keys):
-        alike = [name for name in row if name.casefold() == key.casefold()]
-        if len(alike) > 1:
-            both = " and ".join(f"{name!r:.80}" for name in alike[:2])
-            raise BadInput.at(path, number, f"{both} are one name; rename or remove one")
+        first, *others = (name for name in row if name.casefold() == key.casefold())
+        if others:
+            raise BadRow(f"{first!r:.80} and {others[0]!r:.80} are one name; rename or remove one")
 
 
-def _string(path: Path, number: int, row: RowValues, key: str) -> str:
+def _string(row: RowValues, key: str) -> str:
     value = row[key]
     if value is None:
         return ""
     if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
         return "\n".join(value)  # Solr's fields, and those that OpenSearch returns, are lists
     if not isinstance(value, str):
-        raise BadInput.at(path, number, f"expected {key!r} to be a string, found {value!r:.40}")
+        raise BadRow(f"expected {key!r} to be a string, found {value!r:.40}")
     return value
 
 
@@ -216,28 +212,25 @@ def _text_of_columns(row: RowValues, used_keys: set[str | None]) -> tuple[str, J
         if k not in used_keys and isinstance(v, str | int | float) and not is_plumbing(k)
     }
     text = "\n".join(f"{key}: {value}" for key, value in shown.items() if str(value).strip())
-    rest = {k: v for k, v in row.items() if k not in used_keys and k not in shown}
-    return text, rest
+    return text, {k: v for k, v in row.items() if k not in used_keys and k not in shown}
 
 
-def _metadata(path: Path, number: int, rest: JsonObject) -> JsonObject:
+def _metadata(rest: JsonObject) -> JsonObject:
     """Return a row's `metadata` together with its columns that have no other use."""
     inner = rest.pop("metadata", None) or {}
     if not isinstance(inner, dict):
-        raise BadInput.at(path, number, "expected 'metadata' to be an object")
+        raise BadRow("expected 'metadata' to be an object")
     values = {**inner, **{key: value for key, value in rest.items() if value not in ("", None)}}
-    return {key: _as_json(path, number, key, value) for key, value in values.items()}
+    return {key: _as_json(key, value) for key, value in values.items()}
 
 
-def _as_json(path: Path, number: int, key: str, value: Any) -> Any:
+def _as_json(key: str, value: Any) -> Any:
     """A value of a row as JSON has it: dates, times and exact numbers as text."""
 
     def text_of(inner: Any) -> str:
         if isinstance(inner, date | time | timedelta | Decimal | UUID):
             return str(inner)
-        raise BadInput.at(
-            path, number, f"expected text or numbers in {key!r}, found {type(inner).__name__}"
-        )
+        raise BadRow(f"expected text or numbers in {key!r}, found {type(inner).__name__}")
 
     is_plain = isinstance(value, str | bool | int | float)
     return value if is_plain else json.loads(json.dumps(value, default=text_of))
