@@ -191,7 +191,7 @@ def test_updates_and_removals_of_a_feed_are_left_and_no_documents(
 def test_a_feed_without_a_document_is_refused(row: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "documents.jsonl"
     path.write_text(json.dumps(row) + "\n")
-    with pytest.raises(BadInput, match=r"documents\.jsonl: nothing to take: nothing but updates"):
+    with pytest.raises(BadInput, match=r"documents\.jsonl: nothing but updates"):
         look_at(path)
     assert "nothing but updates and removals" in reading("documents", path)
 
