@@ -143,7 +143,7 @@ class Grades:
             problem = f"{self.first}: ratings that are no grades ({some})"
             raise UnmappedRatings(self.path, problem, proposed(self.ratings))
         name = "scale" if self.rule.scale else "mapping"
-        raise BadInput(f"{self.path}: the {name} says nothing of the grades {some}")
+        raise BadInput(f"{self.first}: the {name} says nothing of the grades {some}")
 
 
 class UnmappedRatings(SaysTooLittle):

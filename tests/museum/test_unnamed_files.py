@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from labeler.pools.import_plan import look_at
+from labeler.pools.import_qrels import look_at
 from specimen import lines, table
 
 from labeler.cli import execute
