@@ -6,6 +6,7 @@ import json
 import math
 import re
 import time
+from array import array
 from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -109,25 +110,25 @@ _BLOCK = 1 << 20
 
 
 class ShownColumns(NamedTuple):
-    """What rows say that was shown, in two parts: all up to the hash of the document, and that.
+    """What rows say that was shown, in two parts: up to the hash of the document, and that hash.
 
-    A row's are the `firsts` and `lasts` at its places in `first` and `last`, `(n,)`.
+    A row's are the one of `firsts` at its place in `first`, `(n,)`, and a number in `document`,
+    `(n,)`, `NONE` where no hash ends the text.
     """
 
     firsts: Sequence[str]
-    lasts: Sequence[str]
     first: Small
-    last: Small
+    document: Integers
 
     def choose(self, rows: Flags | Small) -> ShownColumns:
         """The same of some rows."""
-        return self._replace(first=self.first[rows], last=self.last[rows])
+        return ShownColumns(self.firsts, self.first[rows], self.document[rows])
 
 
 _HASH = len(" 0123456789ab")
+_LAST = re.compile(rb" [0-9a-f]{12}")
 FIRST = re.compile(r"([\w+]{1,200}) ([a-z+]{1,99}:[0-9]{0,9}) ([0-9a-f]{12})")
-LAST = re.compile(r" [0-9a-f]{12}")
-"""The rules by which a query and a document are shown and the query's hash; the document's."""
+"""The rules by which a query and a document are shown, and the query's hash."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,8 +217,8 @@ class JudgedSet:
         shown = self.shown
         if shown is None or not self.is_graded[row]:
             return ""
-        first, last = shown.firsts[shown.first[row]], shown.lasts[shown.last[row]]
-        return first + last if FIRST.fullmatch(first) and LAST.fullmatch(last) else ""
+        first, document = shown.firsts[shown.first[row]], int(shown.document[row])
+        return f"{first} {document:012x}" if document != NONE and FIRST.fullmatch(first) else ""
 
     def restricted(self, mask: Flags) -> JudgedSet:
         """The same of the pairs of a mask, `(n,)`, alone."""
@@ -320,7 +321,7 @@ def _read(path: Path, file: FileIdentity | None, *, shares: bool) -> JudgedSet:
 KEPT_FROM = 1 << 24
 """Columns of a file of fewer bytes are not stored: it is read in a moment."""
 JUDGEMENTS, KEPT = "judgements", ".columns"
-_FORM = 1
+_FORM = 2
 """The number of what is stored: another one where it means something else."""
 
 
@@ -343,14 +344,13 @@ def _keep(of: JudgedSet, path: Path, about: Mapping[str, Any]) -> None:
         "state": states.value,
         "spent": of.of_spent,
         "first": shown.first,
-        "last": shown.last,
+        "shown": shown.document,
         "line": reasons.line,
     }
     texts = {
         "queries": states.queries,
         "documents": states.documents,
         "firsts": shown.firsts,
-        "lasts": shown.lasts,
         "rest": [json.dumps(_rest_of(of), default=dict)],
     }
     path.parent.mkdir(exist_ok=True)
@@ -381,11 +381,11 @@ def _rest_of(of: JudgedSet) -> dict[str, Any]:
 def _of_columns(stored: Arrays, path: Path, size: int) -> JudgedSet:
     """The set whose columns were kept of a file of so many bytes."""
     rest = json.loads(stored.texts("rest")[0])
-    queries, documents, firsts, lasts = (
-        tuple(stored.texts(name)) for name in ("queries", "documents", "firsts", "lasts")
+    queries, documents, firsts = (
+        tuple(stored.texts(name)) for name in ("queries", "documents", "firsts")
     )
-    edges, document, state, spent, first, last, line = (
-        stored[name] for name in ("edges", "document", "state", "spent", "first", "last", "line")
+    edges, document, state, spent, first, shown, line = (
+        stored[name] for name in ("edges", "document", "state", "spent", "first", "shown", "line")
     )
     labels = tuple(State(*each) for each in rest["states"])
     return JudgedSet(
@@ -394,7 +394,7 @@ def _of_columns(stored: Arrays, path: Path, size: int) -> JudgedSet:
         spent,
         Reasons(path, line, size),
         has_shares=rest["has_shares"],
-        shown=ShownColumns(firsts, lasts, first, last),
+        shown=ShownColumns(firsts, first, shown),
         asked=frozenset(rest["asked"]),
         served=frozenset(rest["served"]),
         prompts=frozenset(rest["prompts"]),
@@ -409,8 +409,8 @@ def set_of_blocks(
 
     `shares` says whether distributions are kept beside.
     """
-    queries, documents, states, took, first, last = (Codes() for _ in range(6))
-    lines, given = list[Integers](), list[Mapping[int, float] | None]()
+    queries, documents, states, took, first = (Codes() for _ in range(5))
+    lines, last, given = array("i"), array("q"), list[Mapping[int, float] | None]()
     rests, served, origin, has_shares = dict[int, Rest](), set[str](), None, False
     for block in blocks:
         queries.extend(block.query_id)
@@ -418,8 +418,8 @@ def set_of_blocks(
         states.extend(block.state)
         took.extend(block.spent)
         first.extend([text[:-_HASH] for text in block.shown])
-        last.extend([text[-_HASH:] for text in block.shown])
-        lines.append(np.array(block.line, dtype=np.int32))
+        last.extend(map(_hash_in, block.shown))
+        lines.extend(block.line)
         rests |= zip(map(id, block.rest), block.rest, strict=True)
         served.update(block.model)
         given += [made_of.distribution for made_of in block.made_of] if shares else []
@@ -429,6 +429,8 @@ def set_of_blocks(
     row = _last_rows(every)
     edges = np.searchsorted(every.query[row], np.arange(len(every.queries) + 1))
     places = edges, every.documents, every.document[row]
+    # texts that were cut within a character match nothing
+    firsts = [text.decode(errors="surrogateescape") for text in first.place]
     origins = [rest.origin for rest in rests.values()]
     judged_set = JudgedSet(
         PairColumns(every.queries, *places, states.code[row], tuple(states.place)),
@@ -436,18 +438,19 @@ def set_of_blocks(
         took.code[row],
         shares=[given[at] for at in row.tolist()] if shares else (),
         has_shares=has_shares,
-        shown=ShownColumns(_texts(first), _texts(last), first.code[row], last.code[row]),
+        shown=ShownColumns(firsts, first.code[row], np.array(last)[row]),
         asked=frozenset(each.model for each in origins if each.model),
         served=frozenset(served - {""}),
         prompts=frozenset(each.prompt for each in origins),
         origin=origin,
     )
-    return judged_set, np.concatenate([np.zeros(0, dtype=np.int32), *lines])[row]
+    return judged_set, np.array(lines)[row]
 
 
-def _texts(codes: Codes) -> list[str]:
-    """The distinct texts; those that were cut within a character match nothing."""
-    return [text.decode(errors="surrogateescape") for text in codes.place]
+def _hash_in(shown: bytes) -> int:
+    """The hash at the end of what was shown, as a number; `NONE` where there is none."""
+    last = shown[-_HASH:]
+    return int(last, 16) if _LAST.fullmatch(last) else NONE
 
 
 def _last_rows(every: Pairs) -> Small:
