@@ -7,14 +7,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from labeler import __version__
 from labeler.agreement.align import GradeMatrix, parse_scale
-from labeler.arrays import Integers, Places
+from labeler.arrays import Integers, Places, plain_values
 from labeler.collection.card import card_section, read_card, update_card_entry
 from labeler.collection.judged_set import JudgedSet, judged_in
 from labeler.collection.judgements import (
@@ -273,17 +273,19 @@ class PanelSet:
 
     def made_rows(self) -> Iterator[MadeRow]:
         """The row of each pair, made one by one."""
-        models, mean_shares = ", ".join(self._models), self.votes.mean_shares
-        grades = self.votes.grades
-        at = zip(self.pairs.pairs(), self._judged_rows.tolist(), strict=True)
+        models, grades = ", ".join(self._models), self.votes.grades
+        # the pairs with a grade are in the order of all pairs
+        each = (plain_values(votes.mean_shares) for votes in self.votes.blocks())
+        mean_shares = chain.from_iterable(each)
+        at = zip(self.pairs.pairs(), plain_values(self._judged_rows), strict=True)
         for row, (pair, vote) in enumerate(at):
             answers = self._answers(row)
             outcome: Outcome = _failure(pair, answers, self.fewest)
             if vote != NONE:
                 given = (f"{name} {each}" for name, each in answers.items() if each is not None)
                 reason = f"{self.options.rule} of {', '.join(given)}"
-                each = zip(grades, mean_shares[vote].tolist(), strict=True)
-                shares = {grade: round(share, 6) for grade, share in each}
+                of_grades = zip(grades, next(mean_shares), strict=True)
+                shares = {grade: round(share, 6) for grade, share in of_grades}
                 outcome = Judgement(pair, grades[int(self.values[vote])], reason, shares)
             judged = Judged(outcome, cost=0.0, model=models, shown=self._shown(row))
             yield MadeRow(judged, {"members": answers})

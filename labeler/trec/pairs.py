@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from labeler.arrays import Flags, Integers, Places
+from labeler.arrays import Flags, Integers, Places, plain_values
 from labeler.data import Pair
 from labeler.errors import BadInput, Misconfigured
 from labeler.files.boundary import reading
@@ -170,8 +170,8 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
 
     def pairs(self) -> Iterator[Pair]:
         """The pairs, in their order."""
-        documents = map(self.documents.__getitem__, self.document.tolist())
-        return map(Pair, map(self.queries.__getitem__, self.query.tolist()), documents)
+        documents = map(self.documents.__getitem__, plain_values(self.document))
+        return map(Pair, map(self.queries.__getitem__, plain_values(self.query)), documents)
 
     @cached_property
     def coded(self) -> tuple[tuple[Value, ...], Integers]:
@@ -222,7 +222,9 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
 
     def by_pair(self) -> Iterator[tuple[Pair, Value]]:
         """Each pair with its value."""
-        return zip(self.pairs(), self._plain(self.value), strict=True)
+        values = plain_values(self.value)
+        each = values if self.labels is None else map(self.labels.__getitem__, values)
+        return zip(self.pairs(), each, strict=True)
 
     def keep(self, mask: Flags) -> PairColumns[Value]:
         """The pairs of a mask, `(n,)`, alone, and the queries that have any of them."""
@@ -302,8 +304,8 @@ class Joined:
 
     def pairs(self, rows: Places) -> Iterator[Pair]:
         """Some of the pairs."""
-        documents = map(self.documents.__getitem__, self.document[rows].tolist())
-        return map(Pair, map(self.queries.__getitem__, self.query[rows].tolist()), documents)
+        documents = map(self.documents.__getitem__, plain_values(self.document[rows]))
+        return map(Pair, map(self.queries.__getitem__, plain_values(self.query[rows])), documents)
 
     def by_id(self, mask: Flags) -> Integers:
         """The rows of a mask, in the order of their queries' ids and then of their documents'."""
