@@ -15,16 +15,16 @@ import json
 import shutil
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-from zlib import crc32
 
 import numpy as np
 from answered import NOBODY, answer_pairs
 from harness import parser, spent
 
 from labeler.collection.layout import Collection
-from labeler.collection.stale import shown_by
-from labeler.data import Document, Pair, Query
+from labeler.collection.stale import hash_of
+from labeler.data import Pair
 from labeler.judging.job import texts_of
 
 DEPTH = 1000
@@ -82,23 +82,28 @@ def write_sets(folder: Path, pairs: int) -> None:
         judgements, qrels = folder / "judgements" / f"{name}.jsonl", folder / "qrels"
         judgements.parent.mkdir(exist_ok=True)
         qrels.mkdir(exist_ok=True)
-        rng = np.random.default_rng(number)
         with judgements.open("w") as out, (qrels / f"{name}.qrels").open("w") as lines:
             for query, document, rank in ids_of(pairs):
-                grade = int(rng.integers(4)) if rng.random() < 0.3 else rank % 4
+                grade = rank % 4 if (rank + number * rank // 7) % 3 else number
                 out.write(judgement(query, document, grade, prompt))
                 lines.write(f"{query} 0 {document} {grade}\n")
 
 
 def judgement(query: str, document: str, grade: int, prompt: str) -> str:
-    """A line of a file of judgements."""
-    text = Document(document, f"{document[1:]} {WORDS}")
-    shown = shown_by(SHOWN, Query(query, f"query {query[1:]}"), text)
-    row = {"query_id": query, "doc_id": document, "grade": grade, "status": "judged"}
-    row |= {"reason": None, "attempts": 1, "prompt_tokens": 500 + crc32(document.encode()) % 300}
-    row |= {"completion_tokens": 6, "cost": None, "model": "bench", "shown": shown}
-    row |= {"prompt": prompt, "asked": f"{NOBODY} bench", "parameters": {"temperature": 0.0}}
-    return f"{json.dumps(row)}\n"
+    """A line of a file of judgements, as `labeler judge` writes it."""
+    of_query, of_document = hash_of(f"query {query[1:]}"), document_hash(document)
+    return (
+        f'{{"query_id": "{query}", "doc_id": "{document}", "grade": {grade}, "status": "judged", '
+        f'"reason": null, "attempts": 1, "prompt_tokens": {500 + grade}, "completion_tokens": 6, '
+        f'"cost": null, "model": "bench", "shown": "{SHOWN} {of_query} {of_document}", '
+        f'"prompt": "{prompt}", "asked": "{NOBODY} bench", "parameters": {{"temperature": 0.0}}}}\n'
+    )
+
+
+@cache
+def document_hash(document: str) -> str:
+    """The hash of a document's text."""
+    return hash_of(f"{document[1:]} {WORDS}")
 
 
 def measure(folder: Path, pairs: int, stages: list[str]) -> None:
