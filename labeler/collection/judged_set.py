@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from labeler.arrays import Flags, Floats, Integers, Places
 from labeler.collection.judgements import JudgedBlock, Origin, Rest, Spent, judged_blocks
@@ -164,6 +163,17 @@ class JudgedSet:
     def __len__(self) -> int:
         return self.states.size
 
+    @property
+    def labels(self) -> PairColumns[int | None]:
+        """The grade of each pair, or None, as the states are held: in no more bytes."""
+        labels, code = self.states.coded
+        return self.states.holding(code, tuple(state.grade for state in labels))
+
+    @property
+    def used(self) -> set[int]:
+        """The grades that any pair has."""
+        return {grade for grade in self.labels.used() if grade is not None}
+
     @cached_property
     def grades(self) -> PairColumns[int]:
         """The grades of the pairs that have one."""
@@ -301,19 +311,15 @@ def _read(path: Path, file: FileIdentity | None, *, shares: bool) -> JudgedSet:
     """
     is_large = file is not None and file.size >= KEPT_FROM and path.parent.name == JUDGEMENTS
     stored = _kept_in(path) if is_large else None
-    columns = open_arrays(*stored) if stored else None
-    if columns and file:
-        read = _of_columns(columns, path, file.size)
-        if not (shares and read.has_shares):
-            return read
-    read, line = set_of_blocks(judged_blocks(path), shares=shares)
-    if file is None:
-        return read
-    read = replace(read, reasons=Reasons(path, line, file.size))
-    if stored and columns is None and FileIdentity.of(path) == file:
+    arrays = open_arrays(*stored) if stored else None
+    columns, given = _stored(arrays) if arrays else None, Shares()
+    if columns is None or (shares and columns["rest"]["has_shares"]):
+        columns, given = _columns_of(judged_blocks(path), shares=shares)
+    if stored and arrays is None and FileIdentity.of(path) == file:
         with suppress(LabelerError, OSError, UnicodeError):  # as where one may not write
-            _keep(read, *stored)
-    return read
+            _keep(columns, *stored)
+    read = replace(_set_of(columns), shares=given)
+    return replace(read, reasons=Reasons(path, columns["line"], file.size)) if file else read
 
 
 # The columns of a large file of judgements, kept beside it, for as long as its bytes are the same.
@@ -333,84 +339,67 @@ def _kept_in(path: Path) -> tuple[Path, dict[str, Any]]:
     return columns, {JUDGEMENTS: sha256, "form": _FORM}
 
 
-def _keep(of: JudgedSet, path: Path, about: Mapping[str, Any]) -> None:
+def _keep(columns: Columns, path: Path, about: Mapping[str, Any]) -> None:
     """Keep the columns of a set but for its shares; those of what the file held before go."""
-    states, shown, reasons = of.states, of.shown, of.reasons
-    if shown is None or reasons is None or of.of_spent is None:
-        return
-    columns: dict[str, NDArray[Any]] = {
-        "edges": states.edges.astype(np.int64),
-        "document": states.document,
-        "state": states.value,
-        "spent": of.of_spent,
-        "first": shown.first,
-        "shown": shown.document,
-        "line": reasons.line,
-    }
-    texts = {
-        "queries": states.queries,
-        "documents": states.documents,
-        "firsts": shown.firsts,
-        "rest": [json.dumps(_rest_of(of), default=dict)],
-    }
     path.parent.mkdir(exist_ok=True)
     with writing_arrays(path, about) as out:
-        for name, column in columns.items():
-            out.add(name, [column])
-        for name, each in texts.items():
-            out.add_texts(name, each)
+        for name in _ARRAYS:
+            out.add(name, [columns[name]])
+        for name in _TEXTS:
+            out.add_texts(name, columns[name])
+        out.add_texts("rest", [json.dumps(columns["rest"], default=dict)])
     for other in path.parent.glob(f"*{KEPT}"):
         is_of_same = other.name.rpartition("-")[0] == path.name.rpartition("-")[0]
         if is_of_same and other != path:
             other.unlink(missing_ok=True)
 
 
-def _rest_of(of: JudgedSet) -> dict[str, Any]:
-    """What a set says beside its columns."""
-    return {
-        "has_shares": of.has_shares,
-        "states": of.states.labels,
-        "spent": of.spent_on,
-        "asked": sorted(of.asked),
-        "served": sorted(of.served),
-        "prompts": sorted(of.prompts),
-        "origin": of.origin and (of.origin.prompt, of.origin.model, of.origin.parameters),
-    }
+def _stored(arrays: Arrays) -> Columns:
+    """The columns that were kept."""
+    columns: Columns = {name: arrays[name] for name in _ARRAYS}
+    columns |= {name: tuple(arrays.texts(name)) for name in _TEXTS}
+    return columns | {"rest": json.loads(arrays.texts("rest")[0])}
 
 
-def _of_columns(stored: Arrays, path: Path, size: int) -> JudgedSet:
-    """The set whose columns were kept of a file of so many bytes."""
-    rest = json.loads(stored.texts("rest")[0])
-    queries, documents, firsts = (
-        tuple(stored.texts(name)) for name in ("queries", "documents", "firsts")
-    )
-    edges, document, state, spent, first, shown, line = (
-        stored[name] for name in ("edges", "document", "state", "spent", "first", "shown", "line")
-    )
+Columns = dict[str, Any]
+"""What a file of judgements says: arrays and texts by name, and as JSON has it the `rest`."""
+_ARRAYS = ("edges", "document", "state", "spent", "first", "shown", "line")
+_TEXTS = ("queries", "documents", "firsts")
+
+
+def _set_of(columns: Columns) -> JudgedSet:
+    """The set whose columns these are."""
+    rest = columns["rest"]
+    edges, document, state, spent, first, shown, _ = (columns[name] for name in _ARRAYS)
+    queries, documents, firsts = (columns[name] for name in _TEXTS)
     labels = tuple(State(*each) for each in rest["states"])
+    asked, served, prompts = (frozenset(rest[name]) for name in ("asked", "served", "prompts"))
     return JudgedSet(
         PairColumns(queries, edges, documents, document, state, labels),
         tuple(Spent(*each) for each in rest["spent"]),
         spent,
-        Reasons(path, line, size),
         has_shares=rest["has_shares"],
         shown=ShownColumns(firsts, first, shown),
-        asked=frozenset(rest["asked"]),
-        served=frozenset(rest["served"]),
-        prompts=frozenset(rest["prompts"]),
+        asked=asked,
+        served=served,
+        prompts=prompts,
         origin=rest["origin"] and Origin(*rest["origin"]),
     )
 
 
-def set_of_blocks(
-    blocks: Iterable[JudgedBlock], *, shares: bool = False
-) -> tuple[JudgedSet, Places]:
-    """What rows say of each pair, its last row where there are several, and that row's line.
+def set_of_blocks(blocks: Iterable[JudgedBlock]) -> JudgedSet:
+    """What rows say of each pair, its last row where there are several, with distributions."""
+    columns, given = _columns_of(blocks, shares=True)
+    return replace(_set_of(columns), shares=given)
 
-    `shares` says whether distributions are kept beside.
-    """
+
+Shares = list[Mapping[int, float] | None]
+
+
+def _columns_of(blocks: Iterable[JudgedBlock], *, shares: bool) -> tuple[Columns, Shares]:
+    """The columns of rows, and how probable each grade is, where that is asked for."""
     queries, documents, states, took, first = (Codes() for _ in range(5))
-    lines, last, given = array("i"), array("q"), list[Mapping[int, float] | None]()
+    lines, shown, given = array("i"), array("q"), Shares()
     rests, served, origin, has_shares = dict[int, Rest](), set[str](), None, False
     for block in blocks:
         queries.extend(block.query_id)
@@ -418,7 +407,7 @@ def set_of_blocks(
         states.extend(block.state)
         took.extend(block.spent)
         first.extend([text[:-_HASH] for text in block.shown])
-        last.extend(map(_hash_in, block.shown))
+        shown.extend(map(_hash_in, block.shown))
         lines.extend(block.line)
         rests |= zip(map(id, block.rest), block.rest, strict=True)
         served.update(block.model)
@@ -427,24 +416,30 @@ def set_of_blocks(
         origin = block.rest[-1].origin
     every = Pairs(tuple(queries.place), tuple(documents.place), queries.code, documents.code)
     row = _last_rows(every)
-    edges = np.searchsorted(every.query[row], np.arange(len(every.queries) + 1))
-    places = edges, every.documents, every.document[row]
-    # texts that were cut within a character match nothing
-    firsts = [text.decode(errors="surrogateescape") for text in first.place]
     origins = [rest.origin for rest in rests.values()]
-    judged_set = JudgedSet(
-        PairColumns(every.queries, *places, states.code[row], tuple(states.place)),
-        tuple(took.place),
-        took.code[row],
-        shares=[given[at] for at in row.tolist()] if shares else (),
-        has_shares=has_shares,
-        shown=ShownColumns(firsts, first.code[row], np.array(last)[row]),
-        asked=frozenset(each.model for each in origins if each.model),
-        served=frozenset(served - {""}),
-        prompts=frozenset(each.prompt for each in origins),
-        origin=origin,
-    )
-    return judged_set, np.array(lines)[row]
+    columns = {
+        "queries": every.queries,
+        "edges": np.searchsorted(every.query[row], np.arange(len(every.queries) + 1)),
+        "documents": every.documents,
+        "document": every.document[row],
+        "state": states.code[row],
+        "spent": took.code[row],
+        # texts that were cut within a character match nothing
+        "firsts": [text.decode(errors="surrogateescape") for text in first.place],
+        "first": first.code[row],
+        "shown": np.array(shown)[row],
+        "line": np.array(lines)[row],
+        "rest": {
+            "states": tuple(states.place),
+            "spent": tuple(took.place),
+            "has_shares": has_shares,
+            "asked": sorted({each.model for each in origins if each.model}),
+            "served": sorted(served - {""}),
+            "prompts": sorted({each.prompt for each in origins}),
+            "origin": origin and (origin.prompt, origin.model, origin.parameters),
+        },
+    }
+    return columns, [given[at] for at in row.tolist()] if shares else given
 
 
 def _hash_in(shown: bytes) -> int:

@@ -127,7 +127,7 @@ class PanelResult(Result):
         columns = [Column("assessor", align="left"), Column("pairs"), Column("failed")]
         of_panel: list[Cell] = ["the panel", self.panel.judged, self.panel.failed]
         rows: list[Row] = [
-            [short(m.name), m.judged.grades.size, len(m.judged.failures)]
+            [short(m.name), int(m.judged.is_graded.sum()), len(m.judged.failures)]
             for m in self.panel.members
         ]
         title = self.panel.options.rule
@@ -197,7 +197,7 @@ def panel(
         check_made_name(opened, name, options.rule, names)
     if options.scale is None and read.human:
         # from the lowest to the highest grade of the members and of people
-        used = {grade for member in read.members for grade in member.judged.grades.used()}
+        used = {grade for member in read.members for grade in member.judged.used}
         every = used.union(scale_of(read.human, Rules()))
         options = replace(options, scale=tuple(range(min(every), max(every) + 1)))
     judged = panel_of(read.members, options)

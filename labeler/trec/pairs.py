@@ -209,8 +209,17 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
 
     def rows_in(self, other: PairColumns[Any]) -> Small:
         """Where each of these pairs stands in another set, `(n,)`; -1 where it does not."""
-        row = joined_pairs([self, other]).row
-        return np.asarray(row[row[:, 0] != NONE, 1])
+        rows = np.full(self.size, NONE, dtype=np.int32)
+        if not (self.size and other.size):
+            return rows
+        _, _, (own, theirs) = _numbered([self, other])
+        if np.array_equal(own, theirs):
+            return np.arange(self.size, dtype=np.int32)
+        order = np.argsort(theirs, kind="stable")
+        at = order[np.minimum(np.searchsorted(theirs, own, sorter=order), other.size - 1)]
+        is_in = theirs[at] == own
+        rows[is_in] = at[is_in]
+        return rows
 
     def beside(self, other: PairColumns[Any], missing: Any) -> NDArray[Any]:
         """Another set's numbers, or places in its labels, of these pairs; else `missing`."""
@@ -340,17 +349,11 @@ def taken(values: NDArray[Any], rows: Places, missing: Any) -> NDArray[Any]:
 
 def joined_pairs(sets: Sequence[PairColumns[Any]]) -> Joined:
     """Sets of pairs side by side. No set holds a pair twice."""
-    queries, of_query = _one_numbering([own.queries for own in sets])
-    documents, of_document = _one_numbering([own.documents for own in sets])
-    # one number for a pair: its query's, then its document's
-    parts = [
-        of_query[i][own.query].astype(np.int64) * len(documents) + of_document[i][own.document]
-        for i, own in enumerate(sets)
-    ]
+    queries, documents, parts = _numbered(sets)
     if all(np.array_equal(part, parts[0]) for part in parts[1:]):
         rows = np.repeat(np.arange(len(parts[0]), dtype=np.int32)[:, None], len(sets), axis=1)
-        of = of_document[0][sets[0].document].astype(np.int32)
-        return Joined(queries, documents, of_query[0][sets[0].query].astype(np.int32), of, rows)
+        query, document = np.divmod(parts[0], max(len(documents), 1))
+        return Joined(queries, documents, query.astype(np.int32), document.astype(np.int32), rows)
     ends, every = np.cumsum([len(part) for part in parts]), np.concatenate(parts)
     del parts  # of many pairs each such column counts, and `np.unique` makes six of them
     by_key = np.argsort(every, kind="stable")
@@ -370,6 +373,23 @@ def joined_pairs(sets: Sequence[PairColumns[Any]]) -> Joined:
         row[own, column] = np.arange(len(own))
     query, document = np.divmod(key[order], max(len(documents), 1))
     return Joined(queries, documents, query.astype(np.int32), document.astype(np.int32), row)
+
+
+def _numbered(
+    sets: Sequence[PairColumns[Any]],
+) -> tuple[tuple[str, ...], tuple[str, ...], list[Integers]]:
+    """All queries and documents of sets, and a number for each pair: its query's place in these,
+    then its document's.
+    """
+    queries, of_query = _one_numbering([own.queries for own in sets])
+    documents, of_document = _one_numbering([own.documents for own in sets])
+    numbers = []
+    for i, own in enumerate(sets):
+        number = of_query[i][own.query]
+        number *= len(documents)
+        number += of_document[i][own.document]
+        numbers.append(number)
+    return queries, documents, numbers
 
 
 def _one_numbering(ids: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], list[Integers]]:
