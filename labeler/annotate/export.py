@@ -26,7 +26,7 @@ from labeler.collection.people import (
     read_sample,
     sample_path,
 )
-from labeler.collection.scale import sample_grades
+from labeler.collection.scale import sample_scale
 from labeler.data import Pair
 from labeler.errors import BadInput, Misuse
 from labeler.messages import Note
@@ -174,7 +174,7 @@ def _rank(answer: HumanAnswer) -> float:
 def _check_scale(
     collection: Collection, sample: str, answers: dict[Pair, HumanAnswer], journal: Path
 ) -> None:
-    scale = sample_grades(collection, sample)
+    scale = sample_scale(collection, sample)
     for pair, answer in answers.items():
         if answer.grade is not None and answer.grade not in scale:
             listed = ", ".join(map(str, sorted(scale)))

@@ -318,6 +318,8 @@ def _read(path: Path, file: FileIdentity | None, *, shares: bool) -> JudgedSet:
     if stored and arrays is None and FileIdentity.of(path) == file:
         with suppress(LabelerError, OSError, UnicodeError):  # as where one may not write
             _keep(columns, *stored)
+            arrays = open_arrays(*stored)
+            columns = _stored(arrays) if arrays else columns  # where they take no memory
     read = replace(_set_of(columns), shares=given)
     return replace(read, reasons=Reasons(path, columns["line"], file.size)) if file else read
 

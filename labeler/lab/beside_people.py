@@ -172,13 +172,17 @@ def _moments(votes: GradeMatrix, group: Integers) -> Floats:
     groups = int(group.max(initial=0)) + 1
     links = list(combinations(range(len(votes.assessors)), 2))
     sums = np.zeros((queries, len(links), groups, 6))
-    numbers = np.nan_to_num(votes.numbers, copy=False)
-    for number, (a, b) in enumerate(links):
-        both = votes.graded[:, a] & votes.graded[:, b]
-        cell, x, y = (query * groups + group)[both], numbers[both, a], numbers[both, b]
-        for index, values in enumerate((np.ones_like(x), x, y, x * x, y * y, x * y)):
-            counted = np.bincount(cell, weights=values, minlength=queries * groups)
-            sums[:, number, :, index] = counted.reshape(queries, groups)
+    first = 0
+    for block in votes.blocks():
+        rows = slice(first, first + len(block.values))
+        cells, first = query[rows] * groups + group[rows], rows.stop
+        numbers = np.nan_to_num(block.numbers, copy=False)
+        for number, (a, b) in enumerate(links):
+            both = block.graded[:, a] & block.graded[:, b]
+            cell, x, y = cells[both], numbers[both, a], numbers[both, b]
+            for index, values in enumerate((np.ones_like(x), x, y, x * x, y * y, x * y)):
+                counted = np.bincount(cell, weights=values, minlength=queries * groups)
+                sums[:, number, :, index] += counted.reshape(queries, groups)
     return sums
 
 

@@ -18,7 +18,7 @@ from labeler.collection.people import (
     sample_path,
     write_people,
 )
-from labeler.collection.scale import sample_grades
+from labeler.collection.scale import sample_scale
 from labeler.data import Pair
 from labeler.errors import BadInput, FileProblem
 from labeler.messages import Note
@@ -78,7 +78,7 @@ def _take_in(
         raise BadInput(f"{sheet}: expected the rows of one sample, found {len(samples)}")
     (sample,) = samples
     sampled = {row.number: row for row in read_sample(sample_path(collection.folder, sample))}
-    scale = sample_grades(collection, sample)
+    scale = sample_scale(collection, sample)
     answered = {}
     for answer in answers:
         row = _checked(sheet, answer, sampled, scale)
@@ -99,7 +99,7 @@ def _take_in(
 
 
 def _checked(
-    sheet: Path, answer: SheetAnswer, sampled: Mapping[int, SampledPair], scale: set[int]
+    sheet: Path, answer: SheetAnswer, sampled: Mapping[int, SampledPair], scale: Mapping[int, str]
 ) -> SampledPair:
     """The sampled pair that a row of the sheet answers; `BadInput` where they do not match."""
     row = sampled.get(answer.number)

@@ -209,17 +209,10 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
 
     def rows_in(self, other: PairColumns[Any]) -> Small:
         """Where each of these pairs stands in another set, `(n,)`; -1 where it does not."""
-        rows = np.full(self.size, NONE, dtype=np.int32)
         if not (self.size and other.size):
-            return rows
+            return np.full(self.size, NONE, dtype=np.int32)
         _, _, (own, theirs) = _numbered([self, other])
-        if np.array_equal(own, theirs):
-            return np.arange(self.size, dtype=np.int32)
-        order = np.argsort(theirs, kind="stable")
-        at = order[np.minimum(np.searchsorted(theirs, own, sorter=order), other.size - 1)]
-        is_in = theirs[at] == own
-        rows[is_in] = at[is_in]
-        return rows
+        return _rows_of(own, theirs)
 
     def beside(self, other: PairColumns[Any], missing: Any) -> NDArray[Any]:
         """Another set's numbers, or places in its labels, of these pairs; else `missing`."""
@@ -350,29 +343,29 @@ def taken(values: NDArray[Any], rows: Places, missing: Any) -> NDArray[Any]:
 def joined_pairs(sets: Sequence[PairColumns[Any]]) -> Joined:
     """Sets of pairs side by side. No set holds a pair twice."""
     queries, documents, parts = _numbered(sets)
-    if all(np.array_equal(part, parts[0]) for part in parts[1:]):
-        rows = np.repeat(np.arange(len(parts[0]), dtype=np.int32)[:, None], len(sets), axis=1)
-        query, document = np.divmod(parts[0], max(len(documents), 1))
-        return Joined(queries, documents, query.astype(np.int32), document.astype(np.int32), rows)
-    ends, every = np.cumsum([len(part) for part in parts]), np.concatenate(parts)
-    del parts  # of many pairs each such column counts, and `np.unique` makes six of them
-    by_key = np.argsort(every, kind="stable")
-    every = every[by_key]
-    is_new = np.append(True, every[1:] != every[:-1])[: len(every)]
-    key, first = every[is_new], by_key[is_new]
-    del every
-    number = np.empty(len(by_key), dtype=np.int32)
-    number[by_key] = np.cumsum(is_new, dtype=np.int32) - 1
-    del by_key
-    order = np.lexsort((first, key // max(len(documents), 1)))
-    del first
-    rank = np.empty(len(order), dtype=np.int32)
-    rank[order] = np.arange(len(order))
-    row = np.full((len(key), len(sets)), NONE, dtype=np.int32)
-    for column, own in enumerate(np.split(rank[number], ends[:-1])):
-        row[own, column] = np.arange(len(own))
-    query, document = np.divmod(key[order], max(len(documents), 1))
-    return Joined(queries, documents, query.astype(np.int32), document.astype(np.int32), row)
+    every = parts[0]
+    for part in parts[1:]:
+        every = np.append(every, part[_rows_of(part, every) == NONE])
+    query = every // max(len(documents), 1)
+    order = np.argsort(query, kind="stable")
+    every, query = every[order], query[order].astype(np.int32)
+    del order  # of many pairs each such column counts
+    row = np.stack([_rows_of(every, part) for part in parts], axis=1)
+    document = (every % max(len(documents), 1)).astype(np.int32)
+    return Joined(queries, documents, query, document, row)
+
+
+def _rows_of(own: Integers, theirs: Integers) -> Small:
+    """Where each of some numbers stands among others; -1 where it does not."""
+    if np.array_equal(own, theirs):
+        return np.arange(len(own), dtype=np.int32)
+    rows = np.full(len(own), NONE, dtype=np.int32)
+    if len(own) and len(theirs):
+        order = np.argsort(theirs, kind="stable")
+        at = order[np.minimum(np.searchsorted(theirs, own, sorter=order), len(theirs) - 1)]
+        is_in = theirs[at] == own
+        rows[is_in] = at[is_in]
+    return rows
 
 
 def _numbered(

@@ -22,12 +22,12 @@ from labeler.files.atomic import replacing_bytes
 from labeler.files.read import byte_blocks
 from labeler.messages import Advance, counted
 from labeler.trec.blocks import Batch
-from labeler.trec.columns import Codes, split
+from labeler.trec.columns import Codes, id_ranks, split
 from labeler.trec.pairs import PairColumns
 from labeler.trec.rows import LARGEST_GRADE, QRELS_COLUMNS, RUN_COLUMNS, shown
 from labeler.trec.runs import ranking
 
-_BLOCK = 1 << 22
+_BLOCK = 1 << 20
 _LINES = 25_000
 """So many lines are made at a time."""
 
@@ -124,12 +124,12 @@ class GradesToSort:
 
     def write(self, path: Path) -> None:
         """Write qrels sorted by query and document."""
-        queries, ids = tuple(self._query.place), tuple(self._document.place)
-        query, value = self._query.code, np.array(self._value, dtype=np.int32)
-        order = np.argsort(query, kind="stable")
-        edges = np.append(0, np.cumsum(np.bincount(query, minlength=len(queries))))
-        columns = self._document.code[order], value[order]
-        write_columns(path, PairColumns(queries, edges, ids, *columns).by_id())
+        names, ids = tuple(self._query.place), tuple(self._document.place)
+        query, document = id_ranks(names)[self._query.code], self._document.code
+        edges = np.append(0, np.cumsum(np.bincount(query, minlength=len(names))))
+        order = np.lexsort((id_ranks(ids)[document], query))
+        value = np.array(self._value, dtype=np.int32)[order]
+        write_columns(path, PairColumns(tuple(sorted(names)), edges, ids, document[order], value))
 
 
 def write_columns(path: Path, qrels: PairColumns[int]) -> int:
