@@ -219,14 +219,9 @@ class WaitingRequests(Mapping[bytes, str]):
         return len(self._now())
 
 
-def waiting_requests(collection: Collection) -> Mapping[bytes, str]:
-    """The keys of the requests that wait in a batch at any moment, each with the batch's name."""
-    return WaitingRequests(collection)
-
-
 def held_back(collection: Collection, options: SessionOptions) -> SessionOptions:
     """A session's options that leave to a batch what waits in one, and ask only the rest live."""
-    deferral = replace(options.deferral, waiting=waiting_requests(collection))
+    deferral = replace(options.deferral, waiting=WaitingRequests(collection))
     return replace(options, deferral=deferral)
 
 

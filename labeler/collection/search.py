@@ -6,6 +6,7 @@ import hashlib
 import json
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection as Collected
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -125,14 +126,9 @@ class Searched:
     bm25: Bm25Settings = USUAL
 
     @classmethod
-    def of(cls, documents: Sequence[Document]) -> Searched:
-        """Documents in the memory."""
+    def of(cls, documents: Collected[Document]) -> Searched:
+        """Documents that can be gone through again, wherever their texts are."""
         return cls(lambda: iter(documents), len(documents))
-
-    @classmethod
-    def within(cls, documents: Mapping[str, Document]) -> Searched:
-        """Documents by id, wherever their texts are."""
-        return cls(lambda: iter(documents.values()), len(documents))
 
     def counted(self, advance: Advance) -> Iterator[Document]:
         """The documents, each of them counted as it is passed."""

@@ -49,7 +49,9 @@ def made_by(collection: Collection, name: str) -> MadeBy:
     named = tuple(dict.fromkeys(m for m in models if isinstance(m, str) and m))
     pooled = card_section(card, "pool", "runs")
     runs = dict.fromkeys((*pooled, *card_section(card, "retrieve")))
-    tags = {run: " ".join(_called(card, run, pooled.get(run))) for run in runs}
+    # what each is called, and the models behind it
+    tag_of = {run: [tag] for run, tag in pooled.items() if isinstance(tag, str)}
+    tags = {run: " ".join([*tag_of.get(run, ()), *models_behind(card, run)]) for run in runs}
     writer = card_section(card, "generate").get("model", "")
     return MadeBy(named or _judged_by(collection.judgements(name)), str(writer), tags)
 
@@ -62,11 +64,6 @@ def models_behind(card: Mapping[str, Any], run: str) -> list[str]:
     if run in ("dense", "hybrid"):
         names.append(card_section(card, "pool").get("encoder"))
     return [name for name in names if isinstance(name, str) and name]
-
-
-def _called(card: Mapping[str, Any], run: str, tag: object) -> list[str]:
-    """What a run is called, and the models behind it."""
-    return [*([tag] if isinstance(tag, str) else []), *models_behind(card, run)]
 
 
 def _judged_by(judgements: Path) -> tuple[str, ...]:

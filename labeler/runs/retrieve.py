@@ -58,7 +58,7 @@ def retrieve(
 
     `encoder` is another than the embedded one.
     """
-    searched = documents if isinstance(documents, Searched) else Searched.within(documents)
+    searched = documents if isinstance(documents, Searched) else Searched.of(documents.values())
     engines = engines_with(encoder)
     runs = {
         name: engine.search(searched, list(queries.values()), RUN_DEPTH, progress)

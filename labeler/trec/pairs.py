@@ -346,13 +346,11 @@ def joined_pairs(sets: Sequence[PairColumns[Any]]) -> Joined:
     every = parts[0]
     for part in parts[1:]:
         every = np.append(every, part[_rows_of(part, every) == NONE])
-    query = every // max(len(documents), 1)
-    order = np.argsort(query, kind="stable")
-    every, query = every[order], query[order].astype(np.int32)
-    del order  # of many pairs each such column counts
+    size = max(len(documents), 1)
+    every = every[np.argsort(every // size, kind="stable")]
     row = np.stack([_rows_of(every, part) for part in parts], axis=1)
-    document = (every % max(len(documents), 1)).astype(np.int32)
-    return Joined(queries, documents, query, document, row)
+    query, document = np.divmod(every, size)
+    return Joined(queries, documents, query.astype(np.int32), document.astype(np.int32), row)
 
 
 def _rows_of(own: Integers, theirs: Integers) -> Small:
