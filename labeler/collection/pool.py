@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from labeler.arrays import Flags, Integers, plain_values
+from labeler.arrays import Flags, Integers
 from labeler.collection.layout import Collection as CollectionFolder
 from labeler.collection.layout import check_locked
 from labeler.collection.rows import Row, records
 from labeler.data import Pair, Pooled
 from labeler.errors import BadInput
 from labeler.files.jsonl import write_rows
-from labeler.trec.columns import Codes, id_ranks
+from labeler.trec.columns import Codes, id_ranks, plain_values
 from labeler.trec.pairs import PairColumns
 
 _BITS = 32

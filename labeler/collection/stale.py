@@ -168,12 +168,12 @@ def _stale_in_set(
     if shown is None:
         return set()
     changed = np.zeros(pairs.size, dtype=np.bool_)
-    place = {text: at for at, text in enumerate(shown.firsts) if FIRST.fullmatch(text)}
-    for rules, of_rules in groupby(sorted(place), lambda first: first.rpartition(" ")[0]):
+    code_of = {text: at for at, text in enumerate(shown.firsts) if FIRST.fullmatch(text)}
+    for rules, of_rules in groupby(sorted(code_of), lambda first: first.rpartition(" ")[0]):
         of_query, of_document = rules.split()
-        firsts, hashes = [place[first] for first in of_rules], documents[of_document]
+        firsts, hashes = [code_of[first] for first in of_rules], documents[of_document]
         first = [
-            place.get(f"{rules} {_hash(of_query, queries[each])}", _ANOTHER)
+            code_of.get(f"{rules} {_hash(of_query, queries[each])}", _ANOTHER)
             if each in queries
             else _GONE
             for each in pairs.queries

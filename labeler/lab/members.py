@@ -14,7 +14,7 @@ import numpy as np
 
 from labeler import __version__
 from labeler.agreement.align import GradeMatrix, parse_scale
-from labeler.arrays import Integers, Places, plain_values
+from labeler.arrays import Integers, Places
 from labeler.collection.card import card_section, read_card, update_card_entry
 from labeler.collection.judged_set import JudgedSet, judged_in
 from labeler.collection.judgements import (
@@ -36,6 +36,7 @@ from labeler.lab.panel_rules import (
 )
 from labeler.messages import Note, count_of
 from labeler.options import COUNT, SEED, Options, option
+from labeler.trec.columns import plain_values
 from labeler.trec.pairs import NONE, PairColumns, joined_pairs
 from labeler.trec.qrels import read_qrels
 

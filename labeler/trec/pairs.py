@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from labeler.arrays import Flags, Integers, Places, plain_values
+from labeler.arrays import Flags, Integers, Places
 from labeler.data import Pair
 from labeler.errors import BadInput, Misconfigured
 from labeler.files.boundary import reading
@@ -33,6 +33,7 @@ from labeler.trec.columns import (
     id_ranks,
     joined_texts,
     keys,
+    plain_values,
     widened,
 )
 from labeler.trec.rows import LONGEST_ID, QRELS_COLUMNS
@@ -211,8 +212,8 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
         """Where each of these pairs stands in another set, `(n,)`; -1 where it does not."""
         if not (self.size and other.size):
             return np.full(self.size, NONE, dtype=np.int32)
-        _, _, (own, theirs) = _numbered([self, other])
-        return _rows_of(own, theirs)
+        _, _, numbers = _numbered([self, other])
+        return _rows_of(*numbers)
 
     def beside(self, other: PairColumns[Any], missing: Any) -> NDArray[Any]:
         """Another set's numbers, or places in its labels, of these pairs; else `missing`."""
@@ -358,7 +359,7 @@ def _rows_of(own: Integers, theirs: Integers) -> Small:
     if np.array_equal(own, theirs):
         return np.arange(len(own), dtype=np.int32)
     rows = np.full(len(own), NONE, dtype=np.int32)
-    if len(own) and len(theirs):
+    if len(theirs):
         order = np.argsort(theirs, kind="stable")
         at = order[np.minimum(np.searchsorted(theirs, own, sorter=order), len(theirs) - 1)]
         is_in = theirs[at] == own
