@@ -149,7 +149,7 @@ class AnswersGiven:
     def __init__(self, is_own: Callable[[JournalRow], bool]) -> None:
         self._is_own = is_own
         self._rows: dict[str, list[JournalRow]] = {}
-        self._order: list[JournalRow] = []
+        self._order: dict[int, JournalRow] = {}
         self.answered: set[str] = set()
         self.skipped: set[str] = set()
 
@@ -160,11 +160,9 @@ class AnswersGiven:
         rows = self._rows.setdefault(row.item, [])
         if not row.undo:
             rows.append(row)
-            self._order.append(row)
+            self._order[id(row)] = row
         elif rows:
-            last = rows.pop()
-            position = next(n for n in reversed(range(len(self._order))) if self._order[n] is last)
-            del self._order[position]
+            del self._order[id(rows.pop())]
         for items in (self.answered, self.skipped):
             items.discard(row.item)
         if rows:
@@ -173,11 +171,11 @@ class AnswersGiven:
     @property
     def last(self) -> JournalRow | None:
         """The last line that was not taken back."""
-        return self._order[-1] if self._order else None
+        return next(reversed(self._order.values()), None)
 
     def has(self, item: str) -> bool:
         """Whether an item was answered or skipped."""
-        return item in self.answered or item in self.skipped
+        return bool(self._rows.get(item))
 
     def row_of(self, item: str) -> JournalRow | None:
         """The answer that stands for an item."""
