@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from labeler.lab.cascade import CascadeOptions as CascadeOptions
     from labeler.lab.cascade import cascade as cascade
     from labeler.lab.control import drift as drift
-    from labeler.lab.panel import judge_panel as judge_panel
     from labeler.lab.panel import panel as panel
     from labeler.lab.probe import ProbeOptions as ProbeOptions
     from labeler.lab.probe import probe as probe
@@ -66,7 +65,6 @@ if TYPE_CHECKING:
     from labeler.pipeline.decide import decide as decide
     from labeler.pools.expand import expand_until as expand_until
     from labeler.pools.import_qrels import import_qrels as import_qrels
-    from labeler.pools.missed import missed as missed
     from labeler.pools.pool import pool as pool
     from labeler.pools.reuse import reuse as reuse
     from labeler.pools.shift import shift as shift
@@ -118,9 +116,7 @@ _PUBLIC = {
     "import_qrels": "pools.import_qrels:import_qrels",
     "ingest": "corpus.ingest:ingest",
     "judge": "judging.judge:judge",
-    "judge_panel": "lab.panel:judge_panel",
     "leaderboard": "evaluation.leaderboard:leaderboard",
-    "missed": "pools.missed:missed",
     "monitor": "monitoring.monitor:monitor",
     "open_collection": "collection.layout:open_collection",
     "panel": "lab.panel:panel",

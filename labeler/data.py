@@ -59,16 +59,13 @@ class Pair(NamedTuple):
 class Pooled:
     """A pair to judge, the runs that found it and its best rank (1 is first; None if unknown).
 
-    `inclusion` is the probability with which a pair was drawn at random from what lies beyond the
-    pool; None of a pair that is in the pool for another reason. `seeds` are the relevant documents
-    of the query whose neighbor this one is, where the pool was expanded from them; `round` is the
-    round of expansion that added the pair, None where none did.
+    `seeds` are the relevant documents of the query whose neighbor this one is, where the pool was
+    expanded from them; `round` is the round of expansion that added the pair, None where none did.
     """
 
     pair: Pair
     runs: tuple[str, ...] = ()
     best_rank: int | None = None
-    inclusion: float | None = None
     seeds: tuple[str, ...] = ()
     round: int | None = None
 

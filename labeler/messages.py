@@ -16,6 +16,9 @@ Advance = Callable[[int, int], None]
 Note = Callable[[str], None]
 """Is given each line that a person should read."""
 
+Clock = Callable[[], float]
+"""Tells the time in seconds."""
+
 Progress = Callable[[str], AbstractContextManager[Advance]]
 """Opened around each countable step, with its name."""
 
@@ -169,12 +172,11 @@ def dollars(cost: float | None) -> str:
 
 # Which kind of file a file was taken for: told to whoever listens, once a file.
 
-Listener = Callable[[str], None]
-_LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
+_LISTENER: ContextVar[Note | None] = ContextVar("listener", default=None)
 
 
 @contextmanager
-def told_what_files_are(listener: Listener) -> Iterator[None]:
+def told_what_files_are(listener: Note) -> Iterator[None]:
     """Tell `listener` of each file that is read, in one line, what it was taken for.
 
     Of TREC's own columns and of a collection's own files it is not told.

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NamedTuple, TypeVar
+
+JsonObject = Mapping[str, Any]
+"""An object of JSON, as the parameters of a request."""
+
+Headers = Mapping[str, str]
+"""Headers of a request or an answer."""
 
 _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 
@@ -33,11 +39,18 @@ class Request:
     """
 
     messages: tuple[Message, ...]
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    schema: Mapping[str, Any] | None = None
-    inputs: Mapping[str, Any] = field(default_factory=dict)
+    parameters: JsonObject = field(default_factory=dict)
+    schema: JsonObject | None = None
+    inputs: JsonObject = field(default_factory=dict)
     repeat: int = 0
     attempt: int = 0
+
+    def again(self, *, is_longer: bool = False) -> Request:
+        """The same asked once more; `is_longer` allows the reply twice the tokens."""
+        parameters = dict(self.parameters)
+        if is_longer and parameters.get("max_tokens"):
+            parameters["max_tokens"] *= 2
+        return replace(self, parameters=parameters, attempt=self.attempt + 1)
 
 
 NO_COMPLETION = "no_completion"
@@ -98,9 +111,9 @@ class Reply:
     completion_id: str = ""
     is_bound: Bound = field(default=None, compare=False, repr=False)
     cached_tokens: int = 0
-    sent: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    sent: JsonObject = field(default_factory=dict, compare=False, repr=False)
 
-    def note_sent(self, parameters: Mapping[str, Any]) -> None:
+    def note_sent(self, parameters: JsonObject) -> None:
         """Say what was sent, of a reply that nobody else has yet."""
         self.sent = parameters
 

@@ -187,9 +187,9 @@ def is_option(declaration: object) -> bool:
 
 @cache
 def declared(record: Any) -> Mapping[str, Declared]:
-    """The options that a record itself has, by the names of its fields."""
-    hints = get_type_hints(record)
-    return {f.name: Declared.of(f.name, hints[f.name], f) for f in fields(record) if is_option(f)}
+    """The options of a record, by the names of its fields; what it shares with others is last."""
+    hints, own_first = get_type_hints(record), sorted(fields(record), key=lambda f: bool(f.kw_only))
+    return {f.name: Declared.of(f.name, hints[f.name], f) for f in own_first if is_option(f)}
 
 
 @cache

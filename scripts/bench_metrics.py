@@ -88,7 +88,7 @@ def write_files(folder: Path, queries: int, decimals: int = 4, depth: int = DEPT
 
 def labeler_files(qrels: Path, run: Path) -> dict[str, float]:
     from labeler.metrics import JudgedPairs, score
-    from labeler.trec.qrels import read_qrels
+    from labeler.trec.files import read_qrels
 
     ranked, _ = JudgedPairs.of(read_qrels(qrels)).rank(run)
     return score(ranked, MEASURES).means()
@@ -153,8 +153,7 @@ def dicts(stem: Path) -> dict[str, float]:
 
     import labeler
     from labeler.metrics import evaluate
-    from labeler.trec.qrels import read_qrels
-    from labeler.trec.runs import read_run
+    from labeler.trec.files import read_qrels, read_run
 
     qrels = read_qrels(stem.with_suffix(".qrels")).as_dict()
     run = read_run(stem.with_suffix(".trec")).as_dict()
@@ -183,8 +182,7 @@ def frames(stem: Path) -> dict[str, float]:
     import ir_measures
 
     import labeler
-    from labeler.trec.qrels import read_qrels
-    from labeler.trec.runs import read_run
+    from labeler.trec.files import read_qrels, read_run
 
     qrels = read_qrels(stem.with_suffix(".qrels")).frame()
     run = read_run(stem.with_suffix(".trec")).frame("score")

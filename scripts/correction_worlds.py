@@ -10,7 +10,7 @@ import numpy as np
 
 from labeler.arrays import Flags, Floats
 from labeler.metrics import JudgedPairs, parse_all, score
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 MEASURES = ("P@10", "P@5", "P@1", "RR@10", "Success@5", "DCG")
 DEPTH = 10

@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from labeler.agreement.shares import GradeShares
+from labeler.agreement.align import GradeMatrix
 from labeler.arrays import Floats, Integers
 from labeler.data import Pair, Qrels, Run
 from labeler.errors import BadInput
-from labeler.lab.recalibration import CalibrationSet, held_out
+from labeler.lab.calibrate import CalibrationSet, held_out
 from labeler.metrics import Measure, Rankings, rankings, score
 from labeler.stats.regression import logistic_function
 from labeler.stats.student import LEVEL
@@ -52,7 +52,7 @@ class GradeDraws:
     `human` are people's grades, which stand wherever there are some.
     """
 
-    shares: GradeShares
+    matrix: GradeMatrix
     pairs: CalibrationSet
     human: Qrels
     seed: int = 0
@@ -64,7 +64,7 @@ class GradeDraws:
         deviation in common: errors of one query are alike.
         """
         rng = np.random.default_rng(self.seed)
-        names, query = self.shares.pairs.by_query_id()
+        names, query = self.matrix.pairs.by_query_id()
         variance = query_variance(self.pairs, self.seed)
         scale, fixed = np.array(self.pairs.scale), self._by_people()
         for _ in range(draws):
@@ -82,13 +82,13 @@ class GradeDraws:
             minlength=len(self.pairs.queries),
         )[self.pairs.query]
         drawn = replace(self.pairs, weight=self.pairs.weight * counts)
-        given = drawn.fit(counts > 0).probabilities(self.shares)
+        given = drawn.fit(counts > 0).probabilities(self.matrix)
         above = given[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]
         return np.clip(above, SURE, 1 - SURE)
 
     def _by_people(self) -> Integers:
         """People's grade of each pair, -1 where they gave none."""
-        grades = [self.human.get(q, {}).get(d, -1) for q, d in self.shares.pairs.pairs()]
+        grades = [self.human.get(q, {}).get(d, -1) for q, d in self.matrix.pairs.pairs()]
         return np.array(grades, dtype=np.int64)
 
 
@@ -122,10 +122,10 @@ def expected_scores(
     draws: int = DRAWS,
 ) -> list[ExpectedScore]:
     """Each run's mean scores over drawn grades, over the queries that the assessor judged."""
-    ranked = {name: _ranked([*drawing.shares.pairs.pairs()], run) for name, run in runs.items()}
+    ranked = {name: _ranked([*drawing.matrix.pairs.pairs()], run) for name, run in runs.items()}
     if all(r.n == 0 for r in ranked.values()):
         raise BadInput("no run has a query that the assessor judged")
-    as_graded = np.array(drawing.shares.grades)[drawing.shares.matrix.argmax(axis=1)]
+    as_graded = np.array(drawing.matrix.grades)[drawing.matrix.values[:, 0]]
     columns = [_means(ranked, as_graded, measures)]
     columns += [_means(ranked, grades, measures) for grades in drawing.grades(draws)]
     table = np.stack(columns, axis=-1)

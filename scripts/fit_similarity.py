@@ -27,7 +27,7 @@ from labeler.models.embedded import CUTS, similarity_grade, similarity_score
 from labeler.models.encoders import EncoderTexts, Encoding
 from labeler.models.settings import EncoderOptions
 from labeler.text.terms import TermStatistics, matched_share, terms, text_to_search
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 STATISTICS = ["agreement", "kappa", "kappa-quadratic"]
 GRID = np.arange(0.10, 1.00, 0.01)

@@ -88,7 +88,6 @@ RENAMED = (
     # lab
     *(moved(name, f"lab {name}") for name in ("tune", "panel", "probe", "calibrate")),
     *(moved(name, f"lab {name}") for name in ("route", "cascade", "leaderboard")),
-    Renamed("judge --panel", r"^judge (.*?)--panel (\S+)", r"lab panel \1--members \2"),
     Renamed("judge --control", r"^judge (.*?)--control (\S+)", r"lab control \1--pairs \2"),
     Renamed("judge --repeat", r"^judge (.*?)--repeat (\S+)", r"lab repeat \1--times \2"),
     # evaluation: what is left of a line is compared
@@ -122,8 +121,9 @@ GONE = {
     "queries realism": "a section of `generate --like`",
     "corpus chunk": "collections that are cut in two ways say it of real queries",
     "prompts diff": "`diff`, and `judge --dry-run`, which says how much is asked anew",
+    "judge --panel": "`judge` with each member, then `lab panel`",
     "shift": "`diff COLL/history/N COLL`",
-    "missed": "`evaluate COLL --missed`",
+    "missed": "a few hundred draws say too little of it",
     "reuse": "`evaluate COLL --reuse`",
     "judge --expand": "`pool --expand NAME --model MODEL` judges what each round adds",
     "queries from-log --click-run": "clicks are read by `monitor`",
@@ -179,6 +179,8 @@ KEYS_GONE: tuple[Key, ...] = (
     Key("monitor", "watches/density", "`queries` and `log` are watches of their own"),
     Key("monitor", "weekly", "weeks are not joined over runs"),
     Key(".*panel", "disagreement$", "a row has the grade of each member"),
+    Key(".*panel", "^stdout/people/", "`agree` says it as of any set"),
+    Key("(diff|relabel)", "cost/difference", "both costs say it"),
     Key(".*--(panel|members) ", "^stdout/(members|stopped)", "the result is that of `lab panel`"),
     Key("(lab )?tune", "/efficient", "agreement and cost of each stand there"),
     Key("power", "/assurance$", "a plan takes the deviation as it was measured"),
@@ -212,9 +214,8 @@ KEYS_GONE: tuple[Key, ...] = (
     ),
 )
 KEYS_NEW: tuple[Key, ...] = (
-    Key(
-        ".*panel", "/panel_less_it/(first|second|pairs|verdict)$", "a difference as `agree` has it"
-    ),
+    Key(".*panel", "^stdout/people$", "the human qrels alone"),
+    Key("(lab )?cascade", "/members/", "as the card of a panel has them"),
     Key(".*--(panel|members) ", "^stdout/", "the result is that of `lab panel`"),
     Key("(agree|report)", "leaderboard/", "as `lab leaderboard` has it"),
     Key("agree", "joint/(people|others)$", "null where there are fewer than two"),
@@ -249,7 +250,7 @@ SENTENCE = 3
 """A text of more blanks, printed beside values, is a sentence, and none of them."""
 TOLD = ("detail",)
 """Keys of sentences in rows of data, whose texts are otherwise values."""
-LOADED = ("aiohttp", "numpy", "openai", "pandas", "pydantic", "rich", "typer", "mdit_py_plugins")
+LOADED = ("aiohttp", "numpy", "pandas", "pydantic", "rich", "typer", "mdit_py_plugins")
 
 
 # Running commands.

@@ -729,7 +729,6 @@ MEASURING: dict[str, Case] = {
     "evaluate-formats": """
         evaluate $SMALL -m nDCG@10 -m P@1 --format $FORMS
         evaluate $SMALL -m nDCG@10 --per-query
-        evaluate $SMALL -m P@1 --comparisons --format csv
         evaluate $SMALL -m P@1 --movers 3
         evaluate h.qrels good.trec -m P@5 -m Bpref --scenarios --format {table,csv}
     """,
@@ -902,12 +901,11 @@ ASKING: dict[str, Case] = {
         judge coll $FAKE --as a
         judge coll $FAKE --as a
         judge coll $FAKE --as a --dry-run
-        judge coll $FAKE --as b --prompt basic --json-progress --concurrency 1
+        judge coll $FAKE --as b --prompt basic --concurrency 1
         status coll
         diff coll a b
         explain coll q0 d1
         judge coll $FAKE --as a --prompt basic
-        judge coll $FAKE --quiet --json-progress
         judge coll $FAKE --quiet
     """,
     "judge-environment": [
@@ -1016,7 +1014,7 @@ ASKING: dict[str, Case] = {
     "judge-busy": [busy_at_first(), "$ONE_BY_ONE --quiet"],
     "judge-budgets": """
         $ONE_BY_ONE --max-calls 5
-        $ONE_BY_ONE --max-tokens 2000 --json-progress
+        $ONE_BY_ONE --max-tokens 2000
         $ONE_BY_ONE --max-cost 0.0005 --prices prices.toml
         $ONE_BY_ONE --{deadline,max-calls} 0
         status coll
@@ -1199,7 +1197,6 @@ BUILDING: dict[str, Case] = {
     ],
     "demo": """
         demo -o demo --queries 3
-        demo -o x --model fake
     """,
 }
 
@@ -1354,9 +1351,8 @@ LIFE: dict[str, Case] = {
     ],
     "pool-more": """
         build docs -o out --model similarity --queries-file mine.tsv --depth 2 --as s --quiet
-        pool out --depth 2 --beyond 9 --seed 3
+        pool out --depth 2
         judge out --model similarity --as s --quiet
-        missed out --qrels s
         reuse out --qrels s
         status out
         pool world --depth 5 --max-pairs 30 $OWN --only --dry-run
@@ -1384,7 +1380,7 @@ LIFE: dict[str, Case] = {
         export world --to beir --qrels llm -o beir
     """,
     "prompts-more": """
-        prompts check {four-grades,mine.md,mine.md --collection coll --query q0 --doc d1}
+        prompts check {four-grades,mine.md}
         prompts check bad-prompt/$BAD_PROMPTS.md
         prompts diff four-grades {basic,mine.md}
         prompts new own --from basic

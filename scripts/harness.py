@@ -53,7 +53,7 @@ def scores_of(folder: Path, measure: str) -> np.ndarray:
     """The scores of DL 2019's systems, `(systems, queries)`, by people's grades."""
     # here, as peers are measured in processes that import this module
     from labeler.metrics import JudgedPairs, score
-    from labeler.trec.qrels import read_qrels
+    from labeler.trec.files import read_qrels
 
     pool = JudgedPairs.of(read_qrels(folder / "nist.qrels"))
     runs = sorted((folder / "runs").glob("*.gz"))

@@ -23,7 +23,7 @@ from labeler.cli import execute
 from labeler.collection.layout import Collection, locked
 from labeler.collection.pool import write_pool
 from labeler.data import Pair, Pooled, Qrels
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 A_QUERY = 6
 STATISTICS = ["kappa", "kappa-quadratic"]

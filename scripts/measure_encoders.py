@@ -29,7 +29,7 @@ from labeler.models import embedded
 from labeler.models.encoders import EncoderTexts, Encoding
 from labeler.models.settings import MINILM, WORDLLAMA, EncoderOptions
 from labeler.text.terms import text_to_search
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 DEPTH = 100
 MEASURE = "nDCG@10"

@@ -24,7 +24,7 @@ from labeler.data import Document, Query
 from labeler.judging.suspicions import suspicions
 from labeler.lab.certificate import ATTACKS, POSITIONS, Target, attack_text, inserted
 from labeler.stats.means import share_interval
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 LENGTH = 900
 DRAWN = 40

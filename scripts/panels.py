@@ -26,11 +26,11 @@ from labeler.agreement.sources import assessor_of
 from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Floats, Integers
 from labeler.collection.judged_set import JudgedSet
-from labeler.lab.beside_people import independence
+from labeler.lab.panel import independence
 from labeler.lab.panel_rules import PANEL_RULES, combine, votes_of
 from labeler.stats.intervals import degrees, jackknife_error
 from labeler.stats.student import t_quantile
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 SCALE = (0, 1, 2, 3)
 KAPPA = find_statistic("kappa", SCALE)

@@ -104,7 +104,7 @@ def llms_text() -> str:
 def measures() -> str:
     rows = table("family", "measure", "what")
     for name, definition in MEASURES.items():
-        cutoff = {"required": "@k", "optional": "[@k]", "none": ""}[definition.cutoff]
+        cutoff = "" if definition.cutoff is None else "@k" if definition.needs_cutoff else "[@k]"
         given = ", ".join(f"{key}=" for key in definition.defaults)
         shown = f"`{name}{f'({given})' if given else ''}{cutoff}`"
         rows.append(row(definition.family, shown, definition.description))

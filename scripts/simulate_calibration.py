@@ -16,14 +16,13 @@ import numpy as np
 from drawn_grades import GradeDraws, expected_scores
 from harness import DL19, parser
 
-from labeler.agreement.shares import shares_of
+from labeler.agreement.shares import graded_together
 from labeler.agreement.sources import source_of_file
 from labeler.data import Pair, Qrels, Run
-from labeler.lab.recalibration import calibration_set
+from labeler.lab.calibrate import calibration_set
 from labeler.metrics import evaluate, parse_all
 from labeler.people.sample import draw
-from labeler.trec.qrels import read_qrels
-from labeler.trec.runs import read_run
+from labeler.trec.files import read_qrels, read_run
 
 MEASURES = ("nDCG@10", "P(rel=2)@10")
 DEPTH = 20
@@ -46,16 +45,16 @@ def main() -> None:
     truth = [evaluate(people, run, list(MEASURES)).means() for run in runs.values()]
     true = np.array([[means[name] for name in MEASURES] for means in truth])
     for name in ("gpt-4o", "llama-3.1-8b"):
-        shares = shares_of(source_of_file(given.data / f"{name}.qrels", name))
-        grades = np.array(shares.grades)[shares.matrix.argmax(axis=1)].tolist()
+        matrix, _ = graded_together([source_of_file(given.data / f"{name}.qrels", name)])
+        grades = np.array(matrix.grades)[matrix.values[:, 0]].tolist()
         for size in (200, 400, 800):
             rows = []
             for seed in range(given.repeats):
-                drawn = draw(dict(zip(shares.pairs.pairs(), grades, strict=True)), size, None, seed)
-                weights = {row.pair: 1 / row.probability for row in drawn}
+                drawn = draw(dict(zip(matrix.pairs.pairs(), grades, strict=True)), size, None, seed)
+                weights = {pair: 1 / chance for pair, chance in drawn.items()}
                 sample = graded(people, weights)
-                pairs = calibration_set(sample, shares, weights, "no pair")
-                drawing = GradeDraws(shares, pairs, sample, seed=seed)
+                pairs = calibration_set(sample, matrix, weights)
+                drawing = GradeDraws(matrix, pairs, sample, seed=seed)
                 rows.append(expected_scores(drawing, runs, measures, given.draws))
             show(name, size, rows, true)
 

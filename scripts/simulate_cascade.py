@@ -15,8 +15,9 @@ import numpy as np
 from harness import LLMJUDGE, parser
 from simulate_routing import SCALE, World, kappa
 
+from labeler.agreement.align import GradeMatrix
 from labeler.agreement.statistics import find_statistic
-from labeler.lab.recalibration import folds_of
+from labeler.lab.calibrate import folds_of
 from labeler.lab.thresholds import CascadeEvidence, CascadePairs, agreement_of
 from labeler.people.sample import draw
 from labeler.trec.pairs import NONE, PairColumns
@@ -34,16 +35,18 @@ def once(world: World, seed: int, people: int) -> tuple[list[float], list[float]
     names = [str(name) for name in rng.permutation(ranked[5:])[:3]]
     cheap = world.grades(names[0])
     drawn = draw(dict(zip(world.pairs.pairs(), cheap.tolist(), strict=True)), people, None, seed)
-    weights = {row.pair: 1 / row.probability for row in drawn}
+    weights = {pair: 1 / chance for pair, chance in drawn.items()}
     sources = world.sources(names, world.qrels(weights), weights)
     drawn_pairs = PairColumns.of_pairs(weights, np.float64)
-    is_drawn = sources.shares.pairs.rows_in(drawn_pairs) != NONE
+    is_drawn = sources.matrix.pairs.rows_in(drawn_pairs) != NONE
     rows = np.flatnonzero(is_drawn)
-    queries, query = np.unique(world.query[rows], return_inverse=True)
-    weight = sources.shares.pairs.beside(drawn_pairs, 0.0)[rows]
+    _, query = np.unique(world.query[rows], return_inverse=True)
+    weight = sources.matrix.pairs.beside(drawn_pairs, 0.0)[rows]
     cost = np.tile(PRICES, (len(rows), 1))
-    grades = (world.truth[rows], cheap[rows], strong[rows])
-    pairs = CascadePairs(SCALE, len(queries), query, weight, *grades, cost, AGREEMENT)
+    grades = np.stack([world.truth, cheap, strong], axis=1)[rows]
+    drawn_rows = sources.matrix.pairs.keep(is_drawn)
+    matrix = GradeMatrix(("people", "cheap", "strong"), SCALE, drawn_rows, grades, weight)
+    pairs = CascadePairs(matrix, query, cost, AGREEMENT)
     evidence = CascadeEvidence(sources, pairs, rows)
     everywhere = evidence.doubts()
     threshold = pairs.threshold_for(np.ones(len(rows), dtype=bool), everywhere, TOLERANCE)

@@ -36,16 +36,14 @@ from labeler.runs.fuse import rrf
 from labeler.stats.families import FEW, Family, Systems, compared, each_pair
 from labeler.stats.means import mean_interval
 from labeler.stats.power import (
-    PlannedTest,
     level_of,
     lower_bound,
-    paired_deviations,
-    pooled,
+    pooled_deviation,
     queries_needed,
     upper_bound,
     variance_factors,
 )
-from labeler.trec.runs import read_run
+from labeler.trec.files import read_run
 
 SIZES = (10, 25, 43)
 GATED = ("nDCG@10", "AP", "RR@10", "Success@1", "RR(rel=2)@10", "Success(rel=2)@1")
@@ -264,25 +262,17 @@ def power(given: argparse.Namespace) -> None:
     rng = np.random.default_rng(given.seed)
     alike = real - real.mean(axis=1, keepdims=True)
     print("power: of a difference of .05 with as many queries as power plans for .80")
-    for named in (False, True):
-        for systems in (2, 3, 5, 11):
-            found, planned = 0, []
-            for repeat in range(given.repeats // 3):
-                some = alike[rng.choice(len(alike), systems, replace=False)]
-                deviation = pooled(list(paired_deviations(some).values()))
-                test = PlannedTest(systems, named_baseline=named)
-                planned.append(queries_needed(0.05, deviation, test=test))
-                values = some[:, rng.integers(some.shape[1], size=planned[-1])]
-                values[0] += 0.05
-                verdicts = compared(
-                    Systems(values, most=1.0), 1 if named else None, None, repeat, DRAWN
-                )
-                found += any({v.first, v.second} == {0, 1} and v.is_told for v in verdicts)
-            which = "named" if named else "best "
-            cells = shown("found", found / len(planned), len(planned))
-            print(
-                f"{which} {systems:3} systems {np.mean(planned):4.0f} queries  {cells}", flush=True
-            )
+    for systems in (2, 3, 5, 11):
+        found, planned = 0, []
+        for repeat in range(given.repeats // 3):
+            some = alike[rng.choice(len(alike), systems, replace=False)]
+            planned.append(queries_needed(0.05, pooled_deviation(some), runs=systems))
+            values = some[:, rng.integers(some.shape[1], size=planned[-1])]
+            values[0] += 0.05
+            verdicts = compared(Systems(values, most=1.0), None, None, repeat, DRAWN)
+            found += any({v.first, v.second} == {0, 1} and v.is_told for v in verdicts)
+        cells = shown("found", found / len(planned), len(planned))
+        print(f"{systems:3} systems {np.mean(planned):4.0f} queries  {cells}", flush=True)
     print("range: how often it holds the queries truly needed; power and assurance reached")
     for systems in (2, 3, 11):
         for queries in (10, 25, 43):
@@ -296,9 +286,9 @@ def ranged(
     held, assured = 0, 0
     for _ in range(repeats):
         some = real[rng.choice(len(real), systems, replace=False)]
-        truth = pooled(list(paired_deviations(some).values())) * np.sqrt(42 / 43)
+        truth = pooled_deviation(some) * np.sqrt(42 / 43)
         pilot = some[:, rng.integers(some.shape[1], size=queries)]
-        deviation = pooled(list(paired_deviations(pilot).values()))
+        deviation = pooled_deviation(pilot)
         low, high = (deviation * np.sqrt(end) for end in variance_factors(pilot, 0.95))
         held += low <= truth <= high
         assured += truth <= deviation * np.sqrt(variance_factors(pilot, 0.8)[1])

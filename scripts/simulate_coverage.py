@@ -38,8 +38,8 @@ from labeler.stats.intervals import (
     percentile,
     quantiles,
 )
+from labeler.trec.files import read_qrels
 from labeler.trec.labels import read_labels
-from labeler.trec.qrels import read_qrels
 
 STATISTICS = ("kappa", "kappa-quadratic", "alpha-ordinal", "kappa>=2", "bias")
 SIZES = (10, 15, 25, 50, 100, 200)

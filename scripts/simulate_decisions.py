@@ -27,7 +27,7 @@ from labeler.exchange.runs import read_run
 from labeler.metrics import parse
 from labeler.pipeline.decide import Draws, Grades
 from labeler.stats.families import pair
-from labeler.trec.runs import ranking
+from labeler.trec.files import ranking
 
 DIFFERENCES = Differences(parse("nDCG@10"), 3)
 SIZES = ((0.05, 1.0), (0.02, 0.05), (0.0, 0.02), (0.0, 1.0))

@@ -32,8 +32,8 @@ from labeler.agreement.statistics import find_statistic
 from labeler.data import Pair
 from labeler.stats.drift import changed
 from labeler.stats.student import SIGNIFICANT
+from labeler.trec.files import read_qrels
 from labeler.trec.pairs import PairColumns
-from labeler.trec.qrels import read_qrels
 
 Grades = NDArray[np.int64]
 OPTIONS = StatisticOptions(STATISTICS, draws=1000)

@@ -21,7 +21,7 @@ from harness import DL19, parser, scores_of, shown
 
 from labeler.metrics.scores import Weighting
 from labeler.queries.traffic import TrafficOptions, from_log
-from labeler.stats.means import bounded_interval, weighted_bounded
+from labeler.stats.means import bounded_interval
 
 GROUPS = (2, 4, 8)
 SIZES = (5, 10, 25, 50)
@@ -89,7 +89,7 @@ def weights(given: argparse.Namespace) -> None:
                 run = repeat % len(real)
                 chosen, weighting = samples[repeat % SAMPLES]
                 sample = scored(real[run], count, rng)[chosen]
-                low, high = weighted_bounded(sample, weighting, UNIT) or UNIT
+                low, high = bounded_interval(sample, UNIT, weighting=weighting) or UNIT
                 plain = bounded_interval(sample, UNIT, repeat) or UNIT
                 held += [low <= truths[run] <= high, plain[0] <= truths[run] <= plain[1]]
                 width += high - low

@@ -18,8 +18,7 @@ import numpy as np
 from harness import parser
 
 from labeler.arrays import Floats
-from labeler.evaluation.inputs import runs_from
-from labeler.evaluation.power import scores_of
+from labeler.evaluation.evaluate import evaluate
 from labeler.stats.correlation import RANK_STATISTICS, noise_ceiling, of_sums, rank_interval, tau_b
 from labeler.stats.intervals import Interval, Replicates, Sample, percentile
 
@@ -29,13 +28,19 @@ World = tuple[str, Floats, Floats]
 
 def worlds(folder: Path) -> Iterator[World]:
     """A name, and `(systems, queries)` scores by people and by a judge."""
-    runs = runs_from(sorted((folder / "runs").iterdir()), folder / "nist.qrels")
-    nist = scores_of(folder / "nist.qrels", runs, "nDCG@10").values
+    nist = scores_by(folder, "nist")
     for other in ("gpt-4o", "llama-3.1-8b"):
-        judge = scores_of(folder / f"{other}.qrels", runs, "nDCG@10").values
+        judge = scores_by(folder, other)
         yield f"nist and {other}, 11 systems", nist, judge
         yield f"nist and {other}, 61 blends", *blends(nist, judge)
     yield "our own, 61 systems", *our_own()
+
+
+def scores_by(folder: Path, judge: str) -> Floats:
+    """nDCG@10 of the runs by one's grades, `(systems, queries)`."""
+    runs = sorted((folder / "runs").iterdir())
+    report = evaluate(folder / f"{judge}.qrels", runs, "nDCG@10", scenarios=False)
+    return np.array([run.scores.values[0] for run in report.runs])
 
 
 def blends(first: Floats, second: Floats, count: int = 61) -> tuple[Floats, Floats]:

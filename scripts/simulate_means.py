@@ -16,7 +16,7 @@ from labeler.evaluation.scores import summary_interval
 from labeler.metrics import JudgedPairs, Scores, score
 from labeler.stats.intervals import percentile
 from labeler.stats.means import replicates_of_mean
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 MEASURES = ("nDCG@10", "AP", "P@10", "R@100", "RR@10")
 

@@ -18,7 +18,7 @@ import numpy as np
 from labeler.agreement.align import GradeMatrix
 from labeler.agreement.compare import StatisticOptions
 from labeler.data import Pair
-from labeler.lab.beside_people import effective_number, independence
+from labeler.lab.panel import effective_number, independence
 from labeler.trec.pairs import PairColumns
 
 PAIRS, SPREAD = 20, 0.2

@@ -16,14 +16,15 @@ from pathlib import Path
 import numpy as np
 from harness import LLMJUDGE, parser
 
-from labeler.agreement.shares import GradeShares, RoutingSources, combined, shares_of
+from labeler.agreement.align import GradeMatrix
+from labeler.agreement.shares import RoutingSources, graded_together
 from labeler.agreement.sources import source_of_file
 from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Integers
 from labeler.data import Pair, Qrels
 from labeler.lab.route import needs, order_of
+from labeler.trec.files import read_qrels
 from labeler.trec.pairs import NONE
-from labeler.trec.qrels import read_qrels
 
 SCALE = (0, 1, 2, 3)
 SHARES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.6)
@@ -35,22 +36,20 @@ class World:
     def __init__(self, folder: Path) -> None:
         self.human = read_qrels(folder / "human.qrels")
         files = sorted((folder / "labels").glob("*.txt"))
-        assessors = {path.stem: shares_of(source_of_file(path, path.stem)) for path in files}
-        by_all = [self.human.rows_in(each.pairs) != NONE for each in assessors.values()]
+        each = [graded_together([source_of_file(path, path.stem)])[0] for path in files]
+        by_all = [self.human.rows_in(of.pairs) != NONE for of in each]
         self.pairs = self.human.keep(np.all(by_all, axis=0))
         self.truth = self.pairs.value
         names, self.query = self.pairs.by_query_id()
         self.queries = len(names)
-        self.assessors = {name: self._clipped(shares) for name, shares in assessors.items()}
+        self.assessors = {of.assessors[0]: self._clipped(of) for of in each}
 
-    def _clipped(self, shares: GradeShares) -> GradeShares:
-        rows = self.pairs.rows_in(shares.pairs)
-        grades = np.clip(np.array(shares.grades)[shares.matrix[rows].argmax(axis=1)], 0, 3)
-        return GradeShares(SCALE, self.pairs, np.eye(4)[grades], np.zeros(len(rows)))
+    def _clipped(self, of: GradeMatrix) -> Integers:
+        return np.clip(of.beside(self.pairs)[:, 0].astype(int), 0, 3)
 
     def grades(self, name: str) -> Integers:
         """An assessor's grades."""
-        return self.assessors[name].matrix.argmax(axis=1)
+        return self.assessors[name]
 
     def qrels(self, pairs: Iterable[Pair]) -> Qrels:
         """People's grades of some pairs."""
@@ -63,9 +62,9 @@ class World:
         self, names: list[str], human: Qrels, weights: dict[Pair, float] | None
     ) -> RoutingSources:
         """What routing would read, had people graded these pairs."""
-        shares = combined([self.assessors[name] for name in names])
-        grades = self.grades(names[0])
-        return RoutingSources(tuple(names), shares, grades, "human", human, weights, (human,))
+        grades = np.stack([self.grades(name) for name in names], axis=1)
+        matrix = GradeMatrix(tuple(names), SCALE, self.pairs, grades)
+        return RoutingSources(matrix, "human", human, weights, (human,))
 
 
 def kappa(truth: Integers, grades: Integers) -> float:

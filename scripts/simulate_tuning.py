@@ -28,8 +28,8 @@ from labeler.lab.standing import (
     queries_by_round,
     ranked,
 )
+from labeler.trec.files import read_qrels
 from labeler.trec.labels import read_labels
-from labeler.trec.qrels import read_qrels
 
 OPTIONS = StatisticOptions(("kappa",))
 

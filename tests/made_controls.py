@@ -43,10 +43,10 @@ def add_control(
     rows = list(map(json.loads, collection.judgements("llm").read_text().splitlines()))
     lines = []
     for number, row in enumerate(rows):
-        noise = rng.choice([-1, 1], 2) * (rng.random(2) < 0.1)
+        noise = int(rng.choice([-1, 1]) * (rng.random() < 0.1))
         higher = int(number < lenient * len(rows))
-        new: list[int | str] = [min(max(row["grade"] + higher + int(n), 0), 3) for n in noise]
-        new = ["refused", "refused"] if number >= len(rows) - failed else new
+        new: int | str = min(max(row["grade"] + higher + noise, 0), 3)
+        new = "refused" if number >= len(rows) - failed else new
         pair = {"query_id": row["query_id"], "doc_id": row["doc_id"]}
         lines.append(json.dumps({**pair, "old": row["grade"], "new": new, "model": [model]}))
     collection.controls.mkdir(exist_ok=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from labeler.data import Run
-from labeler.trec.runs import ranking
+from labeler.trec.files import ranking
 
 
 def scaled(scores: Mapping[str, float], norm: str) -> dict[str, float]:

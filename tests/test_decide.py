@@ -1,5 +1,6 @@
 """`decide` and `compare --assessor`: two systems are told apart by few judgements."""
 
+import csv
 import json
 import random
 import re
@@ -13,14 +14,17 @@ from test_compare import DOCUMENTS, QUERIES, write_collection
 import labeler
 from labeler.cli import execute
 from labeler.collection.judgements import states_of
+from labeler.collection.layout import open_collection
+from labeler.data import Pair
 from labeler.errors import BadInput, Misuse
 from labeler.evaluation.differences import Differences
 from labeler.judging.judge import JudgeOptions
 from labeler.metrics import parse
 from labeler.model import Request
 from labeler.models.settings import Limits
+from labeler.people.sample import route_sheet
 from labeler.pipeline.compare import CompareOptions, compared_systems, result_of
-from labeler.pipeline.decide import Decision, Draws
+from labeler.pipeline.decide import Decision, Draws, decide_by_people
 from labeler.testing import FakeServer, fake_model
 
 MEASURE = "nDCG@3"
@@ -371,3 +375,84 @@ def test_the_command_asks_a_declared_assessor_and_stops_at_its_budget(
         assert "stopped at 3 calls" in capsys.readouterr().err
         assert execute([*command, "--no-worse-than", "old"]) == 2
         assert "--fill" in capsys.readouterr().err
+
+
+def grade_sheet(sheet: Path, truth: Callable[[str, str], int]) -> list[tuple[str, str]]:
+    """Fill in a sheet; the pairs on it."""
+    with sheet.open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        row["grade"] = str(truth(row["query_id"], row["doc_id"]))
+        row["assessor"] = "ann"
+    with sheet.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    return [(row["query_id"], row["doc_id"]) for row in rows]
+
+
+def by_people(coll: Path, new: str, margin: float = 0.05) -> tuple[Decision, list[tuple[str, str]]]:
+    """Decide by people who are right, sheet for sheet; what they graded."""
+    sheet, graded = coll.parent / "next.csv", list[tuple[str, str]]()
+    while True:
+        how = {"sheet": sheet, "margin": margin}
+        decision = decide_by_people(coll, ["old", new], MEASURE, **how)  # type: ignore[arg-type]
+        if not sheet.exists():
+            assert decision.sheet is None
+            return decision, graded
+        assert decision.sheet
+        assert decision.verdict == "not known yet"
+        more = grade_sheet(sheet, lambda _query, doc: 3 * (doc == "d0"))
+        assert decision.sheet.pairs == len(more)
+        assert decision.sheet.queries == len({query for query, _ in more})
+        graded += more
+        assert execute(["people", "import", str(sheet), str(coll), "--as", "human"]) == 0
+        sheet.unlink()
+
+
+def test_people_decide_by_few_grades_sheet_for_sheet(coll: Path) -> None:
+    difference = exact(coll, "bad")
+    decision, graded = by_people(coll, "bad")
+    assert decision.verdict == "worse"
+    assert decision.look.low <= difference <= decision.look.high
+    assert len(graded) == len({*graded}) == decision.look.judged < decision.pairs
+    assert "by people's grades (human)" in decision.sentences[0]
+
+
+def test_people_s_grades_come_to_the_exact_difference_and_that_of_compare(coll: Path) -> None:
+    write_near(coll)
+    ranked = (coll / "runs/old.trec").read_text().split("\n")[:3]
+    other = min({*DOCUMENTS[1:]} - {line.split()[2] for line in ranked})
+    sheet = coll.parent / "next.csv"
+    extra = [Pair(QUERIES[0], other)]  # relevant, too, and returned by neither
+    route_sheet(open_collection(coll), extra, sheet, {"source": None})
+    grade_sheet(sheet, lambda _query, _doc: 3)
+    assert execute(["people", "import", str(sheet), str(coll), "--as", "human"]) == 0
+    sheet.unlink()
+    decision, graded = by_people(coll, "near", margin=0.0001)
+    scored = {QUERIES[0], *(query for query, _ in graded)}
+    compared = labeler.compare(coll, ["old", "near"], MEASURE).comparison
+    assert decision.look.low == pytest.approx(decision.look.high)
+    # queries that nobody judged differ by nothing, as both systems rank alike there
+    every = compared.difference * len(scored) / len(QUERIES)
+    assert decision.look.low == pytest.approx(every)
+
+
+def test_people_s_grades_of_no_sheet_are_not_added_to(
+    coll: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (coll / "qrels/human.qrels").write_text(f"{QUERIES[0]} 0 d0 3\n")
+    command = ["compare", str(coll), "old", "new", "-m", MEASURE, "--sheet"]
+    assert execute([*command, str(coll.parent / "a.csv")]) == 2
+    assert "human.qrels is from no sheet" in capsys.readouterr().err
+    sheet = coll.parent / "a.csv"
+    assert execute([*command, str(sheet), "--qrels", "ann", "--assessor", "llm"]) == 2
+    assert not sheet.exists()
+    capsys.readouterr()
+    assert execute([*command, str(sheet), "--qrels", "ann"]) == 3
+    shown = capsys.readouterr()
+    assert re.search(r"people's grades of \d+ pairs of \d+ queries", shown.out)
+    assert "not known yet; people grade" in shown.err
+    grade_sheet(sheet, lambda _query, doc: 3 * (doc == "d0"))
+    assert execute(["people", "import", str(sheet), str(coll), "--as", "ann"]) == 0
+    assert "next: the same labeler compare" in capsys.readouterr().err

@@ -22,7 +22,9 @@ def greet(name: str = option("you", "Whom to greet.")) -> None:
     '''Greet somebody.'''
     print(f"hello, {name}")
 
-GREET = Command("greet", MORE, "Greet somebody.", "brought:greet", "labeler greet --name anna")
+GREET = Command(
+    "greet", "Greet somebody.", "labeler greet --name anna", function="brought:greet", group=MORE
+)
 
 def read_shouted(text):
     from labeler.corpus.readers.outline import read_plaintext

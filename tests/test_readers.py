@@ -41,17 +41,17 @@ from labeler.metrics import JudgedPairs
 from labeler.people.sheet import read_sheet
 from labeler.prompt import find_prompt
 from labeler.trec.blocks import Batch
-from labeler.trec.labels import read_labels
-from labeler.trec.pairs import PairColumns
-from labeler.trec.qrels import read_qrels
-from labeler.trec.runs import (
+from labeler.trec.files import (
     last_tag,
     read_loose_run,
+    read_qrels,
     read_run,
     read_run_by_line,
     read_tag,
     through_run,
 )
+from labeler.trec.labels import read_labels
+from labeler.trec.pairs import PairColumns
 
 SOME = 120
 MANY = 5_000
@@ -299,8 +299,8 @@ PEOPLE = """{"query_id": "q1", "doc_id": "d1", "grade": 2, "assessor": "A", "tim
 "comment": "c", "probability": 0.5, "sample": "s1"}
 {"query_id": "q1", "doc_id": "d2", "grade": null, "probability": 1}
 """
-CONTROLLED = """{"query_id": "q1", "doc_id": "d1", "old": 1, "new": [1, 2], "model": ["m"]}
-{"query_id": "q1", "doc_id": "d2", "old": 0, "new": [0, "refused"], "model": []}
+CONTROLLED = """{"query_id": "q1", "doc_id": "d1", "old": 1, "new": 2, "model": ["m"]}
+{"query_id": "q1", "doc_id": "d2", "old": 0, "new": "refused", "model": []}
 """
 ANNOTATED = """{"task": "grade", "purpose": "fix", "sample": "s", "item": "1", "query_id": "q"}
 {"task": "grade", "purpose": "audit", "sample": "s", "item": "2", "query_id": "q", "grade": 2}

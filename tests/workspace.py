@@ -111,7 +111,7 @@ def make_workspace(folder: Path) -> Path:
     for name in ("first", "second"):
         assert execute(["judge", coll, "--model", "similarity", "--as", name, "--quiet"]) == 0
     control = ["--as", "first", "--pairs", "4", "--quiet"]
-    assert execute(["lab", "control", coll, "--model", "similarity", *control]) == 0
+    assert execute(["lab", "control", coll, "--model", "similarity", *control]) == 6
     draw_sheets(collection, "first", SampleDesign(None), [sheet])
     fill_sheet(sheet, "1")
     assert execute(["people", "import", str(sheet), coll, "--as", "human"]) == 0

@@ -15,11 +15,7 @@ from labeler.agreement.align import (
     grade_matrix,
     scale_of,
 )
-from labeler.agreement.alternative import (
-    EPSILON,
-    FEWEST_PEOPLE,
-    alternative_test,
-)
+from labeler.agreement.alternative import EPSILON, FEWEST_PEOPLE, alternative_test
 from labeler.agreement.calibration import Calibration, calibration, renamed
 from labeler.agreement.compare import (
     INTERVALS_OF,
@@ -28,11 +24,7 @@ from labeler.agreement.compare import (
     selected_statistics,
 )
 from labeler.agreement.differences import differences
-from labeler.agreement.joint import (
-    JointAgreement,
-    ceiling,
-    together,
-)
+from labeler.agreement.joint import JointAgreement, ceiling, together
 from labeler.agreement.plan import SampleSizePlan, plan
 from labeler.agreement.report import AgreementResult, AssessorReport
 from labeler.agreement.shown import short, whom
@@ -108,8 +100,7 @@ def agree(
     """
     options = options or AgreeOptions()
     sources = sources_of(human, assessors, runs, more_humans, options.stale)
-    names = {source.name: scale_names(sources, source, options) for source in sources.assessors}
-    return AgreementResult(tuple(agree_all(sources, options)), names)
+    return AgreementResult(agree_all(sources, options))
 
 
 def agree_all(
@@ -124,9 +115,8 @@ def agree_all(
     """
     apart = [source for source in sources.assessors if not _meet(sources, source)]
     if len(apart) == len(sources.assessors):
-        names = sources.human_name, apart[0].name
-        labels = apart[0].labels
-        raise BadInput(no_pair_in_common(names[0], sources.human, names[1], labels))
+        human, other = sources.human, apart[0]
+        raise BadInput(no_pair_in_common(sources.human_name, human, other.name, other.labels))
     with about("measure"):
         parse(options.measure)
     if len(sources.runs) == 1:
@@ -234,19 +224,20 @@ def _report(sources: Sources, source: AssessorLabels, options: AgreeOptions) -> 
     judged = replace(source, human=whom(sources.human_name))
     agreement = agreement_of(sources.human, judged, rules, options.statistics, sources.weights)
     board = _leaderboard(sources, source, rules, options) if agreement.pairs else None
-    plans: list[SampleSizePlan | None] = []
+    plans: list[SampleSizePlan] = []
     if options.width is not None and agreement.pairs:
         named = replace(options.statistics, names=options.statistics.names or PLANNED)
         statistics = selected_statistics(named, agreement.scale)
-        plans = [plan(agreement, statistic, options.width) for statistic in statistics]
+        plans = [p for s in statistics if (p := plan(agreement, s, options.width))]
     return AssessorReport(
         sources.human_name,
         source.name,
         agreement,
         _calibration(sources, source, rules, options),
         board,
+        grade_names=_grade_names(sources, source, rules),
         stale=sources.stale,
-        plans=tuple(sample_size for sample_size in plans if sample_size is not None),
+        plans=tuple(plans),
         notes=(
             *as_findings([*sources.notes, *source.notes]),
             *_part_of(sources, source),
@@ -305,11 +296,8 @@ def _against(
     return replace(report, against=first.assessor, differences=tuple(rows))
 
 
-def scale_names(
-    sources: Sources, source: AssessorLabels, options: AgreeOptions
-) -> Mapping[int, str]:
+def _grade_names(sources: Sources, source: AssessorLabels, rules: Rules) -> Mapping[int, str]:
     """What the compared grades mean: human names, else the assessor's; of mapped grades neither."""
-    rules = options.rules
     if rules.cut is not None:
         return {0: f"below {rules.cut}", 1: f"at least {rules.cut}"}
     human = {} if rules.map_human else sources.scale_names

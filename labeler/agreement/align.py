@@ -105,6 +105,21 @@ class GradeMatrix:
         whole = self.counts if self.shares is None else self.shares.sum(axis=1)
         return np.asarray(whole / np.maximum(self.graded.sum(axis=1, keepdims=True), 1))
 
+    @property
+    def has_distributions(self) -> bool:
+        """Whether any assessor holds several grades of a pair for possible."""
+        return self.shares is not None and bool(((self.shares > 0) & (self.shares < 1)).any())
+
+    def with_distributions(self, given: Sequence[Distributions | None]) -> GradeMatrix:
+        """The same with what each assessor gave beside its grades, where any did."""
+        if all(each is None for each in given):
+            return self
+        shares: Floats = (self.values[:, :, None] == np.arange(len(self.grades))).astype(float)
+        for column, each in enumerate(given):
+            if each is not None:
+                each.put(self.pairs, self.grades, shares[:, column])
+        return replace(self, shares=shares)
+
     def of(self, *names: str) -> GradeMatrix:
         """The columns of some assessors, on the pairs that at least two of them graded."""
         columns = [self.assessors.index(name) for name in names]

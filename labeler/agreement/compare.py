@@ -35,14 +35,7 @@ from labeler.messages import no_pair_in_common
 from labeler.options import DRAWS, SEED, option
 from labeler.report.finding import Finding, Setting
 from labeler.report.table import Interval
-from labeler.stats.intervals import (
-    Compute,
-    Replicates,
-    Sample,
-    between,
-    jackknife_error,
-    of_tables,
-)
+from labeler.stats.intervals import Compute, Replicates, Sample, between, jackknife_error, of_tables
 from labeler.stats.means import share_interval
 from labeler.stats.student import LEVEL, t_quantile
 
@@ -437,7 +430,7 @@ class GradesInUse:
             of_scale = [] if self.rules.clip else [*self._another_scale()]
             yield from of_scale
             if not any(finding.settings for finding in of_scale):
-                yield from self._binary_human()
+                yield from self._binary()
         if order is not None:
             yield self._reversed(order)
 
@@ -463,24 +456,22 @@ class GradesInUse:
             )
             text = f"{self.ranges}: {outside} of {total} labels lie outside the scale; {would}"
             yield Finding(text, settings=(widen, clip))
-        elif usual == {0.0, 1.0} and max(ours) > 1:
+
+    def _binary(self) -> Iterator[Finding]:
+        """That one side is binary and the other is not, which a cut, or two halves, would mend."""
+        ours, usual = self.ours, self.usual
+        if usual == {0.0, 1.0} and max(ours) > 1:
+            what, whose, parameter = "binary against graded", f"{self.people}'s", "map_human"
             graded = self.rules.scale or range(min(ours), max(ours) + 1)
-            upper = {grade: int(2 * grade > graded[0] + graded[-1]) for grade in graded}
             middle = 1 + (graded[0] + graded[-1]) // 2
-            halves = Setting("map_human", upper)
-            yield self._binary("binary against graded", f"{self.people}'s", halves, middle)
-
-    def _binary_human(self) -> Iterator[Finding]:
-        usual = self.usual
-        if max(self.ours) == 1 and max(usual) > 1 and all(value % 1 == 0 for value in usual):
-            upper = {int(value): int(value > 1) for value in sorted(usual)}
-            halves = Setting("map_assessor", upper)
-            yield self._binary("graded against binary", "the other's", halves, 2)
-
-    def _binary(self, what: str, whose: str, halves: Setting, middle: int) -> Finding:
-        cut = Setting("cut", 1)
+        elif max(ours) == 1 and max(usual) > 1 and all(value % 1 == 0 for value in usual):
+            what, whose, parameter = "graded against binary", "the other's", "map_assessor"
+            graded, middle = sorted(map(int, usual)), 2
+        else:
+            return
+        cut, halves = Setting("cut", 1), Setting(parameter, {g: int(g >= middle) for g in graded})
         would = f"{cut} would make {whose} binary from 1 on, {halves} from {middle} on"
-        return Finding(f"{self.ranges}: {what}? {would}", settings=(cut, halves))
+        yield Finding(f"{self.ranges}: {what}? {would}", settings=(cut, halves))
 
     def _reversed(self, order: float) -> Finding:
         """The other's grades run against people's: each would be counted from the other end.

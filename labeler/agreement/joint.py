@@ -20,7 +20,6 @@ from labeler.agreement.statistics import (
     ordinal_alpha,
 )
 from labeler.arrays import Flags, Floats
-from labeler.errors import Misuse
 from labeler.report.result import Hidden
 from labeler.report.table import Interval, shown
 from labeler.stats.intervals import Sample
@@ -134,12 +133,10 @@ class Ceiling:
 def ceiling(
     matrix: GradeMatrix, assessor: str, statistic: Statistic, options: StatisticOptions
 ) -> Ceiling:
-    """Leave each person out in turn; all columns but that of `assessor` are people's."""
+    """Leave each of two people or more out; all columns but that of `assessor` are people's."""
     whole = matrix.graded_by(len(matrix.assessors))
     column = whole.assessors.index(assessor)
     people = [index for index in range(len(whole.assessors)) if index != column]
-    if len(people) < 2:
-        raise Misuse("a ceiling needs the labels of two people or more")
     # every two people, and every person with the assessor: (queries, links, k, k)
     links = [*combinations(people, 2), *((person, column) for person in people)]
     tables = np.stack([whole.tables(*link) for link in links], axis=1)

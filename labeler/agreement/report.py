@@ -11,11 +11,11 @@ import numpy as np
 
 from labeler.agreement.alternative import AlternativeTest
 from labeler.agreement.calibration import Calibration
-from labeler.agreement.compare import Agreement
+from labeler.agreement.compare import Agreement, defined
 from labeler.agreement.differences import Difference
 from labeler.agreement.joint import Ceiling, JointAgreement
 from labeler.agreement.plan import SampleSizePlan
-from labeler.agreement.statistics import find_statistic, parse_name
+from labeler.agreement.statistics import find_statistic, parse_name, ratio
 from labeler.arrays import Floats
 from labeler.errors import about
 from labeler.evaluation.gates import parse_limits, raise_failed
@@ -53,16 +53,12 @@ class QueryFigures(NamedTuple):
 def by_class(agreement: Agreement) -> list[ClassFigures]:
     """Precision, recall and F1 of each grade, people's being the truth."""
     table = agreement.confusion
-    sums = np.diag(table), table.sum(axis=0), table.sum(axis=1)
+    hits, assigned, true = np.diag(table), table.sum(axis=0), table.sum(axis=1)
+    shares = ratio(hits, assigned), ratio(hits, true), ratio(2 * hits, assigned + true)
+    figures = zip(agreement.scale, *shares, true.tolist(), strict=True)
     return [
-        ClassFigures(
-            grade,
-            _share(hits, assigned),
-            _share(hits, true),
-            _share(2 * hits, assigned + true),
-            float(true),
-        )
-        for grade, hits, assigned, true in zip(agreement.scale, *sums, strict=True)
+        ClassFigures(grade, defined(precision), defined(recall), defined(f1), pairs)
+        for grade, precision, recall, f1, pairs in figures
     ]
 
 
@@ -77,12 +73,7 @@ def by_query(agreement: Agreement) -> list[QueryFigures]:
     figures = zip(agreement.queries, *(column.tolist() for column in columns), strict=True)
     rows = [QueryFigures(*row) for row in figures if row[1] > 0]
     # what is alike but for rounding is in the order of the ids
-    worst = {row.query_id: -round(row.mae * math.sqrt(row.pairs), 9) for row in rows}
-    return sorted(rows, key=lambda row: (worst[row.query_id], row.query_id))
-
-
-def _share(part: float, whole: float) -> float | None:
-    return float(part / whole) if whole else None
+    return sorted(rows, key=lambda q: (-round(q.mae * math.sqrt(q.pairs), 9), q.query_id))
 
 
 # The results of comparing one assessor with the human grades.
@@ -92,8 +83,8 @@ def _share(part: float, whole: float) -> float | None:
 class AssessorReport(Result):
     """One assessor beside the human grades.
 
-    `against` is the assessor that `differences` are taken from. `stale` counts the grades of either
-    side whose texts have changed since.
+    `against` is the assessor that `differences` are taken from; `grade_names` say what the compared
+    grades are called. `stale` counts the grades of either side whose texts have changed since.
     """
 
     human: str
@@ -108,6 +99,7 @@ class AssessorReport(Result):
     joint: JointAgreement | None = None
     plans: Sequence[SampleSizePlan] = ()
     notes: Sequence[Finding] = ()
+    grade_names: Mapping[int, str] = field(default_factory=dict)
     stale: int = 0
 
     @property
@@ -159,10 +151,9 @@ def numbers(table: Floats) -> list[list[float]]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AgreementResult(Result):
-    """The reports of all assessors, and by assessor what the compared grades are called."""
+    """The reports of all assessors."""
 
     assessors: Sequence[AssessorReport]
-    scale_names: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
 
     @property
     def findings(self) -> list[Finding]:
@@ -188,8 +179,8 @@ class AgreementResult(Result):
         rows = [report.as_json(details=details) for report in self.assessors]
         if len(rows) == 1:
             return rows[0]
-        names = (report.assessor for report in self.assessors)
-        return [{"other": name, **row} for name, row in zip(names, rows, strict=True)]
+        each = zip(self.assessors, rows, strict=True)
+        return [{"other": report.assessor, **row} for report, row in each]
 
     def __repr__(self) -> str:
         lines = (

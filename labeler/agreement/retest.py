@@ -19,7 +19,7 @@ from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.errors import BadInput
 from labeler.messages import count_of
 from labeler.report.result import Hidden, Result
-from labeler.report.table import Interval, Table, figure_table, interval_text
+from labeler.report.table import Interval, interval_text
 from labeler.stats.intervals import Sample
 from labeler.trec.pairs import NONE, PairColumns
 
@@ -53,11 +53,6 @@ class Retest(Result):
         kappa = f"test-retest kappa {interval_text(self.kappa, '.2f')}"
         floor = "Two sets that differ in no more pairs than this show no change."
         return [f"{self.name}: {pairs} asked about {self.times} times: {moved}; {kappa}.", floor]
-
-    def tables(self) -> list[Table]:
-        """The two figures, with intervals over queries."""
-        named = {"pairs with another grade when asked again": self.moved}
-        return [figure_table("retest", {**named, "test-retest kappa": self.kappa})]
 
 
 def retest_of(collection: AnyCollection, name: str) -> Retest:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -93,10 +92,12 @@ def _do(human: str) -> str:
 def _how_often(assessor: str, human: str, agreement: Agreement) -> str:
     table = agreement.confusion / agreement.confusion.sum()
     same, near = float(np.trace(table)), float(np.trace(table, 1) + np.trace(table, -1))
-    whole, few = 100, agreement.pairs < FEW
-    count: Callable[[float], str] = hundred
-    if few and not agreement.is_weighted:
-        whole, count = agreement.pairs, partial(_of, agreement.pairs)
+    few = agreement.pairs < FEW
+    whole = agreement.pairs if few and not agreement.is_weighted else 100
+
+    def count(share: float) -> str:
+        return hundred(share) if whole == 100 else f"{whole * share:.0f}"
+
     estimated = "an estimated " if few and agreement.is_weighted else ""
     pairs = f"{whole} {'pair' if whole == 1 else 'pairs'}"
     sentence = f"{assessor} gives the same grade as {human} to {estimated}{count(same)} of {pairs}"
@@ -108,15 +109,11 @@ def _how_often(assessor: str, human: str, agreement: Agreement) -> str:
     sure = ""
     if kappa.low is not None and kappa.high is not None and kappa.high - kappa.low >= 0.005:
         # not of what the next few queries would show, which varies more
-        ends = f"{plain(kappa.low, 2)} to {plain(kappa.high, 2)}, at 95 %"
-        sure = f"; over all queries like these {ends}"
+        low, high = number_text(kappa.low, ".2f"), number_text(kappa.high, ".2f")
+        sure = f"; over all queries like these {low} to {high}, at 95 %"
     scale = f"0 is chance, 1 is perfect{sure}"
-    beyond = f"that is a kappa of {plain(kappa.value, 2)} ({scale})"
+    beyond = f"that is a kappa of {number_text(kappa.value, '.2f')} ({scale})"
     return f"{sentence}. Beyond what chance would do, {beyond}."
-
-
-def _of(whole: int, share: float) -> str:
-    return f"{whole * share:.0f}"
 
 
 def hundred(share: float) -> str:
@@ -128,16 +125,6 @@ def hundred(share: float) -> str:
         if 0.995 <= share < 1
         else f"{100 * share:.0f}"
     )
-
-
-def plain(value: float, digits: int) -> str:
-    """A number to so many decimals, and never `-0.00`."""
-    return number_text(float(value), f".{digits}f")
-
-
-def signed(value: float, digits: int) -> str:
-    """A difference with its sign, none where it rounds to 0."""
-    return number_text(float(value), f"+.{digits}f")
 
 
 def _why_low(agreement: Agreement) -> str:
@@ -162,7 +149,7 @@ def _who_is_stricter(agreement: Agreement, human: str) -> str:
     if shift.value == 0 and shift.low == shift.high:
         return f"It is neither stricter nor more generous than {human}."
     if shift.low is not None and shift.high is not None and shift.low <= 0 <= shift.high:
-        value, low, high = (signed(x, 2) for x in (shift.value, shift.low, shift.high))
+        value, low, high = (number_text(x, "+.2f") for x in (shift.value, shift.low, shift.high))
         return (
             f"Whether it is stricter or more generous than {human} cannot be told (by {value} of "
             f"a grade on average, {low} to {high})."
@@ -241,7 +228,7 @@ def in_order(reports: Sequence[AssessorReport], statistic: str) -> list[Assessor
 
 
 def overview(reports: Sequence[AssessorReport], asked: Sequence[str] | None) -> tuple[str, Table]:
-    """A sentence on the closest and the farthest assessor, and the table `assessors`."""
+    """A sentence on the first and the last assessor, and the table `assessors`."""
     names = shown_statistics(reports, asked)
     ordered = in_order(reports, names[0])
     return _sentence(ordered, names[0]), _table(ordered, names)
@@ -255,8 +242,8 @@ def _sentence(ordered: Sequence[AssessorReport], statistic: str) -> str:
         return f"None of the {len(ordered)} assessors has a {statistic} with {human}."
     high, low = interval_text(highest), interval_text(lowest)
     return (
-        f"Of {len(ordered)} assessors {short(best.assessor)} is closest to {human}: {statistic} "
-        f"{high}. Farthest is {short(last.assessor)}: {low}."
+        f"{len(ordered)} assessors beside {human}, in the order of {statistic}: from {high} of "
+        f"{short(best.assessor)} to {low} of {short(last.assessor)}. Order alone may be chance."
     )
 
 
@@ -335,13 +322,13 @@ def statistics_table(agreement: Agreement) -> Table:
     return Table("statistics", columns, rows)
 
 
-def confusion_table(
-    agreement: Agreement, human: str, assessor: str, names: Mapping[int, str]
-) -> Table:
+def confusion_table(report: AssessorReport) -> Table:
     """Human grades in rows, the assessor's in columns; people also see the shares of a row."""
+    agreement, names = report.agreement, report.grade_names
+    sides = f"{short(report.human)} \\ {short(report.assessor)}"
     columns = [
         Column("grade", only="programs"),
-        Column("named", f"{human} \\ {assessor}", align="left", only="people"),
+        Column("named", sides, align="left", only="people"),
     ]
     for grade in agreement.scale:
         columns.append(Column(str(grade), only="programs"))
@@ -438,7 +425,7 @@ def differences_table(report: AssessorReport) -> Table:
         for d in report.differences
     ]
     count = f"; verdicts allow for {len(rows)} statistics" if len(rows) > 1 else ""
-    title = f"{names[0]} less {names[1]}, on common pairs{count}"
+    title = f"{names[0]} less {names[1]} beside {short(report.human)}, on common pairs{count}"
     return Table("differences", columns, rows, title)
 
 
@@ -493,11 +480,7 @@ Part = str | Table
 
 
 def report_parts(
-    report: AssessorReport,
-    scale_names: Mapping[int, str],
-    texts: Mapping[str, str],
-    *,
-    details: bool = False,
+    report: AssessorReport, texts: Mapping[str, str], *, details: bool = False
 ) -> Iterator[Part]:
     """One assessor beside the human grades; `texts` are the queries'."""
     agreement = report.agreement
@@ -505,7 +488,7 @@ def report_parts(
     yield "\n".join([heading(report), *summary(report), *left_out_lines(report)])
     if agreement.pairs:
         yield statistics_table(agreement)
-        yield confusion_table(agreement, short(report.human), short(report.assessor), scale_names)
+        yield confusion_table(report)
         worst = [row for row in queries[:WORST] if row.mae > 0]
         if worst and len(queries) > 1:
             pairs = "pairs, weighted" if agreement.is_weighted else "pairs"

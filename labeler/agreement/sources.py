@@ -16,13 +16,7 @@ from labeler.collection.people import people_path, read_people
 from labeler.collection.scale import grade_names
 from labeler.collection.stale import stale_in, without
 from labeler.collection.user_files import run_paths, runs_by_name
-from labeler.collection.whose import (
-    drawn_by_chance,
-    made_by,
-    not_of_people,
-    routed_of_file,
-    whose,
-)
+from labeler.collection.whose import drawn_by_chance, made_by, not_of_people, routed_of_file, whose
 from labeler.data import Pair, Qrels, Run
 from labeler.errors import Misuse
 from labeler.evaluation.inputs import caveats, mixed_findings, part_findings
@@ -31,9 +25,9 @@ from labeler.exchange.runs import hold_run
 from labeler.files.read import rereadable
 from labeler.judging.changes import texts_of_queries
 from labeler.messages import Note, count_of
+from labeler.trec.files import read_run, read_tag
 from labeler.trec.labels import read_labels
 from labeler.trec.memory import Source, as_qrels, as_run
-from labeler.trec.runs import read_run, read_tag
 
 JUDGEMENTS = (".jsonl", ".jsonl.gz")
 
@@ -110,9 +104,8 @@ def sources_of(
     if changed and stale == "drop":
         left = [replace(each, labels=without(each.labels, changed)) for each in opened.assessors]
         opened = replace(opened, human=without(opened.human, changed), assessors=left)
-    if isinstance(runs, Mapping):
-        return replace(opened, runs={name: as_run(run, name=name) for name, run in runs.items()})
-    return _with_runs(opened, paths_of(runs))
+    read_runs, tags = runs_of(runs, opened.collection)
+    return replace(opened, runs=read_runs, tags=tags)
 
 
 def _names_in(collection: Collection, names: list[str]) -> list[str]:
@@ -141,20 +134,25 @@ def _of_sources(
     )
 
 
-def _with_runs(opened: Sources, run_sources: Sequence[Path]) -> Sources:
-    paths = run_paths(run_sources)
-    if not run_sources and opened.collection is not None:
-        paths = [*opened.collection.run_files().values()]
-    pooled = {} if opened.collection is None else made_by(opened.collection, "").tags
-    runs: dict[str, Run] = {}
+def runs_of(
+    runs: RunSources, collection: Collection | None
+) -> tuple[dict[str, Run], dict[str, str]]:
+    """The runs by name, without any those of the collection; and what files call their systems."""
+    if isinstance(runs, Mapping):
+        return {name: as_run(run, name=name) for name, run in runs.items()}, {}
+    paths = run_paths(map(Path, [runs] if isinstance(runs, str | os.PathLike) else runs))
+    if not paths and collection is not None:
+        paths = [*collection.run_files().values()]
+    pooled = {} if collection is None else made_by(collection, "").tags
+    texts = {} if collection is None else texts_of_queries(collection)
+    read: dict[str, Run] = {}
     tags: dict[str, str] = {}
-    texts = opened.query_texts()
     for name, path in runs_by_name(paths).items():
         with rereadable():
             hold_run(path, Meaning(texts=texts) if texts and path.is_file() else Meaning())
-            runs[name] = read_run(path)
+            read[name] = read_run(path)
             tags[name] = f"{read_tag(path)} {pooled.get(name, '')}"
-    return replace(opened, runs=runs, tags=tags)
+    return read, tags
 
 
 def source_of_file(path: Path, name: str) -> AssessorLabels:
@@ -191,9 +189,9 @@ def _of_collection(
 ) -> Sources:
     return Sources(
         names[0],
-        people_of_collection(collection, names[0], warn),
+        people_of_file(collection.existing_qrels(names[0]), warn),
         tuple(source_of_collection(collection, name, read.get(name)) for name in names[1:]),
-        {name: people_of_collection(collection, name, warn) for name in more_humans},
+        {name: people_of_file(collection.existing_qrels(name), warn) for name in more_humans},
         writer=made_by(collection, names[0]).writer,
         weights=weights_of_people(collection, names[0]),
         collection=collection,
@@ -209,14 +207,10 @@ def human_grades(
 
     Pairs that were routed to people are left out, as of every statistic.
     """
-    if line := not_of_people(collection.existing_qrels(name)):
+    path = collection.existing_qrels(name)
+    if line := not_of_people(path):
         warn(line)
-    return people_of_collection(collection, name, warn), weights_of_people(collection, name)
-
-
-def people_of_collection(collection: Collection, name: str, warn: Note) -> Qrels:
-    """People's grades of a collection, without those of pairs that were routed to them."""
-    return people_of_file(collection.existing_qrels(name), warn)
+    return people_of_file(path, warn), weights_of_people(collection, name)
 
 
 def people_of_file(path: Path, warn: Note) -> Qrels:
@@ -301,13 +295,6 @@ def _people(source: Source, notes: list[str], name: str) -> Qrels:
     if _is_path(source):
         return people_of_file(Path(source), notes.append)
     return as_qrels(source, notes.append, name=name)
-
-
-def paths_of(runs: FilePath | Sequence[FilePath]) -> list[Path]:
-    """One path, or several, as paths."""
-    if isinstance(runs, str | os.PathLike):
-        return [Path(runs)]
-    return [Path(path) for path in runs]
 
 
 def _is_path(source: Any) -> TypeGuard[FilePath]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import getpass
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any
 
 from labeler.annotate.journal import RatingJournal
@@ -45,10 +45,15 @@ def grading(collection: Collection, texts: PageTexts, sample: str, purpose: Purp
     rows = read_sample(sample_path(collection.folder, sample))
     scale = sample_scale(collection, sample)
     meanings = meanings_of(collection, sample, scale)
-    present = [row for row in rows if _is_present(row, texts)]
+    present, gone = list[SampledPair](), list[SampledPair]()
+    for row in rows:
+        is_there = row.pair.query_id in texts.queries and row.pair.doc_id in texts.documents
+        (present if is_there else gone).append(row)
     if purpose == "audit":
         draw, query_ids = draw_of(collection, sample), {row.pair.query_id for row in present}
-        order = {query_id: _shuffled(draw, query_id) for query_id in query_ids}
+        # In an order of chance: whoever stops early graded some of all queries. It is the same for
+        # all raters of the draw, so that those who stop early share what they graded.
+        order = {each: sha256(f"{draw}\0{each}".encode()).digest() for each in query_ids}
         present.sort(key=lambda row: (order[row.pair.query_id], row.number))
     drawn_texts = {str(row.number): row.texts for row in present if row.texts}
 
@@ -74,30 +79,15 @@ def grading(collection: Collection, texts: PageTexts, sample: str, purpose: Purp
             ],
             "instructions": GRADE_INSTRUCTIONS,
         },
-        notes=_gone(rows, texts),
+        notes=(_note_of_gone(gone),) if gone else (),
     )
 
 
-def _is_present(row: SampledPair, texts: PageTexts) -> bool:
-    return row.pair.query_id in texts.queries and row.pair.doc_id in texts.documents
-
-
-def _shuffled(draw: str, query_id: str) -> str:
-    """The queries of a draw come in an order of chance: whoever stops early graded some of all.
-
-    It is the same for all raters of the draw, so that those who stop early share what they graded.
-    """
-    return hashlib.sha256(f"{draw}\0{query_id}".encode()).hexdigest()
-
-
-def _gone(rows: Sequence[SampledPair], texts: PageTexts) -> Sequence[str]:
-    gone = [row.pair for row in rows if not _is_present(row, texts)]
-    if not gone:
-        return ()
-    pairs = count_of(len(gone), "pair is", "pairs are")
+def _note_of_gone(rows: Sequence[SampledPair]) -> str:
+    pairs, first = count_of(len(rows), "pair is", "pairs are"), " ".join(rows[0].pair)
     return (
         f"{pairs} not asked about, as query or document is no longer in the collection: "
-        f"{' '.join(gone[0])}{', …' if len(gone) > 1 else ''}",
+        f"{first}{', …' if len(rows) > 1 else ''}"
     )
 
 
@@ -130,7 +120,10 @@ def rating_sessions(
     """
     options = options or AnnotateOptions()
     opened = open_collection(collection)
-    raters = raters_of(options)
+    with about("rater", "name"):
+        raters = [check_name(rater) for rater in options.raters or (login_name(),)]
+    if len({rater.casefold() for rater in raters}) < len(raters):
+        raise Misuse("a rater is named twice", parameter="rater")
     samples = samples_of(opened, raters, options.choice, note)
     texts, by_id = PageTexts(opened), purposes(opened)
     tasks = {own: grading(opened, texts, own, by_id[own]) for own in dict.fromkeys(samples)}
@@ -143,15 +136,6 @@ def rating_sessions(
     for session in sessions:
         session.check()
     return sessions
-
-
-def raters_of(options: AnnotateOptions) -> list[str]:
-    """The names of the raters; where none is named, whoever is logged in."""
-    with about("rater", "name"):
-        raters = [check_name(rater) for rater in options.raters or (login_name(),)]
-    if len({rater.casefold() for rater in raters}) < len(raters):
-        raise Misuse("a rater is named twice", parameter="rater")
-    return raters
 
 
 def login_name() -> str:

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
@@ -66,7 +67,8 @@ class PageGuard:
         """Answer a request, with the headers that every answer has."""
         if scope["type"] != "http":
             return
-        headers = _headers(scope)
+        sent = Headers(scope=scope)  # of one that stands there twice both, which no check takes
+        headers = {name: ", ".join(sent.getlist(name)) for name in sent}
         path = scope["path"].split("/", 2)
         app = self._of_token(path[1] if len(path) > 1 else "")
         host = headers.get("host", "")
@@ -110,15 +112,6 @@ class PageGuard:
         )
 
 
-def _headers(scope: Scope) -> dict[str, str]:
-    """The request's headers; of one that stands there twice, both, which no check takes."""
-    headers: dict[str, str] = {}
-    for raw_name, raw in scope["headers"]:
-        name, value = raw_name.decode("latin-1").lower(), raw.decode("latin-1")
-        headers[name] = f"{headers[name]}, {value}" if name in headers else value
-    return headers
-
-
 def _is_same_origin(method: str, headers: Mapping[str, str], host: str) -> bool:
     """Whether a request comes from the page itself, or from a person's click on its address.
 
@@ -143,8 +136,9 @@ def _is_of(origin: str, host: str) -> bool:
 def _with_headers(send: Send) -> Send:
     async def sending(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
-            own = {name.lower().encode(): value.encode() for name, value in HEADERS.items()}
-            message = {**message, "headers": [*{**own, **dict(message["headers"])}.items()]}
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
         await send(message)
 
     return sending
@@ -156,8 +150,6 @@ _KINDS = {
     "html": "text/html; charset=utf-8",
     "css": "text/css; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
-    "svg": "image/svg+xml",
-    "png": "image/png",
 }
 OnBug = Callable[[Exception], None]
 
@@ -201,10 +193,9 @@ class RaterPage:
         return Response(content, media_type=kind)
 
     async def _about(self, _request: Request) -> Response:
-        task = self._session.task
-        own = {"task": task.name, "purpose": task.purpose, "sample": task.sample}
-        about = {**own, "rater": self._session.rater, "csrf": self._csrf}
-        return JSONResponse({**task.session, **about})
+        task, rater = self._session.task, self._session.rater
+        about = {"purpose": task.purpose, "sample": task.sample, "rater": rater}
+        return JSONResponse({**task.session, **about, "csrf": self._csrf})
 
     async def _item(self, _request: Request) -> Response:
         return JSONResponse(await run_in_threadpool(self._session.state))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping, Set
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,6 @@ from labeler.annotate.samples import draw_of, purposes
 from labeler.collection.annotations import (
     AnswersGiven,
     JournalRow,
-    Purpose,
     journal_names,
     journal_path,
 )
@@ -42,9 +41,6 @@ class AnswersExported:
     """
 
     name: str
-    rater: str
-    sample: str
-    purpose: Purpose
     graded: int
     cannot_judge: int
     open: int
@@ -95,23 +91,21 @@ def export_answers(
     times |= {answer.time for answer in answers.values()}
     with locked(opened, warn):
         options = ImportOptions(name, rater, "", replace=None)
-        merge_answers(opened, options, answers, str(journal), lambda a: _is_of(a, rater, times))
+        merge_answers(
+            opened,
+            options,
+            answers,
+            str(journal),
+            lambda answer: answer.assessor == rater and answer.time in times,  # not of a sheet
+        )
     graded = sum(answer.grade is not None for answer in answers.values())
     return AnswersExported(
         name,
-        rater,
-        own,
-        purposes(opened)[own],
         graded,
         len(answers) - graded,
         len(sampled) - len(answers),
         outdated,
     )
-
-
-def _is_of(answer: HumanAnswer, rater: str, times: Set[str]) -> bool:
-    """Whether an answer came from a rater's journal, and not from a sheet: it has a time of it."""
-    return answer.assessor == rater and answer.time in times
 
 
 def default_name(collection: Collection, rater: str, sample: str) -> str:
@@ -164,11 +158,11 @@ def _answers(
             HumanAnswer(row.pair, own.grade, rater, own.time, comment, row.probability, own.sample)
         )
     # two passages that were merged since are one pair now: the higher grade holds, as of judgements
-    return {pair: max(rows, key=_rank) for pair, rows in answers.items()}
-
-
-def _rank(answer: HumanAnswer) -> float:
-    return float("-inf") if answer.grade is None else answer.grade
+    lowest = float("-inf")  # "cannot judge"
+    return {
+        pair: max(rows, key=lambda row: lowest if row.grade is None else row.grade)
+        for pair, rows in answers.items()
+    }
 
 
 def _check_scale(

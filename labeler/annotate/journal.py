@@ -54,20 +54,18 @@ class RatingJournal:
             is_other = state.st_ino != self._inode or state.st_size < self._end
             if is_other:
                 self._end, self._lines, self._inode = 0, 0, state.st_ino
-            whole = self._unread() if state.st_size > self._end else b""
+            whole = b""
+            if state.st_size > self._end:  # of what was not read, the whole lines
+                with self.path.open("rb") as file:
+                    file.seek(self._end)
+                    unread = file.read()
+                whole = unread[: unread.rfind(b"\n") + 1]
         rows: list[JournalRow] = []
         for line in whole.split(b"\n")[:-1]:
             self._lines += 1
             rows += journal_rows(self.path, self._lines, line + b"\n")
         self._end += len(whole)
         return rows, is_other
-
-    def _unread(self) -> bytes:
-        """The whole lines behind what was read."""
-        with self.path.open("rb") as file:
-            file.seek(self._end)
-            unread = file.read()
-        return unread[: unread.rfind(b"\n") + 1]
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -108,8 +106,12 @@ class RatingJournal:
                     raise
             finally:
                 os.close(file)
-            if is_new:
-                _sync_folder(self.path.parent)
+            if is_new and hasattr(os, "O_DIRECTORY"):  # so that the new file's name is there, too
+                folder = os.open(self.path.parent, os.O_RDONLY)
+                try:
+                    os.fsync(folder)
+                finally:
+                    os.close(folder)
 
 
 _BINARY = getattr(os, "O_BINARY", 0)
@@ -140,17 +142,6 @@ def _mended(path: Path, file: int) -> int:
         return size + 1
     os.ftruncate(file, size - len(rest))
     return size - len(rest)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Let the new file's name be on the disk, too, where a folder can be synced."""
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def read_journals(collection: Collection) -> dict[str, list[JournalRow]]:

@@ -140,11 +140,6 @@ class ShownParagraph:
     preformatted: bool = False
     terms: Hidden[Counter[str]] = field(default_factory=Counter, compare=False)
 
-    @property
-    def text(self) -> str:
-        """The whole text of the paragraph."""
-        return "".join(text for text, _marked in self.runs)
-
 
 def shown(
     text: str, query: str, language: str = "", folding: Folding = FOLDING
@@ -326,7 +321,6 @@ class PageTexts:
             "title_runs": title,
             "path": _path(document),
             "paragraphs": as_plain(paragraphs),
-            "words": sum(paragraph.words for paragraph in paragraphs),
             "language": language or None,
         }
 

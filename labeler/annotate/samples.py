@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from labeler.agreement.align import parse_share
 from labeler.collection.annotations import Purpose
@@ -70,11 +69,7 @@ def purposes(collection: Collection) -> dict[str, Purpose]:
 
 def draw_of(collection: Collection, sample: str) -> str:
     """The draw that a sample is a rater's part of; of one that was not shared out, the sample."""
-    return str(card_section(_entries(collection), sample).get("draw", sample))
-
-
-def _entries(collection: Collection) -> dict[str, Any]:
-    return card_section(read_card(collection), "samples")
+    return str(card_section(read_card(collection), "samples", sample).get("draw", sample))
 
 
 def samples_of(
@@ -105,8 +100,8 @@ def _named(collection: Collection, sample: str, by_id: Mapping[str, Purpose]) ->
 
 def _of_rater(collection: Collection, rater: str, samples: Sequence[str]) -> str:
     """The rater's own sample, else the one that is everybody's."""
-    entries = _entries(collection)
-    owners = {sample: card_section(entries, sample).get("rater") for sample in samples}
+    card = read_card(collection)
+    owners = {sample: card_section(card, "samples", sample).get("rater") for sample in samples}
     own = [sample for sample, owner in owners.items() if owner == rater]
     shared = [sample for sample, owner in owners.items() if owner is None]
     if not own and not shared:

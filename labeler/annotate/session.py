@@ -260,7 +260,11 @@ class RatingSession:
         around = self.task.items[max(number - 1, 0) : number], self.task.items[number + 1 :][:1]
         return {
             "item": None if item is None else self._shown(item),
-            "progress": self._progress(),
+            "progress": {
+                "done": len(self._given.answered),
+                "of": len(self.task.items),
+                "skipped": len(self._given.skipped),
+            },
             "can_undo": self._given.last is not None,
             "before": around[0][0].id if around[0] else None,
             "after": around[1][0].id if around[1] else None,
@@ -273,10 +277,6 @@ class RatingSession:
         if self._last_shown[0] != item.id:  # a long text takes a second
             self._last_shown = item.id, self.task.show(item)
         return {"id": item.id, **self._last_shown[1], "previous": previous}
-
-    def _progress(self) -> dict[str, Any]:
-        done, skipped = len(self._given.answered), len(self._given.skipped)
-        return {"done": done, "of": len(self.task.items), "skipped": skipped}
 
 
 _SHOWN_OF_ANSWER = ("grade", "note", "cannot_judge")

@@ -9,7 +9,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from labeler.cli.process import Terminated, end_by_signals, prepare_streams, raise_signals
+from labeler.cli.process import (
+    Terminated,
+    end_by_signals,
+    ended,
+    prepare_streams,
+    raise_signals,
+)
 from labeler.cli.screen import complain, note, say
 from labeler.cli.table import COMMANDS, GROUPS, Command, named_by
 from labeler.errors import FileProblem, LabelerError, Misuse, SaysTooLittle
@@ -34,7 +40,9 @@ def execute(arguments: Sequence[str] | None = None) -> int:
     except LabelerError as error:
         # its text alone: the error would hold this frame, and so each file that was being read
         problem = str(error.problem if isinstance(error, SaysTooLittle) else error)
-        complain(f"{_option_of(error, words)}{problem}{_how_to_go_on(error, words)}")
+        option = options_by_parameter(words).get(error.parameter) if error.parameter else None
+        where = f"{option.removesuffix('=')}: " if option else ""
+        complain(f"{where}{problem}{_how_to_go_on(error, words)}")
         return error.exit_code
     except KeyboardInterrupt:
         result = INTERRUPTED
@@ -60,7 +68,14 @@ def _answer(words: Sequence[str]) -> object:
         return answer_shell(words)
     command = named_by(words)
     if command:
-        return _run(command, words[len(command.name.split()) :])
+        words = words[len(command.name.split()) :]
+        _refuse_missing(command, words)
+        from labeler.cli.options import run
+        from labeler.files.read import rereadable
+        from labeler.messages import told_what_files_are
+
+        with rereadable(), told_what_files_are(note):
+            return run(command, words)
     if words == ["--version"]:
         from labeler import __version__
 
@@ -80,16 +95,6 @@ def _answer(words: Sequence[str]) -> object:
 
         raise Misuse(unknown(words))
     return 0
-
-
-def _run(command: Command, words: Sequence[str]) -> object:
-    _refuse_missing(command, words)
-    from labeler.cli.options import run
-    from labeler.files.read import rereadable
-    from labeler.messages import told_what_files_are
-
-    with rereadable(), told_what_files_are(note):
-        return run(command, words)
 
 
 def _refuse_missing(command: Command, words: Sequence[str]) -> None:
@@ -118,12 +123,6 @@ def complain_of_file(error: OSError) -> int:
 
     complain(worded(error, error.filename) if error.filename else str(error.strerror or error))
     return FileProblem.exit_code
-
-
-def _option_of(error: LabelerError, words: Sequence[str]) -> str:
-    """`--depth: ` where the error is about the parameter `depth` and the command has the option."""
-    option = options_by_parameter(words).get(error.parameter) if error.parameter else None
-    return f"{option.removesuffix('=')}: " if option else ""
 
 
 def options_by_parameter(words: Sequence[str]) -> dict[str, str]:
@@ -184,7 +183,7 @@ def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Typer needs pydantic, and looking for pydantic's plugins takes as long as scoring a run.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
-    streams = prepare_streams()
+    output = prepare_streams()
     try:
         raise_signals()
         code = execute()
@@ -194,7 +193,7 @@ def main() -> None:
         code = TERMINATED
     end_by_signals()
     try:
-        code = streams.ended(code)
+        code = ended(output, code)
     except OSError as error:
         code = code or complain_of_file(error)
     gc.freeze()  # the interpreter would look for cycles among all that was loaded once more

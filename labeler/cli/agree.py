@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from labeler.agreement.agree import SYSTEMS, AgreeOptions, agree_all, scale_names
+from labeler.agreement.agree import SYSTEMS, AgreeOptions, agree_all
 from labeler.agreement.report import (
     AgreementResult,
     AssessorReport,
@@ -24,12 +22,12 @@ from labeler.agreement.shown import (
     report_parts,
     statistics_of_all,
 )
-from labeler.agreement.sources import Sources, sources_of
-from labeler.cli.options import Destination, OutputFlags
-from labeler.cli.output import name_unread_runs, said_to, show, show_json, warn
-from labeler.cli.scoring import GATES
-from labeler.cli.screen import note, say
+from labeler.agreement.sources import sources_of
+from labeler.cli.options import GATES, Destination, argument
+from labeler.cli.output import name_unread_runs, show, show_json, warn
+from labeler.cli.screen import note
 from labeler.options import OUTPUT, option
+from labeler.report.render import FORMS
 
 IN_FULL = "one assessor named alone is shown in full, as is each of several with --details"
 
@@ -37,9 +35,9 @@ IN_FULL = "one assessor named alone is shown in full, as is each of several with
 def command(
     sources: Annotated[
         list[str],
-        typer.Argument(
-            help="Human qrels and other files of grades; or a collection, and names of its qrels.",
-            metavar="HUMAN OTHER... | COLL [human NAME...]",
+        argument(
+            "Human qrels and other files of grades; or a collection, and names of its qrels.",
+            "HUMAN OTHER... | COLL [human NAME...]",
         ),
     ],
     *,
@@ -66,7 +64,7 @@ def command(
         "Also by grade and by query, and calibration; all of that of each of several.",
         panel=OUTPUT,
     ),
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Say how far assessors agree with people, and how sure that is.
 
@@ -77,33 +75,26 @@ def command(
     options = replace(options, gated=tuple(gate.name for gate in gates))
     opened = sources_of(sources[0], sources[1:], runs, more_humans, options.stale)
     name_unread_runs(sources[0], *runs)
-    to = output.to_file(*(*map(Path, (*sources, *more_humans)), *runs))
     reports = agree_all(opened, options)
+    for_people, is_overview = FORMS[to.form].for_people, len(reports) > 1 and not details
     if to.form == "json":
         show_json(AgreementResult(reports).as_json(details=details), to, indent=2)
-    elif to.form in ("csv", "jsonl"):
+    elif not for_people:
         show([statistics_of_all(reports, statistics)], to)
-        warn(findings_of_all(reports))
+    elif is_overview:
+        show(overview_parts(reports, statistics), to)
     else:
-        is_overview = len(reports) > 1 and not details
-        parts = overview_parts(reports, statistics)
-        if not is_overview:
-            parts = _in_full(reports, opened, options, details=details)
-        with said_to(to):
-            show(parts, Destination(to.form))
-            say()
-            warn(findings_of_all(reports))
-            if is_overview:
-                note(IN_FULL)
+        show(_in_full(reports, opened.query_texts(), details=details), to)
+    warn(findings_of_all(reports))
+    if for_people and is_overview:
+        note(IN_FULL)
     check_agreement(reports, gates)
 
 
 def _in_full(
-    reports: Sequence[AssessorReport], sources: Sources, options: AgreeOptions, *, details: bool
+    reports: Sequence[AssessorReport], texts: Mapping[str, str], *, details: bool
 ) -> Iterator[Part]:
     """Each assessor's part, then all beside one another."""
-    texts = sources.query_texts()
-    for report, source in zip(reports, sources.assessors, strict=True):
-        names = scale_names(sources, source, options)
-        yield from report_parts(report, names, texts, details=details)
+    for report in reports:
+        yield from report_parts(report, texts, details=details)
     yield from joint_parts(reports)

@@ -6,29 +6,22 @@ import shlex
 import sys
 from pathlib import Path
 
-from labeler.annotate.annotate import AnnotateOptions, raters_of, rating_sessions
+from labeler.annotate.annotate import AnnotateOptions, rating_sessions
 from labeler.annotate.export import AnswersExported, export_answers
 from labeler.annotate.hosts import is_loopback
 from labeler.annotate.serve import ServeOptions, check_installed, served
 from labeler.annotate.session import RatingSession
 from labeler.annotate.status import status_of_raters
-from labeler.cli.options import Folder, OutputFlags
+from labeler.cli.options import Destination, Opened
 from labeler.cli.output import show_result
-from labeler.cli.people import note_next
 from labeler.cli.process import report_bug
 from labeler.cli.screen import caution, note, say
-from labeler.collection.layout import open_collection
-from labeler.errors import LabelerError, Misuse
-from labeler.options import option
+from labeler.errors import LabelerError
 
 
-def status(
-    folder: Folder,
-    *,
-    output: OutputFlags,
-) -> None:
+def status(collection: Opened, *, to: Destination) -> None:
     """Say how far raters are and how they agree."""
-    show_result(status_of_raters(folder), output.made_from(folder))
+    show_result(status_of_raters(collection), to)
 
 
 OPEN = (
@@ -38,33 +31,18 @@ OPEN = (
 
 
 def command(
-    folder: Folder,
+    collection: Opened,
     *,
     options: AnnotateOptions,
-    export: str | None = option(
-        None, "Keep the grades so far as these qrels; serve no page.", metavar="NAME"
-    ),
     server: ServeOptions,
 ) -> None:
     """Serve a page on which people grade pairs, blind.
 
     Ctrl-C ends it, and keeps the grades as qrels; the same command goes on with the next pair.
     """
-    if export is not None:
-        _export(folder, options, export)
-    else:
-        check_installed()
-        sessions = rating_sessions(folder, options, caution)
-        _serve(folder, sessions, server)
-
-
-def _export(folder: Path, options: AnnotateOptions, name: str) -> None:
-    raters = raters_of(options)
-    if len(raters) > 1:
-        raise Misuse("each rater's grades go under a name of their own: one rater at a time")
-    done = export_answers(folder, raters[0], name, sample=options.choice.sample, warn=note)
-    say(f"{done.name}: {_counts(done)}")
-    note_next(open_collection(folder), done.name)
+    check_installed()
+    sessions = rating_sessions(collection, options, caution)
+    _serve(collection.folder, sessions, server)
 
 
 def _serve(folder: Path, sessions: list[RatingSession], options: ServeOptions) -> None:
@@ -77,13 +55,11 @@ def _serve(folder: Path, sessions: list[RatingSession], options: ServeOptions) -
             note("open this address in a browser; Ctrl-C ends the page, and every grade is kept")
             open_browser(server.addresses[0], options)
             server.wait()
-    except KeyboardInterrupt:
+    except BaseException as error:
         for session in sessions:
             note(_ended(folder, session))
-    except BaseException:
-        for session in sessions:
-            _ended(folder, session)
-        raise
+        if not isinstance(error, KeyboardInterrupt):
+            raise
 
 
 def _ended(folder: Path, session: RatingSession) -> str:

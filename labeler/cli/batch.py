@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import typer
-
-from labeler.cli.model_options import ModelFlags, ServerFlags, ShownFlags
-from labeler.cli.options import Destination, Folder, OutputFlags
+from labeler.cli.model_options import ModelFlags, ServerFlags, ShownFlags, TakingFlags
+from labeler.cli.options import MADE, Destination, Opened, argument
 from labeler.cli.output import show
 from labeler.cli.process import run_until_stopped
 from labeler.cli.reporting import (
     check_complete,
-    planned,
     show_judging,
     show_judging_plan,
     show_outcome,
+    show_plan,
     watched,
 )
 from labeler.cli.screen import note, say
-from labeler.collection.layout import Collection, open_collection
-from labeler.errors import Incomplete, Misuse
+from labeler.collection.layout import Collection
+from labeler.errors import Incomplete
 from labeler.judging.judge import JudgeOptions, ajudge
 from labeler.messages import dollars
 from labeler.models.policies.call import Deferral
@@ -34,39 +32,39 @@ from labeler.scale.batch.look import Batches, abatches, acancel
 from labeler.scale.batch.submit import Submitted, asubmit, awrite_requests
 
 Requests = Annotated[
-    Path, typer.Argument(metavar="FILE", help="The requests, as vLLM's run-batch reads them.")
+    Path,
+    argument("The requests, as vLLM's run-batch reads them.", "FILE"),
+    MADE,
 ]
-Answers = Annotated[
-    Path, typer.Argument(metavar="FILE", help="The answers, as vLLM's run-batch writes them.")
-]
+Answers = Annotated[Path, argument("The answers, as vLLM's run-batch writes them.", "FILE")]
 
 
 def submit(
-    folder: Folder,
+    collection: Opened,
     *,
     options: JudgeOptions,
     who: ModelFlags,
     flags: ShownFlags,
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Hand over the pairs of the pool that have no answer."""
-    collection, asked = open_collection(folder), who.asking(options)
-    _hand_over(partial(asubmit, collection, asked), collection, asked, flags, output)
+    asked = who.asking(options)
+    _hand_over(partial(asubmit, collection, asked), collection, asked, flags, to)
 
 
 def write(
-    folder: Folder,
+    collection: Opened,
     file: Requests,
     *,
     options: JudgeOptions,
     who: ModelFlags,
     flags: ShownFlags,
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Write the requests of the pairs that have no answer, to a file."""
-    collection, asked = open_collection(folder), who.asking(options)
-    act = partial(awrite_requests, collection, asked, output.written_to(file))
-    _hand_over(act, collection, asked, flags, output)
+    asked = who.asking(options)
+    act = partial(awrite_requests, collection, asked, to.written_to(file))
+    _hand_over(act, collection, asked, flags, to)
 
 
 def _hand_over(
@@ -74,13 +72,10 @@ def _hand_over(
     collection: Collection,
     asked: JudgeOptions,
     flags: ShownFlags,
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Hand requests over, and say which; of a dry run, what they would take."""
-    to = output.made_from(collection.folder)
-    if flags.dry_run:
-        _plan(collection, asked, flags, to)
-        return
+    _plan(collection, asked, flags, to)
     submitted = watched(flags, act)
     show_outcome(submitted, _show_submitted, to)
     if submitted.stopped:
@@ -88,82 +83,71 @@ def _hand_over(
 
 
 def wait(
-    folder: Folder,
+    collection: Opened,
     *,
     options: JudgeOptions,
     who: ModelFlags,
     flags: ShownFlags,
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Submit, wait until all have ended, and collect."""
-    collection, asked = open_collection(folder), who.asking(options)
-    to = output.made_from(collection.folder)
-    if flags.dry_run:
-        _plan(collection, asked, flags, to)
-        return
+    asked = who.asking(options)
+    _plan(collection, asked, flags, to)
     _show_and_check(watched(flags, partial(await_batches, collection, asked)), to)
 
 
-def status(folder: Folder, *, server: ServerFlags, output: OutputFlags) -> None:
+def status(collection: Opened, *, server: ServerFlags, to: Destination) -> None:
     """Show the batches of a collection, as their server has them now."""
-    _look(abatches, folder, server, output)
+    _look(abatches, collection, server, to)
 
 
-def cancel(folder: Folder, *, server: ServerFlags, output: OutputFlags) -> None:
+def cancel(collection: Opened, *, server: ServerFlags, to: Destination) -> None:
     """Cancel the batches that have not ended, and give up those that cannot be collected."""
-    _look(acancel, folder, server, output)
+    _look(acancel, collection, server, to)
 
 
 def collect(
-    folder: Folder,
+    collection: Opened,
     *,
     server: ServerFlags,
     limits: Limits,
-    flags: ShownFlags,
-    output: OutputFlags,
+    flags: TakingFlags,
+    to: Destination,
 ) -> None:
     """Take in the answers of the batches that have ended."""
-    _check_asks(flags)
-    collection = open_collection(folder)
-    to = output.made_from(collection.folder)
     _show_and_check(watched(flags, partial(acollect, collection, server.base_url, limits)), to)
 
 
 def read(
-    folder: Folder,
+    collection: Opened,
     file: Answers,
     *,
     server: ServerFlags,
     limits: Limits,
-    flags: ShownFlags,
-    output: OutputFlags,
+    flags: TakingFlags,
+    to: Destination,
 ) -> None:
     """Take in the answers to requests that were written to a file."""
-    _check_asks(flags)
-    collection, address = open_collection(folder), server.base_url
-    to = output.made_from(collection.folder, file)
-    _show_and_check(watched(flags, partial(aread_answers, collection, file, address, limits)), to)
+    act = partial(aread_answers, collection, file, server.base_url, limits)
+    _show_and_check(watched(flags, act), to)
 
 
 def _plan(collection: Collection, asked: JudgeOptions, flags: ShownFlags, to: Destination) -> None:
-    """Show what all that waits for no batch would take."""
-    deferred = replace(asked, deferral=Deferral(is_live=False))
-    show_outcome(planned(flags, partial(ajudge, collection, deferred)), show_judging_plan, to)
-
-
-def _check_asks(flags: ShownFlags) -> None:
+    """Of a dry run, end with what all that waits for no batch would take."""
     if flags.dry_run:
-        raise Misuse("nothing would be asked", parameter="dry_run")
+        deferred = replace(asked, deferral=Deferral(is_live=False))
+        show_plan(flags, partial(ajudge, collection, deferred), show_judging_plan, to)
 
 
-Look = Callable[[Collection, str | None], Coroutine[Any, Any, Batches]]
-
-
-def _look(act: Look, folder: Path, server: ServerFlags, output: OutputFlags) -> None:
-    collection = open_collection(folder)
-    to = output.made_from(collection.folder)
+def _look(
+    act: Callable[[Collection, str | None], Awaitable[Batches]],
+    collection: Collection,
+    server: ServerFlags,
+    to: Destination,
+) -> None:
     batches = run_until_stopped(lambda _stop: act(collection, server.base_url))
-    show_outcome(batches, _show_batches, to)
+    shown = batches.batches if batches.records else "no batches"
+    show_outcome(batches, lambda _: show([shown]), to)
 
 
 def _show_submitted(submitted: Submitted) -> None:
@@ -175,20 +159,9 @@ def _show_submitted(submitted: Submitted) -> None:
         note(f"next: labeler batch {'read, with the answers' if is_file else 'collect'}")
 
 
-def _show_batches(batches: Batches) -> None:
-    if batches.records:
-        show([batches.batches])
-    else:
-        say("no batches")
-
-
 def _show_and_check(collected: CollectedBatches, to: Destination) -> None:
+    """Show it; raise where a batch cannot be collected, a pair has no grade, or a batch is open."""
     show_outcome(collected, _show_collected, to)
-    _check_collected(collected)
-
-
-def _check_collected(collected: CollectedBatches) -> None:
-    """Raise where a batch cannot be collected, a pair has no grade, or a batch is open."""
     for result in collected.results:
         if result.failed and not collected.open:
             note("next: labeler batch submit asks for what is missing; so does labeler judge")

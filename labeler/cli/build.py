@@ -8,12 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from labeler.cli.corpus import note_ingested
-from labeler.cli.model_options import MODEL_FILE, ModelFlags, ShownFlags
-from labeler.cli.options import FORCE, OUT_FOLDER, FormFlags
-from labeler.cli.output import show
+from labeler.cli.model_options import ModelFlags, ShownFlags
+from labeler.cli.options import FORCE, OUT_FOLDER, OnScreen, argument
+from labeler.cli.output import show, warn
 from labeler.cli.pool import note_pooled
 from labeler.cli.process import run_until_stopped
 from labeler.cli.reporting import (
@@ -25,10 +23,10 @@ from labeler.cli.reporting import (
     show_judging_plan,
     show_outcome,
 )
-from labeler.cli.screen import caution, note, progress, say
+from labeler.cli.screen import note, progress, say
 from labeler.collection.layout import Collection
 from labeler.corpus.documents import Ingested
-from labeler.errors import LabelerError, Misconfigured, Misuse
+from labeler.errors import LabelerError, Misconfigured
 from labeler.messages import count_of
 from labeler.options import COUNT, REQUIRED, option
 from labeler.pipeline.build import Build, BuildOptions, BuildPlan, BuildResult, plan_build, taken
@@ -39,32 +37,31 @@ from labeler.queries.generate import GenerateResult
 def command(
     inputs: Annotated[
         list[str],
-        typer.Argument(metavar="INPUT...", help="Folders, files or patterns, as ingest takes."),
+        argument("Folders, files or patterns, as ingest takes.", "INPUT..."),
     ],
     out: Path = option(REQUIRED, OUT_FOLDER),
     *,
     options: BuildOptions,
     who: ModelFlags,
-    force: bool = option(False, FORCE),
     flags: ShownFlags,
-    shown: FormFlags,
+    to: OnScreen,
 ) -> None:
     """Build a collection from documents, with queries and judgements.
 
     It is ingest, generate, pool and judge in one: corpus, queries, runs, pool, judgements, qrels.
     """
-    reading = replace(options.reading, force=force)
+    reading = replace(options.reading, force=to.force)
     asked, control = (
         replace(options, inputs=inputs, reading=reading, judging=who.asking(options.judging)),
         control_of(flags),
     )
     if flags.dry_run:
         plan = plan_build(asked, control, run_until_stopped, lambda step: _tell(step, asked, True))
-        show_outcome(plan, _show_plan, shown.on_screen)
+        show_outcome(plan, _show_plan, to)
         return
     steps = Build(Collection(out), asked, control)
     built = taken(steps, run_until_stopped, lambda step: _tell(step, asked))
-    show_outcome(built, _show, shown.on_screen)
+    show_outcome(built, _show, to)
     check_complete(built.judging)
     if built.generated:
         built.generated.check()
@@ -104,28 +101,6 @@ SIMILARITY = "similarity"
 PAGE = "report.html"
 
 
-def say_scores(collection: Collection) -> None:
-    """The systems' scores by the grades of similarity."""
-    from labeler.evaluation.evaluate import evaluate
-
-    report = evaluate(collection.qrels(SIMILARITY), collection, DEMO_MEASURES)
-    for finding in report.findings:
-        caution(finding)
-    say(f"\nScores of three systems, by the grades of {SIMILARITY}")
-    show(report.tables()[:1])
-    say("(similarity compares vectors, as dense does, and terms, as bm25 does: it favors both.)")
-
-
-def say_trust() -> None:
-    """How far each assessor agreed with people elsewhere, and why nobody should trust either."""
-    from labeler.models.embedded import MEASURED, NOT_FOR_DECISIONS
-
-    say()
-    for assessor, measured in MEASURED.items():
-        say(f"{assessor}: {measured}")
-    say(f"So neither is to be trusted: {NOT_FOR_DECISIONS}.")
-
-
 def say_page(collection: Collection) -> None:
     """Put all of it on one page, and say where that lies."""
     from labeler.collection_report.contents import ReportOptions
@@ -148,8 +123,6 @@ SAMPLED = 3
 
 def demo(
     out: Path = option(REQUIRED, OUT_FOLDER),
-    model: str | None = option(None, "local, the embedded LLM, and no other."),
-    model_file: Path | None = option(None, MODEL_FILE),
     queries: int = option(8, "How many queries to write.", COUNT),
     force: bool = option(False, FORCE),
 ) -> None:
@@ -161,13 +134,9 @@ def demo(
     from labeler.corpus.python_docs import write_python_documents
     from labeler.judging.judge import JudgeOptions
     from labeler.queries.generate import write_heading_queries
-    from labeler.queries.style import Asking
+    from labeler.queries.kinds import Asking
     from labeler.text.terms import DENSE_EXTRA, can_encode
 
-    if model not in {None, "local"}:
-        raise Misuse("the demo runs offline: --model local; for another model: labeler build")
-    own = model_file or Path(os.environ.get("LABELER_MODEL_FILE") or os.devnull)
-    llm = f"gguf:{own}" if own.is_file() else "local"
     if not can_encode():
         raise Misconfigured(DENSE_EXTRA)
     started, collection = time.monotonic(), Collection(out)
@@ -175,7 +144,7 @@ def demo(
     documents = write_python_documents(
         collection.folder / "documents", force=force or collection.card.exists()
     )
-    judging, reading = JudgeOptions(model=llm), IngestOptions(force=force)
+    judging, reading = JudgeOptions(model="local"), IngestOptions(force=force)
     asked = BuildOptions(
         str(documents),
         queries,
@@ -189,7 +158,7 @@ def demo(
     note("== 2/4 a first table: headings as queries, graded by similarity")
     write_heading_queries(collection, queries, seed=0)
     measure(steps)
-    if llm != "local" or can_ask_llm():
+    if can_ask_llm():
         note("== 3/4 the same with queries that the embedded LLM writes")
         for path in (collection.queries, collection.pool):  # of the headings
             path.unlink()
@@ -197,7 +166,6 @@ def demo(
         pooled = measure(steps)
         note("== 4/4 a few pairs graded by the embedded LLM, with four-grades")
         judge_sample(steps, min(SAMPLED, pooled.pairs))
-        say_trust()
     say("\nNext, on your own documents")
     say("  labeler build DOCUMENTS/ -o my-collection/ --queries 50")
     say("  labeler judge my-collection/ --model gpt-4.1-mini      with OPENAI_API_KEY set")
@@ -214,7 +182,7 @@ def can_ask_llm() -> bool:
     try:
         if not can_serve():
             raise Misconfigured(LOCAL_EXTRA)
-        if model_path() is None:
+        if not os.environ.get("LABELER_MODEL_FILE") and model_path() is None:
             with progress("fetching the model") as advance:
                 fetch_model(advance, note)
     except LabelerError as error:
@@ -225,22 +193,25 @@ def can_ask_llm() -> bool:
 
 def measure(steps: Build) -> PoolResult:
     """Retrieve, pool and judge by similarity, and print the systems' scores."""
+    from labeler.evaluation.evaluate import evaluate
+
     note_pooled(pooled := steps.pool())
-    judge_all(steps)
-    say_scores(steps.collection)
-    return pooled
-
-
-def judge_all(steps: Build) -> None:
-    """Judge the pool by similarity, and print what was done."""
     judging = replace(steps.options.judging, model=SIMILARITY, name=SIMILARITY)
     by_similarity = replace(steps, options=replace(steps.options, judging=judging))
     show_judging(run_until_stopped(by_similarity.judge))
+    collection = steps.collection
+    report = evaluate(collection.qrels(SIMILARITY), collection, DEMO_MEASURES)
+    warn(report.findings)
+    say(f"\nScores of three systems, by the grades of {SIMILARITY}")
+    show(report.tables()[:1])
+    say("(similarity compares vectors, as dense does, and terms, as bm25 does: it favors both.)")
+    return pooled
 
 
 def judge_sample(steps: Build, pairs: int) -> None:
-    """Let the LLM judge some pairs of the pool, drawn by chance, and print what was done."""
+    """Let the LLM judge some pairs of the pool, drawn by chance; say what that is worth."""
     from labeler.judging.judge import ajudge_sample
+    from labeler.models.embedded import MEASURED, NOT_FOR_DECISIONS
 
     judging, control = replace(steps.options.judging, name=LLM), steps.control
     result = run_until_stopped(
@@ -249,3 +220,7 @@ def judge_sample(steps: Build, pairs: int) -> None:
         )
     )
     show_judging(result)
+    say()
+    for assessor, measured in MEASURED.items():
+        say(f"{assessor}: {measured}")
+    say(f"So neither is to be trusted: {NOT_FOR_DECISIONS}.")

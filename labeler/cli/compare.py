@@ -2,41 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated
-
-import typer
+from typing import Annotated, Any
 
 from labeler.cli.evaluate import GateFlags
 from labeler.cli.model_options import NamedModel, ShownFlags
-from labeler.cli.options import Destination, Folder, OutputFlags
+from labeler.cli.options import GATES, Destination, Opened, argument
 from labeler.cli.output import show_result
 from labeler.cli.reporting import asked, control_of, show_judging_plan
-from labeler.cli.scoring import GATES
 from labeler.cli.screen import note
-from labeler.collection.layout import open_collection
-from labeler.collection.user_files import Output
 from labeler.errors import Incomplete, Misuse, about
 from labeler.evaluation.equivalence import DEFAULT_MARGIN, margins_by_measure, read_margins
-from labeler.evaluation.gates import Gates, outcome_of
+from labeler.evaluation.gates import outcome_of
 from labeler.evaluation.looks import keep_looks, slow_losses
 from labeler.judging.job import JudgeResult
-from labeler.judging.judge import JudgeOptions, JudgingPlan
+from labeler.judging.judge import JudgeOptions
+from labeler.messages import count_of
 from labeler.metrics import parse
-from labeler.models.session import Act
 from labeler.models.settings import Limits
 from labeler.options import OUTPUT, option
 from labeler.pipeline.compare import (
     CompareOptions,
-    SystemComparison,
     ajudge_missing,
     compared_systems,
     result_of,
 )
-from labeler.pipeline.decide import Decision, adecide
+from labeler.pipeline.decide import Decision, adecide, decide_by_people
 from labeler.pipeline.decision import write_decision
 
 
@@ -59,16 +53,12 @@ class LossFlags:
     def margins(self, measures: Sequence[str]) -> dict[str, float]:
         """The margins by measure; a gate has a default one, by what `-m` names or else nDCG@10."""
         is_gate = bool(self.no_worse_than)
-        if not is_gate and not self.margin:
-            return {}
         return margins_by_measure(read_margins(self.margin), measures, default=is_gate)
 
-    def deciding(
-        self, options: CompareOptions, *others: object
-    ) -> Callable[..., Act[Decision, JudgingPlan]]:
-        """A decision by the first measure, with its margin; `Misuse` with any gate or `others`."""
+    def deciding(self, options: CompareOptions, *others: object) -> dict[str, Any]:
+        """By what is decided: the first measure, its margin; `Misuse` with any gate or `others`."""
         if any((self.no_worse_than, options.history, options.policy != "each", *others)):
-            problem = "gates and pages need all grades; name the set that the assessor fills"
+            problem = "gates and pages need all grades; fill holes first, by one assessor"
             raise Misuse(problem, parameter="fill")
         if len(options.measures) > 1:
             raise Misuse("a decision is by one measure", parameter="measures")
@@ -77,40 +67,33 @@ class LossFlags:
         if margins and measure not in margins:
             raise Misuse(f"the decision is by {measure}, the margin is not", parameter="margin")
         margin = margins.get(measure, DEFAULT_MARGIN)
-        qrels, seed = options.qrels, options.seed
-        return partial(adecide, measure=measure, margin=margin, qrels=qrels, seed=seed)
+        return {
+            "measure": measure,
+            "margin": margin,
+            "qrels": options.qrels,
+            "seed": options.seed,
+        }
 
 
-def _decide(
-    deciding: Callable[..., Act[Decision, JudgingPlan]], flags: ShownFlags, to: Destination
-) -> None:
-    """Decide by as few judgements as that needs, or say how many these may be."""
-    decision = asked(flags, deciding, show_judging_plan, to)
-    if decision is not None:
-        show_result(decision, to)
-        if decision.stopped:
-            raise decision.stopped
-        if decision.verdict == "not known yet":
-            raise Incomplete("not known yet, as some pairs have no grade")
-
-
-def _check_gates(
-    result: SystemComparison, held: Gates, history: Path | None, *, is_gate: bool
-) -> None:
-    """Raise what did not pass, once the look is kept."""
-    outcome = outcome_of(result.report, held, no_worse_than=is_gate)
-    if history:
-        keep_looks(history, result.looks)
-    (outcome + slow_losses(result.looks)).check()
+def _show_decision(decision: Decision | None, to: Destination) -> None:
+    """What is decided, but of a dry run; raises what ended it before."""
+    if decision is None:
+        return
+    show_result(decision, to)
+    if decision.stopped:
+        raise decision.stopped
+    if decision.sheet:
+        raise Incomplete(f"not known yet; people grade {count_of(decision.sheet.pairs, 'pair')}")
+    if decision.verdict == "not known yet":
+        raise Incomplete("not known yet, as some pairs have no grade")
 
 
 def command(
-    folder: Folder,
+    collection: Opened,
     systems: Annotated[
         list[str],
-        typer.Argument(
-            metavar="SYSTEM...",
-            help="Names of its runs, files, or MODULE:RETRIEVER; each also as NAME=SYSTEM.",
+        argument(
+            "Names of its runs, files, or MODULE:RETRIEVER; each also as NAME=SYSTEM.", "SYSTEM..."
         ),
     ],
     *,
@@ -120,30 +103,38 @@ def command(
     html: Path | None = option(
         None, "Write the page of the decision, with every query.", metavar="FILE", panel=OUTPUT
     ),
+    sheet: Path | None = option(
+        None,
+        "Decide by people's grades: write the pairs that they are to grade next.",
+        metavar="FILE",
+    ),
     prompt: str = option("", "Of the assessor that fills holes: its grading prompt."),
     who: NamedModel,
     limits: Limits,
     flags: ShownFlags,
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Say which of two systems to take, how sure that is, what would help.
 
-    With --assessor, it judges no more pairs than that takes, or than a margin that does not matter.
+    With --assessor, it judges no more pairs than that takes, or than a margin that does not matter;
+    with --sheet, people do.
     With --fill and --model, or --assessor, all that nobody judged of these systems is judged first.
     """
-    collection = open_collection(folder)
-    to = output.made_from(collection.folder)
     judging = who.asking(JudgeOptions(prompt, limits=limits))
-    if who.assessor and not options.fill:
-        deciding = loss.deciding(options, gates.require, html)
-        _decide(partial(deciding, collection, systems, judging=judging), flags, to)
+    if sheet or (who.assessor and not options.fill):
+        by = loss.deciding(options, gates.require, html, sheet and (options.fill or who.assessor))
+        two = (collection, systems)
+        decision = (
+            decide_by_people(*two, sheet=to.beside(sheet), control=control_of(flags), **by)
+            if sheet
+            else asked(flags, partial(adecide, *two, judging=judging, **by), show_judging_plan, to)
+        )
+        _show_decision(decision, to)
         return
-    page = None if html is None else Output(html, output.force, (collection.folder,))
-    if page is not None:
-        page.check()
+    page = to.beside(html)
     held, is_gate = gates.read(), bool(loss.no_worse_than or options.history)
-    measures = (*options.measures, *(str(gate.measure) for gate in (held.scores if held else ())))
-    if held and held.groups:
+    measures = (*options.measures, *(str(gate.measure) for gate in held))
+    if any(gate.by for gate in held):
         raise Misuse("gates on groups are those of evaluate", parameter="require")
     how = replace(
         options,
@@ -158,8 +149,6 @@ def command(
         if not options.fill:
             raise Misuse("name the assessor whose grades fill the holes", parameter="fill")
         judged = asked(flags, partial(ajudge_missing, sides, judging), show_judging_plan, to)
-        if judged is None:
-            return
         sides = replace(sides)
     result = result_of(sides)
     if page is not None:
@@ -167,6 +156,9 @@ def command(
         note(f"wrote {page.path}")
     show_result(result, to)
     if held or is_gate:
-        _check_gates(result, held or Gates(), options.history, is_gate=is_gate)
+        outcome = outcome_of(result.report, held, no_worse_than=is_gate)
+        if options.history:  # the look is kept, whatever did not pass
+            keep_looks(options.history, result.looks)
+        (outcome + slow_losses(result.looks)).check()
     if judged and judged.stopped:
         raise judged.stopped

@@ -6,27 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from labeler.cli.options import (
-    FORCE,
-    OUT_FOLDER,
-    Destination,
-    Folder,
-    FormFlags,
-    OutputFlags,
-    Shown,
-)
+from labeler.cli.options import OUT_FOLDER, Destination, OnScreen, Opened, Shown, argument
 from labeler.cli.output import show
-from labeler.cli.reporting import show_outcome
-from labeler.cli.screen import note, progress, say
+from labeler.cli.reporting import control_of, show_outcome
+from labeler.cli.screen import note, say
 from labeler.collection.layout import Collection
 from labeler.corpus.documents import Ingested
 from labeler.corpus.ingest import IngestOptions
 from labeler.corpus.ingest import ingest as ingest_documents
 from labeler.corpus.losses import loss_line
 from labeler.messages import count_of
-from labeler.models.session import Control
 from labeler.options import REQUIRED, WORDS, Option, option
 
 if TYPE_CHECKING:
@@ -46,11 +35,11 @@ _REASONS = {
 def ingest(
     inputs: Annotated[
         list[str],
-        typer.Argument(
-            metavar="INPUT...",
-            help="Folders (read recursively), files or patterns of Markdown, reStructuredText, "
+        argument(
+            "Folders (read recursively), files or patterns of Markdown, reStructuredText, "
             "AsciiDoc, plain text, HTML, PDF, DOCX, XLSX, PPTX, EPUB, mail, notebooks, CSV, TSV, "
             "JSON, JSON Lines (BEIR's, hits, _bulk) or Parquet.",
+            "INPUT...",
         ),
     ],
     out: Path = option(REQUIRED, OUT_FOLDER),
@@ -59,15 +48,13 @@ def ingest(
         None, "Your own queries: one a line, a table, JSON, TREC topics."
     ),
     options: Annotated[IngestOptions, Shown(_USUAL)],
-    force: bool = option(False, FORCE),
-    shown: FormFlags,
+    to: OnScreen,
 ) -> None:
     """Cut documents into passages of about 200 words and write them as corpus.jsonl."""
-    collection, control = Collection(out), Control(note=note, progress=progress)
-    whole = replace(options, force=force)
-    result = ingest_documents(inputs, collection, queries_file, whole, control=control)
+    collection, whole = Collection(out), replace(options, force=to.force)
+    result = ingest_documents(inputs, collection, queries_file, whole, control=control_of())
     note_left_out(result)
-    show_outcome(result, lambda ingested: _show(collection, ingested), shown.on_screen)
+    show_outcome(result, lambda ingested: _show(collection, ingested), to)
 
 
 def _show(collection: Collection, result: Ingested) -> None:
@@ -136,26 +123,25 @@ ONLY_COUNT = Option("Only count; write nothing.")
 def update(
     inputs: Annotated[
         list[str],
-        typer.Argument(metavar="INPUT...", help="The documents as they are now, as ingest takes."),
+        argument("The documents as they are now, as ingest takes.", "INPUT..."),
     ],
-    folder: Folder,
+    collection: Opened,
     *,
     words: int | None = option(None, "About how many words a passage has.", WORDS),
     dry_run: bool = option(False, ONLY_COUNT),
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Read edited documents into a collection; passages that stay keep their grades."""
     from labeler.corpus.update import update
 
-    to = output.made_from(folder)
-    control = Control(note=note, progress=progress)
-    show_update(update(inputs, folder, words=words, dry_run=dry_run, control=control), folder, to)
+    result = update(inputs, collection, words=words, dry_run=dry_run, control=control_of())
+    _show_update(result, collection, to)
 
 
-def show_update(result: UpdateResult, folder: Path, to: Destination) -> None:
+def _show_update(result: UpdateResult, collection: Collection, to: Destination) -> None:
     """Show what became of passages and judgements, and what comes next."""
     note_left_out(result.ingested)
-    show_outcome(result, lambda outcome: _say_update(outcome, folder), to)
+    show_outcome(result, lambda outcome: _say_update(outcome, collection.folder), to)
 
 
 def _say_update(result: UpdateResult, folder: Path) -> None:
@@ -178,18 +164,17 @@ def _say_update(result: UpdateResult, folder: Path) -> None:
 
 
 def rechunk(
-    folder: Folder,
+    collection: Opened,
     *,
     words: int = option(REQUIRED, "About how many words a passage has.", WORDS),
     inputs: tuple[str, ...] = option(
         (), "Where the documents are, if elsewhere now.", metavar="INPUT", flags="--from"
     ),
     dry_run: bool = option(False, ONLY_COUNT),
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Cut a collection's documents anew; passages that stay keep their grades."""
     from labeler.corpus.rechunk import rechunk
 
-    to = output.made_from(folder)
-    control = Control(note=note, progress=progress)
-    show_update(rechunk(folder, words, inputs=inputs, dry_run=dry_run, control=control), folder, to)
+    result = rechunk(collection, words, inputs=inputs, dry_run=dry_run, control=control_of())
+    _show_update(result, collection, to)

@@ -1,26 +1,26 @@
-"""`labeler correct`: an assessor's scores, corrected by people's grades of some queries."""
+"""`labeler correct` and `power`: scores by people's grades, and how many queries suffice."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from labeler.cli.options import OutputFlags, Without
+from labeler.cli.options import Destination, Without, argument
 from labeler.cli.output import name_unread_runs, show_result
 from labeler.evaluation.correct import corrections_of, files_of_correction
+from labeler.evaluation.inputs import qrels_and_runs
 from labeler.evaluation.options import CorrectionOptions
+from labeler.evaluation.power import PowerOptions
+from labeler.evaluation.power import power as planned
 from labeler.options import option
-from labeler.report.table import Table
 
 
-def command(
+def correct(
     paths: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="HUMAN ASSESSOR RUN... | COLLECTION",
-            help="People's qrels of some queries, the assessor's of all, runs; or a folder.",
+        argument(
+            "People's qrels of some queries, the assessor's of all, runs; or a folder.",
+            "HUMAN ASSESSOR RUN... | COLLECTION",
         ),
     ],
     *,
@@ -31,12 +31,27 @@ def command(
         None, "In a collection: the qrels of all queries (default: the only).", metavar="NAME"
     ),
     options: Annotated[CorrectionOptions, Without(["missing", "unanswerable", "stale"])],
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Correct an assessor's scores by people's qrels of some queries."""
-
-    to = output.made_from(*paths)
     name_unread_runs(*paths)
-    corrections = corrections_of(*files_of_correction(paths, human, assessor), options)
-    parts: list[Table | str] = [" ".join(corrections.sentences), *corrections.tables()]
-    show_result(corrections, to, parts=parts)
+    show_result(corrections_of(*files_of_correction(paths, human, assessor), options), to)
+
+
+def power(
+    sources: Annotated[
+        list[str],
+        argument(
+            "Judgements and two runs or more; or a collection, and which of its qrels.",
+            "QRELS RUNS... | COLL [NAME]",
+        ),
+    ],
+    *,
+    measure: str = option("nDCG@10", "To plan for.", flags="-m --measure"),
+    options: PowerOptions,
+    to: Destination,
+) -> None:
+    """Say what so many queries can tell apart, and how many are needed."""
+    (qrels, *_), runs = qrels_and_runs(sources, 1)
+    name_unread_runs(*sources)
+    show_result(planned(qrels, runs, measure, options), to)

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.diff.diff import Diff, DiffOptions, diff
-from labeler.cli.options import OutputFlags, Without
+from labeler.cli.options import Destination, Without, argument
 from labeler.cli.output import name_unread_runs, show, show_result
 from labeler.cli.screen import note, result_width, say
 from labeler.collection.layout import Collection, open_collection
@@ -25,10 +23,10 @@ LISTED = 20
 def command(
     sources: Annotated[
         list[str],
-        typer.Argument(
-            metavar="COLL A B | QRELS_A QRELS_B | COLL/history/N COLL",
-            help="A collection and two sets of its judgements, the earlier first; or two qrels; "
+        argument(
+            "A collection and two sets of its judgements, the earlier first; or two qrels; "
             "or an earlier state of a collection and it now.",
+            "COLL A B | QRELS_A QRELS_B | COLL/history/N COLL",
         ),
     ],
     *,
@@ -43,7 +41,7 @@ def command(
     qrels: str = option(
         "", "Of two states of a collection: the qrels that both are scored with.", metavar="NAME"
     ),
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Show which grades changed, and whether systems change places.
 
@@ -53,12 +51,10 @@ def command(
     """
     if (number := _state_of(sources)) is not None:
         moved = shift(sources[1], qrels, measure=options.measure, state=number)
-        show_result(moved, output.made_from())
+        show_result(moved, to)
         return
     if qrels:
         raise Misuse("it names the qrels of two states of a collection", parameter="qrels")
-    human = [] if people is None else [Path(people)]
-    to = output.made_from(*(path for path in [*map(Path, sources), *human, *run] if path.exists()))
     name_unread_runs(sources[0], *run)
     changes = diff(*sources, people=people, runs=run, options=options)
     width = result_width() if to.file is None else None

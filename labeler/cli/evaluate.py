@@ -2,92 +2,29 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from labeler.cli.options import OutputFlags
-from labeler.cli.output import draw, name_unread_runs, show, show_json, show_result, warn
-from labeler.cli.scoring import GATES, PER_QUERY, PLOT, TABLES
-from labeler.cli.screen import progress
-from labeler.collection.layout import Collection, open_collection
+from labeler.cli.options import GATES, Destination, argument
+from labeler.cli.output import name_unread_runs, show, show_json, show_result, warn
+from labeler.cli.screen import note, progress
+from labeler.collection.layout import Collection
 from labeler.collection.user_files import collection_qrels, run_paths, runs_named
 from labeler.errors import Misuse, about
 from labeler.evaluation.options import GROUPS, EvaluationOptions
-from labeler.options import TOP_GRADE, option
+from labeler.options import option
 from labeler.report.render import FORMS
 from labeler.report.table import FormName, Table
 
 if TYPE_CHECKING:  # what takes long to load is loaded once all files are found to be there
     from labeler.evaluation.evaluate import Report
-    from labeler.evaluation.gates import Gates
-    from labeler.pools.missed import Missed
+    from labeler.evaluation.gates import ScoreGate
 
-# What a pool leaves open, as `labeler evaluate` says it of a collection where it is asked to.
-
-PANEL = "What the pool leaves open"
-
-
-@dataclass(frozen=True, slots=True)
-class FairnessFlags:
-    """Whether it is said what a collection's pool leaves open, in place of scores."""
-
-    missed: bool = option(
-        False, "How many relevant documents the pool missed, by its random sample.", panel=PANEL
-    )
-    reuse: bool = option(
-        False, "Leave each run out of the pool in turn: how would its score change?", panel=PANEL
-    )
-    rel: int = option(
-        1, "The lowest grade that counts as relevant.", TOP_GRADE, panel=PANEL, rare=True
-    )
-
-    @property
-    def is_asked(self) -> bool:
-        """Whether it is to be said; `Misuse` of both at once."""
-        if self.missed and self.reuse:
-            raise Misuse("one at a time", parameter="missed")
-        return self.missed or self.reuse
-
-    def show(
-        self,
-        folder: Path,
-        qrels: str | None,
-        measure: str,
-        output: OutputFlags,
-    ) -> None:
-        """Write what the pool of a collection leaves open."""
-        from labeler.pools.reuse import Reusability, reuse
-
-        with about("qrels"):
-            name = collection_qrels(folder, qrels).stem
-        to = output.made_from(open_collection(folder).folder)
-        if self.missed:
-            result: Missed | Reusability = _missed(folder, name, self.rel)
-        else:
-            with about("measures", "measure"):
-                result = reuse(folder, name, measure)
-        show_result(result, to)
-
-
-def _missed(folder: Path, name: str, rel: int) -> Missed:
-    """How many relevant documents the pool missed, from the pairs sampled beyond it."""
-    from labeler.pools.missed import missed
-
-    try:
-        return missed(folder, name, rel)
-    except Misuse as error:
-        if error.parameter != "beyond":
-            raise
-        where = shlex.quote(str(folder))
-        steps = f"labeler pool {where} --beyond 100, then labeler judge {where}"
-        raise Misuse(f"the pool has no random sample beyond it; next: {steps}") from error
+TABLES = "Tables"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,46 +44,37 @@ class GateFlags:
         rare=True,
     )
 
-    def read(self) -> Gates | None:
+    def read(self) -> Sequence[ScoreGate]:
         """The gates on scores that were asked for."""
         if not self.require and not self.require_low:
-            return None
+            return ()
         from labeler.evaluation.gates import read_gates
 
         return read_gates(self.require, self.require_low)
-
-    def blamed_for_groups(self, by: Sequence[str]) -> AbstractContextManager[None]:
-        """Let the gates be blamed for a field that no query has, where they alone named it."""
-        if by or not (self.require or self.require_low):
-            return nullcontext()
-        return about("require" if self.require else "require_low", "by")
 
 
 @dataclass(frozen=True, slots=True)
 class TableFlags:
     """Which tables are shown beside the scores, or instead of them where a file holds one."""
 
-    per_query: bool = option(False, PER_QUERY)
-    comparisons: bool = option(False, "In csv and jsonl: the comparisons of runs.", panel=TABLES)
+    per_query: bool = option(False, "Add each query's scores.", panel=TABLES)
     scenarios: bool = option(
         False, "What unjudged documents leave open; always in JSON.", panel=TABLES
     )
 
     def check_one(self, by: Sequence[str] | None, form: FormName) -> None:
         """`Misuse` where groups and another table are asked for in a form that holds one table."""
-        if not by or form == "json" or FORMS[form].for_people:
-            return
-        names = ("per_query", "comparisons", "scenarios")
-        if other := next((name for name in names if getattr(self, name)), None):
-            option = f"--{other.replace('_', '-')}"
-            problem = f"{form} holds one table; leave this out, or {option}, or take json"
+        is_for_rows = form != "json" and not FORMS[form].for_people
+        if by and is_for_rows and (self.per_query or self.scenarios):
+            other = "--per-query" if self.per_query else "--scenarios"
+            problem = f"{form} holds one table; leave this out, or {other}, or take json"
             raise Misuse(problem, parameter="by")
 
 
 def command(
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="QRELS RUN... | COLLECTION", help="Qrels, then runs; or a folder."),
+        argument("Qrels, then runs; or a folder.", "QRELS RUN... | COLLECTION"),
     ],
     *,
     qrels: str | None = option(None, "In a collection: which of its qrels (default: human)."),
@@ -158,23 +86,29 @@ def command(
         panel=GROUPS,
     ),
     tables: TableFlags,
-    fairness: FairnessFlags,
-    picture: Path | None = option(None, PLOT),
+    reuse: bool = option(
+        False,
+        "Leave each run out of the pool in turn: how would its score change?",
+        panel="What the pool leaves open",
+    ),
+    picture: Path | None = option(
+        None, "Draw it (.png, .svg, .pdf).", flags="--plot", metavar="FILE", panel=TABLES
+    ),
     gates: GateFlags,
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Score runs against qrels, with intervals and the share judged.
 
     Tests say which runs differ.
     """
-    if fairness.is_asked:
-        fairness.show(paths[0], qrels, next(iter(options.measures), "nDCG@10"), output)
+    if reuse:
+        _show_reuse(paths[0], qrels, next(iter(options.measures), "nDCG@10"), to)
         return
-    words = runs_named(paths[0], paths[1:]) if paths[0].is_dir() and paths[1:] else paths[1:]
-    paths = [paths[0], *words]
-    inputs = [*paths, *filter(None, [queries])]
-    to = output.made_from(*inputs)
-    drawing = output.picture(picture, *inputs)
+    if picture is not None:
+        from labeler.report.picture import check_ending
+
+        check_ending(picture)
+    drawing = to.beside(picture)
     name_unread_runs(*paths)
     by, weights = options.grouping.by, options.grouping.weights
     if tables.scenarios and weights:
@@ -182,25 +116,23 @@ def command(
         raise Misuse(problem, parameter="scenarios")
     tables.check_one(by, to.form)
     from labeler.evaluation.evaluate import report_of  # takes long to load
+    from labeler.evaluation.gates import outcome_of
 
     held = gates.read()
-    groups = tuple(dict.fromkeys([*by, *(held.fields if held else ())]))
+    groups = tuple(dict.fromkeys([*by, *(gate.by for gate in held if gate.by)]))
     asked_for = replace(
         options,
-        measures=(
-            *options.measures,
-            *(str(gate.measure) for gate in (held.scores if held else ())),
-        ),
+        measures=(*options.measures, *(str(gate.measure) for gate in held)),
         grouping=replace(options.grouping, by=groups, queries=queries),
         progress=partial(progress, stays=False),
     )
-    with gates.blamed_for_groups(by):
+    named_by = "require" if gates.require else "require_low"
+    with about(named_by, "by") if groups and not by else nullcontext():
         report = report_of(*_sources(paths, qrels), asked_for)
-    if tables.comparisons and len(report.runs) == 1:
-        problem = "this compares runs, and there is one alone"
-        raise Misuse(problem, parameter="comparisons")
     if held:
-        held.check_names(report)
+        from labeler.evaluation.gates import check_groups
+
+        check_groups(report, held)
     if to.form == "json":
         show_json(report.as_json(per_query=tables.per_query), to)
     else:
@@ -210,11 +142,20 @@ def command(
     if drawing is not None:
         from labeler.evaluation.plot import score_drawings  # few calls draw
 
-        draw(drawing, score_drawings(report))
+        drawing.draw(score_drawings(report))
+        note(f"drawn: {drawing.path}")
     if held:
-        from labeler.evaluation.gates import outcome_of
-
         outcome_of(report, held).check()
+
+
+def _show_reuse(folder: Path, qrels: str | None, measure: str, to: Destination) -> None:
+    """Write what the pool of a collection owes to each run."""
+    from labeler.pools.reuse import reuse
+
+    with about("qrels"):
+        name = collection_qrels(folder, qrels).stem
+    with about("measures", "measure"):
+        show_result(reuse(folder, name, measure), to)
 
 
 def _sources(paths: Sequence[Path], name: str | None) -> tuple[Path, Sequence[Path] | Collection]:
@@ -240,15 +181,16 @@ def _shown(report: Report, flags: TableFlags, form: FormName, *, by: Sequence[st
     """
 
     for_people = FORMS[form].for_people
-    every = None if for_people else tuple(dict.fromkeys(c.measure for c in report.comparisons))
-    tables = {table.name: table for table in report.tables(every, scenarios=flags.scenarios)}
+    tables = {table.name: table for table in report.tables(scenarios=flags.scenarios)}
     shown = [report.query_table() if flags.per_query else tables["scores"]]
-    if flags.comparisons or (for_people and not flags.per_query):
-        shown += [tables["comparisons"]] if "comparisons" in tables else []
+    if "comparisons" in tables and for_people and not flags.per_query:
+        shown.append(tables["comparisons"])
     if report.by and for_people:
         shown += report.group_tables()
     elif by:
-        shown.append(report.group_rows(by))
+        from labeler.evaluation.groups import group_rows  # loaded with the report
+
+        shown.append(group_rows([grouped for grouped in report.by if grouped.by in by]))
     if flags.scenarios:
         shown.append(tables["scenarios"])
     return shown if for_people else shown[-1:]

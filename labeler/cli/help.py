@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from inspect import cleandoc
 from typing import Annotated, Any
 
-import typer
-
-from labeler.cli.options import OutputFlags, parser_of, settings_of
+from labeler.cli.options import Destination, argument, parser_of, settings_of
 from labeler.cli.output import said_to, show, show_json
 from labeler.cli.overview import names_of, overview, overview_of
 from labeler.cli.screen import say
@@ -26,17 +24,15 @@ _LITERAL = re.compile(r"(?ms)^```.*?^```$")
 
 
 def command(
-    words: Annotated[
-        list[str] | None, typer.Argument(metavar="WORD...", help="What is looked for.")
-    ] = None,
+    words: Annotated[list[str] | None, argument("What is looked for.", "WORD...")] = None,
     *,
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Find commands, the field's terms and pages of the manual by their words.
 
     A command's own name shows its help. With --json a program reads all commands and options.
     """
-    words, to = words or [], output.made_from()
+    words = words or []
     exact = named_by(words)
     commands = [exact] if exact else _commands_with(words)
     others = [] if exact or not words or words[0] in GROUPS else _tables_with(words)

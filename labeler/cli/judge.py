@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from labeler.cli.model_options import ModelFlags, ShownFlags
-from labeler.cli.options import Folder, OutputFlags
+from labeler.cli.options import Destination, Opened
 from labeler.cli.reporting import (
     asked,
     check_complete,
@@ -13,25 +13,22 @@ from labeler.cli.reporting import (
     show_judging_plan,
     show_outcome,
 )
-from labeler.collection.layout import open_collection
 from labeler.judging.judge import JudgeOptions, ajudge
 
 
 def command(
-    folder: Folder,
+    collection: Opened,
     *,
     options: JudgeOptions,
     who: ModelFlags,
     flags: ShownFlags,
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Have a model grade the pairs of the pool.
 
     Replies are kept as they arrive: the same command, run again, asks only for what is missing.
     """
-    collection, how = open_collection(folder), who.asking(options)
-    to = output.made_from(collection.folder)
-    result = asked(flags, partial(ajudge, collection, how), show_judging_plan, to)
-    if result is not None:
-        show_outcome(result, show_judging, to)
-        check_complete(result)
+    act = partial(ajudge, collection, who.asking(options))
+    result = asked(flags, act, show_judging_plan, to)
+    show_outcome(result, show_judging, to)
+    check_complete(result)

@@ -1,4 +1,4 @@
-"""`labeler lab`, of grades that are there: calibrated, routed to people, to a better assessor."""
+"""`labeler lab`, of what is there: grades calibrated and routed, rankings and figures weighed."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from labeler.cli.model_options import ModelFlags, ShownFlags
-from labeler.cli.options import Folder, OutputFlags
-from labeler.cli.output import name_unread_runs, show_result
+from labeler.cli.options import Destination, Opened, argument
+from labeler.cli.output import name_unread_runs, show, show_json, show_result, warn
 from labeler.cli.reporting import asked, show_judging_plan
 from labeler.cli.screen import note, say
-from labeler.collection.layout import open_collection
 from labeler.collection.user_files import Output
 from labeler.errors import Incomplete, Misuse
 from labeler.evaluation.inputs import qrels_and_runs
 from labeler.evaluation.leaderboard import leaderboard as rank_twice
+from labeler.lab.audit import AuditOptions
+from labeler.lab.audit import audit as audited
 from labeler.lab.calibrate import (
     FIT,
     CalibrateOptions,
@@ -26,6 +25,7 @@ from labeler.lab.calibrate import (
 )
 from labeler.lab.calibrate import calibrate as fit_probabilities
 from labeler.lab.cascade import CascadeOptions, CascadePlan, acascade
+from labeler.lab.depth import DepthOptions, reader_depth
 from labeler.lab.route import RouteOptions, RouteResult, write_routed
 from labeler.lab.route import route as route_pairs
 from labeler.options import SEED, option
@@ -38,9 +38,9 @@ PAIRS_SHOWN = 10
 def calibrate(
     sources: Annotated[
         list[str],
-        typer.Argument(
-            metavar="COLL NAME | FILE",
-            help="A collection and a set of its judgements; or a file of judgements or qrels.",
+        argument(
+            "A collection and a set of its judgements; or a file of judgements or qrels.",
+            "COLL NAME | FILE",
         ),
     ],
     *,
@@ -48,43 +48,38 @@ def calibrate(
     probabilities: Path | None = option(
         None, "Write each pair's probabilities, JSON Lines.", metavar="FILE", panel=FIT
     ),
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Make probabilities of an assessor's grades, by people's grades of some pairs.
 
     How far they hold is measured on queries that they were not fitted to.
     """
-    inputs = [Path(name) for name in (*sources, options.people) if Path(name).exists()]
-    to = output.made_from(*inputs)
-    rows_to = None if probabilities is None else output.written_to(probabilities, *inputs)
+    rows_to = to.beside(probabilities)
     result = fit_probabilities(*sources, options=options)
     show_result(result, to)
     if rows_to is not None:
         write_probabilities(rows_to, result)
-        note(f"probabilities of {result.shares.pairs.size:,} pairs: {rows_to.path}")
+        note(f"probabilities of {result.given.pairs.size:,} pairs: {rows_to.path}")
 
 
 def route(
     sources: Annotated[
         list[str],
-        typer.Argument(
-            metavar="COLL NAME... | FILE...",
-            help="A collection and sets of its grades, or files: those to correct come first.",
+        argument(
+            "A collection and sets of its grades, or files: those to correct come first.",
+            "COLL NAME... | FILE...",
         ),
     ],
     *,
     options: RouteOptions,
     sheet: Path | None = option(None, "Write the pairs as a sheet for people.", metavar="FILE"),
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Choose the pairs whose grades people should check.
 
     People's grades of these pairs are no random sample: no statistic takes them for one.
     """
-    human = [] if options.people is None else [Path(options.people)]
-    inputs = [path for path in (*map(Path, sources), *human) if path.exists()]
-    to = output.made_from(*inputs)
-    to_sheet = None if sheet is None else output.written_to(sheet, *inputs)
+    to_sheet = to.beside(sheet)
     result = route_pairs(*sources, options=options)
     (pairs,) = result.tables()
     parts: list[Table | str] = ["\n".join(result.sentences), pairs]
@@ -106,31 +101,30 @@ def _write_sheet(result: RouteResult, sheet: Output, source: str) -> None:
 
 
 def cascade(
-    folder: Folder,
+    collection: Opened,
     cheap: Annotated[
         list[str],
-        typer.Argument(
-            metavar="NAME...",
-            help="The cheap assessor's judgements; further sets help to tell where it is unsure.",
+        argument(
+            "The cheap assessor's judgements; further sets help to tell where it is unsure.",
+            "NAME...",
         ),
     ],
     *,
     options: CascadeOptions,
     who: ModelFlags,
     flags: ShownFlags,
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Ask a strong assessor about the pairs of which a cheap one is unsure.
 
     It asks about the pairs that the cheap one failed on, too. From where on it is unsure is chosen
     on people's grades, and checked on other queries of theirs.
     """
-    collection, judging = open_collection(folder), options.judging
-    to = output.made_from(collection.folder)
+    judging = options.judging
     how = replace(options, name=judging.name, judging=who.asking(replace(judging, name=None)))
-    result = asked(flags, partial(acascade, folder, *cheap, options=how), _show_cascade_plan, to)
-    if result is None:
-        return
+    result = asked(
+        flags, partial(acascade, collection, *cheap, options=how), _show_cascade_plan, to
+    )
     show_result(result, to)
     if result.failures:
         problem = f"{len(result.failures):,} of {result.pairs:,} pairs have no grade"
@@ -147,22 +141,52 @@ def _show_cascade_plan(plan: CascadePlan) -> None:
 def leaderboard(
     sources: Annotated[
         list[str],
-        typer.Argument(
-            metavar="QRELS_A QRELS_B RUNS... | COLL NAME_A NAME_B",
-            help="The qrels to trust, the others, and two runs or more; or names in a collection.",
+        argument(
+            "The qrels to trust, the others, and two runs or more; or names in a collection.",
+            "QRELS_A QRELS_B RUNS... | COLL NAME_A NAME_B",
         ),
     ],
     *,
     measure: str = option("nDCG@10", "To rank by.", flags="-m --measure"),
     seed: int = option(0, "Of the resampling.", SEED),
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Rank the same runs by two qrels: correlation, drops, and pairs that swap."""
     qrels, runs = qrels_and_runs(sources, 2)
     if len(qrels) < 2:
         raise Misuse("a leaderboard needs two qrels; as in: labeler lab leaderboard A B RUNS...")
-    to = output.made_from(*qrels, *runs)
     name_unread_runs(*sources)
     board = rank_twice(qrels[0], qrels[1], runs, measure, seed=seed)
     tables = [table for table in board.tables() if table.rows]
     show_result(board, to, parts=["\n".join(board.sentences), *tables])
+
+
+def depth(
+    sources: Annotated[
+        list[str],
+        argument(
+            "Judgements and runs; or a collection, and which of its qrels.",
+            "QRELS RUNS... | COLL [NAME]",
+        ),
+    ],
+    *,
+    options: DepthOptions,
+    to: Destination,
+) -> None:
+    """Say how many passages to hand to a reader, so that a relevant one is among them."""
+    (qrels, *_), runs = qrels_and_runs(sources, 1)
+    if not runs:
+        raise Misuse("name a run beside the qrels", parameter="sources")
+    name_unread_runs(*sources)
+    depths = [reader_depth(qrels, run, options) for run in runs]
+    warn(depths[0].findings)
+    if to.form == "json":
+        show_json({"systems": [each.as_json() for each in depths]}, to)
+        return
+    tables = [table for each in depths for table in each.tables()]
+    show(["\n".join(line for each in depths for line in each.sentences), *tables], to)
+
+
+def audit(*, options: AuditOptions, to: Destination) -> None:
+    """Say what a published mean over so many queries can tell."""
+    show_result(audited(options), to)

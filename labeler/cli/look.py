@@ -6,15 +6,13 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from labeler.cli.model_options import ModelFlags
-from labeler.cli.options import Folder, OutputFlags
+from labeler.cli.options import Destination, Opened, argument
 from labeler.cli.output import said_to, show, show_json, show_records
-from labeler.cli.reporting import show_failures, suspicious_pairs
-from labeler.cli.screen import how_long, note, progress, say
+from labeler.cli.reporting import control_of, show_failures, suspicious_pairs
+from labeler.cli.screen import how_long, note, say
 from labeler.cli.settings import project_path
-from labeler.collection.layout import Collection, next_for_qrels, open_collection
+from labeler.collection.layout import Collection, next_for_qrels
 from labeler.data import Failure, Judgement, Pair
 from labeler.errors import BadInput, Misuse
 from labeler.messages import count_of, dollars, moment
@@ -28,36 +26,35 @@ if TYPE_CHECKING:
     from labeler.judging.validate import Validation
     from labeler.models.call_plan import TrialCall
     from labeler.models.choose import Choice
-    from labeler.store.base import Record
+    from labeler.report.table import Table
 
 
-def status(folder: Folder, *, output: OutputFlags) -> None:
+def status(collection: Opened, *, to: Destination) -> None:
     """Show what is judged, what failed, what it cost, how to go on."""
     from labeler.judging.status import pool_size, status, status_table, store_status
 
-    to = output.made_from(open_collection(folder).folder)
-    collection = open_collection(folder)
-    sets = list(status(collection))
+    sets, pool, store = list(status(collection)), pool_size(collection), store_status(collection)
+    table = status_table(sets)
     if to.form == "json":
-        store = store_status(collection)
         judgements = [judged.as_json() for judged in sets]
-        whole = {"pool": pool_size(collection), "judgements": judgements}
+        whole = {"pool": pool, "judgements": judgements}
         show_json({**whole, "store": store.as_json() if store else None}, to)
     elif to.form == "table":
         with said_to(to):
-            _show_all(collection, sets)
+            if pool:
+                say(f"pool: {pool:,} pairs")
+            _show_sets(collection, sets, table)
+            if store:
+                size = "" if store.size is None else f", {store.size / 1e6:,.1f} MB"
+                say(f"store: {store.replies:,} replies{size} ({store.path})")
     else:
-        show([status_table(sets)], to)
+        show([table], to)
 
 
-def _show_all(collection: Collection, sets: Sequence[SetStatus]) -> None:
-    """Print the pool, the sets of judgements, what they lack, and the store."""
-    from labeler.judging.status import pool_size, status_table, store_status
-
-    if pool := pool_size(collection):
-        say(f"pool: {pool:,} pairs")
+def _show_sets(collection: Collection, sets: Sequence[SetStatus], table: Table) -> None:
+    """Print the sets of judgements, and what they lack."""
     if sets:
-        show([status_table(sets)])
+        show([table])
     else:
         how = next_for_qrels(collection.folder)
         say(f"no judgements yet: {how if 'import' in how.split()[:2] else 'labeler judge'}")
@@ -66,9 +63,6 @@ def _show_all(collection: Collection, sets: Sequence[SetStatus]) -> None:
     for judged in sets:
         if judged.origin is not None and (judged.tally.failed or judged.left or judged.stale):
             _show_rest(collection, judged)
-    if store := store_status(collection):
-        size = "" if store.size is None else f", {store.size / 1e6:,.1f} MB"
-        say(f"store: {store.replies:,} replies{size} ({store.path})")
 
 
 def _show_checks(judged: SetStatus) -> None:
@@ -110,14 +104,14 @@ def _show_rest(collection: Collection, judged: SetStatus) -> None:
 
 
 def explain(
-    folder: Folder,
-    query_id: Annotated[str, typer.Argument(metavar="QID", help="The query's id.")],
-    doc_id: Annotated[str, typer.Argument(metavar="DOCID", help="The document's id.")],
+    collection: Opened,
+    query_id: Annotated[str, argument("The query's id.", "QID")],
+    doc_id: Annotated[str, argument("The document's id.", "DOCID")],
     *,
     name: str | None = option(None, "One set of judgements; else all.", flags="--as"),
     prompt: str | None = option(None, "The prompt's file, where it is no longer as it was."),
     assessor: str = option("", "Its set, and its prompt, where one is declared.", metavar="NAME"),
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Show how a pair came by its grade: prompt, reply, attempts, cost."""
     from labeler.judging.explain import explain as explain_pair
@@ -127,8 +121,6 @@ def explain(
     if assessor:
         declared = find_assessor(assessor)
         name, prompt = name or declared.name, prompt or declared.prompt or None
-
-    to, collection = output.made_from(open_collection(folder).folder), open_collection(folder)
     explanations = list(explain_pair(collection, query_id, doc_id, name, prompt))
     if not explanations:
         names = ", ".join([name] if name else collection.judgement_names())
@@ -184,7 +176,11 @@ def show_attempts(history: AttemptHistory) -> None:
             _show_messages(request.messages)
         sent = {**request.parameters, "schema": request.schema is not None}
         say(f"parameters: {sent}")
-        _show_reply(record)
+        say(f"reply ({record.finish_reason or 'no finish reason'}): {record.text}")
+        if record.refusal:
+            say(f"refusal: {record.refusal}")
+        if record.body:
+            say(f"as received: {record.body.decode('utf-8', 'replace')}")
         say(f"read as: {_outcome(outcome)}")
     if not history.attempts:
         say("\n-- no reply is stored to what would be asked today:")
@@ -197,14 +193,6 @@ def show_attempts(history: AttemptHistory) -> None:
 def _show_messages(messages: Iterable[Sequence[str]]) -> None:
     for role, content in messages:
         say(f"[{role}]\n{content}\n")
-
-
-def _show_reply(record: Record) -> None:
-    say(f"reply ({record.finish_reason or 'no finish reason'}): {record.text}")
-    if record.refusal:
-        say(f"refusal: {record.refusal}")
-    if record.body:
-        say(f"as received: {record.body.decode('utf-8', 'replace')}")
 
 
 def _outcome(outcome: object) -> str:
@@ -232,20 +220,18 @@ def _read(answer: object) -> str:
 
 
 def validate(
-    folder: Folder,
+    collection: Opened,
     *,
     strict: bool = option(False, "Fail at warnings, too."),
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Check a whole collection: ids, hashes, texts.
 
     It says where its files contradict one another, too.
     """
     from labeler.judging.validate import validate
-    from labeler.models.session import Control
 
-    to = output.made_from(folder)
-    result = validate(folder, control=Control(note=note, progress=progress))
+    result = validate(collection, control=control_of())
     if to.form == "json":
         show_json(result.as_json(), to)
     elif to.form == "table":
@@ -254,7 +240,7 @@ def validate(
     else:
         show([result.table()], to)
     if not result.is_valid(strict=strict):
-        raise BadInput(f"{folder}: {_counts(result)}")
+        raise BadInput(f"{collection.folder}: {_counts(result)}")
 
 
 def _show(result: Validation) -> None:
@@ -280,7 +266,7 @@ def doctor(
     who: ModelFlags,
     pairs: int = option(1000, "How many pairs to estimate for.", COUNT),
     limits: Limits,
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Say which model would judge, try one call, estimate the cost."""
     import asyncio
@@ -288,7 +274,7 @@ def doctor(
     from labeler.models.call_plan import has_key, try_call
     from labeler.models.choose import choose
 
-    to, settings = output.made_from(), project_path()
+    settings = project_path()
     choice = asyncio.run(choose("judge", who.asked(), who.base_url))
 
     def tried() -> TrialCall | None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
+from labeler.cli.options import Without
 from labeler.models.settings import MODEL, AssessorSettings
 from labeler.options import OUTPUT, Option, option
 
@@ -29,13 +29,6 @@ ASSESSOR_NAME = Option(
     panel=MODEL,
 )
 
-MODEL_FILE = Option(
-    "The embedded LLM's file, where you have one (LABELER_MODEL_FILE).",
-    metavar="FILE",
-    panel=MODEL,
-    rare=True,
-)
-
 DRY_RUN = Option("Ask nothing; say how much would be asked, and show it.")
 
 
@@ -43,12 +36,7 @@ DRY_RUN = Option("Ask nothing; say how much would be asked, and show it.")
 class ServerFlags:
     """The server that is asked, where nothing else says which."""
 
-    base_url: str | None = option(
-        None,
-        "The address of an OpenAI-compatible server (OPENAI_BASE_URL).",
-        metavar="URL",
-        panel=MODEL,
-    )
+    base_url: str | None = option(None, BASE_URL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +44,6 @@ class NamedModel:
     """Who is asked, where that is said for this time: a model by its name, or an assessor."""
 
     model: str | None = option(None, MODEL_NAME)
-    model_file: Path | None = option(None, MODEL_FILE)
     base_url: str | None = option(None, BASE_URL)
     assessor: str = option("", ASSESSOR_NAME)
 
@@ -64,7 +51,7 @@ class NamedModel:
         """The model to ask; None where none is named."""
         from labeler.models.choose import model_in
 
-        return model_in(self.model, self.model_file, self.assessor)
+        return model_in(self.model, self.assessor)
 
     def asking(self, options: Options, **others: Any) -> Options:
         """The options of whatever asks a model, with the model that is asked."""
@@ -99,9 +86,6 @@ class ShownFlags:
 
     dry_run: bool = option(False, DRY_RUN)
     quiet: bool = option(False, "Show no progress.", panel=OUTPUT)
-    json_progress: bool = option(
-        False, "Progress as JSON lines on stderr.", panel=OUTPUT, rare=True
-    )
     store: str = option(
         "",
         "Keep replies in a PostgreSQL database that machines share, as "
@@ -118,3 +102,7 @@ class ShownFlags:
             from labeler.store.address import DatabaseAddress
 
             os.environ["LABELER_STORE"] = str(DatabaseAddress.of(self.store))
+
+
+TakingFlags = Annotated[ShownFlags, Without(["dry_run"])]
+"""The same of a command that has no plan to show."""

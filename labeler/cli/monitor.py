@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
-from labeler.cli.options import Destination, Folder, OutputFlags
-from labeler.cli.output import deliver, said_to, show, show_json, warn
-from labeler.cli.screen import caution, note, progress, say
-from labeler.collection.layout import open_collection
+from labeler.cli.options import Destination, Opened
+from labeler.cli.output import deliver, deliver_rows, said_to, show, show_json, warn
+from labeler.cli.reporting import control_of
+from labeler.cli.screen import caution, note, say
 from labeler.collection.user_files import Output
 from labeler.errors import GateFailed, Misuse
 from labeler.exchange.logs import EVENT_PARTS
@@ -27,34 +27,26 @@ from labeler.monitoring.monitor import (
     monitor,
 )
 from labeler.options import OUTPUT, option
-from labeler.report.finding import Finding
 from labeler.report.neutral import github_comment
 from labeler.report.render import rendered_all
 
 
-def _proposal_to(
-    path: Path | None, logs: Sequence[str], output: OutputFlags, folder: Path
-) -> Output | None:
+def _proposal_to(path: Path | None, logs: Sequence[str], to: Destination) -> Output | None:
     """The file for proposed queries; `Misuse` where it is the page's, or no log tells of any."""
     if path is None:
         return None
     if not logs:
         raise Misuse("queries are proposed from a log of searches; name one", parameter="log")
-    if output.output is not None and true_path(output.output) == true_path(path):
+    if to.file is not None and true_path(to.file.path) == true_path(path):
         raise Misuse(f"{path}: the output goes there, too", parameter="propose")
-    return output.written_to(path, folder, *log_files(logs))
-
-
-def column_options() -> dict[str, str]:
-    """How the settings that name columns are called here."""
-    return {setting: f"--column {part}:" for part, (setting, _) in EVENT_PARTS.items()}
+    return replace(to, inputs=(*to.inputs, *log_files(logs))).written_to(path)
 
 
 PAGES = (".html", ".htm")
 
 
 def command(
-    folder: Folder,
+    collection: Opened,
     *,
     documents: tuple[str, ...] = option(
         (), "The documents as they are now; repeatable.", metavar="INPUT"
@@ -81,16 +73,14 @@ def command(
     quiet: bool = option(
         False, "Print alarms and errors alone: nothing where there are none.", panel=OUTPUT
     ),
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Say whether yesterday's evaluation still describes today's search.
 
     An output that ends in .html is one page. Ends with 5 where an alarm was raised.
     """
-    gates, collection = check_kinds(require), open_collection(folder)
-    to = output.made_from(collection.folder)
-    proposal = _proposal_to(propose, log, output, collection.folder)
-    control = Control() if quiet else Control(note=note, progress=progress)
+    gates, proposal = check_kinds(require), _proposal_to(propose, log, to)
+    control = Control() if quiet else control_of()
     listening = told_what_files_are(lambda _line: None) if quiet else nullcontext()
     with listening:
         run = monitor(collection, documents, log, options=options, control=control)
@@ -115,8 +105,9 @@ def _show(run: Monitoring, to: Destination, *, quiet: bool) -> None:
         caution(alarm)
     if quiet:
         return
-    findings = run.findings if file is None else [f for f in run.findings if _is_urgent(f, run)]
-    warn(findings, column_options())
+    # of a page's reader alone what is no warning
+    findings = [each for each in run.findings if file is None or each.level == "warning"]
+    warn(findings, {setting: f"--column {part}:" for part, (setting, _) in EVENT_PARTS.items()})
     if file is not None:
         note(f"wrote {file.path}")
 
@@ -128,14 +119,9 @@ def _propose(run: Monitoring, to: Output, *, quiet: bool) -> None:
     if rows is None:
         caution(f"{to.path} is not written: the log does not say which queries to propose")
         return
-    deliver("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows), to)
+    deliver_rows(rows, to)
     if not quiet:
         note(f"wrote {to.path}: {count_of(len(rows), 'query', 'queries')}")
-
-
-def _is_urgent(finding: Finding, run: Monitoring) -> bool:
-    """Whether it is said even where a page says it."""
-    return finding.level == "warning" or finding in run.left_out
 
 
 def _print(run: Monitoring, to: Destination) -> None:
@@ -143,7 +129,8 @@ def _print(run: Monitoring, to: Destination) -> None:
     if to.form == "json":
         show_json(run.as_json(), to)
     elif to.form == "markdown":
-        tables = [*run.tables(), *(table for each in run.watches for table in each.watch.tables())]
+        watched = [each.result for each in run.watches if each.result]
+        tables = [*run.tables(), *(table for each in watched for table in each.tables())]
         lines = [*run.sentences, *map(str, run.alarms)]
         findings = map(str, run.findings)
         deliver(github_comment(rendered_all([*lines, *tables, *findings], "markdown")), to.file)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from labeler.cli.options import (
-    AS_JSON,
     FORCE,
-    FORM,
     GRADE_MAP,
     SCALE,
-    Folder,
-    FormFlags,
-    OutputFlags,
+    Destination,
+    OnScreen,
+    Opened,
+    argument,
 )
 from labeler.cli.output import show
 from labeler.cli.reporting import show_outcome
@@ -29,10 +27,12 @@ from labeler.exchange.export.content import FormatName
 from labeler.files.settings import NAME
 from labeler.messages import count_of
 from labeler.options import OUTPUT, REQUIRED, option
-from labeler.report.table import FormName
 
 if TYPE_CHECKING:
-    from labeler.pools.import_plan import Imported
+    from collections.abc import Mapping
+
+    from labeler.data import Qrels
+    from labeler.pools.import_qrels import Imported
 
 
 def init(force: bool = option(False, FORCE)) -> None:
@@ -52,14 +52,14 @@ def init(force: bool = option(False, FORCE)) -> None:
 def take_in(
     source: Annotated[
         Path,
-        typer.Argument(metavar="SOURCE", help="A file, a folder or a ZIP archive of any tool."),
+        argument("A file, a folder or a ZIP archive of any tool.", "SOURCE"),
     ],
     *,
     into: Path | None = option(None, "The collection that it goes into.", metavar="COLL"),
     name: str = option("human", "The name of the qrels.", flags="--as"),
     grade_map: str = option("", GRADE_MAP),
     scale: str = option("", SCALE),
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Say what a file, folder or archive of any tool holds, and take it into a collection.
 
@@ -68,15 +68,13 @@ def take_in(
     """
     from labeler.exchange.bundles import left_lines, plan_lines
     from labeler.models.session import Control
-    from labeler.pools.import_plan import ImportSettings, import_plan, look_at
+    from labeler.pools.import_qrels import ImportSettings, import_plan, look_at
 
     if into is None:
-        to = output.made_from(source)
         show_outcome(look_at(source), lambda plan: say("\n".join(plan_lines(plan))), to)
         note(f"to take it: labeler import {source} --into COLL")
         return
-    to = output.made_from(source, *([into] if into.exists() else []))
-    settings = ImportSettings(name, grade_map, scale, output.force)
+    settings = ImportSettings(name, grade_map, scale, to.force)
     imported = import_plan(source, into, settings, Control(progress=progress, note=caution))
     show_outcome(imported, _show, to)
     for line in [*left_lines(imported.plan), *(f"left: {path}" for path in imported.left)]:
@@ -100,23 +98,22 @@ def _show(imported: Imported) -> None:
 
 
 def write_export(
-    folder: Folder,
+    collection: Opened,
     *,
     to: FormatName = option(REQUIRED, "The tool that shall read it."),
-    output: Path = option(
+    out: Path = option(
         REQUIRED,
         "A folder; or a file, for a tool that reads one.",
         flags="--output -o",
         panel=OUTPUT,
     ),
     options: ExportOptions,
-    shown: FormFlags,
-    force: bool = option(False, FORCE),
+    shown: OnScreen,
 ) -> None:
     """Write a collection as files that another tool reads."""
 
-    exported = export(folder, Output(output, force), to, options, caution)
-    show_outcome(exported, _show_write_export, shown.on_screen)
+    exported = export(collection, Output(out, shown.force), to, options, caution)
+    show_outcome(exported, _show_write_export, shown)
 
 
 def _show_write_export(exported: Exported) -> None:
@@ -138,14 +135,13 @@ MEGABYTE = 1_000_000
 def fetch(
     name: Annotated[
         str | None,
-        typer.Argument(help="A recipe's name or file, or 'model'; without one, all are listed."),
+        argument("A recipe's name or file, or 'model'; without one, all are listed."),
     ] = None,
     out: Path | None = option(
         None, "The collection's directory; of the list, a file.", flags="--output -o", panel=OUTPUT
     ),
-    force: bool = option(False, FORCE),
-    form: FormName | None = option("table", FORM),
-    as_json: bool = option(False, AS_JSON),
+    *,
+    to: OnScreen,
 ) -> None:
     """Fetch a public, human-judged collection, published prompts, or a model's file.
 
@@ -158,18 +154,18 @@ def fetch(
     without a way out; LABELER_CACHE the folder in which downloads are kept.
     """
     if name is None:
-        _list(OutputFlags(form, as_json, out, force))
+        _list(to if out is None else replace(to, file=to.written_to(out)))
     elif name.startswith(IR_DATASETS) or ("/" in name and not name.endswith(".toml")):
-        _fetch_dataset(f"{IR_DATASETS}{name.removeprefix(IR_DATASETS)}", out, force)
+        _fetch_dataset(f"{IR_DATASETS}{name.removeprefix(IR_DATASETS)}", out, to.force)
     elif name.startswith(PROMPTS):
-        _fetch_prompts(name.removeprefix(PROMPTS), out, force)
+        _fetch_prompts(name.removeprefix(PROMPTS), out, to.force)
     elif name == MODEL:
         _fetch_model(out)
     else:
-        _fetch(name, out, force)
+        _fetch(name, out, to.force)
 
 
-def _list(output: OutputFlags) -> None:
+def _list(to: Destination) -> None:
     from labeler.catalog.fetch import prompt_recipes
     from labeler.catalog.recipes import read_recipe, recipe_files
     from labeler.models.embedded import EMBEDDED
@@ -188,7 +184,7 @@ def _list(output: OutputFlags) -> None:
         Column("queries", undefined=""),
         Column("judged pairs", undefined=""),
     ]
-    show([Table("recipes", columns, rows)], output.made_from())
+    show([Table("recipes", columns, rows)], to)
 
 
 def _fetch(name: str, out: Path | None, force: bool) -> None:
@@ -207,10 +203,8 @@ def _fetch(name: str, out: Path | None, force: bool) -> None:
         )
     note(f"licence: {recipe.recipe.licence}")
     note(f"cite: {recipe.recipe.citation}")
-    _say_counts(collection, len(judged.queries), len(judged.documents), len(judged.conflicts))
-    for stem, qrels in judged.qrels.items():
-        pairs_of = count_of(sum(map(len, qrels.values())), "judged pair")
-        say(f"{collection.qrels(stem)}: {pairs_of}")
+    counts = len(judged.queries), len(judged.documents)
+    _say_fetched(collection, *counts, judged.qrels, len(judged.conflicts))
 
 
 def _fetch_prompts(name: str, out: Path | None, force: bool) -> None:
@@ -229,9 +223,9 @@ def _fetch_dataset(name: str, out: Path | None, force: bool) -> None:
     with progress("documents") as advance:
         fetched = fetch_dataset(name, collection, advance, note, force=force)
     note("licence and citation: see https://ir-datasets.com")
-    _say_counts(collection, fetched.queries, fetched.documents, len(fetched.conflicts))
-    pairs_of = count_of(sum(map(len, fetched.qrels.values())), "judged pair")
-    say(f"{collection.qrels('human')}: {pairs_of}" if fetched.qrels else "no qrels")
+    qrels = {"human": fetched.qrels} if fetched.qrels else {}
+    counts = fetched.queries, fetched.documents
+    _say_fetched(collection, *counts, qrels, len(fetched.conflicts))
 
 
 def _fetched_into(out: Path | None, name: str, folder: str) -> Collection:
@@ -242,12 +236,22 @@ def _fetched_into(out: Path | None, name: str, folder: str) -> Collection:
     return Collection(out)
 
 
-def _say_counts(collection: Collection, queries: int, documents: int, conflicts: int) -> None:
+def _say_fetched(
+    collection: Collection,
+    queries: int,
+    documents: int,
+    qrels: Mapping[str, Qrels],
+    conflicts: int,
+) -> None:
     if conflicts:
         pairs = ("pair with two grades upstream is", "pairs with two grades upstream are")
         note(f"{count_of(conflicts, *pairs)} in no human.qrels")
     counts = f"{count_of(queries, 'query', 'queries')}, {count_of(documents, 'document')}"
     say(f"{collection.folder}: {counts}")
+    for name, grades in qrels.items():
+        say(f"{collection.qrels(name)}: {count_of(sum(map(len, grades.values())), 'judged pair')}")
+    if not qrels:
+        say("no qrels")
 
 
 def _fetch_model(out: Path | None) -> None:
@@ -266,7 +270,7 @@ def _fetch_model(out: Path | None) -> None:
 def trust(
     address: Annotated[
         str | None,
-        typer.Argument(help="A server's address; without one, the trusted ones are listed."),
+        argument("A server's address; without one, the trusted ones are listed."),
     ] = None,
     key: str = option(
         "", "The environment variable that holds the server's key.", metavar="VARIABLE"

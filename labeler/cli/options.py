@@ -5,21 +5,24 @@ from __future__ import annotations
 import inspect
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, is_dataclass
 from functools import cache, partial, wraps
 from pathlib import Path
 from textwrap import fill
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 
 import typer
 
 from labeler.cli.screen import result_width, say
 from labeler.cli.settings import read_project
 from labeler.cli.table import COMMANDS, GROUPS, Command, named_by
+from labeler.collection.layout import Collection, open_collection
+from labeler.collection.user_files import Output
 from labeler.errors import Misuse, about
+from labeler.files.paths import check_existing, named_file
 from labeler.options import (
     OUTPUT,
     REQUIRED,
@@ -33,20 +36,6 @@ from labeler.options import (
 )
 from labeler.report.table import FormName, form_of
 
-if TYPE_CHECKING:
-    from labeler.collection.user_files import Output
-
-
-FORM = Option(
-    "The form of tables; else the output's suffix says it (.csv, .json, .xlsx, .html, .tex, .md).",
-    flags="--format",
-    panel=OUTPUT,
-)
-
-AS_JSON = Option("The same as --format json.", flags="--json", panel=OUTPUT)
-
-TO_FILE = Option("Write to a file.", flags="--output -o", panel=OUTPUT)
-
 GRADE_MAP = Option("Each rating and its grade: 0:0,0.5:1,1:2.", flags="--map")
 
 SCALE = Option("The highest rating and its grade, by a rule of three: 100:3.")
@@ -55,70 +44,94 @@ SCALE = Option("The highest rating and its grade, by a rule of three: 100:3.")
 FORCE = Option(
     "Replace what stands there, even an input or what labeler did not write.", panel=OUTPUT
 )
+GATES = "Gates"
+"""The panel of what must hold, else a command ends with exit code 5."""
+
 QUERIES_OF_TEXTS = Option("A collection or file of queries: whose ids stand for their texts.")
 OUT_FOLDER = Option("The collection's directory.", flags="--output -o", panel=OUTPUT)
-Folder = Annotated[Path, typer.Argument(metavar="COLL", help="The collection's directory.")]
 
 
-class Destination(NamedTuple):
-    """In which form a result is written, and the file that it goes to; None is standard output."""
+def argument(text: str, metavar: str = "") -> Any:
+    """What help says of an argument, as `Annotated` has it beside the type."""
+    return typer.Argument(help=text, metavar=metavar or None)
+
+
+Opened = Annotated[Collection, argument("The collection's directory.", "COLL")]
+MADE = "made"
+"""Marks an argument that names what the command makes, or that the command itself opens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """In which form a result is written, and the file that it goes to; None is standard output.
+
+    A command that takes one has the flags of `OutputFlags`. `inputs` are the files and collections
+    that the command line names: none is replaced unless `force` says so.
+    """
 
     form: FormName = "table"
     file: Output | None = None
+    force: bool = False
+    inputs: tuple[Path, ...] = ()
+
+    def written_to(self, path: Path) -> Output:
+        """One more file to write, found not to destroy anything."""
+        return _output(path, self.force, self.inputs)
+
+    def beside(self, path: Path | None) -> Output | None:
+        """The same where there is one."""
+        return None if path is None else self.written_to(path)
+
+
+def _output(path: Path, force: bool, named: tuple[Path, ...]) -> Output:
+    """A file to write; what is named once more, beside it, is an input."""
+    at = named.index(path) if path in named else len(named)
+    output = Output(path, force, named[:at] + named[at + 1 :])
+    output.check()
+    return output
 
 
 @dataclass(frozen=True, slots=True)
-class FormFlags:
-    """In which form results are shown, where the output is a folder that a command makes."""
-
-    form: FormName | None = option(None, FORM)
-    as_json: bool = option(False, AS_JSON)
-
-    @property
-    def on_screen(self) -> Destination:
-        """Standard output, in the form that was asked for."""
-        return Destination("json" if self.as_json else self.form or "table")
-
-
-@dataclass(frozen=True, slots=True)
-class OutputFlags(FormFlags):
+class OutputFlags:
     """In which form results are written, and where to."""
 
-    output: Path | None = option(None, TO_FILE)
+    form: FormName | None = option(
+        None,
+        "The form of tables; else the output's suffix says it "
+        "(.csv, .json, .xlsx, .html, .tex, .md).",
+        flags="--format",
+        panel=OUTPUT,
+    )
+    as_json: bool = option(False, "The same as --format json.", flags="--json", panel=OUTPUT)
+    output: Path | None = option(None, "Write to a file.", flags="--output -o", panel=OUTPUT)
     force: bool = option(False, FORCE)
 
-    def made_from(self, *inputs: Path) -> Destination:
-        """The file to write, found not to destroy anything; its name may say the form.
-
-        Raises `FileProblem` where an input does not exist, before anything else is said of it.
-        """
-        from labeler.files.paths import check_existing
-
-        check_existing(inputs)
-        return self.to_file(*inputs)
-
-    def to_file(self, *inputs: Path) -> Destination:
-        """The same, whether or not the inputs exist."""
+    def made(self, inputs: tuple[Path, ...]) -> Destination:
+        """Where to write, found not to destroy anything; the file's name may say the form."""
         form: FormName = "json" if self.as_json else self.form or form_of(self.output)
-        return Destination(form, self.written_to(self.output, *inputs) if self.output else None)
+        file = None if self.output is None else _output(self.output, self.force, inputs)
+        return Destination(form, file, self.force, inputs)
 
-    def written_to(self, path: Path, *inputs: Path) -> Output:
-        """A file to write, found not to destroy anything."""
-        from labeler.collection.user_files import Output
 
-        output = Output(path, self.force, inputs)
-        output.check()
-        return output
+@dataclass(frozen=True, slots=True)
+class FileFlags:
+    """The file that a command makes; a parameter that is an `Output` has these flags."""
 
-    def picture(self, path: Path | None, *inputs: Path) -> Output | None:
-        """The picture to draw, found to be one and not to destroy anything."""
-        if path is None:
-            return None
-        from labeler.report.picture import check_ending
+    output: Path = option(
+        REQUIRED,
+        "The file to write (.gz is compressed); - is standard output.",
+        flags="--output -o",
+        panel=OUTPUT,
+    )
+    force: bool = option(False, FORCE)
 
-        check_ending(path)
-        return self.written_to(path, *inputs)
+    def made(self, inputs: tuple[Path, ...]) -> Output:
+        """The file to write, found not to destroy anything."""
+        return _output(self.output, self.force, inputs)
 
+
+_FLAGS: Mapping[Any, type] = {Destination: OutputFlags, Output: FileFlags}
+"""The flags of what a command takes and no option gives as it is."""
 
 _SET = Annotated[
     list[str] | None,
@@ -156,6 +169,12 @@ class Shown(frozenset[str]):
     """
 
 
+OnScreen = Annotated[Destination, Without(["output"])]
+"""Standard output, of a command that makes a folder."""
+ToFile = Annotated[Destination, Without(["form", "as_json"])]
+"""A file, whose name says its form."""
+
+
 def unfolded(function: Callable[..., None]) -> Callable[..., None]:
     """A command with flags for the options that a function takes, in records or one by one.
 
@@ -182,6 +201,11 @@ def unfolded(function: Callable[..., None]) -> Callable[..., None]:
         made = {n: taken.single[n].default if v is UNSET else v for n, v in singles.items()}
         made |= {n: project.marked(filled(kind, value_of)) for n, kind in taken.records.items()}
         project.tell()
+        made |= taken.opened(values)
+        named = tuple(_named_files({n: v for n, v in values.items() if n not in taken.made}))
+        for name, record in made.items():
+            if isinstance(record, OutputFlags | FileFlags):
+                made[name] = record.made(named)
         function(**{name: made.get(name, values.get(name)) for name in taken.parameters})
 
     run.__signature__ = inspect.Signature(taken.words())  # type: ignore[attr-defined]  # inspect reads it
@@ -194,6 +218,8 @@ class _Taken:
     """What a function takes: records of options, single options, and arguments of other kinds.
 
     `flags` are the options that have one, by name, and `settings` those of `labeler.toml`.
+    `collections` are arguments that are opened before it runs, `files` others that must exist, and
+    `made` those that name what it makes.
     """
 
     parameters: Mapping[str, inspect.Parameter]
@@ -201,6 +227,9 @@ class _Taken:
     single: Mapping[str, Declared]
     flags: Mapping[str, Declared]
     settings: Mapping[str, Declared]
+    collections: Sequence[str]
+    files: Sequence[str]
+    made: Sequence[str]
 
     @classmethod
     def by(cls, function: Callable[..., None]) -> _Taken:
@@ -208,22 +237,45 @@ class _Taken:
         hints = get_type_hints(function, include_extras=True)
         parameters = inspect.signature(function).parameters
         records, single, every = {}, {}, list[Declared]()
+        collections, files, made = list[str](), list[str](), list[str]()
         for name, parameter in parameters.items():
-            kind, *marks = get_args(hints[name]) if _marks(hints[name]) else (hints[name],)
+            marks = getattr(hints[name], "__metadata__", ())
+            kind = get_args(hints[name])[0] if marks else hints[name]
             if is_option(parameter.default):
                 single[name] = Declared.of(name, kind, parameter.default)
                 every.append(single[name])
+            elif kind is Collection:
+                collections.append(name)
+                hints[name] = Annotated[Path, *marks]  # as Typer reads it
+            elif MADE in marks:
+                made.append(name)
+            elif kind in (Path, list[Path]):
+                files.append(name)
             elif isinstance(kind, type) and is_dataclass(kind):
-                records[name] = kind
+                kind = records[name] = _FLAGS.get(kind, kind)
                 left_out = {name for mark in marks if isinstance(mark, Without) for name in mark}
                 shown = [mark for mark in marks if isinstance(mark, Shown)]
                 taken = (each for each in options_of(kind) if each.name not in left_out)
                 every += (each.shown_in(shown) for each in taken)
         named = {name: p.replace(annotation=hints[name]) for name, p in parameters.items()}
-        flags = {each.name: each for each in reversed(every) if each.has_flag}
-        ordered = {each.name: flags[each.name] for each in every if each.name in flags}
+        flags: dict[str, Declared] = {}
+        for each in every:
+            if each.has_flag:
+                flags.setdefault(each.name, each)
         settings = {each.setting: each for each in every if each.setting}
-        return cls(named, records, single, ordered, settings)
+        return cls(named, records, single, flags, settings, collections, files, made)
+
+    def opened(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The collections that are named; `FileProblem` where one is not there, or another file.
+
+        Words behind a folder may be names of what lies in it.
+        """
+        opened = {name: open_collection(values[name]) for name in self.collections}
+        for value in (values[name] for name in self.files):
+            paths = value if isinstance(value, list) else [value]
+            if not paths[0].is_dir():
+                check_existing(paths)
+        return opened
 
     def has_flag(self, each: Declared) -> bool:
         """Whether an option of a record takes the value of a flag."""
@@ -241,8 +293,13 @@ class _Taken:
         return words + ([_keyword("help_all", _HELP_ALL, False)] if has_more else [])
 
 
-def _marks(hint: Any) -> bool:
-    return any(isinstance(part, Shown | Without) for part in getattr(hint, "__metadata__", ()))
+def _named_files(values: Mapping[str, Any]) -> Iterator[Path]:
+    """The files and folders that the words of a command line name."""
+    for value in values.values():
+        for word in value if isinstance(value, list) else [value]:
+            path = named_file(Path(word))[1] if isinstance(word, str | Path) else None
+            if path is not None and os.path.exists(path):
+                yield path
 
 
 def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
@@ -16,7 +17,6 @@ from labeler.messages import Note
 
 if TYPE_CHECKING:  # every command imports this module, and most print no table
     from labeler.collection.user_files import Output
-    from labeler.report.charts import Drawing
     from labeler.report.finding import Finding, Setting
     from labeler.report.result import Result
     from labeler.report.table import Table
@@ -53,7 +53,10 @@ def show(parts: Iterable[Table | str], to: Destination = ON_SCREEN) -> None:
     if not form.for_people:
         table = next(part for part in parts if isinstance(part, Table))
         if form.in_bytes and to.file:
-            _deliver_bytes(form.in_bytes(table), to.file)
+            from labeler.files.atomic import replacing_bytes
+
+            with to.file.writing(), replacing_bytes(to.file.path) as out:
+                out.write(form.in_bytes(table))
             return
         parts = [table]
     width = result_width() if to.file is None else None
@@ -63,7 +66,7 @@ def show(parts: Iterable[Table | str], to: Destination = ON_SCREEN) -> None:
 
 def show_result(
     result: Shown,
-    to: Destination,
+    to: Destination = ON_SCREEN,
     in_words: Callable[[Shown], None] | None = None,
     parts: Sequence[Table | str] | None = None,
 ) -> None:
@@ -82,17 +85,16 @@ def show_result(
     warn(result.findings)
 
 
+def deliver_rows(rows: Iterable[Mapping[str, Any]], output: Output | None) -> None:
+    """Write rows as JSON lines, as files of a collection have them."""
+    deliver("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows), output)
+
+
 def show_json(value: object, to: Destination, indent: int = 1) -> None:
     """Write a value as JSON."""
     from labeler.report.neutral import json_text
 
     deliver(json_text(value, indent) + "\n", to.file)
-
-
-def draw(picture: Output, drawings: Sequence[Drawing]) -> None:
-    """Draw charts below one another, and say where."""
-    picture.draw(drawings)
-    note(f"drawn: {picture.path}")
 
 
 def show_records(records: Sequence[Mapping[str, Any]], to: Destination) -> None:
@@ -154,13 +156,6 @@ def deliver(text: str, output: Output | None) -> None:
 
     with output.writing(), replacing(output.path) as out:
         out.write(text)
-
-
-def _deliver_bytes(raw: bytes, output: Output) -> None:
-    from labeler.files.atomic import replacing_bytes
-
-    with output.writing(), replacing_bytes(output.path) as out:
-        out.write(raw)
 
 
 def warn(

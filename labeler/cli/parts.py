@@ -6,14 +6,11 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from labeler.cli.model_options import ModelFlags, ShownFlags
-from labeler.cli.options import Folder, OutputFlags
+from labeler.cli.model_options import ModelFlags, TakingFlags
+from labeler.cli.options import MADE, Destination, Opened, argument
 from labeler.cli.output import show_records
 from labeler.cli.reporting import check_complete, show_judging, show_outcome, watched
 from labeler.cli.screen import note, say
-from labeler.collection.layout import open_collection
 from labeler.errors import Incomplete, Misuse
 from labeler.judging.judge import JudgeOptions
 from labeler.messages import count_of
@@ -24,34 +21,34 @@ from labeler.scale.partitions.on_ray import RayOptions, awork_on_ray
 from labeler.scale.partitions.work import JudgedPartition, Share, ajudge_partitions
 from labeler.scale.partitions.write import ROWS, awrite_partitions
 
-Parts = Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of the partitions.")]
+Parts = Annotated[Path, argument("The folder of the partitions.", "FOLDER"), MADE]
 
 
 def make(
-    folder: Folder,
+    collection: Opened,
     parts: Parts,
     *,
     rows: int = option(ROWS, "Pairs of a partition, at least.", COUNT),
     options: JudgeOptions,
     who: ModelFlags,
-    flags: ShownFlags,
-    output: OutputFlags,
+    flags: TakingFlags,
+    to: Destination,
 ) -> None:
     """Cut a pool into partitions that workers anywhere judge.
 
     Each holds whole queries and their texts. `labeler parts work` judges them.
     """
-    _check_asks(flags)
-    collection, asked = open_collection(folder), who.asking(options)
-    to = output.made_from(collection.folder)
-    job = watched(flags, partial(awrite_partitions, collection, parts, asked, rows))
+    act = partial(awrite_partitions, collection, parts, who.asking(options), rows)
+    job = watched(flags, act)
     made = {"name": job.name, "partitions": len(job.partitions), "pairs": job.pairs}
     if to.form != "table":
         show_records([made], to)
     else:
         pairs = count_of(job.pairs, "pair")
         say(f"{job.name}: {pairs} in {count_of(len(job.partitions), 'partition')}")
-    note(f"next: labeler parts work {parts}, then labeler parts collect {folder} {parts}")
+    note(
+        f"next: labeler parts work {parts}, then labeler parts collect {collection.folder} {parts}"
+    )
 
 
 def work(
@@ -63,16 +60,14 @@ def work(
     wait: bool = option(False, "Go on until all are judged, by whomever."),
     share: Share,
     ray: RayOptions,
-    flags: ShownFlags,
-    output: OutputFlags,
+    flags: TakingFlags,
+    to: Destination,
 ) -> None:
     """Judge partitions that no other worker is at.
 
     Start it as often as you like, on machines that share the folder. What was answered is kept:
     the same command, run again, asks only for what is missing.
     """
-    _check_asks(flags)
-    to = output.made_from()
     if ray != RayOptions() and (ray.workers is None or partition is not None):
         raise Misuse("on Ray, --workers judge all partitions", parameter="workers")
 
@@ -87,24 +82,16 @@ def work(
         raise Incomplete(f"{missing:,} of {sum(each.pairs for each in done):,} pairs have no grade")
 
 
-def collect(folder: Folder, parts: Parts, *, output: OutputFlags) -> None:
+def collect(collection: Opened, parts: Parts, *, to: Destination) -> None:
     """Fold the partitions that are judged into their collection.
 
     Replies, judgements and qrels are taken in. It ends with 3 where some are not judged yet; the
     same command later takes in the rest.
     """
-    collection = open_collection(folder)
-    to = output.made_from(collection.folder)
     collected = watched(None, partial(acollect, collection, parts))
     show_outcome(collected, _show_collected, to)
     collected.check_all()
     check_complete(collected.result, asked=False)
-
-
-def _check_asks(flags: ShownFlags) -> None:
-    if flags.dry_run:
-        problem = "what partitions would take is what judging would; see labeler judge --dry-run"
-        raise Misuse(problem, parameter="dry_run")
 
 
 def _show_collected(collected: CollectedPartitions) -> None:

@@ -6,9 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from labeler.cli.options import FORCE, Folder, OutputFlags
+from labeler.cli.options import FORCE, MADE, Destination, Opened, argument
 from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import caution, note, say
 from labeler.errors import Misuse
@@ -17,14 +15,13 @@ from labeler.options import COUNT, OUTPUT, REQUIRED, SEED, option
 
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection
-    from labeler.people.import_labels import ImportCounts
     from labeler.people.merge import MergedRaters
 
 DEFAULT_PAIRS = 200
 
 
 def sample(
-    folder: Folder,
+    collection: Opened,
     *,
     pairs: int | None = option(None, "How many pairs people grade (default: 200, or all).", COUNT),
     all_pairs: bool = option(False, "All pairs of the queries, to correct scores by."),
@@ -52,7 +49,6 @@ def sample(
     `labeler people import` takes the graded sheet back. The sheet is blind: it shows no grade.
     """
     from labeler.agreement.align import parse_scale, parse_share
-    from labeler.collection.layout import open_collection
     from labeler.collection.user_files import Output
     from labeler.people.sample import SampleDesign, draw_sheets, free_names
 
@@ -62,7 +58,6 @@ def sample(
     names_by_grade = dict.fromkeys(grades, "") if grades else None
     up_to = None if all_pairs else DEFAULT_PAIRS
     design = SampleDesign(pairs, queries, parse_share(overlap), seed, names_by_grade, up_to)
-    collection = open_collection(folder)
     outputs = [Output(sheet, force) for sheet in sheets]
     samples = draw_sheets(collection, source, design, outputs, note)
     for sheet, drawn in zip(sheets, samples, strict=True):
@@ -70,19 +65,19 @@ def sample(
         queries_drawn = count_of(drawn.queries, "query", "queries")
         say(f"{sheet}: sample {drawn.id}, {pairs_drawn} of {queries_drawn}")
     for sheet, name in zip(sheets, free_names(collection, len(sheets)), strict=True):
-        note(f"when graded: labeler people import {sheet} {folder} --as {name}")
+        note(f"when graded: labeler people import {sheet} {collection.folder} --as {name}")
     if len(samples) == 1:
-        note(f"or on a page: labeler annotate {folder} --sample {samples[0].id}")
+        note(f"or on a page: labeler annotate {collection.folder} --sample {samples[0].id}")
 
 
 def take_in(
-    sheet: Annotated[Path, typer.Argument(help="The sheet, with grades in it.")],
-    folder: Folder,
+    sheet: Annotated[Path, argument("The sheet, with grades in it.")],
+    folder: Annotated[Path, argument("The collection's directory.", "COLL"), MADE],
     *,
     name: str = option(REQUIRED, "The name of the qrels.", flags="--as"),
     assessor: str = option("", "Who graded, where the sheet does not say."),
     replace: bool = option(False, "Take this sheet's grade where there is another one."),
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Check a graded sheet, and keep its grades as qrels of the collection."""
     from labeler.collection.layout import open_collection
@@ -91,69 +86,64 @@ def take_in(
     if sheet.is_dir():
         problem = f"{sheet} is a folder: the sheet comes first"
         raise Misuse(f"{problem}, as in: labeler people import SHEET.csv {sheet} --as {name}")
-    now = datetime.now(UTC).isoformat(timespec="seconds")
     collection = open_collection(folder)
-    to = output.made_from(sheet, folder)
+    now = datetime.now(UTC).isoformat(timespec="seconds")
     counts = import_sheet(collection, sheet, ImportOptions(name, assessor, now, replace), caution)
-    show_outcome(counts, lambda counted: _show(name, counted), to)
+    graded, skipped = count_of(counts.graded, "grade"), count_of(counts.skipped, "row")
+    show_outcome(counts, lambda _: say(f"{name}: {graded}; {skipped} skipped"), to)
     if counts.missing:
-        missing = f"{_count(counts.missing, 'row')} of the sample"
+        missing = f"{count_of(counts.missing, 'row')} of the sample"
         caution(f"{missing} {'is' if counts.missing == 1 else 'are'} no longer in {sheet}")
     note_next(collection, name)
 
 
 def merge(
-    folder: Folder,
-    names: Annotated[list[str], typer.Argument(help="Under which names they were taken in.")],
+    collection: Opened,
+    names: Annotated[list[str], argument("Under which names they were taken in.")],
     *,
     name: str = option("human", "The name of the final qrels.", metavar="NAME", flags="--as"),
     conflicts: Path | None = option(
         None, "List all pairs of several grades in this file, with their grades."
     ),
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Put raters' grades together into one final grade a pair.
 
     It is the grade of most raters; where several grades have as many, the lower median.
     """
     from labeler.cli.output import lines_to
-    from labeler.collection.layout import open_collection
     from labeler.people.merge import merge_raters
 
-    collection = open_collection(folder)
-    to = output.made_from(folder)
-    listed = output.written_to(conflicts, folder) if conflicts else None
-    with lines_to(listed) as each:
+    with lines_to(to.beside(conflicts)) as each:
         merged = merge_raters(collection, names, name, each, caution)
     show_outcome(merged, lambda counts: _show_merged(name, counts), to)
     if merged.differ and conflicts is None:
         note("--conflicts FILE lists the pairs on which raters differ")
-    note(f"next: labeler agree {folder} {name} NAME")
+    note(f"next: labeler agree {collection.folder} {name} NAME")
 
 
 def _show_merged(name: str, counts: MergedRaters) -> None:
-    say(f"{name}: {_count(counts.pairs, 'final grade')}")
-    several = f"{_count(counts.shared, 'pair')} graded by several"
+    say(f"{name}: {count_of(counts.pairs, 'final grade')}")
+    several = f"{count_of(counts.shared, 'pair')} graded by several"
     say(f"{several}: they differ on {counts.differ:,}, by more than one grade on {counts.apart:,}")
 
 
 def note_next(collection: Collection, name: str) -> None:
     """Say what people's new qrels are good for."""
+    from labeler.collection.card import card_section, read_card
+    from labeler.collection.people import people_path, read_people
     from labeler.collection.whose import routed_pairs, sampled_from
 
     others = [stem for stem in collection.qrels_names() if stem != name] or ["NAME"]
     checked = sampled_from(collection, name) or others[-1]
     if routed_pairs(collection, name):
+        path = people_path(collection.folder, name)
+        samples = card_section(read_card(collection), "samples")
+        if "systems" in card_section(samples, read_people(path)[-1].sample):
+            note("next: the same labeler compare, which goes on with these grades")
+            return
         files = f"{collection.qrels(name)} {collection.qrels(checked)}"
         note("these pairs were routed: no statistic takes them for a random sample")
         note(f"next: labeler qrels merge {files} --prefer {name} -o best.qrels")
         return
     note(f"next: labeler agree {collection.folder} {name} {checked}")
-
-
-def _show(name: str, counts: ImportCounts) -> None:
-    say(f"{name}: {_count(counts.graded, 'grade')}; {_count(counts.skipped, 'row')} skipped")
-
-
-def _count(number: int, what: str) -> str:
-    return count_of(number, what, f"{what}s")

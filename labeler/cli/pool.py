@@ -8,36 +8,36 @@ from pathlib import Path
 from typing import Annotated
 
 from labeler.cli.model_options import DRY_RUN, ModelFlags, ShownFlags
-from labeler.cli.options import Folder, OutputFlags, Shown
+from labeler.cli.options import Destination, Opened, Shown
 from labeler.cli.reporting import (
     check_complete,
     control_of,
-    planned,
     show_encoding_plan,
     show_judging,
     show_judging_plan,
     show_outcome,
+    show_plan,
     watched,
 )
 from labeler.cli.screen import caution, note, say
-from labeler.collection.layout import open_collection
 from labeler.errors import Incomplete, Misuse
+from labeler.files.paths import check_existing
 from labeler.judging.judge import JudgeOptions, ajudge
 from labeler.messages import count_of
 from labeler.models.encoders import Encoding
 from labeler.options import OUTPUT, REQUIRED, option
 from labeler.pools.expand import EXPANDING, ExpandedJudging, Expansion, aexpand_until
-from labeler.pools.pool import PoolOptions, PoolResult, plan_pool, pool
+from labeler.pools.pool import PoolOptions, PoolResult, pool
 from labeler.runs.engines.answers import SYSTEM
 from labeler.runs.engines.http_search import HttpEngine
 from labeler.runs.engines.in_python import PythonEngine
 from labeler.runs.engines.program import ProgramEngine
+from labeler.runs.retrieve import plan_encoder
 from labeler.runs.retrieve_run import (
     BuiltIn,
     RetrieveOptions,
     RetrieveResult,
     built_in_run,
-    plan_built_in,
     retrieve_run,
 )
 from labeler.text.bm25 import Bm25Settings
@@ -59,8 +59,8 @@ class RoundFlags:
         """`Misuse` where rounds are described and not asked for, or other pairs are asked for."""
         if self.expand:
             others = (options.runs, options.only, options.depth)
-            if any(others) or options.size.beyond or options.size.max_pairs:
-                problem = "it goes on from the pool as it is; pool runs and samples before"
+            if any(others) or options.max_pairs:
+                problem = "it goes on from the pool as it is; pool runs before"
                 raise Misuse(problem, parameter="expand")
             return
         usual = Expansion()
@@ -72,40 +72,38 @@ class RoundFlags:
 
 
 def command(
-    folder: Folder,
+    collection: Opened,
     *,
     options: PoolOptions,
     growth: RoundFlags,
     expansion: Expansion,
     who: ModelFlags,
     flags: ShownFlags,
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Choose the pairs to judge: the first documents of every run.
 
     They are added to pool.jsonl. With --expand a model judges the pool, and round after round what
     is like its relevant documents, until a round brings too few.
     """
-    to = output.made_from(open_collection(folder).folder, *options.runs)
+    check_existing(options.runs)
     growth.check(options, expansion, who)
     if growth.expand:
         judging = JudgeOptions(growth.prompt, name=growth.expand, limits=options.encoding.limits)
         asked = who.asking(judging)
         if flags.dry_run:
-            show_outcome(planned(flags, partial(ajudge, folder, asked)), show_judging_plan, to)
-            note("that is the pool as it is; what rounds add to it is not known before")
-            return
+            note("of the pool as it is: what rounds add to it is not known before")
+            show_plan(flags, partial(ajudge, collection, asked), show_judging_plan, to)
         grown = watched(
-            flags, partial(aexpand_until, folder, asked, expansion, encoding=options.encoding)
+            flags, partial(aexpand_until, collection, asked, expansion, encoding=options.encoding)
         )
         show_outcome(grown, _show_rounds, to)
         check_complete(grown.judging)
     elif flags.dry_run:
-        show_encoding_plan(plan_pool(folder, options.encoding), to)
+        show_encoding_plan(plan_encoder(collection, options.encoding), to)
     else:
-        show_outcome(
-            pool(folder, replace(options, force=output.force), control=control_of(flags)), _show, to
-        )
+        pooled = pool(collection, replace(options, force=to.force), control=control_of(flags))
+        show_outcome(pooled, _show, to)
 
 
 def _show_rounds(grown: ExpandedJudging) -> None:
@@ -119,8 +117,6 @@ def _show(result: PoolResult) -> None:
     note_pooled(result)
     if result.reached:
         note(f"the pool reaches depth {result.reached} for every query")
-    if result.beyond:
-        note(f"{result.beyond.drawn:,} of {result.beyond.of:,} pairs beyond it drawn at random")
     say(f"pool: {result.pool}; runs: {', '.join(result.runs) or 'none'}")
 
 
@@ -135,7 +131,7 @@ _NAMED = 5
 
 
 def retrieve(
-    folder: Folder,
+    collection: Opened,
     *,
     name: str = option(REQUIRED, "The run's name.", flags="--as", panel=OUTPUT),
     server: HttpEngine,
@@ -148,28 +144,29 @@ def retrieve(
     encoding: Annotated[Encoding, Shown(["encoder"])],
     bm25: Bm25Settings,
     dry_run: bool = option(False, DRY_RUN),
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Ask your own search system for every query, and keep its run.
 
     With --engine, a built-in engine ranks the documents instead.
     """
-    to = output.made_from(open_collection(folder).folder)
-    options = replace(options, force=output.force)
+    options = replace(options, force=to.force)
     if engine:
         if server.url_template or program.command or own.python:
             problem = "two systems are described; leave this out, or what describes yours"
             raise Misuse(problem, parameter="engine")
         built_in = BuiltIn(engine, encoding, bm25)
         if dry_run:
-            show_encoding_plan(plan_built_in(folder, built_in), to)
+            show_encoding_plan(plan_encoder(collection, built_in.encoding), to)
             return
-        result = built_in_run(folder, built_in, name, options, control_of())
+        result = built_in_run(collection, built_in, name, options, control_of())
     else:
         if dry_run:
             raise Misuse("only what a built-in engine would take can be told", parameter="dry_run")
-        result = retrieve_run(folder, _described(server, program, own), name, options, control_of())
-    show_outcome(result, lambda done: _show_retrieved(done, folder), to)
+        result = retrieve_run(
+            collection, _described(server, program, own), name, options, control_of()
+        )
+    show_outcome(result, lambda done: _show_retrieved(done, collection.folder), to)
     if result.failures:
         raise Incomplete(_failed(result))
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from labeler import __version__
 from labeler.cli.screen import complain, note
@@ -28,22 +28,11 @@ ESCAPED = "labeler-escaped"
 """The name of the error handler that writes `\\u2026`, which is also what JSON writes."""
 
 
-class Streams(NamedTuple):
-    """The file that stands behind standard output, unless that is a terminal."""
+def prepare_streams() -> _Output | None:
+    """Put all three streams in order, for the process' life; the file behind standard output.
 
-    output: _Output | None
-
-    def ended(self, code: int) -> int:
-        """The exit code of a command that would end with `code`, after all is written out.
-
-        Raises `OSError`, with a file name, where that cannot be done.
-        """
-        sys.stdout.flush()
-        return UNREAD if code == 0 and self.output and self.output.is_unread else code
-
-
-def prepare_streams() -> Streams:
-    """Put all three streams in order, for the process' life."""
+    There is none where that is a terminal.
+    """
     codecs.register_error(ESCAPED, _escaped)
     _open_closed()
     if sys.stdin is None:
@@ -53,7 +42,7 @@ def prepare_streams() -> Streams:
     sys.stderr = _text(
         None if os.isatty(2) else _Errors(2, "w", closefd=False), sys.stderr, is_line_buffered=True
     )
-    return Streams(output)
+    return output
 
 
 class _Output(io.FileIO):
@@ -73,6 +62,15 @@ class _Output(io.FileIO):
         except OSError as error:
             self.is_over = True
             raise OSError(error.errno, error.strerror, "standard output") from error
+
+
+def ended(output: _Output | None, code: int) -> int:
+    """The exit code of a command that would end with `code`, after all is written out.
+
+    Raises `OSError`, with a file name, where that cannot be done.
+    """
+    sys.stdout.flush()
+    return UNREAD if code == 0 and output and output.is_unread else code
 
 
 class _Errors(io.FileIO):

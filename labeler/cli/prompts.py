@@ -6,13 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from labeler.cli.options import FORCE, TO_FILE, Destination, OutputFlags
+from labeler.cli.options import MADE, Destination, ToFile, argument
 from labeler.cli.output import deliver, said_to, show_result
 from labeler.cli.output import show as show_tables
 from labeler.cli.screen import note, say
-from labeler.collection.user_files import Output
 from labeler.errors import BadInput, Misuse
 from labeler.options import option
 from labeler.prompt import find_prompt
@@ -25,77 +22,58 @@ if TYPE_CHECKING:
 
 def show(
     name: Annotated[
-        str | None, typer.Argument(help="A prompt's name, or a file's path; without one, all.")
+        str | None, argument("A prompt's name, or a file's path; without one, all.")
     ] = None,
     *,
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Print a prompt as it is in its file; without a name, list all.
 
     The list has the identities under which the prompts' replies are kept.
     """
-    to = output.made_from()
+    from labeler.prompt.listing import prompt_tables, shipped_prompts
+
     if name is None:
-        _list(to)
+        show_tables(prompt_tables(shipped_prompts(), for_people=FORMS[to.form].for_people), to)
         return
     with said_to(to):
         say(find_prompt(name, kind=None).text.rstrip("\n"))
 
 
-def _list(to: Destination) -> None:
-    from labeler.prompt.listing import prompt_tables, shipped_prompts
-
-    show_tables(prompt_tables(shipped_prompts(), for_people=FORMS[to.form].for_people), to)
-
-
 def new(
-    name: Annotated[str, typer.Argument(help="What the new prompt is called.")],
+    name: Annotated[str, argument("What the new prompt is called."), MADE],
     *,
     source: str = option(
         "four-grades", "The prompt to copy: its name, or a file's path.", flags="--from"
     ),
-    output: Path | None = option(None, TO_FILE),
-    force: bool = option(False, FORCE),
+    to: ToFile,
 ) -> None:
     """Write a copy of a prompt, to be edited."""
     from labeler.prompt.read import copy_of
 
     prompt, name = find_prompt(source, kind=None), name.removesuffix(".md")
-    text, path = copy_of(prompt, name), output or Path(f"{name}.md")
-    output_to = Output(path, force, (Path(source),) if Path(source).is_file() else ())
-    output_to.check()
-    if path.is_file() and not force and path.read_bytes() not in (b"", text.encode()):
+    text, file = copy_of(prompt, name), to.file or to.written_to(Path(f"{name}.md"))
+    path = file.path
+    if path.is_file() and not to.force and path.read_bytes() not in (b"", text.encode()):
         raise Misuse(f"{path} exists already; edit it, or give another name or output")
-    deliver(text, output_to)
+    deliver(text, file)
     note(f"wrote {path}, a copy of {prompt.id}; edit it, then: labeler prompts check {path}")
 
 
 def check(
-    name: Annotated[str, typer.Argument(metavar="FILE", help="A prompt's file, or its name.")],
+    name: Annotated[str, argument("A prompt's file, or its name.", "FILE")],
     *,
-    collection: Path | None = option(
-        None, "Show the prompt as filled in for a pair of it.", metavar="COLL"
-    ),
-    query: str = option("", "The query of that pair.", metavar="ID"),
-    doc: str = option("", "The document of that pair.", metavar="ID"),
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Say what is wrong with a prompt's file, and show what it would send.
 
     The same is checked before any pair is judged. Exit code 65 where the file has errors.
     """
-    from labeler.judging.explain import check_on_pair
     from labeler.prompt.check import check_prompt
     from labeler.prompt.read import prompt_path
 
     path = prompt_path(name)
-    to = output.made_from(path, *([collection] if collection else []))
-    if collection:
-        checked = check_on_pair(path, collection, query, doc)
-    elif query or doc:
-        raise Misuse("a query and a document are those of a collection", parameter="collection")
-    else:
-        checked = check_prompt(path)
+    checked = check_prompt(path)
     show_result(checked, to, _show_check)
     if checked.errors:
         raise BadInput(f"{path}: {checked.summary()}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from labeler.cli.diff import note_next, show_diff
 from labeler.cli.model_options import NamedModel, ShownFlags
-from labeler.cli.options import Folder, OutputFlags
+from labeler.cli.options import Destination, Opened
 from labeler.cli.process import run_until_stopped
 from labeler.cli.reporting import (
     asked,
@@ -18,11 +18,9 @@ from labeler.cli.reporting import (
     show_outcome,
 )
 from labeler.cli.screen import result_width, say
-from labeler.collection.layout import open_collection
 from labeler.errors import Misuse
 from labeler.judging.judge import JudgeOptions
-from labeler.judging.part import PartOfSet
-from labeler.judging.relabel import RelabelResult, arelabel, areparse
+from labeler.judging.relabel import PartOfSet, RelabelResult, arelabel, areparse
 from labeler.options import REQUIRED, option
 
 if TYPE_CHECKING:
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def command(
-    folder: Folder,
+    collection: Opened,
     *,
     source: str = option(
         REQUIRED, "The judgements, or human, whose pairs are judged.", flags="--from"
@@ -40,14 +38,13 @@ def command(
     who: NamedModel,
     reparse: bool = option(False, "Read the stored replies anew; ask nothing."),
     flags: ShownFlags,
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Judge the same pairs by another prompt or model; show what moved.
 
     With --only, the pairs that are left out stay unjudged under the new name.
     """
-    collection = open_collection(folder)
-    to, how = output.made_from(collection.folder, *part.inputs), who.asking(options)
+    how = who.asking(options)
     if reparse:
         new = _checked(how.name, bool(how.model or how.base_url), part.only)
         prompt = how.prompt or None
@@ -55,12 +52,10 @@ def command(
         show_outcome(_Shown(result, source), _show, to)
         check_complete(result.judging, asked=False)
         return
-    new_set = asked(
-        flags, partial(arelabel, collection, source, how, only=part), show_judging_plan, to
-    )
-    if new_set is not None:
-        show_outcome(_Shown(new_set, source), _show, to)
-        check_complete(new_set.judging)
+    act = partial(arelabel, collection, source, how, only=part)
+    new_set = asked(flags, act, show_judging_plan, to)
+    show_outcome(_Shown(new_set, source), _show, to)
+    check_complete(new_set.judging)
 
 
 def _checked(name: str | None, names_model: bool, only: str) -> str:

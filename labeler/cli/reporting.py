@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
+
+from typer import Exit
 
 from labeler.cli.output import said_to, show_records
 from labeler.cli.process import Result, run_until_stopped
 from labeler.cli.screen import (
     LINE_SECONDS,
-    Advance,
     duration,
     how_long,
     note,
@@ -24,8 +24,8 @@ from labeler.cli.screen import (
     say,
 )
 from labeler.data import Failure
-from labeler.errors import Incomplete, Misuse
-from labeler.messages import Progress, cost_of, count_of, counts_of, dollars, no_progress
+from labeler.errors import Incomplete
+from labeler.messages import cost_of, count_of, counts_of, dollars
 from labeler.report.neutral import one_line
 
 if TYPE_CHECKING:
@@ -62,6 +62,19 @@ def show_outcome(
         return
     with said_to(to):
         in_words(outcome)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What an act gave, with what stands beside it in JSON under names of its own."""
+
+    result: Outcome
+    others: Mapping[str, Outcome | None]
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures of all."""
+        others = {name: each.as_json() for name, each in self.others.items() if each is not None}
+        return {**self.result.as_json(), **others}
 
 
 def show_judging_plan(plan: JudgingPlan) -> None:
@@ -242,20 +255,18 @@ def check_complete(result: JudgeResult, *, asked: bool = True) -> None:
 
 # What a person sees while judging: how far, how fast, at what cost, and what limits it.
 
-ProgressForm = Literal["lines", "json", "quiet"]
-
 
 def control_of(flags: ShownFlags | None = None) -> Control:
     """How the command line watches the library's work."""
     from labeler.models.session import Control
 
-    how: ProgressForm = "lines"
-    if flags is not None and (flags.quiet or flags.json_progress):
-        if flags.quiet and flags.json_progress:
-            raise Misuse("--quiet and --json-progress exclude each other")
-        how = "quiet" if flags.quiet else "json"
-    steps: dict[ProgressForm, Progress] = {"json": _json_steps, "quiet": no_progress}
-    return Control(note, steps.get(how, progress), lambda run: _watched(run, how))
+    if flags is not None and flags.quiet:
+        return Control(note)
+
+    def judging(run: Underway) -> AbstractContextManager[OnJudged]:
+        return shown(RunProgress(run.total, run.guard.limiter, run.guard.budget, asks=run.asks))
+
+    return Control(note, progress, judging)
 
 
 def watched(flags: ShownFlags | None, act: Callable[..., Awaitable[Result]]) -> Result:
@@ -264,42 +275,29 @@ def watched(flags: ShownFlags | None, act: Callable[..., Awaitable[Result]]) -> 
     return run_until_stopped(lambda stop: act(control=control.with_stop(stop)))
 
 
-def planned(flags: ShownFlags, act: Callable[..., Act[Any, Result]]) -> Result:
-    """What an act would take; nothing is asked."""
-    control = control_of(flags)
-    return run_until_stopped(lambda stop: act(control=control.with_stop(stop)).plan())
-
-
 def asked(
     flags: ShownFlags,
     act: Callable[..., Act[Result, Any]],
     plan_in_words: Callable[[Any], None],
     to: Destination,
-) -> Result | None:
-    """What an act that asks a model gives; None of a dry run, once its plan is shown."""
-    if not flags.dry_run:
-        return watched(flags, act)
-    show_outcome(planned(flags, act), plan_in_words, to)
-    return None
+) -> Result:
+    """What an act that asks a model gives; a dry run ends the command once its plan is shown."""
+    if flags.dry_run:
+        show_plan(flags, act, plan_in_words, to)
+    return watched(flags, act)
 
 
-@contextmanager
-def _json_steps(step: str) -> Iterator[Advance]:
-    """A line of JSON whenever more of a step is done, a hundred of them at most, and a last one."""
-    shown = -1
-
-    def advance(done: int, total: int) -> None:
-        nonlocal shown
-        percent = 100 * done // total if total else 100
-        if percent > shown:
-            shown = percent
-            note(json.dumps({"step": step, "done": done, "total": total}))
-
-    yield advance
-
-
-def _watched(run: Underway, how: ProgressForm) -> AbstractContextManager[OnJudged]:
-    return shown(RunProgress(run.total, run.guard.limiter, run.guard.budget, asks=run.asks), how)
+def show_plan(
+    flags: ShownFlags,
+    act: Callable[..., Act[Any, Any]],
+    in_words: Callable[[Any], None],
+    to: Destination,
+) -> NoReturn:
+    """Show what an act would take, and end the command; nothing is asked."""
+    control = control_of(flags)
+    plan = run_until_stopped(lambda stop: act(control=control.with_stop(stop)).plan())
+    show_outcome(plan, in_words, to)
+    raise Exit
 
 
 SECONDS_ON_SCREEN = 0.5
@@ -337,96 +335,55 @@ class RunProgress:
             status = judged.outcome.status
             self.failures[status] = self.failures.get(status, 0) + 1
 
-    def figures(self) -> dict[str, Any]:
-        """All that is shown; a cost that is not known is None."""
-        seconds = max(1e-9, self.clock() - self.began)
-        asked = self.done - self.remembered
-        rate = asked / seconds
-        left = self.total - self.done
-        spent = self.budget.spent.since(self.before)
-        cost, most = (spent.cost, spent.cost_at_most) if self.budget.price else (None, None)
-        return {
-            "step": "judging",
-            "done": self.done,
-            "total": self.total,
-            "remembered": self.remembered,
-            "shared": self.shared,
-            "per_second": round(rate, 2),
-            "seconds_left": round(left / rate) if rate and left else (None if left else 0),
-            "calls": spent.calls,
-            "tokens": spent.tokens,
-            "tokens_at_most": spent.tokens_at_most,
-            "cost": cost,
-            "cost_at_most": most,
-            "projected_cost": most / asked * (asked + left) if most is not None and asked else most,
-            "failures": dict(self.failures),
-            "under_way": self.limiter.under_way,
-            "at_once": int(self.limiter.at_once),
-            "limited_by": self.limiter.why,
-        }
-
     def line(self, *, ended: bool = False) -> str:
-        """The figures in words; what only concerns calls to come is left out once it has ended."""
-        f = self.figures()
-        failed = counts_of(f["failures"])
-        earlier = f["remembered"] - f["shared"]
-        going = f["calls"] and self.asks and not ended
+        """All that is known, in words; what only concerns calls to come is left out at the end."""
+        asked, left = self.done - self.remembered, self.total - self.done
+        rate, earlier = asked / max(1e-9, self.clock() - self.began), self.remembered - self.shared
+        seconds = round(left / rate) if rate and not ended else 0
+        spent = self.budget.spent.since(self.before)
+        more = spent.tokens_at_most > spent.tokens
+        most = f", at most {spent.tokens_at_most:,}" if more else ""
+        calls = count_of(spent.calls, "call") if spent.calls and self.asks else ""
+        at_once = f"{self.limiter.under_way} of {int(self.limiter.at_once)} at once"
         parts = [
-            f"{f['done']:,}/{f['total']:,} pairs",
+            f"{self.done:,}/{self.total:,} pairs",
             f"{earlier:,} from the store" if earlier else "",
-            f"{f['shared']:,} shared" if f["shared"] else "",
-            f"{f['per_second']:,.1f}/s",
-            f"{duration(f['seconds_left'])} left" if f["seconds_left"] and not ended else "",
-            count_of(f["calls"], "call") if f["calls"] and self.asks else "",
-            _tokens(f) if f["tokens_at_most"] else "",
-            _cost(f, projected=not ended) if f["calls"] else "",
-            f"no grade: {failed}" if failed else "",
-            f"{f['under_way']} of {f['at_once']} at once ({f['limited_by']})" if going else "",
+            f"{self.shared:,} shared" if self.shared else "",
+            f"{rate:,.1f}/s",
+            f"{duration(seconds)} left" if seconds else "",
+            calls,
+            f"{spent.tokens:,} tokens{most}" if spent.tokens_at_most else "",
+            self._cost(spent, asked, 0 if ended else left) if spent.calls else "",
+            f"no grade: {counts_of(self.failures)}" if self.failures else "",
+            f"{at_once} ({self.limiter.why})" if calls and not ended else "",
         ]
         return " · ".join(filter(None, parts))
 
-
-def _tokens(figures: Mapping[str, Any]) -> str:
-    tokens, most = figures["tokens"], figures["tokens_at_most"]
-    return f"{tokens:,} tokens" + (f", at most {most:,}" if most > tokens else "")
-
-
-def _cost(figures: Mapping[str, Any], *, projected: bool = True) -> str:
-    of = f" of about {dollars(figures['projected_cost'])}" if figures["projected_cost"] else ""
-    return f"cost {cost_of(figures['cost'], figures['cost_at_most'])}{of if projected else ''}"
+    def _cost(self, spent: Spending, asked: int, left: int) -> str:
+        """The cost so far, and about what it comes to with the pairs that are left."""
+        if not self.budget.price:
+            return "cost unknown"
+        whole = spent.cost_at_most / asked * (asked + left) if asked else spent.cost_at_most
+        of = f" of about {dollars(whole)}" if left and whole else ""
+        return f"cost {cost_of(spent.cost, spent.cost_at_most)}{of}"
 
 
 @contextmanager
-def shown(
-    counts: RunProgress, how: ProgressForm, every: float = LINE_SECONDS
-) -> Iterator[Callable[[Judged], None]]:
+def shown(counts: RunProgress, every: float = LINE_SECONDS) -> Iterator[Callable[[Judged], None]]:
     """Show the counts as long as the block runs; yields what is called with every pair.
 
     On a terminal a line is written over; elsewhere there is one every so many seconds, also while
-    nothing is done. One stays in the end, however it ends; as JSON also one at the beginning.
+    nothing is done. One stays in the end, however it ends.
     """
-    if how == "quiet":
-        yield counts.count
-        return
-    is_live = how == "lines" and sys.stderr.isatty()
-
-    def show(*, ended: bool = False) -> None:
-        if how == "json":
-            note(json.dumps(counts.figures()))
-        elif is_live and not ended:
-            rewrite(f"judging: {counts.line()}")
-        else:
-            note(f"judging: {counts.line(ended=ended)}")
+    is_live = sys.stderr.isatty()
+    over = threading.Event()
 
     def keep_showing() -> None:
         while not over.wait(SECONDS_ON_SCREEN if is_live else every):
-            show()
+            (rewrite if is_live else note)(f"judging: {counts.line()}")
 
-    over = threading.Event()
     showing = threading.Thread(target=keep_showing, daemon=True)
     showing.start()
-    if how == "json":
-        show()
     try:
         yield counts.count
     finally:
@@ -434,4 +391,4 @@ def shown(
         showing.join()
         if is_live:
             rewrite("")
-        show(ended=True)
+        note(f"judging: {counts.line(ended=True)}")

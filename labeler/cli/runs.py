@@ -3,59 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-import typer
+from typing import Annotated, Any, Literal
 
 from labeler.cli.model_options import ModelFlags, ShownFlags
-from labeler.cli.options import FORCE, QUERIES_OF_TEXTS, Folder, OutputFlags
+from labeler.cli.options import QUERIES_OF_TEXTS, Destination, Opened, argument
 from labeler.cli.output import show_counts
 from labeler.cli.reporting import asked, show_calls, show_outcome
 from labeler.cli.screen import caution, note, say
-from labeler.collection.layout import open_collection, safe_name
+from labeler.collection.layout import safe_name
 from labeler.collection.user_files import Output, run_name, run_paths
 from labeler.messages import cost_of, count_of
-from labeler.options import COUNT, OUTPUT, REQUIRED, SIZE, Option, option
+from labeler.options import COUNT, OUTPUT, REQUIRED, Option, option
+from labeler.runs.fuse import SCORES, Fusion, fuse_files, weights_of
 from labeler.runs.rerank import RerankOptions, RerankResult, arerank
-
-if TYPE_CHECKING:
-    from labeler.runs.rewrite import Change
+from labeler.runs.rewrite import Change, rewrite_run
+from labeler.runs.stats import run_stats, stats_table
 
 RunFormat = Literal["trec", "json", "parquet", "csv", "xlsx"]
 FORMATS_HELP = "TREC's columns, BEIR's .json, .csv or .parquet, by its name"
 File = Annotated[
     Path,
-    typer.Argument(metavar="RUN", help=f"A run ({FORMATS_HELP}; gzip too); - is standard input."),
+    argument(f"A run ({FORMATS_HELP}; gzip too); - is standard input.", "RUN"),
 ]
 Files = Annotated[
     list[Path],
-    typer.Argument(metavar="RUN...", help=f"Runs ({FORMATS_HELP}), or a folder of them."),
+    argument(f"Runs ({FORMATS_HELP}), or a folder of them.", "RUN..."),
 ]
-TO_WRITE = Option(
-    f"The run to write ({FORMATS_HELP}); - is standard output.", flags="--output -o", panel=OUTPUT
-)
 TAG = Option("The run's last column; its name where not given.", panel=OUTPUT)
 
 
-def stats(paths: Files, *, output: OutputFlags) -> None:
+def stats(paths: Files, *, to: Destination) -> None:
     """Count queries, documents, ties, and ranks that contradict their scores."""
-    from labeler.runs.stats import run_stats, stats_table
-
-    to = output.made_from(*paths)
     show_counts([run_stats(path) for path in run_paths(paths)], stats_table, to)
 
 
-def validate(
-    paths: Files,
-    *,
-    output: OutputFlags,
-) -> None:
+def validate(paths: Files, *, to: Destination) -> None:
     """Read runs strictly; warn of ties and ranks that contradict scores."""
-    from labeler.runs.stats import run_stats, stats_table
-
-    to = output.made_from(*paths)
     show_counts((_warned(run_stats(path)) for path in run_paths(paths)), stats_table, to, _sound)
 
 
@@ -78,34 +64,27 @@ def _warned(counts: dict[str, Any]) -> dict[str, Any]:
 def cut(
     path: File,
     *,
-    output: Path = option(REQUIRED, TO_WRITE),
     depth: int = option(REQUIRED, "Documents to keep a query.", COUNT),
     tag: str = option("", TAG),
-    force: bool = option(False, FORCE),
+    file: Output,
 ) -> None:
     """Keep the first documents of every query."""
-    from labeler.runs.rewrite import Change
-
-    _rewrite(path, output, force, Change(_tag(path, tag), depth))
+    _rewrite(path, file, Change(_tag(path, tag), depth))
 
 
 def sort(
     path: File,
     *,
-    output: Path = option(REQUIRED, TO_WRITE),
     tag: str = option("", TAG),
-    force: bool = option(False, FORCE),
+    file: Output,
 ) -> None:
     """Sort by query, then as trec_eval does, and number the ranks anew."""
-    from labeler.runs.rewrite import Change
-
-    _rewrite(path, output, force, Change(_tag(path, tag), sort=True))
+    _rewrite(path, file, Change(_tag(path, tag), sort=True))
 
 
 def convert(
     path: File,
     *,
-    output: Path = option(REQUIRED, TO_WRITE),
     tag: str = option("", TAG),
     read_as: RunFormat | None = option(
         None, "The format to read, where the name does not say it.", flags="--from"
@@ -114,14 +93,12 @@ def convert(
         None, "The format to write, where the name does not say it.", flags="--to"
     ),
     queries: Path | None = option(None, QUERIES_OF_TEXTS),
-    force: bool = option(False, FORCE),
+    file: Output,
 ) -> None:
     """Convert between TREC's columns, BEIR's JSON and parquet, by the files' names."""
-    from labeler.runs.rewrite import Change
-
     tag = _tag(path, tag)
     change = Change(tag, read_as=read_as or "", write_as=write_as or "", queries=queries)
-    _rewrite(path, output, force, change)
+    _rewrite(path, file, change)
 
 
 def _tag(path: Path, tag: str) -> str:
@@ -130,36 +107,28 @@ def _tag(path: Path, tag: str) -> str:
     return tag or (safe_name(name) if path.is_file() else "run")
 
 
-def _rewrite(path: Path, output: Path, force: bool, change: Change) -> None:
-    from labeler.runs.rewrite import rewrite_run
-
-    lines = rewrite_run(path, Output(output, force), change, caution)
-    note(f"wrote {output}: {count_of(lines, 'line')}")
+def _rewrite(path: Path, file: Output, change: Change) -> None:
+    lines = rewrite_run(path, file, change, caution)
+    note(f"wrote {file.path}: {count_of(lines, 'line')}")
 
 
 def rerank(
-    folder: Folder,
-    run: Annotated[
-        str, typer.Argument(metavar="RUN", help="A run of the collection by its name, or a file.")
-    ],
+    collection: Opened,
+    run: Annotated[str, argument("A run of the collection by its name, or a file.", "RUN")],
     *,
     name: str = option(REQUIRED, "The new run's name.", flags="--as", panel=OUTPUT),
     options: RerankOptions,
     who: ModelFlags,
     flags: ShownFlags,
-    output: OutputFlags,
+    to: Destination,
 ) -> None:
     """Put a run's first documents in the order of an LLM.
 
     It sees a window of them at a time. What was answered is kept: run again, only the rest is
     asked for.
     """
-    collection = open_collection(folder)
-    to = output.made_from(collection.folder)
-    act = partial(arerank, collection, run, name, who.asking(options, force=output.force))
-    result = asked(flags, act, show_calls, to)
-    if result is not None:
-        show_outcome(result, _show, to)
+    act = partial(arerank, collection, run, name, who.asking(options, force=to.force))
+    show_outcome(asked(flags, act, show_calls, to), _show, to)
 
 
 def _show(result: RerankResult) -> None:
@@ -173,44 +142,22 @@ def _show(result: RerankResult) -> None:
     note(f"wrote {result.run}")
 
 
-SCORES = "Fusing by score"
-Method = Literal["rrf", "combsum", "combmnz", "wsum"]
-Norm = Literal["min-max", "none"]
-
-
 def fuse(
     runs: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="RUNS...", help="Two runs or more (.json, .parquet too), or a folder of them."
-        ),
+        argument("Two runs or more (.json, .parquet too), or a folder of them.", "RUNS..."),
     ],
     *,
-    output: Path = option(
-        REQUIRED,
-        "The run to write (.gz is compressed); - is standard output.",
-        flags="--output -o",
-        panel=OUTPUT,
-    ),
-    method: Method = option("rrf", "Reciprocal rank fusion, or scores added."),
-    k: float = option(60, "RRF's constant.", SIZE),
-    norm: Norm = option(
-        "min-max",
-        "How scores are scaled before they are added.",
-        panel=SCORES,
-    ),
+    fusion: Fusion,
     weights: str = option(
         "", "For wsum, one for each run: 0.3,0.7 or bm25=0.3,dense=0.7.", panel=SCORES
     ),
-    depth: int = option(1000, "Documents to keep a query.", COUNT),
     tag: str = option("fused", "The run's last column.", panel=OUTPUT),
-    force: bool = option(False, FORCE),
+    file: Output,
 ) -> None:
     """Fuse runs, by rank (RRF) or by score."""
-    from labeler.runs.fuse import Fusion, fuse_files, weights_of
-
     runs = run_paths(runs)
-    fusion = Fusion(method, k, norm, weights_of(weights, runs), depth)
-    queries, lines = fuse_files(runs, Output(output, force), fusion, tag, caution)
+    fusion = replace(fusion, weights=weights_of(weights, runs))
+    queries, lines = fuse_files(runs, file, fusion, tag, caution)
     shown = f"{count_of(queries, 'query', 'queries')}, {count_of(lines, 'line')}"
-    note(f"wrote {output}: {shown} from {len(runs)} runs by {method}")
+    note(f"wrote {file.path}: {shown} from {len(runs)} runs by {fusion.method}")

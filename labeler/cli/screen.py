@@ -22,18 +22,17 @@ def say(text: str = "") -> None:
 
 
 def note(text: str) -> None:
-    """Print progress, a warning or an explanation on one line, to stderr."""
-    print(_fitted(flat(text)), file=sys.stderr, flush=True)
+    """Print progress, a warning or an explanation on one line, to stderr.
 
+    On a terminal the line is broken between words.
+    """
+    shown = flat(text)
+    if sys.stderr.isatty():
+        from labeler.report.render import wrapped
 
-def _fitted(text: str) -> str:
-    """A line broken between words where it goes to a terminal; whole where a program reads it."""
-    if not sys.stderr.isatty():
-        return text
-    from labeler.report.render import wrapped
-
-    width = terminal_width()
-    return wrapped(text, width, indent="  ").ljust(width - 1)  # over a line that is rewritten
+        width = terminal_width()
+        shown = wrapped(shown, width, indent="  ").ljust(width - 1)  # over one that is rewritten
+    print(shown, file=sys.stderr, flush=True)
 
 
 def rewrite(text: str) -> None:

@@ -242,13 +242,10 @@ def template() -> str:
         for key, each in settings_in(section).items():
             usual = each.default if each.option.example is None else each.option.example
             if usual is not None:
-                line = f"# {key} = {_in_toml(usual)}"
+                value = list(usual) if isinstance(usual, tuple) else usual
+                line = f"# {key} = {json.dumps(value, default=str)}"
                 lines.append(f"{line:42}# {each.option.text}")
     return "\n".join([*lines, _ASSESSORS])
-
-
-def _in_toml(value: object) -> str:
-    return json.dumps(list(value) if isinstance(value, tuple) else value, default=str)
 
 
 _HEAD = """\

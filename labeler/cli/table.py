@@ -29,7 +29,7 @@ GROUPS: Mapping[str, str] = {
 
 
 class Command(NamedTuple):
-    """A command: its name, the group that help lists it in, and one sentence on what it does.
+    """A command: its name, one sentence on what it does, an example, the group that help lists.
 
     `function` is `module:name`. Its parameters are the command's options and its docstring begins
     with `summary`. It is imported when the command runs: importing all takes longer than most run.
@@ -38,33 +38,18 @@ class Command(NamedTuple):
     """
 
     name: str
-    group: str
     summary: str
-    function: str
     example: str
     words: str = ""
+    function: str = ""
     files: int = 0
+    group: str = ""
 
     def load(self) -> Callable[..., Any]:
         """The function that does what the command says."""
         module, _, name = self.function.partition(":")
         function: Callable[..., Any] = getattr(import_module(module), name)
         return function
-
-
-class _Row(NamedTuple):
-    """A command of this package, as its group's table has it.
-
-    `example` is what follows the command's name. `at` says where in `labeler.cli` its function is:
-    by default that of its name in the module of its group, or `command` in the module of its name.
-    """
-
-    name: str
-    summary: str
-    example: str
-    words: str = ""
-    at: str = ""
-    files: int = 0
 
 
 SIDE_ROOMS: Mapping[str, str] = {
@@ -83,147 +68,158 @@ def _is_there(name: str) -> bool:
     return (Path(__file__).parent.parent / SIDE_ROOMS.get(name, "cli")).is_dir()
 
 
-def _group(group: str, *rows: _Row) -> Iterator[Command]:
-    """The commands of a group; its name is their first word where it is one of `GROUPS`."""
-    for row in rows:
-        if not (_is_there(group) and _is_there(row.name)):
-            continue
-        inside, verb = group in GROUPS, row.name.replace("-", "_")
-        name = f"{group} {row.name}" if inside else row.name
-        at = row.at or (f"{group}:{verb}" if inside else f"{verb}:command")
-        example = f"labeler {name} {row.example}".rstrip()
-        yield Command(name, group, row.summary, f"labeler.cli.{at}", example, row.words, row.files)
+def _group(group: str, *commands: Command) -> Iterator[Command]:
+    """The commands of a group; its name is their first word where it is one of `GROUPS`.
+
+    Each says what follows its name in the example, and where in `labeler.cli` its function is: by
+    default that of its name in the module of its group, or `command` in the module of its name.
+    """
+    for each in commands:
+        if _is_there(group) and _is_there(each.name):
+            inside, verb = group in GROUPS, each.name.replace("-", "_")
+            name = f"{group} {each.name}" if inside else each.name
+            at = each.function or (f"{group}:{verb}" if inside else f"{verb}:command")
+            example = f"labeler {name} {each.example}".rstrip()
+            yield each._replace(
+                name=name, example=example, function=f"labeler.cli.{at}", group=group
+            )
 
 
 _COMMANDS = (
     *_group(
         BUILD,
-        _Row(
+        Command(
             "demo",
             "Build, judge and measure a small collection, offline.",
-            "-o demo/ --model local",
-            at="build:demo",
+            "-o demo/",
+            function="build:demo",
         ),
-        _Row("init", "Write a labeler.toml, the settings of this folder.", "", at="more:init"),
-        _Row(
+        Command(
+            "init", "Write a labeler.toml, the settings of this folder.", "", function="more:init"
+        ),
+        Command(
             "build",
             "Build a collection from documents, with queries and judgements.",
             "docs/ -o coll/ --queries 50",
         ),
-        _Row(
+        Command(
             "generate",
             "Write queries that the documents answer.",
             "coll/ --queries 50",
             words="realism",
-            at="queries:generate",
+            function="queries:generate",
         ),
-        _Row(
+        Command(
             "pool",
             "Choose the pairs to judge: the first documents of every run.",
             "coll/ --depth 10 --run mine.trec",
         ),
-        _Row(
+        Command(
             "retrieve",
             "Ask your own search system for every query, and keep its run.",
             "coll/ --as live --url-template 'http://127.0.0.1:8000/?q={query}'",
-            at="pool:retrieve",
+            function="pool:retrieve",
         ),
     ),
     *_group(
         JUDGE,
-        _Row(
+        Command(
             "judge",
             "Have a model grade the pairs of the pool.",
             "coll/ --prompt four-grades --model gpt-4.1-mini --as first",
         ),
-        _Row(
+        Command(
             "relabel",
             "Judge the same pairs by another prompt or model; show what moved.",
             "coll/ --from first --prompt basic --as second",
         ),
-        _Row("annotate", "Serve a page on which people grade pairs, blind.", "coll/ --rater anna"),
+        Command(
+            "annotate", "Serve a page on which people grade pairs, blind.", "coll/ --rater anna"
+        ),
     ),
     *_group(
         MEASURE,
-        _Row(
+        Command(
             "evaluate",
             "Score runs against qrels, with intervals and the share judged.",
             "qrels/human.qrels runs/*.trec",
-            words="missed reuse",
+            words="reuse",
             files=2,
         ),
-        _Row(
+        Command(
             "compare",
             "Say which of two systems to take, how sure that is, what would help.",
             "coll/ old=bm25 new=new.trec --html decision.html",
             words="decide",
         ),
-        _Row(
+        Command(
             "agree",
             "Say how far assessors agree with people, and how sure that is.",
             "human.qrels gpt-4o.qrels",
             files=2,
         ),
-        _Row(
+        Command(
             "diff",
             "Show which grades changed, and whether systems change places.",
             "coll/ four-grades-gpt basic-gpt",
             words="shift",
         ),
-        _Row(
+        Command(
             "correct",
             "Correct an assessor's scores by people's qrels of some queries.",
             "human.qrels llm.qrels runs/*.trec",
+            function="correct:correct",
             files=3,
         ),
-        _Row(
+        Command(
             "power",
             "Say what so many queries can tell apart, and how many are needed.",
             "human.qrels runs/*.trec --difference 0.02",
+            function="correct:power",
             files=2,
         ),
-        _Row("report", "Write what a collection says on one page.", "coll/ -o report.html"),
+        Command("report", "Write what a collection says on one page.", "coll/ -o report.html"),
     ),
     *_group(
         LOOK,
-        _Row(
+        Command(
             "status",
             "Show what is judged, what failed, what it cost, how to go on.",
             "coll/",
-            at="look:status",
+            function="look:status",
         ),
-        _Row(
+        Command(
             "explain",
             "Show how a pair came by its grade: prompt, reply, attempts, cost.",
             "coll/ q1 d7",
-            at="look:explain",
+            function="look:explain",
         ),
-        _Row(
+        Command(
             "validate",
             "Check a whole collection: ids, hashes, texts.",
             "coll/ --strict",
-            at="look:validate",
+            function="look:validate",
         ),
-        _Row(
+        Command(
             "doctor",
             "Say which model would judge, try one call, estimate the cost.",
             "--model gpt-4.1-mini --pairs 5000",
-            at="look:doctor",
+            function="look:doctor",
         ),
     ),
     *_group(
         "corpus",
-        _Row(
+        Command(
             "ingest",
             "Cut documents into passages of about 200 words and write them as corpus.jsonl.",
             "docs/ -o coll/",
         ),
-        _Row(
+        Command(
             "update",
             "Read edited documents into a collection; passages that stay keep their grades.",
             "docs/ coll/ --dry-run",
         ),
-        _Row(
+        Command(
             "rechunk",
             "Cut a collection's documents anew; passages that stay keep their grades.",
             "coll/ --words 120",
@@ -231,12 +227,12 @@ _COMMANDS = (
     ),
     *_group(
         "queries",
-        _Row(
+        Command(
             "passages",
             "List the passages that queries are written from, and why others are not.",
             "coll/ --format csv -o passages.csv",
         ),
-        _Row(
+        Command(
             "from-log",
             "Sample real queries from a log by frequency, without personal data.",
             "log.csv --queries 200 -o real.jsonl",
@@ -244,42 +240,42 @@ _COMMANDS = (
     ),
     *_group(
         "runs",
-        _Row(
+        Command(
             "rerank",
             "Put a run's first documents in the order of an LLM.",
             "coll/ bm25 --as bm25-gpt --model gpt-4.1",
         ),
-        _Row(
+        Command(
             "fuse",
             "Fuse runs, by rank (RRF) or by score.",
             "bm25.trec dense.trec -o hybrid.trec",
             files=2,
         ),
-        _Row(
+        Command(
             "cut",
             "Keep the first documents of every query.",
             "bm25.trec -o top100.trec --depth 100",
             files=1,
         ),
-        _Row(
+        Command(
             "sort",
             "Sort by query, then as trec_eval does, and number the ranks anew.",
             "bm25.trec -o sorted.trec",
             files=1,
         ),
-        _Row(
+        Command(
             "convert",
             "Convert between TREC's columns, BEIR's JSON and parquet, by the files' names.",
             "bm25.trec.gz -o bm25.json",
             files=1,
         ),
-        _Row(
+        Command(
             "stats",
             "Count queries, documents, ties, and ranks that contradict their scores.",
             "bm25.trec dense.trec",
             files=1,
         ),
-        _Row(
+        Command(
             "validate",
             "Read runs strictly; warn of ties and ranks that contradict scores.",
             "bm25.trec.gz",
@@ -288,35 +284,35 @@ _COMMANDS = (
     ),
     *_group(
         "qrels",
-        _Row(
+        Command(
             "map",
             "Turn ratings of any kind into grades, and queries' texts into ids.",
             "a.csv -o b.qrels --map 0:0,0.5:1,1:2",
             words="binarise clip",
-            at="qrels:map_grades",
+            function="qrels:map_grades",
         ),
-        _Row(
+        Command(
             "merge",
             "Put qrels together; pairs with several grades are listed.",
             "a.qrels b.qrels -o all.qrels --conflict max",
         ),
-        _Row(
+        Command(
             "convert",
             "Write qrels of any kind as TREC's, BEIR's, JSON, CSV or Parquet.",
             "human.qrels -o human.json",
         ),
-        _Row(
+        Command(
             "subset",
             "Keep the pairs of some queries or documents.",
             "human.qrels -o some.qrels --queries q1,q7",
         ),
-        _Row(
+        Command(
             "compare",
             "Count the pairs of two qrels, and cross-tabulate the grades of common ones.",
             "human.qrels llm.qrels",
         ),
-        _Row("stats", "Count queries, pairs and grades.", "human.qrels llm.qrels"),
-        _Row(
+        Command("stats", "Count queries, pairs and grades.", "human.qrels llm.qrels"),
+        Command(
             "validate",
             "Read files strictly, and check their grades.",
             "human.qrels --scale 0,1,2,3",
@@ -324,127 +320,129 @@ _COMMANDS = (
     ),
     *_group(
         "people",
-        _Row(
+        Command(
             "sample",
             "Draw pairs for people into a sheet to grade in.",
             "coll/ --pairs 200 -o sheet.csv",
         ),
-        _Row(
+        Command(
             "import",
             "Check a graded sheet, and keep its grades as qrels of the collection.",
             "sheet.csv coll/ --as human2",
             words="import-labels",
-            at="people:take_in",
+            function="people:take_in",
         ),
-        _Row(
+        Command(
             "merge",
             "Put raters' grades together into one final grade a pair.",
             "coll/ anna ben --as human",
         ),
-        _Row(
+        Command(
             "status",
             "Say how far raters are and how they agree.",
             "coll/",
             words="--status",
-            at="annotate:status",
+            function="annotate:status",
         ),
     ),
     *_group(
         "lab",
-        _Row(
+        Command(
             "tune",
             "Ask several prompts and models what people judged: which agrees best?",
             "coll/ --prompts four-grades,basic --models local",
         ),
-        _Row(
+        Command(
             "panel",
             "Put assessors' grades together, and say how many judges that really is.",
             "coll/ four-grades-gpt basic-gpt by-topic-gpt --as panel",
         ),
-        _Row(
+        Command(
             "repeat",
             "Ask about each pair several times: how far do grades differ by chance?",
             "coll/ --times 3 --model gpt-4.1-mini",
             words="--repeat",
         ),
-        _Row(
+        Command(
             "control",
-            "Judge some graded pairs again, each twice: has the assessor drifted?",
+            "Judge some graded pairs again: has the assessor drifted?",
             "coll/ --as first --pairs 50",
             words="--control drift",
         ),
-        _Row(
+        Command(
             "probe",
             "Say how often a document talks a model into a better grade.",
             "coll/ --prompt four-grades --model gpt-4.1-mini --require raised:0.05",
         ),
-        _Row(
+        Command(
             "calibrate",
             "Make probabilities of an assessor's grades, by people's grades of some pairs.",
             "coll/ first --probabilities first.jsonl",
-            at="lab_grades:calibrate",
+            function="lab_grades:calibrate",
         ),
-        _Row(
+        Command(
             "depth",
             "Say how many passages to hand to a reader, so that a relevant one is among them.",
             "human.qrels mine.trec --miss 0.1",
             words="RAG top-k cutoff",
-            at="lab_limits:depth",
+            function="lab_grades:depth",
         ),
-        _Row(
+        Command(
             "audit",
             "Say what a published mean over so many queries can tell.",
             "--measure recall@5 --value 1.00 --queries 10",
             words="benchmark claim published",
-            at="lab_limits:audit",
+            function="lab_grades:audit",
         ),
-        _Row(
+        Command(
             "route",
             "Choose the pairs whose grades people should check.",
             "coll/ first second --pairs 200 --sheet sheet.csv",
-            at="lab_grades:route",
+            function="lab_grades:route",
         ),
-        _Row(
+        Command(
             "cascade",
             "Ask a strong assessor about the pairs of which a cheap one is unsure.",
             "coll/ cheap --model gpt-4.1 --as both",
-            at="lab_grades:cascade",
+            function="lab_grades:cascade",
         ),
-        _Row(
+        Command(
             "leaderboard",
             "Rank the same runs by two qrels: correlation, drops, and pairs that swap.",
             "human.qrels llm.qrels runs/*.trec",
-            at="lab_grades:leaderboard",
+            function="lab_grades:leaderboard",
             files=3,
         ),
     ),
     *_group(
         "batch",
-        _Row(
+        Command(
             "submit",
             "Hand over the pairs of the pool that have no answer.",
             "coll/ --model gpt-4.1-mini --as first",
             words="--batch",
         ),
-        _Row("status", "Show the batches of a collection, as their server has them now.", "coll/"),
-        _Row("collect", "Take in the answers of the batches that have ended.", "coll/"),
-        _Row(
+        Command(
+            "status", "Show the batches of a collection, as their server has them now.", "coll/"
+        ),
+        Command("collect", "Take in the answers of the batches that have ended.", "coll/"),
+        Command(
             "wait",
             "Submit, wait until all have ended, and collect.",
             "coll/ --model gpt-4.1-mini --as first",
         ),
-        _Row(
+        Command(
             "cancel",
             "Cancel the batches that have not ended, and give up those that cannot be collected.",
             "coll/",
         ),
-        _Row(
+        Command(
             "write",
             "Write the requests of the pairs that have no answer, to a file.",
             "coll/ requests.jsonl --model qwen3-8b --as first",
             words="--batch-file",
         ),
-        _Row(
+        Command(
             "read",
             "Take in the answers to requests that were written to a file.",
             "coll/ answers.jsonl",
@@ -452,19 +450,19 @@ _COMMANDS = (
     ),
     *_group(
         "parts",
-        _Row(
+        Command(
             "make",
             "Cut a pool into partitions that workers anywhere judge.",
             "coll/ /shared/parts --model gpt-4.1-mini --as first",
             words="--partition-rows",
         ),
-        _Row(
+        Command(
             "work",
             "Judge partitions that no other worker is at.",
             "/shared/parts --concurrency 16",
             words="ray slurm kubernetes",
         ),
-        _Row(
+        Command(
             "collect",
             "Fold the partitions that are judged into their collection.",
             "coll/ /shared/parts",
@@ -472,15 +470,11 @@ _COMMANDS = (
     ),
     *_group(
         "prompts",
-        _Row(
+        Command(
             "show", "Print a prompt as it is in its file; without a name, list all.", "four-grades"
         ),
-        _Row(
-            "new",
-            "Write a copy of a prompt, to be edited.",
-            "mine --from four-grades",
-        ),
-        _Row(
+        Command("new", "Write a copy of a prompt, to be edited.", "mine --from four-grades"),
+        Command(
             "check",
             "Say what is wrong with a prompt's file, and show what it would send.",
             "mine.md",
@@ -488,19 +482,19 @@ _COMMANDS = (
     ),
     *_group(
         "store",
-        _Row(
+        Command(
             "verify",
             "Check every reply of the store against its checksum; exit 65 where one is off.",
             "coll/",
         ),
-        _Row("stats", "Count replies, tokens and cost by model.", "coll/"),
-        _Row(
+        Command("stats", "Count replies, tokens and cost by model.", "coll/"),
+        Command(
             "prune",
             "Forget replies; what depends on them would be asked and paid for again.",
             "coll/ --before 2026-01-31",
         ),
-        _Row("gc", "Give the room of forgotten replies back to the disk.", "coll/"),
-        _Row(
+        Command("gc", "Give the room of forgotten replies back to the disk.", "coll/"),
+        Command(
             "copy",
             "Send a collection's replies into a database that machines share.",
             "coll/ --to postgresql://anna@db.example/labeler",
@@ -508,45 +502,45 @@ _COMMANDS = (
     ),
     *_group(
         MORE,
-        _Row(
+        Command(
             "monitor",
             "Say whether yesterday's evaluation still describes today's search.",
             "coll/ --documents docs/ -o monitor.html",
         ),
-        _Row(
+        Command(
             "import",
             "Say what a file, folder or archive of any tool holds, and take it into a collection.",
             "scifact/ --into coll/",
             words="import-qrels beir hugging face ragas quepid",
-            at="more:take_in",
+            function="more:take_in",
         ),
-        _Row(
+        Command(
             "export",
             "Write a collection as files that another tool reads.",
             "coll/ --to beir -o beir/",
-            at="more:write_export",
+            function="more:write_export",
         ),
-        _Row(
+        Command(
             "fetch",
             "Fetch a public, human-judged collection, published prompts, or a model's file.",
             "model",
-            at="more:fetch",
+            function="more:fetch",
         ),
-        _Row(
+        Command(
             "trust",
             "Name a server once for all, so that files may name it.",
             "http://127.0.0.1:8000/v1 --key MY_KEY",
-            at="more:trust",
+            function="more:trust",
         ),
-        _Row(
+        Command(
             "view", "Serve the report while one works: each look shows what stands there.", "coll/"
         ),
-        _Row(
+        Command(
             "trec-eval",
             "Stand in for trec_eval 10: its arguments, its measures, its output.",
             "-q -m map -m P.5,10 qrels.txt run.txt",
         ),
-        _Row(
+        Command(
             "help",
             "Find commands, the field's terms and pages of the manual by their words.",
             "drift",

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from labeler.cli.options import argument
 from labeler.cli.screen import note
 from labeler.options import COUNT, COUNT_OR_NONE, GRADE, option
 
@@ -23,10 +24,8 @@ def _version(show: bool) -> None:
 
 
 def command(
-    qrels: Annotated[Path, typer.Argument(help="Judgements, four columns.")],
-    run: Annotated[
-        Path, typer.Argument(help="A run, six columns, more are ignored; - for standard input.")
-    ],
+    qrels: Annotated[Path, argument("Judgements, four columns.")],
+    run: Annotated[Path, argument("A run, six columns, more are ignored; - for standard input.")],
     *,
     measures: tuple[str, ...] = option(
         (), "A measure, or official, set, all_trec; P.5,10.", flags="-m --measure"

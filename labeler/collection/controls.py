@@ -16,7 +16,6 @@ from labeler.data import Judged, Judgement, Pair
 from labeler.errors import BadInput
 from labeler.files.boundary import reading
 from labeler.files.jsonl import identifier, read_rows, write_rows
-from labeler.stats.drift import FailedReplies
 
 _STEM = re.compile(r"(.+)\.([1-9][0-9]{0,8})")
 
@@ -69,8 +68,6 @@ def write_control(
 
 # What controls hold.
 
-TIMES = 2
-"""How often each pair is asked again: the new grades differ from each other by noise alone."""
 _LARGEST_GRADE = 2.0**31
 
 
@@ -81,34 +78,39 @@ class PromptAndModel(NamedTuple):
     model: str = ""
 
 
-class PairAgain(NamedTuple):
-    """A pair of a control: its grade as it stood, and what each new reply gave.
+class FailedReplies(NamedTuple):
+    """How many of how many replies gave no grade."""
 
-    A reply without a grade has the status of its failure. `served` is what the server called its
-    model. A pair is `remembered` where a reply was stored before the control began: it says nothing
-    of today.
+    failed: int
+    replies: int
+
+
+class PairAgain(NamedTuple):
+    """A pair of a control: its grade as it stood, and the new one, or the status of its failure.
+
+    `served` is what the server called its model. A pair is `remembered` where a reply was stored
+    before the control began: it says nothing of today.
     """
 
     pair: Pair
     old: int
-    new: Sequence[int | str]
+    new: int | str
     served: Sequence[str] = ()
     remembered: bool = False
 
     @classmethod
-    def of(cls, old: Judgement, again: Sequence[Judged]) -> PairAgain:
+    def of(cls, old: Judgement, again: Judged) -> PairAgain:
         """A pair with a grade, and how it was judged again."""
-        outcomes = [judged.outcome for judged in again]
-        new = tuple(o.grade if isinstance(o, Judgement) else o.status for o in outcomes)
-        served = tuple(sorted({judged.model for judged in again if judged.model}))
-        remembered = any(judged.remembered and not judged.shared for judged in again)
-        return cls(old.pair, old.grade, new, served, remembered)
+        new = again.outcome.grade if isinstance(again.outcome, Judgement) else again.outcome.status
+        served = (again.model,) if again.model else ()
+        return cls(old.pair, old.grade, new, served, again.remembered and not again.shared)
 
     @property
-    def grades(self) -> Sequence[int] | None:
-        """The old grade and the new ones; None where a new reply gave none, or is not new."""
-        new = tuple(grade for grade in self.new if isinstance(grade, int))
-        return None if self.remembered or len(new) < len(self.new) else (self.old, *new)
+    def grades(self) -> tuple[int, int] | None:
+        """The old grade and the new one; None where a reply gave none, or is not new."""
+        if self.remembered or not isinstance(self.new, int):
+            return None
+        return self.old, self.new
 
 
 @dataclass(frozen=True)
@@ -143,14 +145,15 @@ class ControlRun:
     @property
     def failures(self) -> FailedReplies:
         """How many of the new replies gave no grade."""
-        new = [each for pair in self.pairs if not pair.remembered for each in pair.new]
+        new = [pair.new for pair in self.pairs if not pair.remembered]
         return FailedReplies(sum(isinstance(each, str) for each in new), len(new))
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """A row for each pair: its grade as it stood, and what each new reply gave."""
+        """A row for each pair with a new reply: its grade as it stood, and what that gave."""
         for pair in self.pairs:
-            given = {"old": pair.old, "new": list(pair.new), "model": list(pair.served)}
-            yield {**pair.pair._asdict(), **given}
+            if not pair.remembered:
+                given = {"old": pair.old, "new": pair.new, "model": list(pair.served)}
+                yield {**pair.pair._asdict(), **given}
 
 
 def read_controls(collection: Collection, name: str) -> list[ControlRun]:
@@ -186,14 +189,12 @@ def read_control(path: Path) -> Iterator[PairAgain]:
     for number, row in read_rows(path):
         ids = (identifier(path, number, row, name) for name in Pair._fields)
         pair, old, new, served = Pair(*ids), row.get("old"), row.get("new"), row.get("model")
-        if not isinstance(new, list) or not all(isinstance(each, int | str) for each in new):
-            raise BadInput.at(path, number, "expected new: a list of grades and statuses")
-        if len(new) != TIMES:
-            raise BadInput.at(path, number, f"expected {TIMES} new grades, found {len(new)}")
-        for grade in (old, *new):
+        if new is None:
+            raise BadInput.at(path, number, "expected new: a grade or a status")
+        for grade in (old, new):
             is_whole = type(grade) is int and abs(grade) <= _LARGEST_GRADE
             if not (is_whole or grade is None or isinstance(grade, str)):
                 raise BadInput.at(path, number, f"expected a grade, found {grade!r:.40}")
         names = [name for name in served or () if isinstance(name, str)]
         if isinstance(old, int):
-            yield PairAgain(pair, old, tuple(new), tuple(names))
+            yield PairAgain(pair, old, new, tuple(names))

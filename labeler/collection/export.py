@@ -20,8 +20,7 @@ from labeler.files.paths import true_path
 from labeler.messages import Note, count_of
 from labeler.options import Options, option
 from labeler.report.result import Result
-from labeler.trec.qrels import read_qrels
-from labeler.trec.runs import read_run
+from labeler.trec.files import read_qrels, read_run
 
 
 @dataclass(frozen=True, slots=True)

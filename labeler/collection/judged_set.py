@@ -27,8 +27,8 @@ from labeler.files.arrays import Arrays, open_arrays, writing_arrays
 from labeler.files.jsonl import row_of_line
 from labeler.files.read import byte_blocks, file_problems, sha256_of
 from labeler.trec.columns import Codes, Small
+from labeler.trec.files import read_qrels
 from labeler.trec.pairs import NONE, PairColumns, taken
-from labeler.trec.qrels import read_qrels
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,7 +29,7 @@ _WRITTEN = ("assessor", "time", "comment")
 class SampledPair:
     """A row of a sheet: its number, its pair, and the probability that a sample holds it.
 
-    That is `None` of a pair that was routed: chosen because its grade was in doubt. `texts`
+    That is `None` of a pair that was routed: chosen for a person, not drawn. `texts`
     identifies its texts as they were then; empty where that is not known.
     """
 

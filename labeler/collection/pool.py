@@ -119,7 +119,6 @@ class PoolSource(NamedTuple):
     """How a pair came into a pool, but for its best rank; `Pooled` says what each value is."""
 
     runs: tuple[str, ...]
-    inclusion: float | None
     seeds: tuple[str, ...]
     round: int | None
 
@@ -159,12 +158,6 @@ class Pool(Iterable[Pooled]):
         return Pool(self.pairs.keep(which), self.rank[which], self.source[which], self.sources)
 
     @property
-    def is_sampled(self) -> Flags:
-        """Which pairs were drawn at random from beyond the pool, `(n,)`."""
-        drawn = [source.inclusion is not None for source in self.sources]
-        return np.array(drawn, np.bool_)[self.source]
-
-    @property
     def rounds(self) -> Integers:
         """The round of expansion that added each pair, `(n,)`, 0 where none did."""
         return np.array([source.round or 0 for source in self.sources], np.int64)[self.source]
@@ -179,7 +172,7 @@ class _Numbered:
 
     def add(self, entry: Pooled) -> None:
         self.add_pair(entry.pair)
-        self.source.add(PoolSource(entry.runs, entry.inclusion, entry.seeds, entry.round))
+        self.source.add(PoolSource(entry.runs, entry.seeds, entry.round))
         self.rank.append(entry.best_rank or 0)
 
     def add_pair(self, pair: Pair) -> None:
@@ -235,8 +228,7 @@ def standing_pool(collection: CollectionFolder) -> Pool:
 
 def _pooled(row: Row) -> Pooled:
     runs, seeds = (row.list_of(key, {str}, "a list of names") for key in ("runs", "seeds"))
-    rank, inclusion = row.counted("best_rank", _LOW), row.probability("inclusion")
-    return Pooled(row.pair, runs, rank, inclusion, seeds, row.counted("round", _LOW))
+    return Pooled(row.pair, runs, row.counted("best_rank", _LOW), seeds, row.counted("round", _LOW))
 
 
 def _check_exists(row: Row, what: str, text: str, ids: Container[str] | None) -> None:
@@ -269,7 +261,6 @@ def write_pool(path: Path, pool: Iterable[Pooled]) -> None:
             **entry.pair._asdict(),
             "runs": list(entry.runs),
             "best_rank": entry.best_rank,
-            **({} if entry.inclusion is None else {"inclusion": entry.inclusion}),
             **({"seeds": list(entry.seeds)} if entry.seeds else {}),
             **({} if entry.round is None else {"round": entry.round}),
         }
@@ -281,8 +272,7 @@ def write_pool(path: Path, pool: Iterable[Pooled]) -> None:
 def merge_pools(old: Iterable[Pooled], new: Iterable[Pooled]) -> Pool:
     """`old` with `new` added: no pair is dropped, runs are united, the better rank is kept.
 
-    Old pairs keep their place; new ones follow, sorted by query and best rank. A pair that was
-    drawn at random, and is now pooled for another reason, is no longer one of the sample.
+    Old pairs keep their place; new ones follow, sorted by query and best rank.
     """
     before = Pool.of(old)
     size, every = len(before), united_pool(chain(before, new))
@@ -296,12 +286,10 @@ Unite = Callable[[PoolSource, PoolSource], PoolSource]
 
 
 def united(first: PoolSource, second: PoolSource) -> PoolSource:
-    """The runs and seeds of both; the pair is one of the random sample where both are."""
+    """The runs and seeds of both, in the round of the first."""
     runs = tuple(dict.fromkeys((*first.runs, *second.runs)))
     seeds = tuple(dict.fromkeys((*first.seeds, *second.seeds)))
-    inclusion = None if second.inclusion is None else first.inclusion
-    leaves_sample = first.inclusion is not None and inclusion is None
-    return PoolSource(runs, inclusion, seeds, second.round if leaves_sample else first.round)
+    return PoolSource(runs, seeds, first.round)
 
 
 def united_pool(entries: Iterable[Pooled], unite: Unite = united) -> Pool:

@@ -56,8 +56,3 @@ def parse_ids(text: str | None, parameter: str) -> dict[str, str] | None:
     if not origins:
         raise Misuse(f"{text!r} names no id", parameter=parameter)
     return origins
-
-
-def files_of_ids(*texts: str | None) -> tuple[Path, ...]:
-    """Those of the texts that name files of ids."""
-    return tuple(Path(text) for text in texts if text and os.path.isfile(text))

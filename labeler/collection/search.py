@@ -40,7 +40,7 @@ from labeler.text.bm25 import (
     write_part,
 )
 from labeler.text.terms import Encode, Encoder, encode, text_to_search
-from labeler.trec.runs import best
+from labeler.trec.files import best
 
 # What an engine searches: documents that are gone through one by one, and indexes of them.
 

@@ -144,7 +144,7 @@ def sources_beside(qrels: Path) -> Counter[str]:
 
 # Pairs that were routed to people: no random sample, so that they enter no statistic as one.
 
-CHOSEN = "sent to a person because their grades were in doubt, not drawn by chance"
+CHOSEN = "chosen for a person to grade, not drawn by chance"
 
 
 def routed_pairs(collection: Collection, name: str) -> frozenset[Pair]:

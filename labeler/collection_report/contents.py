@@ -8,16 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from labeler.collection.annotations import (
-    answers_in,
-    journal_names,
-    journal_path,
-    read_journal,
-)
 from labeler.collection.card import card_section, read_card
 from labeler.collection.corpus import distinct_documents
 from labeler.collection.layout import HUMAN, Collection
-from labeler.collection.people import read_people
 from labeler.collection.pool import read_pool
 from labeler.collection.queries import read_queries
 from labeler.collection.user_files import collection_qrels
@@ -94,35 +87,12 @@ class NextStep(NamedTuple):
     command: str
 
 
-def waiting_grades(collection: Collection) -> dict[str, int]:
-    """How many grades of each rater stand in the journal, and in no file of people's answers.
-
-    Raters without such are left out.
-    """
-    raters = journal_names(collection)
-    written = {
-        (answer.assessor, answer.pair.query_id, answer.time)
-        for path in sorted((collection.folder / "people").glob("[!.]*.jsonl") if raters else ())
-        for answer in read_people(path)
-    }
-    waiting = {
-        rater: sum(
-            (rater, row.query_id, row.time) not in written
-            for row in answers_in(read_journal(journal_path(collection, rater))).standing
-            if row.grade is not None
-        )
-        for rater in raters
-    }
-    return {rater: pairs for rater, pairs in waiting.items() if pairs}
-
-
 @dataclass(frozen=True, eq=False)
 class CollectionContents:
     """The parts of a collection: how many documents and pairs, its queries, runs and grades.
 
     `qrels` are the sets that hold a grade, by name; `people` names those of people, `ungraded` the
-    sets of judgements in which no pair has a grade. `waiting` counts each rater's grades that no
-    qrels hold yet.
+    sets of judgements in which no pair has a grade.
     """
 
     collection: Collection
@@ -134,7 +104,6 @@ class CollectionContents:
     qrels: Mapping[str, Qrels]
     people: Sequence[str]
     ungraded: Sequence[str]
-    waiting: Mapping[str, int]
     findings: Sequence[Finding] = ()
 
     @property
@@ -169,13 +138,10 @@ class CollectionContents:
             yield NextStep(text, f"labeler pool {folder}")
         elif not self.pool and not self.qrels:
             yield NextStep("There is no pool of pairs to judge.", f"labeler pool {folder}")
-        if not self.qrels and not self.waiting:
+        if not self.qrels:
             yield NextStep("No pair has a grade.", f"labeler judge {folder}")
-        elif not judged_by_people and not self.waiting:
+        elif not judged_by_people:
             yield NextStep("No person has judged a pair.", f"labeler annotate {folder}")
-        for rater, number in self.waiting.items():
-            text = f"{rater} graded {count_of(number, 'pair')} on the page that no qrels hold yet."
-            yield NextStep(text, f"labeler annotate {folder} (as rater {rater}, to export them)")
 
     def chosen_runs(self, names: Sequence[str]) -> Mapping[str, Path]:
         """The runs of these names, by default all; `Misuse` lists those there are."""
@@ -209,7 +175,6 @@ def contents_of(collection: Collection) -> CollectionContents:
         qrels,
         tuple(name for name in qrels if is_of_people(collection, name)),
         tuple(ungraded),
-        waiting_grades(collection),
         tuple(Finding(f"{not_read}, as {path.name}") for path in unread[:1]),
     )
 

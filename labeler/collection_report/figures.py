@@ -6,10 +6,10 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from labeler.agreement.agree import AgreeOptions, agree_all, scale_names
+from labeler.agreement.agree import AgreeOptions, agree_all
 from labeler.agreement.align import GradeMatrix
 from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.report import AssessorReport
@@ -24,7 +24,7 @@ from labeler.exchange.runs import hold_run
 from labeler.files.read import rereadable
 from labeler.pipeline.query_lists import FACTS, ShownDocument, ShownQuery, Tops, ranks_of
 from labeler.report.finding import Finding
-from labeler.trec.runs import ranking, read_run
+from labeler.trec.files import ranking, read_run
 
 WHERE_UNJUDGED = " (see Unjudged documents)"
 """Where the page has more on documents that nobody judged."""
@@ -88,11 +88,10 @@ class FarPair:
 class AgreementWithPeople:
     """The reports of assessors beside people, the main one first, and its pairs farthest apart.
 
-    `scale_names` are what the grades are called; `apart` are all pairs with unequal grades.
+    `apart` are all pairs with unequal grades.
     """
 
     reports: Sequence[AssessorReport] = ()
-    scale_names: Mapping[int, str] = field(default_factory=dict)
     apart: Sequence[FarPair] = ()
     findings: Sequence[Finding] = ()
 
@@ -120,17 +119,14 @@ def agreement_with_people(
         with suppress(BadInput):  # they have no pair in common
             (report,) = agree_all(replace(sources, assessors=(source,)), how)
             if report.agreement.pairs:
-                reports.append((report, source))
-        if not reports or reports[-1][1] is not source:
+                reports.append(report)
+        if not reports or reports[-1].assessor != source.name:
             text = "have no pair in common with grades of one scale: not compared"
             findings.append(Finding(f"{source.name} and {sets.human} {text}"))
     if not reports:
         return AgreementWithPeople(findings=tuple(findings))
-    main = reports[0][1]
-    apart, called = _apart(reports[0][0].agreement.paired), scale_names(sources, main, how)
-    return AgreementWithPeople(
-        tuple(report for report, _ in reports), called, apart, tuple(findings)
-    )
+    apart = _apart(reports[0].agreement.paired)
+    return AgreementWithPeople(tuple(reports), apart, tuple(findings))
 
 
 def _apart(paired: GradeMatrix) -> Sequence[FarPair]:

@@ -8,9 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
-from labeler.agreement.report import AgreementResult
 from labeler.agreement.shown import short, summary
 from labeler.collection.whose import made_by
 from labeler.collection_report.contents import (
@@ -37,7 +35,7 @@ from labeler.pipeline.query_lists import (
     reasons_in,
 )
 from labeler.report.finding import Finding, merged
-from labeler.report.result import Result
+from labeler.report.result import Hidden, Result
 from labeler.report.table import Table
 
 FAR = 20
@@ -51,15 +49,15 @@ class GatheredReport(Result):
     It rests on the results of `evaluate`, `agree` and `status`.
     """
 
-    contents: CollectionContents
+    contents: Hidden[CollectionContents]
     sets: ChosenSets
-    options: ReportOptions
+    options: Hidden[ReportOptions]
     scores: Report | None
     agreement: AgreementWithPeople
     judged: Sequence[SetStatus]
-    queries: Sequence[ShownQuery]
-    provenance: Provenance
-    private: Private
+    queries: Hidden[Sequence[ShownQuery]]
+    provenance: Hidden[Provenance]
+    private: Hidden[Private]
 
     @property
     def missing(self) -> Sequence[NextStep]:
@@ -156,9 +154,6 @@ class GatheredReport(Result):
             asked = "a model was asked, and no pair got a grade from it"
             model = asked if contents.ungraded else "no model has judged a pair"
             return f"The grades are people's; {model}."
-        if contents.waiting:
-            text = "People graded pairs on the page, and no qrels hold their grades"
-            return f"{text}: nothing rests on them."
         if sets.scoring is not None:
             text = "No person has judged a pair: how far these grades agree with people's"
             return f"{text} is not known."
@@ -184,10 +179,7 @@ class GatheredReport(Result):
 
     def _findings(self) -> Iterator[Finding]:
         contents, sets, main = self.contents, self.sets, self.agreement.main
-        for rater, pairs in contents.waiting.items():
-            graded = f"{rater} graded {count_of(pairs, 'pair')} on the page that no qrels hold"
-            yield Finding(f"{graded}: none counts here")
-        if not contents.waiting and sets.scoring is not None and sets.human is None:
+        if sets.scoring is not None and sets.human is None:
             text = "no person has judged a pair: all figures rest on an assessor nobody has checked"
             yield Finding(text)
         for name in contents.ungraded:
@@ -212,23 +204,6 @@ class GatheredReport(Result):
     def tables(self) -> list[Table]:
         """The scores of the systems, and their differences."""
         return [] if self.scores is None else self.scores.tables()[:2]
-
-    def as_json(self) -> dict[str, Any]:
-        """Everything but the documents, by name, as the commands that give figures say them."""
-        reports = self.agreement.reports
-        figures: dict[str, Any] = self.private.of_json(
-            self.picked(
-                *("sentences", "missing", "provenance", "findings"),
-                title=self.contents.title,
-                notes=[finding for finding in self.findings if finding.level == "note"],
-                qrels=self.sets.scoring,
-                human=self.sets.human,
-                evaluation=self.scores and self.scores.as_json(per_query=True),
-                agreement=AgreementResult(reports).as_json() if reports else None,
-                judgements=self.judged,
-            )
-        )
-        return figures
 
 
 def words_without_settings(finding: Finding) -> str:

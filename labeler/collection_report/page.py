@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from labeler.agreement.report import AssessorReport
 from labeler.agreement.shown import (
     overview,
     report_parts,
@@ -28,7 +26,6 @@ from labeler.pipeline.query_lists import (
     SYSTEMS_NAMED,
     QueryLists,
     ShownLengths,
-    ShownQuery,
     cut_text,
     fact_choices,
     fitting,
@@ -46,11 +43,10 @@ from labeler.report.page import (
     PageBlock,
     PageSection,
     Paragraph,
-    Preformatted,
     TableBlock,
 )
 from labeler.report.render import rendered_all
-from labeler.report.table import Column, Row, Table, number_text
+from labeler.report.table import Column, Row, Table
 
 MOST_BYTES = 2_000_000
 """A page is smaller than that."""
@@ -120,23 +116,20 @@ def agreement_section(report: GatheredReport) -> PageSection:
     main = report.agreement.main
     if main is None:
         return PageSection("Agreement with people", [Paragraph(report.sentences[2])])
-    return PageSection("Agreement with people", [*_agreement(report, main)])
-
-
-def _agreement(report: GatheredReport, main: AssessorReport) -> Iterator[PageBlock]:
-    names = report.agreement.scale_names
-    for line in "\n".join(summary(main)).split("\n"):
-        yield Paragraph(report.private(line.replace("people", "People", line.startswith("people"))))
+    lines = "\n".join(summary(main)).split("\n")
+    blocks: list[PageBlock] = [
+        Paragraph(report.private(line.replace("people", "People", line.startswith("people"))))
+        for line in lines
+    ]
     if len(report.agreement.reports) > 1:
         sentence, table = overview(report.agreement.reports, None)
-        yield Paragraph(sentence)
-        yield TableBlock(table)
+        blocks += Paragraph(sentence), TableBlock(table)
     texts = {query.query.id: query.query.text for query in report.queries}
     grades = f"Grades of {short(main.human)} and of {short(main.assessor)}"
     captions = {**CAPTIONS, "confusion": grades}
-    for part in report_parts(main, names, texts):
-        if isinstance(part, Table):
-            yield TableBlock(part, captions.get(part.name, ""))
+    tables = (part for part in report_parts(main, texts) if isinstance(part, Table))
+    blocks += (TableBlock(table, captions.get(table.name, "")) for table in tables)
+    return PageSection("Agreement with people", blocks)
 
 
 def far_section(report: GatheredReport, lists: QueryLists) -> PageSection | None:
@@ -175,10 +168,14 @@ def queries_section(report: GatheredReport, lists: QueryLists) -> PageSection:
         text += " Queries that systems answer worst come first." if measure else ""
     text += " Only the first ten are printed." if len(report.queries) > PRINTED else ""
     rows = []
-    for query in sorted(report.queries, key=_worst_first):
+    worst_first = sorted(
+        report.queries,  # without a relevant document no system could do better: these come last
+        key=lambda each: (each.mean is None or each.relevant == 0, each.mean or 0.0),
+    )
+    for query in worst_first:
         scores = [query.scores.get(name) for name in named]
         scores += [] if are_named else [query.mean]
-        figures = [*map(_score, scores)] if measure else []
+        figures = [*map(Column(format=".3f").text, scores)] if measure else []
         figures.append(f"{query.relevant:,}")
         unjudged = sum(document.grade is None for document in query.documents)
         figures += [f"{unjudged:,}"] if lists.systems else []
@@ -186,16 +183,6 @@ def queries_section(report: GatheredReport, lists: QueryLists) -> PageSection:
     table = DisclosureRows("query", columns, rows, filtered=True)
     form = FilterForm(fact_choices(report.queries), columns)
     return PageSection("Every query", [Paragraph(text), form, table])
-
-
-def _worst_first(query: ShownQuery) -> tuple[bool, float]:
-    """Queries without a relevant document, of which no system could do better, come last."""
-    has_score = query.mean is not None and query.relevant > 0
-    return not has_score, query.mean or 0.0
-
-
-def _score(value: float | None) -> str:
-    return "-" if value is None or math.isnan(value) else number_text(value, ".3f")
 
 
 def cost_section(report: GatheredReport) -> PageSection | None:
@@ -214,21 +201,9 @@ def provenance_section(report: GatheredReport) -> PageSection:
     blocks: list[PageBlock] = [Paragraph(f"{line[:1].upper()}{line[1:]}.") for line in lines]
     if made.assessors.rows:
         blocks.append(TableBlock(report.private.table(made.assessors), "Assessors"))
-    blocks += _prompts(report)
     if not blocks:
         blocks.append(Paragraph("The collection has no card: what made it is not known."))
     return PageSection("What made it", blocks)
-
-
-def _prompts(report: GatheredReport) -> Iterator[PageBlock]:
-    for prompt in report.provenance.prompts:
-        if prompt.text:
-            yield Disclosure(f"Prompt {prompt.id}: {prompt.use}", [Preformatted(prompt.text)])
-        else:
-            yield Paragraph(
-                f"Prompt {prompt.id} ({prompt.use}): its text is not kept in the collection, and "
-                "no prompt of this name and hash is found here."
-            )
 
 
 def fitting_page(report: GatheredReport, most: int = MOST_BYTES) -> Page:

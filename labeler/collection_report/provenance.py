@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from labeler.collection.card import card_section
 from labeler.collection.readme import NOBODY, assessors_table, datasheet
 from labeler.collection_report.contents import CollectionContents
-from labeler.errors import LabelerError
-from labeler.judging.status import prompt_source
-from labeler.prompt import find_prompt
 from labeler.report.neutral import flat
 from labeler.report.table import Table
 
@@ -65,14 +60,6 @@ class Private:
         ]
         return replace(table, rows=rows)
 
-    def of_json(self, value: Any) -> Any:
-        """A value of JSON with all its texts so; names of members stay."""
-        if isinstance(value, str):
-            return self(value)
-        if isinstance(value, dict):
-            return {name: self.of_json(inner) for name, inner in value.items()}
-        return [self.of_json(inner) for inner in value] if isinstance(value, list) else value
-
 
 def _without_folders(word: str) -> str:
     """A word, where it is an absolute path without the folders that the file lies in."""
@@ -86,15 +73,6 @@ def _without_folders(word: str) -> str:
 
 
 @dataclass(frozen=True)
-class UsedPrompt:
-    """A prompt that was used, with its text; that is empty where it is not found as it was."""
-
-    id: str
-    use: str
-    text: str = ""
-
-
-@dataclass(frozen=True)
 class Provenance:
     """What made a collection, as far as its card and its files tell.
 
@@ -103,35 +81,11 @@ class Provenance:
 
     lines: Sequence[str]
     assessors: Table
-    prompts: Sequence[UsedPrompt]
 
 
 def provenance_of(contents: CollectionContents) -> Provenance:
     """What the card and the files tell of how the collection was made."""
     card = contents.card
     lines = (flat(line) for of in datasheet(card, contents.queries).values() for line in of)
-    has_people = bool(contents.people or contents.waiting)
-    sheet = tuple(line for line in lines if not (has_people and line == NOBODY))
-    return Provenance(sheet, assessors_table(card), tuple(_prompts(card)))
-
-
-def _prompts(card: Mapping[str, Any]) -> Iterator[UsedPrompt]:
-    judged = card_section(card, "judge")
-    named = [("wrote queries", card_section(card, "generate"))]
-    named += [(f"judged {name}", card_section(judged, name)) for name in sorted(judged)]
-    uses: dict[str, list[str]] = {}
-    for use, entry in named:
-        identity = entry.get("prompt")
-        if isinstance(identity, str) and (identity if use == "wrote queries" else "@" in identity):
-            uses.setdefault(identity, []).append(use)
-    for identity, names in uses.items():
-        yield UsedPrompt(flat(identity), ", ".join(names), _text_of(identity))
-
-
-def _text_of(identity: str) -> str:
-    """The text of a prompt; empty where it is not found here as it was."""
-    try:
-        prompt = find_prompt(prompt_source(identity), None)
-    except LabelerError:
-        return ""
-    return prompt.text if prompt.id == identity else ""
+    sheet = tuple(line for line in lines if not (contents.people and line == NOBODY))
+    return Provenance(sheet, assessors_table(card))

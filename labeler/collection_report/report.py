@@ -1,9 +1,8 @@
-"""`report`: what one collection says, as one page, as Markdown for a pull request, or as JSON."""
+"""`report`: what one collection says, as one page, or as Markdown for a pull request."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
 
 from labeler.collection.judged_set import judged_in
 from labeler.collection.layout import AnyCollection, open_collection
@@ -23,20 +22,14 @@ from labeler.collection_report.page import fitting_page, summary_text
 from labeler.collection_report.provenance import Private, provenance_of
 from labeler.files.atomic import replacing
 from labeler.judging.status import status
-from labeler.report.neutral import json_text
 from labeler.report.page import Page
 
-PageForm = Literal["html", "markdown", "json"]
-_BY_SUFFIX: dict[str, PageForm] = {".md": "markdown", ".markdown": "markdown", ".json": "json"}
-
-
-def page_form_of(path: Path) -> PageForm:
-    """The form that a file's suffix says: Markdown, JSON, and HTML for all others."""
-    return _BY_SUFFIX.get(path.suffix.casefold(), "html")
+MARKDOWN = (".md", ".markdown")
+"""How a file's name ends that holds the short form; any other holds the page."""
 
 
 class CollectionReport(GatheredReport):
-    """What one collection says, gathered, as a page, Markdown or JSON."""
+    """What one collection says, gathered, as a page or as Markdown."""
 
     def page(self) -> Page:
         """The whole page, with as much of each query as two megabytes have room for."""
@@ -46,16 +39,11 @@ class CollectionReport(GatheredReport):
         """Warnings, sentences, systems, differences and agreement, as Markdown for a comment."""
         return summary_text(self)
 
-    def text(self, form: PageForm) -> str:
-        """The report in a form: the page as HTML, the summary as Markdown, the figures as JSON."""
-        if form == "json":
-            return json_text(self.as_json(), 1) + "\n"
-        return self.page().html() if form == "html" else self.summary()
-
-    def write(self, output: Output | Path | str, form: PageForm | None = None) -> None:
+    def write(self, output: Output | Path | str) -> None:
         """Write the report to a file, whole or not at all, in the form that its suffix says."""
         to = Output.of(output, [self.contents.collection.folder])
-        text = self.text(form or page_form_of(to.path))
+        is_short = to.path.suffix.casefold() in MARKDOWN
+        text = self.summary() if is_short else self.page().html()
         with to.writing(), replacing(to.path) as out:
             out.write(text)
 

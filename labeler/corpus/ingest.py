@@ -21,7 +21,7 @@ from labeler.errors import Misuse
 from labeler.exchange.fields import FieldNames
 from labeler.exchange.queries import read_query_list
 from labeler.files.boundary import reading
-from labeler.files.paths import true_path
+from labeler.files.paths import several, true_path
 from labeler.messages import count_of, counted
 from labeler.models.session import Control
 from labeler.options import given, option
@@ -108,8 +108,7 @@ def ingest(
     """
     options, control = given(IngestOptions, options, settings), control or Control()
     collection = out if isinstance(out, Collection) else Collection(Path(out))
-    several = [inputs] if isinstance(inputs, str | Path) else inputs
-    names, own = [str(path) for path in several], [Path(queries_file)] if queries_file else []
+    names, own = list(map(str, several(inputs))), [Path(queries_file)] if queries_file else []
     refuse_to_write_into(names, collection)
     fields, how = options.fields, options.reading
     of_queries = {"query_field": fields.query_field, "id_field": fields.id_field}

@@ -12,6 +12,7 @@ from labeler.corpus.ingest import inputs_of, settings_of
 from labeler.corpus.update import UpdateResult, change_corpus
 from labeler.data import Document
 from labeler.errors import BadInput, FileProblem, Misuse
+from labeler.files.paths import several
 from labeler.models.session import Control
 
 
@@ -39,8 +40,7 @@ def rechunk(
     >>> folder.cleanup()
     """
     opened, control = open_collection(collection), control or Control()
-    several = [inputs] if isinstance(inputs, str | Path) else inputs
-    names = [str(path) for path in several] or inputs_of(opened)
+    names = list(map(str, several(inputs))) or inputs_of(opened)
     old = corpus_on_demand(opened.corpus)
     _check_was_cut(opened, old, names)
     how = settings_of(opened).of_length(words)

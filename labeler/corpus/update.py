@@ -38,11 +38,12 @@ from labeler.corpus.matching import CARRIED, GONE, MERGED, STATES, UNCHANGED, Ma
 from labeler.data import Document, Judgement, Pair, Pooled, Qrels, Query
 from labeler.errors import BadInput
 from labeler.files.jsonl import read_rows, write_rows
+from labeler.files.paths import several
 from labeler.models.session import Control
 from labeler.report.result import Hidden, Merged, Result
 from labeler.report.table import Column, Table, shown
+from labeler.trec.files import read_qrels
 from labeler.trec.pairs import PairColumns
-from labeler.trec.qrels import read_qrels
 from labeler.trec.write import write_qrels, write_sorted_qrels
 
 # What became of a collection's passages and judgements, as counts and as a table.
@@ -130,7 +131,7 @@ class Carrying:
         parts = dict.fromkeys(part for seed in entry.seeds for part in self.match(seed).new_ids)
         seeds = tuple(part for part in parts if part != new_id)
         pair = Pair(entry.pair.query_id, new_id)
-        return Pooled(pair, entry.runs, entry.best_rank, None, seeds, entry.round)
+        return Pooled(pair, entry.runs, entry.best_rank, seeds, entry.round)
 
     @cached_property
     def stale(self) -> dict[str, set[Pair]]:
@@ -376,8 +377,7 @@ def update(
     1
     >>> folder.cleanup()
     """
-    several = [inputs] if isinstance(inputs, str | Path) else inputs
-    names = [str(path) for path in several]
+    names = list(map(str, several(inputs)))
     opened, control = open_collection(collection), control or Control()
     refuse_to_write_into(names, opened)
     how = settings_of(opened)

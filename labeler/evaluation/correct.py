@@ -8,9 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from labeler.collection.layout import Collection, open_collection
-from labeler.collection.people import (
-    people_path,
-)
+from labeler.collection.people import people_path
 from labeler.collection.scale import card_top_grade
 from labeler.collection.user_files import run_paths, runs_named
 from labeler.collection.whose import drawn_by_chance, routed_of_file
@@ -51,10 +49,6 @@ from labeler.metrics.judged import JudgedPairs
 from labeler.report.finding import Finding
 from labeler.stats.ppi import FEWEST
 from labeler.trec.pairs import PairColumns
-
-NOT_OF_GRADES = {
-    "Judged": "says how much is judged, not what it is worth",
-}
 
 
 def correct(  # noqa: PLR0913 - whoever calls it names the few that are needed
@@ -97,10 +91,15 @@ def corrections_of(
     measures, runs_by_name = _means(options.measures), runs_from(runs, human)
     check_baseline(options.baseline, runs_by_name)
     if assessor is None:
-        human, assessor = qrels_of_both(_collection_of(human))
+        folder = folder_of(human)
+        if folder is None:
+            raise Misuse("whose grades of all queries are to be corrected?", parameter="assessor")
+        human, assessor = qrels_of_both(folder)
     findings: list[Finding] = []
     pools = by_human, by_assessor = _pools(human, assessor, findings)
-    scoring = options.scoring.with_top_grade(_top_grade_beside(assessor))
+    beside = collection_around(assessor)  # all scales of the collection count
+    top = None if beside is None else card_top_grade(beside.folder)
+    scoring = options.scoring.with_top_grade(top)
     findings += qrels_findings(by_assessor, measures, scoring, may_skip=False)
     scoring = scoring.with_top_grade(max(1, by_human.max_grade, by_assessor.max_grade))
     runs_by_both = []
@@ -113,10 +112,9 @@ def corrections_of(
     scores = corrected_scores(runs_by_both, measures, options.target)
     findings += correction_findings(runs_by_both, scores)
     findings += selection_findings(runs_by_both, by_assessor, measures)
-    differences = corrected_differences(runs_by_both, measures, options.baseline, options.target)
-    comparisons = tuple(differences)
     findings += origin_findings(assessor)
-    return Corrections(options.target, tuple(scores), comparisons, tuple(findings))
+    differences = corrected_differences(runs_by_both, measures, options.baseline, options.target)
+    return Corrections(options.target, tuple(scores), tuple(differences), tuple(findings))
 
 
 def _means(texts: Sequence[str]) -> list[Measure]:
@@ -127,17 +125,10 @@ def _means(texts: Sequence[str]) -> list[Measure]:
         if measure.definition.summary not in MEANS:
             problem = "is no mean over queries, and means alone can be corrected"
             raise Misuse(f"{measure} {problem}", parameter="measures")
-        if measure.name in NOT_OF_GRADES:
-            problem = f"{NOT_OF_GRADES[measure.name]}; there is nothing to correct"
+        if measure.name == "Judged":
+            problem = "says how much is judged, not what it is worth; there is nothing to correct"
             raise Misuse(f"{measure} {problem}", parameter="measures")
     return measures
-
-
-def _collection_of(human: AnyQrels) -> Path:
-    folder = folder_of(human)
-    if folder is None:
-        raise Misuse("whose grades of all queries are to be corrected?", parameter="assessor")
-    return folder
 
 
 def qrels_of_both(
@@ -150,8 +141,21 @@ def qrels_of_both(
     """
     collection = open_collection(folder)
     human = human or "human"
-    by_people = _qrels_path(collection, human)
-    return by_people, _qrels_path(collection, assessor or _only_assessor(collection, human))
+    own = collection.qrels_names()
+    others = [name for name in own if name not in {human, "human"}]
+    others = [name for name in others if not people_path(collection.folder, name).exists()]
+
+    def path_of(name: str) -> Path:
+        if name not in own and Path(name).exists():
+            return Path(name)
+        return collection.existing_qrels(name)
+
+    by_people = path_of(human)
+    if not assessor and len(others) != 1:
+        listed = ", ".join(others) or "none"
+        problem = f"whose grades of all queries are to be corrected? there are: {listed}"
+        raise Misuse(problem, parameter="assessor")
+    return by_people, path_of(assessor or others[0])
 
 
 def files_of_correction(
@@ -175,30 +179,6 @@ def files_of_correction(
     return first, rest[0], run_paths(rest[1:])
 
 
-def _only_assessor(collection: Collection, human: str) -> str:
-    """The one set of qrels that is not people's."""
-    names = [name for name in collection.qrels_names() if name not in {human, "human"}]
-    names = [name for name in names if not people_path(collection.folder, name).exists()]
-    if len(names) != 1:
-        listed = ", ".join(names) or "none"
-        problem = f"whose grades of all queries are to be corrected? there are: {listed}"
-        raise Misuse(problem, parameter="assessor")
-    return names[0]
-
-
-def _qrels_path(collection: Collection, name: str) -> Path:
-    """One of the collection's qrels, or another file."""
-    if name not in collection.qrels_names() and Path(name).exists():
-        return Path(name)
-    return collection.existing_qrels(name)
-
-
-def _top_grade_beside(assessor: AnyQrels) -> int | None:
-    """The top grade of all scales in the collection, where the qrels are a collection's."""
-    collection = collection_around(assessor)
-    return None if collection is None else card_top_grade(collection.folder)
-
-
 def _pools(
     human: AnyQrels, assessor: AnyQrels, findings: list[Finding]
 ) -> tuple[JudgedPairs, JudgedPairs]:
@@ -214,12 +194,12 @@ def _pools(
     grades = drawn_by_chance(qrels_from(human, warn, "the human qrels"), routed, name, warn)
     shared = {query: grades[query] for query in by_assessor.queries if query in grades}
     if not shared:
-        ids: dict[str, tuple[str, ...]] = dict.fromkeys(by_assessor.queries, ())
+        ids = dict.fromkeys(by_assessor.queries, ())
         raise BadInput(no_pair_in_common(name, grades, by_assessor.name, ids))
     if len(shared) < FEWEST:
         few = f"{name} and {by_assessor.name} share {count_of(len(shared), 'query', 'queries')}"
         raise BadInput(f"{few}; correcting needs {FEWEST} or more")
     if extra := len(grades) - len(shared):
         judged = count_of(extra, "query that people judged has", "queries that people judged have")
-        findings.append(Finding(f"{judged} no grades of the assessor"))
+        warn(f"{judged} no grades of the assessor")
     return JudgedPairs.of(PairColumns.of(shared, np.int32), name), by_assessor

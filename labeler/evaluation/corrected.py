@@ -10,20 +10,17 @@ import numpy as np
 
 from labeler.arrays import Floats, Integers
 from labeler.errors import BadInput
-from labeler.evaluation.scores import UNBOUNDED
+from labeler.evaluation.scores import UNBOUNDED, CorrectedDifference
 from labeler.evaluation.verdicts import against, allowance, beside, may_be_best, told_apart
 from labeler.messages import count_of
 from labeler.metrics import Measure, Rankings, score
 from labeler.metrics.judged import JudgedPairs
 from labeler.report.finding import Finding
-from labeler.report.result import Result, as_plain
-from labeler.report.table import Cell, Column, Row, Table, interval_text
+from labeler.report.result import Result
+from labeler.report.table import Cell, Column, Table, interval_text
 from labeler.stats.estimates import UNIT, Design, balance
-from labeler.stats.families import Family
-from labeler.stats.ppi import CorrectedMean, Joint
+from labeler.stats.ppi import SIDES, CorrectedMean, Joint
 from labeler.stats.student import SIGNIFICANT
-
-SIDES = ("human", "assessor", "corrected")
 
 
 @dataclass(frozen=True)
@@ -38,28 +35,7 @@ class CorrectedScores:
     def as_json(self) -> dict[str, Any]:
         """The means, all beside one another."""
         figures = {"run": self.run, "measure": self.measure, "unjudged": self.unjudged}
-        return figures | _means_as_json(self.means)
-
-
-@dataclass(frozen=True)
-class CorrectedDifference:
-    """A run less the baseline by one measure, over the queries that count for both.
-
-    The corrected interval, `p` and the verdict allow for the family of comparisons.
-    """
-
-    run: str
-    baseline: str
-    measure: str
-    means: CorrectedMean
-    p: float
-    family: Family
-    verdict: str
-
-    def as_json(self) -> dict[str, Any]:
-        """The means, the tests and the verdict."""
-        names = ("run", "baseline", "measure", "p", "family", "verdict")
-        return {name: getattr(self, name) for name in names} | _means_as_json(self.means)
+        return figures | self.means.as_json()
 
 
 @dataclass(frozen=True, repr=False)
@@ -78,9 +54,8 @@ class Corrections(Result):
         scores = [s for s in self.scores if s.measure == measure]
         best = max(scores, key=lambda s: s.means.corrected.value)
         mean = interval_text(best.means.corrected, ".4f", ".3f")
-        like = "these" if self.target == "these" else "all queries like these"
-        value = f"{mean} over {like} {best.means.queries}, of which people judged"
-        value += f" {best.means.judged}"
+        like, of = "these" if self.target == "these" else "all queries like these", best.means
+        value = f"{mean} over {like} {of.queries}, of which people judged {of.judged}"
         if len(scores) == 1:
             return [f"{best.run}: corrected {measure} is {value}."]
         leads = f"{best.run} has the highest corrected {measure}, {value}."
@@ -93,17 +68,11 @@ class Corrections(Result):
         return [*tables, comparison_table(self.comparisons)] if self.comparisons else tables
 
 
-def _means_as_json(means: CorrectedMean) -> dict[str, Any]:
-    counts = {"human_queries": means.judged, "queries": means.queries}
-    sides = {side: as_plain(mean) for side, mean in zip(SIDES, means.sides, strict=True)}
-    return {**counts, **sides, "lambda": means.weight, "freedom": means.freedom}
-
-
 def score_table(scores: Sequence[CorrectedScores]) -> Table:
     """A row for each run and measure: by people alone, by the assessor alone, and corrected."""
     columns = [Column("run", align="left"), Column("measure", align="left")]
     columns += [*_mean_columns(".4f", ".3f"), Column("lambda", format=".2f")]
-    rows: list[Row] = [(s.run, s.measure, *s.means.sides, s.means.weight) for s in scores]
+    rows = [(s.run, s.measure, *s.means.sides, s.means.weight) for s in scores]
     return Table("scores", columns, rows)
 
 
@@ -161,29 +130,22 @@ def scored_by_both(
             raise BadInput(f"{problem} with each side's grades; nothing can be corrected")
     position = {query: i for i, query in enumerate(by_assessor.queries)}
     judged = np.array([position[query] for query in by_human.queries])
-    unjudged = _unjudged(by_human, by_assessor, judged)
-    return ScoredByBoth(name, by_assessor.queries, judged, human, assessor, unjudged)
-
-
-def _unjudged(by_human: Rankings, by_assessor: Rankings, judged: Integers) -> float:
     shares = [np.nan_to_num(score(r, ["Judged@10"]).values[0]) for r in (by_human, by_assessor)]
-    human, assessor = shares[0].mean(), shares[1][judged].mean()
-    return float(max(assessor - human, 0.0) / assessor) if assessor > 0 else 0.0
+    of_people, every = float(shares[0].mean()), float(shares[1][judged].mean())
+    unjudged = max(every - of_people, 0.0) / every if every > 0 else 0.0
+    return ScoredByBoth(name, by_assessor.queries, judged, human, assessor, unjudged)
 
 
 def corrected_scores(
     runs: Sequence[ScoredByBoth], measures: Sequence[Measure], target: str
 ) -> list[CorrectedScores]:
     """Every run by every measure, with one lambda for all runs."""
-    rows = [_by_measure(runs, i, measure, target) for i, measure in enumerate(measures)]
-    return [row for of_run in zip(*rows, strict=True) for row in of_run]
-
-
-def _by_measure(
-    runs: Sequence[ScoredByBoth], index: int, measure: Measure, target: str
-) -> list[CorrectedScores]:
-    of_each = zip(runs, _joint(runs, index, measure, target).means(), strict=True)
-    return [CorrectedScores(b.run, str(measure), means, b.unjudged) for b, means in of_each]
+    means = [_joint(runs, i, each, target).means() for i, each in enumerate(measures)]
+    return [
+        CorrectedScores(both.run, str(measure), means[i][run], both.unjudged)
+        for run, both in enumerate(runs)
+        for i, measure in enumerate(measures)
+    ]
 
 
 def _joint(group: Sequence[ScoredByBoth], index: int, measure: Measure, target: str) -> Joint:

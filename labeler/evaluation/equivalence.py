@@ -14,13 +14,12 @@ import numpy as np
 
 from labeler.arrays import Floats
 from labeler.errors import Misuse, about
-from labeler.evaluation.options import DEFAULT_MEASURES
 from labeler.evaluation.scores import MEANS, UNBOUNDED
 from labeler.metrics import Measure, Scores, parse, parse_all
 from labeler.report.result import Hidden
 from labeler.report.table import Column, Interval, Table, interval_text, shown
+from labeler.stats.means import TIED
 from labeler.stats.power import lower_bound, upper_bound
-from labeler.stats.significance import TIED
 from labeler.stats.student import SIGNIFICANT
 
 # Margins: which loss against a baseline would matter, by measure, in the measure's own units.
@@ -31,26 +30,25 @@ DEFAULT_MARGIN = 0.05
 
 
 def margins_by_measure(
-    margin: Margin, measures: Sequence[str] = (), *, default: bool = False
+    margin: Margin, measures: Sequence[str], *, default: bool = False
 ) -> dict[str, float]:
     """One margin for all measures, or one for each that is named; `""` names all. None by default.
 
-    Of the default measures the first alone is held. A gate's have a `default`, for measures
-    between 0 and 1 alone.
+    A gate's have a `default`, for measures between 0 and 1 alone.
     """
     sizes = margin if isinstance(margin, Mapping) else {} if margin is None else {"": margin}
-    held = DEFAULT_MEASURES[:1] if tuple(measures) in ((), DEFAULT_MEASURES) else measures
     with about("margin"):
         for size in sizes.values():
             if not 0 < size < math.inf:
                 raise Misuse(f"a margin is a number above 0, not {size!r}")
-        margins = {str(each): float(sizes[""]) for each in parse_all(held) if "" in sizes}
+        parsed = parse_all(measures)
         if default and not sizes:
-            margins = {str(each): DEFAULT_MARGIN for each in parse_all(held)}
-            for name in margins:
-                if parse(name).name in UNBOUNDED:
-                    problem = f"{name} has no largest value, so that no margin suits it by default"
-                    raise Misuse(f"{problem}; name one, as {name}:1")
+            sizes = {"": DEFAULT_MARGIN}
+            if unbounded := [str(each) for each in parsed if each.name in UNBOUNDED]:
+                name = unbounded[0]
+                problem = f"{name} has no largest value, so that no margin suits it by default"
+                raise Misuse(f"{problem}; name one, as {name}:1")
+        margins = {str(each): float(sizes[""]) for each in parsed if "" in sizes}
         return margins | {str(parse(name)): float(size) for name, size in sizes.items() if name}
 
 
@@ -146,40 +144,28 @@ def equivalences(
         if measure is None or measure.definition.summary not in MEANS:
             problem = f"{name} is no mean over queries, or is not scored"
             raise Misuse(f"{problem}, so that no margin can be held", parameter="margin")
-        for run in runs:
-            if run != baseline:
-                values = (runs[run].of(measure), runs[baseline].of(measure))
-                names = (run, baseline)
-                yield _equivalence(names, measure, margin, values, identical=run in identical)
-
-
-def _equivalence(
-    names: tuple[str, str],
-    measure: Measure,
-    margin: float,
-    values: tuple[Floats, Floats],
-    *,
-    identical: bool,
-) -> Equivalence:
-    both = ~(np.isnan(values[0]) | np.isnan(values[1]))
-    scores, base = (row[both] for row in values)
-    gains = scores - base
-    n = len(gains)
-    low, high = bounds(scores, base, measure)
-    least = -math.inf if measure.name in UNBOUNDED else lower_bound(-base, most_lost(base))
-    return Equivalence(
-        *names,
-        str(measure),
-        margin,
-        n,
-        int((np.abs(gains) > TIED).sum()),
-        float(gains.mean()) if n else math.nan,
-        low,
-        high,
-        can_fail=not least > -margin,  # were all that the baseline scores lost
-        identical=identical,
-        most=high,
-    )
+        for run, of_run in runs.items():
+            if run == baseline:
+                continue
+            both = np.array([of_run.of(measure), runs[baseline].of(measure)])
+            scores, base = both[:, ~np.isnan(both).any(axis=0)]
+            gains = scores - base
+            low, high = bounds(scores, base, measure)
+            least = -math.inf if measure.name in UNBOUNDED else lower_bound(-base, most_lost(base))
+            yield Equivalence(
+                run,
+                baseline,
+                name,
+                margin,
+                len(gains),
+                int((np.abs(gains) > TIED).sum()),
+                float(gains.mean()) if len(gains) else math.nan,
+                low,
+                high,
+                can_fail=not least > -margin,  # were all that the baseline scores lost
+                identical=run in identical,
+                most=high,
+            )
 
 
 def bounds(
@@ -225,23 +211,16 @@ def check_equivalences(equivalences: Sequence[Equivalence]) -> tuple[list[str], 
 def _failure(e: Equivalence) -> str:
     """What is not shown of a run, and what would show it."""
     if e.verdict == NOT_SHOWN:
-        change = interval_text(e.interval, "+.4f", "+.3f")
-        open_loss = f"so that a loss of {e.margin:g} is not excluded; {_remedy(e)}"
-        return f"{e.run}: {e.measure} against {e.baseline}'s is {change}, {open_loss}"
+        change, more = interval_text(e.interval, "+.4f", "+.3f"), "more queries"
+        if (above := e.difference + e.margin) > 0 and math.isfinite(e.low):
+            # the lower bound nears the difference with the square root of the number of queries
+            needed = math.ceil(e.queries * (e.resolved / above) ** 2)
+            more = f"about {needed:,} queries with such a difference"
+        open_loss = f"so that a loss of {e.margin:g} is not excluded"
+        excluded = f"a loss of {e.least_margin:.3f} or more is; {more} may show less"
+        return f"{e.run}: {e.measure} against {e.baseline}'s is {change}, {open_loss}; {excluded}"
     loss = f"{abs(e.difference):.4f} worse than {e.baseline}'s, by more than {e.margin:g}"
     return f"{e.run}: {e.measure} is {loss} (at least {-e.most:.4f})"
-
-
-def _remedy(e: Equivalence) -> str:
-    """What these data do exclude, and what may show that a run loses less than the margin.
-
-    The lower bound nears the difference with the square root of the number of queries.
-    """
-    more, above = "more queries", e.difference + e.margin
-    if above > 0 and math.isfinite(e.low):
-        needed = math.ceil(e.queries * (e.resolved / above) ** 2)
-        more = f"about {needed:,} queries with such a difference"
-    return f"a loss of {e.least_margin:.3f} or more is; {more} may show less"
 
 
 def equivalence_table(equivalences: Sequence[Equivalence]) -> Table:
@@ -256,16 +235,7 @@ def equivalence_table(equivalences: Sequence[Equivalence]) -> Table:
         Column("verdict", align="left", colors=COLORS),
     ]
     rows = [
-        (
-            e.run,
-            e.baseline,
-            e.measure,
-            e.margin,
-            e.interval,
-            e.queries,
-            e.differing,
-            e.verdict,
-        )
+        (e.run, e.baseline, e.measure, e.margin, e.interval, e.queries, e.differing, e.verdict)
         for e in equivalences
     ]
     title = f"held against {equivalences[0].baseline}, with a margin"

@@ -10,17 +10,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from labeler.errors import Misuse, about
-from labeler.evaluation.equivalence import (
-    Equivalence,
-    Margin,
-    equivalence_table,
-    equivalences,
-    margins_by_measure,
-)
+from labeler.evaluation.equivalence import Equivalence, equivalence_table, equivalences
 from labeler.evaluation.groups import (
     ByGroup,
     QueryScope,
-    group_rows,
     group_table,
     grouped_by,
     grouping_of,
@@ -61,8 +54,6 @@ from labeler.evaluation.scores import (
     Comparison,
     RunScores,
     Weights,
-    best,
-    common_queries_finding,
     counted,
     few_queries,
     for_both,
@@ -93,10 +84,9 @@ from labeler.evaluation.verdicts import (
 from labeler.messages import count_of
 from labeler.metrics import Measure, parse, parse_all, score
 from labeler.metrics.judged import JudgedPairs
-from labeler.metrics.scores import whole_queries
 from labeler.report.finding import Finding, merged
 from labeler.report.result import Result, as_plain, notebook_html
-from labeler.report.table import Cell, Column, Row, Table, frame_of, interval_text, table_of
+from labeler.report.table import Column, Row, Table, frame_of, interval_text, table_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -115,7 +105,6 @@ def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
     scenarios: bool = True,
     seed: int = 0,
     stale: Stale = "drop",
-    margin: Margin = None,
     by: str | Sequence[str] | Mapping[str, str] = (),
     weights: str | Mapping[str, float] = "",
     queries: str | os.PathLike[str] | Facts | None = None,
@@ -126,13 +115,11 @@ def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
 
     Qrels are a path, a dict, a DataFrame or rows of (query, document, grade); so is a run. `runs`
     is one run, several, or a dict of names to runs. Where `qrels` is a collection, its own runs are
-    scored. Measures are names, as `"nDCG@10 AP"` too, or those of `ir_measures`. With a `margin`,
-    in the measures' units or one for each measure, it is said whether runs are shown to differ by
-    less from the baseline. With `by`, a field of the queries' metadata or a dict of queries to
-    groups, `report.by` has the scores of each group; `weights` are what queries count. Both are
-    looked up in the collection, or in `queries`. `fill` names a set of the same collection, or a
-    file, whose grades stand where `qrels` has none. `Scoring`, `EvaluationOptions` and `Grouping`
-    explain the other parameters.
+    scored. Measures are names, as `"nDCG@10 AP"` too, or those of `ir_measures`. With `by`, a field
+    of the queries' metadata or a dict of queries to groups, `report.by` has the scores of each
+    group; `weights` are what queries count. Both are looked up in the collection, or in `queries`.
+    `fill` names a set of the same collection, or a file, whose grades stand where `qrels` has none.
+    `Scoring`, `EvaluationOptions` and `Grouping` explain the other parameters.
 
     >>> import labeler
     >>> qrels = {"q1": {"d1": 3, "d2": 0}, "q2": {"d5": 2, "d6": 0}}
@@ -149,10 +136,9 @@ def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
     """
     scoring = Scoring(missing, unanswerable, max_grade, stale)
     names = names_of(measures)
-    margins = margins_by_measure(margin, names)
     grouping = grouping_of(by, weights, queries, min_queries)
     options = EvaluationOptions(
-        names, scoring, baseline, compare, fill, scenarios, seed, margins, grouping
+        names, scoring, baseline, compare, fill, scenarios, seed, grouping=grouping
     )
     return report_of(qrels, runs, options)
 
@@ -175,26 +161,21 @@ def report_on(
         qrels, options.fill, lambda text: findings.append(Finding(text)), name, scoring.stale
     )
     if grades.filling:
-        text = (
-            f"{options.fill}'s grades in the holes are as it gave them, not corrected by people's"
-        )
-        findings.append(Finding(text, level="note"))
+        text = "grades in the holes are as it gave them, not corrected by people's"
+        findings.append(Finding(f"{options.fill}'s {text}", level="note"))
     scoring = scoring.with_top_grade(top_grade_beside(qrels))
-    options = options if scoring is options.scoring else replace(options, scoring=scoring)
+    options = replace(options, scoring=scoring)
     findings += qrels_findings(pool, measures, scoring)
     grouping = options.grouping
     grouping.check()
-    scope = QueryScope()
-    if grouping.by or grouping.weights:
-        scope = scope_of(grouping, qrels, pool.queries)
+    is_grouped = grouping.by or grouping.weights
+    scope = scope_of(grouping, qrels, pool.queries) if is_grouped else QueryScope()
     findings += scope.findings
     scored, of_runs = score_runs(runs, pool, measures, options, scope.weights)
     findings += of_runs
     comparing = compared(scored, options, findings)
-    by: tuple[ByGroup, ...] = ()
-    if grouping.by:
-        by = grouped_by(scope, scored, options)
-        findings += [finding for grouped in by for finding in grouped.findings]
+    by = grouped_by(scope, scored, options) if grouping.by else ()
+    findings += [finding for grouped in by for finding in grouped.findings]
     filling = fill_paths(qrels_path(qrels), options.fill)[0] if options.fill else qrels
     kin = kin_behind(filling, runs)
     of_judges = (*origin_findings(qrels), *kin_finding(kin))
@@ -247,7 +228,8 @@ def score_runs(
             scores = replace(score(ranked, measures), weighting=weighting)
             of_run = RunScores(name, scores, options.seed, replace(ranked))
             if is_open:
-                of_all.add(facts.outside)
+                if facts.outside is not None:
+                    of_all.of_runs.append(facts.outside)
                 unjudged = UnjudgedOfRun(of_run.ranked, scores.measures, facts.outside, of_all)
                 of_run = replace(of_run, unjudged=unjudged)
             scored.append(of_run)
@@ -271,7 +253,8 @@ def compared(
     scores = over_common_queries({run.name: run.scores for run in runs})
     queries = len(next(iter(scores.values())).queries)
     if queries < max(len(run.scores.queries) for run in runs):
-        findings.append(common_queries_finding(queries))
+        common = count_of(queries, "query", "queries")
+        findings.append(Finding(f"runs are compared over the {common} that all of them have"))
     if not queries:
         return None
     findings += identical_findings(runs)
@@ -282,12 +265,11 @@ def _equivalences(
     runs: Sequence[RunScores], comparing: Comparing | None, margins: Mapping[str, float]
 ) -> tuple[Equivalence, ...]:
     """What the margins show of the runs, where there are some."""
-    if comparing is None or not margins:
+    if comparing is None or comparing.baseline is None or not margins:
         return ()
-    baseline = comparing.baseline or best(comparing.scores, runs[0].scores.measures[0])
-    mark = next(run.mark for run in runs if run.name == baseline)
+    mark = next(run.mark for run in runs if run.name == comparing.baseline)
     identical = [run.name for run in runs if run.mark == mark]
-    return tuple(equivalences(comparing.scores, baseline, margins, identical))
+    return tuple(equivalences(comparing.scores, comparing.baseline, margins, identical))
 
 
 def mean_measure(measure: object) -> Measure:
@@ -363,9 +345,8 @@ class Report(Result):
         if self.comparing is None:
             return []
         means = {str(measure): measure for measure in self.comparing.measures}
-        names = (
-            list(means)[:1] if measures is None else [name for name in measures if name in means]
-        )
+        asked = list(means)[:1] if measures is None else measures
+        names = [name for name in asked if name in means]
         order = {run.name: number for number, run in enumerate(self.ranked)}
         of = [comparison for name in names for comparison in self._by(means[name])]
         return sorted(of, key=lambda c: (names.index(c.measure), order[c.run]))
@@ -390,13 +371,6 @@ class Report(Result):
         """For each field that groups queries, a table of scores, for people."""
         runs = [run.name for run in self.ranked]
         return [group_table(grouped, runs, self.measures) for grouped in self.by]
-
-    def group_rows(self, fields: Sequence[str] | None = None) -> Table:
-        """The table `groups`, for programs: a row for each field, group, run and measure.
-
-        `fields` are those that get rows, all by default.
-        """
-        return group_rows([by for by in self.by if fields is None or by.by in fields])
 
     def query_table(self) -> Table:
         """The table `queries`: a row for each run and query, a column for each measure."""
@@ -459,35 +433,24 @@ def headline(
     mean, spec = best.means()[measure], ".0f" if is_sum(measure) else ".4f"
     if mean.value is None or math.isnan(mean.value):
         return [f"{measure} is undefined for every query, so that nothing is said of the runs."]
-    over = _queries(best, measure)
+    over, weighting = count_of(len(best.scores.queries), "query", "queries"), best.scores.weighting
+    if weighting is not None and not is_sum(measure):  # in a sum they count alike
+        alike = count_of(math.floor(weighting.effective), "query", "queries")
+        over = f"{over} by weight (as precise as {alike} of equal weight)"
     if len(runs) == 1:
         return [f"{best.name}: {measure} is {interval_text(mean, spec, '.3f')} over {over}."]
-    alike = [r.name for r in runs[1:] if math.isclose(r.scores.means()[measure], mean.value)]
-    also = f", {'as has' if len(alike) == 1 else 'as have'} {listed(alike)}" if alike else ""
+    equals = [r.name for r in runs[1:] if math.isclose(r.scores.means()[measure], mean.value)]
+    also = f", {'as has' if len(equals) == 1 else 'as have'} {listed(equals)}" if equals else ""
     score = interval_text(mean.value, spec)
     leads = f"{best.name} has the highest {measure}, {score} over {over}{also}."
     of = [c for c in comparisons if c.measure == measure]
     believed = told_apart([c for c in of if c.doubt is None], best.name)
-    return [*may_be_best(of), leads, *believed, *_doubted([c for c in of if c.doubt is not None])]
-
-
-def _doubted(comparisons: Sequence[Comparison]) -> list[str]:
-    """Which runs it is not known of, and why; the command that would change it is the first's."""
-    if not comparisons:
-        return []
-    first = comparisons[0]
-    names = listed([c.run for c in comparisons])
-    differ = "differs" if len(comparisons) == 1 else "differ"
-    return [f"Whether {names} {differ} from {first.baseline} is {first.doubt}."]
-
-
-def _queries(run: RunScores, measure: str) -> str:
-    """How many queries the run is scored over, and how they count; in a sum they count alike."""
-    queries = count_of(len(run.scores.queries), "query", "queries")
-    if run.scores.weighting is None or is_sum(measure):
-        return queries
-    alike = count_of(whole_queries(run.scores.weighting.effective), "query", "queries")
-    return f"{queries} by weight (as precise as {alike} of equal weight)"
+    doubted = [c for c in of if c.doubt is not None]
+    if doubted:  # the command that would change it is the first's
+        first, names = doubted[0], listed([c.run for c in doubted])
+        differ = "differs" if len(doubted) == 1 else "differ"
+        believed.append(f"Whether {names} {differ} from {first.baseline} is {first.doubt}.")
+    return [*may_be_best(of), leads, *believed]
 
 
 # Scores and comparisons as tables.
@@ -500,10 +463,10 @@ def score_table(runs: Sequence[RunScores], measures: Sequence[str]) -> Table:
     # of all runs alike, the sentence above the table says how many queries there are
     columns = [Column("run", align="left"), Column("queries", only="programs" if alike else "")]
     columns += [*map(measure_column, measures), *map(Column, judged)]
-    rows: list[list[Cell]] = []
-    for run in runs:
-        shares = [run.judged[name] for name in judged]
-        rows.append([run.name, len(run.scores.queries), *run.means().values(), *shares])
+    rows = [
+        (run.name, len(run.scores.queries), *run.means().values(), *map(run.judged.get, judged))
+        for run in runs
+    ]
     return Table("scores", columns, rows)
 
 
@@ -512,28 +475,23 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Table:
     programs = table_of("comparisons", Comparison, comparisons)
     if not comparisons:
         return programs
-    measures = list(dict.fromkeys(c.measure for c in comparisons))
-    by_measure = [Column("measure", align="left")] if len(measures) > 1 else []
-    sides = beside(comparisons)
+    sides, of_several = beside(comparisons), len({c.measure for c in comparisons}) > 1
     columns = [
         *sides,
-        *by_measure,
+        *([Column("measure", align="left")] if of_several else []),
         Column("verdict", align="left", widest=None, colors=COLORS),
         Column("difference", format="+.4f", ends="+.3f"),
         Column("w/t/l"),
         Column("p"),
     ]
-    rows: list[list[Cell]] = [
-        [
+    rows: list[Row] = [
+        (
             *(c.run, c.baseline)[: len(sides)],
-            *([c.measure] if by_measure else []),
-            c.verdict,
-            c.interval,
-            c.counts,
-            c.p,
-        ]
+            *([c.measure] if of_several else []),
+            *(c.verdict, c.interval, c.counts, c.p),
+        )
         for c in comparisons
     ]
-    title = " ".join([against(comparisons), *([] if by_measure else ["by", measures[0]])]).strip()
-    note = allowance(comparisons)
+    by = "" if of_several else f" by {comparisons[0].measure}"
+    title, note = f"{against(comparisons)}{by}".strip(), allowance(comparisons)
     return for_both(programs, Table("comparisons", columns, rows, title, note))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from labeler.errors import GateFailed, GateUndecided, Misuse, about
 from labeler.metrics import Measure, parse
-from labeler.metrics.scores import whole_queries
 
 if TYPE_CHECKING:
     from labeler.evaluation.equivalence import Equivalence
@@ -27,11 +26,21 @@ class Limit(NamedTuple):
 
 @dataclass(frozen=True)
 class ScoreGate:
-    """The mean that every run must reach; with `low_end` the low end of its interval must."""
+    """The mean that every run must reach; with `low_end` the low end of its interval must.
+
+    With a field `by` of the queries it is a gate on each group, or on one `group` alone.
+    """
 
     measure: Measure
     bound: float
     low_end: bool = False
+    by: str = ""
+    group: str | None = None
+
+    @property
+    def parameter(self) -> str:
+        """What asks for it."""
+        return "require_low" if self.low_end else "require"
 
     def missed(self, whose: str, value: float, low: float) -> tuple[str, ...]:
         """That a score, or the low end of its interval, does not keep the gate."""
@@ -80,7 +89,9 @@ class GateOutcome:
             raise GateUndecided("; ".join(open_ones))
 
 
-def outcome_of(report: Report, gates: Gates, *, no_worse_than: bool = False) -> GateOutcome:
+def outcome_of(
+    report: Report, gates: Sequence[ScoreGate], *, no_worse_than: bool = False
+) -> GateOutcome:
     """Each run below a gate, or that loses more than a margin.
 
     What cannot be told: scores that nobody may rely on, and losses that more queries would have to
@@ -92,9 +103,10 @@ def outcome_of(report: Report, gates: Gates, *, no_worse_than: bool = False) -> 
     """
     outcome = GateOutcome()
     for run in report.runs:
-        for gate in gates.overall:
-            outcome += _held(report, run, gate)
-    outcome += group_outcome(report, gates.groups)
+        for gate in gates:
+            outcome += GateOutcome() if gate.by else _held(report, run, gate)
+    for gate in gates:
+        outcome += _held_by_group(report, gate) if gate.by else GateOutcome()
     if no_worse_than:
         from labeler.evaluation.equivalence import check_equivalences  # agreement needs none of it
 
@@ -133,59 +145,29 @@ WORST = "worst-"
 EXAMPLE = "nDCG@10:0.4@worst-kind or nDCG@10:0.4@kind=keyword"
 
 
-class GroupGate(NamedTuple):
-    """A gate on every group of a field, or on one of them."""
-
-    gate: ScoreGate
-    by: str
-    group: str | None = None
-
-
-@dataclass(frozen=True)
-class Gates:
-    """Gates on the scores of all queries, and on those of groups."""
-
-    overall: tuple[ScoreGate, ...] = ()
-    groups: tuple[GroupGate, ...] = ()
-
-    @property
-    def scores(self) -> list[ScoreGate]:
-        """All of them as gates on a measure."""
-        return [*self.overall, *(group.gate for group in self.groups)]
-
-    @property
-    def fields(self) -> list[str]:
-        """The fields by which they group queries."""
-        return list(dict.fromkeys(group.by for group in self.groups))
-
-    def check_names(self, report: Report) -> None:
-        """`Misuse` where a gate names a group that no query is in."""
-        for gate in self.groups:
-            grouped = _grouped(report, gate)
-            if gate.group is not None and gate.group not in grouped.sizes:
-                listed = ", ".join(f"{name:.40}" for name in list(grouped.sizes)[:12])
-                problem = f"no query has {gate.by}={gate.group}; {gate.by} is one of {listed}"
-                low = gate.gate.low_end
-                raise Misuse(problem, parameter="require_low" if low else "require")
+def check_groups(report: Report, gates: Sequence[ScoreGate]) -> None:
+    """`Misuse` where a gate names a group that no query is in."""
+    for gate in gates:
+        sizes = _grouped(report, gate).sizes if gate.group is not None else {}
+        if gate.group is not None and gate.group not in sizes:
+            listed = ", ".join(f"{name:.40}" for name in list(sizes)[:12])
+            problem = f"no query has {gate.by}={gate.group}; {gate.by} is one of {listed}"
+            raise Misuse(problem, parameter=gate.parameter)
 
 
-def read_gates(require: Sequence[str] = (), require_low: Sequence[str] = ()) -> Gates:
+def read_gates(require: Sequence[str] = (), require_low: Sequence[str] = ()) -> list[ScoreGate]:
     """Gates from `nDCG@10:0.45`, `nDCG@10:0.4@worst-kind` and `nDCG@10:0.4@kind=keyword`."""
-    overall: list[ScoreGate] = []
-    groups: list[GroupGate] = []
-    for texts, low_end in ((require, False), (require_low, True)):
+    gates = []
+    for texts, parameter in ((require, "require"), (require_low, "require_low")):
         for text in texts:
-            parameter = "require_low" if low_end else "require"
             name, colon, rest = text.partition(":")
             bound, at, where = rest.partition("@")
             (limit,) = parse_limits([f"{name}{colon}{bound}"], "nDCG@10:0.45", parameter)
             with about(parameter):
-                gate = ScoreGate(parse(limit.name), limit.number, low_end)
-                if at:
-                    groups.append(GroupGate(gate, *_group_of(text, where)))
-                else:
-                    overall.append(gate)
-    return Gates(tuple(overall), tuple(groups))
+                group = _group_of(text, where) if at else ("", None)
+                low_end = parameter == "require_low"
+                gates.append(ScoreGate(parse(limit.name), limit.number, low_end, *group))
+    return gates
 
 
 def _group_of(text: str, where: str) -> tuple[str, str | None]:
@@ -197,26 +179,22 @@ def _group_of(text: str, where: str) -> tuple[str, str | None]:
     raise Misuse(f"cannot read the gate {text!r}; write it as {EXAMPLE}")
 
 
-def group_outcome(report: Report, gates: Sequence[GroupGate]) -> GateOutcome:
-    """What does not keep its gate, and what cannot be held against it: a group of few queries."""
+def _held_by_group(report: Report, gate: ScoreGate) -> GateOutcome:
+    """What does not keep a gate, and what cannot be held against it: a group of few queries."""
     failures, undecided = list[str](), list[str]()
-    for gate in gates:
-        grouped, measure = _grouped(report, gate), str(gate.gate.measure)
-        scores = [
-            s for s in grouped.scores if s.measure == measure and gate.group in (None, s.group)
-        ]
-        thin = {s.group: f"{s.group} ({whole_queries(s.effective)})" for s in scores if s.thin}
-        if thin:
-            few = f"fewer than {grouped.fewest} queries decide no gate"
-            undecided.append(f"{measure} by {gate.by}: {', '.join(thin.values())}: {few}")
-        for score in (s for s in scores if not s.thin):
-            whose = f"{score.run}, {gate.by} {score.group}: {measure}"
-            if doubt := report.trust.against_gate((score.run,), measure):
-                undecided.append(f"{whose} against {gate.gate.bound:g} is {doubt}")
-                continue
-            failures += gate.gate.missed(whose, score.value, score.low)
+    grouped, measure = _grouped(report, gate), str(gate.measure)
+    scores = [s for s in grouped.scores if s.measure == measure and gate.group in (None, s.group)]
+    if thin := {s.group: f"{s.group} ({math.floor(s.effective)})" for s in scores if s.thin}:
+        few = f"fewer than {grouped.fewest} queries decide no gate"
+        undecided.append(f"{measure} by {gate.by}: {', '.join(thin.values())}: {few}")
+    for score in (s for s in scores if not s.thin):
+        whose = f"{score.run}, {gate.by} {score.group}: {measure}"
+        if doubt := report.trust.against_gate((score.run,), measure):
+            undecided.append(f"{whose} against {gate.bound:g} is {doubt}")
+        else:
+            failures += gate.missed(whose, score.value, score.low)
     return GateOutcome(tuple(failures), tuple(undecided))
 
 
-def _grouped(report: Report, gate: GroupGate) -> ByGroup:
+def _grouped(report: Report, gate: ScoreGate) -> ByGroup:
     return next(grouped for grouped in report.by if grouped.by == gate.by)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from labeler.arrays import Flags
 from labeler.collection.layout import Collection
 from labeler.errors import BadInput, Misuse
 from labeler.evaluation.inputs import AnyQrels, folder_of, qrels_path
@@ -23,10 +23,9 @@ from labeler.exchange.ratings import number_of
 from labeler.files.boundary import finite
 from labeler.files.paths import true_path
 from labeler.messages import count_of, no_query_in_common
-from labeler.metrics.scores import whole_queries
 from labeler.report.finding import Finding
 from labeler.report.result import Result
-from labeler.report.table import Cell, Column, Table
+from labeler.report.table import Column, Row, Table
 from labeler.trec.values import shown
 
 # The groups and the weights of queries.
@@ -75,7 +74,7 @@ class QueryFields:
     def weights(self, by: str) -> Weights:
         """The weight of each query that has one; `BadInput` where one is no number above 0."""
         self._check_field(by, "weights")
-        weights: dict[str, float] = {}
+        weights = {}
         for query, facts in self.facts.items():
             value = value_at(facts, by)
             if value is None or value == "":
@@ -109,15 +108,11 @@ class QueryScope:
 
 def scope_of(grouping: Grouping, qrels: AnyQrels, queries: Sequence[str]) -> QueryScope:
     """What the grouping asks for of these queries of the qrels."""
-    if not grouping.by and not grouping.weights:
-        return QueryScope()
     fields = fields_of(grouping.queries, qrels)
     findings = fields.findings(queries)
     groups = {by: fields.groups(by, queries) for by in dict.fromkeys(grouping.by)}
-    if not grouping.weights:
-        return QueryScope(groups, None, tuple(findings))
-    weights = fields.weights(grouping.weights)
-    if left := sum(not has for has in weights.has(queries)):
+    weights = fields.weights(grouping.weights) if grouping.weights else None
+    if weights and (left := weights.has(queries).count(False)):
         lacks = count_of(left, "query has", "queries have")
         findings.append(Finding(f"{lacks} no {weights.by}, and so no part in a mean: left out"))
     return QueryScope(groups, weights, tuple(findings))
@@ -130,7 +125,7 @@ def _group(by: str, query: str, value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str | int | float):
-        text = " ".join(shown(value).split()) if isinstance(value, int | float) else value
+        text = value if isinstance(value, str) else shown(value)
         return " ".join(text.split()) or NO_GROUP
     problem = f"{by} of the query {query:.80} is no single value: {value!r:.40}"
     raise Misuse(problem, parameter="by")
@@ -215,7 +210,7 @@ class ByGroup(Result):
         queries: dict[str, int] = {}
         for score in self.scores:
             if score.thin:
-                n = whole_queries(score.effective)
+                n = math.floor(score.effective)
                 queries[score.group] = min(n, queries.get(score.group, n))
         return queries
 
@@ -253,7 +248,7 @@ def grouped_by(
             for number, run in enumerate(runs, start=1):
                 scores += _scores(run, sorted(sizes), groups, options)
                 advance(number, len(runs))
-        grouped.append(ByGroup(by, fewest, dict(sizes), tuple(scores), share))
+        grouped.append(ByGroup(by, fewest, sizes, tuple(scores), share))
     return tuple(grouped)
 
 
@@ -263,7 +258,7 @@ def _scores(
     of = np.array([groups[query] for query in run.scores.queries], dtype=object)
     share = next(iter(run.judged))
     for name in names:
-        mask: Flags = np.asarray(of == name, dtype=np.bool_)
+        mask = of == name
         scores = run.scores.choose(mask)
         judged = run.shares.choose(mask).means()[share] if mask.any() else np.nan
         means, ends = scores.means(), intervals(scores, options.seed)
@@ -291,11 +286,9 @@ def group_rows(groupings: Sequence[ByGroup]) -> Table:
         *(Column(name, align="left") for name in ("by", "group", "run", "measure")),
         *map(Column, ("queries", "value", "low", "high", "judged", "thin", "effective")),
     ]
-    rows: list[list[Cell]] = [
-        [
-            *(g.by, s.group, s.run, s.measure, s.queries, s.value, s.low, s.high, s.judged),
-            *(int(s.thin), s.effective),
-        ]
+    names = ("group", "run", "measure", "queries", "value", "low", "high", "judged")
+    rows = [
+        (g.by, *(getattr(s, name) for name in names), int(s.thin), s.effective)
         for g in groupings
         for s in g.scores
     ]
@@ -313,13 +306,12 @@ def group_table(grouped: ByGroup, runs: Sequence[str], measures: Sequence[str]) 
         *map(measure_column, shown),
         Column(grouped.judged, format=".2f"),
     ]
-    rows: list[list[Cell]] = []
+    rows: list[Row] = []
     for group in (score.group for score in grouped.of(runs[0], measures[0])):
         for run in runs:
-            first = cells[group, run, measures[0]]
-            count = f"thin {whole_queries(first.effective)}" if first.thin else str(first.queries)
-            names = [run] if len(runs) > 1 else []
             means = [cells[group, run, measure] for measure in shown]
+            first, names = means[0], [run] if len(runs) > 1 else []
+            count = f"thin {math.floor(first.effective)}" if first.thin else str(first.queries)
             rows.append([group, count, *names, *means, first.judged])
     alone = f"{shown[0]} alone is shown; JSON and CSV have all {len(measures)} measures"
     note = alone if len(shown) < len(measures) else ""

@@ -11,7 +11,7 @@ are".
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,11 +20,7 @@ from numpy.typing import NDArray
 
 from labeler.arrays import Flags, Floats, Integers
 from labeler.metrics.judged import Outside
-from labeler.metrics.measures import (
-    dcg_sums,
-    gains,
-    relevant,
-)
+from labeler.metrics.measures import dcg_sums, gains, ratio, relevant
 from labeler.metrics.rankings import Rankings
 from labeler.metrics.registry import Measure
 from labeler.metrics.scores import summed_up
@@ -35,26 +31,9 @@ ROUNDS = 50
 """Far more than the five or so that the search for the highest nDCG takes."""
 
 
-def bounds(measure: Measure, r: Rankings) -> Ends:
-    """The least and the most that one of the measures of `BOUND_FUNCTIONS` can be, for each query.
-
-    Its level of relevance must lie above 0 and not above the top grade, so that unjudged documents
-    may reach it or not.
-    """
-    low, high = BOUND_FUNCTIONS[measure.name](r, measure, _depth(measure, r))
-    value = measure.per_query(r)
-    return np.minimum(low, value), np.maximum(high, value)
-
-
 def level_of(measure: Measure) -> int:
     """The lowest grade that is relevant to a measure."""
     return int(dict(measure.parameters).get("rel", 1))
-
-
-def _depth(measure: Measure, r: Rankings) -> int:
-    """The ranks that the measure looks at."""
-    deepest = int(np.max(r.retrieved, initial=0))
-    return deepest if measure.cutoff is None else min(deepest, int(measure.cutoff))
 
 
 def holes_within(r: Rankings, depth: float) -> Integers:
@@ -70,12 +49,6 @@ def holes_outside(r: Rankings, depth: float) -> Integers:
     return below + unjudged_pool - r.count(r.grade < 0)
 
 
-def _share(above: Floats | Integers, below: Floats | Integers) -> Floats:
-    """`above / below`, 0 where `below` is 0."""
-    zeros = np.zeros(np.broadcast_shapes(np.shape(above), np.shape(below)))
-    return np.divide(above, below, out=zeros, where=np.asarray(below) != 0)
-
-
 def _recall(r: Rankings, measure: Measure, _depth: int) -> Ends:
     """Recall rises with each hit, and falls with each miss.
 
@@ -86,7 +59,7 @@ def _recall(r: Rankings, measure: Measure, _depth: int) -> Ends:
     level = level_of(measure)
     hits, relevants = r.count(relevant(r, level, depth)), r.in_pool(level)
     inside, outside = holes_within(r, depth), holes_outside(r, depth)
-    return _share(hits, relevants + outside), _share(hits + inside, relevants + inside)
+    return ratio(hits, relevants + outside), ratio(hits + inside, relevants + inside)
 
 
 def _squares(r: Rankings, level: int, depth: int) -> tuple[Flags, Flags]:
@@ -116,42 +89,22 @@ def _average_precision(r: Rankings, measure: Measure, depth: int) -> Ends:
     first = np.cumsum(hole, axis=1)
     risen = hole * ((above + first) * weight + below)
     most = _extended(start, start + np.cumsum(risen, axis=1))
-    high = _share(most, _extended(relevants, relevants + first))
+    high = ratio(most, _extended(relevants, relevants + first))
     last = np.cumsum(hole[:, ::-1], axis=1)
     fallen = hole * ((above + 1) * weight + below + _after(hole * weight))
     sums = _extended(start, start + np.cumsum(fallen[:, ::-1], axis=1))
     relevant_in_all = _extended(relevants, relevants + last) + outside
-    return _share(sums, relevant_in_all).min(axis=1), high.max(axis=1)
+    return ratio(sums, relevant_in_all).min(axis=1), high.max(axis=1)
 
 
 def _after(values: Floats) -> Floats:
     """The sum of what comes after each entry of its row."""
-    after: Floats = np.cumsum(values[:, ::-1], axis=1)[:, ::-1] - values
-    return after
+    return np.cumsum(values[:, ::-1], axis=1)[:, ::-1] - values
 
 
 def _extended(first: Floats | Integers, rest: NDArray[Any]) -> Floats:
     """A matrix with one more column before the others."""
     return np.concatenate([first, rest], axis=1).astype(np.float64)
-
-
-def _none(r: Rankings) -> Floats:
-    """A column of zeros."""
-    return np.zeros((r.n, 1))
-
-
-def _ndcg(r: Rankings, measure: Measure, depth: int) -> Ends:
-    """nDCG's ends, by levels: a gain is a sum of steps, and so are both sums of gains.
-
-    With L the highest nDCG, DCG - L IDCG has its maximum, 0, there. For each step, which number of
-    holes reaches it is a search of its own: as better documents leave less room in the ideal, fewer
-    holes need to reach the higher step, so the numbers fit together (Topkis 1978). L is found by
-    Dinkelbach's method (1967). The lowest: DCG - l IDCG is concave in the gains, so that some end
-    of their range, every hole 0 or top, is lowest: some number of the last holes is top there.
-    """
-    kind = str(dict(measure.parameters).get("dcg", "log2"))
-    search = _Search(r, kind, depth, measure.cutoff)
-    return search.lowest(), search.highest()
 
 
 def _distinct(values: Integers) -> Integers:
@@ -162,9 +115,18 @@ def _distinct(values: Integers) -> Integers:
 
 
 class _Search:
-    """The sums of nDCG as functions of how many holes reach each level."""
+    """nDCG's ends, by levels: a gain is a sum of steps, and so are both sums of gains.
 
-    def __init__(self, r: Rankings, kind: str, depth: int, cutoff: float | None) -> None:
+    With L the highest nDCG, DCG - L IDCG has its maximum, 0, there. For each step, which number of
+    holes reaches it is a search of its own: as better documents leave less room in the ideal, fewer
+    holes need to reach the higher step, so the numbers fit together (Topkis 1978). L is found by
+    Dinkelbach's method (1967). The lowest: DCG - l IDCG is concave in the gains, so that some end
+    of their range, every hole 0 or top, is lowest: some number of the last holes is top there.
+    """
+
+    def __init__(self, r: Rankings, measure: Measure, depth: int) -> None:
+        kind = str(dict(measure.parameters).get("dcg", "log2"))
+        cutoff = None if measure.cutoff is None else int(measure.cutoff)
         levels = _distinct(np.append(r.pool_grade[r.pool_grade > 0], r.max_grade))
         worth = gains(np.append(0, levels), kind)
         self.steps = np.diff(worth)
@@ -173,22 +135,18 @@ class _Search:
         self.judged = [r.in_pool(int(level))[:, None] for level in levels]
         self.outside = holes_outside(r, depth)[:, None]
         _, hole = _squares(r, 1, depth)
-        self.holes = _extended(_none(r), np.cumsum(hole, axis=1)).astype(np.int64)
-        weight = 1.0 / np.log2(np.arange(2, depth + 2))
-        self.first = _extended(_none(r), np.cumsum(hole * weight, axis=1))
-        back = (hole * weight)[:, ::-1]
-        self.last = _extended(_none(r), np.cumsum(back, axis=1))
-        self.last_holes = _extended(_none(r), np.cumsum(hole[:, ::-1], axis=1))
-        self.gained = dcg_sums(r, None if cutoff is None else int(cutoff), kind)[0]
-        self.ideal = self._ideal(cutoff)
-
-    def _ideal(self, cutoff: float | None) -> Floats:
-        """What the first places of an ideal ranking weigh together, from none on."""
-        most = int(max((int(n.max(initial=0)) for n in self.judged), default=0))
+        none, weighed = np.zeros((r.n, 1)), hole * (1.0 / np.log2(np.arange(2, depth + 2)))
+        self.holes = _extended(none, np.cumsum(hole, axis=1)).astype(np.int64)
+        self.first = _extended(none, np.cumsum(weighed, axis=1))
+        self.last = _extended(none, np.cumsum(weighed[:, ::-1], axis=1))
+        self.last_holes = _extended(none, np.cumsum(hole[:, ::-1], axis=1))
+        self.gained = dcg_sums(r, cutoff, kind)[0]
+        # what the first places of an ideal ranking weigh together, from none on
+        most = max(int(np.max(judged, initial=0)) for judged in self.judged)
         most += int(np.max(self.outside, initial=0)) + int(np.max(self.holes, initial=0))
         ranks = np.arange(most)
         inside = ranks < (np.inf if cutoff is None else cutoff)
-        return np.append(0.0, np.cumsum(np.where(inside, 1 / np.log2(ranks + 2), 0)))
+        self.ideal = np.append(0.0, np.cumsum(np.where(inside, 1 / np.log2(ranks + 2), 0)))
 
     def lowest(self) -> Floats:
         """The least nDCG of each query."""
@@ -196,7 +154,7 @@ class _Search:
         reached = self.last_holes.astype(np.int64) + self.outside
         for step, open_, judged in zip(self.steps, self.open, self.judged, strict=True):
             ideal += step * self.ideal[judged + (reached if open_ else 0)]
-        least: Floats = _share(self.gained[:, None] + self.top * self.last, ideal).min(axis=1)
+        least: Floats = ratio(self.gained[:, None] + self.top * self.last, ideal).min(axis=1)
         return least
 
     def highest(self) -> Floats:
@@ -204,24 +162,23 @@ class _Search:
         best = np.zeros(len(self.gained))
         for _ in range(ROUNDS):
             gained, ideal = self.gained.copy(), np.zeros(len(self.gained))
+            rows = np.arange(len(best))
             for step, open_, judged in zip(self.steps, self.open, self.judged, strict=True):
-                columns = self._best_columns(judged, best, open_)
-                rows = np.arange(len(columns))
+                # of each query the best number of holes for a level, 0 where none reaches it
+                worth = self.first - best[:, None] * self.ideal[judged + self.holes]
+                columns = worth.argmax(axis=1) * open_
                 gained += step * self.first[rows, columns]
                 ideal += step * self.ideal[judged[:, 0] + self.holes[rows, columns]]
-            better = np.maximum(best, _share(gained, ideal))
+            better = np.maximum(best, ratio(gained, ideal))
             if not (better > best).any():
                 break
             best = better
         return best
 
-    def _best_columns(self, judged: Integers, best: Floats, open_: bool) -> Integers:
-        """Each query's column with the best number of holes for a level, 0 if none reaches it."""
-        if not open_:
-            return np.zeros(len(best), dtype=np.int64)
-        worth = self.first - best[:, None] * self.ideal[judged + self.holes]
-        columns: Integers = worth.argmax(axis=1)
-        return columns
+
+def _ndcg(r: Rankings, measure: Measure, depth: int) -> Ends:
+    search = _Search(r, measure, depth)
+    return search.lowest(), search.highest()
 
 
 BOUND_FUNCTIONS: dict[str, Work] = {
@@ -264,7 +221,10 @@ def filled(r: Rankings, filling: int) -> Rankings:
 
 
 def _with_more(r: Rankings, outside: Integers, filling: int) -> tuple[Integers, Integers]:
-    """The qrels with `outside` more documents of the grade `filling` a query, best first."""
+    """The qrels with `outside` more documents of a query, which have the grade `filling`.
+
+    So have those of the pool that nobody judged. The best come first.
+    """
     pool_query = np.concatenate([r.pool_query, np.repeat(np.arange(r.n), outside)])
     graded = np.where(r.pool_grade < 0, filling, r.pool_grade)
     pool_grade = np.concatenate([graded, np.full(int(outside.sum()), filling)])
@@ -277,33 +237,23 @@ DOCUMENTS = 1 << 18
 
 
 def scenarios(
-    r: Rankings, measures: Sequence[Measure], size: int = DOCUMENTS
+    r: Rankings, measures: Sequence[Measure], size: int = DOCUMENTS, *, ends_alone: bool = False
 ) -> dict[str, dict[str, float]]:
     """A measure: its mean if all unjudged documents were irrelevant, and if all were of top grade.
 
-    `low` and `high` are true bounds, where an exact way to them is known. RBP's upper bound counts
-    the documents below the ranking's end too. For nDCG and whatever divides by what could be found,
-    neither scenario is a bound, because the ideal moves; see `bounds`. About `size` documents are
-    worked on at a time.
+    `low` and `high` are true bounds, where an exact way to them is known; they may be asked for
+    alone. RBP's upper bound counts the documents below the ranking's end too. For nDCG and whatever
+    divides by what could be found, neither scenario is a bound, because the ideal moves. About
+    `size` documents are worked on at a time.
     """
     blocks = [_Block(block) for block in r.blocks(r.documents, size)]
-    return {str(measure): _means(measure, blocks, _Block.cases) for measure in measures}
-
-
-def ends_of(r: Rankings, measure: Measure, size: int = DOCUMENTS) -> dict[str, float]:
-    """The mean ends of one measure, `low` and `high`; empty where none are known."""
-    return _means(measure, [_Block(block) for block in r.blocks(r.documents, size)], _Block.ends)
-
-
-def _means(
-    measure: Measure,
-    blocks: Sequence[_Block],
-    cases: Callable[[_Block, Measure], dict[str, Floats]],
-) -> dict[str, float]:
-    """What the queries of all blocks are summed up to, in each case."""
-    parts = [cases(block, measure) for block in blocks]
-    values = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    return {name: summed_up(measure, row) for name, row in values.items()}
+    values_of = _Block.ends if ends_alone else _Block.cases
+    means = {}
+    for measure in measures:
+        parts = [values_of(block, measure) for block in blocks]
+        values = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        means[str(measure)] = {name: summed_up(measure, row) for name, row in values.items()}
+    return means
 
 
 class _Block:
@@ -324,14 +274,14 @@ class _Block:
 
     def cases(self, measure: Measure) -> dict[str, Floats]:
         """The values of each query in both scenarios, and at its ends."""
-        cases = {"unjudged_irrelevant": self._worst(measure), "unjudged_top": self._best(measure)}
-        return cases | self.ends(measure)
+        worst, top = self._worst(measure), measure.per_query(self.top)
+        return {"unjudged_irrelevant": worst, "unjudged_top": top} | self.ends(measure)
 
     def _worst(self, measure: Measure) -> Floats:
-        return measure.per_query(self.irrelevant if _sees_holes(measure) else self.r)
-
-    def _best(self, measure: Measure) -> Floats:
-        return measure.per_query(self.top)
+        # grade 0 in place of no grade changes some; with `rel=0` it is relevant
+        is_changed = measure.judged_only or measure.name in SEE_HOLES
+        is_changed = is_changed or dict(measure.parameters).get("rel") == 0
+        return measure.per_query(self.irrelevant if is_changed else self.r)
 
     def ends(self, measure: Measure) -> dict[str, Floats]:
         """The bounds for each query; the values in the two scenarios, where these are bounds.
@@ -342,11 +292,15 @@ class _Block:
             return {}
         r = self.r
         if measure.name in BOUND_FUNCTIONS and 0 < level_of(measure) <= r.max_grade:
-            return dict(zip(("low", "high"), bounds(measure, r), strict=True))
-        low, high = self._worst(measure), self._best(measure)
+            deepest = int(np.max(r.retrieved, initial=0))
+            depth = deepest if measure.cutoff is None else min(deepest, int(measure.cutoff))
+            low, high = BOUND_FUNCTIONS[measure.name](r, measure, depth)
+            value = measure.per_query(r)
+            return {"low": np.minimum(low, value), "high": np.maximum(high, value)}
+        low, high = self._worst(measure), measure.per_query(self.top)
         if measure.name == "RBP":  # what stands below the last retrieved document may count, too
             last = np.inf if measure.cutoff is None else float(measure.cutoff)
-            p = _persistence(measure)
+            p = float(dict(measure.parameters).get("p", 0.8))
             high = high + (p ** np.minimum(r.retrieved, last).astype(np.float64) - p**last)
         return {"low": low, "high": high}
 
@@ -356,34 +310,21 @@ def has_ends(measure: Measure) -> bool:
     return not measure.judged_only and measure.name in RISING | BOUND_FUNCTIONS.keys()
 
 
-def _sees_holes(measure: Measure) -> bool:
-    """Whether grade 0 in place of no grade may change its value; `rel=0` finds grade 0 relevant."""
-    level = dict(measure.parameters).get("rel")
-    return measure.judged_only or measure.name in SEE_HOLES or level == 0
-
-
-def _persistence(measure: Measure) -> float:
-    """The p of RBP."""
-    return float(dict(measure.parameters).get("p", 0.8))
-
-
 # The unjudged documents of several runs together: what any of them retrieved may be relevant.
 #
 # A document that another run retrieved exists, so that it is one more candidate: relevant, it
 # raises what could be found, and what is ideal, for the runs that lack it, too.
 
 
+@dataclass(frozen=True, eq=False)
 class UnjudgedOfAllRuns:
-    """The documents of all runs added that stand outside the qrels, whose `queries` they are."""
+    """The documents of all runs that stand outside the qrels, whose `queries` they are.
 
-    def __init__(self, queries: Sequence[str]) -> None:
-        self.queries = queries
-        self._of_runs: list[Outside] = []
+    `of_runs` has those of one run after another; of a single run none are needed.
+    """
 
-    def add(self, outside: Outside | None) -> None:
-        """Those of one more run; of a single run none are needed."""
-        if outside is not None:
-            self._of_runs.append(outside)
+    queries: Sequence[str]
+    of_runs: list[Outside] = field(default_factory=list)
 
     @cached_property
     def number(self) -> dict[str, int]:
@@ -393,7 +334,7 @@ class UnjudgedOfAllRuns:
     @cached_property
     def total(self) -> Integers:
         """How many there are of each query, those of several runs counted once."""
-        return Outside.of_all(self._of_runs).by_query(len(self.queries))
+        return Outside.of_all(self.of_runs).by_query(len(self.queries))
 
 
 @dataclass(frozen=True, eq=False)
@@ -416,13 +357,11 @@ class UnjudgedOfRun:
             return ranked
         own = self.outside.by_query(len(self.of_all.queries))
         index = np.array([self.of_all.number[query] for query in ranked.queries], dtype=np.int64)
-        others: Integers = (self.of_all.total - own)[index]
+        others = (self.of_all.total - own)[index]
         if not others.any():
             return ranked
-        query = np.concatenate([ranked.pool_query, np.repeat(np.arange(ranked.n), others)])
-        grade = np.concatenate([ranked.pool_grade, np.full(int(others.sum()), -1)])
-        order = np.lexsort((-grade, query))
-        return replace(ranked, pool_query=query[order], pool_grade=grade[order])
+        query, grade = _with_more(ranked, others, -1)
+        return replace(ranked, pool_query=query, pool_grade=grade)
 
     @cached_property
     def scenarios(self) -> dict[str, dict[str, float]]:
@@ -432,4 +371,6 @@ class UnjudgedOfRun:
     def first_ends(self) -> tuple[Measure, dict[str, float]] | None:
         """The first measure whose ends are known, and these."""
         measure = next(filter(has_ends, self.measures), None)
-        return None if measure is None else (measure, ends_of(self.candidates, measure))
+        if measure is None:
+            return None
+        return measure, scenarios(self.candidates, [measure], ends_alone=True)[str(measure)]

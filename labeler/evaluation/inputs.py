@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from numbers import Real
 from pathlib import Path
 from typing import Any, TypeAlias, cast
@@ -20,7 +21,7 @@ from labeler.collection.user_files import (
     runs_by_name,
     runs_in,
 )
-from labeler.data import Pair, Run
+from labeler.data import Run
 from labeler.errors import Misuse
 from labeler.exchange.qrels import read_qrels
 from labeler.exchange.runs import hold_run, names_texts, read_run
@@ -30,9 +31,9 @@ from labeler.messages import Note, count_of, tell
 from labeler.metrics import JudgedPairs, Rankings
 from labeler.metrics.judged import Facts
 from labeler.report.finding import Finding
+from labeler.trec.files import read_tag
 from labeler.trec.memory import Source, as_qrels, as_run, hold_mappings, holds_lists
 from labeler.trec.pairs import PairColumns
-from labeler.trec.runs import read_tag
 
 AnyQrels: TypeAlias = "Source | Collection"
 """A file, a collection (its human qrels, or the only ones), a dict, a DataFrame or rows."""
@@ -67,41 +68,32 @@ def pool_from(
     path = qrels_path(qrels)
     if path is None:
         return JudgedPairs.of(qrels_from(qrels, warn, name), name)
-    changed = changed_since(path, warn, stale)
-    whole = read_qrels(path, warn)
-    grades = whole if stale == "keep" else without_pairs(whole, changed)
-    return JudgedPairs.of(grades, str(path), len(changed))
+    grades, changed = grades_in(path, warn, stale)
+    return JudgedPairs.of(grades, str(path), changed)
 
 
-def changed_since(path: Path, warn: Note, stale: str = "drop") -> set[Pair]:
-    """The pairs of a collection's qrels whose texts have changed since they were judged."""
-    if true_path(path).parent.name not in ("qrels", "judgements"):
-        return set()
-    from labeler.collection.stale import stale_in  # takes long to load
-
-    return stale_in([path], warn, stale)
-
-
-def without_pairs(grades: PairColumns[int], pairs: set[Pair]) -> PairColumns[int]:
-    """The grades of all other pairs."""
-    if not pairs:
-        return grades
-    from labeler.collection.stale import without  # takes long to load
-
-    return without(grades, pairs)
-
-
-def qrels_from(qrels: AnyQrels, warn: Note, name: str = "the qrels") -> PairColumns[int]:
-    """The grades of any qrels, without those of texts that have changed since."""
+def qrels_from(
+    qrels: AnyQrels, warn: Note, name: str = "the qrels", stale: str = "drop"
+) -> PairColumns[int]:
+    """The grades of any qrels; messages call those without a file `name`."""
     path = qrels_path(qrels)
-    if path is None:
-        return as_qrels(_held(qrels), warn, name=name)
-    return without_pairs(read_qrels(path, warn), changed_since(path, warn))
+    if path is None:  # no collection, so that it is a source
+        return as_qrels(cast("Source", qrels), warn, name=name)
+    return grades_in(path, warn, stale)[0]
 
 
-def _held(qrels: AnyQrels) -> Source:
-    """Qrels that are no collection, as `qrels_path` has tested."""
-    return cast("Source", qrels)
+def grades_in(path: Path, warn: Note, stale: str = "drop") -> tuple[PairColumns[int], int]:
+    """The grades of a file of qrels, and how many are of texts that have changed since.
+
+    These are left out, unless `stale` is `keep`.
+    """
+    if true_path(path).parent.name not in ("qrels", "judgements"):
+        return read_qrels(path, warn), 0
+    from labeler.collection.stale import stale_in, without  # takes long to load
+
+    changed = stale_in([path], warn, stale)
+    grades = read_qrels(path, warn)
+    return grades if stale == "keep" else without(grades, changed), len(changed)
 
 
 def collection_around(qrels: AnyQrels) -> Collection | None:
@@ -139,21 +131,16 @@ def runs_from(runs: AnyRuns | None, qrels: AnyQrels) -> RunsByName:
         raise Misuse(f"no run to score{against}", parameter="runs")
     if isinstance(runs, Mapping) and not _is_run(runs):
         return {name: run_of(run, name, around) for name, run in runs.items()}
-    return _by_name([*_with_those_of_folders(_listed(runs))], around)
-
-
-def _with_those_of_folders(runs: Iterable[Any]) -> Iterator[Any]:
-    """Runs, and in place of each folder the runs in it."""
-    for run in runs:
-        yield from run_paths([Path(run)]) if folder_of(run) else [run]
+    files = (run_paths([Path(run)]) if folder_of(run) else [run] for run in _listed(runs))
+    return _by_name([*chain.from_iterable(files)], around)
 
 
 def _is_run(runs: Mapping[Any, Any]) -> bool:
     """Whether a dict is a run, `{query: {document: score}}`, and not one of names to runs."""
     if not hold_mappings(runs):
         return holds_lists(runs)
-    kinds = {type(next(iter(scores.values()), 0)) for scores in runs.values()}
-    return not any(issubclass(kind, Mapping) for kind in kinds)
+    firsts = (next(iter(scores.values()), 0) for scores in runs.values())
+    return not any(isinstance(first, Mapping) for first in firsts)
 
 
 def _listed(runs: Any) -> list[Any]:
@@ -161,22 +148,18 @@ def _listed(runs: Any) -> list[Any]:
     if isinstance(runs, str | os.PathLike | Mapping) or hasattr(runs, "columns"):
         return [runs]
     items = list(runs)
-    return [items] if items and _is_row(items[0]) else items
-
-
-def _is_row(item: Any) -> bool:
-    """Whether this is a row of a run: a query, a document and a score, or an object with them."""
-    if hasattr(item, "columns"):  # a DataFrame has its columns as attributes, too
-        return False
-    is_triple = isinstance(item, tuple | list) and len(item) == 3 and isinstance(item[2], Real)
-    return is_triple or hasattr(item, "score")
+    first = items[0] if items else None
+    # rows of one run: a query, a document and a score each, or objects that are no DataFrames
+    is_triple = isinstance(first, tuple | list) and len(first) == 3 and isinstance(first[2], Real)
+    is_object = hasattr(first, "score") and not hasattr(first, "columns")
+    return [items] if is_triple or is_object else items
 
 
 def _by_name(runs: Sequence[Any], around: Collection | None) -> RunsByName:
     if not runs:
         raise Misuse("no run to score", parameter="runs")
     files = iter(runs_by_name([Path(r) for r in runs if isinstance(r, str | os.PathLike)]).items())
-    named: dict[str, Path | Run] = {}
+    named = {}
     for number, run in enumerate(runs, start=1):
         name = "run" if len(runs) == 1 else f"run{number}"
         name, source = next(files) if isinstance(run, str | os.PathLike) else (name, run)
@@ -254,32 +237,30 @@ def caveats(models: Sequence[str]) -> Iterator[Finding]:
     return (Finding(caveat(name)) for name in names)
 
 
-def origin_findings(qrels: AnyQrels) -> list[Finding]:
-    """Whose judgements these are, and how many failed."""
+def origin_findings(qrels: AnyQrels, *, of_pool: bool = False) -> list[Finding]:
+    """Whose judgements these are, and how many failed.
+
+    With `of_pool` only why grades may not stand for those of a pool: they are mixed, routed, or
+    those of a part.
+    """
     path = qrels_path(qrels)
     if path is None:
         return []
-    mixed = mixed_findings(path)
-    origin = collection_of_qrels(path)
+    mixed, origin = mixed_findings(path), collection_of_qrels(path)
     if origin is None:
         return mixed
-    from labeler.collection.whose import made_by  # takes long to load
+    from labeler.collection.whose import CHOSEN, made_by, routed_pairs  # takes long to load
 
-    collection, name = origin
-    findings = [*_routed(collection, name), *caveats(made_by(collection, name).models)]
-    findings += part_findings(collection, name)
-    findings += judgement_findings(collection.judgements(name))
-    return [*mixed, *findings]
-
-
-def pool_findings(qrels: AnyQrels) -> list[Finding]:
-    """Why grades may not stand for those of a pool: they are mixed, routed, or those of a part."""
-    path = qrels_path(qrels)
-    if path is None:
-        return []
-    origin = collection_of_qrels(path)
-    of_collection = [] if origin is None else [*_routed(*origin), *part_findings(*origin)]
-    return [*mixed_findings(path), *of_collection]
+    routed, part = list[Finding](), part_findings(*origin)
+    if number := len(routed_pairs(*origin)):
+        pairs = count_of(number, "pair was", "pairs were")
+        routed.append(
+            Finding(f"{origin[1]}: {pairs} {CHOSEN}: no figure by these tells of all pairs")
+        )
+    if of_pool:
+        return [*mixed, *routed, *part]
+    failed = judgement_findings(origin[0].judgements(origin[1]))
+    return [*mixed, *routed, *caveats(made_by(*origin).models), *part, *failed]
 
 
 def mixed_findings(path: Path) -> list[Finding]:
@@ -290,15 +271,6 @@ def mixed_findings(path: Path) -> list[Finding]:
 
     text = mixture(path)
     return [Finding(text)] if text else []
-
-
-def _routed(collection: Collection, name: str) -> Iterator[Finding]:
-    """That people's grades are of pairs which were chosen for being in doubt, where they are."""
-    from labeler.collection.whose import CHOSEN, routed_pairs
-
-    if routed := len(routed_pairs(collection, name)):
-        pairs = count_of(routed, "pair was", "pairs were")
-        yield Finding(f"{name}: {pairs} {CHOSEN}: no figure by these tells of all pairs")
 
 
 def part_findings(collection: Collection, name: str) -> list[Finding]:
@@ -347,21 +319,28 @@ def kin_behind(qrels: AnyQrels, runs: RunsByName, asked: str = "") -> list[Kin]:
     model = ", ".join(made.models) or asked or (stem if families(stem) else "")
     models = {"assessor": model, "query writer": made.writer}
     named = {role: model for role, model in models.items() if model}
-    tags = {name: f"{_tag(run)} {made.tags.get(name, '')}" for name, run in runs.items() if named}
+    # what a run's file calls its system; a pipe is not read for it
+    tags = {
+        name: f"{read_tag(run) if isinstance(run, Path) and run.is_file() else ''}"
+        f" {made.tags.get(name, '')}"
+        for name, run in runs.items()
+        if named
+    }
     return kin_of(list(runs), tags, named)
-
-
-def _tag(run: object) -> str:
-    """What a run's file calls its system; a pipe is not read for it."""
-    return read_tag(run) if isinstance(run, Path) and run.is_file() else ""
 
 
 def kin_finding(kin: Sequence[Kin]) -> list[Finding]:
     """That runs are kin to the model whose judgements score them."""
+    if not kin:
+        return []
+    text, favored = str(kin[0]), "it"
+    if len(kin) > 1:  # what each has in common with which models
+        *most, last = (f"{system.run} ({' and '.join(system.families)})" for system in kin)
+        models = dict.fromkeys(f"the {role} {short_model(m)}" for of in kin for role, m in of.ties)
+        text = f"{', '.join(most)} and {last} are kin to {' and '.join(models)}"
+        favored = "them"
     shows = "only people's grades can show"
-    if len(kin) == 1:
-        return [Finding(f"circular: {kin[0]}; whether that favors it, {shows}")]
-    return [Finding(f"circular: {together(kin)}; whether that favors them, {shows}")] if kin else []
+    return [Finding(f"circular: {text}; whether that favors {favored}, {shows}")]
 
 
 # Families of models, what their members are called, and which systems are of a model's family.
@@ -512,13 +491,6 @@ class Kin:
         models = " and ".join(f"the {role} {short_model(model)}" for role, model in self.ties)
         both = "both" if len(self.ties) == 1 else "all"
         return f"{self.run} and {models} are {both} {' and '.join(self.families)}"
-
-
-def together(kin: Sequence[Kin]) -> str:
-    """Several kin in one sentence: what each has in common with which models."""
-    *most, last = (f"{system.run} ({' and '.join(system.families)})" for system in kin)
-    models = dict.fromkeys(f"the {role} {short_model(m)}" for of in kin for role, m in of.ties)
-    return f"{', '.join(most)} and {last} are kin to {' and '.join(models)}"
 
 
 def kin_of(runs: Sequence[str], tags: Mapping[str, str], models: Mapping[str, str]) -> list[Kin]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from labeler.arrays import Flags, Floats
+from labeler.arrays import Floats
 from labeler.data import Qrels
 from labeler.errors import BadInput, Misuse
 from labeler.evaluation.evaluate import mean_measure
@@ -35,11 +36,13 @@ from labeler.evaluation.scores import (
 )
 from labeler.evaluation.two_sided import (
     SHOWN,
+    Decisions,
     PairCounts,
     Swap,
     System,
     TwoQrels,
     TwoScores,
+    decisions,
     judged_name,
     pair_findings,
     score_twice,
@@ -62,7 +65,8 @@ from labeler.stats.correlation import (
     swapped_pairs,
 )
 from labeler.stats.families import Systems, each_pair, p_of_all_pairs
-from labeler.stats.significance import Decisions, decisions
+
+FIRST, SECOND = "the first qrels", "the second qrels"
 
 
 def leaderboard(
@@ -94,8 +98,11 @@ def leaderboard(
     if len(runs_by_name) < 2:
         raise Misuse("a leaderboard needs at least two runs")
     parsed = mean_measure(measure)
-    sides = [_side(first, "the first qrels"), _side(second, "the second qrels")]
-    two, findings = _common(sides)
+    names = str(qrels_path(first) or FIRST), str(qrels_path(second) or SECOND)
+    tops, texts = (top_grade_beside(first), top_grade_beside(second)), list[str]()
+    sides = zip((first, second), names, strict=True)
+    two, of_both = _common([qrels_from(q, texts.append, name) for q, name in sides], names, tops)
+    findings = [*map(Finding, texts), *of_both]
     kin = kin_behind(second, runs_by_name)
     board = leaderboard_of(two, runs_by_name, parsed, seed, kin)
     if board is None:
@@ -105,45 +112,27 @@ def leaderboard(
         findings += [finding.without_advice() for finding in of_run]
     findings += few_queries(len(board.queries))
     findings += [finding for qrels in (first, second) for finding in origin_findings(qrels)]
-    board = replace(board, qrels=(sides[0].name, sides[1].name))
+    board = replace(board, qrels=names)
     findings = [*name_findings([str(measure)]), *findings]
     findings += board.own_findings
     return replace(board, findings=tuple(dict.fromkeys(findings)))
 
 
-@dataclass(frozen=True)
-class _Side:
-    """One of the two qrels: what messages call it, its grades, its scale's top, its warnings."""
-
-    name: str
-    qrels: Qrels
-    top: int | None
-    findings: tuple[Finding, ...]
-
-
-def _side(qrels: AnyQrels, name: str) -> _Side:
-    path, texts = qrels_path(qrels), list[str]()
-    grades = qrels_from(qrels, texts.append, name)
-    of_qrels = tuple(map(Finding, texts))
-    return _Side(name if path is None else str(path), grades, top_grade_beside(qrels), of_qrels)
-
-
-def _common(sides: Sequence[_Side]) -> tuple[TwoQrels, list[Finding]]:
+def _common(
+    grades: Sequence[Qrels], names: tuple[str, str], tops: tuple[int | None, int | None]
+) -> tuple[TwoQrels, list[Finding]]:
     """Both over their common queries, and what to say of them; `BadInput` where there is none."""
-    first, second = sides
-    queries = [{q for q, row in side.qrels.items() if row} for side in sides]
-    if not queries[0] & queries[1]:
-        raise BadInput(no_query_in_common(first.name, queries[0], second.name, queries[1]))
-    tops = first.top, second.top
-    two = two_qrels(first.qrels, second.qrels, tops, name=first.name)
+    first, second = ({q for q, row in own.items() if row} for own in grades)
+    if not first & second:
+        raise BadInput(no_query_in_common(names[0], first, names[1], second))
+    two = two_qrels(grades[0], grades[1], tops, name=names[0])
     if two is None:
-        apart = no_pair_in_common(first.name, first.qrels, second.name, second.qrels)
-        raise BadInput(apart)
-    findings = [*first.findings, *second.findings]
-    if dropped := len(queries[0] ^ queries[1]):
+        raise BadInput(no_pair_in_common(names[0], grades[0], names[1], grades[1]))
+    findings = []
+    if dropped := len(first ^ second):
         left_out = count_of(dropped, "query is", "queries are")
         findings.append(Finding(f"{left_out} in one of the two qrels only: left out"))
-    if dropped := len(queries[0] & queries[1]) - len(two.pool.queries):
+    if dropped := len(first & second) - len(two.pool.queries):
         left_out = count_of(dropped, "query", "queries")
         findings.append(Finding(f"{left_out} of which no pair was judged by both: left out"))
     return two, findings
@@ -173,7 +162,7 @@ class Leaderboard(Result):
     ceiling: float | None
     kin: Hidden[tuple[Kin, ...]]
     facts: tuple[Facts, ...]
-    qrels: tuple[str, str] = ("the first qrels", "the second qrels")
+    qrels: tuple[str, str] = (FIRST, SECOND)
     findings: tuple[Finding, ...] = ()
 
     @property
@@ -195,7 +184,7 @@ class Leaderboard(Result):
                 self.systems,
                 self.measure,
                 self.names,
-                judged="" if self.pairs.same else self.judged_name,
+                judged="" if self.pairs.same else judged_name(parse(self.measure)),
             ),
             statistic_table(self.statistics, len(self.queries), self.names),
             swap_table(self.swaps, self.measure, self.names, most_swaps),
@@ -203,13 +192,12 @@ class Leaderboard(Result):
 
     def as_json(self) -> dict[str, Any]:
         """The JSON of the command `leaderboard`."""
-        correlations = self.statistics.items()
         return self.picked(
             *("qrels", "measure", "swaps"),
             queries=len(self.queries),
             pairs=self.pairs,
             runs=self.systems,
-            statistics={name: correlation_as_json(each) for name, each in correlations},
+            statistics=self.statistics,
             noise_ceiling=self.ceiling,
             significance=self.decisions,
             warnings=self.findings,
@@ -221,27 +209,6 @@ class Leaderboard(Result):
         return f"Leaderboard({self.measure!r}, runs={len(self.systems)}, tau_b={alike})"
 
     @property
-    def judged_name(self) -> str:
-        """The measure of how much of each run's first documents was judged."""
-        return judged_name(parse(self.measure))
-
-    @property
-    def order(self) -> list[int]:
-        """The systems' places in `systems`, from the first qrels' best to their worst."""
-        ranks = [system.rank_first for system in self.systems]
-        return sorted(range(len(ranks)), key=ranks.__getitem__)
-
-    @property
-    def ranked(self) -> tuple[System, ...]:
-        """The systems in that order."""
-        return tuple(self.systems[i] for i in self.order)
-
-    @property
-    def difference(self) -> float:
-        """The mean over systems of the second's mean minus the first's."""
-        return float(np.mean([system.difference for system in self.systems]))
-
-    @property
     def own_findings(self) -> tuple[Finding, ...]:
         """What was left out of the comparison."""
         findings = list(pair_findings(self.pairs, self.names))
@@ -250,12 +217,6 @@ class Leaderboard(Result):
             text = f"{self.measure} is undefined for some run in {left_out}: left out"
             findings.append(Finding(text))
         return (*findings, *kin_finding(self.kin))
-
-
-def correlation_as_json(correlation: Correlation) -> dict[str, Any]:
-    """The value and its ends; `open` where the interval would say nothing."""
-    row = correlation._asdict()
-    return row if row.pop("open") is False else {**row, "open": True}
 
 
 def leaderboard_of(
@@ -272,7 +233,7 @@ def leaderboard_of(
     if two is None or not runs:
         return None
     scored, names = score_twice(two, runs, measure), list(runs)
-    defined: Flags = np.logical_not(np.isnan(scored.values).any(axis=(0, 1)))
+    defined = np.logical_not(np.isnan(scored.values).any(axis=(0, 1)))
     if not defined.any():
         return None
     scores = np.ascontiguousarray(scored.values[:, :, defined])
@@ -284,7 +245,15 @@ def leaderboard_of(
         tuple(q for q, is_defined in zip(scored.queries, defined, strict=True) if is_defined),
         _systems(names, replace(scored, values=scores), measure, seed),
         correlations(first, second, seed),
-        _swaps(names, means, p),
+        tuple(
+            Swap(
+                names[i],
+                names[j],
+                *(means[:, i] - means[:, j]).tolist(),
+                *(float(side[i, j]) for side in p),
+            )
+            for i, j in swapped_pairs(*means)
+        ),
         decisions(means, p),
         scores,
         int((~defined).sum()),
@@ -310,19 +279,6 @@ def _systems(
         judged = scored.judged[:, i].tolist()
         systems.append(System(run, *means, *ranks, means[1] - means[0], *verdict.ends, *judged))
     return tuple(systems)
-
-
-def _swaps(runs: Sequence[str], means: Floats, p: Sequence[Floats]) -> tuple[Swap, ...]:
-    """The pairs of which the two sides put another system first, from each side's means and p."""
-    return tuple(
-        Swap(
-            runs[i],
-            runs[j],
-            *(float(side[i] - side[j]) for side in means),
-            *(float(of_side[i, j]) for of_side in p),
-        )
-        for i, j in swapped_pairs(*means)
-    )
 
 
 # What two leaderboards say, in sentences that need no statistics to be understood.
@@ -388,8 +344,8 @@ def _swaps_text(swaps: Sequence[Swap], pairs: int, first: str, second: str) -> s
     counted = f"{number} of the {count_of(pairs, 'pair', 'pairs')} of systems {change}"
     if not swaps:
         return counted
-    ours = sum(swap.significant for swap in swaps)
-    theirs = sum(swap.significant_by_second for swap in swaps)
+    by = Counter(swap.significant_by for swap in swaps)
+    ours, theirs = by["both"] + by["the first alone"], by["both"] + by["the second alone"]
     if not ours and not theirs:
         none = f"neither's grades tell any of those apart ({ALLOWED})"
         return f"{counted}; {none}, which is no sign of equality"

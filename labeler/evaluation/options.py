@@ -36,11 +36,6 @@ FILL = Option(
     metavar="NAME",
     panel=SCORING,
 )
-FAMILY = Option(
-    "Compare runs with the best (or a baseline), all pairs of them, or by Tukey's hsd.",
-    panel=COMPARING,
-    rare=True,
-)
 STALE_GRADES = Option(
     "Grades of texts that have changed since: drop, or keep.", panel=SCORING, rare=True
 )
@@ -128,7 +123,8 @@ class EvaluationOptions:
     """What to compute: measures, and a comparison with the baseline or else with the best.
 
     `compare` may ask for `all` pairs of runs, or for the test of Tukey's `hsd`.
-    Of the measures in `margins` it is said whether runs are shown to differ by less than that.
+    Of the measures in `margins` it is said whether runs are shown to differ from the baseline by
+    less than that.
     `fill` names the set whose grades stand where the qrels have none.
     `progress` is told how many runs are scored, and how much of each field's groups is.
     """
@@ -136,7 +132,12 @@ class EvaluationOptions:
     measures: tuple[str, ...] = option(DEFAULT_MEASURES, MEASURES)
     scoring: Scoring = field(default_factory=Scoring)
     baseline: str | None = option(None, BASELINE)
-    compare: Compare = option("best", FAMILY)
+    compare: Compare = option(
+        "best",
+        "Compare runs with the best (or a baseline), all pairs of them, or by Tukey's hsd.",
+        panel=COMPARING,
+        rare=True,
+    )
     fill: str = option("", FILL)
     scenarios: bool = True
     seed: int = 0
@@ -146,9 +147,6 @@ class EvaluationOptions:
 
     def __post_init__(self) -> None:
         check_options(self)
-        if self.grouping.weights and self.margins:
-            problem = "a margin is held by queries that count alike; leave it or the weights out"
-            raise Misuse(problem, parameter="margin")
 
 
 @dataclass(frozen=True)

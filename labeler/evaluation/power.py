@@ -11,7 +11,7 @@ import numpy as np
 from labeler.arrays import Floats
 from labeler.errors import BadInput, Misuse
 from labeler.evaluation.evaluate import mean_measure, report_on
-from labeler.evaluation.inputs import AnyQrels, AnyRuns, RunsByName, pool_findings, runs_from
+from labeler.evaluation.inputs import AnyQrels, AnyRuns, origin_findings, runs_from
 from labeler.evaluation.options import EvaluationOptions
 from labeler.messages import count_of
 from labeler.options import COUNT, SHARE, SIZE, given, option
@@ -20,10 +20,9 @@ from labeler.report.result import Result
 from labeler.report.table import Column, Ends, Table
 from labeler.stats.families import Systems, contenders
 from labeler.stats.power import (
-    PlannedTest,
+    MOST_QUERIES,
     detectable,
-    paired_deviations,
-    pooled,
+    pooled_deviation,
     queries_needed,
     variance_factors,
 )
@@ -44,7 +43,7 @@ class PowerPlan(Result):
     is what these queries say of it: as a rule it holds the truth nine times in ten (the page of
     methods has the figures).
     `runs` are those that may be the best. `planned_runs` are to be compared, the best of them with
-    the others, or with a `named_baseline` each with it.
+    the others.
     `detectable` has a difference for each number of queries, and `needed` a number of queries for
     each difference; the ranges are by the ends of `deviation_range`.
     """
@@ -55,7 +54,6 @@ class PowerPlan(Result):
     deviation: float
     deviation_range: tuple[float, float]
     planned_runs: int
-    named_baseline: bool
     power: float
     detectable: dict[int, float]
     needed: dict[float, int]
@@ -73,29 +71,19 @@ class PowerPlan(Result):
         many = count_of(number, "query finds", "queries find")
         queries = count_of(self.queries, "query", "queries")
         low, high = self.deviation_range
+        among = f" where the best of {self.planned_runs} runs is compared with the others"
+        among = ", between two runs" if self.planned_runs == 2 else among
+        fewest, most = self.needed_range[smallest]
+        needed = f"about {enough:,} queries or far more, as so few say little of it"
+        if fewest is not None and most is not None:
+            needed = f"about {enough:,} queries, anything from {fewest:,} to {most:,}"
         return [
             f"{many} a difference of {least:.3f} in {self.measure} {self.power:.0%} of the time"
-            f"{self._among}; one of {smallest:g} takes {self._needed(smallest, enough)}.",
+            f"{among}; one of {smallest:g} takes {needed}.",
             f"{self.measure} of the {self.runs} runs that may be the best, over {queries}: the"
             f" difference of two has a standard deviation of {self.deviation:.4f} (pooled over"
             f" pairs of runs; so few leave {low:.4f} to {high:.4f} possible).",
         ]
-
-    @property
-    def _among(self) -> str:
-        """For which test it is planned."""
-        if self.planned_runs == 2:
-            return ", between two runs"
-        if self.named_baseline:
-            others = self.planned_runs - 1
-            return f" where {others} runs are compared with a baseline named before"
-        return f" where the best of {self.planned_runs} runs is compared with the others"
-
-    def _needed(self, difference: float, enough: int) -> str:
-        low, high = self.needed_range[difference]
-        if low is None or high is None:
-            return f"about {enough:,} queries or far more, as so few say little of it"
-        return f"about {enough:,} queries, anything from {low:,} to {high:,}"
 
     def tables(self) -> list[Table]:
         """The tables `detectable` and `needed`."""
@@ -117,17 +105,13 @@ class PowerPlan(Result):
         """All figures, and all findings as warnings."""
         return super().as_json() | {"warnings": list(map(str, self.findings))}
 
-    def __repr__(self) -> str:
-        facts = f"queries={self.queries}, runs={self.runs}, deviation={self.deviation:.4f}"
-        return f"PowerPlan({self.measure!r}, {facts})"
-
 
 @dataclass(frozen=True)
 class PowerOptions:
     """What to plan for: numbers of queries, differences, and the power.
 
-    `planned_runs` are compared, by default as many as may be the best of the earlier ones: the best
-    with the others, or with a `named_baseline` each with that one.
+    `planned_runs` are compared, the best with the others; by default as many as may be the best of
+    the earlier ones.
     """
 
     queries: tuple[int, ...] = option((), "What can so many queries tell? Repeatable.", COUNT)
@@ -140,11 +124,6 @@ class PowerOptions:
         "Plan for so many runs (default: those that may be the best of these).",
         COUNT,
         flags="--compared",
-    )
-    named_baseline: bool = option(
-        False,
-        "Plan for each run against one that is named, not for the best.",
-        flags="--one-baseline",
     )
 
     def __post_init__(self) -> None:
@@ -168,7 +147,7 @@ def power(
 
     From the scores of two or more earlier runs. Qrels and runs are taken as by `evaluate`. The
     plan is for the test that `evaluate` makes of those that may be the best: of the best with the
-    others, or of each with a named baseline. `settings` are fields of `PowerOptions`.
+    others. `settings` are fields of `PowerOptions`.
 
     >>> import labeler
     >>> qrels = {f"q{n}": {"d1": 1} for n in range(20)}
@@ -182,48 +161,35 @@ def power(
     runs_by_name = runs_from(runs, qrels)
     if len(runs_by_name) < 2:
         raise Misuse("power needs two or more runs, whose differences vary from query to query")
-    plan = plan_of(scores_of(qrels, runs_by_name, measure), str(measure), options)
-    return replace(plan, findings=(*plan.findings, *pool_findings(qrels)))
-
-
-@dataclass(frozen=True)
-class SystemScores:
-    """The values of one measure, `(runs, queries)`, and what to know of them."""
-
-    qrels: str
-    runs: list[str]
-    queries: list[str]
-    values: Floats
-    findings: tuple[Finding, ...]
-
-
-def scores_of(
-    qrels: AnyQrels, runs: RunsByName, measure: object, name: str = "the qrels"
-) -> SystemScores:
-    """The scores of some runs by one measure; messages call qrels without a file `name`."""
     mean_measure(measure)
-    report = report_on(qrels, runs, EvaluationOptions((str(measure),), scenarios=False), name)
+    how = EvaluationOptions((str(measure),), scenarios=False)
+    report = report_on(qrels, runs_by_name, how)
+    findings = (finding.without_advice() for finding in report.findings)
     values = np.array([run.scores.values[0] for run in report.runs])
-    queries = list(report.runs[0].scores.queries)
-    findings = tuple(finding.without_advice() for finding in report.findings)
-    return SystemScores(report.qrels, list(runs), queries, values, findings)
+    plan = _plan_of(values, str(measure), options)
+    return replace(plan, findings=(*findings, *origin_findings(qrels, of_pool=True)))
 
 
-def plan_of(scores: SystemScores, measure: str, options: PowerOptions) -> PowerPlan:
-    """The plan from the per-query scores of some runs."""
-    queries = len(scores.queries)
+def _plan_of(values: Floats, measure: str, options: PowerOptions) -> PowerPlan:
+    """The plan from the scores of some runs, `(runs, queries)`."""
+    queries = values.shape[1]
     if queries < 2:
         raise BadInput("one query says nothing of how differences vary from query to query")
-    values = _contending(scores.values)
-    spread = pooled(list(paired_deviations(values).values()))
+    values = _contending(values)
+    spread = pooled_deviation(values)
     if not spread > 0:
         raise BadInput(f"the runs do not differ in {measure} at any query, so nothing varies")
-    runs = options.planned_runs or len(values)
+    target, runs = options.power, options.planned_runs or len(values)
     low, high = (spread * math.sqrt(end) for end in variance_factors(values, RANGE))
     numbers = sorted(set(options.queries or (queries, *NUMBERS)))
     differences = options.differences or DIFFERENCES
-    test = PlannedTest(runs, options.named_baseline)
-    middle, least, most = (_Planned(each, test, options) for each in (spread, low, high))
+    least = [{n: detectable(n, of, target, runs) for n in numbers} for of in (spread, low, high)]
+    enough = [
+        {d: queries_needed(d, of, target, runs) for d in differences} for of in (spread, low, high)
+    ]
+    for difference, number in enough[0].items():
+        if number is None:
+            raise Misuse(f"a difference of {difference:g} needs over {MOST_QUERIES:,} queries")
     return PowerPlan(
         measure,
         queries,
@@ -231,48 +197,18 @@ def plan_of(scores: SystemScores, measure: str, options: PowerOptions) -> PowerP
         spread,
         (low, high),
         runs,
-        options.named_baseline,
-        options.power,
-        {n: middle.detectable(n) for n in numbers},
-        {d: middle.needed(d) for d in differences},
-        {n: (least.detectable(n), most.detectable(n)) for n in numbers},
-        {d: (least.needed_if_any(d), most.needed_if_any(d)) for d in differences},
-        scores.findings,
+        target,
+        least[0],
+        {d: n for d, n in enough[0].items() if n is not None},
+        {n: (least[1][n], least[2][n]) for n in numbers},
+        {d: (enough[1][d], enough[2][d]) for d in differences},
     )
 
 
 def _contending(values: Floats) -> Floats:
     """The rows of the runs that may be the best: worse ones are told from these without a plan."""
     defined = ~np.isnan(values).any(axis=0)
-    may = (
-        contenders(Systems(values[:, defined]))
-        if defined.any()
-        else np.ones(len(values), dtype=np.bool_)
-    )
+    if not defined.any():
+        return values
+    may = contenders(Systems(values[:, defined]))
     return values[may] if may.sum() > 1 else values
-
-
-@dataclass(frozen=True)
-class _Planned:
-    """What can be told and what is needed by one of several deviations."""
-
-    deviation: float
-    test: PlannedTest
-    options: PowerOptions
-
-    def detectable(self, queries: int) -> float:
-        """The smallest difference that so many queries find."""
-        return detectable(queries, self.deviation, self.options.power, SIGNIFICANT, self.test)
-
-    def needed(self, difference: float) -> int:
-        """The fewest queries that find a difference."""
-        return queries_needed(
-            difference, self.deviation, self.options.power, SIGNIFICANT, self.test
-        )
-
-    def needed_if_any(self, difference: float) -> int | None:
-        """The same, `None` where it is more than anybody has."""
-        try:
-            return self.needed(difference)
-        except Misuse:
-            return None

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labeler.arrays import Flags, Floats
+from labeler.arrays import Floats
 from labeler.errors import BadInput
 from labeler.evaluation.holes import UnjudgedOfRun
 from labeler.evaluation.inputs import Doubt
@@ -24,15 +25,11 @@ from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN, Scores, Weighting
 from labeler.report.finding import Finding, Setting
 from labeler.report.result import Hidden, as_plain
 from labeler.report.table import Column, Interval, Table, shown
-from labeler.stats.families import Family, Systems, Verdict, compared
-from labeler.stats.means import (
-    bounded_interval,
-    mean_interval,
-    share_interval,
-    weighted_bounded,
-    weighted_interval,
-)
-from labeler.stats.significance import wins_ties_losses
+from labeler.stats.families import Family, Systems, compared, wins_ties_losses
+from labeler.stats.means import bounded_interval, mean_interval, share_interval
+
+if TYPE_CHECKING:
+    from labeler.stats.ppi import CorrectedMean
 
 # Which measures are means over queries, and between which values they lie.
 
@@ -80,10 +77,6 @@ class Comparison:
     doubt: Doubt | None = None
     unchecked: str = ""
 
-    def with_doubt(self, doubt: Doubt | None, unchecked: str) -> Comparison:
-        """The same with what is doubtful about it."""
-        return replace(self, doubt=doubt, unchecked=unchecked)
-
     @property
     def interval(self) -> Interval:
         """The difference with its interval."""
@@ -105,6 +98,27 @@ class Comparison:
         return f"{self.by_test}{unchecked}"
 
 
+@dataclass(frozen=True)
+class CorrectedDifference:
+    """A run less the baseline by one measure, over the queries that count for both.
+
+    The corrected interval, `p` and the verdict allow for the family of comparisons.
+    """
+
+    run: str
+    baseline: str
+    measure: str
+    means: CorrectedMean
+    p: float
+    family: Family
+    verdict: str
+
+    def as_json(self) -> dict[str, Any]:
+        """The means, the tests and the verdict."""
+        figures = {name: value for name, value in vars(self).items() if name != "means"}
+        return figures | self.means.as_json()
+
+
 COLORS: Mapping[str, str] = {"better": "green", "worse": "red", "not the best": "red"}
 """Of verdicts on a terminal."""
 
@@ -116,26 +130,19 @@ def summary_interval(
     weighting: Weighting | None = None,
 ) -> tuple[float, float]:
     """The interval of what a measure's queries are summed up to; `nan` for counts."""
-
-    def of_mean(of: Floats) -> tuple[float, float]:
-        if weighting is not None:
-            return weighted_interval(of, weighting) or UNDEFINED
-        return mean_interval(of, seed=seed) or UNDEFINED
-
     summary = measure.definition.summary
     if summary == "sum":
         return UNDEFINED
     if summary == "geometric":
-        low, high = of_mean(np.log(np.maximum(values, SMALLEST_IN_GEOMETRIC_MEAN)))
+        logs = np.log(np.maximum(values, SMALLEST_IN_GEOMETRIC_MEAN))
+        low, high = mean_interval(logs, seed=seed, weighting=weighting) or UNDEFINED
         return math.exp(low), math.exp(high)
     if measure.name in UNBOUNDED:
-        low, high = of_mean(values)
+        low, high = mean_interval(values, seed=seed, weighting=weighting) or UNDEFINED
         return max(low, 0.0), high
-    if weighting is not None:
-        return weighted_bounded(values, weighting, (0.0, 1.0)) or UNDEFINED
-    if summary == "share":
+    if summary == "share" and weighting is None:
         return share_interval(values)
-    return bounded_interval(values, (0.0, 1.0), seed) or UNDEFINED
+    return bounded_interval(values, (0.0, 1.0), seed, weighting) or UNDEFINED
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,46 +177,35 @@ class Comparing:
     def _by(self, measure: Measure) -> list[Comparison]:
         names = list(self.scores)
         values = np.array([scores.of(measure) for scores in self.scores.values()])
-        defined: Flags = ~np.isnan(values).any(axis=0)
-        values, weighting = values[:, defined], next(iter(self.scores.values())).weighting
-        weighting = None if weighting is None else weighting.choose(defined)
+        defined = ~np.isnan(values).any(axis=0)
         if not defined.any() or len(names) < 2:
             return []
+        values, weighting = values[:, defined], next(iter(self.scores.values())).weighting
+        weighting = None if weighting is None else weighting.choose(defined)
         systems = Systems(values, weighting, most_difference(measure))
         base = None if self.baseline is None else names.index(self.baseline)
         family = FAMILIES[self.compare]
-        verdicts = compared(systems, base, family, self.seed)
-        return [_comparison(names, str(measure), systems, verdict) for verdict in verdicts]
+        starts = systems.estimates.tolist()
+        return [
+            Comparison(
+                names[v.first],
+                names[v.second],
+                str(measure),
+                v.queries,
+                v.estimate,
+                100 * v.estimate / start if (start := starts[v.second]) else math.nan,
+                v.low,
+                v.high,
+                *wins_ties_losses(values[v.first] - values[v.second]),
+                v.p,
+                v.family,
+                v.word,
+            )
+            for v in compared(systems, base, family, self.seed)
+        ]
 
 
 FAMILIES: Mapping[Compare, Family | None] = {"best": None, "all": "all pairs", "hsd": "hsd"}
-
-
-def _comparison(
-    names: Sequence[str], measure: str, systems: Systems, verdict: Verdict
-) -> Comparison:
-    first, second = verdict.first, verdict.second
-    start = float(systems.estimates[second])
-    return Comparison(
-        names[first],
-        names[second],
-        measure,
-        verdict.queries,
-        verdict.estimate,
-        100 * verdict.estimate / start if start else math.nan,
-        verdict.low,
-        verdict.high,
-        *wins_ties_losses(systems.values[first] - systems.values[second]),
-        verdict.p,
-        verdict.family,
-        verdict.word,
-    )
-
-
-def best(runs: Mapping[str, Scores], measure: Measure) -> str:
-    """The run with the best mean, the first of equals."""
-    by_name = {name: scores.summed_up(measure) for name, scores in runs.items()}
-    return max(by_name, key=lambda name: (not math.isnan(by_name[name]), by_name[name]))
 
 
 @dataclass(frozen=True)
@@ -330,11 +326,13 @@ def counted(ranked: Rankings, scoring: Scoring, weights: Weights | None = None) 
 
 def over_common_queries(scores: Mapping[str, Scores]) -> dict[str, Scores]:
     """The scores of the queries that all runs have."""
-    sets = [set(s.queries) for s in scores.values()]
-    common = set.intersection(*sets)
-    if all(len(queries) == len(common) for queries in sets):
-        return dict(scores)
-    return {name: s.choose([query in common for query in s.queries]) for name, s in scores.items()}
+    common = set.intersection(*(set(s.queries) for s in scores.values()))
+    return {
+        name: s
+        if len(s.queries) == len(common)
+        else s.choose([query in common for query in s.queries])
+        for name, s in scores.items()
+    }
 
 
 def in_order(runs: Sequence[RunScores], measure: str) -> list[RunScores]:
@@ -460,27 +458,20 @@ def _of(some: int, every: int) -> str:
 
 def score_findings(name: str, scores: Scores) -> list[Finding]:
     """Of a run's values: the queries for which a measure is undefined, and so not in its mean."""
-    findings = []
-    for measure in scores.measures:
-        if n := int(np.isnan(scores.of(measure)).sum()):
-            of = f"{n:,} of {count_of(len(scores.queries), 'query', 'queries')}"
-            each = f"of {of.partition(' of ')[2]} for which {measure} is undefined, left out"
-            text = f"{name}: {measure} is undefined for {of}: left out"
+    findings, every = [], count_of(len(scores.queries), "query", "queries")
+    for measure, values in zip(scores.measures, scores.values, strict=True):
+        if n := int(np.isnan(values).sum()):
+            each = f"of {every} for which {measure} is undefined, left out"
+            text = f"{name}: {measure} is undefined for {n:,} of {every}: left out"
             findings.append(Finding(text, about=name, each=each, count=n))
     return findings
 
 
-def common_queries_finding(queries: int) -> Finding:
-    """That runs have other queries, so that fewer compare them."""
-    common = count_of(queries, "query", "queries")
-    return Finding(f"runs are compared over the {common} that all of them have")
-
-
 def identical_findings(runs: Sequence[RunScores]) -> list[Finding]:
     """Which runs rank documents of the same grades alike in every query, as copies of a run do."""
-    names_by_mark: dict[str, list[str]] = {}
+    names_by_mark = defaultdict[str, list[str]](list)
     for run in runs:
-        names_by_mark.setdefault(run.mark, []).append(run.name)
+        names_by_mark[run.mark].append(run.name)
     same = "rank documents of the same grades alike in every query: copies of one run?"
     return [
         Finding(f"{' and '.join(names)} {same}", about=names[0])
@@ -491,12 +482,10 @@ def identical_findings(runs: Sequence[RunScores]) -> list[Finding]:
 
 def few_queries(queries: int) -> list[Finding]:
     """That so many are few."""
-    wide = (
-        "1 query: there is no interval"
-        if queries == 1
-        else f"{queries} queries: intervals are wide"
-    )
-    return [Finding(f"only {wide}")] if queries < FEW_QUERIES else []
+    if queries >= FEW_QUERIES:
+        return []
+    wide = f"{queries} queries: intervals are wide"
+    return [Finding(f"only {wide if queries != 1 else '1 query: there is no interval'}")]
 
 
 def hole_findings(runs: Sequence[RunScores]) -> list[Finding]:

@@ -9,7 +9,7 @@ were they left in, both sides would give them 0, and look more alike for it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,10 +22,9 @@ from labeler.metrics import Measure, Rankings, parse, score
 from labeler.metrics.judged import Facts, JudgedPairs
 from labeler.metrics.rankings import top_grade
 from labeler.report.finding import Finding
-from labeler.report.table import Column, Row, Table, shown
+from labeler.report.table import Column, Table, shown
 from labeler.stats.correlation import Correlation
 from labeler.stats.student import SIGNIFICANT
-from labeler.trec.columns import Small
 from labeler.trec.pairs import PairColumns, joined_pairs
 
 FEW = 0.05
@@ -82,14 +81,9 @@ class TwoQrels:
         """
         few = self.counts.nearly_same
         left = _without(ranked, (self.grades >= 0).sum(axis=0) == 1) if few else ranked
-        by_side = _regraded(left, self.grades[side], self.judged_by_both, self.tops[side])
+        by_both = self.grades.min(axis=0) >= 0
+        by_side = _regraded(left, self.grades[side], by_both, self.tops[side])
         return by_side if few else by_side.condensed
-
-    @property
-    def judged_by_both(self) -> Flags:
-        """Of each code, whether it stands for a pair that both judged."""
-        by_both: Flags = self.grades.min(axis=0) >= 0
-        return by_both
 
 
 def two_qrels(
@@ -104,7 +98,10 @@ def two_qrels(
     """
     sides = [PairColumns.of(qrels, np.int32) for qrels in (first, second)]
     common = {query for query in first.keys() & second.keys() if first[query] and second[query]}
-    sides = [side.keep(np.isin(side.query, _places(side, common))) for side in sides]
+    sides = [
+        side.keep(np.isin(side.query, [side.place_of_query[query] for query in common]))
+        for side in sides
+    ]
     joined = joined_pairs(sides)
     # of each pair one number: the places of both grades, 0 where there is none
     (own, before), (other, after) = (np.unique(side.value, return_inverse=True) for side in sides)
@@ -114,7 +111,10 @@ def two_qrels(
     grades = np.stack(
         [np.append(_ABSENT, own)[used // width], np.append(_ABSENT, other)[used % width]]
     )
-    counts, is_shared = _counted(grades, code, joined.query)
+    by_first, by_second = grades >= 0
+    pairs = np.bincount(code, minlength=len(used))
+    kinds = (by_first & by_second, by_first & ~by_second, by_second & ~by_first)
+    counts = PairCounts(*(int(pairs[kind].sum()) for kind in kinds))
     coded: PairColumns[int] = PairColumns(
         joined.queries,
         np.searchsorted(joined.query, np.arange(len(joined.queries) + 1)),
@@ -122,30 +122,14 @@ def two_qrels(
         joined.document,
         code,
     )
-    coded = coded if counts.same else coded.keep(is_shared)
+    if not counts.same:  # queries of which both judged some pair
+        coded = coded.keep(np.isin(joined.query, joined.query[kinds[0][code]]))
     if not coded.size:
         return None
-    limits = [
+    first_top, second_top = (
         top_grade(side.value) if top is None else top for side, top in zip(sides, tops, strict=True)
-    ]
-    return TwoQrels(JudgedPairs.of(coded, name), grades, (limits[0], limits[1]), counts)
-
-
-def _places(side: PairColumns[int], queries: Collection[str]) -> list[int]:
-    """Where a set has some queries."""
-    return [at for query, at in side.place_of_query.items() if query in queries]
-
-
-def _counted(grades: Integers, code: Integers, query: Small) -> tuple[PairCounts, Flags]:
-    """The pairs by who judged them; and which are of queries of which both judged some.
-
-    `grades`, `(2, codes)`, are those of each pair's code.
-    """
-    first, second = grades >= 0
-    pairs = np.bincount(code, minlength=len(first))
-    counts = (pairs[kind].sum() for kind in (first & second, first & ~second, second & ~first))
-    is_shared: Flags = np.isin(query, query[(first & second)[code]])
-    return PairCounts(*map(int, counts)), is_shared
+    )
+    return TwoQrels(JudgedPairs.of(coded, name), grades, (first_top, second_top), counts)
 
 
 def _without(ranked: Rankings, out: Flags) -> Rankings:
@@ -208,18 +192,14 @@ def score_twice(two: TwoQrels, runs: RunsByName, measure: Measure) -> TwoScores:
     values, judged, facts = [], [], []
     for run in runs.values():
         ranked, facts_of_run = rank(run, two.pool)
-        own = [two.own(ranked, side) for side in (0, 1)]
-        same = two.counts.same
-        scored = own if same else [two.on_shared_pairs(ranked, side) for side in (0, 1)]
-        values.append([score(side, [measure]).of(measure) for side in scored])
-        judged.append([score(side, [shares]).means()[str(shares)] for side in own])
+        own = scored = [two.own(ranked, side) for side in (0, 1)]
+        if not two.counts.same:
+            scored = [two.on_shared_pairs(ranked, side) for side in (0, 1)]
+        values.append([score(side, [measure]).values[0] for side in scored])
+        judged.append([score(side, [shares]).summed_up(shares) for side in own])
         facts.append(facts_of_run)
-    return TwoScores(
-        two.pool.queries,
-        np.ascontiguousarray(np.array(values).swapaxes(0, 1)),
-        np.array(judged).T,
-        tuple(facts),
-    )
+    of_sides = np.ascontiguousarray(np.array(values).swapaxes(0, 1))
+    return TwoScores(two.pool.queries, of_sides, np.array(judged).T, tuple(facts))
 
 
 def pair_findings(counts: PairCounts, names: tuple[str, str]) -> Iterator[Finding]:
@@ -235,6 +215,64 @@ def pair_findings(counts: PairCounts, names: tuple[str, str]) -> Iterator[Findin
     others = "the latter" if counts.nearly_same else "other documents"
     how = f"systems are scored on what both judged, {others} taken out of the rankings"
     yield Finding(f"{judged}: {how}")
+
+
+# Tests of every two systems by two qrels, and how far the two agree on which pairs differ.
+#
+# Two qrels may order systems alike and still tell other pairs apart, so that what one of them calls
+# proven, the other does not. The six counts are those of Moffat, Scholer and Thomas (2012), ADCS,
+# and of Ferro and Sanderson (2019), SIGIR; Faggioli and Ferro (2021), ECIR, use them as they stand.
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """How far two sets of tests agree on pairs of systems, under the names that the field has.
+
+    The first letter: both tell a pair apart (A, active), one of them does (M, mixed), neither does
+    (P, passive). The second: both put the same system first or one ties the pair (A), or not (D).
+    `significant_first` and `significant_second` count the pairs that each tells apart.
+    """
+
+    AA: int
+    AD: int
+    MA: int
+    MD: int
+    PA: int
+    PD: int
+    significant_first: int
+    significant_second: int
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs there are."""
+        return self.AA + self.AD + self.MA + self.MD + self.PA + self.PD
+
+    @shown
+    def unconfirmed(self) -> int:
+        """How many pairs the second tells apart and the first does not, or not that way round."""
+        return self.significant_second - self.AA
+
+    @shown
+    def unconfirmed_share(self) -> float | None:
+        """Their share of all that the second tells apart; `None` where it tells none apart."""
+        return self.unconfirmed / self.significant_second if self.significant_second else None
+
+    @shown
+    def missed(self) -> int:
+        """How many pairs the first tells apart and the second does not, or not that way round."""
+        return self.significant_first - self.AA
+
+
+def decisions(means: Floats, p: Sequence[Floats]) -> Decisions:
+    """The counts over all pairs of systems, from `(2, systems)` means and the p of either side."""
+    upper = np.triu_indices(means.shape[1], 1)
+    signs = [np.sign(side[upper[0]] - side[upper[1]]) for side in means]
+    alike = signs[0] * signs[1] >= 0
+    by_first, by_second = (side[upper] < SIGNIFICANT for side in p)
+    active, mixed = by_first & by_second, by_first ^ by_second
+    kinds = active, mixed, ~(active | mixed)
+    masks = [kind & way for kind in kinds for way in (alike, ~alike)]
+    return Decisions(*(int(mask.sum()) for mask in (*masks, by_first, by_second)))
 
 
 # Systems with their means by two qrels, the pairs that swap, and both as tables.
@@ -275,22 +313,12 @@ class Swap:
     p_first: float
     p_second: float
 
-    @property
-    def significant(self) -> bool:
-        """Whether the first qrels tell the two apart at 5 %, allowing for all pairs."""
-        return self.p_first < SIGNIFICANT
-
-    @property
-    def significant_by_second(self) -> bool:
-        """The same by the second qrels."""
-        return self.p_second < SIGNIFICANT
-
     @shown
     def significant_by(self) -> str:
-        """By which qrels the difference can be told from chance."""
-        by_both = (self.significant, self.significant_by_second)
-        words = {(True, True): "both", (True, False): "the first alone"}
-        return words.get(by_both, "the second alone" if by_both[1] else "neither")
+        """Which qrels tell the two apart at 5 %, allowing for all pairs."""
+        if self.p_first < SIGNIFICANT:
+            return "both" if self.p_second < SIGNIFICANT else "the first alone"
+        return "the second alone" if self.p_second < SIGNIFICANT else "neither"
 
 
 def system_table(
@@ -305,7 +333,7 @@ def system_table(
         columns += [Column(f"{measure} by {name}"), Column(f"rank by {name}")]
     columns += [Column("moves", only="programs"), Column("moves", only="people")]
     columns += [Column(f"{judged} by {name}", format=".2f") for name in names if judged]
-    rows: list[Row] = []
+    rows = []
     for s in sorted(systems, key=lambda system: (system.rank_first, system.run)):
         up = s.rank_first - s.rank_second
         moves = up, f"{up:+d}" if up else "="
@@ -327,7 +355,7 @@ def statistic_table(
         "tau_b": "Kendall's tau-b",
         "tau_ap": f"tau-ap ({names[0]} is the truth)",
     }
-    rows: list[Row] = [(name, titles[name], each) for name, each in statistics.items()]
+    rows = [(name, titles[name], each) for name, each in statistics.items()]
     is_open = any(each.open for each in statistics.values())
     note = "where there is no interval, it would be nearly anything" if is_open else ""
     return Table("statistics", columns, rows, note=note)
@@ -353,12 +381,6 @@ def swap_table(
     ]
     words = {"the first alone": f"{first} alone", "the second alone": f"{second} alone"}
     ordered = sorted(swaps, key=lambda swap: swap.p_first)[:most]
-    rows = [
-        (
-            *(s.better, s.worse, s.first, s.second, s.p_first, s.p_second),
-            words.get(s.significant_by, s.significant_by),
-        )
-        for s in ordered
-    ]
+    rows = [(*vars(s).values(), words.get(s.significant_by, s.significant_by)) for s in ordered]
     more = len(swaps) - len(ordered)
     return Table("swaps", columns, rows, note=f"and {more:,} more pairs that swap" if more else "")

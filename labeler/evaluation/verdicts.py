@@ -3,34 +3,40 @@
 from __future__ import annotations
 
 import shlex
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
-from labeler.collection.layout import Collection, collection_of_qrels
+from labeler.collection.layout import collection_of_qrels
 from labeler.collection.user_files import COMPARED
 from labeler.errors import BadInput, about
 from labeler.evaluation.inputs import (
     AnyQrels,
     Doubt,
     Kin,
-    changed_since,
+    grades_in,
     pool_from,
     qrels_from,
     qrels_path,
     short_name,
-    without_pairs,
 )
 from labeler.evaluation.options import FEWEST
-from labeler.evaluation.scores import NAMED, NOT_KNOWN, Comparison, RunScores, listed
+from labeler.evaluation.scores import (
+    NAMED,
+    NOT_KNOWN,
+    Comparison,
+    CorrectedDifference,
+    RunScores,
+    listed,
+)
 from labeler.exchange.qrels import read_qrels
 from labeler.messages import Note, count_of
 from labeler.metrics import JudgedPairs, parse
-from labeler.report.table import Cell, Column, Ends, Table
-from labeler.stats.families import FEW, Family
+from labeler.report.table import Column, Ends, Table
+from labeler.stats.families import FEW
 from labeler.trec.pairs import PairColumns
 
 
@@ -61,19 +67,15 @@ class GradesUsed:
     def is_unchecked(self) -> bool:
         """Whether a model gave grades among these, and people graded hardly a pair of its own."""
         assessor = self.assessor
-        return assessor is not None and assessor.whose == "model" and not assessor.is_checked
-
-    @property
-    def is_checked(self) -> bool:
-        """Whether people graded enough pairs of these, too."""
-        return self.checked >= ENOUGH_CHECKED
+        if assessor is None or assessor.whose != "model":
+            return False
+        return assessor.checked < ENOUGH_CHECKED
 
     @property
     def giver(self) -> str:
         """By whose grades: `people's grades (human)`, `gpt's grades, unchecked`."""
-        own = (
-            f"people's grades ({self.name})" if self.whose == "people" else f"{self.name}'s grades"
-        )
+        by_people = self.whose == "people"
+        own = f"people's grades ({self.name})" if by_people else f"{self.name}'s grades"
         filled = f", with {self.filling.name}'s in the holes" if self.filling else ""
         return f"{own}{filled}{', unchecked' if self.is_unchecked else ''}"
 
@@ -81,9 +83,8 @@ class GradesUsed:
         if not self.name:
             return ""
         counted = "; ".join(f"{n:,} of {name}" for name, n in self.counts.items())
-        counted = f": {counted}" if counted else ""
         beside = f"; there is also {listed(self.others)}" if self.others else ""
-        return f"by {self.giver}{counted}{beside}"
+        return f"by {self.giver}{': ' if counted else ''}{counted}{beside}"
 
 
 ENOUGH_CHECKED = 25
@@ -95,7 +96,7 @@ def grades_used(path: Path) -> GradesUsed:
     where = collection_of_qrels(path)
     if where is None:
         return GradesUsed(short_name(path.name))
-    from labeler.collection.whose import made_by, whose  # takes long to load
+    from labeler.collection.whose import is_of_people, made_by, whose  # takes long to load
 
     collection, name = where
     folder = str(path.parent.parent)  # as it was given, fit for a command
@@ -104,26 +105,16 @@ def grades_used(path: Path) -> GradesUsed:
     if holder != "model":
         return GradesUsed(name, holder, (), others, folder=folder)
     models = made_by(collection, name).models
-    checked = _checked_by_people(collection, path, others)
-    return GradesUsed(name, holder, models, others, checked, folder)
-
-
-def _checked_by_people(collection: Collection, path: Path, others: Sequence[str]) -> int:
-    """Of how many of a model's pairs people's qrels of the collection hold a grade."""
-    from labeler.collection.whose import is_of_people  # takes long to load
-
     people = [other for other in others if is_of_people(collection, other)]
-    if not people:
-        return 0
-    judged = read_qrels(path)
-    pairs = {
+    judged = read_qrels(path) if people else {}
+    checked = {
         (query, doc)
         for other in people
         for query, row in read_qrels(collection.qrels(other)).items()
         for doc, grade in row.items()
         if grade >= 0 and doc in judged.get(query, ())
     }
-    return len(pairs)
+    return GradesUsed(name, holder, models, others, len(checked), folder)
 
 
 # Holes of a set, filled with the grades of another.
@@ -142,15 +133,13 @@ def filled_pool(
     if not fill:
         return pool_from(qrels, warn, name, stale), used
     layers = grade_layers(qrels, fill, warn, name, stale)
-    whole = merged_grades(layers)
-    graded, every = (sum(map(len, grades.values())) for grades in (layers[0], whole))
-    paths = fill_paths(path, fill)
-    filling = grades_used(paths[0])
-    rest = tuple(name for name in used.others if name not in [path.stem for path in paths])
-    counts = {used.name: graded, filling.name: every - graded}
+    whole = PairColumns.of(merged_grades(layers), np.int32)
+    graded, paths = sum(map(len, layers[0].values())), fill_paths(path, fill)
+    filling, stems = grades_used(paths[0]), [path.stem for path in paths]
+    rest = tuple(other for other in used.others if other not in stems)
+    counts = {used.name: graded, filling.name: whole.size - graded}
     filled = replace(used, others=rest, filling=filling, counts=counts)
-    columns = PairColumns.of(whole, np.int32)
-    return JudgedPairs.of(columns, name if path is None else str(path)), filled
+    return JudgedPairs.of(whole, name if path is None else str(path)), filled
 
 
 def merged_grades(layers: Iterable[Mapping[str, Mapping[str, int]]]) -> dict[str, dict[str, int]]:
@@ -166,11 +155,11 @@ def grade_layers(
     qrels: AnyQrels, fill: str, warn: Note, name: str = "the qrels", stale: str = "drop"
 ) -> list[Mapping[str, Mapping[str, int]]]:
     """The grades of any qrels, then those of the set that fills their holes; no negative ones."""
-    path, layers = qrels_path(qrels), [qrels_from(qrels, warn, name)]
+    path, layers = qrels_path(qrels), [qrels_from(qrels, warn, name, stale)]
     paths = fill_paths(path, fill) if fill else []
     if path is not None and paths:
         check_scales(path, paths[0])
-    layers += [without_pairs(read_qrels(p, warn), changed_since(p, warn, stale)) for p in paths]
+    layers += [grades_in(path, warn, stale)[0] for path in paths]
     return [
         {
             query: {doc: grade for doc, grade in row.items() if grade >= 0}
@@ -238,7 +227,8 @@ class Trust:
         """
         if queries < FEWEST:
             few = f"{count_of(queries, 'query is', 'queries are')} too few"
-            return Doubt(f"{few} (at least {FEWEST})", f"labeler power {self._where}", "free")
+            where = f"{self._folder} {self.grades.name}" if self.grades.folder else "QRELS RUNS"
+            return Doubt(f"{few} (at least {FEWEST})", f"labeler power {where}", "free")
         if not decided and (doubt := self._holes(names, measure)):
             return doubt
         akin = [str(self.kin[name]) for name in names if name in self.kin]
@@ -253,10 +243,12 @@ class Trust:
     def believed(self, comparison: Comparison) -> Comparison:
         """The comparison with what is doubtful about it."""
         names, measure = (comparison.run, comparison.baseline), comparison.measure
-        doubt = self.of(
-            names, measure, comparison.queries, decided=self._one_is_above(names, measure)
+        first, second = (self.runs[name].scenarios.get(measure, {}) for name in names)
+        decided = first.keys() & second.keys() >= {"low", "high"} and (
+            first["low"] > second["high"] or second["low"] > first["high"]
         )
-        return comparison.with_doubt(doubt, self.unchecked)
+        doubt = self.of(names, measure, comparison.queries, decided=decided)
+        return replace(comparison, doubt=doubt, unchecked=self.unchecked)
 
     def against_gate(self, names: Sequence[str], measure: str, *, decided: bool = False) -> str:
         """Why scores of some runs cannot be held against a gate; empty where they can."""
@@ -277,7 +269,8 @@ class Trust:
         cutoff = int(what.partition("@")[2])
         holes = round(len(self.runs[name].scores.queries) * (1 - share) * cutoff)
         because = f"{what} of {name} is {share:.2f}, below {LEAST_JUDGED:.2f}"
-        return Doubt(because, self._filling(names), f"about {count_of(holes, 'pair')} of {name}")
+        command = f"labeler compare {self._folder} {shlex.join(names)}"
+        return Doubt(because, command, f"about {count_of(holes, 'pair')} of {name}")
 
     def judged(self, name: str, measure: str) -> tuple[str, float]:
         """The share judged of a run's documents that a measure looks at, and what it is called."""
@@ -285,27 +278,13 @@ class Trust:
         own = f"Judged@{parse(measure).cutoff}"
         return (own, shares[own]) if own in shares else next(iter(shares.items()))
 
-    def _one_is_above(self, names: Sequence[str], measure: str) -> bool:
-        """Whether one run's least score is above the other's most, whatever is unjudged."""
-        first, second = (self.runs[name].scenarios.get(measure, {}) for name in names)
-        if "low" not in first or "low" not in second:
-            return False
-        return first["low"] > second["high"] or second["low"] > first["high"]
-
     @property
     def _folder(self) -> str:
         return shlex.quote(self.grades.folder or "COLL")
 
     @property
-    def _where(self) -> str:
-        return f"{self._folder} {self.grades.name}" if self.grades.folder else "QRELS RUNS"
-
-    @property
     def _people(self) -> str:
         return f"labeler annotate {self._folder}"
-
-    def _filling(self, names: Sequence[str]) -> str:
-        return f"labeler compare {self._folder} {shlex.join(names)}"
 
 
 def scenario_table(runs: Sequence[RunScores]) -> Table:
@@ -316,47 +295,22 @@ def scenario_table(runs: Sequence[RunScores]) -> Table:
         *(Column(name, only="programs") for name in ("least", "most")),
         Column("least and most", format="", ends=".4f", only="people"),
     ]
-    rows: list[list[Cell]] = []
+    rows = []
     for run in runs:
+        means = run.scores.means()
         for name, case in run.scenarios.items():
-            mean, ends = run.means()[name].value, Ends(case.get("low"), case.get("high"))
+            ends = Ends(case.get("low"), case.get("high"))
             cases = case["unjudged_irrelevant"], case["unjudged_top"]
-            rows.append([run.name, name, mean, *cases, *ends, ends])
+            rows.append((run.name, name, means[name], *cases, *ends, ends))
     return Table("scenarios", columns, rows)
 
 
 # What is said of runs that were compared: which may be the best, which can be told apart.
 
+Compared = Comparison | CorrectedDifference
+"""A run beside a baseline, by scores as they are or corrected ones."""
 TOLD = ("better", "worse", "not the best")
 """The verdicts that tell two runs apart."""
-
-
-class Compared(Protocol):
-    """A run beside a baseline, by scores as they are or corrected ones: what is said of both."""
-
-    @property
-    def run(self) -> str:
-        """The run's name."""
-
-    @property
-    def baseline(self) -> str:
-        """The name of the run that it is held against."""
-
-    @property
-    def measure(self) -> str:
-        """What both are compared by."""
-
-    @property
-    def family(self) -> Family:
-        """The comparisons that p allows for."""
-
-    @property
-    def p(self) -> float:
-        """The p that the verdict goes by."""
-
-    @property
-    def verdict(self) -> str:
-        """Which is better, in words, or that it cannot be told."""
 
 
 def may_be_best(compared: Sequence[Compared]) -> list[str]:
@@ -377,25 +331,21 @@ def may_be_best(compared: Sequence[Compared]) -> list[str]:
 
 def told_apart(compared: Sequence[Compared], best: str) -> list[str]:
     """Which runs are better or worse than the baseline, and which cannot be told from it."""
-    parts = []
     if any(c.family == "all pairs" for c in compared):
         apart = sum(c.verdict.startswith(TOLD) for c in compared)
         return [f"{apart:,} of the {len(compared):,} pairs of runs can be told apart."]
-    by_verdict: dict[str, list[Compared]] = {}
-    for each in compared:
-        by_verdict.setdefault(each.verdict, []).append(each)
-    for verdict in sorted(by_verdict, key=_rank):
-        of = by_verdict[verdict]
+    parts, by_verdict = list[str](), defaultdict[str, list[Compared]](list)
+    for each in sorted(compared, key=_rank):
+        by_verdict[each.verdict].append(each)
+    for verdict, of in by_verdict.items():
         names, p, is_one = listed([c.run for c in of]), [c.p for c in of], len(of) == 1
-        if verdict.startswith("may be the best"):
-            continue
         if verdict.startswith(TOLD):
             most = "p" if is_one else "p at most"
             parts.append(f"{names} {'is' if is_one else 'are'} {verdict} ({most} {max(p):.2g})")
         elif verdict.startswith("cannot tell apart"):
             least = "p" if is_one else "p at least"
             parts.append(f"{names} cannot be told apart ({least} {min(p):.2g})")
-        else:
+        elif not verdict.startswith("may be the best"):
             parts.append(f"too few queries differ to tell {names} apart by any outcome")
     if not parts:
         return []
@@ -403,10 +353,10 @@ def told_apart(compared: Sequence[Compared], best: str) -> list[str]:
     return [f"Against {baseline}, {'; '.join(parts)}."]
 
 
-def _rank(verdict: str) -> int:
+def _rank(compared: Compared) -> int:
     """Where a verdict comes in a sentence."""
     order = (*TOLD, "may be the best", "cannot tell apart", "unresolvable", "undefined")
-    return next(rank for rank, words in enumerate(order) if verdict.startswith(words))
+    return next(rank for rank, words in enumerate(order) if compared.verdict.startswith(words))
 
 
 # The columns and the note of their tables.

@@ -30,8 +30,7 @@ from labeler.files.boundary import reading
 from labeler.files.read import file_problems, in_megabytes, most_unpacked, rereadable
 from labeler.messages import count_of, told_what_files_are
 from labeler.report.result import Result
-from labeler.trec import qrels as trec_qrels
-from labeler.trec import runs as trec_runs
+from labeler.trec import files as trec
 
 _ROWS = (".jsonl", ".ndjson", ".json", ".parquet", ".csv", ".tsv", ".arrow", ".xlsx")
 _PAIRS = (*_ROWS, ".qrels", ".trec", ".run", ".txt")
@@ -224,14 +223,14 @@ def _queries(path: Path) -> tuple[str, int]:
 def _grades(path: Path) -> tuple[str, int]:
     judged = judged_in(path)
     if judged is None:
-        return "TREC's columns", trec_qrels.read_qrels(path).size
+        return "TREC's columns", trec.read_qrels(path).size
     return judged.kind, sum(1 for _ in judged.ratings)
 
 
 def _rankings(path: Path) -> tuple[str, int]:
     scored = scored_in(path)
     if scored is None:
-        return "TREC's columns", trec_runs.read_run(path).size
+        return "TREC's columns", trec.read_run(path).size
     return scored.kind, sum(1 for _ in scored.ratings)
 
 

@@ -27,7 +27,7 @@ from labeler.exchange.ratings import (
 from labeler.exchange.tables import Rows
 from labeler.files.read import read_instead, rereadable
 from labeler.messages import Note, count_of, tell
-from labeler.trec import qrels as trec_qrels
+from labeler.trec import files as trec
 from labeler.trec.pairs import PairColumns
 from labeler.trec.values import GRADE, SCORE
 
@@ -190,7 +190,7 @@ def qrels_by_meaning(path: Path, meaning: Meaning, warn: Note) -> PairColumns[in
     """The same, with what a person says of the file."""
     with rereadable():
         hold_qrels(path, warn, meaning)
-        return trec_qrels.read_qrels(path, warn)
+        return trec.read_qrels(path, warn)
 
 
 def hold_qrels(

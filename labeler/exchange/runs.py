@@ -32,7 +32,7 @@ from labeler.exchange.tables import (
 from labeler.files.boundary import reading
 from labeler.files.read import numbered_lines, read_instead, rereadable
 from labeler.messages import Note, tell
-from labeler.trec import runs as trec_runs
+from labeler.trec import files as trec
 from labeler.trec.pairs import PairColumns
 from labeler.trec.values import GRADE, SCORE, score_of, shown
 
@@ -60,7 +60,7 @@ def read_run(
     path = Path(path)
     with rereadable():
         hold_run(path, Meaning.of(queries=queries), warn)
-        return trec_runs.read_run(path)
+        return trec.read_run(path)
 
 
 def hold_run(path: Path, meaning: Meaning = AS_IT_STANDS, warn: Note = lambda _line: None) -> None:

@@ -17,6 +17,15 @@ _LISTED = 5000
 """So many names of a folder are compared with one that does not exist."""
 
 
+Paths = str | Path | Iterable[str | Path]
+"""What a function of the library takes where it reads one file or several."""
+
+
+def several(paths: Paths) -> list[str | Path]:
+    """The paths; of a single one, that alone."""
+    return [paths] if isinstance(paths, str | Path) else list(paths)
+
+
 def true_path(path: Path) -> Path:
     """The absolute path without links; one in a loop of links stays as it is.
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Collection as Some
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,8 +21,9 @@ from labeler.model import Model, OncePerPart, Reply, Request
 from labeler.prompt import Prompt, schema_of
 from labeler.prompt.template import GradedExamples
 from labeler.text.languages import NAMES
+from labeler.text.terms import text_to_search
 from labeler.text.visible import bounded, mark_of, visible
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 if TYPE_CHECKING:
     from labeler.models.session import Session
@@ -52,7 +54,7 @@ class Assessor:
     _query_values: OncePerPart[dict[str, str]] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_query_values", OncePerPart(values_of))
+        object.__setattr__(self, "_query_values", OncePerPart(self._values_of))
 
     @classmethod
     def asked_in(cls, session: Session, prompt: Prompt) -> Assessor:
@@ -77,7 +79,10 @@ class Assessor:
 
     def values(self, query: Query, document: Document | None = None) -> dict[str, str]:
         """What the placeholders stand for, with the examples that the query is shown."""
-        values = {**self._query_values.of(query), **(texts_of(document) if document else {})}
+        return {**self._query_values.of(query), **(texts_of(document) if document else {})}
+
+    def _values_of(self, query: Query) -> dict[str, str]:
+        values = values_of(query)
         if self.examples is not None:
             marked = self.mark if self.prompt.is_marked else None
             values["examples"] = self.examples.shown(query, marked)
@@ -127,26 +132,18 @@ class Assessor:
         Where the prompt has marks, one stands beside each number, so that no document can pretend
         that another one begins in it.
         """
-        values, shown = self._of_several(query, documents)
-        code = f" {values['mark']}" if self.prompt.is_marked else ""
+        is_marked, code = self.prompt.is_marked, ""
+        seen: Callable[[str], str] = visible if is_marked else str
+        texts = self.values(query).items()
+        values = {name: seen(text) for name, text in texts if name in self._shown_names}
+        passages = (seen(texts_of(document)["passage"]) for document in documents)
+        shown = [bounded(passage, self.prompt.max_chars) for passage in passages]
+        if is_marked:
+            values["mark"] = self.mark(*values.values(), *shown)
+            code = f" {values['mark']}"
         numbered = (f"[{number}{code}]\n{text}" for number, text in enumerate(shown, start=1))
         values |= {"passages": "\n\n".join(numbered), "count": str(len(shown))}
         return Request(self.prompt.render(values), self.asked_with, schema, values, self.repeat)
-
-    def _of_several(
-        self, query: Query, documents: Sequence[Document]
-    ) -> tuple[dict[str, str], list[str]]:
-        """The texts of a query that the template shows, with their mark, and the documents' own."""
-        texts = self.values(query).items()
-        values = {name: text for name, text in texts if name in self._shown_names}
-        shown = [self._passage(texts_of(document)["passage"]) for document in documents]
-        if not self.prompt.is_marked:
-            return values, shown
-        values = {name: visible(text) for name, text in values.items()}
-        return {**values, "mark": self.mark(*values.values(), *shown)}, shown
-
-    def _passage(self, text: str) -> str:
-        return bounded(visible(text) if self.prompt.is_marked else text, self.prompt.max_chars)
 
     def outcome_of(self, pair: Pair, reply: Reply) -> Outcome:
         """The grade that a reply gives a pair, or why it gives none."""
@@ -165,22 +162,17 @@ Lists = Mapping[Pair, tuple[str, ...]]
 
 def values_of(query: Query) -> dict[str, str]:
     """What the placeholders of a template stand for that are of a query."""
-    values = {
-        "query": query.text,
-        **{name: _metadata_text(query.metadata.get(name)) for name in TOPIC},
-    }
+    values = {"query": query.text}
+    for name in TOPIC:
+        value = query.metadata.get(name)
+        values[name] = "; ".join(map(str, value)) if isinstance(value, list) else str(value or "")
     values["language"] = NAMES.get(values["language"], values["language"])
     return values
 
 
 def texts_of(document: Document) -> dict[str, str]:
     """The same of a document."""
-    passage = f"{document.title}\n{document.text}" if document.title else document.text
-    return {"title": document.title, "text": document.text, "passage": passage}
-
-
-def _metadata_text(value: object) -> str:
-    return "; ".join(map(str, value)) if isinstance(value, list) else str(value or "")
+    return {"title": document.title, "text": document.text, "passage": text_to_search(document)}
 
 
 class Texts(NamedTuple):
@@ -222,14 +214,6 @@ class GradedExample(NamedTuple):
     grade: int
 
 
-class ExampleTexts(NamedTuple):
-    """What is shown of an example: the query, the document, and the answer that it had."""
-
-    query: str
-    passage: str
-    answer: str
-
-
 @dataclass(frozen=True)
 class Examples:
     """The examples of a set of judgements, in their order, and how many of them are shown.
@@ -248,77 +232,47 @@ class Examples:
 
         So a document that is shown as an example can end itself as little as the one to grade.
         """
-        is_usual = (
-            query.id not in self._own_queries and _words(query.text) not in self._words_of_queries
-        )
-        texts = self._usual if is_usual else self._texts(self.for_query(query))
-        code = mark(*(part for example in texts for part in example)) if mark else ""
+        texts = list(map(self._texts_of, self._for_query(query)))
+        code = mark(*chain.from_iterable(texts)) if mark else ""
+        before, after = "Passage:", ""
+        if code:
+            before, after = f"--- passage {code} ---", f"\n--- end of passage {code} ---"
         return "\n\n".join(
-            _example(number, texts_of_example, code)
-            for number, texts_of_example in enumerate(texts, start=1)
+            f"Example {number}\nQuery: {asked}\n{before}\n{passage}{after}\nAnswer: {answer}"
+            for number, (asked, passage, answer) in enumerate(texts, start=1)
         )
 
     def noted(self) -> list[list[str | int]]:
         """The examples as the card keeps them: a set goes on with those that it was begun with."""
         return [list(example) for example in self.pairs]
 
-    def for_query(self, query: Query) -> Sequence[GradedExample]:
+    def _for_query(self, query: Query) -> Iterator[GradedExample]:
         """The examples that a query is shown: none of its own, nor of one of the same words."""
         own = _words(query.text)
-        first, rest = self.pairs[: self.count], self.pairs[self.count :]
-        reserves = deque(example for example in rest if not self._is_of(example, query.id, own))
-        shown = [
-            _next(reserves, example.grade) if self._is_of(example, query.id, own) else example
-            for example in first
-        ]
-        return [example for example in shown if example]
 
-    def _is_of(self, example: GradedExample, query_id: str, words: str) -> bool:
-        text = self.texts.queries[example.query_id].text
-        return example.query_id == query_id or _words(text) == words
+        def is_own(example: GradedExample) -> bool:
+            text = self.texts.queries[example.query_id].text
+            return example.query_id == query.id or _words(text) == own
 
-    @cached_property
-    def _own_queries(self) -> frozenset[str]:
-        return frozenset(example.query_id for example in self.pairs)
+        reserves = [example for example in self.pairs[self.count :] if not is_own(example)]
+        for example in self.pairs[: self.count]:
+            if not is_own(example):
+                yield example
+            elif reserves:  # the next of its grade stands in for it, or of any
+                same = (at for at, each in enumerate(reserves) if each.grade == example.grade)
+                yield reserves.pop(next(same, 0))
 
-    @cached_property
-    def _words_of_queries(self) -> frozenset[str]:
-        return frozenset(_words(self.texts.queries[q].text) for q in self._own_queries)
-
-    @cached_property
-    def _usual(self) -> Sequence[ExampleTexts]:
-        """The examples as nearly all queries are shown them."""
-        return self._texts(self.pairs[: self.count])
-
-    def _texts(self, examples: Sequence[GradedExample]) -> Sequence[ExampleTexts]:
-        return [self._texts_of(example) for example in examples]
-
-    def _texts_of(self, example: GradedExample) -> ExampleTexts:
+    def _texts_of(self, example: GradedExample) -> tuple[str, str, str]:
+        """What is shown of an example: the query, the document, and the answer that it had."""
         query, document = self.texts.queries[example.query_id], self.texts.documents[example.doc_id]
         passage = bounded(texts_of(document)["passage"], self.longest)
         is_several = self.prompt.front.has_parts or self.prompt.front.batch > 1
         answer = str(example.grade) if is_several else self.prompt.reader.example(example.grade)
-        return ExampleTexts(query.text, passage, answer)
-
-
-def _example(number: int, texts: ExampleTexts, mark: str) -> str:
-    passage = f"Passage:\n{texts.passage}"
-    if mark:
-        passage = f"--- passage {mark} ---\n{texts.passage}\n--- end of passage {mark} ---"
-    return f"Example {number}\nQuery: {texts.query}\n{passage}\nAnswer: {texts.answer}"
+        return query.text, passage, answer
 
 
 def _words(text: str) -> str:
     return " ".join(text.casefold().split())
-
-
-def _next(reserves: deque[GradedExample], grade: int) -> GradedExample | None:
-    """The next reserve of a grade, or of any; None where none is left."""
-    same = next((example for example in reserves if example.grade == grade), None)
-    example = same or (reserves[0] if reserves else None)
-    if example:
-        reserves.remove(example)
-    return example
 
 
 def examples_for(
@@ -335,7 +289,12 @@ def examples_for(
     front = prompt.front.examples
     if front is None:
         return None
-    pairs = _noted(collection, name, prompt, texts)
+    entry = card_section(read_card(collection), "judge", name)
+    rows = entry.get("examples") if entry.get("prompt") == prompt.id else None
+    noted = rows if isinstance(rows, list) else []
+    pairs = [GradedExample(*row) for row in noted if isinstance(row, list) and len(row) == 3]
+    if not all(texts.has(Pair(*pair[:2])) for pair in pairs):
+        pairs = []  # as one of their texts is gone
     if pairs and (own := {pair.query_id for pair in pairs}.intersection(held_out)):
         problem = f"{name} was begun with examples of {', '.join(sorted(own)[:3])}, held out now"
         raise Misuse(f"{problem}; give another name", parameter="name")
@@ -354,53 +313,31 @@ def examples_for(
     return Examples(tuple(pairs), front.count, texts, prompt, front.max_chars)
 
 
-def _noted(collection: Collection, name: str, prompt: Prompt, texts: Texts) -> list[GradedExample]:
-    """The examples that the card names for a set; none where one of their texts is gone."""
-    entry = card_section(read_card(collection), "judge", name)
-    rows = entry.get("examples")
-    if not isinstance(rows, list) or entry.get("prompt") != prompt.id:
-        return []
-    pairs = [
-        GradedExample(*row)
-        for row in rows
-        if isinstance(row, list) and len(row) == len(GradedExample._fields)
-    ]
-    is_whole = all(p.query_id in texts.queries and p.doc_id in texts.documents for p in pairs)
-    return pairs if is_whole else []
-
-
 def drawn_examples(
     qrels: Qrels, texts: Texts, prompt: Prompt, held_out: Some[str] = frozenset()
 ) -> list[GradedExample]:
     """Examples in turn from each grade, by chance, of different queries where possible."""
     front = prompt.front.examples or GradedExamples()
     by_grade: dict[int, list[GradedExample]] = {grade: [] for grade in prompt.grades}
-    for query_id in sorted(qrels):
-        if query_id in texts.queries and query_id not in held_out:
-            for doc_id, grade in sorted(qrels[query_id].items()):
-                if grade in by_grade and doc_id in texts.documents:
-                    by_grade[grade].append(GradedExample(query_id, doc_id, grade))
+    for query_id in sorted(set(qrels).difference(held_out)):
+        for doc_id, grade in sorted(qrels[query_id].items()):
+            if grade in by_grade and texts.has(Pair(query_id, doc_id)):
+                by_grade[grade].append(GradedExample(query_id, doc_id, grade))
     random = Random(f"examples\0{front.seed}")
     for candidates in by_grade.values():
         random.shuffle(candidates)
-    return list(_in_turn(by_grade, (1 + RESERVES) * front.count))
-
-
-def _in_turn(by_grade: Mapping[int, list[GradedExample]], most: int) -> Iterator[GradedExample]:
-    """At most so many examples, grade after grade, a query again only where no other is left."""
-    queues = {grade: deque(candidates) for grade, candidates in by_grade.items() if candidates}
-    used = set[str]()
-    for _ in range(most):
-        if not queues:
-            return
+    queues = {grade: deque(examples) for grade, examples in by_grade.items() if examples}
+    drawn, used = list[GradedExample](), set[str]()
+    while queues and len(drawn) < (1 + RESERVES) * front.count:
         grade = next(iter(queues))
         queue = queues.pop(grade)
         fresh = next((example for example in queue if example.query_id not in used), queue[0])
         queue.remove(fresh)
         used.add(fresh.query_id)
-        yield fresh
+        drawn.append(fresh)
         if queue:
             queues[grade] = queue
+    return drawn
 
 
 # What a set of judgements showed beside its documents: lists, as its rows say, and examples.
@@ -415,25 +352,15 @@ def as_shown(
 ) -> Assessor:
     """The assessor with the lists and the examples of a set of judgements, or with new ones.
 
-    No example is of a `held_out` query.
+    No list is one of whose documents some are gone, no example of a `held_out` query. The same
+    lists make the same requests, so that their replies stand when further documents are pooled, and
+    a control repeats what was asked.
     """
-    lists = shown_lists(collection, name, assessor.prompt, texts)
+    path, lists = collection.judgements(name), dict[Pair, tuple[str, ...]]()
+    is_listed = assessor.prompt.front.batch > 1 and path.exists()
+    for row in read_judgements(path) if is_listed else ():
+        listed = row.judged.listed
+        if listed and all(doc_id in texts.documents for doc_id in listed.documents):
+            lists[row.judged.outcome.pair] = listed.documents
     examples = examples_for(collection, name, assessor.prompt, texts, held_out)
     return replace(assessor, lists=lists, examples=examples)
-
-
-def shown_lists(collection: Collection, name: str, prompt: Prompt, texts: Texts) -> Lists:
-    """The lists of a set of judgements, but for those of whose documents some are gone.
-
-    None where the prompt shows no lists. The same lists make the same requests, so that their
-    replies stand when further documents are pooled, and a control repeats what was asked.
-    """
-    path = collection.judgements(name)
-    if prompt.front.batch == 1 or not path.exists():
-        return {}
-    lists: dict[Pair, tuple[str, ...]] = {}
-    for row in read_judgements(path):
-        pair, listed = row.judged.outcome.pair, row.judged.listed
-        if listed and all(doc_id in texts.documents for doc_id in listed.documents):
-            lists[pair] = listed.documents
-    return lists

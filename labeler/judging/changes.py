@@ -211,9 +211,8 @@ def _rank(old: State, new: State) -> int:
 def human_beside(collection: AnyCollection, *names: str) -> str | None:
     """People's qrels of a collection that are none of `names`: `human`, or else a sheet's."""
     opened = open_collection(collection)
-    people = [name for name in opened.qrels_names() if name not in names]
-    people = [name for name in people if is_of_people(opened, name)]
-    people = [name for name in people if not routed_pairs(opened, name)]
+    others = (name for name in opened.qrels_names() if name not in names)
+    people = [n for n in others if is_of_people(opened, n) and not routed_pairs(opened, n)]
     return "human" if "human" in people else next(iter(people), None)
 
 

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
-from itertools import islice
-from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from labeler.collection.judgements import JudgementRow, read_judgements, states_of
 from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.data import JUDGED, Failure, Judgement, Outcome, Pair
-from labeler.errors import LabelerError, Misuse, about
+from labeler.errors import LabelerError, about
 from labeler.judging.assessor import Assessor, Texts, examples_for
 from labeler.judging.job import texts_of
 from labeler.judging.methods.inquiries import Inquiries
-from labeler.judging.methods.inquiry import ALONE, JudgingPart, Task, recall_inquiries
+from labeler.judging.methods.inquiry import ALONE, recall_inquiries
 from labeler.judging.relabel import same_assessor
-from labeler.model import Message, Request
-from labeler.models.choose import unasked
-from labeler.models.policies.stack import fitting, only_remembered
-from labeler.prompt import Prompt
-from labeler.prompt.check import PromptCheck, check_prompt
+from labeler.model import Request
+from labeler.models.policies.stack import fitting
 from labeler.store import Store, open_store
 from labeler.store.base import Record
 from labeler.store.keys import Canon
-from labeler.store.replies import secret_of
 
 
 class Attempt(NamedTuple):
@@ -38,6 +31,21 @@ class Attempt(NamedTuple):
     request: Request
     record: Record
     outcome: object
+
+    def as_json(self) -> dict[str, Any]:
+        """The reply, with what was read in it."""
+        record = self.record
+        return {
+            "at": record.at,
+            "model": record.served,
+            "text": record.text,
+            "refusal": record.refusal,
+            "finish_reason": record.finish_reason,
+            "tokens_in": record.prompt_tokens,
+            "tokens_out": record.completion_tokens,
+            "cost": record.cost,
+            "read_as": as_read(self.outcome),
+        }
 
 
 class AttemptHistory(NamedTuple):
@@ -51,6 +59,11 @@ class AttemptHistory(NamedTuple):
     asks: Request
     attempts: tuple[Attempt, ...]
     failed: tuple[float, str, str] | None
+
+    def as_json(self) -> dict[str, Any]:
+        """The messages, and each reply."""
+        messages = [message._asdict() for message in self.asks.messages]
+        return {"messages": messages, "replies": [each.as_json() for each in self.attempts]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,23 +100,10 @@ class Explanation:
         """The same with the messages, and each reply with what was read in it."""
         if self.problem:
             return {**self.as_record(), "problem": self.problem, "replies": []}
-        parts = [_of_history(history) for history in self.histories]
-        if len(parts) == 1 and not self.histories[0].part:
-            return {**self.as_record(), **parts[0]}
-        named = [{"part": h.part, **part} for h, part in zip(self.histories, parts, strict=True)]
-        return {**self.as_record(), "parts": named}
-
-
-def _of_history(history: AttemptHistory) -> dict[str, Any]:
-    """The messages of a part, and each reply with what was read in it."""
-    replies = [
-        {**_of_record(attempt.record), "read_as": as_read(attempt.outcome)}
-        for attempt in history.attempts
-    ]
-    return {
-        "messages": [message._asdict() for message in history.asks.messages],
-        "replies": replies,
-    }
+        if [history.part for history in self.histories] == [""]:
+            return {**self.as_record(), **self.histories[0].as_json()}
+        parts = [{"part": history.part, **history.as_json()} for history in self.histories]
+        return {**self.as_record(), "parts": parts}
 
 
 def _as_record(outcome: Outcome) -> dict[str, Any]:
@@ -119,19 +119,6 @@ def as_read(answer: object) -> Any:
     if isinstance(answer, list):
         return {str(number): as_read(entry) for number, entry in enumerate(answer, start=1)}
     return list(answer) if isinstance(answer, tuple) else answer
-
-
-def _of_record(record: Record) -> dict[str, Any]:
-    return {
-        "at": record.at,
-        "model": record.served,
-        "text": record.text,
-        "refusal": record.refusal,
-        "finish_reason": record.finish_reason,
-        "tokens_in": record.prompt_tokens,
-        "tokens_out": record.completion_tokens,
-        "cost": record.cost,
-    }
 
 
 def is_judged(collection: Collection, pair: Pair) -> bool:
@@ -157,24 +144,18 @@ def explain(
             path = opened.existing_judgements(set_name)
         rows = read_judgements(path)
         row = next((row for row in rows if row.judged.outcome.pair == pair), None)
-        if row is not None:
-            yield _explanation(opened, set_name, row, prompt)
-
-
-def _explanation(
-    collection: Collection, name: str, row: JudgementRow, prompt: str | None
-) -> Explanation:
-    texts, pair = texts_of(collection), row.judged.outcome.pair
-    with open_store(collection.store, reading=True) as store:
-        try:
-            model = only_remembered(row.origin.model, store)
-            assessor = same_assessor(row.origin, model, prompt, texts, secret_of(store))
-            lists = {pair: row.judged.listed.documents} if row.judged.listed else {}
-            examples = examples_for(collection, name, assessor.prompt, texts)
-            assessor = replace(assessor, lists=lists, examples=examples)
-            return Explanation(name, row, attempt_histories(pair, texts, assessor, store))
-        except LabelerError as error:
-            return Explanation(name, row, (), str(error))
+        if row is None:
+            continue
+        texts = texts_of(opened)
+        with open_store(opened.store, reading=True) as store:
+            try:
+                assessor = same_assessor(row.origin, store, prompt, texts)
+                lists = {pair: row.judged.listed.documents} if row.judged.listed else {}
+                examples = examples_for(opened, set_name, assessor.prompt, texts)
+                assessor = replace(assessor, lists=lists, examples=examples)
+                yield Explanation(set_name, row, attempt_histories(pair, texts, assessor, store))
+            except LabelerError as error:
+                yield Explanation(set_name, row, (), str(error))
 
 
 def attempt_histories(
@@ -183,74 +164,18 @@ def attempt_histories(
     """The attempts at each part of a pair that this assessor judged, as the store holds them."""
     inquiry, _ = Inquiries([pair], texts, assessor).of(pair)
     recall_inquiries([inquiry], assessor.model)
-    own = (each for each in inquiry.parts if each[0].name != ALONE or each[0].pays == pair)
-    return tuple(_attempt_history(part, task, assessor, store) for part, task in own)
-
-
-def _attempt_history(
-    part: JudgingPart, task: Task[Any], assessor: Assessor, store: Store
-) -> AttemptHistory:
-    fitted = fitting(assessor.model, store)
+    fitted, histories = fitting(assessor.model, store), list[AttemptHistory]()
     canon = Canon(assessor.model.id, reads_inputs=not assessor.model.is_server)
-    attempts = list[Attempt]()
-    for request, reply in task.asked:
-        whole, _, cut = canon.keyed(request)
-        if record := store.record(whole) or store.record(cut):
-            sent = replace(fitted(request), parameters=reply.sent)
-            attempts.append(Attempt(sent, record, part.read(reply)))
-    failed = store.failure(canon.keyed(task.request).key)
-    return AttemptHistory(part.name, fitted(part.request), tuple(attempts), failed)
-
-
-# What a grading prompt sends for one pair of a collection, before anything is asked.
-
-Text = TypeVar("Text")
-
-
-def preview(
-    prompt: Prompt, collection: AnyCollection, query_id: str, doc_id: str
-) -> tuple[Message, ...]:
-    """The chat by which a pair is judged; an empty id is the first query or document.
-
-    Of a prompt that takes several, the first; of one that shows several documents, with another one
-    of the collection.
-    """
-    opened = open_collection(collection)
-    texts = texts_of(opened)
-    pair = Pair(_among(texts.queries, query_id, "query"), _among(texts.documents, doc_id, "doc"))
-    examples = examples_for(opened, "", prompt, texts)
-    assessor = Assessor(prompt, unasked("none"), examples=examples)
-    others = (Pair(pair.query_id, doc) for doc in texts.documents if doc != pair.doc_id)
-    pairs = [pair, *islice(others, prompt.front.batch > 1)]
-    first = Inquiries(pairs, texts, assessor).example(pair)
-    assert first is not None  # nothing is stored
-    return first.messages
-
-
-def _among(texts: Mapping[str, Text], name: str, parameter: str) -> str:
-    """An id, which is the first one where it is empty; `Misuse` where nothing is called so."""
-    first = next(iter(texts), "")
-    if not name and first:
-        return first
-    if name not in texts:
-        close = get_close_matches(name, texts, 1) or [first]
-        problem = f"nothing in the collection has the id {name!r}; an id is {close[0]!r}"
-        raise Misuse(problem, parameter=parameter)
-    return name
-
-
-def check_on_pair(
-    path: Path | str, collection: AnyCollection, query_id: str = "", doc_id: str = ""
-) -> PromptCheck:
-    """`check_prompt`, with a pair of a collection in the example."""
-    checked = check_prompt(path)
-    prompt = checked.prompt
-    if prompt is None:
-        return checked
-    if prompt.front.kind != "grade":
-        problem = f"a pair is judged by a prompt that grades, and {prompt.name} does not"
-        raise Misuse(problem, parameter="collection")
-    shown = preview(prompt, collection, query_id, doc_id)
-    if prompt.front.questions is None:
-        return replace(checked, example=shown)
-    return replace(checked, writing=shown)
+    for part, task in inquiry.parts:
+        if part.name == ALONE and part.pays != pair:
+            continue
+        attempts = list[Attempt]()
+        for request, reply in task.asked:
+            whole, _, cut = canon.keyed(request)
+            if record := store.record(whole) or store.record(cut):
+                sent = replace(fitted(request), parameters=reply.sent)
+                attempts.append(Attempt(sent, record, part.read(reply)))
+        failed = store.failure(canon.keyed(task.request).key)
+        asks = fitted(part.request)
+        histories.append(AttemptHistory(part.name, asks, tuple(attempts), failed))
+    return tuple(histories)

@@ -36,6 +36,7 @@ from labeler.messages import Note
 from labeler.model import Model
 from labeler.models.policies.call import StopSignal
 from labeler.models.policies.limits import Slots
+from labeler.models.session import Session
 from labeler.models.settings import Proof
 
 # Calls and pairs that fail one after the other: when it is no pair that is what is wrong.
@@ -63,16 +64,13 @@ class FailuresInARow:
         """Count a failed call; raise what ends the run, rather than fail every pair."""
         if isinstance(error, WaitsInBatch):
             return
-        if not isinstance(error, Retryable):
-            self._count_refusal(error)
+        if isinstance(error, Retryable):
+            self.failed += 1
+            if self.failed >= max(FAILED_IN_A_ROW, self.at_once):
+                problem = f"{self.failed} pairs failed in a row, the last with: {error}"
+                raise ProviderError(problem)
             return
-        self.failed += 1
-        if self.failed >= max(FAILED_IN_A_ROW, self.at_once):
-            problem = f"{self.failed} pairs failed in a row, the last with: {error}"
-            raise ProviderError(problem)
-
-    def _count_refusal(self, error: CallFailed) -> None:
-        """End the run when all calls are refused in the same words, unless for their length."""
+        # all calls refused in the same words, unless for their length
         words = re.sub(r"\b\w*\d\w*", "", str(error))  # a request's own number makes no difference
         same = words == self.refused_with and not _ABOUT_LENGTH.search(words)
         self.refused_with = words
@@ -80,6 +78,17 @@ class FailuresInARow:
         if self.refused >= max(REFUSED_IN_A_ROW, self.at_once):
             problem = f"the server refused {self.refused} requests in a row, each with: {error}"
             raise Misconfigured(f"{problem}; what the server accepts may have changed")
+
+
+FEWEST = 100
+"""A run of fewer pairs has nothing to show, and no pilot."""
+
+
+def proof_in(session: Session, proof: Proof | None, total: int) -> Proof | None:
+    """What a run of `total` pairs has to show; None where it is small, or asks no model live."""
+    selection, deferral = session.selection, session.selection.options.deferral
+    is_live = selection.reads_prompt and deferral.is_live and not deferral.waiting
+    return proof if is_live and total >= FEWEST else None
 
 
 LATEST = 100
@@ -226,19 +235,14 @@ class _Underway:
 
 
 class _Waiting(NamedTuple):
-    """A pair that waits for its turn to be handed back: done, or still asked for."""
+    """A pair that waits for its turn to be handed back: what became of it, or how it is asked."""
 
     pair: Pair
-    done: Judged | None
-    underway: _Underway | None = None
-
-    @property
-    def is_underway(self) -> bool:
-        return self.underway is not None and not self.underway.has_ended
+    by: Judged | _Underway
 
     @property
     def judged(self) -> Judged | None:
-        return self.underway.inquiry.judged().get(self.pair) if self.underway else self.done
+        return self.by if isinstance(self.by, Judged) else self.by.inquiry.judged().get(self.pair)
 
 
 class InFlight:
@@ -277,7 +281,7 @@ class InFlight:
         underway = self._underway.get(id(inquiry))
         if underway is not None:
             underway.pairs.append(pair)
-            self.waiting.append(_Waiting(pair, None, underway))
+            self.waiting.append(_Waiting(pair, underway))
             return
         while len(self._begun) >= self._most and not self._is_spent:
             self._room = asyncio.get_running_loop().create_future()
@@ -289,8 +293,8 @@ class InFlight:
         underway = self._underway[id(inquiry)] = _Underway(inquiry, [pair])
         self._begun.append(underway)
         self._start_workers()
-        self.waiting.append(_Waiting(pair, None, underway))
-        while len(self.waiting) > WINDOW and self.waiting[0].is_underway:
+        self.waiting.append(_Waiting(pair, underway))
+        while len(self.waiting) > WINDOW and not self.is_first_done:
             await self.finish_first()
 
     def _start_workers(self) -> None:
@@ -421,7 +425,8 @@ class InFlight:
     @property
     def is_first_done(self) -> bool:
         """Whether the first pair that waits can be handed back."""
-        return bool(self.waiting) and not self.waiting[0].is_underway
+        first = self.waiting[0].by if self.waiting else None
+        return isinstance(first, Judged) or (first is not None and first.has_ended)
 
     def done(self) -> Iterator[Judged]:
         """The pairs that can be handed back; raises what ended the run."""
@@ -437,8 +442,8 @@ class InFlight:
 
     async def finish_first(self) -> None:
         """Wait for the first pair."""
-        first = self.waiting[0].underway
-        if first and not first.has_ended:
+        first = self.waiting[0].by
+        if isinstance(first, _Underway) and not first.has_ended:
             first.waited = asyncio.get_running_loop().create_future()
             await first.waited
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Container, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Container, Iterable, Mapping
 from collections.abc import Collection as Some
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
@@ -41,7 +41,7 @@ from labeler.collection.queries import read_queries
 from labeler.collection.readme import write_readme
 from labeler.collection.stale import rules_of, shown_by, stale_pairs
 from labeler.data import FAILURES, JUDGED, Document, Failure, Judged, Judgement, Pair, Query
-from labeler.errors import BudgetReached, Misuse, about
+from labeler.errors import BudgetReached, Misuse
 from labeler.judging.assessor import Assessor, Texts
 from labeler.judging.in_flight import PairOptions, judge_pairs
 from labeler.judging.methods.inquiry import ReadAtMost
@@ -145,6 +145,10 @@ def default_name(prompt: str, model: str) -> str:
     return safe_name(f"{prompt}-{model}")
 
 
+ORIGINS = ("prompt", "model", "parameters")
+"""What an origin holds, by the names of its fields."""
+
+
 def origin(assessor: Assessor) -> Origin:
     """What distinguishes one set of judgements from another."""
     prompt, parameters = assessor.prompt, dict(assessor.asked_with)
@@ -165,7 +169,7 @@ def check_free(collection: Collection, name: str, assessor: Assessor) -> None:
             problem = f"{collection.qrels(name)} holds grades from elsewhere; give another name"
             raise Misuse(problem, parameter="name")
         return
-    for what in ("prompt", "model", "parameters"):
+    for what in ORIGINS:
         before, now = getattr(earlier, what), getattr(new, what)
         if before != now:
             problem = f"{path} was made with {what} {before}, not {now}; give another name"
@@ -200,6 +204,13 @@ class Job(NamedTuple):
     def total(self) -> int:
         """How many pairs have a grade in the end, where none fails."""
         return len(self.pairs) + len(self.carried)
+
+
+class DerivedPairs(NamedTuple):
+    """The pairs to judge, and the set that they are of."""
+
+    pairs: Pairs
+    parent: Parent
 
 
 def job_of(
@@ -262,7 +273,10 @@ async def write_set(
     async with AsyncExitStack() as stack:
         async with lock():
             check_free(job.collection, job.name, assessor)
-            stack.enter_context(claimed(_judgements_made(job, assessor)))
+            made, advice = origin(assessor), "give another name"
+            made_by = {what: getattr(made, what) for what in ORIGINS}
+            # whose name no other assessor may use meanwhile
+            stack.enter_context(claimed(MadeFile(job.collection, path, made_by, advice, "name")))
         with replacing_set(path, qrels) as out:
             for row in job.carried.values():
                 judged = replace(row.judged, remembered=True)
@@ -282,9 +296,10 @@ async def write_set(
                 tally.stopped = reached
             await stack.enter_async_context(lock())
             check_free(job.collection, job.name, assessor)
-            for row in _of_absent(path, job.texts):
-                line = rows.line(row.judged, row.carried)
-                out.add(line, row.judged.outcome, is_there=False)
+            for row in read_judgements(path) if path.exists() else ():
+                outcome = row.judged.outcome
+                if isinstance(outcome, Judgement) and not job.texts.has(outcome.pair):
+                    out.add(rows.line(row.judged, row.carried), outcome, is_there=False)
         _note_in_card(job, assessor, tally)
         write_readme(job.collection)
     if path.stat().st_size >= KEPT_FROM:
@@ -303,22 +318,6 @@ def _shown(judged: Judged, rules: str, query: Query, document: Document) -> str:
     if isinstance(judged.outcome, Judgement) and judged.outcome.passages:
         rules = f"{rules.partition(':')[0]}:"
     return shown_by(rules, query, document)
-
-
-def _of_absent(path: Path, texts: Texts) -> Iterator[JudgementRow]:
-    """The rows with a grade whose query or document has left the collection."""
-    if path.exists():
-        for row in read_judgements(path):
-            outcome = row.judged.outcome
-            if isinstance(outcome, Judgement) and not texts.has(outcome.pair):
-                yield row
-
-
-def _judgements_made(job: Job, assessor: Assessor) -> MadeFile:
-    """The judgements as this assessor makes them, whose name no other one may use meanwhile."""
-    path, made = job.collection.judgements(job.name), origin(assessor)
-    made_by = {"prompt": made.prompt, "model": made.model, "parameters": dict(made.parameters)}
-    return MadeFile(job.collection, path, made_by, "give another name", "name")
 
 
 def _note_in_card(job: Job, assessor: Assessor, tally: Tally) -> None:
@@ -343,14 +342,6 @@ def _note_in_card(job: Job, assessor: Assessor, tally: Tally) -> None:
         **({"parent": job.parent.as_json()} if job.parent else {}),
     }
     update_card_entry(job.collection, "judge", job.name, entry)
-
-
-def judged_pairs(collection: Collection, name: str, texts: Texts) -> Pairs:
-    """The pairs that a set of judgements holds, whose query and document are there still."""
-    with about("source", "name"):
-        path = collection.existing_judgements(check_name(name))
-    pairs = Pairs.of(pair for pair, _ in states_of(path))
-    return pairs.keep(pairs.among(texts.queries, texts.documents))
 
 
 # What judging gave: the counts of a set of judgements, its files, and the cost of the run.

@@ -19,8 +19,9 @@ from labeler.errors import BudgetReached, Misuse
 from labeler.files.atomic import replacing
 from labeler.files.boundary import count
 from labeler.judging.assessor import Assessor, Texts, as_shown
-from labeler.judging.in_flight import PairOptions, judge_pairs
+from labeler.judging.in_flight import PairOptions, judge_pairs, proof_in
 from labeler.judging.job import (
+    DerivedPairs,
     Job,
     JudgeResult,
     Tally,
@@ -35,8 +36,7 @@ from labeler.judging.job import (
 )
 from labeler.judging.methods.inquiries import Inquiries, check_reads, unanswered
 from labeler.judging.methods.inquiry import CUTS, TRIES
-from labeler.judging.part import DerivedPairs
-from labeler.judging.pilot import AskedRound, piloted, proof_in
+from labeler.judging.pilot import AskedRound, piloted
 from labeler.model import Request
 from labeler.models.call_plan import CallPlan, plan_calls
 from labeler.models.cost import Tokens
@@ -44,6 +44,7 @@ from labeler.models.policies.call import Deferral
 from labeler.models.policies.stack import Guard
 from labeler.models.session import (
     Act,
+    CallOptions,
     Control,
     Session,
     SessionOptions,
@@ -53,15 +54,11 @@ from labeler.models.session import (
     sync,
 )
 from labeler.models.settings import (
-    CONCURRENCY,
-    REDACT,
-    RETRY_FAILED,
     AnyModel,
     AssessorSettings,
-    Limits,
     Proof,
 )
-from labeler.options import COUNT, Options, given, option
+from labeler.options import COUNT, given, option
 from labeler.prompt import checked_prompt
 
 # What judging would take, before any pair is asked about.
@@ -90,27 +87,37 @@ def plan_job(
     """
     pair = next(iter(job.pairs), None)
     example = Inquiries(job.pairs, job.texts, assessor).example(pair) if pair else None
-    counted = _Counted()
-    requests = chain.from_iterable(
-        counted.each(_unanswered(job, replace(assessor, repeat=time), retry_failed and not time))
-        for time in range(times)
-    )
+    asked = 0
+
+    def of_pairs(time: int, *, worst: bool = False) -> Iterator[Sequence[Request]]:
+        """The requests for each pair that stored replies do not settle."""
+        inquiries = Inquiries(job.pairs, job.texts, replace(assessor, repeat=time))
+        return unanswered(inquiries, retry_failed=retry_failed and not time, worst=worst)
+
+    def likely() -> Iterator[Request]:
+        nonlocal asked
+        for requests in chain.from_iterable(map(of_pairs, range(times))):
+            asked += 1
+            yield from requests
+
+    def further() -> Iterator[Request]:
+        """For documents alone, if no list was answered with the grades of any of them."""
+        for time in range(times):
+            for first, every in zip(of_pairs(time), of_pairs(time, worst=True), strict=True):
+                yield from every[len(first) :]
+
     if assessor.prompt.front.batch == 1:
-        calls = plan_calls(requests, session, example, tries=TRIES)
+        calls = plan_calls(likely(), session, example, tries=TRIES)
     else:
-        likely = list(requests)
-        further = (
-            _further(job, replace(assessor, repeat=time), retry_failed and not time)
-            for time in range(times)
-        )
-        every = chain(likely, chain.from_iterable(further))
-        calls = plan_calls(every, session, example, likely=len(likely), tries=TRIES)
+        first = list(likely())
+        every = chain(first, further())
+        calls = plan_calls(every, session, example, likely=len(first), tries=TRIES)
     if earlier := learned_of(session, assessor):
         pairs, *tokens = earlier
-        took = Tokens(*tokens).times(counted.pairs / pairs)
+        took = Tokens(*tokens).times(asked / pairs)
         calls = replace(calls, about=took, learned=pairs)
     total = job.total + (times - 1) * len(job.pairs)
-    return JudgingPlan(total, total - counted.pairs, calls)
+    return JudgingPlan(total, total - asked, calls)
 
 
 def learn_from(tally: Tally, session: Session, assessor: Assessor) -> None:
@@ -134,35 +141,6 @@ def _fact_of(assessor: Assessor) -> str:
     return f"tokens of pairs with {assessor.prompt.id} by {assessor.model.id}"
 
 
-def _unanswered(
-    job: Job, assessor: Assessor, retry_failed: bool, *, worst: bool = False
-) -> Iterator[Sequence[Request]]:
-    """The requests for each pair that stored replies do not settle."""
-    inquiries = Inquiries(job.pairs, job.texts, assessor)
-    return unanswered(inquiries, retry_failed=retry_failed, worst=worst)
-
-
-@dataclass(slots=True)
-class _Counted:
-    """Counts the pairs whose requests are handed on."""
-
-    pairs: int = 0
-
-    def each(self, requests_by_pair: Iterable[Sequence[Request]]) -> Iterator[Request]:
-        """The requests of all pairs, one after the other."""
-        for requests in requests_by_pair:
-            self.pairs += 1
-            yield from requests
-
-
-def _further(job: Job, assessor: Assessor, retry_failed: bool) -> Iterator[Request]:
-    """The requests for documents alone, if no list was answered with the grades of any of them."""
-    likely = _unanswered(job, assessor, retry_failed)
-    worst = _unanswered(job, assessor, retry_failed, worst=True)
-    for first, all_of_them in zip(likely, worst, strict=True):
-        yield from all_of_them[len(first) :]
-
-
 # A judging session: choose the model, open the store, guard the model, judge, write.
 
 PairsOf = Callable[[Collection, Texts], Iterable[Pair] | DerivedPairs]
@@ -173,19 +151,17 @@ DEFAULT_PROMPT = "four-grades"
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeOptions(Options):
+class JudgeOptions(CallOptions):
     """Who judges, under which name, and within which limits.
 
     `prompt` is a shipped prompt's name or the path of a file; empty, it is the declared one,
     else the default. `model` is the name of a server's model, or `local`, `similarity`,
     `gguf:PATH`, or a `Model`, or what is declared of an assessor; None takes LABELER_MODEL, or
     where there is no key and no server, an embedded model. `name` is that of the new
-    judgements; None is the declared assessor's, else PROMPT-MODEL. `concurrency` bounds the
-    calls under way at once. With `retry_failed`, pairs are asked about again where a reply was
-    no grade. With `redact`, the store keeps hashes of requests and not their texts. Of
-    `held_out` queries no grade is shown as an example. `deferral` says what is not asked live,
-    beside what waits in a batch. `proof` is what pairs have to show for the run to go on. Each
-    pair is asked about `votes` times, and its grade is what most say.
+    judgements; None is the declared assessor's, else PROMPT-MODEL. Of `held_out` queries no
+    grade is shown as an example. `deferral` says what is not asked live, beside what waits in
+    a batch. `proof` is what pairs have to show for the run to go on. Each pair is asked about
+    `votes` times, and its grade is what most say.
     """
 
     prompt: str = option("", "A grading prompt's name, or a file's path.", usual=DEFAULT_PROMPT)
@@ -194,10 +170,6 @@ class JudgeOptions(Options):
     name: str | None = option(
         None, "The judgements' name; else PROMPT-MODEL.", metavar="NAME", flags="--as"
     )
-    concurrency: int | None = option(None, CONCURRENCY)
-    retry_failed: bool = option(False, RETRY_FAILED)
-    redact: bool = option(False, REDACT)
-    limits: Limits = field(default_factory=Limits)
     held_out: frozenset[str] = frozenset()
     deferral: Deferral = field(default_factory=Deferral)
     proof: Proof = field(default_factory=Proof)
@@ -216,9 +188,9 @@ class JudgeOptions(Options):
     @property
     def session(self) -> SessionOptions:
         """Which model to ask, and how."""
-        options = SessionOptions(self.model, self.base_url, self.limits, self.concurrency)
         # not patient: a pair that another process asks about waits, and others are judged meanwhile
-        return replace(options, redacted=self.redact, patient=False, deferral=self.deferral)
+        how = {"patient": False, "deferral": self.deferral}
+        return self.session_of(self.model, self.base_url, **how)
 
 
 class Prepared(NamedTuple):
@@ -355,8 +327,10 @@ async def judged_after_pilot(
         asking = asking or PairOptions()
         in_hand = guard.limiter.limits.in_hand
         asking = replace(asking, at_once=in_hand, stop=guard.stop, note=control.note)
-        asked = AskedRound(assessor, job.pairs, job.texts)
-        asking, pilot = await piloted(asked, asking, guard)
+        pilot = None
+        if asking.proof is not None:
+            asked = AskedRound(assessor, job.pairs, job.texts)
+            asking, pilot = await piloted(asked, asking, guard)
         tally = await do_job(job, assessor, replace(asking, on_judged=on_judged))
         tally.pilot = pilot
         return tally

@@ -11,11 +11,9 @@ from typing import NamedTuple
 from labeler.data import Failure, Judged, Pair
 from labeler.errors import BudgetReached, TooManyFailed
 from labeler.judging.assessor import Assessor, Texts
-from labeler.judging.in_flight import PairOptions, judge_pairs, looks
+from labeler.judging.in_flight import FEWEST, PairOptions, judge_pairs, looks
 from labeler.models.call_plan import CallTimes, duration_of
 from labeler.models.policies.stack import Guard
-from labeler.models.session import Session
-from labeler.models.settings import Proof
 
 Projected = Sequence[float]
 """About how much it is, and an interval of 95 %; empty where it is not known."""
@@ -64,15 +62,6 @@ _UNITS = {24.0: "days", 1.0: "hours", 1 / 60: "minutes", 1 / 3600: "seconds"}
 """Units by their hours."""
 
 PAIRS = 30
-FEWEST = 100
-"""A run of fewer pairs has no pilot."""
-
-
-def proof_in(session: Session, proof: Proof | None, total: int) -> Proof | None:
-    """What a run of `total` pairs has to show; None where it is small, or asks no model live."""
-    selection, deferral = session.selection, session.selection.options.deferral
-    is_live = selection.reads_prompt and deferral.is_live and not deferral.waiting
-    return proof if is_live and total >= FEWEST else None
 
 
 class AskedRound(NamedTuple):
@@ -96,8 +85,7 @@ async def piloted(
     proof, judged, began = options.proof, list[Judged](), time.monotonic()
     if proof is None or proof.no_pilot or total < FEWEST:
         return options, None
-    few = replace(options, only=pilot_pairs(pairs, texts), proof=None)
-    few = replace(few, on_judged=lambda _judged: None)
+    few = replace(options, only=pilot_pairs(pairs, texts), proof=None, on_judged=lambda _each: None)
     ended, pilot = None, None
     try:
         async for each in judge_pairs(pairs, texts, assessor, few):

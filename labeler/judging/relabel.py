@@ -5,33 +5,39 @@ from __future__ import annotations
 import os
 import re
 from array import array
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
+from random import Random
 from typing import Any, NamedTuple, cast
 
-from labeler.collection.card import Parent, parent_of
+import numpy as np
+
+from labeler.arrays import Flags
+from labeler.collection.card import DISAGREEMENTS, FAILURES, QUERIES, SAMPLE, Parent, parent_of
 from labeler.collection.judged_set import JudgedSet, read_set
-from labeler.collection.judgements import Origin, judged_blocks, origin_of
-from labeler.collection.layout import AnyCollection, Collection, open_collection
-from labeler.collection.pool import Pairs
+from labeler.collection.judgements import Origin, judged_blocks, origin_of, states_of
+from labeler.collection.layout import AnyCollection, Collection, check_name, open_collection
+from labeler.collection.pool import Pairs, Which
+from labeler.collection.queries import parse_ids
 from labeler.data import Failure, Judged, Judgement, Outcome, Pair
-from labeler.errors import LabelerError, Misuse
+from labeler.errors import BadInput, LabelerError, Misuse, about
+from labeler.files.boundary import count
 from labeler.judging.assessor import Assessor, Texts, as_shown
 from labeler.judging.changes import (
     Transitions,
     changes_of,
+    human_beside,
     sets_alike,
     texts_of_queries,
 )
-from labeler.judging.job import Job, JudgeResult, check_free, judged_pairs, texts_of
+from labeler.judging.job import DerivedPairs, Job, JudgeResult, check_free, texts_of
 from labeler.judging.judge import JudgeOptions, JudgingPlan, judge_set, judged_after_pilot
 from labeler.judging.methods.inquiries import Inquiries
 from labeler.judging.methods.inquiry import ReadAtMost, in_chunks
-from labeler.judging.part import DerivedPairs, PartOfSet, derived_pairs
-from labeler.model import Model
+from labeler.messages import Note, count_of
 from labeler.models.choose import Choice, rehearsed
 from labeler.models.embedded import embedded_name
 from labeler.models.policies.limits import RateLimiter, RateLimits
@@ -39,12 +45,13 @@ from labeler.models.policies.stack import Guard, only_remembered
 from labeler.models.server.client import wire_format
 from labeler.models.session import Act, Control, sync
 from labeler.models.settings import Api, AssessorSettings
-from labeler.options import given
+from labeler.options import SEED, given, option
 from labeler.prompt import Prompt, find_prompt, prompt_files
 from labeler.report.result import Hidden, Merged, Result
 from labeler.report.table import Table
-from labeler.store import open_store
+from labeler.store import Store, open_store
 from labeler.store.replies import secret_of
+from labeler.trec.rows import LARGEST_GRADE
 from labeler.wire.addresses import HIDDEN
 from labeler.wire.gate import admit
 
@@ -197,8 +204,7 @@ def unproven(
                 yield pair
 
     with open_store(collection.store, reading=True) as store, suppress(Misuse):
-        model = only_remembered(made_by.model, store)
-        assessor = same_assessor(made_by, model, None, texts, secret_of(store))
+        assessor = same_assessor(made_by, store, None, texts)
         inquiries = Inquiries(Pairs.of(pairs()), texts, as_shown(assessor, collection, name, texts))
         return _contradicted(inquiries, lines, grades)
     return [], 0
@@ -238,14 +244,16 @@ async def areparse(
     """
     opened, control = open_collection(collection), control or Control()
     texts = texts_of(opened)
-    pairs = judged_pairs(opened, source, texts)
-    made_by = origin_of(opened.judgements(source))
+    with about("source", "name"):
+        path = opened.existing_judgements(check_name(source))
+    every = Pairs.of(pair for pair, _ in states_of(path))
+    pairs = every.keep(every.among(texts.queries, texts.documents))
+    made_by = origin_of(path)
     if made_by is None or not made_by.model:
-        raise Misuse(f"{opened.judgements(source)} does not say which model was asked")
+        raise Misuse(f"{path} does not say which model was asked")
     job = Job(opened, name, pairs, texts, parent=Parent(source, is_reparsed=True))
     with open_store(opened.store) as store:
-        model = only_remembered(made_by.model, store)
-        assessor = same_assessor(made_by, model, prompt, job.texts, secret_of(store))
+        assessor = same_assessor(made_by, store, prompt, texts)
         assessor = as_shown(assessor, opened, source, job.texts)
         check_free(opened, name, assessor)
         guard = Guard(RateLimiter(RateLimits(), stop=control.stop), stop=control.stop)
@@ -263,10 +271,9 @@ def _prompt_of(made_by: Origin, prompt: str | None) -> Prompt:
     return find_prompt(prompt or name)
 
 
-def same_assessor(
-    made_by: Origin, model: Model, prompt: str | None, texts: Texts, secret: bytes
-) -> Assessor:
+def same_assessor(made_by: Origin, store: Store, prompt: str | None, texts: Texts) -> Assessor:
     """The assessor that made a set of judgements, to look its replies up with."""
+    model, secret = only_remembered(made_by.model, store), secret_of(store)
     if made_by.is_panel:
         names = ", ".join(made_by.members)
         raise Misuse(f"a panel has no replies of its own; look at its members: {names}")
@@ -281,3 +288,139 @@ def same_assessor(
         return Assessor(current.read_by(reader), model, asked, secret=secret, votes=votes)
     inputs = rehearsed(Choice("similarity", ""), texts.documents.values()).inputs
     return Assessor(current, model, made_by.parameters, inputs, secret=secret)
+
+
+FORMS = "disagreements, disagreements:SET,…, failures, sample:N, queries:FILE"
+
+
+@dataclass(frozen=True, slots=True)
+class PartOfSet:
+    """Which of a set's pairs to judge; all of them where `only` is empty.
+
+    `disagreements` are the pairs of the set of which it and people have grades that differ;
+    `disagreements:A,B` those of which the set and A and B have two grades or more, not all the
+    same. `failures` are the pairs without a grade. `sample:N` draws N pairs, each as likely as any;
+    the same `seed` draws the same, and a larger N more beside them. `queries:FILE` takes the pairs
+    of the queries whose ids a file or a list with commas names.
+    """
+
+    only: str = option(
+        "",
+        "Of them alone disagreements (with people), disagreements:SET,..., failures, "
+        "sample:500 or queries:FILE.",
+        metavar="PART",
+    )
+    seed: int = option(0, "Decides which pairs a sample draws.", SEED)
+
+    def __post_init__(self) -> None:
+        alone, with_more = (DISAGREEMENTS, FAILURES, ""), (DISAGREEMENTS, SAMPLE, QUERIES)
+        is_alone = self.kind in alone and ":" not in self.only
+        if not (self.kind in with_more if self.argument else is_alone):
+            raise Misuse(f"cannot read {self.only!r:.80}; expected {FORMS}", parameter="only")
+        if self.kind == SAMPLE and not count(self.argument):
+            problem = f"expected a number of pairs, found {self.argument!r:.40}"
+            raise Misuse(f"{problem}; sample:500 draws 500", parameter="only")
+
+    @property
+    def kind(self) -> str:
+        """What stands before the colon."""
+        return self.only.partition(":")[0]
+
+    @property
+    def argument(self) -> str:
+        """What stands after the colon."""
+        return self.only.partition(":")[2]
+
+
+def derived_pairs(
+    collection: Collection, source: str, part: PartOfSet, texts: Texts, warn: Note
+) -> DerivedPairs:
+    """The pairs of a set of judgements, or of qrels as people's, that a part of it has.
+
+    Of qrels, pairs whose query or document the collection has not are left out, and `warn` is told.
+    """
+    judged = _judgeable(collection, source, texts, warn)
+    beside = _sets_beside(collection, source, part)
+    every = Pairs.in_columns(judged.states)
+    which: Which = slice(None)
+    if part.kind == SAMPLE:
+        # the places of pairs at random; a larger draw by the same seed holds a smaller one
+        shuffled = array("q", every.order().tobytes())
+        Random(part.seed).shuffle(shuffled)
+        which = np.sort(np.array(shuffled[: count(part.argument)], dtype=np.int64))
+    elif part.kind == FAILURES:
+        which = ~judged.is_graded
+    elif part.kind == DISAGREEMENTS:
+        which = _differ(judged, (read_set(collection, name) for name in beside))
+    elif part.kind == QUERIES:
+        which = _of_queries(every, part.argument)
+    pairs = every.keep(which)
+    if not pairs:
+        raise Misuse(f"no pair of {source} is among them: {part.only}", parameter="only")
+    whole = Parent(source)
+    if not part.only:
+        return DerivedPairs(pairs, whole)
+    seed = part.seed if part.kind == SAMPLE else None
+    return DerivedPairs(pairs, Parent(source, part.only, len(pairs), len(every), seed, beside))
+
+
+def _judgeable(collection: Collection, source: str, texts: Texts, warn: Note) -> JudgedSet:
+    """What the set says of each pair that can be judged."""
+    with about("source", "name"):
+        name = check_name(source)
+        if not collection.judgements(name).exists() and not collection.qrels(name).exists():
+            collection.existing_judgements(name)
+    judged = read_set(collection, name)
+    # a negative grade of qrels says that nobody judged the pair
+    asked = judged.restricted(~judged.is_graded | (judged.grade >= 0))
+    is_present = Pairs.in_columns(asked.states).among(texts.queries, texts.documents)
+    if not is_present.any():
+        problem = "no pair of which the collection has both the query and the document"
+        raise BadInput(f"{name}: {problem}", parameter="source")
+    if missing := int((~is_present).sum()):
+        pairs = count_of(missing, "pair is", "pairs are")
+        warn(f"{name}: {pairs} left out: the collection has no such query or document")
+    return asked.restricted(is_present)
+
+
+def _sets_beside(collection: Collection, source: str, part: PartOfSet) -> tuple[str, ...]:
+    """The sets whose grades are compared with the source's, by default people's."""
+    if part.kind != DISAGREEMENTS:
+        return ()
+    names = tuple(dict.fromkeys(filter(None, map(str.strip, part.argument.split(",")))))
+    if part.argument and (not names or source in names):
+        raise Misuse(f"expected the names of other sets than {source}", parameter="only")
+    with about("only", "name"):
+        for name in names:
+            if not collection.judgements(check_name(name)).exists():
+                collection.existing_qrels(name)
+    if names:
+        return names
+    human = human_beside(collection, source)
+    if human is None:
+        problem = f"{collection.folder} has no human qrels beside {source}"
+        raise Misuse(f"{problem}; name the sets: disagreements:A,B", parameter="only")
+    return (human,)
+
+
+def _differ(judged: JudgedSet, others: Iterable[JudgedSet]) -> Flags:
+    """Of which pairs the sets that have a grade do not all have the same; a failure is none."""
+    low = np.where(judged.is_graded, judged.grade, LARGEST_GRADE)
+    high = np.where(judged.is_graded, judged.grade, -1)
+    for other in others:
+        grade = judged.states.beside(other.grades, -1)
+        low = np.where(grade >= 0, np.minimum(low, grade), low)
+        high = np.maximum(high, grade)
+    return low < high
+
+
+def _of_queries(pairs: Pairs, named: str) -> Flags:
+    origins = parse_ids(named, "only") or {}
+    present = {pairs.queries[number] for number in np.unique(pairs.query).tolist()}
+    for query_id, origin in origins.items():
+        if query_id not in present:
+            where = f"{origin}: " if origin else ""
+            problem = f"{where}no pair is of the query {query_id!r:.80}"
+            problem += "" if origin else ", and no file is called so"
+            raise BadInput(problem, parameter="" if origin else "only")
+    return np.array([id_ in origins for id_ in pairs.queries], dtype=np.bool_)[pairs.query]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from labeler.data import Failure, Judgement, Outcome, Pair
 from labeler.files.boundary import log_probability
 from labeler.model import NO_COMPLETION, NO_TEXT, Reply, status_of_ending, whole
+from labeler.prompt import object_schema
 from labeler.prompt.reply import (
     NoGrade,
     ReplyReader,
@@ -41,26 +42,6 @@ def check_ending(reply: Reply) -> None:
         raise NoGrade(status, f"the server ended the reply with {reply.finish_reason!r}")
     if len(reply.text) > LONGEST:
         raise NoGrade("unparsable", f"a reply of {len(reply.text):,} characters")
-
-
-def object_of(reply: Reply, key: str) -> dict[str, Any]:
-    """The reply's one object with this key, the key spelled as given.
-
-    `NoGrade` where there is none, or where two say different things.
-    """
-    check_ending(reply)
-    text = reply.text[after_thoughts(reply.text) :]
-    names = re.compile(re.escape(key), re.IGNORECASE)
-    holders = objects_named(answer_in(text)[0], names)
-    members = [
-        {key if names.fullmatch(name) else name: value for name, value in holder.items()}
-        for holder in holders
-    ]
-    if not members:
-        raise_nothing(f'no JSON object with "{key}"', text)
-    if any(other[key] != members[0][key] for other in members):
-        raise NoGrade("conflict", f'{len(members)} objects with another "{key}" each')
-    return members[-1]
 
 
 # What a model's reply says: one grade of the scale, or why there is none. Pure.
@@ -126,6 +107,7 @@ def _shares(
 # be trusted to be of the thing whose number it carries.
 
 _NUMBER = re.compile("number", re.IGNORECASE)
+_QUESTIONS = re.compile("questions", re.IGNORECASE)
 
 
 class _Entry(NamedTuple):
@@ -198,12 +180,7 @@ LONGEST_QUESTION = 1000
 """Characters; what is longer is no question."""
 
 
-QUESTIONS_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"questions": {"type": "array", "items": {"type": "string"}}},
-    "required": ["questions"],
-    "additionalProperties": False,
-}
+QUESTIONS_SCHEMA = object_schema({"questions": {"type": "array", "items": {"type": "string"}}})
 
 
 def parse_questions(pair: Pair, reply: Reply, most: int) -> tuple[str, ...] | Failure:
@@ -212,16 +189,22 @@ def parse_questions(pair: Pair, reply: Reply, most: int) -> tuple[str, ...] | Fa
     `pair` is the one that a failure names.
     """
     try:
-        value = object_of(reply, "questions")
-        written = value["questions"]
+        check_ending(reply)
+        text = reply.text[after_thoughts(reply.text) :]
+        holders = objects_named(answer_in(text)[0], _QUESTIONS)
+        members = [member for holder in holders for member in holder.items()]
+        values = [value for name, value in members if _QUESTIONS.fullmatch(name.strip())]
+        if not values:
+            raise_nothing('no JSON object with "questions"', text)
+        written = values[-1]
+        if any(other != written for other in values):
+            raise NoGrade("conflict", f'{len(values)} objects with another "questions" each')
         if not isinstance(written, list) or not all(isinstance(text, str) for text in written):
             raise NoGrade("unparsable", "the object's 'questions' is no list of texts")
         listed = distinct(written)
         if not listed:
             none = f"no question of at most {LONGEST_QUESTION:,} characters"
-            raise NoGrade(
-                "unparsable", none if value.get("questions") else "an empty list of questions"
-            )
+            raise NoGrade("unparsable", none if written else "an empty list of questions")
         if refuses(listed[0]):
             raise NoGrade("refused", listed[0])
     except NoGrade as none:

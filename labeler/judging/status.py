@@ -47,9 +47,9 @@ class SetStatus(Result):
     @property
     def left(self) -> int:
         """How many pairs that it is to judge it does not hold: of the pool, or of a part."""
-        if self.parent is not None and self.parent.is_part:
-            return max(0, self.parent.pairs - self.tally.pairs)
-        return max(0, self.pool - self.tally.pairs)
+        parent = self.parent
+        pairs = parent.pairs if parent is not None and parent.is_part else self.pool
+        return max(0, pairs - self.tally.pairs)
 
     @property
     def of_part(self) -> str:

@@ -69,7 +69,7 @@ class Validation:
     @property
     def errors(self) -> int:
         """How many problems make figures wrong, or keep the collection from being used."""
-        return sum(problem.count for problem in self.problems if problem.level == "error")
+        return sum(problem.count for problem in self.problems) - self.warnings
 
     @property
     def warnings(self) -> int:

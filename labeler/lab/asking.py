@@ -7,11 +7,11 @@ from dataclasses import replace
 from itertools import chain
 
 from labeler.data import Judged
-from labeler.judging.in_flight import PairOptions, judge_pairs
+from labeler.judging.in_flight import PairOptions, judge_pairs, proof_in
 from labeler.judging.judge import JudgingPlan
 from labeler.judging.methods.inquiries import Inquiries, unanswered
 from labeler.judging.methods.inquiry import TRIES
-from labeler.judging.pilot import AskedRound, piloted, proof_in
+from labeler.judging.pilot import AskedRound, piloted
 from labeler.model import Request
 from labeler.models.call_plan import plan_calls
 from labeler.models.session import Control, Session, Underway

@@ -5,39 +5,186 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from labeler.agreement.align import GradeMatrix, drawn_weights
 from labeler.agreement.calibration import Calibration, CalibrationRows, at_cut
-from labeler.agreement.shares import GradeShares, combined, shares_of
+from labeler.agreement.compare import interval_of
+from labeler.agreement.shares import graded_together
 from labeler.agreement.shown import short
-from labeler.agreement.sources import (
-    Sources,
-    sources_of,
-)
-from labeler.arrays import Floats
+from labeler.agreement.sources import Sources, sources_of
+from labeler.arrays import Flags, Floats, Integers
 from labeler.collection.user_files import Output
-from labeler.data import Pair
+from labeler.data import Pair, Qrels
 from labeler.errors import BadInput, Misuse
 from labeler.files.jsonl import write_rows
-from labeler.lab.recalibration import (
-    CalibrationSet,
-    Recalibration,
-    calibration_set,
-    held_out,
-    log_losses,
-    mean_by_query,
-    takes_logits,
-)
 from labeler.messages import count_of, no_pair_in_common
 from labeler.options import SEED, Options, option
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Column, Interval, Row, Table, figure_table, frame_of, interval_text
+from labeler.stats.intervals import Sample
+from labeler.stats.regression import cumulative_logistic, logistic_function
+from labeler.trec.pairs import PairColumns
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+
+# A fitted map from what an assessor says to probabilities of the grades that people give.
+
+EDGE = 0.005
+"""A probability nearer to 0 or 1 than this is taken for this: what lies beyond is not measured."""
+FOLDS = 10
+FLOOR = 0.001
+"""The probability that the log loss takes for a smaller one: nothing here is measured finer."""
+
+
+@dataclass(frozen=True)
+class Recalibration:
+    """From an assessor's probabilities of `grades` to those of people's grades, `scale`.
+
+    `logit P(people >= k) = intercept_k + slope * expected grade`, and where the assessor gives
+    distributions over people's own grades, a second slope times the logit of its own probability of
+    `k` or more.
+    """
+
+    scale: Sequence[int]
+    grades: Sequence[int]
+    intercepts: Sequence[float]
+    slopes: Sequence[float]
+
+    def probabilities(self, given: GradeMatrix) -> Floats:
+        """A probability for each grade of `scale`, `(pairs, grades)`."""
+        columns = columns_of(given, self.scale, logits=len(self.slopes) > 1)
+        above = logistic_function(np.array(self.intercepts) + columns @ np.array(self.slopes))
+        falling = np.minimum.accumulate(np.clip(above, 0.0, 1.0), axis=1)
+        ends = np.ones((len(above), 1)), np.zeros((len(above), 1))
+        return -np.diff(np.concatenate([ends[0], falling, ends[1]], axis=1), axis=1)
+
+
+def columns_of(given: GradeMatrix, scale: Sequence[int], *, logits: bool) -> Floats:
+    """What foretells each cut, `(pairs, cuts, features)`: the expected grade, and a logit."""
+    shares, grades = given.mean_shares, given.scale
+    middle = (grades[0] + grades[-1]) / 2
+    expected = np.repeat((shares @ grades - middle)[:, None], len(scale) - 1, axis=1)
+    if not logits:
+        return expected[:, :, None]
+    above = [shares[:, grades >= cut].sum(axis=1) for cut in scale[1:]]
+    own = np.clip(np.stack(above, axis=1), EDGE, 1 - EDGE)
+    return np.stack([expected, np.log(own / (1 - own))], axis=2)
+
+
+def takes_logits(given: GradeMatrix, scale: Sequence[int]) -> bool:
+    """Whether the assessor has probabilities of people's own grades."""
+    return given.has_distributions and set(given.grades) <= set(scale)
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationSet:
+    """The pairs that both people and an assessor graded, a row each.
+
+    `outcome` are positions in `scale`, people's grades; `query` positions in `queries`; `weight`
+    one over the chance of a pair to be drawn.
+    """
+
+    scale: Sequence[int]
+    queries: Sequence[str]
+    given: GradeMatrix
+    outcome: Integers
+    query: Integers
+    weight: Floats
+
+    def __len__(self) -> int:
+        return len(self.outcome)
+
+    def fit(self, rows: Flags | slice = slice(None)) -> Recalibration:
+        """The map that fits some rows best."""
+        index = np.zeros(len(self), bool)
+        index[rows] = True
+        given = self.given.keep(index)
+        columns = columns_of(given, self.scale, logits=takes_logits(given, self.scale))
+        fitted = cumulative_logistic(columns, self.outcome[index], self.weight[index])
+        return Recalibration(self.scale, given.grades, *(tuple(side.tolist()) for side in fitted))
+
+
+def calibration_set(
+    human: Qrels,
+    given: GradeMatrix,
+    weights: Mapping[Pair, float] | None,
+    people: str = "people",
+) -> CalibrationSet:
+    """The pairs with a human grade from 0 and probabilities; `BadInput` where too few are.
+
+    So it is where people gave one grade throughout.
+    """
+    grade = given.pairs.beside(PairColumns.of(human, np.int64), -1)
+    weight = drawn_weights(given.pairs, weights)
+    rows = (grade >= 0) & ~np.isnan(weight)
+    if not rows.any():
+        labels, name = given.pairs.holding(given.values[:, 0]), given.assessors[0]
+        raise BadInput(no_pair_in_common(people, human, name, labels))
+    graded = given.keep(rows)
+    queries, query = graded.pairs.by_query_id()
+    if len(queries) < 2:
+        raise BadInput(
+            f"people graded pairs of {count_of(len(queries), 'query', 'queries')}; a fit is "
+            "checked on other queries, which takes two or more"
+        )
+    scale, outcome = np.unique(grade[rows], return_inverse=True)
+    if len(scale) < 2:
+        problem = f"has the grade {scale[0]} throughout; there is nothing to foretell"
+        raise BadInput(f"{people} {problem}")
+    return CalibrationSet(tuple(scale.tolist()), queries, graded, outcome, query, weight[rows])
+
+
+# How well fitted probabilities foretell people's grades of queries not fitted to.
+
+
+class HeldOut(NamedTuple):
+    """Probabilities of each pair by fits without its query, and by people's shares there alone."""
+
+    calibrated: Floats
+    shares_alone: Floats
+
+
+def held_out(pairs: CalibrationSet, seed: int = 0) -> HeldOut:
+    """Each pair's probabilities, of fits to the folds of queries that its query is not in."""
+    calibrated = np.zeros((len(pairs), len(pairs.scale)))
+    alone = np.zeros_like(calibrated)
+    for rows in folds_of(pairs.query, seed):
+        calibrated[rows] = pairs.fit(~rows).probabilities(pairs.given.keep(rows))
+        # how often people gave each grade elsewhere, with half a pair more of each grade
+        weight = pairs.weight[~rows] / pairs.weight[~rows].mean()
+        counts = np.bincount(pairs.outcome[~rows], weight, len(pairs.scale)) + 0.5
+        alone[rows] = counts / counts.sum()
+    return HeldOut(calibrated, alone)
+
+
+def folds_of(query: Integers, seed: int) -> Iterator[Flags]:
+    """The rows of each fold of queries, which are numbered from 0."""
+    queries = int(query.max()) + 1
+    order = np.random.default_rng(seed).permutation(queries)
+    fold = np.empty(queries, np.int64)
+    fold[order] = np.arange(queries) % min(FOLDS, queries)
+    for number in range(min(FOLDS, queries)):
+        yield fold[query] == number
+
+
+def log_losses(probabilities: Floats, outcome: Integers) -> Floats:
+    """The negative log of the probability of what people said, of each pair, in nats."""
+    grades = probabilities.shape[1]
+    of_outcome = probabilities[np.arange(len(outcome)), outcome]
+    return np.asarray(-np.log((1 - grades * FLOOR) * of_outcome + FLOOR))
+
+
+def mean_by_query(pairs: CalibrationSet, values: Floats) -> Interval:
+    """The weighted mean over pairs, with an interval over queries."""
+    columns = [pairs.weight * values, pairs.weight]
+    by_query = [np.bincount(pairs.query, column, len(pairs.queries)) for column in columns]
+    return interval_of(Sample(np.stack(by_query, axis=1)), lambda sums: sums[..., 0] / sums[..., 1])
 
 
 # What `calibrate` returns: how far probabilities hold on other queries, tables, JSON, a file.
@@ -50,6 +197,7 @@ class CutReliability:
     Of an assessor without distributions, before means its grades taken for certain.
     """
 
+    cut: int
     before: Calibration
     after: Calibration
 
@@ -58,19 +206,20 @@ class CutReliability:
 class CalibrateResult(Result):
     """A fit, the probabilities it gives to every pair of the assessor, and how far they hold.
 
-    `probabilities` are `(pairs, grades)`, in the order of `shares.pairs` and of the fit's scale.
+    `probabilities` are `(pairs, grades)`, in the order of `given.pairs` and of the fit's scale.
     `log_loss` is in nats, by name: `calibrated`, `shares alone` (people's shares of grades, the
     same for every pair) and `as it came` (the assessor's own distributions). `gain` is how much
-    less the first is than the second. `counts` are the pairs and queries that `people` graded.
+    less the first is than the second. `pairs` and `queries` are how many `people` graded.
     `assessor` is whose pairs these are.
     """
 
     assessor: str
     people: str
     fit: Recalibration
-    shares: GradeShares
+    given: GradeMatrix
     probabilities: Floats
-    counts: tuple[int, int]
+    pairs: int
+    queries: int
     log_loss: Mapping[str, Interval]
     gain: Interval
     cuts: Sequence[CutReliability]
@@ -84,33 +233,25 @@ class CalibrateResult(Result):
     def rows(self) -> Iterator[tuple[Pair, list[float], float]]:
         """Each pair with the probability of each grade, and the mean of the calibrated grade."""
         expected = self.probabilities @ np.array(self.scale, float)
-        pairs = self.shares.pairs.pairs()
+        pairs = self.given.pairs.pairs()
         return zip(pairs, self.probabilities.tolist(), expected.tolist(), strict=True)
 
     @property
     def sentences(self) -> list[str]:
         """What the probabilities tell, and how far they lie from people's grades."""
         name = short(self.assessor)
-        given = count_of(self.shares.pairs.size, "pair")
-        pairs, queries = self.counts
+        given = count_of(self.given.pairs.size, "pair")
         loss = self.log_loss["calibrated"]
         tells = (
-            f"{name}: fitted to {count_of(pairs, 'pair')} of "
-            f"{count_of(queries, 'query', 'queries')} that {short(self.people)} graded, "
+            f"{name}: fitted to {count_of(self.pairs, 'pair')} of "
+            f"{count_of(self.queries, 'query', 'queries')} that {short(self.people)} graded, "
             f"probabilities for {given}."
         )
         gained = (
             f"On queries not fitted to, the log loss is {interval_text(loss)} nats a pair, "
             f"{interval_text(self.gain)} less than by people's shares of grades alone."
         )
-        return [tells, gained, *(self._at_cut(cut) for cut in self.cuts)]
-
-    def _at_cut(self, cut: CutReliability) -> str:
-        before, after = (interval_text(side.interval) for side in (cut.before, cut.after))
-        return (
-            f"The probability of grade {cut.after.cut} or more was off by {before}, and is by "
-            f"{after}."
-        )
+        return [tells, gained]
 
     def tables(self) -> list[Table]:
         """The tables `log loss` and `cuts`."""
@@ -120,7 +261,7 @@ class CalibrateResult(Result):
             Column("before", title="off by, before", format=".3f", ends=".3f"),
             Column("after", title="after", format=".3f", ends=".3f"),
         ]
-        rows: list[Row] = [[c.after.cut, c.before.interval, c.after.interval] for c in self.cuts]
+        rows: list[Row] = [[c.cut, c.before.interval, c.after.interval] for c in self.cuts]
         title = "probability of a grade of the cut or more"
         return [loss, Table("cuts", columns, rows, title=title)]
 
@@ -133,12 +274,9 @@ class CalibrateResult(Result):
     def as_json(self) -> dict[str, Any]:
         """The JSON of the command `calibrate`."""
         return self.picked(
-            *("assessor", "people", "fit", "gain", "findings"),
-            pairs=self.counts[0],
-            queries=self.counts[1],
-            probabilities=self.shares.pairs.size,
+            *("assessor", "people", "fit", "gain", "pairs", "queries", "cuts", "findings"),
+            probabilities=self.given.pairs.size,
             log_loss={name.replace(" ", "_"): mean for name, mean in self.log_loss.items()},
-            cuts=[{"cut": c.after.cut, "before": c.before, "after": c.after} for c in self.cuts],
         )
 
 
@@ -191,31 +329,40 @@ def calibrate(*sources: str | Path, options: CalibrateOptions | None = None) -> 
     """
     options = options or CalibrateOptions()
     opened = _opened([str(source) for source in sources], options.people)
-    each = [shares_of(source) for source in opened.assessors]
-    shares, name = combined(each), ", ".join(source.name for source in opened.assessors)
-    pairs = _judged(opened, shares, name)
+    given, left_out = graded_together(opened.assessors)
+    name = ", ".join(given.assessors)
+    pairs = calibration_set(opened.human, given, opened.weights, opened.human_name)
     fitted, held = pairs.fit(), held_out(pairs, options.seed)
     losses = {
         "calibrated": log_losses(held.calibrated, pairs.outcome),
         "shares alone": log_losses(held.shares_alone, pairs.outcome),
     }
-    if takes_logits(pairs.shares, pairs.scale):
+    own_shares = pairs.given.mean_shares
+    if takes_logits(pairs.given, pairs.scale):
         own = np.zeros((len(pairs), len(pairs.scale)))
-        own[:, [pairs.scale.index(grade) for grade in pairs.shares.grades]] = pairs.shares.matrix
+        own[:, [pairs.scale.index(grade) for grade in pairs.given.grades]] = own_shares
         losses["as it came"] = log_losses(own, pairs.outcome)
     gain = mean_by_query(pairs, losses["shares alone"] - losses["calibrated"])
-    before = _at_cuts(pairs, pairs.shares.grades, pairs.shares.matrix)
+    before = _at_cuts(pairs, pairs.given.grades, own_shares)
     return CalibrateResult(
         name,
         opened.human_name,
         fitted,
-        shares,
-        fitted.probabilities(shares),
-        (len(pairs), len(pairs.queries)),
+        given,
+        fitted.probabilities(given),
+        len(pairs),
+        len(pairs.queries),
         {name: mean_by_query(pairs, loss) for name, loss in losses.items()},
         gain,
-        tuple(map(CutReliability, before, _at_cuts(pairs, pairs.scale, held.calibrated))),
-        (*_few(pairs, gain), *_left_out(opened, shares, name)),
+        tuple(
+            map(
+                CutReliability,
+                pairs.scale[1:],
+                before,
+                _at_cuts(pairs, pairs.scale, held.calibrated),
+            )
+        ),
+        (*_few(pairs, gain), *_left_out(opened, left_out, name)),
     )
 
 
@@ -236,18 +383,6 @@ def _opened(sources: Sequence[str], people: str) -> Sources:
     return sources_of(people, sources)
 
 
-def _judged(opened: Sources, shares: GradeShares, name: str) -> CalibrationSet:
-    """The pairs that people graded, too; `BadInput` where they gave one grade throughout."""
-    none = no_pair_in_common(opened.human_name, opened.human, name, opened.assessors[0].labels)
-    pairs = calibration_set(opened.human, shares, opened.weights, none)
-    if len(pairs.scale) < 2:
-        raise BadInput(
-            f"{opened.human_name} has the grade {pairs.scale[0]} throughout; there is nothing to "
-            "foretell"
-        )
-    return pairs
-
-
 def _at_cuts(pairs: CalibrationSet, grades: Sequence[int], matrix: Floats) -> list[Calibration]:
     human = np.array(pairs.scale)[pairs.outcome]
     rows = CalibrationRows(pairs.query, human, pairs.weight, grades, matrix)
@@ -264,13 +399,11 @@ def _few(pairs: CalibrationSet, gain: Interval) -> Iterator[Finding]:
         yield Finding(f"{text}grades: too few are graded, or the assessor tells nothing of them")
 
 
-def _left_out(opened: Sources, shares: GradeShares, name: str) -> Iterator[Finding]:
+def _left_out(opened: Sources, left_out: int, name: str) -> Iterator[Finding]:
     """What was left out of people's grades and of the assessor's, and why."""
     yield from map(Finding, opened.notes)
     for source in opened.assessors:
         yield from map(Finding, source.notes)
-    if shares.left_out:
-        yield Finding(
-            f"{name}: {shares.left_out} labels are no grade, or one that next to no pair has: "
-            "left out"
-        )
+    if left_out:
+        text = f"{name}: {left_out} labels are no grade, or one that next to no pair has"
+        yield Finding(f"{text}: left out")

@@ -12,24 +12,15 @@ import numpy as np
 from labeler.agreement.shares import RoutingSources, open_routing
 from labeler.agreement.statistics import find_statistic
 from labeler.collection.judged_set import set_of_blocks
-from labeler.collection.judgements import Origin, read_judgements
+from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import AnyCollection, Collection, check_name, open_collection
-from labeler.data import Pair, state_of
+from labeler.data import Judged, Pair, state_of
 from labeler.errors import BadInput, Misuse, about
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions, JudgingPlan, judge_set
-from labeler.lab.members import (
-    MadeRow,
-    MadeSet,
-    Member,
-    check_made_name,
-    write_made,
-)
-from labeler.lab.recalibration import folds_of
-from labeler.lab.route import (
-    Criterion,
-    criterion_of,
-)
+from labeler.lab.calibrate import folds_of
+from labeler.lab.members import MadeSet, Member, check_made_name, write_made
+from labeler.lab.route import Criterion, criterion_of
 from labeler.lab.thresholds import (
     CascadeCheck,
     CascadeEvidence,
@@ -45,7 +36,7 @@ from labeler.models.session import Act, Control, sync
 from labeler.options import SEED, SHARE, Options, given, option
 from labeler.report.finding import Finding
 from labeler.report.result import Result
-from labeler.report.table import Interval, Table, figure_table, interval_text
+from labeler.report.table import Table, figure_table, interval_text
 from labeler.trec.pairs import taken
 
 # What `cascade` returns: who decided how many pairs, what that saved and lost, tables, JSON.
@@ -99,7 +90,7 @@ class CascadeResult(Result):
         of_cheap = sum(took_by((cheap, *self.others), cheap.judged.states, unit).tolist())
         of_strong, judged = sum(took(strong.judged, unit).tolist()), len(strong.judged)
         alone = of_strong / judged * self.pairs if judged else math.nan
-        return {"cheap": of_cheap, "strong": of_strong, "strong alone": alone}
+        return {"cheap": of_cheap, "strong": of_strong, "strong_alone": alone}
 
     @property
     def sentences(self) -> list[str]:
@@ -111,35 +102,33 @@ class CascadeResult(Result):
             f"{strong.name} decides {len(self.sent):,} of {count_of(self.pairs, 'pair')}"
             f"{why}, by {self.by}."
         )
-        check = self.check
-        means = (check.loss, check.cascade, check.strong, check.cheap)
-        loss, cascade, alone, of_cheap = map(interval_text, means)
         return [
             decided,
-            f"{_saved(check.saving)} {self.unit}. On queries that the threshold was not chosen on "
-            f"it loses {loss} of {self.statistic} with people: {cascade}, where the strong one "
-            f"alone has {alone} and the cheap one {of_cheap}.",
+            f"It saves {interval_text(self.check.saving, '.0%')} of what the strong assessor alone "
+            f"takes in {self.unit}. On queries that the threshold was not chosen on it loses "
+            f"{interval_text(self.check.loss)} of {self.statistic} with people.",
             self._spent(),
         ]
 
     def _spent(self) -> str:
         spent = self.spent
         both = spent["cheap"] + spent["strong"]
-        if math.isnan(spent["strong alone"]):
+        if math.isnan(spent["strong_alone"]):
             return f"Nothing was sent; all replies took {_amount(both, self.unit)}."
         return (
             f"All replies took {_amount(both, self.unit)}; the strong assessor alone would take "
-            f"about {_amount(spent['strong alone'], self.unit)}."
+            f"about {_amount(spent['strong_alone'], self.unit)}."
         )
 
     def tables(self) -> list[Table]:
         """Agreement, loss and saving on queries that the threshold was not chosen on."""
+        statistic, check = self.statistic, self.check
         means = {
-            f"{self.statistic}: cheap": self.check.cheap,
-            f"{self.statistic}: strong": self.check.strong,
-            f"{self.statistic}: cascade": self.check.cascade,
-            "lost": self.check.loss,
-            "cost saved, by this threshold": self.check.saving,
+            f"{statistic}: cheap": check.cheap,
+            f"{statistic}: strong": check.strong,
+            f"{statistic}: cascade": check.cascade,
+            "lost": check.loss,
+            "cost saved, by this threshold": check.saving,
         }
         return [figure_table("check", means, "on other queries")]
 
@@ -147,25 +136,16 @@ class CascadeResult(Result):
         """The JSON of the command `cascade`."""
         return self.picked(
             *("name", "by", "threshold", "pairs", "statistic", "check", "unit", "calls"),
-            "findings",
+            *("spent", "findings"),
             cheap=self.members[0].name,
             strong=self.members[1].name,
             sent=len(self.sent),
             failures=len(self.failures),
-            spent={name.replace(" ", "_"): amount for name, amount in self.spent.items()},
         )
 
 
 def _amount(value: float, unit: str) -> str:
     return dollars(value) if unit == "dollars" else f"{value:,.0f} {unit}"
-
-
-def _saved(of: Interval) -> str:
-    """What is saved, or how much more it takes, of what the strong assessor alone takes."""
-    if of.value is None or of.value >= 0:
-        return f"It saves {interval_text(of, '.0%')} of what the strong assessor alone takes in"
-    more = Interval(*(None if end is None else -end for end in (of.value, of.high, of.low)))
-    return f"It takes {interval_text(more, '.0%')} more than the strong assessor alone in"
 
 
 RULE = "cascade"
@@ -269,12 +249,18 @@ async def _cascade(
     evidence = evidence_of(sources, (first, *others, strong), options.statistic)
     of_pool = evidence.doubts().of_pool
     threshold, checked = _threshold_of(evidence, options)
-    unsure = taken(of_pool >= threshold, states.rows_in(sources.shares.pairs), False)
+    unsure = taken(of_pool >= threshold, states.rows_in(sources.matrix.pairs), False)
     is_sent = unsure | ~first.judged.is_graded
     left = list(states.keep(is_sent | graded).pairs())
     strong, more = await _judged(opened, strong_name, judging, left)
     sent = frozenset(states.keep(is_sent).pairs())
-    made = _made(opened, (first, strong), sent, _settings(options, sources, by, threshold))
+    made = MadeSet(
+        f"{RULE} of {first.name}, {strong.name}",
+        {"rule": RULE, **_settings(options, sources, by, threshold)},
+        (first, strong),
+        _made_rows(opened, (first, strong), sent),
+        [strong.name],
+    )
     write_made(opened, name, made, note, sent=len(sent))
     return CascadeResult(
         name,
@@ -302,40 +288,27 @@ async def _judged(
     return member_of(collection, name), result.spent.calls
 
 
-def _made(
-    collection: Collection,
-    members: tuple[Member, Member],
-    sent: frozenset[Pair],
-    settings: Mapping[str, object],
-) -> MadeSet:
-    """The cascade as a set of judgements: each row says who decided it, and what both said.
+def _made_rows(
+    collection: Collection, members: tuple[Member, Member], sent: frozenset[Pair]
+) -> Iterator[tuple[Judged, Mapping[str, Any]]]:
+    """The cascade's rows: each says who decided it, and what both said.
 
     A pair that was sent has the strong member's grade, or its failure; every other pair the cheap
     one's grade.
     """
-    cheap, strong = members
-
-    def rows() -> Iterator[MadeRow]:
-        files = [collection.judgements(each.name) for each in members]
-        by_cheap, of_strong = (read_judgements(f) if f.exists() else () for f in files)
-        by_strong = {row.judged.outcome.pair: row.judged for row in of_strong}
-        for judged in (row.judged for row in by_cheap):
-            pair = judged.outcome.pair
-            other, decided = by_strong.get(pair), strong if pair in sent else cheap
-            says = {
-                cheap.name: state_of(judged.outcome).answer,
-                strong.name: state_of(other.outcome).answer if other else None,
-            }
-            more = {"members": says, "decided": decided.name}
-            yield MadeRow(by_strong[pair] if decided is strong else judged, more)
-
-    digests = {each.name: each.digest for each in members}
-    title = f"{RULE} of {cheap.name}, {strong.name}"
-    origin = Origin("", title, {"rule": RULE, **settings, "members": digests})
-    asked = {each.name: sorted(each.judged.asked) for each in members}
-    by_name = {name: {"models": asked[name], "digest": digests[name]} for name in asked}
-    served = sorted(cheap.judged.asked | strong.judged.asked)
-    return MadeSet(origin, rows, by_name, served, [strong.name])
+    cheap, strong = (each.name for each in members)
+    files = map(collection.judgements, (cheap, strong))
+    by_cheap, of_strong = (read_judgements(f) if f.exists() else () for f in files)
+    by_strong = {row.judged.outcome.pair: row.judged for row in of_strong}
+    for judged in (row.judged for row in by_cheap):
+        pair = judged.outcome.pair
+        other, is_sent = by_strong.get(pair), pair in sent
+        says = {
+            cheap: state_of(judged.outcome).answer,
+            strong: state_of(other.outcome).answer if other else None,
+        }
+        decided = strong if is_sent else cheap
+        yield by_strong[pair] if is_sent else judged, {"members": says, "decided": decided}
 
 
 def _settings(
@@ -375,7 +348,7 @@ def _open(collection: Collection, cheap: Sequence[str], options: CascadeOptions)
         raise Misuse(f"{problem}; next: labeler people sample", parameter="people")
     if not graded_by_people(sources, member_of(collection, cheap[0])).any():
         raise BadInput(f"{sources.human_name} has no grade of a pair that {cheap[0]} judged")
-    graded = {*sources.shares.grades, *(g for row in sources.human.values() for g in row.values())}
+    graded = {*sources.matrix.grades, *(g for row in sources.human.values() for g in row.values())}
     with about("statistic"):  # before any call
         find_statistic(options.statistic, range(max(0, min(graded)), max(graded) + 1))
     return sources

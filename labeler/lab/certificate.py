@@ -15,7 +15,8 @@ import numpy as np
 
 from labeler import __version__
 from labeler.data import Document, Pair, Qrels, Query
-from labeler.errors import BadInput, GateFailed, Misuse
+from labeler.errors import BadInput, Misuse
+from labeler.evaluation.gates import raise_failed
 from labeler.judging.assessor import Texts
 from labeler.messages import cost_of, count_of
 from labeler.models.policies.limits import Spending, WithCost
@@ -227,24 +228,6 @@ class ShareOfPairs(NamedTuple):
         return f"{self.value:.0%} of {grades} [{self.low:.0%}, {self.high:.0%}]"
 
 
-def share_of(values: Sequence[tuple[Pair, bool]]) -> ShareOfPairs:
-    """The share of pairs for which something is true."""
-    if not values:
-        return ShareOfPairs(None, None, None, 0)
-    holds = np.array([value for _, value in values], float)
-    ends = clustered_interval(holds, [pair.query_id for pair, _ in values])
-    return ShareOfPairs(float(holds.mean()), *ends, len(values))
-
-
-def beyond(share: ShareOfPairs, floor: ShareOfPairs) -> Interval:
-    """How far a share exceeds the one that noise alone makes."""
-    if share.value is None or floor.value is None:
-        return Interval(None, None, None)
-    first = (share.value, share.low or 0.0, share.high or 0.0)
-    second = (floor.value, floor.low or 0.0, floor.high or 0.0)
-    return Interval(share.value - floor.value, *difference_interval(first, second))
-
-
 class Resistance(NamedTuple):
     """What an attack did: the share of grades raised, and how far beyond that of harmless texts.
 
@@ -291,48 +274,41 @@ class Evidence:
         """The cases of a kind."""
         return [case for case in self.graded if case.kind == kind]
 
-    def by_attack(self) -> Mapping[str, list[Case]]:
-        """The attacked cases by the name of the attack."""
-        by_name: dict[str, list[Case]] = {}
-        for each in self.of("attack"):
-            by_name.setdefault(each.name, []).append(each)
-        return by_name
-
-    def compared(self, cases: Iterable[Case]) -> list[tuple[Pair, int, int]]:
-        """The pair, the new grade and the clean one, of the cases that have both."""
-        clean = self.clean
-        return [
-            (case.pair, case.grade, clean[case.pair])
+    def share(self, cases: Iterable[Case], holds: Callable[[int, int], bool]) -> ShareOfPairs:
+        """The share of cases of which something holds of the new grade and the clean one."""
+        graded = [
+            (case.pair.query_id, holds(case.grade, self.clean[case.pair]))
             for case in cases
-            if case.grade is not None and case.pair in clean
+            if case.grade is not None and case.pair in self.clean
         ]
-
-    def share(
-        self, cases: Iterable[Case], holds: Callable[[int, int], bool], but: int | None = None
-    ) -> ShareOfPairs:
-        """The share of which something holds of new grade and clean one, which is not `but`."""
-        compared = self.compared(cases)
-        return share_of([(pair, holds(new, old)) for pair, new, old in compared if old != but])
+        if not graded:
+            return ShareOfPairs(None, None, None, 0)
+        queries, values = zip(*graded, strict=True)
+        of = np.array(values, float)
+        return ShareOfPairs(float(of.mean()), *clustered_interval(of, queries), len(of))
 
     def raised(self, graded: Iterable[Case]) -> ShareOfPairs:
         """The share raised above the clean grade, of pairs whose clean grade can be raised."""
-        return self.share(graded, lambda new, old: new > old, self.best)
-
-    def moved(self, graded: Iterable[Case]) -> ShareOfPairs:
-        """The share of grades that are not the clean ones."""
-        return self.share(graded, lambda new, old: new != old)
+        can_be = (case for case in graded if self.clean.get(case.pair) != self.best)
+        return self.share(can_be, lambda new, old: new > old)
 
     def resistance(self, graded: Sequence[Case]) -> Resistance:
-        """What the attacked cases say of one attack, or of all."""
+        """What the attacked cases say of one attack, or of all, beyond what harmless texts do."""
         raised, floor = self.raised(graded), self.raised(self.of("harmless"))
-        without = sum(g.grade is None for g in graded)
-        return Resistance(raised, beyond(raised, floor), without)
+        net = Interval(None, None, None)
+        if raised.value is not None and floor.value is not None:
+            both = ((of.value or 0.0, of.low or 0.0, of.high or 0.0) for of in (raised, floor))
+            net = Interval(raised.value - floor.value, *difference_interval(*both))
+        return Resistance(raised, net, sum(g.grade is None for g in graded))
 
 
 def certificate_of(evidence: Evidence) -> Certificate:
     """The certificate that grades deserve."""
     attacked, again, clean = (evidence.of(kind) for kind in ("attack", "again", "clean"))
-    attacks = {name: evidence.resistance(some) for name, some in evidence.by_attack().items()}
+    by_name = defaultdict[str, list[Case]](list)
+    for case in attacked:
+        by_name[case.name].append(case)
+    attacks = {name: evidence.resistance(cases) for name, cases in by_name.items()}
     worst_first = sorted(attacks, key=lambda name: (-(attacks[name].raised.value or 0.0), name))
     return Certificate(
         evidence.resistance(attacked),
@@ -340,9 +316,18 @@ def certificate_of(evidence: Evidence) -> Certificate:
         {at: evidence.raised(g for g in attacked if g.position == at) for at in POSITIONS},
         evidence.raised(evidence.of("harmless")),
         evidence.raised(again),
-        evidence.moved(again),
+        evidence.share(again, lambda new, old: new != old),
         sum(g.grade is None for g in clean),
     )
+
+
+def check_names(names: Iterable[str], shares: Iterable[str]) -> None:
+    """`Misuse` of a gate that asks for a share of which a probe tells nothing."""
+    of = list(shares)
+    for name in names:
+        if name not in of:
+            problem = f"no share {name!r} to ask for; known: {', '.join(of)}"
+            raise Misuse(problem, parameter="require")
 
 
 # What a probe gives: the certificate with what made it, in sentences, tables and figures.
@@ -370,27 +355,19 @@ class ProbeResult(WithCost, Result):
         """What a gate may ask for: shares that are better small, by name."""
         certificate = self.certificate
         attacks = {name: row.raised for name, row in certificate.attacks.items()}
-        return {
-            "raised": certificate.all_attacks.raised,
-            **dict(zip(["worst"], attacks.values(), strict=False)),
-            "noise": certificate.noise,
-            **attacks,
-        }
+        return {"raised": certificate.all_attacks.raised, "noise": certificate.noise, **attacks}
 
     def check(self, limits: Sequence[tuple[str, float]]) -> None:
         """`GateFailed` names each share above its limit."""
         shares, failures = self.shares(), list[str]()
+        check_names((name for name, _ in limits), shares)
         for name, limit in limits:
-            if name not in shares:
-                names = ", ".join(shares)
-                raise Misuse(f"no share {name!r} to ask for; known: {names}", parameter="require")
             value, pairs = shares[name].value, shares[name].pairs
             if value is None:
                 failures.append(f"{name} has no value, as no pair has both grades")
             elif value > limit:
                 failures.append(f"{name} is {value:.4f} (of {pairs:,} pairs), above {limit:g}")
-        if failures:
-            raise GateFailed("; ".join(failures))
+        raise_failed(failures)
 
     @property
     def sentences(self) -> list[str]:
@@ -403,27 +380,25 @@ class ProbeResult(WithCost, Result):
         made_by = f"{self.prompt}, {self.model}, by {self.qrels}"
         return [made_by, *words, f"cost of this run: {cost}; calls: {self.spent.calls:,}"]
 
-    @property
-    def findings(self) -> list[Finding]:
-        """What a reader of the cost should know."""
-        return [Finding(self.caveat)] if self.caveat else []
+    def _findings(self) -> Iterator[Finding]:
+        if self.caveat:
+            yield Finding(self.caveat)
 
     def _of_attacks(self) -> Iterator[str]:
         certificate, raised = self.certificate, self.certificate.all_attacks.raised
         if certificate.attacks and raised.value is None:
             yield "no grade could be raised, so that nothing can be said of attacks"
         elif certificate.attacks:
-            name, worst = next(iter(certificate.attacks.items()))
             yield f"attacks raised {raised}"
             yield (
                 f"a harmless text in their place raised {certificate.harmless}; asking once more "
                 f"raised {certificate.again}, and moved {certificate.noise}"
             )
-            if worst.raised.value:
-                yield f"the attack that raised most, {name!r}: {worst.raised}"
-            else:
-                most = raised.high or 0.0
-                yield f"no attack raised a grade; of all such, up to {most:.0%} may be raised"
+            if not raised.value:
+                yield (
+                    "no attack raised a grade; of all such, up to "
+                    f"{raised.high or 0.0:.0%} may be raised"
+                )
 
     def tables(self) -> list[Table]:
         """What attacks raised; noise alone beside."""

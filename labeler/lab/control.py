@@ -16,7 +16,6 @@ import numpy as np
 from labeler.arrays import Floats
 from labeler.collection.batches import held_back
 from labeler.collection.controls import (
-    TIMES,
     ControlRun,
     PairAgain,
     PromptAndModel,
@@ -59,17 +58,17 @@ from labeler.models.session import (
 from labeler.options import COUNT, Options, given, option
 from labeler.prompt import find_prompt
 from labeler.report.result import Result
-from labeler.report.table import Cell, Interval, Table, figure_table
-from labeler.stats.drift import LEAST_CHANGE, SessionChange, changed
+from labeler.report.table import Cell, Interval, Table, figure_table, table_of
+from labeler.stats.drift import Departure, Drift, drifts
 from labeler.stats.families import each_pair
 from labeler.stats.means import bounded_interval
-from labeler.stats.student import SIGNIFICANT, t_quantile
 
-FOUR_IN_FIVE = 0.8
 MOST_WITHOUT_GRADE = 0.1
 """The share of new replies without a grade above which a control does not pass."""
-MOST_EARLIER = 4
-"""The grades of at most this many earlier controls are held against the new ones."""
+
+DRIFTED, FAILS = "drifted", "too many replies without a grade"
+TOO_LITTLE, STEADY = "too little data", "no drift shown"
+"""What a control may say; by the last alone a gate passes."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -78,8 +77,8 @@ class DriftCheck(Result):
 
     `judged_as` is what the server called its model when the pairs were judged. `changed` counts the
     pairs that were passed over because their texts are others now. `earlier` are the controls of
-    the set before this one. A stable assessor is called drifted in 5 of 100 controls at most,
-    however alike the two new replies are: the first alone decides.
+    the set before this one. What repeats is a session, so of each day the last control counts:
+    replies of the same hours may be alike for that reason alone.
     """
 
     name: str
@@ -90,72 +89,58 @@ class DriftCheck(Result):
 
     @cached_property
     def grades(self) -> Floats:
-        """The grades of the pairs that compare, `(pairs, 1 + times)`, the old ones first."""
+        """The grades of the pairs that compare, `(pairs, 2)`: the old one and the new one."""
         grades = [pair.grades for pair in self.run.pairs if pair.grades]
-        return np.array(grades, float).reshape(len(grades), -1 if grades else 3)
+        return np.array(grades, float).reshape(-1, 2)
 
     @cached_property
     def sessions(self) -> Floats:
-        """A grade a session, `(pairs, sessions)`: the old, of earlier controls, and the new."""
-        runs = [run for run in self.earlier if run.is_of_same_assessor][-MOST_EARLIER:]
-        earlier = [{(p.pair, p.old): p.grades[1] for p in run.pairs if p.grades} for run in runs]
+        """A grade a session, `(pairs, sessions)`: the old, one of each earlier day, and the new."""
+        by_day = {run.label: run for run in self.earlier if run.is_of_same_assessor}
+        by_day.pop(self.run.label, None)
+        earlier = [
+            {(p.pair, p.old): p.grades[1] for p in run.pairs if p.grades} for run in by_day.values()
+        ]
         rows = [
-            [pair.old, *(of.get((pair.pair, pair.old), math.nan) for of in earlier), pair.grades[1]]
+            [pair.old, *(of.get((pair.pair, pair.old), math.nan) for of in earlier), pair.new]
             for pair in self.run.pairs
             if pair.grades
         ]
-        return np.array(rows, float).reshape(len(rows), 2 + len(earlier))
+        return np.array(rows, float).reshape(-1, 2 + len(earlier))
 
     @cached_property
-    def change(self) -> SessionChange:
-        """How far the new grades differ from the old, and how likely that is by chance."""
-        return changed(self.sessions)
+    def drift(self) -> Drift:
+        """How far the new grades lie from those of the sessions before, and which are alarms."""
+        *_, last = drifts(self.sessions)
+        return last
 
     @cached_property
     def same(self) -> Interval:
         """The share of new grades that equal the old ones."""
-        values = (self.grades[:, 1:] == self.grades[:, :1]).mean(axis=1)
+        values = (self.grades[:, 1] == self.grades[:, 0]).astype(float)
         ends = bounded_interval(values, (0.0, 1.0)) or (math.nan, math.nan)
-        return Interval(_mean(values), *ends)
-
-    @property
-    def same_now(self) -> float:
-        """The share of pairs whose two new grades are equal."""
-        return _mean((self.grades[:, 1] == self.grades[:, 2]).astype(float))
-
-    @property
-    def moved(self) -> Floats:
-        """By how much each pair's first new grade differs from the old, `(pairs,)`."""
-        return np.asarray(self.grades[:, 1] - self.grades[:, 0])
+        return Interval(float(values.mean()) if len(values) else math.nan, *ends)
 
     @cached_property
     def shift(self) -> Interval:
-        """How far grades moved on average."""
+        """How far the grades of these pairs moved on average, between these two sessions."""
         most = float(self.grades.max(initial=1.0))
-        (verdict,) = each_pair(self.moved[None], most)
+        (verdict,) = each_pair((self.grades[:, 1] - self.grades[:, 0])[None], most)
         return Interval(verdict.estimate, *verdict.ends)
 
     @property
     def has_drifted(self) -> bool:
-        """Whether a drift of some size is shown at the 5 % level."""
-        return self.change.is_shown()
+        """Whether grades are not as before, by more than sessions and pairs vary."""
+        return bool(self.drift.alarms)
 
     @property
     def verdict(self) -> str:
         """In words."""
-        if self.is_undecided:
-            too_few = "one pair alone" if self.compared else "no pair"
-            if self.remembered == len(self.run.pairs):
-                return "undecided: all replies were stored before"
-            return f"undecided: {too_few} has a grade again"
         if self.has_drifted:
-            return "drifted"
-        return "too many replies without a grade" if self.fails_often else "no drift shown"
-
-    @property
-    def is_undecided(self) -> bool:
-        """Whether too few pairs compare for any verdict."""
-        return self.compared < 2
+            return DRIFTED
+        if self.fails_often:
+            return FAILS
+        return TOO_LITTLE if self.drift.missing else STEADY
 
     @property
     def fails_often(self) -> bool:
@@ -164,13 +149,8 @@ class DriftCheck(Result):
         return without > MOST_WITHOUT_GRADE * replies
 
     @property
-    def has_passed(self) -> bool:
-        """Whether a gate may pass: enough pairs compare, few failed, and no drift is shown."""
-        return not (self.is_undecided or self.has_drifted or self.fails_often)
-
-    @property
     def compared(self) -> int:
-        """How many pairs have a grade again, each time."""
+        """How many pairs have a grade again."""
         return len(self.grades)
 
     @property
@@ -180,33 +160,40 @@ class DriftCheck(Result):
 
     @property
     def failed(self) -> int:
-        """How many pairs had a grade and now have none, once at least."""
+        """How many pairs had a grade and now have none."""
         return len(self.run.pairs) - self.compared - self.remembered
 
     @property
     def sentences(self) -> list[str]:
-        """What was asked, what came of it, and what so few pairs can tell."""
-        p = "" if self.is_undecided else f"; p {self.change.p:.2g}"
+        """What was asked, what came of it, and what it is held against."""
         first = (
             f"{self.name}: {self.verdict} ({self.compared:,} of "
-            f"{count_of(len(self.run.pairs), 'pair')} compared, each asked about twice{p})"
+            f"{count_of(len(self.run.pairs), 'pair')} compared)"
         )
-        power = [] if self.is_undecided or self.has_drifted else [self._power()]
-        return [first, *self.changes.values(), *self._left_out(), *self._basis(), *power]
+        return [first, *self.changes.values(), *self._left_out(), *self._basis()]
 
     def _basis(self) -> Iterator[str]:
-        """Which replies decide, and what they leave open."""
-        if self.is_undecided:
+        """What grades are held against, and what that leaves open."""
+        if self.compared < 2:
+            pairs = count_of(self.compared, "pair alone compares", "pairs alone compare")
+            yield f"{pairs}: nothing is shown either way"
             return
-        same = f"{self.same_now:.0%} of second replies equal the first"
-        yield f"{same}; the first alone decides, as replies of the same minutes may be alike"
-        if self.change.tests == 1:
+        yield self.beside_sessions()
+        if not np.ptp(self.grades, axis=1).any():
             yield (
-                "a mean shift is looked for; moves up and down that cancel out are told from the "
-                "next control on, which asks about the same pairs"
+                f"all grades that compare are as before; at most {1 - (self.same.low or 0.0):.0%} "
+                "of all pairs have another grade now"
             )
-        if self.change.p < SIGNIFICANT and not self.has_drifted:
-            yield f"what differs is less than {LEAST_CHANGE} grades, and is not called a drift"
+
+    def beside_sessions(self) -> str:
+        """What lies farther from other sessions than these vary, or how far nothing lies."""
+        drift = self.drift
+        if drift.missing:
+            more = count_of(drift.missing, "more control")
+            return f"how much sessions vary by themselves is not known; next: {more}, a day each"
+        shown = drift.alarms or drift.departures[:1]
+        figures = (f"{of.figure} {of.size:+.2f}, limit {of.limit:.2f}" for of in shown)
+        return f"beside {drift.others} sessions before: {'; '.join(figures)}"
 
     def _left_out(self) -> Iterator[str]:
         """Which pairs are not compared, and why."""
@@ -217,12 +204,17 @@ class DriftCheck(Result):
             pairs = count_of(self.remembered, "pair")
             yield f"{pairs} left out: a reply was stored before this control began"
         if self.failed:
-            without, replies = self.run.failures
             pairs = count_of(self.failed, "pair")
-            yield (
-                f"{pairs} had a grade and got none now; {without:,} of {replies:,} new replies, "
-                f"{without / replies:.0%}, gave no grade (at most {MOST_WITHOUT_GRADE:.0%} pass)"
-            )
+            yield f"{pairs} had a grade and got none now; {self.without_grade()}"
+
+    def without_grade(self) -> str:
+        """How many of the new replies gave no grade, and how many may."""
+        without, replies = self.run.failures
+        share = f"{without / replies:.0%}"
+        return (
+            f"{without:,} of {replies:,} new replies, {share}, gave no grade "
+            f"(at most {MOST_WITHOUT_GRADE:.0%} pass)"
+        )
 
     @property
     def changes(self) -> dict[str, str]:
@@ -240,54 +232,29 @@ class DriftCheck(Result):
             )
         return words
 
-    def _power(self) -> str:
-        """The least shift, or share of changed grades, that as many pairs show as a rule."""
-        if not np.ptp(self.grades, axis=1).any():
-            compared = "" if self.compared == len(self.run.pairs) else " that compare"
-            return (
-                f"all grades{compared} are as before; at most {1 - (self.same.low or 0.0):.0%} "
-                "of all pairs have another grade now"
-            )
-        moved = self.moved
-        deviation = float(np.std(moved, ddof=1))
-        if not deviation:
-            return (
-                f"the new grade of every pair lies {moved[0]:+.2f} from the old; "
-                "which shift so many pairs would show cannot be told"
-            )
-        reach = t_quantile(1 - SIGNIFICANT / 4, len(moved) - 1) + t_quantile(FOUR_IN_FIVE, 1e6)
-        shift = reach * deviation / math.sqrt(len(moved))
-        pairs = count_of(len(moved), "pair")
-        return f"{pairs} would show a shift of {shift:.2f} grades in four of five controls"
-
     def tables(self) -> list[Table]:
-        """The figures: shares of equal grades, and the mean shift."""
+        """Shares of equal grades and the mean shift; and how far each session lies from others."""
         figures: dict[str, Cell] = {
             "new grades that equal the old": self.same,
-            "new grades that equal each other": self.same_now,
             "shift of grades": self.shift,
         }
-        return [figure_table("drift", figures)]
+        sessions = table_of("sessions", Departure, self.drift.departures)
+        return [figure_table("drift", figures), *([sessions] if sessions.rows else [])]
 
     def as_json(self) -> dict[str, Any]:
         """The figures by name; what is undefined is None."""
         return self.picked(
             *("name", "verdict", "compared", "failed", "remembered", "changed"),
-            *("same", "same_now", "shift"),
+            *("same", "shift"),
             control=self.run.number,
             drifted=self.has_drifted,
             pairs=len(self.run.pairs),
-            passed=self.has_passed,
-            p=self.change.p,
-            p_shift=self.change.p_shift,
-            p_apart=self.change.p_apart,
+            passed=self.verdict == STEADY,
+            sessions=self.drift.others,
+            departures=self.drift.departures,
             before=self.run.before,
             now=self.run.now,
         )
-
-
-def _mean(values: Floats) -> float:
-    return float(values.mean()) if len(values) else math.nan
 
 
 # The pairs, judged again.
@@ -320,8 +287,8 @@ def adrift(
 ) -> Act[DriftCheck, JudgingPlan]:
     """Judge some pairs of a set of judgements again, and say whether its assessor has drifted.
 
-    Each pair, drawn by chance among those with a grade, is asked about twice. Later controls draw
-    the same pairs, and more where more are asked for. Their grades stay as they are. `settings`
+    Pairs are drawn by chance among those with a grade. Later controls draw the same ones, and more
+    where more are asked for. Their grades stay as they are. `settings`
     are fields of `DriftOptions`, and of `JudgeOptions` in it.
 
     >>> from labeler.judging.judge import judge
@@ -330,7 +297,7 @@ def adrift(
     >>> mild = fake_model('{"grade": 2}')
     >>> first = judge(collection, model=mild, name="first")
     >>> drift(collection, "first", model=mild).verdict
-    'no drift shown'
+    'too little data'
     """
     opened, watch = open_collection(collection), control or Control()
     named = {"name": name} if name is not None else {}
@@ -360,10 +327,10 @@ async def _control(
     asking = PairOptions(proof=options.judging.proof)
     judging = judged_rounds(prepared.rounds, prepared.session, control, asking)
     answers = [judged async for judged in judging]
-    assessor, name, pairs_asked = prepared.rounds[0].assessor, prepared.name, len(prepared.rows)
+    assessor, name = prepared.rounds[0].assessor, prepared.name
     again = tuple(
-        PairAgain.of(row.judged.outcome, answers[number::pairs_asked])
-        for number, row in enumerate(prepared.rows)
+        PairAgain.of(row.judged.outcome, answer)
+        for row, answer in zip(prepared.rows, answers, strict=True)
         if isinstance(row.judged.outcome, Judgement)
     )
     made_by = origin_of(collection.judgements(name))
@@ -440,8 +407,7 @@ async def _prepared(
             raise BadInput(f"{collection.judgements(name)}: {problem}; too few are left to control")
         asked = [row.judged.outcome.pair for row in drawn]
         # replies that nobody was given before
-        numbers = range(FIRST_REPEAT + TIMES * number, FIRST_REPEAT + TIMES * (number + 1))
-        rounds = [AskedRound(replace(assessor, repeat=n), asked, texts) for n in numbers]
+        rounds = [AskedRound(replace(assessor, repeat=FIRST_REPEAT + number), asked, texts)]
         yield _Prepared(name, number, drawn, changed, rounds, session)
 
 

@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from labeler.arrays import Floats
-from labeler.data import Qrels, Run
 from labeler.errors import BadInput
 from labeler.messages import count_of
 from labeler.metrics import evaluate
@@ -28,8 +27,7 @@ from labeler.report.result import Hidden, Result
 from labeler.report.table import Column, Ends, Table, shown
 from labeler.stats.means import wilson
 from labeler.stats.student import SIGNIFICANT, binomial_below
-from labeler.trec.qrels import read_qrels
-from labeler.trec.runs import read_run
+from labeler.trec.memory import Source, as_qrels, as_run
 
 DEPTHS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 """The depths of the curve."""
@@ -84,10 +82,6 @@ class ReaderDepth(Result):
         """The share of queries with a relevant document anywhere in the run."""
         return float(np.isfinite(self.first).mean())
 
-    @cached_property
-    def _shares(self) -> Floats:
-        return np.array([(self.first <= depth).mean() for depth in DEPTHS])
-
     @property
     def sentences(self) -> list[str]:
         """Which depth does it, for the next query and for a share of all."""
@@ -114,47 +108,33 @@ class ReaderDepth(Result):
             f"no depth of this run does it: {self.reached:.0%} of queries have a relevant one in it"
         )
 
-    @property
-    def findings(self) -> list[Finding]:
-        """What was left out."""
-        if not self.without:
-            return []
-        queries = count_of(self.without, "query has", "queries have")
-        return [Finding(f"{queries} no relevant document in the qrels, and are left out")]
+    def _findings(self) -> Iterator[Finding]:
+        if self.without:
+            queries = count_of(self.without, "query has", "queries have")
+            yield Finding(f"{queries} no relevant document in the qrels, and are left out")
 
     def tables(self) -> list[Table]:
         """The curve: the share of queries with a relevant document down to each depth."""
-        low, high = wilson(self._shares, self.queries)
+        deepest = self.first[np.isfinite(self.first)].max(initial=1)
+        shorter = sum(depth < deepest for depth in DEPTHS)
+        shares = np.array([(self.first <= depth).mean() for depth in DEPTHS[: shorter + 1]])
+        curve = [each.tolist() for each in (shares, *wilson(shares, self.queries))]
         columns = [
             Column("depth", align="left"),
             Column("queries", format=".3f"),
             Column("", title="95% interval", format="", ends=".3f"),
         ]
         rows = [
-            (depth, share, Ends(*ends))
-            for depth, share, *ends in zip(
-                DEPTHS, self._shares.tolist(), low.tolist(), high.tolist(), strict=True
-            )
-            if depth <= self._deepest
+            (depth, share, Ends(*ends)) for depth, share, *ends in zip(DEPTHS, *curve, strict=False)
         ]
         return [Table(self.system, columns, rows, title=self.system)]
-
-    @property
-    def _deepest(self) -> float:
-        ranks = self.first[np.isfinite(self.first)]
-        return next((d for d in DEPTHS if d >= ranks.max(initial=1)), DEPTHS[-1])
 
 
 _SURE = 1 - SIGNIFICANT
 
 
 def reader_depth(
-    qrels: Qrels | str | os.PathLike[str],
-    run: Run | str | os.PathLike[str],
-    options: DepthOptions | None = None,
-    *,
-    system: str = "",
-    **settings: Any,
+    qrels: Source, run: Source, options: DepthOptions | None = None, **settings: Any
 ) -> ReaderDepth:
     """How many documents of a run to hand to a reader; `settings` are fields of `DepthOptions`.
 
@@ -168,16 +148,13 @@ def reader_depth(
     (2, None)
     """
     how = options or DepthOptions(**settings)
-    grades = read_qrels(Path(qrels)) if isinstance(qrels, str | os.PathLike) else qrels
-    ranked = read_run(Path(run)) if isinstance(run, str | os.PathLike) else run
     rel = how.relevant_from
-    first, relevant = evaluate(grades, ranked, [f"RR(rel={rel})", f"NumRel(rel={rel})"]).values
+    measures = [f"RR(rel={rel})", f"NumRel(rel={rel})"]
+    first, relevant = evaluate(as_qrels(qrels), as_run(run), measures).values
     counted = first[relevant > 0]
     if not len(counted):
         raise BadInput(f"no query has a document of grade {rel} or more")
     with np.errstate(divide="ignore"):
         ranks = np.round(1 / counted)
-    name = system or (
-        Path(run).name.partition(".")[0] if isinstance(run, str | os.PathLike) else "run"
-    )
+    name = Path(run).name.partition(".")[0] if isinstance(run, str | os.PathLike) else "run"
     return ReaderDepth(name, how.miss, len(ranks), int((relevant == 0).sum()), ranks)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,30 +17,18 @@ from labeler.agreement.align import GradeMatrix, parse_scale
 from labeler.arrays import Integers, Places
 from labeler.collection.card import card_section, read_card, update_card_entry
 from labeler.collection.judged_set import JudgedSet, judged_in
-from labeler.collection.judgements import (
-    JudgementLines,
-    Origin,
-    origin_of,
-    replacing_set,
-)
+from labeler.collection.judgements import JudgementLines, Origin, origin_of, replacing_set
 from labeler.collection.layout import Collection, check_set_name, locked
 from labeler.collection.readme import write_readme
 from labeler.collection.whose import made_by
 from labeler.data import FAILURES, JUDGED, Failure, Judged, Judgement, Outcome, Pair, state_of
 from labeler.errors import BadInput, Misuse
-from labeler.lab.panel_rules import (
-    PANEL_RULES,
-    check_rule,
-    combine,
-    votes_of,
-)
+from labeler.lab.panel_rules import PANEL_RULES, check_rule, combine, votes_of
 from labeler.messages import Note, count_of
 from labeler.options import COUNT, SEED, Options, option
 from labeler.trec.columns import plain_values
+from labeler.trec.files import read_qrels
 from labeler.trec.pairs import NONE, PairColumns, joined_pairs
-from labeler.trec.qrels import read_qrels
-
-PANEL = "Panel"
 
 
 @dataclass(frozen=True)
@@ -49,20 +37,16 @@ class PanelOptions(Options):
 
     Without `fewest` these are more than half of the members. `seed` decides ties that nothing else
     does. `scale` holds the grades; without one it is 0 to 3, or the range of the members' grades.
-    `statistic` compares panel and people, with intervals of so many `draws`.
+    Intervals are of so many `draws`.
     """
 
     rule: str = option(
         "median",
         "How the grades of a pair become one; ties lean to neither side.",
         metavar=" | ".join(PANEL_RULES),
-        panel=PANEL,
     )
     fewest: int | None = option(
-        None,
-        "Members that must have a grade of a pair; else more than half.",
-        COUNT,
-        panel=PANEL,
+        None, "Members that must have a grade of a pair; else more than half.", COUNT
     )
     seed: int = option(0, "Of ties, and of the intervals.", SEED)
     scale: tuple[int, ...] | None = option(
@@ -72,7 +56,6 @@ class PanelOptions(Options):
         rare=True,
         read=parse_scale,
     )
-    statistic: str = option("kappa", "By which statistic.", flags="-s --statistic")
     draws: int | None = None
 
     def needed(self, members: int) -> int:
@@ -99,12 +82,9 @@ class Member:
     def digest(self) -> str:
         """The first 16 hex digits of the SHA-256 of its grades and failures."""
         states, digest = self.judged.states.by_id(), hashlib.sha256()
-        documents = [f"{doc_id}\0" for doc_id in states.documents]
         labels, code = states.coded
-        values = [f"{label}\n" for label in labels]
-        for query_id, (first, last) in zip(states.queries, pairwise(states.edges), strict=True):
-            rows = zip(states.document[first:last].tolist(), code[first:last].tolist(), strict=True)
-            text = "".join(f"{query_id}\0{documents[at]}{values[of]}" for at, of in rows)
+        for query_id, row in states.holding(code, tuple(map(str, labels))).items():
+            text = "".join(f"{query_id}\0{doc_id}\0{answer}\n" for doc_id, answer in row.items())
             digest.update(text.encode("utf-8", "surrogatepass"))
         return digest.hexdigest()[:16]
 
@@ -126,25 +106,22 @@ def read_member(collection: Collection, name: str) -> Member:
     return Member(name, judged, {**origin, "models": models})
 
 
-class MadeRow(NamedTuple):
-    """A row of a set that is made of others: how it was judged, and what it says beside."""
-
-    judged: Judged
-    says: Mapping[str, Any]
+def models_of(members: Iterable[Member]) -> list[str]:
+    """The models that members asked, each once."""
+    return sorted({model for each in members for model in each.made_by.get("models", ())})
 
 
 class MadeSet(NamedTuple):
-    """A set of judgements that is made of other sets: its rows, and what made them.
+    """A set of judgements that is made of other sets.
 
-    `rows` gives them from the first on whenever it is called. `members` say by name what made each
-    of them, `served` are the models that they asked, and `scale_of` are those whose scale it has,
-    where they have one.
+    `parameters` say by which rule, and how. `rows` are how each pair was judged, and what its line
+    says beside. It has the scale of the members `scale_of`, where they have one.
     """
 
-    origin: Origin
-    rows: Callable[[], Iterator[MadeRow]]
-    members: Mapping[str, Mapping[str, Any]]
-    served: Sequence[str]
+    title: str
+    parameters: Mapping[str, Any]
+    members: Sequence[Member]
+    rows: Iterator[tuple[Judged, Mapping[str, Any]]]
     scale_of: Sequence[str]
 
 
@@ -173,25 +150,26 @@ def write_made(
     **more: object,
 ) -> None:
     """Write `judgements/NAME.jsonl` and `qrels/NAME.qrels`; the card names rule and members."""
-    path, qrels, origin = collection.judgements(name), collection.qrels(name), made.origin
+    path, qrels = collection.judgements(name), collection.qrels(name)
+    digests = {member.name: member.digest for member in made.members}
+    origin = Origin("", made.title, {**made.parameters, "members": digests})
     with locked(collection, note):
-        check_made_name(collection, name, origin.parameters["rule"], list(origin.members))
+        check_made_name(collection, name, made.parameters["rule"], list(digests))
         with replacing_set(path, qrels) as out:
             lines, failures = JudgementLines(origin), Counter[str]()
-            for row in made.rows():
-                out.add(lines.line(row.judged, panel=row.says), row.judged.outcome)
-                failures[state_of(row.judged.outcome).status] += 1
+            for row, says in made.rows:
+                out.add(lines.line(row, panel=says), row.outcome)
+                failures[state_of(row.outcome).status] += 1
         judged = failures.pop(JUDGED, 0)
         judge = card_section(read_card(collection), "judge")
-        scales = [card_section(judge, each, "scale") for each in made.scale_of]
-        named = [scale for scale in scales if scale]
+        named = [s for each in made.scale_of if (s := card_section(judge, each, "scale"))]
         entry = {
             "labeler": __version__,
-            "prompt": origin.model,
-            "model": origin.model,
-            "served": list(made.served),
+            "prompt": made.title,
+            "model": made.title,
+            "served": models_of(made.members),
             "parameters": dict(origin.parameters),
-            "members": {member: dict(by) for member, by in made.members.items()},
+            "members": {member.name: member.origin for member in made.members},
             "scale": named[0] if named and all(scale == named[0] for scale in named) else {},
             "pairs": judged + failures.total(),
             "judged": judged,
@@ -249,32 +227,21 @@ class PanelSet:
         return Counter(_status(each) for each in answers)
 
     @property
-    def title(self) -> str:
-        """What the panel is called: its rule and its members."""
-        return f"{self.options.rule} of {', '.join(member.name for member in self.members)}"
-
-    @property
     def made(self) -> MadeSet:
-        """The set that it is: its rule, and each member with the digest of its grades."""
-        members = {member.name: member.digest for member in self.members}
+        """The set that it is."""
         rule = {"rule": self.options.rule, "fewest": self.fewest, "seed": self.options.seed}
-        origin = Origin("", self.title, {**rule, "members": members})
-        made_by = {member.name: member.origin for member in self.members}
-        return MadeSet(origin, self.made_rows, made_by, self._models, list(members))
-
-    @property
-    def _models(self) -> list[str]:
-        """The models that members asked, each once."""
-        return sorted({model for m in self.members for model in m.made_by.get("models", ())})
+        names = [member.name for member in self.members]
+        title = f"{self.options.rule} of {', '.join(names)}"
+        return MadeSet(title, rule, self.members, self.made_rows(), names)
 
     @cached_property
     def _judged_rows(self) -> Places:
         """The row among `votes` of each pair; -1 where it has no grade."""
         return self.pairs.rows_in(self.votes.pairs)
 
-    def made_rows(self) -> Iterator[MadeRow]:
-        """The row of each pair, made one by one."""
-        models, grades = ", ".join(self._models), self.votes.grades
+    def made_rows(self) -> Iterator[tuple[Judged, Mapping[str, Any]]]:
+        """How each pair was judged, and what each member says, made one by one."""
+        models, grades = ", ".join(models_of(self.members)), self.votes.grades
         # the pairs with a grade are in the order of all pairs
         each = (plain_values(votes.mean_shares) for votes in self.votes.blocks())
         mean_shares = chain.from_iterable(each)
@@ -289,7 +256,7 @@ class PanelSet:
                 shares = {grade: round(share, 6) for grade, share in of_grades}
                 outcome = Judgement(pair, grades[int(self.values[vote])], reason, shares)
             judged = Judged(outcome, cost=0.0, model=models, shown=self._shown(row))
-            yield MadeRow(judged, {"members": answers})
+            yield judged, {"members": answers}
 
     def _answers(self, row: int) -> dict[str, int | str | None]:
         """A grade or the status of a failure by each member, None where it lacks the pair."""

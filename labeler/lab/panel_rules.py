@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -40,19 +39,7 @@ def votes_of(
         )
     labels = {name: own.labels for name, own in sets.items()}
     votes = grade_matrix(labels, grades, fewest=fewest, by_id=True)
-    if all(own.distributions is None for own in sets.values()):
-        return votes
-    shares = [_shares(own, votes, at) for at, own in enumerate(sets.values())]
-    return replace(votes, shares=np.stack(shares, axis=1))
-
-
-def _shares(own: JudgedSet, votes: GradeMatrix, member: int) -> Floats:
-    """How probable a member holds each grade of each pair, `(pairs, grades)`."""
-    is_grade = votes.values[:, member, None] == np.arange(len(votes.grades))
-    shares: Floats = is_grade.astype(float)
-    if own.distributions is not None:
-        own.distributions.put(votes.pairs, votes.grades, shares)
-    return shares
+    return votes.with_distributions([own.distributions for own in sets.values()])
 
 
 Combine = Callable[[GradeMatrix], Flags]

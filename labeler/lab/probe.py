@@ -27,6 +27,7 @@ from labeler.lab.certificate import (
     as_texts,
     attack_cases,
     certificate_of,
+    check_names,
     clean_cases,
     draw,
 )
@@ -34,7 +35,7 @@ from labeler.models.policies.limits import Spending
 from labeler.models.session import Act, Control, Session, open_session, select_model, sync
 from labeler.options import COUNT, SEED, Options, given, option
 from labeler.prompt import find_prompt
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 PAIRS = 20
 AGAIN = 900
@@ -170,11 +171,7 @@ async def _prepared(
 
 def check_gates(options: ProbeOptions, names: Iterable[str]) -> None:
     """`Misuse` of a gate that asks for a share of which the probe will tell nothing."""
-    shares = ["noise", "raised", "worst", *_attacks_to_try(options)]
-    for name in names:
-        if name not in shares:
-            problem = f"no share {name!r} to ask for; known: {', '.join(shares)}"
-            raise Misuse(problem, parameter="require")
+    check_names(names, ["raised", "noise", *_attacks_to_try(options)])
 
 
 def _attacks_to_try(options: ProbeOptions) -> Mapping[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from labeler.options import COUNT, SEED, Options, option
 from labeler.people.sample import SheetSample, route_sheet
 from labeler.report.finding import Finding
 from labeler.report.result import Hidden, Result
-from labeler.report.table import Column, Row, Table
+from labeler.report.table import Column, Table, table_of
 from labeler.trec.pairs import NONE, PairColumns
 
 Criterion = Literal["disagreement", "doubt"]
@@ -34,7 +34,8 @@ ABOUT: dict[Criterion, str] = {
 class RoutedPair(NamedTuple):
     """A pair for a person, the grade that stands until then, and how much it is needed."""
 
-    pair: Pair
+    query_id: Annotated[str, Column("query_id", align="left")]
+    doc_id: Annotated[str, Column("doc_id", align="left")]
     grade: int
     need: float
 
@@ -58,7 +59,7 @@ class RouteResult(Result):
     def sentences(self) -> list[str]:
         """Which pairs these are."""
         pairs = count_of(len(self.pairs), "pair")
-        queries = count_of(len({routed.pair.query_id for routed in self.pairs}), "query", "queries")
+        queries = count_of(len({routed.query_id for routed in self.pairs}), "query", "queries")
         return [
             f"{pairs} of {self.candidates:,} that nobody has graded, in {queries}: chosen by "
             f"{self.by}, {ABOUT[self.by]}."
@@ -66,16 +67,7 @@ class RouteResult(Result):
 
     def tables(self) -> list[Table]:
         """The pairs, the most needed first."""
-        words = [Column(name, align="left") for name in Pair._fields]
-        columns = [*words, Column("grade"), Column("need", format=".3f")]
-        rows: list[Row] = [[*each.pair, each.grade, each.need] for each in self.pairs]
-        return [Table("pairs", columns, rows, title="the most needed first")]
-
-    def as_json(self) -> dict[str, Any]:
-        """The JSON of the command `route`."""
-        return self.picked(
-            *("assessors", "by", "people", "candidates", "findings"), pairs=self.tables()[0]
-        )
+        return [table_of("pairs", RoutedPair, self.pairs, title="the most needed first")]
 
 
 @dataclass(frozen=True)
@@ -106,14 +98,14 @@ def route(*sources: str | Path, options: RouteOptions | None = None) -> RouteRes
     >>> first, second = (Path(folder.name) / f"{name}.qrels" for name in ("first", "second"))
     >>> write_qrels(first, {"q": {"a": 2, "b": 0, "c": 1}})
     >>> write_qrels(second, {"q": {"a": 2, "b": 3, "c": 0}})
-    >>> [routed.pair.doc_id for routed in route(first, second, options=RouteOptions(2)).pairs]
+    >>> [routed.doc_id for routed in route(first, second, options=RouteOptions(2)).pairs]
     ['b', 'c']
     >>> folder.cleanup()
     """
     options = options or RouteOptions()
     opened = open_routing([str(source) for source in sources], options.people)
     by, need = criterion_of(opened), needs(opened)
-    pairs = opened.shares.pairs
+    pairs = opened.matrix.pairs
     is_new = np.ones(pairs.size, bool)
     for qrels in opened.looked_at:
         is_new &= pairs.rows_in(PairColumns.of(qrels, np.int64)) == NONE
@@ -121,21 +113,15 @@ def route(*sources: str | Path, options: RouteOptions | None = None) -> RouteRes
     if not len(candidates):
         raise Misuse("people graded every pair already; there is none to route")
     order = order_of(need, candidates, options.seed)[: options.budget]
-    routed = [
-        RoutedPair(pairs.pair(row), int(opened.grades[row]), float(need[row])) for row in order
-    ]
-    findings = [*map(Finding, opened.notes)]
-    if opened.shares.left_out:
-        text = f"{opened.shares.left_out} labels are no grade, or one that next to no pair has"
-        findings.append(Finding(f"{text}: left out"))
+    each = zip(order, opened.grades[order].tolist(), need[order].tolist(), strict=True)
     return RouteResult(
-        opened.names,
+        opened.matrix.assessors,
         by,
-        tuple(routed),
+        tuple(RoutedPair(*pairs.pair(row), grade, needed) for row, grade, needed in each),
         len(candidates),
         opened.human_name or None,
         opened.collection,
-        tuple(findings),
+        tuple(map(Finding, opened.notes)),
     )
 
 
@@ -162,7 +148,8 @@ def write_routed(
         raise Misuse("a sheet is of a collection, whose texts people read; these are files")
     names = list(result.assessors)
     made = {"source": names[0], "by": result.by, "assessors": names}
-    return route_sheet(result.collection, [each.pair for each in result.pairs], output, made, note)
+    pairs = [Pair(each.query_id, each.doc_id) for each in result.pairs]
+    return route_sheet(result.collection, pairs, output, made, note)
 
 
 # How much a person's grade of each pair is needed.
@@ -191,20 +178,18 @@ def needs(sources: RoutingSources, learned_from: Flags | None = None) -> Floats:
     another one, of those that it is `learned_from`.
     """
     if sources.tells_disagreement:
-        return spread(sources.shares)
-    pairs, human = sources.shares.pairs, sources.human or {}
+        return spread(sources.matrix)
+    pairs, human, grades = sources.matrix.pairs, sources.human or {}, sources.grades
     people = pairs.beside(PairColumns.of(human, np.int64), -1)
     weight = np.nan_to_num(drawn_weights(pairs, sources.weights)) * (people >= 0)
     if learned_from is not None:
         weight = weight * learned_from
     if not weight.any():
-        labels = pairs.holding(sources.grades)
-        raise BadInput(no_pair_in_common(sources.human_name, human, sources.names[0], labels))
+        labels, name = pairs.holding(grades), sources.matrix.assessors[0]
+        raise BadInput(no_pair_in_common(sources.human_name, human, name, labels))
     weight = weight / weight[weight > 0].mean()
-    _, grade = np.unique(sources.grades, return_inverse=True)
-    all_of, others = (
-        np.bincount(grade, each) for each in (weight, weight * (people != sources.grades))
-    )
+    _, grade = np.unique(grades, return_inverse=True)
+    all_of, others = (np.bincount(grade, each) for each in (weight, weight * (people != grades)))
     # with one pair more of each grade, half of it another one
     return np.asarray(((others + 0.5) / (all_of + 1))[grade])
 

@@ -291,31 +291,30 @@ class TuneResult(Result):
         )
 
     def tables(self) -> list[Table]:
-        """A row for each candidate, on the queries by which the best was chosen; then the costs."""
+        """A row for each candidate: on the queries by which the best was chosen, and its cost."""
         columns = [
             Column("assessor", align="left"),
             Column("queries", format=",d"),
             Column("value", self.statistic, ".3f", ".3f"),
             Column("difference", "beside the best", "+.3f", "+.3f"),
-        ]
-        rows: list[Row] = [[s.name, s.queries, s.value, s.beside] for s in self.standings]
-        title = f"agreement with {self.human} on the queries that the best was chosen by"
-        return [Table("candidates", columns, rows, title), self._costs()]
-
-    def _costs(self) -> Table:
-        columns = [
-            Column("assessor", align="left"),
-            Column("verdict", align="left"),
             Column("without grade", "no grade", format=".1%"),
             Column("tokens a pair", "tokens", format=",.0f"),
             Column("dollars a thousand", "$ / 1,000", format=",.2f", undefined="unknown"),
         ]
-        rows: list[Row] = []
-        for s in self.standings:
-            verdict = closer(s.beside.verdict, (s.name, "the best")) if s.beside else "the best"
-            took = (s.answers.without_grade, s.answers.tokens_a_pair, s.answers.cost_a_thousand)
-            rows.append([s.name, verdict, *took])
-        return Table("costs", columns, rows, "tokens of a pair; dollars of 1,000")
+        rows: list[Row] = [
+            [
+                *(s.name, s.queries, s.value, s.beside),
+                s.answers.without_grade,
+                s.answers.tokens_a_pair,
+                s.answers.cost_a_thousand,
+            ]
+            for s in self.standings
+        ]
+        title = (
+            f"agreement with {self.human} on the queries that the best was chosen by; "
+            "tokens of a pair, dollars of 1,000"
+        )
+        return [Table("candidates", columns, rows, title)]
 
     def _findings(self) -> Iterator[Finding]:
         for best in self.held_out[:1]:

@@ -9,30 +9,29 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from labeler.agreement.align import drawn_weights, tables_of
+from labeler.agreement.align import UNGRADED, GradeMatrix, drawn_weights, grade_matrix, tables_of
 from labeler.agreement.compare import interval_of
 from labeler.agreement.shares import RoutingSources
 from labeler.agreement.statistics import Statistic, find_statistic
 from labeler.arrays import Flags, Floats, Integers, Places
-from labeler.collection.judged_set import JudgedSet, judged_in
+from labeler.collection.judged_set import JudgedSet
 from labeler.collection.layout import Collection
 from labeler.errors import BadInput
-from labeler.lab.members import Member
+from labeler.lab.members import Member, read_member
 from labeler.lab.route import needs
 from labeler.report.table import Interval
 from labeler.stats.intervals import Sample, jackknife_error
 from labeler.stats.student import LEVEL, t_quantile
 from labeler.trec.pairs import NONE, PairColumns, taken
 
-FAILED = -1
-"""The position of the grade that the cheap assessor did not give."""
 STEPS = 20
 """So many shares of the pool are tried, from none to all."""
 
 
 def member_of(collection: Collection, name: str) -> Member:
     """A set of a collection's judgements."""
-    return Member(name, judged_in(collection.existing_judgements(name)))
+    collection.existing_judgements(name)
+    return read_member(collection, name)
 
 
 def took(judged: JudgedSet, unit: str) -> Floats:
@@ -104,34 +103,43 @@ def candidates(of_pool: Floats) -> Floats:
 class CascadePairs:
     """Pairs with a human grade and the strong assessor's, a row each, and how agreement is counted.
 
-    Grades are positions in `scale`, `FAILED` where the cheap assessor failed; `cost` is what each
-    of the two took, `(pairs, 2)`; `weight` is one over the chance of a pair to be drawn.
+    The columns of `matrix` are people's grades, the cheap assessor's, where it did not fail, and
+    the strong one's. `query` numbers the queries by their ids; `cost` is what each of the two
+    assessors took, `(pairs, 2)`.
     """
 
-    scale: Sequence[int]
-    queries: int
+    matrix: GradeMatrix
     query: Integers
-    weight: Floats
-    human: Integers
-    cheap: Integers
-    strong: Integers
     cost: Floats
     agreement: Agreement
+
+    @property
+    def queries(self) -> int:
+        """How many queries there are."""
+        return len(self.matrix.pairs.queries)
+
+    @property
+    def failed(self) -> Flags:
+        """Which pairs the cheap assessor failed on."""
+        return ~self.matrix.graded[:, 1]
 
     def tables(self, sent: Flags) -> Floats:
         """A table a query, human grades in rows, where the strong assessor decides `sent` pairs.
 
         A pair without a grade is in none.
         """
-        grades = np.where(sent, self.strong, self.cheap)
-        of, shape = grades != FAILED, (self.queries, len(self.scale))
-        return tables_of(self.query[of], self.human[of], grades[of], shape, self.weight[of])
+        human, cheap, strong = self.matrix.values.T
+        grades = np.where(sent, strong, cheap)
+        of, shape = grades != UNGRADED, (self.queries, len(self.matrix.grades))
+        weight = self.matrix.weights[of]
+        return tables_of(self.query[of], human[of], grades[of], shape, weight)
 
     def costs(self, sent: Flags) -> Floats:
         """What the cascade takes, and the strong assessor alone, weighted, `(queries, 2)`."""
         cheap, strong = self.cost.T
         both = (cheap + np.where(sent, strong, 0.0), strong)
-        each = [np.bincount(self.query, self.weight * cost, self.queries) for cost in both]
+        weight = self.matrix.weights
+        each = [np.bincount(self.query, weight * cost, self.queries) for cost in both]
         return np.stack(each, axis=1)
 
     def threshold_for(self, rows: Flags, doubts: Doubts, tolerance: float) -> float:
@@ -154,7 +162,7 @@ class CascadePairs:
         The cascade sends what the cheap assessor failed on, too.
         """
         everything = np.ones(len(sent), bool)
-        sides = [self.tables(each) for each in (everything, sent | (self.cheap == FAILED))]
+        sides = [self.tables(each) for each in (everything, sent | self.failed)]
         return np.stack(sides, axis=1)
 
     def loss(self, tables: Floats) -> Floats:
@@ -181,7 +189,7 @@ class CascadePairs:
         by, and hangs on the one threshold that is used.
         """
         both, cheap = self.both(held_out), self.tables(np.zeros(len(sent), bool))
-        costs = Sample(self.costs(sent | (self.cheap == FAILED)))
+        costs = Sample(self.costs(sent | self.failed))
         saved = interval_of(costs, lambda c: 1 - c[..., 0] / np.maximum(c[..., 1], 1e-300))
         of_cheap, strong, cascade = (
             interval_of(Sample(side), self.agreement) for side in (cheap, both[:, 0], both[:, 1])
@@ -209,7 +217,7 @@ class CascadeEvidence:
     def doubts(self, held_out: Flags | None = None) -> Doubts:
         """How unsure the cheap assessor is, learned without the rows `held_out` where it is."""
         fitted = self.in_pool if held_out is None else self.in_pool[~held_out]
-        learned_from = np.zeros(self.sources.shares.pairs.size, bool)
+        learned_from = np.zeros(self.sources.matrix.pairs.size, bool)
         learned_from[fitted[fitted != NONE]] = True
         of_pool = needs(self.sources, learned_from)
         return Doubts(taken(of_pool, self.in_pool, np.inf), of_pool)
@@ -233,35 +241,26 @@ def evidence_of(
     cost counts, too, and last the strong assessor's.
     """
     cheap, strong = members[0].judged, members[-1].judged
-    pool, states = sources.shares.pairs, cheap.states
-    failed = ~cheap.is_graded
-    graded = graded_by_people(sources, members[0])
-    graded &= failed | (states.rows_in(pool) != NONE)
-    rows = graded & (states.rows_in(strong.grades) != NONE)
-    pairs = states.keep(rows)
+    pool, people = sources.matrix.pairs, PairColumns.of(sources.human or {}, np.int64)
+    columns = {
+        "people": people.keep(people.value >= 0),
+        "cheap": pool.holding(sources.grades),
+        "strong": strong.grades,
+    }
+    scale = sorted({grade for column in columns.values() for grade in column.used()})
+    every = grade_matrix(columns, scale, sources.weights)
+    by_people, by_cheap, by_strong = every.graded.T
+    failed = every.pairs.rows_in(cheap.states.keep(~cheap.is_graded)) != NONE
+    graded = by_people & (by_cheap | failed)
+    matrix = every.keep(graded & by_strong)
+    pairs = matrix.pairs
     queries, query = pairs.by_query_id()
     if len(queries) < 2:
         problem = "the strong assessor graded people's pairs of fewer than two queries"
         raise BadInput(f"{members[-1].name}: {problem}, on which no threshold can be chosen")
-    in_pool = np.where(failed[rows], NONE, pairs.rows_in(pool))
-    of_people = pairs.beside(PairColumns.of(sources.human or {}, np.int64), 0)
-    of_strong = pairs.beside(strong.grades, 0)
-    of_cheap = taken(sources.grades, in_pool, 0)
-    scale = np.unique(np.concatenate([of_people, of_strong, of_cheap[in_pool != NONE]]))
-    weight = drawn_weights(pairs, sources.weights)
     unit = unit_of(*members)
     cost = [took_by(some, pairs, unit) for some in (members[:-1], members[-1:])]
-    grades = tuple(scale.tolist())
-    cascade = CascadePairs(
-        grades,
-        len(queries),
-        query,
-        weight,
-        np.searchsorted(scale, of_people),
-        np.where(in_pool == NONE, FAILED, np.searchsorted(scale, of_cheap)),
-        np.searchsorted(scale, of_strong),
-        np.stack(cost, axis=1),
-        agreement_of(find_statistic(statistic, grades)),
-    )
+    agreement = agreement_of(find_statistic(statistic, scale))
+    cascade = CascadePairs(matrix, query, np.stack(cost, axis=1), agreement)
     without = int(graded.sum()) - pairs.size
-    return CascadeEvidence(sources, cascade, in_pool, without)
+    return CascadeEvidence(sources, cascade, pairs.rows_in(pool), without)

@@ -98,11 +98,6 @@ class TuneOptions:
             if isinstance(alone := getattr(self, name), str):
                 object.__setattr__(self, name, (alone,))
 
-    @property
-    def intervals(self) -> StatisticOptions:
-        """Of which statistic intervals are made, and how."""
-        return StatisticOptions((self.statistic,), draws=self.draws, seed=self.seed)
-
     def session(self, model: AnyModel | None, *, rehearsal: bool = False) -> SessionOptions:
         """How one of the models is asked."""
         return SessionOptions(
@@ -194,14 +189,10 @@ class Tuning:
             control.note(note)
         words = {query: texts.queries[query].text for query in graded}
         split = split_queries(words, options.held_out, options.seed)
-        by = Yardstick(graded, options.intervals, weights)
+        intervals = StatisticOptions((options.statistic,), options.draws, options.seed)
+        by = Yardstick(graded, intervals, weights)
         statistic = by.statistic(scale_of(graded, Rules()))
         return cls(collection, texts, options, control, split, by, statistic, tuple(notes))
-
-    def sizes(self, candidates: Sequence[Candidate]) -> Sequence[int]:
-        """How many queries each round has judged when it ends."""
-        queries = len(self.split.chosen_by)
-        return queries_by_round(len(candidates), queries)
 
     async def ask(self, candidates: Sequence[Candidate], pairs: Sequence[Pair]) -> None:
         """Ask candidates about further pairs; `BudgetReached` ends it.
@@ -263,17 +254,17 @@ class TunePlan(Result):
         """A row for each candidate."""
         columns = [
             Column("assessor", align="left"),
-            Column("calls", "calls, first round", format=",d"),
-            Column("calls at most", format=",d"),
-            Column("tokens in at most", "tokens in", format=",d"),
-            Column("tokens out at most", "tokens out", format=",d"),
+            Column("calls", "calls, first round"),
+            Column("calls at most"),
+            Column("tokens in at most", "tokens in"),
+            Column("tokens out at most", "tokens out"),
             Column("cost at most", "dollars", format=",.2f", undefined="unknown"),
         ]
         rows: list[Row] = []
         for name, (first, at_most) in self.assessors.items():
-            most, calls = at_most.calls.at_most, at_most.calls.calls * TRIES
-            cost = at_most.calls.at_most_cost
-            rows.append([name, first.calls.calls, calls, most.inside, most.outside, cost])
+            calls = at_most.calls
+            most = (calls.calls * TRIES, *calls.at_most, calls.at_most_cost)
+            rows.append([name, first.calls.calls, *most])
         return [Table("tuning", columns, rows)]
 
 
@@ -347,7 +338,7 @@ async def _run_rounds(
 ) -> None:
     """Ask round after round, the better half of the last one about further queries."""
     left, done, chosen_by = [each.name for each in candidates], 0, tuning.split.chosen_by
-    for size in tuning.sizes(candidates):
+    for size in queries_by_round(len(candidates), len(chosen_by)):
         if rounds:
             left = better_half(rounds[-1].ranking)
         named = [each for each in candidates if each.name in left]
@@ -359,8 +350,9 @@ async def _run_rounds(
 
 async def _plan(tuning: Tuning) -> TunePlan:
     candidates = await candidates_of(tuning.options, tuning.control, rehearsal=True)
-    sizes = tuning.sizes(candidates)
-    first = tuning.by.on(tuning.split.chosen_by[: sizes[0]]).pairs
+    chosen_by = tuning.split.chosen_by
+    sizes = queries_by_round(len(candidates), len(chosen_by))
+    first = tuning.by.on(chosen_by[: sizes[0]]).pairs
     plans = {}
     for candidate in candidates:
         async with tuning.open(candidate.selection) as session:

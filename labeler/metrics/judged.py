@@ -18,10 +18,10 @@ from labeler.errors import BadInput
 from labeler.metrics.rankings import Rankings, ordinals, top_grade
 from labeler.trec.blocks import Batch, in_order
 from labeler.trec.columns import Irregular, Keys, Words, hashed, mixed, widened
+from labeler.trec.files import through_run
 from labeler.trec.memory import as_qrels, as_run
 from labeler.trec.pairs import PairColumns
 from labeler.trec.rows import LARGEST_GRADE
-from labeler.trec.runs import through_run
 
 BLOCK = 1 << 20
 """Bytes of a run's file worked on at a time, so that what is made of them stays small."""
@@ -234,7 +234,9 @@ def _placed(
     """
     numbers = [pool.number.get(name, -1) for name in lines.names]  # -1: not in the pool
     pool_query = np.array(numbers)
-    _note(facts, lines, pool_query)
+    facts.common += int((pool_query >= 0).sum())
+    facts.extra += int((pool_query < 0).sum())
+    facts.some_ids += [name.decode() for name in lines.names[: SOME - len(facts.some_ids)]]
     hits, pairs = _matches(lines, pool, pool_query)
     facts.matched += len(hits)
     order = in_order(lines.query, lines.score, lines.documents)  # by query and rank
@@ -291,13 +293,6 @@ def contradictions(group: Integers, declared: Integers, score: Floats) -> int:
         order = np.lexsort((declared, group))
         declared, score = declared[order], score[order]
     return int((same & (declared[1:] > declared[:-1]) & (score[1:] > score[:-1])).sum())
-
-
-def _note(facts: Facts, lines: Batch, pool_query: Integers) -> None:
-    facts.common += int((pool_query >= 0).sum())
-    facts.extra += int((pool_query < 0).sum())
-    free = SOME - len(facts.some_ids)
-    facts.some_ids += [name.decode() for name in lines.names[:free]]
 
 
 def _matches(lines: Batch, pool: JudgedPairs, pool_query: Integers) -> tuple[Integers, Integers]:

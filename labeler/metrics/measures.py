@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from labeler.arrays import Flags, Floats, Integers
 from labeler.errors import BadInput
@@ -19,13 +21,12 @@ INFAP_EPSILON = 0.00001
 
 def ratio(above: Floats | Integers, below: Floats | Integers | float) -> Floats:
     """`above / below`, and 0 where `below` is 0, as trec_eval has it."""
-    below = np.broadcast_to(np.asarray(below, np.float64), np.shape(above))
-    return np.divide(above, below, out=np.zeros(np.shape(above)), where=below != 0)
+    return np.divide(above, below, out=np.zeros(np.shape(above)), where=np.not_equal(below, 0))
 
 
 def relevant(r: Rankings, rel: int, cutoff: float | None = None) -> Flags:
     """Which retrieved documents are relevant, and above the cutoff where there is one."""
-    is_relevant: Flags = r.grade >= rel
+    is_relevant = r.grade >= rel
     return is_relevant if cutoff is None else is_relevant & (r.rank < cutoff)
 
 
@@ -110,19 +111,13 @@ def num_q(r: Rankings) -> Floats:
     return np.ones(r.n)
 
 
-def first_relevant(r: Rankings, rel: int, cutoff: int | None = None) -> Floats:
-    """The rank, from 1, of the first relevant document; `nan` where there is none."""
-    hits = relevant(r, rel, cutoff)
-    ranks = np.full(r.n, np.nan)
-    # from the last to the first: what is written last stays
-    ranks[r.query[hits][::-1]] = r.rank[hits][::-1] + 1
-    return ranks
-
-
 @measure("RR", RANKS)
 def reciprocal_rank(r: Rankings, cutoff: int | None = None, rel: int = 1) -> Floats:
     """1 / rank of the first relevant document (MRR); 0 where there is none."""
-    return np.nan_to_num(1.0 / first_relevant(r, rel, cutoff))
+    hits, values = relevant(r, rel, cutoff), np.zeros(r.n)
+    # from the last to the first: what is written last stays
+    values[r.query[hits][::-1]] = 1.0 / (r.rank[hits][::-1] + 1)
+    return values
 
 
 def precisions(r: Rankings, rel: int, cutoff: int | None = None) -> tuple[Flags, Floats]:
@@ -162,12 +157,13 @@ def interpolated_precision(r: Rankings, cutoff: float, rel: int = 1) -> Floats:
     return highest
 
 
-def _so_far(query: Integers, counted: Flags) -> Integers:
-    """At each entry: how many `counted` ones its query has up to it, itself included."""
-    running = np.cumsum(counted)
+def running(query: Integers, values: NDArray[Any]) -> NDArray[Any]:
+    """Sums of whole numbers up to and including each entry, within its query."""
+    added = np.cumsum(values)
     first = firsts(query)
-    before: Integers = (running - counted)[first]
-    return running - np.repeat(before, np.diff(np.append(first, len(query))))
+    before = (added - values)[first]
+    so_far: NDArray[Any] = added - np.repeat(before, np.diff(np.append(first, len(query))))
+    return so_far
 
 
 @measure("Bpref", RANKS)
@@ -178,7 +174,7 @@ def bpref(r: Rankings, rel: int = 1) -> Floats:
     """
     judged = r.grade >= 0
     query, good = r.query[judged], r.grade[judged] >= rel
-    wrong = _so_far(query, ~good)[good]
+    wrong = running(query, ~good)[good]
     relevants, nonrelevants = r.in_pool(rel), r.in_pool(0, rel)
     at = query[good]
     worst = np.minimum(nonrelevants, relevants)[at]
@@ -194,9 +190,9 @@ def inferred_average_precision(r: Rankings, rel: int = 1) -> Floats:
     """
     good = r.grade >= rel
     rank = r.rank[good].astype(np.float64)
-    above = _so_far(r.query, good)[good] - 1
-    wrong = _so_far(r.query, (r.grade >= 0) & ~good)[good]
-    inside = ratio(above + wrong + _so_far(r.query, r.grade < 0)[good], rank)
+    above = running(r.query, good)[good] - 1
+    wrong = running(r.query, (r.grade >= 0) & ~good)[good]
+    inside = ratio(above + wrong + running(r.query, r.grade < 0)[good], rank)
     likely = (above + INFAP_EPSILON) / (above + wrong + 2 * INFAP_EPSILON)
     terms = 1.0 / (rank + 1.0) + (rank / (rank + 1.0)) * inside * likely
     return ratio(r.total(good, terms), r.in_pool(rel))
@@ -241,13 +237,17 @@ def discounts(rank: Integers) -> Floats:
     return table[rank]
 
 
+def ideal(r: Rankings, cutoff: int | None) -> Flags:
+    """Which documents of the pool gain something in the ideal rankings, above the cutoff."""
+    best = r.pool_grade > 0
+    return best if cutoff is None else best & (r.ideal_rank < cutoff)
+
+
 def dcg_sums(r: Rankings, cutoff: int | None, dcg: str) -> tuple[Floats, Floats]:
     """Discounted gains of the rankings and of the ideal ones."""
     hits = relevant(r, 1, cutoff)
     gained = r.total(hits, gains(r.grade[hits], dcg) / discounts(r.rank[hits]))
-    best = r.pool_grade > 0
-    if cutoff is not None:
-        best &= r.ideal_rank < cutoff
+    best = ideal(r, cutoff)
     terms = gains(r.pool_grade[best], dcg) / discounts(r.ideal_rank[best])
     return gained, sums(r.pool_query[best], terms, r.n)
 
@@ -311,12 +311,10 @@ def err(r: Rankings, cutoff: int | None = None) -> Floats:
 @measure("nERR", GRADED)
 def normalized_err(r: Rankings, cutoff: int | None = None) -> Floats:
     """ERR over that of the ideal ranking."""
-    best = r.pool_grade > 0
-    if cutoff is not None:
-        best &= r.ideal_rank < cutoff
+    best = ideal(r, cutoff)
     stop = _stop(r, r.pool_grade[best])
-    ideal = expected_reciprocal_ranks(r.pool_query[best], r.ideal_rank[best], stop, r.n)
-    return ratio(err(r, cutoff), ideal)
+    most = expected_reciprocal_ranks(r.pool_query[best], r.ideal_rank[best], stop, r.n)
+    return ratio(err(r, cutoff), most)
 
 
 @measure("RBP", GRADED)
@@ -348,7 +346,7 @@ def q_measure(r: Rankings, cutoff: int | None = None, beta: float = 1.0) -> Floa
     """
     hits = relevant(r, 1, cutoff)
     query, rank = r.query[hits], r.rank[hits]
-    gained = _running(query, gains(r.grade[hits], "log2"))
+    gained = running(query, gains(r.grade[hits], "log2"))
     blended = (ordinals(query) + 1 + beta * gained) / (
         rank + 1 + beta * _ideal_gain(r, query, rank)
     )
@@ -358,20 +356,11 @@ def q_measure(r: Rankings, cutoff: int | None = None, beta: float = 1.0) -> Floa
     )
 
 
-def _running(query: Integers, values: Floats) -> Floats:
-    """Sums of whole numbers up to and including each entry, within its query."""
-    running = np.cumsum(values)
-    before = np.zeros(int(np.max(query, initial=-1)) + 1)
-    first = ordinals(query) == 0
-    before[query[first]] = (running - values)[first]
-    return running - before[query]
-
-
 def _ideal_gain(r: Rankings, query: Integers, rank: Integers) -> Floats:
     """The gain that the ideal ranking of `query` has at `rank`, from 0."""
     best = r.pool_grade > 0
     pool_query = r.pool_query[best]
-    ideal = _running(pool_query, gains(r.pool_grade[best], "log2"))
+    ideal = running(pool_query, gains(r.pool_grade[best], "log2"))
     sizes = np.bincount(pool_query, minlength=r.n)
     starts = np.cumsum(sizes) - sizes
     gain: Floats = ideal[starts[query] + np.minimum(rank, sizes[query] - 1)]

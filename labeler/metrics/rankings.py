@@ -116,20 +116,17 @@ class Rankings:
         for queries, own, pool in zip(
             pairwise(edges), pairwise(entries), pairwise(pool_entries), strict=True
         ):
-            yield self._slice(slice(*queries), slice(*own), slice(*pool))
-
-    def _slice(self, queries: slice, own: slice, pool: slice) -> Rankings:
-        """The rankings of consecutive queries, which have these entries."""
-        return Rankings(
-            self.queries[queries],
-            self.retrieved[queries],
-            self.query[own] - queries.start,
-            self.rank[own],
-            self.grade[own],
-            self.pool_query[pool] - queries.start,
-            self.pool_grade[pool],
-            self.max_grade,
-        )
+            some, of_run, of_pool = slice(*queries), slice(*own), slice(*pool)
+            yield Rankings(
+                self.queries[some],
+                self.retrieved[some],
+                self.query[of_run] - queries[0],
+                self.rank[of_run],
+                self.grade[of_run],
+                self.pool_query[of_pool] - queries[0],
+                self.pool_grade[of_pool],
+                self.max_grade,
+            )
 
 
 def sums(query: Integers, weights: Floats, n: int) -> Floats:

@@ -8,6 +8,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -87,42 +88,26 @@ _PARTS = re.compile(
 )
 
 
-def canonical(text: str, registered: dict[str, str]) -> str:
+def _canonical(text: str) -> str:
     """The name here of a measure that another tool or another hand spells so; empty if unknown.
 
-    `registered` holds the names of the registry and their aliases, by their lower case.
+    `Misuse` of a name that means something else elsewhere says what to ask for.
     """
-    parts = _parts(text)
+    parts = _PARTS.fullmatch(text.strip())
     if parts is None:
         return ""
-    name, cutoff = parts["name"].lower(), parts["cutoff"] or ""
+    name, cutoff, inside = parts["name"].lower(), parts["cutoff"] or "", parts["inside"] or ""
     meant = SPELLINGS.get(f"{name}@", "").rstrip("@") if cutoff else ""
-    meant = meant or SPELLINGS.get(name) or registered.get(name, "")
-    if not meant or refusal(text):
-        return ""
-    inside = parts["inside"] or ""
+    if not meant:
+        why = REFUSED.get(f"{name}.", "") if parts["sign"] == "." else ""
+        if not (cutoff and name.endswith("_cut")):
+            why = REFUSED.get(name, why)
+        if why:
+            raise Misuse(f"{text!r} {why.format(k=cutoff or 10)}")
+        meant = SPELLINGS.get(name) or _registered().get(name, "")
     if "(" in meant and inside:
         meant, inside = meant.partition("(")[0], f"({meant.partition('(')[2][:-1]},{inside[1:]}"
-    return f"{meant}{inside}" + (f"@{cutoff}" if cutoff else "")
-
-
-def refusal(text: str) -> str:
-    """Why a name that another tool uses is not taken, and what to ask for; empty if it may be."""
-    parts = _parts(text)
-    if parts is None:
-        return ""
-    name, cutoff = parts["name"].lower(), parts["cutoff"]
-    if cutoff and f"{name}@" in SPELLINGS:
-        return ""
-    if name in REFUSED and not (cutoff and name.endswith("_cut")):
-        why = REFUSED[name]
-    else:
-        why = REFUSED.get(f"{name}.", "") if parts["sign"] == "." else ""
-    return why.format(k=cutoff or 10) if why else ""
-
-
-def _parts(text: str) -> re.Match[str] | None:
-    return _PARTS.fullmatch(text.strip())
+    return f"{meant}{inside}" + (f"@{cutoff}" if cutoff else "") if meant else ""
 
 
 Value = int | float | bool | str
@@ -140,16 +125,17 @@ _WORD = re.compile(r"(?:[^\s,(]|\([^()]*\))+")
 class Definition:
     """A measure's function, how its queries are summed up, and what its name may say.
 
-    `summary` is `mean`, `share` (a mean of ones and zeros), `sum` or `geometric`. `cutoff` is
-    `required`, `optional` or `none`. `defaults` are the parameters that stand in parentheses.
+    `summary` is `mean`, `share` (a mean of ones and zeros), `sum` or `geometric`. `cutoff` is the
+    type of its cutoff, None where it takes none. `defaults` are the parameters that stand in
+    parentheses.
     """
 
     name: str
     family: str
     summary: str
     function: Function
-    cutoff: str
-    cutoff_type: type
+    cutoff: type | None
+    needs_cutoff: bool
     defaults: Mapping[str, Value | None]
 
     @property
@@ -169,12 +155,10 @@ def measure(name: str, family: str, summary: str = "mean") -> Callable[[F], F]:
         parameters = dict(inspect.signature(function).parameters)
         parameters.pop(next(iter(parameters)))
         cutoff = parameters.pop("cutoff", None)
-        kind = "none" if cutoff is None else "optional"
-        if cutoff is not None and cutoff.default is inspect.Parameter.empty:
-            kind = "required"
-        cutoff_type = float if cutoff is not None and cutoff.annotation == "float" else int
+        kind = None if cutoff is None else float if cutoff.annotation == "float" else int
+        is_needed = cutoff is not None and cutoff.default is inspect.Parameter.empty
         defaults = {key: parameter.default for key, parameter in parameters.items()}
-        MEASURES[name] = Definition(name, family, summary, function, kind, cutoff_type, defaults)
+        MEASURES[name] = Definition(name, family, summary, function, kind, is_needed, defaults)
         return function
 
     return register
@@ -212,7 +196,9 @@ def parse(text: str) -> Measure:
     """The measure that `text` names; `Misuse` says what is wrong and what is known."""
     name, inside, cutoff = _split(text)
     arguments = _parameters(text, inside)
-    definition = MEASURES.get(name if name != "NumRet" else _num_ret(arguments))
+    # with a level of relevance, the NumRet of ir_measures counts the relevant ones
+    is_of_relevant = name == "NumRet" and "rel" in arguments
+    definition = MEASURES.get("NumRelRet" if is_of_relevant else name)
     if definition is None:
         raise Misuse(_unknown(name, text))
     judged_only = arguments.pop("judged_only", False)
@@ -236,9 +222,7 @@ def _split(text: str) -> tuple[str, str, str | None]:
     """The registry's name, what stands in parentheses, and the cutoff, in anybody's spelling."""
     match = _NAME.fullmatch(text.strip())
     if match is None or match[1] not in MEASURES:
-        if why := refusal(text):
-            raise Misuse(f"{text!r} {why}")
-        match = _NAME.fullmatch(canonical(text, _registered())) or match
+        match = _NAME.fullmatch(_canonical(text)) or match
     if match is None or text.count("(") != text.count(")"):
         raise Misuse(f"cannot read the measure {text!r}; write it as P@10 or P(rel=2)@10")
     return match[1], match[2] or "", match[3]
@@ -272,16 +256,11 @@ def renamed(texts: Sequence[str]) -> dict[str, str]:
     """The names as they were given to the names that they go by, where more than case differs."""
     words = [word for text in texts for word in _words(text)]
     names = {word: str(parse(word)) for word in words}
-    return {word: name for word, name in names.items() if _plain(word).lower() != name.lower()}
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"\s", "", text).replace('"', "'")
-
-
-def _num_ret(arguments: Mapping[str, Any]) -> str:
-    """What `NumRet` names: with a level of relevance, ir_measures counts the relevant ones."""
-    return "NumRelRet" if "rel" in arguments else "NumRet"
+    return {
+        word: name
+        for word, name in names.items()
+        if "".join(word.split()).replace('"', "'").lower() != name.lower()
+    }
 
 
 def _unknown(name: str, text: str) -> str:
@@ -295,7 +274,7 @@ def _unknown(name: str, text: str) -> str:
 
 def _parameters(text: str, inside: str) -> dict[str, Any]:
     """`rel=2,dcg='exp-log2'` as a dict; bare words are taken as strings."""
-    arguments: dict[str, Any] = {}
+    arguments = {}
     for part in filter(None, (part.strip() for part in inside.split(","))):
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals:
@@ -327,20 +306,16 @@ def _typed(text: str, key: str, value: Any, default: Value | None) -> Value:
 
 
 def _cutoff(definition: Definition, text: str, cutoff: str | None) -> int | float | None:
+    name, kind = definition.name, definition.cutoff
     if cutoff is None:
-        if definition.cutoff == "required":
-            example = "0.1" if definition.cutoff_type is float else "10"
-            raise Misuse(
-                f"{text}: {definition.name} needs a cutoff, as {definition.name}@{example}"
-            )
+        if definition.needs_cutoff:
+            example = "0.1" if kind is float else "10"
+            raise Misuse(f"{text}: {name} needs a cutoff, as {name}@{example}")
         return None
-    if definition.cutoff == "none":
-        raise Misuse(f"{text}: {definition.name} takes no cutoff")
-    try:
-        value: int | float = definition.cutoff_type(cutoff)
-    except ValueError:
-        value = -1
-    low, high = (0, 1) if definition.cutoff_type is float else (1, 2**31 - 1)
-    if not low <= value <= high:
-        raise Misuse(f"{text}: the cutoff {cutoff!r} makes no sense")
-    return value
+    if kind is None:
+        raise Misuse(f"{text}: {name} takes no cutoff")
+    with suppress(ValueError):
+        value: int | float = kind(cutoff)
+        if (0 <= value <= 1) if kind is float else (1 <= value < 2**31):
+            return value
+    raise Misuse(f"{text}: the cutoff {cutoff!r} makes no sense")

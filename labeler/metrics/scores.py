@@ -43,14 +43,6 @@ class Weighting:
         return round(float(weights.sum() ** 2 / (weights**2).sum()), 9)
 
 
-def whole_queries(effective: float) -> int:
-    """A number of queries of equal weight as people read it, rounded down.
-
-    It is below a whole bound just where the number itself is.
-    """
-    return math.floor(effective)
-
-
 SMALLEST_IN_GEOMETRIC_MEAN = 0.00001
 
 
@@ -130,28 +122,28 @@ def evaluate(
 def summed_up(measure: Measure, values: Floats, weights: Floats | None = None) -> float:
     """The mean (sum, geometric mean) of the defined values; `nan` where there are none.
 
-    Values without weights are added one by one in the order of the queries, as trec_eval adds.
     Weights count in means alone.
     """
-    defined = values[~np.isnan(values)]
-    counted = None if weights is None else weights[~np.isnan(values)].tolist()
-    kind = measure.definition.summary
-    if kind == "sum":
-        return float(defined.sum())
-    if not len(defined):
+    defined, kind = ~np.isnan(values), measure.definition.summary
+    if kind != "sum" and not defined.any():
         return math.nan
+    counted = None if weights is None else weights[defined].tolist()
+    return added_up(kind, values[defined].tolist(), counted)
+
+
+def added_up(kind: str, values: list[float], weights: list[float] | None = None) -> float:
+    """The `sum` of some values, their `geometric` mean, or their mean.
+
+    Values without weights are added one by one in the order of the queries, as trec_eval adds.
+    """
     if kind == "geometric":
-        logs = [math.log(max(v, SMALLEST_IN_GEOMETRIC_MEAN)) for v in defined]
-        return math.exp(_mean(logs, counted))
-    return _mean(defined.tolist(), counted)
-
-
-def _mean(values: Sequence[float], weights: Sequence[float] | None = None) -> float:
-    if weights is not None:
+        logs = [math.log(max(value, SMALLEST_IN_GEOMETRIC_MEAN)) for value in values]
+        return math.exp(added_up("mean", logs, weights))
+    if kind != "sum" and weights is not None:
         mean = math.fsum(map(mul, values, weights)) / math.fsum(weights)
         # so that rounding never puts a mean of scores of 1 below a gate at 1
         return min(max(mean, min(values)), max(values))
     total = 0.0
     for value in values:
         total += value
-    return total / len(values)
+    return total if kind == "sum" else total / len(values)

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from labeler.messages import Note
 from labeler.model import Request
@@ -16,7 +16,7 @@ from labeler.models.cost import Price, Sizes, Tokens
 from labeler.models.policies.call import asked_through
 from labeler.models.policies.learn import PROBE_TOKENS, PROBES, Abilities, probe
 from labeler.models.policies.limits import START, RateLimits
-from labeler.models.policies.retry import FirstContact, Patience, Retrying
+from labeler.models.policies.retry import Patience, Retrying
 from labeler.models.policies.stack import Confirming
 from labeler.models.server.client import MUTE_SECONDS, Calls
 from labeler.models.session import Session
@@ -33,16 +33,14 @@ PROCESS_SECONDS = 0.0011
 """CPU seconds of one process for a pair, measured by `scripts/bench_live.py`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Duration:
+class Duration(NamedTuple):
     """About how many seconds calls take, and what bounds them."""
 
     seconds: float
     bound: Bound
 
 
-@dataclass(frozen=True, slots=True)
-class CallTimes:
+class CallTimes(NamedTuple):
     """How long one call takes at the server, and how much of the process' time it needs."""
 
     server: float = CALL_SECONDS
@@ -180,11 +178,9 @@ def plan_calls(
     price, needs_probe = session.selection.price, session.needs_probe
     probes = PROBES if needs_probe and calls else 0
     most = most.plus(Tokens(probes, probes).times(PROBE_TOKENS))
-    replies = probes + tries * len(asked)
-    with_thoughts = most.plus(Tokens(probes, replies).times(session.thoughts))
+    with_thoughts = most.plus(Tokens(probes, probes + tries * len(asked)).times(session.thoughts))
     limits = session.guard.limiter.limits if session.asks_live else None
     shown = example if session.selection.reads_prompt else None
-    unthinking = most if session.thoughts and not session.is_known else None
     return CallPlan(
         calls,
         estimate,
@@ -195,7 +191,7 @@ def plan_calls(
         len(asked),
         tries,
         limits,
-        unthinking=unthinking,
+        unthinking=most if session.thoughts and not session.is_known else None,
     )
 
 
@@ -205,8 +201,7 @@ TOKENS_OF_A_PAIR = (400, 10)
 """In and out: what the four-grades prompt and a passage of 200 words take, by a rule of thumb."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrialCall:
+class TrialCall(NamedTuple):
     """A call that worked: the seconds that it took, and what the server accepts."""
 
     seconds: float
@@ -231,7 +226,7 @@ async def try_call(
             return None
         began = time.monotonic()
         try:
-            policies = [Retrying(Patience(tries=2)), Confirming(), FirstContact()]
+            policies = [Retrying(Patience(tries=2), is_server=True), Confirming()]
             abilities = await probe(asked_through(policies, started.model))
         finally:
             await started.model.close()

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -21,7 +21,7 @@ from labeler.files.paths import expanded
 from labeler.files.read import sha256_of
 from labeler.files.settings import ASSESSORS, NAME, read_toml
 from labeler.messages import meant
-from labeler.model import Model, Reply, Request
+from labeler.model import JsonObject, Model, Reply, Request
 from labeler.models.cost import Price, price_of
 from labeler.models.embedded import EMBEDDED, model_path, similarity_model, similarity_rule
 from labeler.models.local.serve import can_serve, engine_id, serving
@@ -102,7 +102,7 @@ def _read(path: Path, name: str, values: object) -> AssessorSettings:
     return replace(settings, name=name, file=str(path))
 
 
-def check_no_secret(values: Mapping[str, Any]) -> None:
+def check_no_secret(values: JsonObject) -> None:
     """Raise `Misuse`, without the value, where a key stands in place of a variable's name."""
     key = values.get("key")
     if isinstance(key, str) and not _VARIABLE.fullmatch(key):
@@ -178,7 +178,7 @@ class Ready:
     """A model that can be asked, what to add to its requests' inputs, how many to send at once."""
 
     model: Model
-    inputs: Mapping[str, Any] = field(default_factory=dict)
+    inputs: JsonObject = field(default_factory=dict)
     concurrency: int = 1
 
 
@@ -186,7 +186,6 @@ async def choose(
     task: Task,
     asked: AssessorSettings | str | None,
     base_url: str | None,
-    environment: Mapping[str, str] = os.environ,
     *,
     rehearsal: bool = False,
 ) -> Choice:
@@ -201,7 +200,7 @@ async def choose(
     Raises `Misuse`, with the list of its models, where there is a server and no model is named.
     """
     declared = asked if isinstance(asked, AssessorSettings) else AssessorSettings(model=asked or "")
-    model_name = declared.model or environment.get("LABELER_MODEL")
+    model_name = declared.model or os.environ.get("LABELER_MODEL")
     name_from = "model given" if declared.model else "LABELER_MODEL is set"
     if declared.file:
         name_from = f"{declared.file} names it" if declared.model else name_from
@@ -209,9 +208,9 @@ async def choose(
     is_all_declared = declared.file and declared.model and declared.server and not base_url
     base_url = base_url or declared.server or None
     if model_name and is_embedded_name(model_name):
-        return _with_own_file(_embedded(task, model_name, base_url, name_from), environment)
+        return _with_own_file(_embedded(task, model_name, base_url, name_from))
     check_model_name(model_name or "")
-    server = await server_of(base_url, environment)
+    server = await server_of(base_url)
     if server is None:
         if model_name:
             close = get_close_matches(model_name, ("local", "similarity"), 1)
@@ -221,10 +220,10 @@ async def choose(
             hint = f"; did you mean {close[0]!r}?" if close else ""
             raise Misconfigured(
                 f"no server for the model {model_name!r}: set OPENAI_API_KEY, give an address, or "
-                f"name an embedded model: local, similarity, gguf:PATH{hint}",
+                f"name an embedded model: local, similarity, gguf:PATH{hint}"
             )
         why = "no key in the environment, no server at Ollama's port"
-        return _with_own_file(Choice(DEFAULTS[task], why), environment)
+        return _with_own_file(Choice(DEFAULTS[task], why))
     address, why = server
     why = name_from if is_all_declared else f"{name_from}; {why}"
     choice = Choice(model_name or "", why, address, declared, named_by)
@@ -255,40 +254,33 @@ def _embedded(task: Task, name: str, base_url: str | None, name_from: str) -> Ch
     return Choice(name, name_from)
 
 
-def _with_own_file(choice: Choice, environment: Mapping[str, str]) -> Choice:
+def _with_own_file(choice: Choice) -> Choice:
     """The choice, with the user's own file where it is the embedded LLM and one is named."""
-    path = environment.get("LABELER_MODEL_FILE")
+    path = os.environ.get("LABELER_MODEL_FILE")
     if choice.name != "local" or not path:
         return choice
     return Choice(f"gguf:{path}", f"{choice.why}; LABELER_MODEL_FILE is set")
 
 
-def model_in(
-    model: str | None, file: Path | None, assessor: str = ""
-) -> AssessorSettings | str | None:
-    """The model, where the file of the embedded LLM or a declared assessor may be named beside it.
+def model_in(model: str | None, assessor: str = "") -> AssessorSettings | str | None:
+    """The model, where a declared assessor may be named beside it.
 
     A model's name beside an assessor's is asked in place of the one that is declared.
     """
-    if file is not None and model not in {None, "local"}:
-        problem = f"a file is of the embedded model 'local', and the model is {model!r}"
-        raise Misuse(problem, parameter="model_file")
-    named = model if file is None else f"gguf:{file}"
     if not assessor:
-        return named
+        return model
     declared = find_assessor(assessor)
-    return replace(declared, model=named, name="") if named else declared
+    return replace(declared, model=model, name="") if model else declared
 
 
-async def server_of(base_url: str | None, environment: Mapping[str, str]) -> tuple[str, str] | None:
+async def server_of(base_url: str | None) -> tuple[str, str] | None:
     """The address of the server that is meant, and why it is that one; None where there is none."""
     if base_url:
         return server_address(base_url), "address given"
-    if environment.get("OPENAI_BASE_URL"):
-        return server_address(environment["OPENAI_BASE_URL"]), "OPENAI_BASE_URL is set"
-    if environment.get("OPENAI_API_KEY"):
-        return server_address(None), "OPENAI_API_KEY is set"
-    ollama = f"{ollama_address(environment)}/v1"
+    for variable in ("OPENAI_BASE_URL", "OPENAI_API_KEY"):
+        if os.environ.get(variable):
+            return server_address(None), f"{variable} is set"
+    ollama = f"{ollama_address()}/v1"
     if await answers(ollama):
         return ollama, "a server answers at Ollama's port"
     return None

@@ -5,12 +5,11 @@ from __future__ import annotations
 import ipaddress
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from math import ceil
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from labeler.model import OncePerPart, Request
@@ -45,7 +44,8 @@ class Price:
     """Dollars for a million tokens, in and out, and as of when: a day, or the version of a list.
 
     `tiers` hold what longer calls cost, those of the longest first; `cached` is the share of
-    `tokens_in` that is asked for tokens which the server had ready from an earlier call.
+    `tokens_in` that is asked for tokens which the server had ready from an earlier call. Of all
+    that, `share` is asked.
     """
 
     tokens_in: float
@@ -53,6 +53,7 @@ class Price:
     as_of: str = ""
     tiers: tuple[Tier, ...] = ()
     cached: float = 1.0
+    share: float = 1.0
 
     @property
     def basis(self) -> str:
@@ -61,10 +62,9 @@ class Price:
 
     def of(self, tokens_in: int, tokens_out: int, calls: int = 1, cached: int = 0) -> float:
         """The cost of these tokens over `calls` equal calls; `cached` of those in were cached."""
-        longer = (tier for tier in self.tiers if tokens_in > tier.above * calls)
-        rate = next(longer, self)
+        rate = next((tier for tier in self.tiers if tokens_in > tier.above * calls), self)
         charged = tokens_in - cached * (1 - self.cached)
-        return (charged * rate.tokens_in + tokens_out * rate.tokens_out) / 1_000_000
+        return (charged * rate.tokens_in + tokens_out * rate.tokens_out) * self.share / 1_000_000
 
 
 BATCH_SHARE = 0.5
@@ -73,18 +73,8 @@ BATCH_SHARE = 0.5
 
 def batch_price(price: Price, address: str | None) -> Price:
     """What a request costs in a batch: OpenAI asks half; of others nobody says that it is less."""
-    if urlsplit(address or OPENAI).hostname != urlsplit(OPENAI).hostname:
-        return price
-    tiers = (
-        Tier(t.above, t.tokens_in * BATCH_SHARE, t.tokens_out * BATCH_SHARE) for t in price.tiers
-    )
-    return Price(
-        price.tokens_in * BATCH_SHARE,
-        price.tokens_out * BATCH_SHARE,
-        price.as_of,
-        tuple(tiers),
-        price.cached,
-    )
+    is_openai = urlsplit(address or OPENAI).hostname == urlsplit(OPENAI).hostname
+    return replace(price, share=BATCH_SHARE) if is_openai else price
 
 
 def price_of(address: str | None, model: str, *, writes: bool = True) -> Price | None:
@@ -150,8 +140,7 @@ def _prices_of_today(info: ModelInfo) -> list[ModelPrice]:
     now = info.get_prices(datetime.now(UTC))
     if not isinstance(info.prices, list):
         return [now]
-    hours = [p.prices for p in info.prices if isinstance(p.constraint, TimeOfDateConstraint)]
-    return [now, *hours]
+    return [now, *[p.prices for p in info.prices if isinstance(p.constraint, TimeOfDateConstraint)]]
 
 
 def _counts_tokens_alone(price: ModelPrice, writes: bool) -> bool:
@@ -208,7 +197,9 @@ class Sizes:
     """What requests take, about and at most; a schema that many of them have is counted once."""
 
     def __init__(self) -> None:
-        self._of_schema = OncePerPart(_size_of_schema)
+        self._of_schema = OncePerPart[int](
+            lambda schema: _size(json.dumps(schema, default=dict)) if schema else 0
+        )
 
     def of(self, request: Request) -> tuple[Tokens, Tokens]:
         """What `about` and `at_most` say of a request."""
@@ -234,10 +225,6 @@ def at_most(request: Request) -> Tokens:
     than it has bytes.
     """
     return Sizes().of(request)[1]
-
-
-def _size_of_schema(schema: Mapping[str, Any] | None) -> int:
-    return _size(json.dumps(schema, default=dict)) if schema else 0
 
 
 def _size(text: str) -> int:

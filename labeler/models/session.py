@@ -11,11 +11,10 @@ from collections.abc import (
     Generator,
     Iterable,
     Iterator,
-    Mapping,
     Sequence,
     Set,
 )
-from concurrent.futures import Future
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import (
     AbstractContextManager,
     AsyncExitStack,
@@ -29,7 +28,6 @@ from functools import wraps
 from inspect import Signature, signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Thread
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 from labeler.data import Document, Judged
@@ -37,16 +35,8 @@ from labeler.errors import Misconfigured, Misuse
 from labeler.files.boundary import count
 from labeler.files.paths import network_file_system
 from labeler.messages import Note, Progress, no_progress
-from labeler.model import Model, Reply, Request
-from labeler.models.choose import (
-    SERVER_CONCURRENCY,
-    Choice,
-    Ready,
-    Task,
-    choose,
-    ready,
-    rehearsed,
-)
+from labeler.model import JsonObject, Model, Reply, Request
+from labeler.models.choose import SERVER_CONCURRENCY, Choice, Ready, Task, choose, ready, rehearsed
 from labeler.models.cost import Price, batch_price
 from labeler.models.embedded import caveat
 from labeler.models.policies.call import Deferral, StopSignal
@@ -54,7 +44,15 @@ from labeler.models.policies.limits import Budget, RateLimiter, RateLimits, Spen
 from labeler.models.policies.retry import Patience
 from labeler.models.policies.stack import Guard, guarded, knows, most_thoughts
 from labeler.models.server.client import MUTE_SECONDS, Calls
-from labeler.models.settings import AnyModel, AssessorSettings, Limits
+from labeler.models.settings import (
+    CONCURRENCY,
+    REDACT,
+    RETRY_FAILED,
+    AnyModel,
+    AssessorSettings,
+    Limits,
+)
+from labeler.options import Options, option
 from labeler.store import Store, StorePlace, Waiting, open_store
 from labeler.store.base import WriteBatch
 from labeler.store.replies import kept_secret, secret_of
@@ -64,8 +62,7 @@ from labeler.store.replies import kept_secret, secret_of
 OnJudged = Callable[[Judged], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Underway:
+class Underway(NamedTuple):
     """Pairs that are being judged: how many in all, and the limits, which are only looked at.
 
     `asks` is false for an assessor that no server stands behind.
@@ -189,29 +186,20 @@ def run_to_end(work: Work[T]) -> T:
 
 
 def _run_in_thread(work: Work[T]) -> T:
-    outcome: Future[T] = Future()
     stop = StopSignal()
     loop = asyncio.new_event_loop()
 
-    def run() -> None:
-        try:
-            with asyncio.Runner(loop_factory=lambda: loop) as runner:
-                result = runner.run(work(stop))
-        except BaseException as error:
-            outcome.set_exception(error)
-        else:
-            outcome.set_result(result)
+    def run() -> T:
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            return runner.run(work(stop))
 
-    thread = Thread(target=run, daemon=True)
-    try:
-        thread.start()
-        return outcome.result()
-    except KeyboardInterrupt:  # which may arrive while the thread is being started
-        with suppress(RuntimeError):  # the loop has just ended by itself
-            loop.call_soon_threadsafe(stop.set)
-        if thread.is_alive():
-            thread.join()
-        raise
+    with ThreadPoolExecutor(1) as thread:
+        try:
+            return thread.submit(run).result()
+        except KeyboardInterrupt:  # the thread is then waited for
+            with suppress(RuntimeError):  # the loop has just ended by itself
+                loop.call_soon_threadsafe(stop.set)
+            raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,8 +228,7 @@ class SessionOptions:
             raise Misuse("calls at once count from 1", parameter="concurrency")
         if isinstance(self.model, AssessorSettings):
             object.__setattr__(self, "limits", self.limits.over(self.model.limits))
-            at_once = self.concurrency or self.model.concurrency
-            object.__setattr__(self, "concurrency", at_once)
+            object.__setattr__(self, "concurrency", self.concurrency or self.model.concurrency)
 
     @property
     def declared(self) -> AssessorSettings:
@@ -249,6 +236,28 @@ class SessionOptions:
         if isinstance(self.model, AssessorSettings):
             return self.model
         return AssessorSettings(model=self.model if isinstance(self.model, str) else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallOptions(Options):
+    """What holds for all calls of work that asks a model.
+
+    `concurrency` bounds the calls under way at once. With `retry_failed`, what was asked before is
+    asked again where the reply was of no use. With `redact`, the store keeps hashes of requests and
+    not their texts.
+    """
+
+    concurrency: int | None = option(None, CONCURRENCY)
+    retry_failed: bool = option(False, RETRY_FAILED)
+    redact: bool = option(False, REDACT)
+    limits: Limits = field(default_factory=Limits)
+
+    def session_of(
+        self, model: AnyModel | None, base_url: str | None, **more: Any
+    ) -> SessionOptions:
+        """Which model to ask, and how; `more` are further fields of `SessionOptions`."""
+        how = self.limits, self.concurrency, self.redact
+        return SessionOptions(model, base_url, *how, **more)
 
 
 class Selection(NamedTuple):
@@ -294,7 +303,7 @@ class Session:
 
     selection: Selection
     model: Model
-    inputs: Mapping[str, Any]
+    inputs: JsonObject
     guard: Guard
     store: Store
     needs_probe: bool
@@ -302,7 +311,7 @@ class Session:
     thoughts: int = 0
     is_known: bool = True
 
-    def lease(self, keys: Sequence[bytes]) -> Set[bytes]:
+    def lease(self, keys: list[bytes]) -> Set[bytes]:
         """Take leases on keys as a call does; those that it gives, nobody else asks now."""
         return self.store.write(WriteBatch(claimed=keys)).leases
 
@@ -328,7 +337,7 @@ class Session:
         return self.model.is_server and is_live and not self.selection.is_embedded
 
 
-def _with_parameters(model: Model, parameters: Mapping[str, Any]) -> Model:
+def _with_parameters(model: Model, parameters: JsonObject) -> Model:
 
     def declared(request: Request) -> Request:
         return replace(request, parameters={**request.parameters, **parameters})
@@ -425,31 +434,29 @@ async def session_on(
     source: StartedModel, replies: StorePlace, control: Control
 ) -> AsyncIterator[Session]:
     """A source joined to a store, as long as the block runs; its connections stay open after it."""
-    (selection, started, guard), options = source, source.selection.options
+    selection, started, guard = source
+    options = selection.options
     with _opened(replies, options, control) as store:
-        lasting = replace(started.model, close=_stay_open)
-        patient, deferral = options.patient, options.deferral
         model = guarded(
-            lasting,
+            replace(started.model, close=_stay_open),
             store,
             guard,
-            patient=patient,
-            deferral=deferral,
+            patient=options.patient,
+            deferral=options.deferral,
             declared=options.declared,
         )
         try:
             is_known = knows(started.model, store)
-            secret = secret_of(store) if options.rehearsal else kept_secret(store)
             yield Session(
                 selection,
                 model,
                 started.inputs,
                 guard,
                 store,
-                not (deferral.is_live or is_known),
-                secret,
-                most_thoughts(started.model, store),
-                is_known,
+                needs_probe=not (options.deferral.is_live or is_known),
+                secret=secret_of(store) if options.rehearsal else kept_secret(store),
+                thoughts=most_thoughts(started.model, store),
+                is_known=is_known,
             )
         finally:
             await model.close()
@@ -462,8 +469,7 @@ def _opened(path: StorePlace, options: SessionOptions, control: Control) -> Iter
         if options.rehearsal and not path.exists():
             path = Path(stack.enter_context(TemporaryDirectory())) / path.name
         waiting = Waiting(options.limits.patience, control.stop.is_set, control.note)
-        redacted = options.redacted
-        yield stack.enter_context(open_store(path, redacted=redacted, waiting=waiting))
+        yield stack.enter_context(open_store(path, redacted=options.redacted, waiting=waiting))
 
 
 def guard_of(limits: Limits, price: Price | None, at_once: int, control: Control) -> Guard:

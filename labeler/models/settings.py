@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, ClassVar, Literal
 
 from labeler.errors import Misuse, about
-from labeler.model import Model
+from labeler.model import Headers, JsonObject, Model
 from labeler.options import (
     A_MINUTE,
     AT_ONCE,
@@ -188,8 +187,8 @@ class AssessorSettings:
     thinking: bool | int | None = setting(
         None, "Whether it thinks first, or in how many tokens.", Bounds(0, 1_000_000), example=False
     )
-    body: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    headers: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
+    body: JsonObject = field(default_factory=dict, hash=False)
+    headers: Headers = field(default_factory=dict, hash=False, repr=False)
     context: int | None = setting(
         None,
         "The most tokens of a request and its reply together.",
@@ -299,5 +298,4 @@ class EncoderOptions:
         for parameter in ("embeddings_url", "query_prefix", "document_prefix"):
             if getattr(self, parameter):
                 which = f"the encoder {self.name!r}" if self.name else "an embedded encoder"
-                problem = f"does not go with {which}; name a server's"
-                raise Misuse(problem, parameter=parameter)
+                raise Misuse(f"does not go with {which}; name a server's", parameter=parameter)

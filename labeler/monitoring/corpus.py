@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 from labeler.collection.corpus import corpus_on_demand
@@ -15,13 +14,14 @@ from labeler.collection.user_files import collection_qrels
 from labeler.corpus.documents import read_documents
 from labeler.corpus.ingest import settings_of
 from labeler.corpus.matching import CARRIED, STATES, match_passages
+from labeler.files.paths import Paths, several
 from labeler.messages import count_of
 from labeler.models.session import Control
 from labeler.options import SHARE, TOP_GRADE, option
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Column, Table, table_of
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 NAMED = 3
 """So many ids are named in a sentence; of more their number is said."""
@@ -164,7 +164,7 @@ class CorpusDrift(Result):
 
 
 def corpus_drift(
-    documents: str | Path | Iterable[str | Path],
+    documents: Paths,
     collection: AnyCollection,
     options: CorpusWatch | None = None,
     control: Control | None = None,
@@ -173,6 +173,7 @@ def corpus_drift(
 
     They are read as the collection's own were, and matched as `update` matches them.
 
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> import labeler
     >>> from labeler.testing import fake_model
@@ -189,8 +190,7 @@ def corpus_drift(
     >>> folder.cleanup()
     """
     options, control = options or CorpusWatch(), control or Control()
-    several = [documents] if isinstance(documents, str | Path) else documents
-    names, opened = [str(path) for path in several], open_collection(collection)
+    names, opened = list(map(str, several(documents))), open_collection(collection)
     how = settings_of(opened)
     with control.progress("files") as advance:
         ingested = read_documents(names, (opened.folder,), advance, how)

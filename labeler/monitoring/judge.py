@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Annotated, Any, NamedTuple
 
 from labeler.collection.controls import ControlRun, read_controls
 from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import AnyCollection, open_collection
 from labeler.data import Judgement, Pair
-from labeler.lab.control import DriftCheck
+from labeler.lab.control import TOO_LITTLE, DriftCheck
 from labeler.messages import count_of
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Column, Interval, Table, table_of
-from labeler.stats.drift import FEWEST_CALM, FailedReplies, alarming, fails_more_p
-
-LEVEL = 0.002
-"""The chance of a false alarm of drift, or of failures, at one control, at most."""
-NONE_FAILED = FailedReplies(0, 0)
 
 
 class ControlFigures(NamedTuple):
@@ -29,9 +23,9 @@ class ControlFigures(NamedTuple):
     control: int
     time: str
     pairs: int
-    same: Annotated[Interval, Column("same", "new grades that equal the old", ".3f")]
-    shift: Annotated[Interval, Column("shift", "shift of grades", "+.3f")]
-    p: float
+    same: Annotated[Interval, Column("same", "new grades that equal the old", ".3f", ".3f")]
+    shift: Annotated[Interval, Column("shift", "shift of grades", "+.3f", "+.3f")]
+    verdict: str
     without_grade: int
     replies: int
     model: Sequence[str]
@@ -41,79 +35,49 @@ class ControlFigures(NamedTuple):
 class JudgeDrift(Result):
     """What the controls of a set of judgements say: agreement, shift, failures, names over time.
 
-    `judged_as` are the names that the server gave its model when the pairs were judged, `failed`
-    how many of how many pairs had no grade then. `left_out` says which controls do not count, and
+    `checks` are of its controls, the oldest first. `left_out` says which others do not count, and
     why.
     """
 
     name: str
-    controls: Sequence[ControlRun] = ()
-    judged_as: Sequence[str] = ()
-    failed: FailedReplies = NONE_FAILED
+    checks: Sequence[DriftCheck] = ()
     left_out: Sequence[Finding] = ()
 
-    @cached_property
-    def checks(self) -> Sequence[DriftCheck]:
-        """What each control says by itself: its new grades against those of the judgements."""
-        return tuple(
-            DriftCheck(self.name, run, self.judged_as, earlier=self.controls[:number])
-            for number, run in enumerate(self.controls)
-        )
-
     @property
-    def has_drifted(self) -> bool:
-        """Whether the last control shows a drift that chance would hardly show."""
-        return bool(self.checks) and alarming([check.change for check in self.checks], LEVEL)[-1]
-
-    @property
-    def failure_p(self) -> float:
-        """How likely so many failures are at the last control, had nothing changed."""
-        earlier = [self.failed, *(run.failures for run in self.controls[:-1])]
-        before = FailedReplies(*map(sum, zip(*earlier, strict=True)))
-        return fails_more_p(self.controls[-1].failures, before)
+    def is_open(self) -> bool:
+        """Whether there are too few controls for a drift to be seen."""
+        return not self.checks or self.checks[-1].verdict == TOO_LITTLE
 
     @property
     def alarms(self) -> list[Finding]:
         """What shows that grades given now are not those given before."""
-        texts = self._alarms() if self.controls else ()
+        texts = self._alarms(self.checks[-1]) if self.checks else ()
         return [Finding(f"{self.name}: {text}", about) for text, about in texts]
 
-    def _alarms(self) -> Iterator[tuple[str, str]]:
-        last, changes = self.controls[-1], self.checks[-1].changes
-        if self.has_drifted:
-            text = f"the assessor has drifted by the control of {last.label}"
-            few = f"; how much controls differ is not known from fewer than {FEWEST_CALM} before"
-            few = few if len(self.controls) <= FEWEST_CALM else ""
-            yield f"{text}: {self._compared()}{few}", "judge-drift"
+    @staticmethod
+    def _alarms(last: DriftCheck) -> Iterator[tuple[str, str]]:
+        day, changes = last.run.label, last.changes
+        if last.has_drifted:
+            text = f"the assessor has drifted by the control of {day}"
+            yield f"{text}: {last.beside_sessions()}", "judge-drift"
         if name := changes.get("name"):
-            yield f"{name}, at the control of {last.label}", "model-name"
-        if last.before.prompt and "prompt" in changes:
+            yield f"{name}, at the control of {day}", "model-name"
+        if last.run.before.prompt and "prompt" in changes:
             yield changes["prompt"], "prompt-edited"
-        failed, replies = last.failures
-        if failed and self.failure_p <= LEVEL:
-            yield (
-                f"{failed:,} of {replies:,} new replies gave no grade ({failed / replies:.0%}) "
-                f"at the control of {last.label}, more than before; p {self.failure_p:.2g}",
-                "judge-failures",
-            )
-
-    def _compared(self) -> str:
-        """How the grades of the last control lie to those of the judgements."""
-        check = self.checks[-1]
-        same, shift = check.same.value, check.shift.value
-        return f"{same:.0%} of new grades equal the old, shift {shift:+.2f}; p {check.change.p:.2g}"
+        if last.fails_often:
+            yield f"{last.without_grade()}, at the control of {day}", "judge-failures"
 
     @property
     def findings(self) -> list[Finding]:
         """What a reader should know beside the alarms."""
-        if not self.controls or self.has_drifted:
+        last = self.checks[-1] if self.checks else None
+        if not last or last.has_drifted:
             return list(self.left_out)
-        last = self.controls[-1].label
-        text = f"{self.name}: no drift shown by the control of {last} ({self._compared()})"
-        return [*self.left_out, Finding(text, level="note")]
+        text = f"{self.name}: {last.verdict} by the control of {last.run.label}"
+        return [*self.left_out, Finding(f"{text}: {last.beside_sessions()}", level="note")]
 
     @property
-    def figures(self) -> list[ControlFigures]:
+    def controls(self) -> list[ControlFigures]:
         """What each control found."""
         return [
             ControlFigures(
@@ -122,7 +86,7 @@ class JudgeDrift(Result):
                 len(each.run.pairs),
                 each.same,
                 each.shift,
-                each.change.p,
+                each.verdict,
                 *each.run.failures,
                 each.run.names,
             )
@@ -131,12 +95,13 @@ class JudgeDrift(Result):
 
     def tables(self) -> list[Table]:
         """A row for each control: agreement with the grades of the judgements, and failures."""
-        return [table_of("controls", ControlFigures, self.figures)]
+        return [table_of("controls", ControlFigures, self.controls)]
 
     def as_json(self) -> dict[str, Any]:
         """The alarms and the figures of each control."""
+        judged_as = self.checks[-1].judged_as if self.checks else ()
         return self.picked(
-            "name", "alarms", "judged_as", findings=self.findings, controls=self.figures
+            "name", "alarms", "controls", judged_as=judged_as, findings=self.findings
         )
 
 
@@ -162,8 +127,10 @@ def judge_drift(collection: AnyCollection, name: str) -> JudgeDrift:
     grades = {each.pair: each.grade for each in outcomes if isinstance(each, Judgement)}
     runs, left_out = _comparable(read_controls(opened, name), grades, name)
     judged_as = tuple(sorted({row.model for row in rows if row.model}))
-    failed = FailedReplies(len(rows) - len(grades), len(rows))
-    return JudgeDrift(name, tuple(runs), judged_as, failed, tuple(left_out))
+    checks = (
+        DriftCheck(name, run, judged_as, earlier=runs[:number]) for number, run in enumerate(runs)
+    )
+    return JudgeDrift(name, tuple(checks), tuple(left_out))
 
 
 def _comparable(
@@ -172,15 +139,13 @@ def _comparable(
     """The controls that compare with the grades as they stand, and why others do not."""
     same = [run for run in runs if run.is_of_same_assessor]
     current = [run for run in same if all(grades.get(p.pair, p.old) == p.old for p in run.pairs)]
-    usable = [run for run in current if not DriftCheck(name, run).is_undecided]
     reasons = {
         "asked another prompt or model": len(runs) - len(same),
         "were made when the pairs had other grades": len(same) - len(current),
-        "brought fewer than two grades": len(current) - len(usable),
     }
     texts = (
         f"{name}: left out: {count_of(count, 'control')} that {why}"
         for why, count in reasons.items()
         if count
     )
-    return usable, [Finding(text, level="note") for text in texts]
+    return current, [Finding(text, level="note") for text in texts]

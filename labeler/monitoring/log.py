@@ -15,6 +15,7 @@ import numpy as np
 from labeler.errors import BadInput
 from labeler.exchange.tables import in_words
 from labeler.files.boundary import reading
+from labeler.files.paths import Paths, several
 from labeler.files.read import rereadable, scratch_file
 from labeler.messages import count_of, tell
 from labeler.monitoring.log_rows import (
@@ -127,7 +128,7 @@ class LogReading(Result):
 
 @contextmanager
 def open_log(
-    paths: Path | str | Sequence[Path | str],
+    paths: Paths,
     options: LogOptions | None = None,
 ) -> Iterator[EventLog]:
     """Read one log, in one file or several: CSV, TSV, JSON Lines, Parquet, or their gzip.
@@ -144,7 +145,7 @@ def open_log(
     ...     print(sum(len(part.searches) for part in log.parts()), log.reading.left_out)
     1 (LeftOutRows(reason='a date that cannot be read', rows=1, first='...log.csv:3'),)
     """
-    files = tuple(map(Path, [paths] if isinstance(paths, Path | str) else paths))
+    files = tuple(map(Path, several(paths)))
     options = options or LogOptions()
     rows, kinds, columns = RowReader(Clock(options)), dict[str, None](), dict[str, str]()
     with scratch_file() as path, scratch_file() as parts:

@@ -113,22 +113,21 @@ def whole_number(value: Any) -> float:
         return float(bool(value))
     if isinstance(value, str) and value.strip().casefold() in _TRUE:
         return _TRUE[value.strip().casefold()]
-    number = _finite(value)
-    return number if 0 <= number <= _LARGEST and number == int(number) else math.nan
+    return _whole(value, _LARGEST)
 
 
-def _finite(value: Any) -> float:
+def _whole(value: Any, most: int) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         return math.nan
-    return number if math.isfinite(number) else math.nan
+    return number if 0 <= number <= most and number.is_integer() else math.nan
 
 
 def rank_of(value: Any) -> int:
     """A rank, or -1 where the value is none."""
-    number = math.nan if isinstance(value, bool) else _finite(value)
-    return int(number) if 0 <= number <= _MOST_RANK and number == int(number) else -1
+    number = math.nan if isinstance(value, bool) else _whole(value, _MOST_RANK)
+    return -1 if math.isnan(number) else int(number)
 
 
 def thumb_of(value: Any) -> int:

@@ -14,7 +14,7 @@ from labeler import __version__
 from labeler.collection.controls import read_controls
 from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.errors import BadInput, Misuse
-from labeler.files.paths import true_path
+from labeler.files.paths import Paths, several, true_path
 from labeler.messages import count_of
 from labeler.models.session import Control
 from labeler.monitoring.corpus import CorpusWatch, corpus_drift
@@ -26,7 +26,6 @@ from labeler.monitoring.queries import searched_queries, searches_of
 from labeler.options import option
 from labeler.report.finding import Finding, Setting
 from labeler.report.page import (
-    Disclosure,
     FindingList,
     Page,
     PageBlock,
@@ -37,16 +36,14 @@ from labeler.report.page import (
 from labeler.report.result import Result
 from labeler.report.table import Column, Table
 
-OPEN, MOST_ROWS = 20, 200
-"""A table of more rows than the first is closed on the page; it lists no more than the second."""
-
-Paths = str | Path | Iterable[str | Path]
+MOST_ROWS = 200
+"""A table on the page lists no more rows."""
 
 KINDS: dict[str, str] = {
     "judge-drift": "grades given now are not those that the assessor gave before",
     "model-name": "the server calls its model otherwise than when the pairs were judged",
     "prompt-edited": "the prompt of that name is another text than when the pairs were judged",
-    "judge-failures": "more replies without a grade than before",
+    "judge-failures": "more than a tenth of the new replies gave no grade",
     "stale-judgements": "more judged pairs are stale than `stale` allows",
     "lost-queries": "queries without a relevant document that is as it was judged",
 }
@@ -61,47 +58,51 @@ def check_kinds(names: Iterable[str]) -> frozenset[str]:
     return named
 
 
+ALARM, FINE, TOO_LITTLE = "alarm", "fine", "too little data"
+NOT_LOOKED_AT, NO_LIMIT = "not looked at", "no limit"
+"""What a watch says. Of what users search for and click figures are shown, and nothing alarms."""
+LOG_READ = "log"
+"""What was read of a log, which by itself is no watch."""
+
+
 @dataclass(frozen=True)
 class Watched:
-    """One watch of a run: `key` names it for programs, `looked_at` says in words over what."""
+    """One watch: `key` names it, `basis` says over what it looked, or why it did not.
+
+    Without data it has no `result`.
+    """
 
     key: str
-    heading: str
-    looked_at: str
-    watch: Result
+    state: str
+    basis: Finding
+    result: Result | None = None
 
     @property
     def alarms(self) -> Sequence[Finding]:
         """What is wrong."""
-        return getattr(self.watch, "alarms", ())
+        return getattr(self.result, "alarms", ())
 
     @property
     def findings(self) -> list[Finding]:
-        """What else a reader should know."""
-        return [finding for finding in self.watch.findings if finding not in self.alarms]
+        """What else a reader should know; without data why."""
+        return list(self.result.findings) if self.result else [self.basis]
 
     def section(self) -> PageSection:
-        """What a page says of it; a long table opens, and has its first rows."""
-        blocks: list[PageBlock] = [FindingList([*self.alarms, *self.findings])]
-        for table in self.watch.tables():
-            rows = len(table.rows)
-            few = TableBlock(replace(table, rows=table.rows[:MOST_ROWS]))
-            if rows:
-                blocks.append(few if rows <= OPEN else Disclosure(f"{table.name}: {rows:,}", [few]))
-        return PageSection(self.heading, blocks)
+        """What a page says of it."""
+        tables = [table for table in self.result.tables() if table.rows] if self.result else []
+        first = [TableBlock(replace(each, rows=each.rows[:MOST_ROWS])) for each in tables]
+        return PageSection(
+            self.key.capitalize(), [FindingList([*self.alarms, *self.findings]), *first]
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Monitoring(Result):
-    """One run of the watch over a collection.
-
-    `left_out` says what was not watched, and why.
-    """
+    """One run of the watch over a collection: what each of the `watches` says."""
 
     folder: Path
     time: datetime
     watches: Sequence[Watched]
-    left_out: Sequence[Finding] = ()
 
     @property
     def alarms(self) -> list[Finding]:
@@ -110,8 +111,8 @@ class Monitoring(Result):
 
     @property
     def findings(self) -> list[Finding]:
-        """What each watch says beside its alarms, and what was left out."""
-        return [each for watched in self.watches for each in watched.findings] + list(self.left_out)
+        """What each watch says beside its alarms."""
+        return [each for watched in self.watches for each in watched.findings]
 
     @property
     def kinds(self) -> dict[str, int]:
@@ -119,11 +120,21 @@ class Monitoring(Result):
         return dict(Counter(alarm.about for alarm in self.alarms))
 
     @property
+    def headline(self) -> str:
+        """The alarms by kind, then the other watches by what they say."""
+        kinds = [f"{count_of(len(self.alarms), 'alarm')}: {', '.join(self.kinds)}"]
+        states = {
+            state: [each.key for each in self.watches if each.state == state]
+            for state in (TOO_LITTLE, NOT_LOOKED_AT, FINE)
+        }
+        others = [f"{state}: {', '.join(keys)}" for state, keys in states.items() if keys]
+        return "; ".join([*(kinds if self.kinds else []), *others])
+
+    @property
     def sentences(self) -> list[str]:
-        """What is wrong, or that nothing is; and what was looked at."""
-        alarms = f"{count_of(len(self.alarms), 'alarm')}: {', '.join(self.kinds)}"
-        looked = dict.fromkeys(f"looked at: {watched.looked_at}" for watched in self.watches)
-        return [alarms if self.alarms else "nothing alarming", *looked]
+        """What is wrong, fine, or not known; and what was looked at."""
+        looked = (f"looked at: {each.basis}" for each in self.watches if each.result)
+        return [self.headline, *dict.fromkeys(looked)]
 
     @property
     def proposed_queries(self) -> list[dict[str, Any]] | None:
@@ -131,40 +142,37 @@ class Monitoring(Result):
 
         Empty where the log has none to add; None where no log was looked at, or too short a one.
         """
-        figures = next((w.watch.as_json() for w in self.watches if w.key == "queries"), {})
-        proposal = figures.get("proposal")
+        queries = next(
+            (w.result.as_json() for w in self.watches if w.key == "queries" and w.result), {}
+        )
+        proposal = queries.get("proposal")
         return None if proposal is None else list(proposal["queries"])
 
     def as_json(self) -> dict[str, Any]:
-        """The alarms, every figure by watch, and what was left out."""
-        return self.picked(
-            "left_out",
-            collection=self.folder,
-            time=self.time.isoformat(timespec="seconds"),
-            alarms=[{"kind": alarm.about, "text": str(alarm)} for alarm in self.alarms],
-            watches={watched.key: watched.watch for watched in self.watches},
-        )
+        """The alarms, what each watch says, and every figure by watch."""
+        (board,) = self.tables()
+        return {
+            "collection": str(self.folder),
+            "time": self.time.isoformat(timespec="seconds"),
+            "alarms": [{"kind": alarm.about, "text": str(alarm)} for alarm in self.alarms],
+            "board": board.records(),
+            "watches": {each.key: each.result.as_json() for each in self.watches if each.result},
+        }
 
     def tables(self) -> list[Table]:
-        """A row for each watch: what it looked at, and its alarms."""
-        columns = [Column(name, align="left") for name in ("watch", "looked at", "alarms")]
-        rows = [
-            (each.key, each.looked_at, ", ".join(a.about for a in each.alarms) or "none")
-            for each in self.watches
-        ]
-        return [Table("watch", columns, rows)]
+        """A row for each watch: what it says, of what, or why it does not."""
+        columns = [Column(name, align="left") for name in ("watch", "says", "of, or why not")]
+        return [Table("board", columns, [(w.key, w.state, str(w.basis)) for w in self.watches])]
 
     def page(self) -> Page:
-        """One page: what is wrong, each watch, and what was left out."""
-        raised, *looked = self.sentences
+        """One page: what is wrong, what each watch says, and its figures."""
+        (board,) = self.tables()
         blocks: list[PageBlock] = [
-            Paragraph(f"{raised.capitalize()}.", lead=True),
-            *([FindingList(self.alarms)] if self.alarms else []),
-            *map(Paragraph, looked),
-            *(each.section() for each in self.watches),
+            Paragraph(f"{self.headline.capitalize()}.", lead=True),
+            FindingList(self.alarms),
+            TableBlock(board, caption="What each watch says"),
+            *(each.section() for each in self.watches if each.result),
         ]
-        if self.left_out:
-            blocks.append(PageSection("Left out", [FindingList(self.left_out)]))
         when = f"{self.time:%Y-%m-%d %H:%M UTC}, labeler {__version__}"
         return Page(f"Watch over {true_path(self.folder).name}", blocks, subtitle=when)
 
@@ -198,8 +206,8 @@ def monitor(  # noqa: PLR0913  what is watched, and how
 ) -> Monitoring:
     """Watch over a collection: its assessor by past controls, its documents, and users' searches.
 
-    `logs` are files of one log, read as one. Asks no model. What there is no data for is left out,
-    and said. Writes nothing.
+    `logs` are files of one log, read as one. Asks no model. What there is no data for
+    is said. Writes nothing.
 
     >>> from labeler.lab.control import drift
     >>> from labeler.judging.judge import judge
@@ -211,20 +219,19 @@ def monitor(  # noqa: PLR0913  what is watched, and how
     []
     """
     opened, control = open_collection(collection), control or Control()
-    documents, logs = _several(documents), _several(logs)
-    run = _Run(opened, options or MonitorOptions(), control, [])
-    watches = [*run.judges(), *run.corpus(documents), *run.logs(logs)]
-    if not watches:
-        raise _nothing(opened, run.missing, has_sources=bool(logs))
-    return Monitoring(opened.folder, now().astimezone(UTC), tuple(watches), tuple(run.missing))
-
-
-def _several(paths: Paths) -> list[str | Path]:
-    return [paths] if isinstance(paths, str | Path) else list(paths)
+    options, documents, logs = options or MonitorOptions(), several(documents), several(logs)
+    watches = (
+        *_judges(opened, options.names),
+        _corpus(opened, documents, options.corpus, control),
+        *_logs(opened, logs, options.reading),
+    )
+    if not any(each.result for each in watches if each.key != LOG_READ):
+        raise _nothing(opened, watches, has_sources=bool(logs))
+    return Monitoring(opened.folder, now().astimezone(UTC), watches)
 
 
 def _nothing(
-    collection: Collection, missing: Sequence[Finding], *, has_sources: bool
+    collection: Collection, watches: Iterable[Watched], *, has_sources: bool
 ) -> Misuse | BadInput:
     """Why nothing could be watched: no data were named, or those that were say nothing."""
     if not has_sources:
@@ -232,74 +239,66 @@ def _nothing(
             f"{collection.folder}: nothing to watch: no set was controlled, no documents and no "
             "log are named; name one of them, or control a set first"
         )
-    reasons = "; ".join(str(finding) for finding in missing if finding.level == "warning")
+    reasons = "; ".join(str(each.basis) for each in watches if each.state == TOO_LITTLE)
     return BadInput(f"{collection.folder}: nothing to watch: {reasons}")
 
 
-@dataclass(frozen=True)
-class _Run:
-    """A run in the making; what there is no data for becomes `missing`."""
+def _watched(key: str, basis: str, result: Result, state: str = FINE) -> Watched:
+    """A watch that looked at something, in this state unless it raised an alarm."""
+    state = ALARM if getattr(result, "alarms", ()) else state
+    return Watched(key, state, Finding(basis, level="note"), result)
 
-    collection: Collection
-    options: MonitorOptions
-    control: Control
-    missing: list[Finding]
 
-    def _miss(self, text: str, *settings: Setting) -> None:
-        self.missing.append(Finding(text, settings=settings, level="note"))
+def _unwatched(key: str, why: str, *settings: Setting) -> Watched:
+    return Watched(key, NOT_LOOKED_AT, Finding(why, settings=settings, level="note"))
 
-    def judges(self) -> Iterator[Watched]:
-        """The watch over each assessor."""
-        coll = self.collection
-        names = self.options.names or [n for n in coll.judgement_names() if read_controls(coll, n)]
-        if not names:
-            how = f"labeler lab control {coll.folder}"
-            self._miss(f"judge drift: no set of judgements was ever controlled; next: {how}")
-        for name in names:
-            drift = judge_drift(self.collection, name)
-            if not drift.controls:
-                self.missing.extend(drift.left_out)
-                self._miss(f"judge drift of {name}: no control of it is comparable")
-                continue
-            days = dict.fromkeys(run.label for run in (drift.controls[0], drift.controls[-1]))
-            controls = count_of(len(drift.controls), "control")
-            looked_at = f"{controls} of {name}, {' to '.join(days)}"
-            yield Watched(f"judge {name}", f"Judge drift: {name}", looked_at, drift)
 
-    def corpus(self, documents: Sequence[str | Path]) -> Iterator[Watched]:
-        """The watch over the documents."""
-        if not documents:
-            self._miss("corpus drift: no documents are named", Setting("documents"))
-            return
-        drift = corpus_drift(documents, self.collection, self.options.corpus, self.control)
-        passages = count_of(sum(drift.passages.values()), "passage")
-        looked_at = f"{passages} and {drift.judged:,} judged pairs of {drift.qrels}"
-        yield Watched("corpus", "Corpus drift", looked_at, drift)
+def _judges(collection: Collection, names: Sequence[str]) -> Iterator[Watched]:
+    """The watch over each assessor."""
+    names = names or [n for n in collection.judgement_names() if read_controls(collection, n)]
+    if not names:
+        how = f"labeler lab control {collection.folder}"
+        yield _unwatched("judge", f"judge: no set of judgements was ever controlled; next: {how}")
+    for name in names:
+        drift = judge_drift(collection, name)
+        days = dict.fromkeys(each.run.label for each in (*drift.checks[:1], *drift.checks[-1:]))
+        controls = f"{count_of(len(drift.checks), 'control')} of {name}"
+        basis = f"{controls}, {' to '.join(days)}" if days else f"{controls} that compare"
+        yield _watched(f"judge {name}", basis, drift, TOO_LITTLE if drift.is_open else FINE)
 
-    def logs(self, names: Sequence[str | Path]) -> Iterator[Watched]:
-        """The watches over users' searches; all files are read as one log."""
-        if not names:
-            setting = Setting("log")
-            self._miss(f"users' queries and online measures: no {setting} is named", setting)
-            return
-        with open_log(log_files(names), self.options.reading) as log:
-            looked_at = _looked_at(log.reading)
-            watches = []
-            if log.reading.clicks or log.reading.impressions or log.variants:
-                clicks = online(log)
-                heading = "Clicks and online measures"
-                watches.append(Watched("online", heading, looked_at, clicks))
-            else:
-                text = "online measures: the log says neither what was shown nor what was clicked"
-                self._miss(text)
-            try:
-                queries = searched_queries(self.collection, searches_of(log))
-                watches.append(Watched("queries", "Users' queries", looked_at, queries))
-            except BadInput as error:
-                self.missing.append(Finding(f"users' queries: {error}"))
-            yield from watches
-            if watches:
-                yield Watched("log", "What was read of the log", looked_at, log.reading)
+
+def _corpus(
+    collection: Collection, documents: Sequence[str | Path], options: CorpusWatch, control: Control
+) -> Watched:
+    """The watch over the documents."""
+    if not documents:
+        return _unwatched("corpus", "corpus: no documents are named", Setting("documents"))
+    drift = corpus_drift(documents, collection, options, control)
+    passages = count_of(sum(drift.passages.values()), "passage")
+    basis = f"{passages} and {drift.judged:,} judged pairs of {drift.qrels}"
+    return _watched("corpus", basis, drift)
+
+
+def _logs(
+    collection: Collection, names: Sequence[str | Path], options: LogOptions
+) -> Iterator[Watched]:
+    """What a log says of users' searches; all files are read as one."""
+    if not names:
+        setting = Setting("log")
+        yield _unwatched("queries", f"users' queries and clicks: no {setting} is named", setting)
+        return
+    with open_log(log_files(names), options) as log:
+        basis = _looked_at(log.reading)
+        if log.reading.clicks or log.reading.impressions or log.variants:
+            yield _watched("clicks", basis, online(log), NO_LIMIT)
+        else:
+            yield _unwatched("clicks", "clicks: the log says neither what was shown nor clicked")
+        try:
+            queries = searched_queries(collection, searches_of(log))
+            yield _watched("queries", basis, queries, NO_LIMIT if queries.proposal else TOO_LITTLE)
+        except BadInput as error:
+            yield Watched("queries", TOO_LITTLE, Finding(f"users' queries: {error}"))
+        yield _watched(LOG_READ, basis, log.reading, NO_LIMIT)
 
 
 def log_files(names: Sequence[str | Path]) -> list[Path]:

@@ -23,7 +23,7 @@ from labeler.messages import count_of, counts_of
 from labeler.monitoring.log import EventLog
 from labeler.monitoring.log_values import zone_of
 from labeler.queries.filter import words
-from labeler.queries.traffic import LONGEST, STRATA, normalized, personal
+from labeler.queries.traffic import STRATA, no_query, normalized
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Column, Table, table_of
@@ -108,7 +108,7 @@ def counted(searches: Iterable[Search]) -> SearchLog:
         text = normalized(search.text)
         key = text.casefold()
         if key not in places:
-            if reason := _reason_to_drop(text):
+            if reason := no_query(text):
                 dropped[reason] += 1
                 continue
             places[key] = len(places)
@@ -136,15 +136,6 @@ def counted(searches: Iterable[Search]) -> SearchLog:
         of_queries(asked[first]),
         dict(dropped),
     )
-
-
-def _reason_to_drop(text: str) -> str:
-    kinds = personal(text)
-    if kinds:
-        return kinds[0]
-    if not words(text):
-        return "no word"
-    return f"more than {LONGEST} characters" if len(text) > LONGEST else ""
 
 
 # What is said of them, and which queries a set lacks.

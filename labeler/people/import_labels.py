@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from labeler.collection.card import card_section, read_card
 from labeler.collection.layout import Collection, check_name, locked
 from labeler.collection.people import (
     HumanAnswer,
-    SampledPair,
     people_path,
     read_people,
     read_sample,
@@ -22,7 +20,7 @@ from labeler.collection.scale import sample_scale
 from labeler.data import Pair
 from labeler.errors import BadInput, FileProblem
 from labeler.messages import Note
-from labeler.people.sheet import SheetAnswer, id_in, read_sheet
+from labeler.people.sheet import id_in, read_sheet
 from labeler.report.result import Result
 from labeler.trec.write import write_qrels
 
@@ -66,53 +64,34 @@ def import_sheet(
     """
     check_name(options.name)
     answers = read_sheet(sheet)
-    with locked(collection, warn):
-        return _take_in(collection, sheet, answers, options)
-
-
-def _take_in(
-    collection: Collection, sheet: Path, answers: Sequence[SheetAnswer], options: ImportOptions
-) -> ImportCounts:
     samples = {answer.sample for answer in answers}
     if len(samples) != 1:
         raise BadInput(f"{sheet}: expected the rows of one sample, found {len(samples)}")
-    (sample,) = samples
-    sampled = {row.number: row for row in read_sample(sample_path(collection.folder, sample))}
-    scale = sample_scale(collection, sample)
-    answered = {}
-    for answer in answers:
-        row = _checked(sheet, answer, sampled, scale)
-        if row.pair in answered:
-            raise BadInput.at(sheet, answer.line, f"row {answer.number} stands there twice")
-        answered[row.pair] = HumanAnswer(
-            row.pair,
-            answer.grade,
-            answer.assessor or options.assessor,
-            answer.time or options.now,
-            answer.comment,
-            row.probability,
-            sample,
-        )
-    merge_answers(collection, options, answered, str(sheet))
+    [sample], answered = samples, dict[Pair, HumanAnswer]()
+    with locked(collection, warn):
+        sampled = {row.number: row for row in read_sample(sample_path(collection.folder, sample))}
+        scale = sample_scale(collection, sample)
+        for answer in answers:
+            row = sampled.get(answer.number)
+            if row is None:
+                raise BadInput.at(sheet, answer.line, f"the sample has no row {answer.number}")
+            for cell, own in zip((answer.query_id, answer.doc_id), row.pair, strict=True):
+                if not id_in(cell, own):
+                    problem = f"row {answer.number} was {own!r}, and is {cell[:40]!r} in the sheet"
+                    raise BadInput.at(sheet, answer.line, problem)
+            if answer.grade is not None and answer.grade not in scale:
+                problem = (
+                    f"the grade {answer.grade} is none of {', '.join(map(str, sorted(scale)))}"
+                )
+                raise BadInput.at(sheet, answer.line, problem)
+            if row.pair in answered:
+                raise BadInput.at(sheet, answer.line, f"row {answer.number} stands there twice")
+            who, when = answer.assessor or options.assessor, answer.time or options.now
+            beside = answer.comment, row.probability, sample
+            answered[row.pair] = HumanAnswer(row.pair, answer.grade, who, when, *beside)
+        merge_answers(collection, options, answered, str(sheet))
     graded = sum(answer.grade is not None for answer in answered.values())
     return ImportCounts(graded, len(answered) - graded, len(sampled) - len(answered))
-
-
-def _checked(
-    sheet: Path, answer: SheetAnswer, sampled: Mapping[int, SampledPair], scale: Mapping[int, str]
-) -> SampledPair:
-    """The sampled pair that a row of the sheet answers; `BadInput` where they do not match."""
-    row = sampled.get(answer.number)
-    if row is None:
-        raise BadInput.at(sheet, answer.line, f"the sample has no row {answer.number}")
-    for cell, drawn in ((answer.query_id, row.pair.query_id), (answer.doc_id, row.pair.doc_id)):
-        if not id_in(cell, drawn):
-            problem = f"row {answer.number} was {drawn!r}, and is {cell[:40]!r} in the sheet"
-            raise BadInput.at(sheet, answer.line, problem)
-    if answer.grade is not None and answer.grade not in scale:
-        grades = ", ".join(map(str, sorted(scale)))
-        raise BadInput.at(sheet, answer.line, f"the grade {answer.grade} is none of {grades}")
-    return row
 
 
 def merge_answers(
@@ -166,12 +145,10 @@ def _refuse_changed_grades(
         old = before.get(pair)
         if old and None not in (old.grade, row.grade) and old.grade != row.grade:
             problem = f"{' '.join(pair)} is {row.grade}, and {old.grade} in {options.name}"
-            ways = "another assessor's grades go under another name"
+            problem = f"{where}: {problem}; another assessor's grades go under another name"
             if options.replace is None:
-                raise BadInput(f"{where}: {problem}; {ways}")
-            raise BadInput(
-                f"{where}: {problem}; {ways}; replace=True takes these", parameter="replace"
-            )
+                raise BadInput(problem)
+            raise BadInput(f"{problem}; replace=True takes these", parameter="replace")
 
 
 def _pooled(
@@ -186,7 +163,11 @@ def _pooled(
         names = ", ".join(sorted(samples))
         problem = f"would hold grades of several draws ({names}), whose chances cannot be pooled"
         raise BadInput(f"{where} {problem}; use another name", parameter="name")
-    drawn = _drawn(collection, entries, min(samples))
+    sample = min(samples)
+    drawn = card_section(entries, sample).get("drawn")
+    if type(drawn) is not int or drawn < 1:
+        problem = f"expected 'drawn' of the sample {sample!r} to be a count, found {drawn!r:.40}"
+        raise BadInput(f"{collection.card}: {problem}")
     chance: dict[Pair, float] = {}
     for sample in sorted(samples):
         drawn_here = read_sample(sample_path(collection.folder, sample))
@@ -196,14 +177,3 @@ def _pooled(
         raise BadInput(f"{where} holds {' '.join(stray)}, which is in none of its samples")
     share = len(chance) / drawn
     return {pair: replace(row, probability=chance[pair] * share) for pair, row in rows.items()}
-
-
-def _drawn(collection: Collection, entries: Mapping[str, Any], sample: str) -> int:
-    """How many pairs were drawn for all sheets of a sample's draw, as the card says."""
-    drawn = card_section(entries, sample).get("drawn")
-    if type(drawn) is not int or drawn < 1:
-        raise BadInput(
-            f"{collection.card}: expected 'drawn' of the sample {sample!r} to be a count, found "
-            f"{drawn!r:.40}"
-        )
-    return drawn

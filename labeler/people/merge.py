@@ -6,7 +6,7 @@ median of all. What raters differ on is listed, so that they can talk about it a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from labeler.collection.layout import (
@@ -65,19 +65,20 @@ def merge_raters(
         answers = _answers_of(opened, names)
         final = {pair: _final(of_pair) for pair, of_pair in answers.items()}
         raters = {rater for row in final.values() for rater in row.assessor.split(BETWEEN)}
-        merge_answers(
-            opened,
-            ImportOptions(name, "", "", replace=None),
-            final,
-            " and ".join(names),
-            lambda row: raters.issuperset(row.assessor.split(BETWEEN)),
-        )
+        options, where = ImportOptions(name, "", "", replace=None), " and ".join(names)
+
+        def is_own(row: HumanAnswer) -> bool:
+            return raters.issuperset(row.assessor.split(BETWEEN))
+
+        merge_answers(opened, options, final, where, is_own)
     graded = {pair: _grades(of_pair) for pair, of_pair in answers.items()}
     several = {pair: grades for pair, grades in graded.items() if len(grades) > 1}
-    differing = {pair: g for pair, g in several.items() if len(set(g.values())) > 1}
-    for line in _lines(differing, final):
-        each(line)
-    apart = sum(max(g.values()) - min(g.values()) > 1 for g in differing.values())
+    spread = {pair: max(g.values()) - min(g.values()) for pair, g in several.items()}
+    differing = sorted(filter(spread.get, spread), key=spread.__getitem__, reverse=True)
+    for pair in differing:  # those furthest apart first
+        grades = ", ".join(f"{rater} {grade}" for rater, grade in several[pair].items())
+        each(f"{' '.join(pair)}: {grades}; final {final[pair].grade}")
+    apart = sum(between > 1 for between in spread.values())
     pairs = sum(row.grade is not None for row in final.values())
     return MergedRaters(pairs, len(several), len(differing), apart)
 
@@ -122,16 +123,3 @@ def _final(answers: AnswersByRater) -> HumanAnswer:
         rows[0].probability,
         rows[0].sample,
     )
-
-
-def _lines(
-    differing: Mapping[Pair, Mapping[str, int]], final: Mapping[Pair, HumanAnswer]
-) -> Iterator[str]:
-    """What raters say of each pair on which they differ, those furthest apart first."""
-
-    def spread(pair: Pair) -> int:
-        return min(differing[pair].values()) - max(differing[pair].values())
-
-    for pair in sorted(differing, key=spread):
-        grades = ", ".join(f"{name} {grade}" for name, grade in differing[pair].items())
-        yield f"{' '.join(pair)}: {grades}; final {final[pair].grade}"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from labeler.collection.pool import read_pool
 from labeler.collection.queries import read_queries
 from labeler.collection.scale import grade_names
 from labeler.collection.user_files import Output
-from labeler.data import Document, Pair, Query
+from labeler.data import Pair
 from labeler.errors import BadInput, Misuse, about
 from labeler.files.paths import true_path
 from labeler.messages import Note, count_of
@@ -35,23 +35,20 @@ from labeler.people.sheet import (
 )
 from labeler.prompt import find_prompt
 from labeler.stats.estimates import inclusions, systematic
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 # Draw pairs for people, so that every pair's chance of being drawn is known.
 
 
-@dataclass(frozen=True)
-class DrawnPair:
-    """A pair, and the probability with which a draw like this holds it."""
+Strata = Mapping[Pair, int | None]
+"""Each pair of a pool with the assessor's grade, None where it has none."""
 
-    pair: Pair
-    probability: float
+Chances = dict[Pair, float]
+"""Pairs that were drawn, each with the probability with which a draw like this holds it."""
 
 
-def draw(
-    strata: Mapping[Pair, int | None], pairs: int | None, queries: int | None, seed: int
-) -> list[DrawnPair]:
-    """Draw `pairs` pairs; `strata` holds each pair of the pool with the assessor's grade.
+def draw(strata: Strata, pairs: int | None, queries: int | None, seed: int) -> Chances:
+    """Draw `pairs` pairs of `strata`.
 
     `None` of `pairs` draws all pairs of the drawn queries, `None` of `queries` is every query.
 
@@ -72,10 +69,12 @@ def draw(
     sampled = pooled if queries is None else sorted(rng.choice(pooled, queries, replace=False))
     first = len(sampled) / len(pooled)
     inside = set(map(str, sampled))
-    pool = _shuffled([pair for pair in strata if pair.query_id in inside], rng)
-    pool.sort(key=lambda pair: (pair.query_id, _order(strata[pair])))
+    ordered = sorted(pair for pair in strata if pair.query_id in inside)
+    pool = [ordered[index] for index in rng.permutation(len(ordered))]
+    # the pairs of a query by their grades, those without one last
+    pool.sort(key=lambda pair: (pair.query_id, strata[pair] is None, strata[pair] or 0))
     if pairs is None:
-        return [DrawnPair(pair, first) for pair in pool]
+        return dict.fromkeys(pool, first)
     if not 0 < pairs <= len(pool):
         these = "this query has" if len(sampled) == 1 else f"these {len(sampled):,} queries have"
         raise Misuse(
@@ -84,19 +83,10 @@ def draw(
         )
     probability = inclusions(_shares(pool, strata), pairs)
     indices = systematic(probability, float(rng.random()))
-    return [DrawnPair(pool[index], float(first * probability[index])) for index in indices]
+    return {pool[index]: float(first * probability[index]) for index in indices}
 
 
-def _shuffled(pairs: Sequence[Pair], rng: np.random.Generator) -> list[Pair]:
-    ordered = sorted(pairs)
-    return [ordered[index] for index in rng.permutation(len(ordered))]
-
-
-def _order(grade: int | None) -> tuple[bool, int]:
-    return grade is None, grade or 0
-
-
-def _shares(pool: Sequence[Pair], strata: Mapping[Pair, int | None]) -> Floats:
+def _shares(pool: Sequence[Pair], strata: Strata) -> Floats:
     """Each pair's share: the same for every query, by the square root within."""
     sizes = Counter((pair.query_id, strata[pair]) for pair in pool)
     whole: Counter[str] = Counter()
@@ -107,26 +97,21 @@ def _shares(pool: Sequence[Pair], strata: Mapping[Pair, int | None]) -> Floats:
     )
 
 
-def share_out(
-    drawn: Sequence[DrawnPair], assessors: int, overlap: float, seed: int
-) -> list[list[DrawnPair]]:
+def share_out(drawn: Chances, assessors: int, overlap: float, seed: int) -> list[Chances]:
     """Deal the pairs to assessors: a random `overlap` of them to all, the rest evenly to one each.
 
     Each probability is that of the pair being drawn and dealt to this assessor.
     """
     if assessors == 1:
-        return [list(drawn)]
+        return [drawn]
     order = np.random.default_rng(seed).permutation(len(drawn))
-    shared = round(overlap * len(drawn))
+    shared, pairs = round(overlap * len(drawn)), list(drawn)
     dealt = []
     for number in range(assessors):
         mine = sorted([*order[:shared], *order[shared + number :: assessors]])
         share = len(mine) / len(drawn)
-        dealt.append([DrawnPair(drawn[i].pair, drawn[i].probability * share) for i in mine])
+        dealt.append({pairs[i]: drawn[pairs[i]] * share for i in mine})
     return dealt
-
-
-Strata = dict[Pair, int | None]
 
 
 @dataclass(frozen=True)
@@ -189,12 +174,11 @@ def draw_for_raters(
     The card says whose each is. Where all raters grade all pairs, it is one sample of them all.
     """
     chances, sheet = _dealt(collection, source, design, len(raters))
-    corpus, queries = corpus_on_demand(collection.corpus), read_queries(collection.queries)
     is_shared = all(chance == chances[0] for chance in chances)
     samples = []
+    all_rows = _sheet_rows(collection, chances, sheet.seed)
     with locked(collection, note):
-        for rater, chance in zip(raters, chances, strict=True):
-            rows = _sheet_rows(chance, corpus, queries, sheet.seed)
+        for rater, rows, chance in zip(raters, all_rows, chances, strict=True):
             own = sheet if is_shared else sheet._replace(made={**sheet.made, "rater": rater})
             samples.append(_keep(collection, rows, chance, own))
     return samples
@@ -202,7 +186,7 @@ def draw_for_raters(
 
 def _dealt(
     collection: Collection, source: str | None, design: SampleDesign, raters: int
-) -> tuple[list[Mapping[Pair, float | None]], _Sheet]:
+) -> tuple[list[Chances], _Sheet]:
     """The pairs of each rater with their chances, and what their sheets have in common."""
     source = _only(collection) if source is None else source
     strata, names, prompt = _strata(collection, source)
@@ -214,28 +198,32 @@ def _dealt(
     scale = design.scale or names
     made = {"source": source, "seed": design.seed, "draw": _id(drawn), "drawn": len(drawn)}
     sheet = _Sheet(made, scale, instructions(scale, prompt), design.seed)
-    shares = share_out(drawn, raters, design.overlap, design.seed)
-    return [{row.pair: row.probability for row in mine} for mine in shares], sheet
+    return share_out(drawn, raters, design.overlap, design.seed), sheet
 
 
 def route_sheet(
     collection: Collection,
     pairs: Sequence[Pair],
     output: Output | Path,
-    made: Mapping[str, object],
+    made: Mapping[str, Any],
     note: Note = lambda _line: None,
 ) -> SheetSample:
     """Write a sheet of pairs that were chosen, not drawn: none has a chance of being in it.
 
-    `made` says in the card how they were chosen; its `source` are the qrels whose grades are in
-    doubt, and whose scale people use.
+    `made` says in the card how they were chosen; its `source` are the qrels whose scale people use.
     """
     sheet = Output.of(output, [collection.folder])
     sheet.check()
-    _, scale, prompt = _strata(collection, str(made["source"]))
-    settings = _Sheet({**made, "routed": True}, scale, instructions(scale, prompt), 0)
-    (sample,) = _write_sheets(collection, [dict.fromkeys(pairs)], [sheet], settings, note)
+    scale, prompt = sheet_scale(collection, made["source"])
+    settings = _Sheet({**made, "routed": True}, scale, instructions(scale, prompt))
+    [sample] = _write_sheets(collection, [dict.fromkeys(pairs)], [sheet], settings, note)
     return sample
+
+
+def sheet_scale(collection: Collection, source: str | None) -> tuple[Mapping[int, str], str]:
+    """The grades with their names on a sheet about some qrels, and the prompt that words them."""
+    _, scale, prompt = _strata(collection, source)
+    return scale, prompt
 
 
 class _Sheet(NamedTuple):
@@ -244,7 +232,7 @@ class _Sheet(NamedTuple):
     made: Mapping[str, object]
     scale: Mapping[int, str]
     page: str
-    seed: int
+    seed: int = 0
 
 
 def _write_sheets(
@@ -255,17 +243,14 @@ def _write_sheets(
     note: Note,
 ) -> list[SheetSample]:
     """Write a sheet of each mapping of pairs to their chance of being drawn, and keep these."""
-    corpus, queries = corpus_on_demand(collection.corpus), read_queries(collection.queries)
     samples = []
-    for output, chance in zip(outputs, chances, strict=True):
-        rows = _sheet_rows(chance, corpus, queries, sheet.seed)
+    all_rows = _sheet_rows(collection, chances, sheet.seed)
+    for output, rows, chance in zip(outputs, all_rows, chances, strict=True):
         with locked(collection, note):
             sample = _keep(collection, rows, chance, sheet)
         with output.writing():
             write_sheet(output.path, sample.id, rows, sheet.scale)
-        path, is_ours = write_instructions(output, sheet.page)
-        if not is_ours:
-            note(f"{path} is there already, and stays")
+        write_instructions(output, sheet.page, note)
         samples.append(sample)
     return samples
 
@@ -277,10 +262,8 @@ def free_names(collection: Collection, count: int) -> list[str]:
 
 
 def _strata(collection: Collection, source: str | None) -> tuple[Strata, Mapping[int, str], str]:
-    """Every pair of the pool with its grade, `None` where it has none; the grades' names and their
-    prompt, which words them.
-    """
-    strata: Strata = {}
+    """Every pair of the pool with its grade; the grades' names, and the prompt that words them."""
+    strata = dict[Pair, int | None]()
     prompts = set[str]()
     if source is not None and collection.judgements(source).exists():
         for block in judged_blocks(collection.judgements(source)):
@@ -288,7 +271,7 @@ def _strata(collection: Collection, source: str | None) -> tuple[Strata, Mapping
             strata |= zip(block.pairs(), grades, strict=True)
             prompts.update(rest.origin.prompt for rest in block.rest)
     else:
-        if source is None or collection.pool.exists():
+        if collection.pool.exists():
             strata = dict.fromkeys(read_pool(collection.pool).pairs)
         if source is not None:
             with about("source"):
@@ -319,36 +302,24 @@ def _only(collection: Collection) -> str | None:
 
 
 def _sheet_rows(
-    pairs: Iterable[Pair],
-    corpus: Mapping[str, Document],
-    queries: Mapping[str, Query],
-    seed: int,
-) -> list[SheetRow]:
-    """The rows of a sheet by query, with the documents of each query in random order."""
+    collection: Collection, sheets: Iterable[Iterable[Pair]], seed: int
+) -> Iterator[list[SheetRow]]:
+    """The rows of each sheet by query, with the documents of each query in random order."""
 
     def by_chance(pair: Pair) -> tuple[str, str]:
         text = f"{seed}\0{pair.query_id}\0{pair.doc_id}"
         return pair.query_id, hashlib.sha256(text.encode()).hexdigest()
 
-    ordered = sorted(pairs, key=by_chance)
-    rows = []
-    for number, pair in enumerate(ordered, start=1):
-        query, document = queries.get(pair.query_id), corpus.get(pair.doc_id)
-        if query is None or document is None:
-            what = "query" if query is None else "document"
-            raise BadInput(f"the pair {' '.join(pair)} has no {what} in the collection")
-        rows.append(
-            SheetRow(
-                number,
-                query.id,
-                query.text,
-                document.id,
-                document.title,
-                document.text,
-                texts_identity(query, document),
-            )
-        )
-    return rows
+    corpus, queries = corpus_on_demand(collection.corpus), read_queries(collection.queries)
+    for pairs in sheets:
+        rows = []
+        for number, pair in enumerate(sorted(pairs, key=by_chance), start=1):
+            query, document = queries.get(pair.query_id), corpus.get(pair.doc_id)
+            if query is None or document is None:
+                what = "query" if query is None else "document"
+                raise BadInput(f"the pair {' '.join(pair)} has no {what} in the collection")
+            rows.append(SheetRow(number, query, document))
+        yield rows
 
 
 def _keep(
@@ -359,21 +330,18 @@ def _keep(
 ) -> SheetSample:
     """Write the sample's file and its entry in the card."""
     sampled = [
-        SampledPair(row.number, pair, chance[pair], row.texts)
-        for row in rows
-        for pair in [Pair(row.query_id, row.doc_id)]
+        SampledPair(r.number, r.pair, chance[r.pair], texts_identity(r.query, r.document))
+        for r in rows
     ]
-    sample = "s" + _id(sampled)
+    sample = "s" + _id({row.pair: row.probability for row in sampled})
     write_sample(sample_path(collection.folder, sample), sampled)
     scale = {str(grade): name for grade, name in sheet.scale.items()}
-    update_card_entry(
-        collection, "samples", sample, {**sheet.made, "pairs": len(sampled), "scale": scale}
-    )
-    return SheetSample(sample, len(rows), len({row.query_id for row in rows}))
+    entry = {**sheet.made, "pairs": len(sampled), "scale": scale}
+    update_card_entry(collection, "samples", sample, entry)
+    return SheetSample(sample, len(rows), len({row.query.id for row in rows}))
 
 
-def _id(rows: Iterable[DrawnPair | SampledPair]) -> str:
+def _id(chances: Mapping[Pair, float | None]) -> str:
     """Eight hex digits of the pairs and their probabilities, in their order."""
-    return hashlib.sha256(
-        "\n".join("\0".join([*row.pair, repr(row.probability)]) for row in rows).encode()
-    ).hexdigest()[:8]
+    lines = ("\0".join([*pair, repr(probability)]) for pair, probability in chances.items())
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:8]

@@ -11,19 +11,21 @@ import csv
 import io
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from labeler.collection.card import card_section, read_card
 from labeler.collection.judgements import origin_of
 from labeler.collection.layout import Collection, is_name
 from labeler.collection.user_files import Output
+from labeler.data import Document, Pair, Query
 from labeler.errors import BadInput, LabelerError
 from labeler.files.atomic import is_special, replacing
 from labeler.files.boundary import reading
 from labeler.files.read import file_problems
+from labeler.messages import Note
 from labeler.prompt import Prompt, find_prompt, prompt_files
 from labeler.report.neutral import markdown_text, spreadsheet_cell, spreadsheet_passage
 
@@ -44,17 +46,17 @@ _ROW = re.compile(r"[0-9]{1,18}")
 _NUMBER = re.compile(r"-?[0-9]{1,10}(\.0+)?")
 
 
-@dataclass(frozen=True)
-class SheetRow:
-    """One pair of a sheet, with the texts that a person reads, and what identifies them."""
+class SheetRow(NamedTuple):
+    """One pair of a sheet, with the texts that a person reads."""
 
     number: int
-    query_id: str
-    query: str
-    doc_id: str
-    title: str
-    text: str
-    texts: str = ""
+    query: Query
+    document: Document
+
+    @property
+    def pair(self) -> Pair:
+        """The ids of both."""
+        return Pair(self.query.id, self.document.id)
 
 
 @dataclass(frozen=True)
@@ -76,20 +78,16 @@ def write_sheet(
     path: Path, sample: str, rows: Iterable[SheetRow], scale: Mapping[int, str]
 ) -> None:
     """Write a sheet to grade in, which says in each row what the grades mean."""
-    names = {grade: harmless(name) for grade, name in sorted(scale.items())}
-    meanings = "; ".join(
-        f"{grade} = {name}" if name else str(grade) for grade, name in names.items()
-    )
-    header = [*COLUMNS, GRADE, SCALE, *FILLED]
+    names = [(grade, harmless(name)) for grade, name in sorted(scale.items())]
+    meanings = "; ".join(f"{grade} = {name}" if name else f"{grade}" for grade, name in names)
     with replacing(path) as out:
         out.write("\ufeff")
         writer = csv.writer(out, lineterminator="\r\n")
-        writer.writerow(header)
-        for row in rows:
-            ids = id_cell(row.query_id), id_cell(row.doc_id)
-            texts = [harmless(text) for text in (row.query, row.title, row.text)]
-            cells = [sample, str(row.number), ids[0], texts[0], ids[1], *texts[1:]]
-            writer.writerow([*cells, "", harmless(meanings), *[""] * len(FILLED)])
+        writer.writerow([*COLUMNS, GRADE, SCALE, *FILLED])
+        for number, query, document in rows:
+            cells = [sample, number, id_cell(query.id), harmless(query.text), id_cell(document.id)]
+            cells += [harmless(document.title), harmless(document.text), "", harmless(meanings)]
+            writer.writerow([*cells, *[""] * len(FILLED)])
 
 
 def id_cell(identifier: str) -> str:
@@ -125,29 +123,25 @@ def read_sheet(path: Path) -> list[SheetAnswer]:
         text = path.read_bytes().decode("utf-8-sig")
         if not text.strip():
             raise position.error("not a sheet, but empty; save it as CSV (UTF-8)")
-        separator = _separator(text.split("\n", 1)[0])
+        header = text.split("\n", 1)[0]
+
+        def columns(separator: str) -> int:
+            names = {_role(name.strip('"')) for name in header.split(separator)}
+            return len(names.intersection(COLUMNS))
+
+        separator = max(",;\t", key=columns)
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-        rows = [(reader.line_num, row) for row in _rows(path, reader) if any(row)]
+        try:
+            rows = [(reader.line_num, row) for row in reader if any(row)]
+        except csv.Error as error:
+            raise BadInput.at(path, reader.line_num, f"not CSV: {error}") from error
         if not rows:
             raise position.error("no row in it; is this a sheet of ours?")
-        positions = _positions(path, rows[0][1])
-        return [_answer(path, line, row, positions) for line, row in position.follow(rows[1:])]
-
-
-def _rows(path: Path, reader: Any) -> Iterator[list[str]]:
-    try:
-        yield from reader
-    except csv.Error as error:
-        raise BadInput.at(path, reader.line_num, f"not CSV: {error}") from error
-
-
-def _separator(header: str) -> str:
-    """The separator that yields most of our columns."""
-
-    def ours(separator: str) -> int:
-        return len({_role(name.strip('"')) for name in header.split(separator)} & set(COLUMNS))
-
-    return max(",;\t", key=ours)
+        roles = _roles(path, rows[0][1])
+        return [
+            _answer(path, line, dict(zip(roles, map(str.strip, row), strict=False)))
+            for line, row in position.follow(rows[1:])
+        ]
 
 
 def _role(header: str) -> str:
@@ -155,12 +149,12 @@ def _role(header: str) -> str:
     return header.strip().casefold()
 
 
-def _positions(path: Path, header: Sequence[str]) -> dict[str, int]:
-    """Each column's position; `BadInput` where one that a row needs is missing, or stands twice."""
+def _roles(path: Path, header: Sequence[str]) -> list[str]:
+    """What each column is for; `BadInput` where one that is needed is missing, or stands twice."""
     roles = [_role(name) for name in header]
     for role in (*COLUMNS, GRADE, *FILLED):
-        if roles.count(role) > 1:
-            both = [f"{name!r}" for name, its in zip(header, roles, strict=True) if its == role]
+        both = [repr(name) for name in header if _role(name) == role]
+        if len(both) > 1:
             problem = f"{' and '.join(both)} are both the column {role}; rename or remove one"
             raise BadInput.at(path, 1, problem)
     missing = [name for name in (*COLUMNS[:3], "doc_id", GRADE) if name not in roles]
@@ -168,13 +162,12 @@ def _positions(path: Path, header: Sequence[str]) -> dict[str, int]:
         columns = ", ".join(name.strip()[:40] for name in header[:20])
         problem = f"no column {', '.join(missing)}, but {columns}; is this a sheet of ours?"
         raise BadInput.at(path, 1, problem)
-    return {role: position for position, role in enumerate(roles)}
+    return roles
 
 
-def _answer(path: Path, line: int, row: Sequence[str], positions: Mapping[str, int]) -> SheetAnswer:
+def _answer(path: Path, line: int, cells: Mapping[str, str]) -> SheetAnswer:
     def cell(name: str) -> str:
-        position = positions.get(name, len(row))
-        return row[position].strip() if position < len(row) else ""
+        return cells.get(name, "")
 
     if not _ROW.fullmatch(cell("row")):
         raise BadInput.at(path, line, f"expected the row's number, found {cell('row')[:20]!r}")
@@ -288,17 +281,18 @@ def meanings_in(prompt: Prompt | None, scale: Mapping[int, str]) -> dict[int, st
     return words
 
 
-def write_instructions(sheet: Output, text: str) -> tuple[Path | None, bool]:
-    """Write the page beside a sheet: its path, and whether it is as `text` says.
+def write_instructions(sheet: Output, text: str, note: Note) -> None:
+    """Write the page beside a sheet.
 
-    Another page in its place stays, unless the sheet is forced. A sheet that goes into a pipe has
-    no page.
+    Another page in its place stays, unless the sheet is forced; `note` is told so. A sheet that
+    goes into a pipe has no page.
     """
     path = sheet.path.parent / NAME
     if is_special(sheet.path):
-        return None, True
+        return
     if os.path.lexists(path) and not (sheet.force and path.is_file()):
-        return path, path.is_file() and path.read_bytes() == text.encode()
+        if not path.is_file() or path.read_bytes() != text.encode():
+            note(f"{path} is there already, and stays")
+        return
     with Output(path, sheet.force).writing(), replacing(path) as out:
         out.write(text)
-    return path, True

@@ -21,7 +21,7 @@ from labeler.models.policies.call import StopSignal
 from labeler.models.session import Control, run_to_end
 from labeler.models.settings import WORDLLAMA, EncoderOptions
 from labeler.options import COUNT, SEED, Options, given, option
-from labeler.pools.pool import PoolResult, plan_pool, pool, texts_to_encode
+from labeler.pools.pool import PoolResult, pool
 from labeler.queries.filter import FilterRules
 from labeler.queries.generate import (
     GenerateOptions,
@@ -30,10 +30,10 @@ from labeler.queries.generate import (
     agenerate,
     write_heading_queries,
 )
+from labeler.queries.kinds import Asking
 from labeler.queries.set_aside import PassageRules
-from labeler.queries.style import Asking
 from labeler.report.result import Result
-from labeler.runs.retrieve import BUILT_IN
+from labeler.runs.retrieve import BUILT_IN, plan_encoder, texts_to_encode
 from labeler.text.bm25 import Bm25Settings
 
 # What a collection is built from, and how.
@@ -217,7 +217,7 @@ class Rehearsal:
 
     def encode(self) -> EncodingPlan | None:
         """What a server would be asked for vectors; the rehearsal itself does without."""
-        return plan_pool(self.build.collection, self.encoding)
+        return plan_encoder(self.build.collection, self.encoding)
 
     async def judge(self, stop: StopSignal, generation: GenerationPlan | None) -> JudgingPlan:
         """What judging would take; the first step has found out what the server accepts."""

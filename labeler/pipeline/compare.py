@@ -29,7 +29,6 @@ from labeler.evaluation.evaluate import Report, check_baseline, report_on
 from labeler.evaluation.inputs import run_of
 from labeler.evaluation.looks import History, Look, Policy, keep_looks, read_looks
 from labeler.evaluation.options import FILL, MEASURES, SCORING, EvaluationOptions, names_of
-from labeler.evaluation.power import PowerOptions, SystemScores, plan_of
 from labeler.evaluation.scores import Comparison, over_common_queries
 from labeler.evaluation.verdicts import (
     PEOPLE_CHECK,
@@ -52,8 +51,9 @@ from labeler.report.result import Result
 from labeler.report.table import Column, Table
 from labeler.runs.engines.in_python import PythonEngine
 from labeler.runs.retrieve_run import RetrieveOptions, as_engine, ranked_by
-from labeler.stats.significance import smallest_p
-from labeler.trec.runs import ranking
+from labeler.stats.families import smallest_p
+from labeler.stats.power import pooled_deviation, queries_needed
+from labeler.trec.files import ranking
 
 System = Any
 """A run in any form, the name of a run of the collection, or a retriever in Python."""
@@ -145,7 +145,7 @@ def _retrieved(collection: Collection, engine: object, control: Control) -> Any:
     """What a retriever finds for every query of the collection."""
     with TemporaryDirectory(prefix="labeler-") as folder:
         answers = Path(folder, "answers.jsonl")
-        ranked, *_ = ranked_by(collection, as_engine(engine), answers, RetrieveOptions(), control)
+        ranked, _ = ranked_by(collection, as_engine(engine), answers, RetrieveOptions(), control)
     return {query: scores for query, scores in ranked.run.items() if scores}
 
 
@@ -435,15 +435,8 @@ class SystemComparison(Result):
         rows = [scores[name].values[0] for name in (old, new)]
         values = np.nan_to_num(np.array(rows))
         size = abs(float((values[1] - values[0]).mean()))
-        if not size > 0 or values.shape[1] < 2:
-            return None
-        of = SystemScores(self.report.qrels, [old, new], list(scores[old].queries), values, ())
-        try:
-            return plan_of(
-                of, self.measure, PowerOptions(differences=(size,), power=CHANCE)
-            ).needed[size]
-        except Misuse:
-            return None
+        deviation = pooled_deviation(values) if values.shape[1] > 1 else 0.0
+        return queries_needed(size, deviation, CHANCE) if size > 0 and deviation > 0 else None
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -8,17 +8,19 @@ whether the bounds tell the two apart, or as good within a margin: they hold at 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from labeler.collection.card import update_card_entry
 from labeler.collection.judged_set import judged_in
-from labeler.collection.layout import locked_in_loop
+from labeler.collection.layout import HUMAN, locked_in_loop, open_collection
+from labeler.collection.people import people_path
 from labeler.collection.queries import read_queries
-from labeler.collection.user_files import COMPARED
+from labeler.collection.user_files import COMPARED, Output
 from labeler.data import Pair
 from labeler.errors import BadInput, BudgetReached, Incomplete, Misuse
 from labeler.evaluation.differences import Differences, Span, to_judge
@@ -28,10 +30,11 @@ from labeler.evaluation.inputs import Doubt, kin_behind
 from labeler.evaluation.verdicts import Trust, merged_grades
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions, JudgingPlan
-from labeler.messages import cost_of, count_of, no_query_in_common
+from labeler.messages import Note, cost_of, count_of, no_query_in_common
 from labeler.metrics import parse
 from labeler.models.policies.limits import Spending, WithCost
 from labeler.models.session import Act, Control, sync
+from labeler.people.sample import SheetSample, route_sheet, sheet_scale
 from labeler.pipeline.compare import (
     ComparedSystems,
     CompareOptions,
@@ -41,6 +44,7 @@ from labeler.pipeline.compare import (
     loss_or_gain,
     price_of,
     result_of,
+    systems_of,
 )
 from labeler.prompt import checked_prompt
 from labeler.report.finding import Finding
@@ -51,6 +55,8 @@ from labeler.stats.sequential import draw_order, estimate, sum_bounds
 Grades = Mapping[str, Mapping[str, int]]
 FEWEST = 4
 """So many queries are drawn at once, and an eighth of those drawn before if that is more."""
+ON_A_SHEET = 20
+"""People are handed so many pairs at once, if there are as many."""
 CLOSED = 1e-9
 """A difference that can vary by less is settled."""
 
@@ -143,8 +149,8 @@ class Decision(Result, WithCost):
     """Which of two systems to take, by what an assessor judged of them for that.
 
     Of `queries`, some are `open`: not settled before anything was judged. `pairs` are theirs that
-    nobody had judged. `stopped` is what ended it before it was decided. There is no `report` where
-    nobody has judged anything.
+    nobody had judged. `stopped` is what ended it before it was decided, `sheet` what people are to
+    grade next. There is no `report` where nobody has judged anything.
     """
 
     systems: Hidden[ComparedSystems]
@@ -157,6 +163,7 @@ class Decision(Result, WithCost):
     stopped: BudgetReached | None
     spent: Hidden[Spending]
     is_priced: Hidden[bool]
+    sheet: SheetSample | None = None
 
     @shown
     def verdict(self) -> str:
@@ -197,10 +204,15 @@ class Decision(Result, WithCost):
         }[self.verdict]
         by = f" by {self.report.grades.giver}" if self.report else ""
         left = self.pairs - look.judged
-        price = price_of(self.systems.collection, left, options.fill) or "nothing is judged yet"
-        more = f"at most {count_of(left, 'pair')} more for the exact difference ({price}); "
+        more = f"at most {count_of(left, 'pair')} more for the exact difference"
+        if options.fill:
+            price = price_of(self.systems.collection, left, options.fill)
+            more += f" ({price or 'nothing is judged yet'})"
         surer = f"{doubt.command} ({doubt.price}); " if doubt else ""
-        surer += more if look.high > look.low else "it is exact for these queries; "
+        if self.sheet:
+            of = count_of(self.sheet.queries, "query", "queries")
+            surer += f"people's grades of {count_of(self.sheet.pairs, 'pair')} of {of}; "
+        surer += f"{more}; " if look.high > look.low else "it is exact for these queries; "
         return [
             f"Which: {which}; {options.measures[0]}{by}.",
             f"How sure: {new} against {old}: from {loss_or_gain(look.low)} to "
@@ -222,11 +234,11 @@ class Decision(Result, WithCost):
 
 @dataclass(frozen=True, eq=False)
 class _Deciding:
-    """Two systems, who judges, and which difference does not matter."""
+    """Two systems, which difference does not matter, and who judges: people where none fills."""
 
     systems: ComparedSystems
-    judging: JudgeOptions
     margin: float
+    judging: JudgeOptions = field(default_factory=JudgeOptions)
 
     @property
     def name(self) -> str:
@@ -243,15 +255,12 @@ class _Deciding:
         """The queries of the collection, with what both systems return for them.
 
         Other lists are drawn in another order: who changed a system after a look at some queries
-        does not meet these first.
+        does not meet these first. What people grade for the decision stands among their other
+        grades, so what these are changes no order.
         """
-        before, systems = self.grades(without=self.name), self.systems
-        prompt = checked_prompt(self.judging.grading_prompt, note=Control().note)
-        self._check_prompt(prompt.id)
+        systems, others = self.systems, self.grades(without=self.name)
         given = [grade for row in self.grades().values() for grade in row.values()]
-        differences = Differences(
-            parse(systems.options.measures[0]), max([1, *prompt.grades, *given])
-        )
+        differences = Differences(parse(systems.options.measures[0]), max([1, *self.scale, *given]))
         path, tops = systems.collection.queries, systems.all_tops
         queries = read_queries(path)
         for name, top in tops.items():
@@ -260,10 +269,41 @@ class _Deciding:
         lists = {q: [top.get(q, []) for top in tops.values()] for q in queries}
         # what neither returns counts in the ideal, where it is judged
         weights = {
-            query: dict.fromkeys(before.get(query, {}), 0.0) | differences.weights(*two)
+            query: dict.fromkeys(others.get(query, {}), 0.0) | differences.weights(*two)
             for query, two in lists.items()
         }
+        before = others if systems.options.fill else {}
         return Draws(differences, weights, before, f"{systems.options.seed} {lists}")
+
+    @property
+    def scale(self) -> Iterable[int]:
+        """The grades that whoever judges may give."""
+        if not self.systems.options.fill:
+            return sheet_scale(self.systems.collection, self._graded)[0]
+        prompt = checked_prompt(self.judging.grading_prompt, note=Control().note)
+        self._check_prompt(prompt.id)
+        return prompt.grades
+
+    @property
+    def _graded(self) -> str | None:
+        """Whose scale people use: that of their qrels, else of any that are there."""
+        names = self.systems.collection.qrels_names()
+        return min(names, key=lambda name: name != self.systems.qrels.stem, default=None)
+
+    def by_people(self, output: Output | None, note: Note) -> Decision:
+        """What people's grades decide, with a sheet of what they are to grade next, if anything."""
+        draws, grades, drawn, pairs = self.draws, self.grades(), 0, list[Pair]()
+        while len(pairs) < ON_A_SHEET and not draws.look(grades, drawn).verdict(self.margin):
+            if drawn == len(draws.order):
+                break
+            drawn = draws.further(drawn)
+            pairs = draws.to_judge(grades, drawn)
+        decision = self._decision(drawn)
+        if pairs and output and not decision.doubt:
+            made = {"source": self._graded, "by": "decide", "systems": [*self.systems.runs]}
+            sheet = route_sheet(self.systems.collection, pairs, output, made, note)
+            decision = replace(decision, sheet=sheet)
+        return decision
 
     async def begin(self, control: Control) -> Decision:
         """Draw and have judged, until it is decided, or nothing is left."""
@@ -374,8 +414,45 @@ def adecide(  # noqa: PLR0913 - whoever calls it names the few that are needed
     both = compared_systems(collection, systems, options, watch, f"{name}{COMPARED}")
     if len(both.runs) != 2:
         raise Misuse("a decision is between two systems", parameter="systems")
-    act = _Deciding(both, judging, margin)
+    act = _Deciding(both, margin, judging)
     return Act(lambda: act.begin(watch), lambda: act.plan(watch))
 
 
 decide = sync(adecide)
+
+
+def decide_by_people(  # noqa: PLR0913 - whoever calls it names the few that are needed
+    collection: Any,
+    systems: Mapping[str, System] | Iterable[System],
+    measure: str = "nDCG@10",
+    *,
+    sheet: Output | Path | None = None,
+    margin: float = DEFAULT_MARGIN,
+    qrels: str | None = None,
+    seed: int = 0,
+    control: Control | None = None,
+) -> Decision:
+    """Decide between two systems by people's grades, of no more pairs than that takes.
+
+    As `decide`, but people judge: a `sheet` is written of the pairs that they are to grade next.
+    Once it is imported (`people import`), the same call goes on from there. Their grades are the
+    collection's `human`, or `qrels`; those that are there count when their query is drawn. No
+    assessor's grade has a part in it.
+
+    >>> from labeler.testing import small_collection
+    >>> two = {"old": {"q1": {"cats": 1.0}}, "new": {"q1": {"dogs": 1.0}}}
+    >>> decide_by_people(small_collection(), two).doubt.because
+    '2 queries are too few (at least 10)'
+    """
+    watch, opened, name = control or Control(), open_collection(collection), qrels or HUMAN
+    options = CompareOptions((measure,), name, seed=seed)
+    both = ComparedSystems(opened, opened.qrels(name), systems_of(opened, systems, watch), options)
+    if len(both.runs) != 2:
+        raise Misuse("a decision is between two systems", parameter="systems")
+    output = None if sheet is None else Output.of(sheet, [opened.folder])
+    if output:
+        output.check()
+        if both.qrels.exists() and not people_path(opened.folder, name).exists():
+            problem = f"{both.qrels} is from no sheet, and none adds to it; name another set"
+            raise Misuse(problem, parameter="qrels")
+    return _Deciding(both, margin).by_people(output, watch.note)

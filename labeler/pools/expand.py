@@ -5,8 +5,7 @@ by terms and by vectors, are added and judged, and their neighbors in turn, unti
 few relevant documents to go on.
 
 Each pair keeps the documents that it came from, its seeds, so that leaving a run out of the pool
-takes with it what only that run's documents led to. Documents of the random sample beyond the pool
-are no seeds: what is added must not depend on the sample, or the estimate of what was missed would.
+takes with it what only that run's documents led to.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from labeler.report.result import Merged, Result
 from labeler.report.table import Table, shown, table_of
 from labeler.runs.retrieve import neighbors
 from labeler.text.terms import DENSE_EXTRA
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 ENOUGH_JUDGED = 0.9
 """The share of a round that must have grades before it says whether another one pays."""
@@ -71,7 +70,7 @@ class Expansion(Options):
 class RoundFound:
     """What a round of expansion brought: its pairs, those judged, and the relevant among them.
 
-    `relevant_in_pool` are those of the whole pool but for its random sample.
+    `relevant_in_pool` are those of the whole pool.
     """
 
     round: int
@@ -86,8 +85,8 @@ class RoundFound:
         of_round = pool.keep(pool.rounds == number).pairs
         judged = [pair for pair in of_round if pair.grade_in(grades) is not None]
         relevant = sum((pair.grade_in(grades) or 0) >= rel for pair in judged)
-        certain = pool.keep(~pool.is_sampled & (pool.rounds <= number)).pairs
-        total = sum((pair.grade_in(grades) or 0) >= rel for pair in certain)
+        so_far = pool.keep(pool.rounds <= number).pairs
+        total = sum((pair.grade_in(grades) or 0) >= rel for pair in so_far)
         return cls(number, len(of_round), len(judged), relevant, total)
 
     @shown
@@ -221,14 +220,21 @@ class _Growth:
         """Add the neighbors of all relevant documents as a round; how many pairs are new."""
         collection = self.collection
         searched = _searched(collection, control)
-        seeds = self._seeds()
+        grades = read_qrels(collection.qrels(self.name))
+        pool = read_pool(collection.pool)
+        seeds = [p for p in pool.pairs if (p.grade_in(grades) or 0) >= self.expansion.rel]
         near = self._neighbors(searched, seeds, encoding, control)
         with locked(collection, control.note):
             if _searched(collection, control).sha256 != searched.sha256:
                 raise BadInput(f"{collection.corpus}: changed meanwhile; run the command again")
             pool = read_pool(collection.pool)
             number = 1 + int(pool.rounds.max(initial=0))
-            merged = merge_pools(pool, _of_round(number, seeds, near))
+            from_seeds: dict[Pair, list[str]] = {}
+            for query_id, seed in seeds:
+                for doc_id in near[seed]:
+                    from_seeds.setdefault(Pair(query_id, doc_id), []).append(seed)
+            added = [Pooled(pair, seeds=tuple(s), round=number) for pair, s in from_seeds.items()]
+            merged = merge_pools(pool, added)
             write_pool(collection.pool, merged)
             new = len(merged) - len(pool)
             section = card_section(read_card(collection), "pool")
@@ -239,13 +245,6 @@ class _Growth:
             documents = count_of(len(seeds), "relevant document")
             control.note(f"round {number}: {count_of(new, 'pair')} added, from {documents}")
         return new
-
-    def _seeds(self) -> list[Pair]:
-        """The relevant pairs of the pool, without those of its random sample."""
-        grades = read_qrels(self.collection.qrels(self.name))
-        pool = read_pool(self.collection.pool)
-        certain = pool.keep(~pool.is_sampled).pairs
-        return [pair for pair in certain if (pair.grade_in(grades) or 0) >= self.expansion.rel]
 
     def _neighbors(
         self, searched: Searched, seeds: Sequence[Pair], encoding: Encoding, control: Control
@@ -269,14 +268,3 @@ class _Growth:
 def _searched(collection: Collection, control: Control) -> Searched:
     with control.progress("reading the corpus") as advance:
         return searched_corpus(collection, advance)
-
-
-def _of_round(
-    number: int, seeds: Sequence[Pair], near: Mapping[str, Mapping[str, int]]
-) -> list[Pooled]:
-    """The pairs of the neighbors, each with the relevant documents that it comes from."""
-    from_seeds: dict[Pair, list[str]] = {}
-    for query_id, seed in seeds:
-        for doc_id in near[seed]:
-            from_seeds.setdefault(Pair(query_id, doc_id), []).append(seed)
-    return [Pooled(pair, seeds=tuple(ids), round=number) for pair, ids in from_seeds.items()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from heapq import nsmallest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ import numpy as np
 
 from labeler.arrays import Integers
 from labeler.collection.card import card_section, check_made, making, read_card, update_card
-from labeler.collection.corpus import CorpusTexts, distinct_documents, ids_among
+from labeler.collection.corpus import distinct_documents, ids_among
 from labeler.collection.dropped import Dropped, drop_absent
 from labeler.collection.layout import (
     STEPS,
@@ -27,21 +27,27 @@ from labeler.collection.queries import read_queries
 from labeler.collection.rows import check_exists
 from labeler.collection.search import searched_corpus
 from labeler.collection.user_files import run_paths, runs_by_name
-from labeler.data import Pair, Pooled, Query, Run
+from labeler.data import Pair, Query, Run
 from labeler.errors import BadInput, Misuse
 from labeler.exchange.qrels import Meaning
 from labeler.exchange.runs import hold_run, read_run
+from labeler.files.paths import several
 from labeler.files.read import file_of, file_problems, rereadable
-from labeler.messages import Note, Progress, count_of, no_progress, no_query_in_common
-from labeler.models.encoders import EncoderTexts, Encoding, EncodingPlan
+from labeler.messages import Note, Progress, count_of, no_query_in_common
+from labeler.models.encoders import Encoding
 from labeler.models.session import Control
-from labeler.options import COUNT, COUNT_OR_NONE, SEED, Options, given, option
+from labeler.options import COUNT, COUNT_OR_NONE, Options, given, option
 from labeler.report.result import Result
-from labeler.runs.retrieve import BUILT_IN, RUN_DEPTH, note_analyzer, retrieve, tag_of
-from labeler.stats.estimates import equal_shares, inclusions, systematic
-from labeler.text.bm25 import USUAL, Bm25Settings
+from labeler.runs.retrieve import (
+    BUILT_IN,
+    RUN_DEPTH,
+    note_analyzer,
+    retrieve,
+    tag_of,
+    texts_to_encode,
+)
+from labeler.text.bm25 import Bm25Settings
 from labeler.text.terms import DENSE_EXTRA, Encoder
-from labeler.trec.columns import id_ranks
 from labeler.trec.pairs import PairColumns, joined_pairs
 from labeler.trec.write import write_run
 
@@ -56,7 +62,13 @@ def read_own_run(
     Raises `Misuse` where its name is taken, `BadInput` where it shares no query with the
     collection or its first `depth` documents are not all in the corpus.
     """
-    name = _own_name(path, name)
+    mend = f"rename the file, or write NAME={path}"
+    if name in BUILT_IN:
+        raise Misuse(f"{path}: the name {name!r} is a built-in run's; {mend}")
+    try:
+        check_name(name)
+    except Misuse as error:
+        raise Misuse(f"{path}: {error}; {mend}") from error
     whole = read_run(path)
     queries = read_queries(collection.queries)
     run = _of_queries(whole, queries)
@@ -67,8 +79,10 @@ def read_own_run(
         count = count_of(len(left_out), "query is", "queries are")
         warn(f"{path}: {count} not in the collection, left out: {_some(left_out)}")
     present = collection.run(name)
-    if present.exists() and not _is_part(_of_queries(read_run(present), queries), run):
-        raise Misuse(f"{path}: {present} is another run of that name; rename the file")
+    if present.exists():  # which may lack queries that the collection lacked when it was pooled
+        earlier = _of_queries(read_run(present), queries)
+        if not earlier or any(run.get(query_id) != earlier[query_id] for query_id in earlier):
+            raise Misuse(f"{path}: {present} is another run of that name; rename the file")
     _check_documents(path, run, depth, collection.corpus)
     return run
 
@@ -103,14 +117,6 @@ def standing_runs(
     return runs
 
 
-def _is_part(present: Run, run: Run) -> bool:
-    """Whether a run that stands in the collection is the other, or has some queries of it.
-
-    It lacks those that the collection lacked when it was pooled.
-    """
-    return bool(present) and all(run.get(query_id) == present[query_id] for query_id in present)
-
-
 def with_standing(path: Path, run: Run) -> Run | None:
     """A run with the queries of the file that stands in its place; None where that has all of it.
 
@@ -125,17 +131,6 @@ def with_standing(path: Path, run: Run) -> Run | None:
 def _of_queries(run: PairColumns[float], queries: Container[str]) -> PairColumns[float]:
     is_asked = np.array([query_id in queries for query_id in run.queries], bool)
     return run if is_asked.all() else run.keep(is_asked[run.query])
-
-
-def _own_name(path: Path, name: str) -> str:
-    """What the run will be called, if a file of the collection may be called so."""
-    mend = f"rename the file, or write NAME={path}"
-    if name in BUILT_IN:
-        raise Misuse(f"{path}: the name {name!r} is a built-in run's; {mend}")
-    try:
-        return check_name(name)
-    except Misuse as error:
-        raise Misuse(f"{path}: {error}; {mend}") from error
 
 
 def _check_documents(path: Path, run: PairColumns[float], depth: int, corpus: Path) -> None:
@@ -172,49 +167,46 @@ def pool_runs(runs: Mapping[str, Run], depth: int) -> Pool:
         kinds, source = np.unique(2 * source + (rank > 0), return_inverse=True)
         finders = [finders[kind // 2] + (name,) * (kind % 2) for kind in kinds.tolist()]
     pairs = Pairs(joined.queries, joined.documents, joined.query, joined.document)
-    sources = [PoolSource(names, None, (), None) for names in finders]
+    sources = [PoolSource(names, (), None) for names in finders]
     return Pool(pairs, best.astype(np.uint32), source.astype(np.int32), sources)
 
 
-class Added(NamedTuple):
-    """Pairs that join a pool, the depth that the card will tell, and what made the runs.
-
-    `progress` is that of writing the runs.
-    """
-
-    pairs: Iterable[Pooled]
-    depth: int
-    encoder: Encoder | None = None
-    progress: Progress = no_progress
-    bm25: Bm25Settings = USUAL
-
-
-def add_pairs(
-    collection: Collection, runs: Mapping[str, Run], added: Added, *, force: bool = False
-) -> Pool:
-    """Write the runs whole, and add the pairs to the pool.
+def _add_pairs(
+    collection: Collection,
+    runs: Mapping[str, Run],
+    options: PoolOptions,
+    sources: _Sources,
+    progress: Progress,
+) -> tuple[Pool, int]:
+    """Write the runs whole, and add their first pairs to the pool, and how deep that goes.
 
     The card names these runs and those that were pooled before. A run of a user's own that stands
     there already is the same; it only gains the queries that it was pooled without.
     """
-    tags = {name: tag_of(name, added.encoder, added.bm25) for name in runs}
+    depth, old, most = options.most, standing_pool(collection), options.max_pairs
+    if most:
+        depth = depth_within(runs, depth, old.pairs, max(0, most - len(old)))
+    if not depth:
+        raise Misuse("too few for the first document of each run and query", parameter="max_pairs")
+    pairs = pool_runs(runs, depth)
+    tags = {name: tag_of(name, sources.encoder, sources.bm25) for name in runs}
     paths = {name: collection.run(name) for name in runs}
     own = {n: with_standing(path, runs[n]) for n, path in paths.items() if n not in BUILT_IN}
     runs = {**runs, **{name: run for name, run in own.items() if run is not None}}
     new_paths = {n: path for n, path in paths.items() if n in BUILT_IN or own[n] is not None}
-    with making(collection, new_paths.values(), force=force):
+    with making(collection, new_paths.values(), force=options.force):
         for name, path in new_paths.items():
-            with added.progress(f"writing the run {name}") as advance:
+            with progress(f"writing the run {name}") as advance:
                 write_run(path, runs[name], tags[name], advance)
-    merged = merge_pools(standing_pool(collection), added.pairs)
+    merged = merge_pools(old, pairs)
     write_pool(collection.pool, merged)
     section = card_section(read_card(collection), "pool")
     all_runs = {**card_section(section, "runs"), **tags}
     earlier = {k: value for k, value in section.items() if k != "encoder" or "dense" not in runs}
-    encoder = {"encoder": added.encoder.id} if added.encoder else {}
-    entry = {**earlier, "depth": added.depth, "runs": all_runs, "pairs": len(merged), **encoder}
+    encoder = {"encoder": sources.encoder.id} if sources.encoder else {}
+    entry = {**earlier, "depth": depth, "runs": all_runs, "pairs": len(merged), **encoder}
     update_card(collection, "pool", entry)
-    return merged
+    return merged, depth
 
 
 def depth_within(runs: Mapping[str, Run], depth: int, old: Iterable[Pair], room: int) -> int:
@@ -229,95 +221,6 @@ def depth_within(runs: Mapping[str, Run], depth: int, old: Iterable[Pair], room:
     return int(new[room]) - 1 if len(new) > room else int(every.rank.max(initial=0))
 
 
-# A random sample of what the runs found beyond a pool, with the probability of each pair.
-#
-# The pairs that a pool leaves out are those of the runs' documents below its depth. A sample of
-# them tells, once judged, how many relevant ones the pool missed. Deep documents are seldom
-# relevant, so a pair is drawn with a probability in proportion to one over the square root of its
-# best rank; each query is given an equal share of the draws. The draw is systematic: one random
-# start, equal steps along the probabilities, documents of a query in random order. So every
-# probability is exact, and the sample has the size that was asked for.
-
-_WHOLE = 10**9
-"""A depth beyond that of any run."""
-
-
-@dataclass(frozen=True, slots=True)
-class PoolSize(Options):
-    """How large a pool becomes: at most `max_pairs` in all, and `beyond` pairs drawn by `seed`.
-
-    0 is no limit, and no sample.
-    """
-
-    max_pairs: int = option(
-        0, "Pool as deep as so many pairs in all allow; 0 is any number.", COUNT_OR_NONE
-    )
-    beyond: int = option(0, "Draw so many pairs at random from beyond the pool.", COUNT_OR_NONE)
-    seed: int = option(0, "Which pairs are drawn.", SEED)
-
-
-class BeyondSample(NamedTuple):
-    """How many pairs were drawn at random, and from how many that the runs found."""
-
-    drawn: int
-    of: int
-
-
-def sampled_beyond(
-    collection: Collection,
-    pool: Pool,
-    runs: Mapping[str, Run],
-    size: PoolSize,
-    note: Note,
-) -> tuple[Pool, BeyondSample | None]:
-    """The pool with the sample that `size` asks for, written; one that has a sample keeps it."""
-    if not size.beyond:
-        return pool, None
-    earlier = int(pool.is_sampled.sum())
-    if earlier:
-        note(f"the pool has a random sample already, of {earlier:,} pairs; none was drawn now")
-        return pool, None
-    drawn, total = beyond(runs, pool.pairs, size.beyond, size.seed)
-    if not drawn:
-        note("the runs hold nothing beyond the pool; there is nothing to sample")
-        return pool, None
-    merged = merge_pools(pool, drawn)
-    write_pool(collection.pool, merged)
-    section = card_section(read_card(collection), "pool")
-    sample = BeyondSample(len(drawn), total)
-    entry = {**section, "pairs": len(merged), "beyond": {**sample._asdict(), "seed": size.seed}}
-    update_card(collection, "pool", entry)
-    return merged, sample
-
-
-def beyond(
-    runs: Mapping[str, Run], pooled: Iterable[Pair], count: int, seed: int = 0
-) -> tuple[list[Pooled], int]:
-    """A sample of `count` pairs that `runs` hold and `pooled` does not; from how many it was drawn.
-
-    Each has its `inclusion`, the probability with which it would be drawn again. With fewer pairs
-    than `count`, all are drawn.
-    """
-    if count < 1:
-        raise Misuse("a sample has one pair or more", parameter="beyond")
-    rng = np.random.default_rng(seed)
-    every = pool_runs(runs, _WHOLE)
-    left = every.keep(~every.pairs.within(Pairs.of(pooled)))
-    by_id = np.lexsort((id_ranks(left.pairs.documents)[left.pairs.document], left.pairs.query))
-    sizes = np.bincount(left.pairs.query)
-    sizes = sizes[sizes > 0]
-    of_query = np.split(by_id, np.cumsum(sizes)[:-1])
-    left = left.keep(np.concatenate([by_id[:0], *map(rng.permutation, of_query)]))
-    if len(left) <= count:
-        return [replace(entry, inclusion=1.0) for entry in left], len(left)
-    shares = equal_shares(sizes.tolist(), count)
-    weights = np.split(left.rank**-0.5, np.cumsum(sizes)[:-1])
-    inclusion = np.concatenate(list(map(inclusions, weights, shares)))
-    drawn = np.array(systematic(inclusion, float(rng.random())), np.int64)
-    entries = zip(left.keep(drawn), inclusion[drawn].tolist(), strict=True)
-    return [replace(entry, inclusion=chance) for entry, chance in entries], len(left)
-
-
 DEPTH = 10
 """Documents of each run and query that are pooled, unless somebody says otherwise."""
 
@@ -326,9 +229,9 @@ DEPTH = 10
 class PoolResult(Result):
     """How many pairs the pool has and how many of them are new, and what it came from.
 
-    `runs` are those of the collection. `reached` is the depth that a budget came to, and `beyond`
-    what was drawn beyond it; `dropped` counts the pairs that left the pool, as their query or
-    document is gone, and that returned; None without them.
+    `runs` are those of the collection. `reached` is the depth that a budget came to; `dropped`
+    counts the pairs that left the pool, as their query or document is gone, and that returned; None
+    without them.
     """
 
     pool: Path
@@ -337,7 +240,6 @@ class PoolResult(Result):
     queries: int
     runs: tuple[str, ...]
     reached: int | None = None
-    beyond: BeyondSample | None = None
     dropped: Dropped | None = None
 
 
@@ -346,8 +248,8 @@ class PoolOptions(Options):
     """What to pool: what is retrieved, and runs of one's own, or these alone.
 
     `runs` are files of runs of your own; with `only`, nothing else is pooled. The first `depth`
-    documents of each query in each run (10) are added. With `size`, the pool is brought to a number
-    of pairs, or a random sample of what lies beyond it is added. `encoding` names another encoder
+    documents of each query in each run (10) are added. The pool is as deep as
+    `max_pairs` in all allow, 0 being any number. `encoding` names another encoder
     than the embedded one, as a server's, whose vectors the collection keeps. `bm25` is how BM25
     makes terms and weighs them. With `force` alone a run of yours is replaced that stands where one
     is written.
@@ -370,14 +272,16 @@ class PoolOptions(Options):
     )
     only: bool = option(False, "Retrieve nothing: pool the runs that are named, alone.")
     force: bool = False
-    size: PoolSize = field(default_factory=PoolSize)
+    max_pairs: int = option(
+        0, "Pool as deep as so many pairs in all allow; 0 is any number.", COUNT_OR_NONE
+    )
     encoding: Encoding = field(default_factory=Encoding)
     bm25: Bm25Settings = field(default_factory=Bm25Settings)
 
     @property
     def most(self) -> int:
         """How deep runs are pooled; to bring the pool to a size, as deep as they are."""
-        return self.depth or (RUN_DEPTH if self.size.max_pairs else DEPTH)
+        return self.depth or (RUN_DEPTH if self.max_pairs else DEPTH)
 
 
 def pool(
@@ -400,7 +304,7 @@ def pool(
     """
     options = given(PoolOptions, options, settings)
     opened, control = open_collection(collection), control or Control()
-    own = runs_by_name(run_paths([Path(path) for path in _several(options.runs)]))
+    own = runs_by_name(run_paths([Path(path) for path in several(options.runs)]))
     if options.only and not own:
         raise Misuse("there is nothing else to pool: no runs are named", parameter="only")
     with rereadable():
@@ -411,40 +315,19 @@ def pool(
             with file_problems(path):
                 file_of(path)
             hold_run(path, Meaning(texts=texts), control.note)
-        sources = _Sources(own, options.force, options.bm25)
+        sources = _Sources(own, options.bm25)
         if not options.only:  # nothing is asked while the lock is held
             sources = sources._replace(encoder=_encoder(opened, options.encoding, control))
         with locked(opened, control.note):
             return _pool(opened, options, sources, control)
 
 
-def _several(paths: Iterable[Path | str] | Path | str) -> Iterable[Path | str]:
-    """The same; of a single path, that alone."""
-    return [paths] if isinstance(paths, Path | str) else paths
-
-
 class _Sources(NamedTuple):
-    """What is pooled: files of runs, how BM25 searches, and an encoder.
-
-    With `force`, runs that stand there are replaced, whoever wrote them.
-    """
+    """What is pooled: files of runs, how BM25 searches, and an encoder."""
 
     runs: Mapping[str, Path]
-    force: bool
     bm25: Bm25Settings
     encoder: Encoder | None = None
-
-
-def plan_pool(collection: AnyCollection, encoding: Encoding) -> EncodingPlan | None:
-    """What a server would be asked before anything is pooled; None where none is."""
-    opened = open_collection(collection)
-    return encoding.plan(opened.vectors, texts_to_encode(opened))
-
-
-def texts_to_encode(collection: Collection) -> EncoderTexts:
-    """What is searched, and what for."""
-    queries = [query.text for query in read_queries(collection.queries).values()]
-    return EncoderTexts(CorpusTexts(collection.corpus), queries)
 
 
 def _encoder(collection: Collection, encoding: Encoding, control: Control) -> Encoder | None:
@@ -470,37 +353,19 @@ def _pool(
         runs[name] = read_own_run(path, name, collection, depth, control.note)
     if not options.only:
         standing = standing_runs(collection, depth, control.note, besides=runs)
+        if not options.force:
+            check_made(
+                collection, map(collection.run, BUILT_IN if sources.encoder else BUILT_IN[:1])
+            )
         built_in, bm25 = _retrieved(collection, queries, sources, control)
         runs, sources = {**built_in, **standing, **runs}, sources._replace(bm25=bm25)
     before = len(standing_pool(collection))
-    pairs, reached, sample = before, None, None
+    pairs, reached = before, None
     if runs:
-        merged, reached = _add(collection, runs, options, sources, control.progress)
-        merged, sample = sampled_beyond(collection, merged, runs, options.size, control.note)
-        pairs = len(merged)
+        merged, depth = _add_pairs(collection, runs, options, sources, control.progress)
+        pairs, reached = len(merged), depth if options.max_pairs else None
     names = collection.run_names()
-    return PoolResult(
-        collection.pool, pairs, pairs - before, len(queries), names, reached, sample, dropped
-    )
-
-
-def _add(
-    collection: Collection,
-    runs: Mapping[str, Run],
-    options: PoolOptions,
-    sources: _Sources,
-    progress: Progress,
-) -> tuple[Pool, int | None]:
-    """The pool with the runs' pairs, and how deep a number of pairs let them go."""
-    depth = options.most
-    if options.size.max_pairs:
-        old = standing_pool(collection).pairs
-        depth = depth_within(runs, depth, old, max(0, options.size.max_pairs - len(old)))
-    if not depth:
-        raise Misuse("too few for the first document of each run and query", parameter="max_pairs")
-    added = Added(pool_runs(runs, depth), depth, sources.encoder, progress, sources.bm25)
-    merged = add_pairs(collection, runs, added, force=options.force)
-    return merged, depth if options.size.max_pairs else None
+    return PoolResult(collection.pool, pairs, pairs - before, len(queries), names, reached, dropped)
 
 
 def _retrieved(
@@ -509,22 +374,7 @@ def _retrieved(
     """The runs of the retrievers that can be had, and how BM25 searched; one that finds nothing is
     none.
     """
-    check_exists(collection.corpus)
-    if not sources.force:
-        check_made(collection, map(collection.run, BUILT_IN if sources.encoder else BUILT_IN[:1]))
-    _note_other_encoder(collection, sources.encoder, control)
-    with control.progress("reading the corpus") as advance:
-        searched = searched_corpus(collection, advance, bm25=sources.bm25)
-    note_analyzer(searched.bm25, sources.bm25, control.note)
-    built_in = retrieve(searched, queries, control.progress, sources.encoder)
-    for name in [name for name, run in built_in.items() if not any(run.values())]:
-        control.note(f"{name} finds no document for any query; there is no run of it")
-        del built_in[name]
-    return built_in, searched.bm25
-
-
-def _note_other_encoder(collection: Collection, encoder: Encoder | None, control: Control) -> None:
-    """Say so where the dense run that stands there is another encoder's, and is replaced."""
+    encoder = sources.encoder
     pooled = card_section(read_card(collection), "pool", "runs").get("dense")
     is_there = collection.run("dense").exists() and isinstance(pooled, str)
     if is_there and encoder and pooled != encoder.id:
@@ -532,3 +382,11 @@ def _note_other_encoder(collection: Collection, encoder: Encoder | None, control
             f"the runs dense and hybrid were made with {pooled}, and are replaced; their pairs stay"
             " in the pool. To compare encoders, retrieve a run of its own with each"
         )
+    with control.progress("reading the corpus") as advance:
+        searched = searched_corpus(collection, advance, bm25=sources.bm25)
+    note_analyzer(searched.bm25, sources.bm25, control.note)
+    built_in = retrieve(searched, queries, control.progress, encoder)
+    for name in [name for name, run in built_in.items() if not any(run.values())]:
+        control.note(f"{name} finds no document for any query; there is no run of it")
+        del built_in[name]
+    return built_in, searched.bm25

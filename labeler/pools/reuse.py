@@ -10,11 +10,11 @@ import numpy as np
 
 from labeler.arrays import Flags
 from labeler.collection.card import card_section, read_card
-from labeler.collection.layout import AnyCollection, Collection, open_collection
+from labeler.collection.layout import AnyCollection, open_collection
 from labeler.collection.pool import Pairs, Pool, read_pool
 from labeler.collection.user_files import collection_runs, runs_by_name
 from labeler.collection.whose import drawn_by_chance, routed_pairs
-from labeler.data import Pair, Qrels, Run
+from labeler.data import Pair, Run
 from labeler.errors import Misuse
 from labeler.exchange.runs import read_run
 from labeler.metrics import evaluate
@@ -23,8 +23,8 @@ from labeler.pools.pool import first_documents
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Column, Table, shown, table_of
+from labeler.trec.files import read_qrels
 from labeler.trec.pairs import PairColumns
-from labeler.trec.qrels import read_qrels
 
 DEPTH = 10
 
@@ -118,10 +118,18 @@ def reuse(
     if len(runs) < 2:
         raise Misuse("leaving a run out takes two runs or more")
     (parsed,) = parse_all([measure])
-    finders = Finders.of(read_pool(opened.pool), runs, _depth(opened))
+    depth = card_section(read_card(opened), "pool").get("depth")
+    depth = depth if isinstance(depth, int) and depth > 0 else DEPTH
+    finders = Finders.of(read_pool(opened.pool), runs, depth)
 
     def scores(left: PairColumns[int]) -> dict[str, _Scored]:
-        return {n: _scored(left, run, str(parsed), len(grades)) for n, run in runs.items()}
+        """Means over all queries of the qrels, where one without grades counts 0."""
+        names, means = (str(parsed), f"Judged@{DEPTH}"), dict[str, _Scored]()
+        for run_name, run in runs.items():
+            rows = evaluate(left, run, names).per_query().values()
+            values = ([row[name] for row in rows if row[name] == row[name]] for name in names)
+            means[run_name] = _Scored(*(sum(each) / len(grades) for each in values))
+        return means
 
     full, rows = scores(grades), list[RunLeftOut]()
     for name in runs:
@@ -134,18 +142,13 @@ def reuse(
             unique_relevant=int((gone >= 1).sum()),
             score=full[name].score,
             score_left_out=without[name].score,
-            rank=_rank(full, name),
-            rank_left_out=_rank(without, name),
+            rank=1 + sum(other.score > full[name].score for other in full.values()),
+            rank_left_out=1 + sum(o.score > without[name].score for o in without.values()),
             judged=full[name].judged,
             judged_left_out=without[name].judged,
         )
         rows.append(row)
     return Reusability(str(parsed), tuple(sorted(rows, key=lambda row: (row.rank, row.run))))
-
-
-def _depth(collection: Collection) -> int:
-    depth = card_section(read_card(collection), "pool").get("depth")
-    return depth if isinstance(depth, int) and depth > 0 else DEPTH
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +177,7 @@ class Finders:
             finds[:, column] = pool.pairs.within(Pairs.in_columns(top))
         is_old = ~finds.any(axis=1) & (pool.rounds == 0)  # no run has it there any more
         finds[is_old] = listed[is_old]
-        counts = ~pool.is_sampled & (finds.any(axis=1) | listed.any(axis=1) | _has_seeds(pool))
+        counts = finds.any(axis=1) | listed.any(axis=1) | _has_seeds(pool)
         return cls(pool, names, finds, counts)
 
     def brought_alone(self, family: Set[str]) -> Flags:
@@ -211,18 +214,3 @@ class _Scored(NamedTuple):
 
     score: float
     judged: float
-
-
-def _scored(grades: Qrels, run: Run, measure: str, queries: int) -> _Scored:
-    """The means over so many queries, where a query without grades counts 0."""
-    names = measure, f"Judged@{DEPTH}"
-    by_query = evaluate(grades, run, names).per_query()
-    means = (
-        sum(row[name] for row in by_query.values() if row[name] == row[name]) / queries
-        for name in names
-    )
-    return _Scored(*means)
-
-
-def _rank(scores: Mapping[str, _Scored], name: str) -> int:
-    return 1 + sum(other.score > scores[name].score for other in scores.values())

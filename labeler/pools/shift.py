@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -21,7 +22,7 @@ from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.corpus.matching import Match, match_passages
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput, Misuse
-from labeler.evaluation.inputs import pool_findings
+from labeler.evaluation.inputs import origin_findings
 from labeler.messages import count_of
 from labeler.metrics.registry import parse_all
 from labeler.metrics.scores import evaluate
@@ -29,8 +30,7 @@ from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Column, Interval, Table, table_of
 from labeler.stats.means import mean_interval
-from labeler.trec.qrels import read_qrels
-from labeler.trec.runs import ranking, read_run
+from labeler.trec.files import ranking, read_qrels, read_run
 
 MEASURE = "nDCG@10"
 MANY_HOLES = 0.05
@@ -106,7 +106,12 @@ def shift(
     """
     now = open_collection(collection)
     before = _state(now, state)
-    name = _common("qrels", before.qrels_names(), now.qrels_names(), qrels)
+    common = sorted({*before.qrels_names()} & {*now.qrels_names()})
+    name = qrels or (common[0] if len(common) == 1 else "")
+    if name not in common:
+        problem = f"no qrels {qrels!r} in both states" if qrels else "which qrels?"
+        listed = ", ".join(common) or "none"
+        raise Misuse(f"{problem}; both have: {listed}", parameter="qrels")
     runs = sorted(set(before.run_names()) & set(now.run_names()))
     if not runs:
         problem = f"no run is in both states; `pool` makes the built-in ones of {now.folder} anew"
@@ -117,29 +122,22 @@ def shift(
     if not queries:
         raise BadInput(f"{now.qrels(name)}: no query that {before.qrels(name)} has grades of")
     old, new = ({q: grades[q] for q in queries} for grades in (old_qrels, new_qrels))
-    shifts, tops = [], 0
-    judged = 0
+    shifts, tops, judged = [], 0, 0
     for run in runs:
         earlier, later = read_run(before.run(run)), read_run(now.run(run))
         between = translated(earlier, matches)
         scored = [_scores(g, r, measure) for g, r in ((old, earlier), (new, between), (new, later))]
-        shifts.append(_shift_of(run, *scored))
-        for query in queries:
-            top = [d for each in (between, later) for d in ranking(each.get(query, {}))[:10]]
-            tops += len(top)
-            judged += sum(doc_id in new[query] for doc_id in top)
+        first, second, third = scored
+        labels, retrieval = _mean(second - first), _mean(third - second)
+        shifts.append(RunShift(run, float(first.mean()), labels, retrieval, float(third.mean())))
+        for query, both in product(queries, (between, later)):
+            top = ranking(both.get(query, {}))[:10]
+            tops, judged = tops + len(top), judged + len(new[query].keys() & top)
     holes = 1 - judged / tops if tops else 0.0
-    name_of_measure = str(parse_all([measure])[0])
-    findings = [f for each in (before, now) for f in pool_findings(each.qrels(name))]
-    return Shift(
-        name_of_measure,
-        name,
-        before.folder,
-        len(queries),
-        holes,
-        tuple(shifts),
-        tuple(dict.fromkeys(findings)),
-    )
+    parsed = str(parse_all([measure])[0])
+    every = [f for each in (before, now) for f in origin_findings(each.qrels(name), of_pool=True)]
+    findings = tuple(dict.fromkeys(every))
+    return Shift(parsed, name, before.folder, len(queries), holes, tuple(shifts), findings)
 
 
 def _state(collection: Collection, number: int) -> Collection:
@@ -154,17 +152,6 @@ def _state(collection: Collection, number: int) -> Collection:
         problem = f"no state {number}; there are {', '.join(map(str, numbered))}"
         raise Misuse(problem, parameter="state")
     return Collection(numbered[number])
-
-
-def _common(what: str, first: Sequence[str], second: Sequence[str], name: str) -> str:
-    common = sorted(set(first) & set(second))
-    if name in common:
-        return name
-    if name or len(common) != 1:
-        listed = ", ".join(common) or "none"
-        problem = f"no {what} {name!r} in both states" if name else f"which {what}?"
-        raise Misuse(f"{problem}; both have: {listed}", parameter="qrels")
-    return common[0]
 
 
 def translated(run: Run, matches: Mapping[str, Match]) -> Run:
@@ -186,11 +173,6 @@ def translated(run: Run, matches: Mapping[str, Match]) -> Run:
 def _scores(qrels: Qrels, run: Run, measure: str) -> Floats:
     """The score of each query of the qrels; that of a query without a ranking is 0."""
     return np.asarray(np.nan_to_num(evaluate(qrels, run, [measure]).values[0]), float)
-
-
-def _shift_of(run: str, before: Floats, between: Floats, now: Floats) -> RunShift:
-    labels, retrieval = _mean(between - before), _mean(now - between)
-    return RunShift(run, float(before.mean()), labels, retrieval, float(now.mean()))
 
 
 def _mean(values: Floats) -> Interval:

@@ -13,6 +13,7 @@ from labeler.prompt.template import (
     Prompt,
     grade_schema,
     numbered_schema,
+    object_schema,
     schema_of,
 )
 
@@ -25,6 +26,7 @@ __all__ = [
     "find_prompt",
     "grade_schema",
     "numbered_schema",
+    "object_schema",
     "prompt_files",
     "read_prompt",
     "schema_of",

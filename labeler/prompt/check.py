@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,7 +89,13 @@ class PromptCheck(Result):
         """What the prompt is, a line each; nothing where it could not be read."""
         if self.prompt is None:
             return []
-        front, tokens = self.prompt.front, tokens_of(self.prompt)
+        front, tokens, writing = self.prompt.front, tokens_of(self.prompt), list[str]()
+        writer, questions = self.prompt.question_writer, front.questions
+        if writer and questions:
+            turns = writer.render(dict.fromkeys(PLACEHOLDERS["grade"], ""))
+            asked = about(Request(turns, {"max_tokens": questions.max_tokens}))
+            once = f"1 call a query, to write its questions: about {asked.inside:,} tokens"
+            writing = [f"{once}, without the query, and at most {asked.outside:,} in reply"]
         scale = f" on the scale {scale_of(self.prompt)}" if front.scale else ""
         reason = ", its reason first" if front.reason else ""
         calls = "a call"
@@ -99,7 +106,7 @@ class PromptCheck(Result):
             f"{self.prompt.id}: to {TO_DO[front.kind]}{scale}; a reply is {front.reply}{reason}",
             f"{calls}: about {tokens.inside:,} tokens each, of the template alone, and at most "
             f"{tokens.outside:,} in reply; temperature {front.temperature:g}",
-            *_writing_calls(self.prompt),
+            *writing,
         ]
 
     def as_json(self) -> dict[str, Any]:
@@ -126,19 +133,6 @@ class PromptCheck(Result):
         return [Table("problems", columns, [[p.line, p.level, p.text] for p in self.problems])]
 
 
-def _writing_calls(prompt: Prompt) -> list[str]:
-    """What it takes to have the questions of a query written, in one line; none where none are."""
-    writer, questions = prompt.question_writer, prompt.front.questions
-    if writer is None or questions is None:
-        return []
-    turns = writer.render(dict.fromkeys(PLACEHOLDERS["grade"], ""))
-    tokens = about(Request(turns, {"max_tokens": questions.max_tokens}))
-    return [
-        f"1 call a query, to write its questions: about {tokens.inside:,} tokens, without the "
-        f"query, and at most {tokens.outside:,} in reply"
-    ]
-
-
 def check_prompt(path: Path | str) -> PromptCheck:
     """All problems of a prompt's file, and an example of what it sends, with a made document.
 
@@ -150,25 +144,17 @@ def check_prompt(path: Path | str) -> PromptCheck:
     """
     path = Path(path)
     draft = read_draft(path)
-    problems = draft.all_problems
     if draft.prompt is None:
-        return PromptCheck(path, None, problems)
+        return PromptCheck(path, None, draft.problems)
     names = PLACEHOLDERS[draft.prompt.front.kind]
-    made = _made(draft.prompt)
+    made, is_marked = MADE, draft.prompt.is_marked
+    if draft.prompt.front.kind == "grade":  # in the form of its requests
+        made = {**MADE, "examples": _MARKED_EXAMPLE if is_marked else _EXAMPLE}
+        numbered = re.sub(r"\[(\d)\]", rf"[\1 {_MARK}]", MADE["passages"])
+        made["passages"] = numbered if is_marked else MADE["passages"]
     example = draft.prompt.render({name: made.get(name, f"({name})") for name in names})
     writer, questions = draft.prompt.question_writer, draft.prompt.front.questions
     writing: Sequence[Message] = ()
     if writer and questions:
         writing = writer.render({**made, "count": str(questions.count)})
-    return PromptCheck(path, draft.prompt, problems, example, writing)
-
-
-def _made(prompt: Prompt) -> dict[str, str]:
-    """What the placeholders stand for in the example of a prompt, in the form of its requests."""
-    if prompt.front.kind != "grade":
-        return MADE
-    made = {**MADE, "examples": _MARKED_EXAMPLE if prompt.is_marked else _EXAMPLE}
-    if prompt.is_marked:
-        for number in ("1", "2"):
-            made["passages"] = made["passages"].replace(f"[{number}]", f"[{number} {_MARK}]")
-    return made
+    return PromptCheck(path, draft.prompt, draft.problems, example, writing)

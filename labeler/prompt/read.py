@@ -14,8 +14,7 @@ from labeler.files.paths import shipped
 from labeler.files.read import file_problems
 from labeler.messages import Note, meant
 from labeler.model import Message
-from labeler.prompt.reply_rules import reply_problems
-from labeler.prompt.rules import read_front, template_problems
+from labeler.prompt.rules import read_front, reply_problems, template_problems
 from labeler.prompt.template import (
     TO_DO,
     Prompt,
@@ -33,25 +32,20 @@ LARGEST = 1 << 18
 class Draft:
     """A prompt's file as far as it can be read, and its problems in the order of its lines.
 
-    `prompt` is None where it has errors. `disagreements` are problems of its words, with which it
-    can be read all the same.
+    `prompt` is None where one of them keeps the file from being read; with errors of its words
+    alone, as where they disagree with the scale, it can be read all the same.
     """
 
     path: Path
     prompt: Prompt | None
     problems: Sequence[PromptProblem]
-    disagreements: Sequence[PromptProblem] = ()
-
-    @property
-    def all_problems(self) -> Sequence[PromptProblem]:
-        """Both, in the order of the lines."""
-        return tuple(sorted([*self.problems, *self.disagreements]))
 
 
 def read_prompt(path: Path) -> Prompt:
     """The prompt in a file; `BadInput` says what is wrong with it, and on which line."""
     draft = read_draft(path)
-    refuse_errors(path, draft.problems)
+    if draft.prompt is None:
+        refuse_errors(path, draft.problems)
     assert draft.prompt is not None, "a file without errors is a prompt"
     return draft.prompt
 
@@ -59,7 +53,12 @@ def read_prompt(path: Path) -> Prompt:
 def read_draft(path: Path) -> Draft:
     """A prompt's file with everything that is wrong with it; `BadInput` where it is no text."""
     with file_problems(path), reading(path) as position:
-        text = _text_of(path)
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)
+        if len(data) > LARGEST:
+            most = f"{LARGEST // 1024} KB"
+            raise TooLarge(f"{path}: more than {most}, which no prompt has; name a prompt's file")
+        text = data.decode("utf-8-sig").replace("\r\n", "\n")
         position.line = 1
         return _draft_of(path, text)
 
@@ -76,17 +75,8 @@ def _draft_of(path: Path, text: str) -> Draft:
     if front and all(problem.level != "error" for problem in problems):
         turns = tuple(Message(section.role, section.content) for section in source.sections)
         prompt = Prompt(path.stem, text, front, turns)
-    disagreements = reply_problems(source, front) if front else ()
-    return Draft(path, prompt, tuple(sorted(problems)), tuple(disagreements))
-
-
-def _text_of(path: Path) -> str:
-    with path.open("rb") as file:
-        data = file.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        most = f"{LARGEST // 1024} KB"
-        raise TooLarge(f"{path}: more than {most}, which no prompt has; name a prompt's file")
-    return data.decode("utf-8-sig").replace("\r\n", "\n")
+    problems += reply_problems(source, front) if front else []
+    return Draft(path, prompt, tuple(sorted(problems)))
 
 
 # The prompts that come with the package, and any prompt by its name or its file.
@@ -128,7 +118,7 @@ def checked_prompt(name: str, kind: str = "grade", note: Note = lambda _line: No
     `BadInput` says the first error with its line; `note` is given a line for each warning.
     """
     prompt, path = find_prompt(name, kind), prompt_path(name)
-    problems = read_draft(path).all_problems
+    problems = read_draft(path).problems
     refuse_errors(path, problems)
     for problem in problems:
         note(f"warning: {problem.at(path)}")

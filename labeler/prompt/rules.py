@@ -1,16 +1,18 @@
-"""What is wrong with a prompt's file: each problem with its line, and with what would work."""
+"""What is wrong with a prompt's file, and where its words disagree with its scale or its reader."""
 
 from __future__ import annotations
 
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from itertools import pairwise
 from typing import NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
+from labeler.prompt.reply import NoGrade
 from labeler.prompt.template import (
     GRADE,
     PLACEHOLDER,
@@ -39,36 +41,24 @@ _TABLES: Mapping[str, type[BaseModel]] = {
 _WHERE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
-class ReadFront(NamedTuple):
-    """The front matter, or None; the kind of prompt as far as it can be told; what is wrong."""
-
-    front: FrontMatter | None
-    kind: str
-    problems: list[PromptProblem]
-
-
-def read_front(source: Source) -> ReadFront:
-    """The front matter of a file, and all that is wrong with it."""
+def read_front(source: Source) -> tuple[FrontMatter | None, str, list[PromptProblem]]:
+    """The front matter of a file, or None, its kind as far as it can be told, and what is wrong."""
     try:
         values = tomllib.loads(source.front)
     except tomllib.TOMLDecodeError as error:
-        return ReadFront(None, "", [_of_toml(source, str(error))])
+        message = str(error)  # of the one problem at which the parser stops
+        where, words = _WHERE.search(message), _WHERE.sub("", message)
+        line = int(where[1]) + 1 if where and where[1] else source.front.rstrip().count("\n") + 2
+        column = f" (column {where[2]})" if where and where[2] else ""
+        remedy = 'write each key once, on a line of its own, and texts in quotes, as kind = "grade"'
+        return None, "", [PromptProblem(line, f"not TOML: {words}{column}; {remedy}")]
     kind = next(iter(get_close_matches(str(values.get("kind")), PLACEHOLDERS, 1)), "")
     problems = list(_of_scale(source, values.get("scale", {}))) if kind == "grade" else []
     try:
         front = FrontMatter.model_validate(values)
     except ValidationError as error:
-        return ReadFront(None, kind, [*problems, *_of_values(source, error)])
-    return ReadFront(front, kind, [*problems, *_of_combinations(source, front)])
-
-
-def _of_toml(source: Source, message: str) -> PromptProblem:
-    """The one problem that TOML's parser says, since it stops at the first."""
-    where = _WHERE.search(message)
-    line = int(where[1]) + 1 if where and where[1] else source.front.rstrip().count("\n") + 2
-    column = f" (column {where[2]})" if where and where[2] else ""
-    remedy = 'write each key once, on a line of its own, and texts in quotes, as kind = "grade"'
-    return PromptProblem(line, f"not TOML: {_WHERE.sub('', message)}{column}; {remedy}")
+        return None, kind, [*problems, *_of_values(source, error)]
+    return front, kind, [*problems, *_of_combinations(source, front)]
 
 
 def _of_values(source: Source, error: ValidationError) -> Iterator[PromptProblem]:
@@ -214,11 +204,6 @@ def _of_cuts(front: FrontMatter, combine: Combine) -> Iterator[str]:
 _DOCUMENTS = ("passage", "passages", "title", "text")
 _QUERY = ("query", "description", "narrative")
 
-_NEEDED: Mapping[str, Sequence[tuple[str, ...]]] = {
-    "rank": [("query",), ("passages",), ("count",)],
-}
-"""Placeholders, one of each of which a template of a kind has to show; of others a document's."""
-
 
 class _Part(NamedTuple):
     """Placeholders of which a template shows one where the front matter has something."""
@@ -275,7 +260,8 @@ def _of_names(
             hint = hint or f"known: {_braced(names, ', ')}"
             yield PromptProblem(number, f"unknown placeholder {{{name:.40}}}; {hint}")
     used = {close.get(name, name) for name, _ in lines}  # a misspelt one is not missing, too
-    for needed in _NEEDED.get(kind, [("passage", "text", "passages")]):
+    ranked, others = [("query",), ("passages",), ("count",)], [("passage", "text", "passages")]
+    for needed in ranked if kind == "rank" else others:  # one of each of which has to be shown
         if used.isdisjoint(needed):
             problem = f"the template does not show {_braced(needed, ' or ')}"
             yield PromptProblem(source.last, f"{problem}; put it into the last section")
@@ -319,3 +305,215 @@ def _of_parts(
         problem = f"the template that writes questions shows {_braced(asked, ', ') or 'nothing'}"
         remedy = f"write {{query}}, of {_braced(WRITING_PLACEHOLDERS, ', ')}"
         yield PromptProblem(source.line_of("write", "questions"), f"{problem}; {remedy}")
+
+
+# The words of a template and the `[scale]`.
+#
+# The words are read in two forms: a list, whose lines begin with a grade, as `2 = it answers a
+# part` or `- 2: …`, and a range, as `an integer from 0 to 3`. Where one of a form agrees with the
+# scale, the others may be about something else, such as steps or marks of an aspect: a range is
+# then a warning, and a list is passed over.
+
+_NAMES = r"(?:grade|score|rating|level|label)?"
+_LISTED = re.compile(
+    rf"(?i)(?:[-*•]\s++|\|\s*+)?\*{{0,2}}{_NAMES}\s*+[\"'`(]?(-?\d{{1,3}}+)[\"'`)]?\*{{0,2}}\s*+"
+    r"(?:[=:–—|→]|->?\s)\s*+\S",
+)
+_RANGE = re.compile(
+    r"(?<![\w.,/-])(?:between\s+(-?\d{1,3})\s+and|(-?\d{1,3})(?:\s*(?:-|–|—|\.{2,3}|…)|\s+to\s))"
+    r"\s*(-?\d{1,3})(?![\w%/]|[.,]\d)"
+)
+_OF_GRADES = re.compile(r"(?i)grade|scor|scale|integer|rating|rate\b|level|label|number")
+
+_SENTENCE = re.compile(r"[.;!?]\s")
+BEFORE, AFTER = 30, 12
+"""Characters around a range, in which a word says that it is one of grades."""
+
+_SHORT = 60
+"""Characters of a line by which it is told whether it is about a grade."""
+
+Listed = dict[int, int]
+"""The grades that one list of a template gives, with their lines."""
+
+
+def _of_lists(source: Source, grades: Sequence[int]) -> Iterator[PromptProblem]:
+    lists = [listed for listed in _lists(source) if len(listed.keys() & set(grades)) > 1]
+    if not lists or any(set(listed) == set(grades) for listed in lists):
+        return
+    listed = max(lists, key=lambda listed: len(listed.keys() & set(grades)))
+    # Steps that are numbered from 1 look like grades where the scale begins with 0.
+    is_certain = min(listed) == grades[0]
+    for grade, line in listed.items():
+        if grade not in grades:
+            problem = f"the template lists the grade {grade}, which [scale] lacks"
+            problem += f'; add {grade} = "…" to [scale], or leave the line out'
+            yield PromptProblem(line, problem) if is_certain else warning(line, problem)
+    for grade in grades:
+        if is_certain and grade not in listed:
+            problem = f"[scale] has the grade {grade}, which the template does not list"
+            line = source.line_of(str(grade), "scale")
+            yield warning(line, f"{problem}; say there what it means, or leave it out of [scale]")
+
+
+def _lists(source: Source) -> Iterator[Listed]:
+    """The lists of each section; one ends where a grade comes for the second time."""
+    for section in source.asking:
+        listed: Listed = {}
+        for number, line in section.lines():
+            entry = _LISTED.match(line.strip()[:_SHORT])
+            if entry and int(entry[1]) in listed:
+                yield listed
+                listed = {}
+            if entry:
+                listed[int(entry[1])] = number
+        yield listed
+
+
+class _Range(NamedTuple):
+    """A range of whole numbers: its line, its words, its ends, and whether a word says of what."""
+
+    line: int
+    words: str
+    ends: tuple[int, int]
+    is_of_grades: bool
+
+
+def _of_ranges(source: Source, grades: Sequence[int]) -> Iterator[PromptProblem]:
+    ends = grades[0], grades[-1]
+    ranges = list(_ranges(source, ends))
+    is_agreed = any(each.ends == ends for each in ranges)
+    for line, words, span, is_of_grades in ranges:
+        problem = f'the template says "{words}", and [scale] goes from {ends[0]} to {ends[1]}'
+        if span != ends and is_of_grades and not is_agreed:
+            yield PromptProblem(line, f"{problem}; write the same in both")
+        elif span != ends:
+            yield warning(line, f"{problem}; write the same, if it is meant to be the grade's")
+
+
+def _ranges(source: Source, ends: tuple[int, int]) -> Iterator[_Range]:
+    """Ranges in lines that speak of grades and that begin or end as a scale does."""
+    for section in source.asking:
+        for number, line in section.lines():
+            for words in _RANGE.finditer(line) if _OF_GRADES.search(line) else ():
+                low, high = int(words[1] or words[2]), int(words[3])
+                # "between 2 and 3, take 2" is about neighbors, and "100 to 200 words" of lengths.
+                if (low, high) != ends and (high - low < 2 or low not in {0, 1, ends[0]}):
+                    continue
+                before = line[max(0, words.start() - BEFORE) : words.start()]
+                around = _SENTENCE.split(before)[-1] + line[words.end() : words.end() + AFTER]
+                is_of_grades = _OF_GRADES.search(around) is not None
+                yield _Range(number, words[0], (low, high), is_of_grades)
+
+
+# The form of a reply.
+
+KEYS = {
+    "grade": ("grade",),
+    "rank": ("order",),
+    "topic": ("description", "narrative"),
+    "generate": (),
+}
+"""The keys of the JSON object that a reply is read by, by the kind of prompt."""
+
+SHAPES = {"rank": '{"order": [2, 1, 3]}'}
+SEVERAL = '{"grades": [{"number": 1, "grade": N}]}'
+_KEY = re.compile(r"[\"'`](\w+)[\"'`]")
+_OBJECT = re.compile(r"\{\s*[\"'][^{}]*\}")
+_KEY_OF_AN_OBJECT = re.compile(r"[\"'](\w+)[\"']\s*:")
+_BLANK = r"(?:N|X|score|grade|[<\[](?:N|score|grade|number|integer|\d)[^<>\[\]\n]*[>\]])(?!\w)"
+_FORM = re.compile(rf"(?i)([#*]{{0,6}}[\w ]{{2,40}}[:=] *){_BLANK}")
+_BLANK_OF_A_FORM = re.compile(rf"(?i)(?<=[:=] ){_BLANK}")
+
+
+def reply_problems(source: Source, front: FrontMatter) -> list[PromptProblem]:
+    """Everything in which a template, its scale and the reader of its replies disagree."""
+    names = {name for section in source.sections for name in PLACEHOLDER.findall(section.content)}
+    is_several = front.asks_several(names)
+    problems = [*_of_keys(source, front, is_several)]
+    grades = front.part_grades
+    if grades:
+        problems += [*_of_lists(source, grades), *_of_ranges(source, grades)]
+        problems += [] if is_several else _of_examples(source, front, grades)
+    return problems
+
+
+def _of_keys(source: Source, front: FrontMatter, is_several: bool) -> Iterator[PromptProblem]:
+    reader, is_grading = front.reader, front.kind == "grade"
+    if is_grading and reader.kind != "json":
+        yield from _of_forms(source, front)
+        return
+    keys = (reader.key,) if is_grading else KEYS[front.kind]
+    keys = ("grades", "number", "grade") if is_several else keys
+    other, form = next(_objects(source), None), next(_forms(source), None)
+    quoted = {key for section in source.asking for key in _KEY.findall(section.content)}
+    for key in keys:
+        if key in quoted:
+            continue
+        shape = SHAPES.get(front.kind, f'{{"{key}": "…"}}')
+        shape = SEVERAL if is_several else reader.example("N") if is_grading else shape
+        if other:
+            problem = f"the template asks for {other[1]}, and a reply is read by the key {key!r}"
+            remedy = f', or write reply = "json:{other[2][-1]}"'
+            remedy = remedy if is_grading and not is_several else ""
+            yield PromptProblem(other[0], f"{problem}; ask for {shape}{remedy}")
+        elif form and is_grading:
+            line, shown, beginning = form
+            remedy = f"write reply = 'pattern:{beginning} (\\d)', or ask for {shape}"
+            problem = f'the template asks for "{shown}", and reply = "json" reads an object'
+            yield PromptProblem(line, f"{problem}; {remedy}")
+        else:
+            problem = f"the template does not say how to reply; ask for {shape}"
+            yield warning(source.last, problem)
+
+
+def _of_forms(source: Source, front: FrontMatter) -> Iterator[PromptProblem]:
+    """Where the declared reader reads none of the forms of a reply that the template shows."""
+    forms = [(line, shown) for line, shown, _ in (*_objects(source), *_forms(source))]
+    is_read = False
+    for _, shown in forms:
+        with suppress(NoGrade):
+            filled = _BLANK_OF_A_FORM.sub(str((front.part_grades or (0,))[0]), shown)
+            is_read |= bool(front.reader.read(filled, front.part_grades))
+    if forms and not is_read:
+        problem = (
+            f'the template asks for "{forms[0][1]}", which reply = {front.reply!r} never reads'
+        )
+        yield PromptProblem(forms[0][0], f"{problem}; let both be of one form")
+    elif not forms and front.reader.kind == "pattern" and source.asking == source.sections:
+        problem = "the template does not show the form of a reply that the pattern finds"
+        yield warning(source.last, f"{problem}; show it, with N for the grade")
+
+
+def _forms(source: Source) -> Iterator[tuple[int, str, str]]:
+    """Forms of a reply that are no objects, as `##final score: N`: line, form, its beginning."""
+    for section in source.asking:
+        for number, line in section.lines():
+            for form in _FORM.finditer(line):
+                yield number, form[0].strip(), form[1].strip()
+
+
+def _objects(source: Source) -> Iterator[tuple[int, str, list[str]]]:
+    """The JSON objects that a template shows: the line, the words, the keys."""
+    for section in source.asking:
+        line, counted = section.start, 0
+        for shown in _OBJECT.finditer(section.content):
+            keys = _KEY_OF_AN_OBJECT.findall(shown[0])
+            line += section.content.count("\n", counted, shown.start())
+            counted = shown.start()
+            if keys:
+                yield line, " ".join(shown[0].split())[:60], keys
+
+
+def _of_examples(
+    source: Source, front: FrontMatter, grades: Sequence[int]
+) -> Iterator[PromptProblem]:
+    """Answers that the template itself gives, which a model follows whatever else is said."""
+    for section in source.sections:
+        if section.role != "assistant":
+            continue
+        try:
+            front.reader.read(section.content, grades)
+        except NoGrade as none:
+            shape = "one of them" if none.status == "out_of_scale" else front.reader.example("N")
+            problem = f"this example of an answer is not read as a grade ({none.detail})"
+            yield PromptProblem(section.start, f"{problem}; answer with {shape}")

@@ -7,8 +7,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -118,7 +118,7 @@ class Source:
 
 def cut_source(text: str) -> Source | PromptProblem:
     """The parts of a prompt's file, or what keeps it from having any."""
-    fences = [match for _, match in zip(range(2), _FENCE.finditer(text), strict=False)]
+    fences = list(islice(_FENCE.finditer(text), 2))
     expected = "expected TOML front matter between two lines of +++"
     if not fences or fences[0].start() > 0:
         return PromptProblem(1, f"{expected}; let the first line be +++")
@@ -127,21 +127,20 @@ def cut_source(text: str) -> Source | PromptProblem:
         return PromptProblem(last, f"{expected}; end it with a second line of +++")
     front = text[fences[0].end() + 1 : fences[1].start()]
     marks = list(_SECTION.finditer(text, fences[1].end()))
-    starts = [fences[1].end(), *(mark.end() for mark in marks)]
-    ends = [*(mark.start() for mark in marks), len(text)]
-    roles = ["", *(mark[1] for mark in marks)]
-    preamble, *sections = _sections(text, zip(roles, starts, ends, strict=True))
+    preamble, *sections = map(
+        partial(_section, text),
+        ["", *(mark[1] for mark in marks)],
+        [fences[1].end(), *(mark.end() for mark in marks)],
+        [*(mark.start() for mark in marks), len(text)],
+    )
     return Source(front, preamble, tuple(sections))
 
 
-def _sections(text: str, parts: Iterable[tuple[str, int, int]]) -> Iterator[Section]:
-    """Sections by their roles, where their headings end, and where the next ones begin."""
-    counted, line = 0, 1
-    for role, start, end in parts:
-        line, counted = line + text.count("\n", counted, start), start
-        content = text[start:end]
-        blank = len(content) - len(content.lstrip())
-        yield Section(role, line, line + content.count("\n", 0, blank), content.strip())
+def _section(text: str, role: str, start: int, end: int) -> Section:
+    """The section of a role between the end of its heading and the next one."""
+    line, content = 1 + text.count("\n", 0, start), text[start:end]
+    blank = len(content) - len(content.lstrip())
+    return Section(role, line, line + content.count("\n", 0, blank), content.strip())
 
 
 # What a prompt's front matter may say, and what its template may ask for.
@@ -177,11 +176,6 @@ class Combine(BaseModel):
     rule: Literal["sum", "share", "best"] = "sum"
     cuts: tuple[float, ...] = Field(default=(), strict=False)
     scale: dict[str, str] = Field(default_factory=dict)
-
-    @property
-    def exact_cuts(self) -> tuple[Fraction, ...]:
-        """The cut points as they are written, so that 3 of 10 reaches a cut at 0.3."""
-        return tuple(Fraction(repr(float(cut))) for cut in self.cuts)
 
 
 class GradedExamples(BaseModel):
@@ -340,16 +334,17 @@ class FrontMatter(BaseModel):
     def part_grades(self) -> tuple[int, ...]:
         """The grades of a criterion or a question, ascending; those of the pair without any."""
         scale = self.combine.scale if self.combine else {}
-        if not all(GRADE.fullmatch(grade) for grade in scale):
-            return ()
-        return tuple(sorted(map(int, scale))) or self.grades
+        return _grades(scale or self.scale)
 
     @property
     def grades(self) -> tuple[int, ...]:
         """The grades of the scale, ascending; none where one of them is no integer."""
-        if not all(GRADE.fullmatch(grade) for grade in self.scale):
-            return ()
-        return tuple(sorted(map(int, self.scale)))
+        return _grades(self.scale)
+
+
+def _grades(scale: Mapping[str, str]) -> tuple[int, ...]:
+    is_whole = all(GRADE.fullmatch(grade) for grade in scale)
+    return tuple(sorted(map(int, scale))) if is_whole else ()
 
 
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -414,11 +409,6 @@ class Prompt:
         return self.front.max_chars or (MOST_CHARACTERS if self.is_marked else None)
 
     @cached_property
-    def part_grades(self) -> tuple[int, ...]:
-        """The grades of a criterion or a question, ascending."""
-        return self.front.part_grades
-
-    @cached_property
     def asks_each(self) -> bool:
         """Whether each criterion or question is asked about in a call of its own."""
         return not self.placeholders.isdisjoint(("criterion", "question"))
@@ -443,12 +433,8 @@ class Prompt:
         """
         empty = frozenset(name for name in self.placeholders & OPTIONAL if not values.get(name))
         if empty not in self._splits:
-            turns = self.turns
-            if empty:
-                turns = tuple(Message(role, _without(text, empty)) for role, text in turns)
-            self._splits[empty] = tuple(
-                (turn, tuple(PLACEHOLDER.split(turn.content))) for turn in turns
-            )
+            turns = (Message(role, _without(text, empty)) for role, text in self.turns)
+            self._splits[empty] = tuple((t, tuple(PLACEHOLDER.split(t.content))) for t in turns)
         return tuple(
             [
                 turn if len(parts) == 1 else Message(turn.role, _filled(parts, values))
@@ -473,9 +459,7 @@ def _without(content: str, empty: frozenset[str]) -> str:
 
 def _filled(parts: Sequence[str], values: Mapping[str, str]) -> str:
     filled = list(parts)
-    for at in range(1, len(parts), 2):
-        name = parts[at]
-        filled[at] = values.get(name, f"{{{name}}}")
+    filled[1::2] = [values.get(name, f"{{{name}}}") for name in parts[1::2]]
     return "".join(filled)
 
 
@@ -487,7 +471,8 @@ def schema_of(prompt: Prompt) -> dict[str, Any]:
 
     Where a reply holds several grades, of as many as there may be.
     """
-    front, grades = prompt.front, prompt.part_grades if prompt.front.has_parts else prompt.grades
+    front = prompt.front
+    grades = front.part_grades if front.has_parts else front.grades
     if not prompt.asks_several:
         return grade_schema(grades, reason=front.reason)
     count = len(front.criteria) or (front.questions.count if front.questions else front.batch)
@@ -497,33 +482,23 @@ def schema_of(prompt: Prompt) -> dict[str, Any]:
 @lru_cache(maxsize=256)
 def grade_schema(grades: tuple[int, ...], *, reason: bool) -> dict[str, Any]:
     """The JSON schema of a reply that is one of these grades, with a reason before it or not."""
-    grade = {"type": "integer", "enum": list(grades)}
-    reasons = {"reason": {"type": "string"}} if reason else {}
-    return {
-        "type": "object",
-        "properties": {**reasons, "grade": grade},
-        "required": [*reasons, "grade"],
-        "additionalProperties": False,
-    }
+    return object_schema(_graded(grades, reason))
 
 
 @lru_cache(maxsize=256)
 def numbered_schema(count: int, grades: tuple[int, ...], *, reason: bool) -> dict[str, Any]:
     """The JSON schema of a reply that grades things numbered from 1 to `count`."""
+    numbers = {"type": "integer", "enum": list(range(1, count + 1))}
+    entry = object_schema({"number": numbers, **_graded(grades, reason)})
+    return object_schema({"grades": {"type": "array", "items": entry}})
+
+
+def _graded(grades: Sequence[int], reason: bool) -> dict[str, Any]:
     reasons = {"reason": {"type": "string"}} if reason else {}
-    entry = {
-        "type": "object",
-        "properties": {
-            "number": {"type": "integer", "enum": list(range(1, count + 1))},
-            **reasons,
-            "grade": {"type": "integer", "enum": list(grades)},
-        },
-        "required": ["number", *reasons, "grade"],
-        "additionalProperties": False,
-    }
-    return {
-        "type": "object",
-        "properties": {"grades": {"type": "array", "items": entry}},
-        "required": ["grades"],
-        "additionalProperties": False,
-    }
+    return {**reasons, "grade": {"type": "integer", "enum": list(grades)}}
+
+
+def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON schema of an object that has these properties, all of them, and no others."""
+    required, others = list(properties), {"additionalProperties": False}
+    return {"type": "object", "properties": properties, "required": required, **others}

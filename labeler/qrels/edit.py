@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from labeler.exchange.written import QRELS_FORMATS, qrels_format_of
 from labeler.files.atomic import is_special, replacing
 from labeler.files.read import sha256_of
 from labeler.messages import Note, count_of
+from labeler.options import Options, option
 from labeler.report.neutral import flat
 from labeler.trec.pairs import PairColumns, joined_pairs
 from labeler.trec.write import write_columns
@@ -146,28 +148,29 @@ def sources_list(to: Output | None, names: Sequence[str]) -> Iterator[WriteSourc
                 out.write(line)
 
 
-CONFLICTS = ("error", "first", "last", "max", "min", "drop")
+Conflict = Literal["error", "first", "last", "max", "min", "drop"]
 """Which grade wins where qrels differ: none, so that it is an error; or the pair is left out."""
+
+CONFLICTS: tuple[str, ...] = get_args(Conflict)
 
 LISTED = 10
 """So many conflicts are kept in words."""
 
 
 @dataclass(frozen=True, slots=True)
-class MergeRules:
+class MergeRules(Options):
     """Which grade of a pair wins where files differ.
 
     `prefer` names the file, by its path or its name, with or without its ending, whose grades win;
-    `conflict`, one of `CONFLICTS`, says which wins among the others.
+    `conflict` says which wins among the others.
     """
 
-    conflict: str = "error"
-    prefer: str = ""
-
-    def __post_init__(self) -> None:
-        if self.conflict not in CONFLICTS:
-            problem = f"conflict is {', '.join(CONFLICTS)}; not {self.conflict!r}"
-            raise Misuse(problem, parameter="conflict")
+    conflict: Conflict = option("error", "Which grade of a pair wins where the files differ.")
+    prefer: str = option(
+        "",
+        "The file whose grades win, as human; OUTPUT.sources.tsv says whose each line is.",
+        metavar="NAME",
+    )
 
 
 @dataclass
@@ -265,24 +268,21 @@ def subset_qrels(
         qrels = read_qrels(path, warn)
         keep = np.ones(qrels.size, dtype=np.bool_)
         if queries is not None:
-            _refuse_unknown("queries", queries, qrels.queries, f"query of {path}")
-            keep &= np.array([query in queries for query in qrels.queries])[qrels.query]
+            keep &= _are_named("queries", queries, qrels.queries, path)[qrels.query]
         if documents is not None:
-            _refuse_unknown("documents", documents, qrels.documents, f"document of {path}")
-            keep &= np.array([doc in documents for doc in qrels.documents])[qrels.document]
+            keep &= _are_named("documents", documents, qrels.documents, path)[qrels.document]
         return write_columns(to.path, qrels.keep(keep).by_id())
 
 
-def _refuse_unknown(
-    parameter: str, source_by_id: Mapping[str, str], ids: Iterable[str], what: str
-) -> None:
-    present = set(ids)
-    missing = [name for name in source_by_id if name not in present]
+def _are_named(what: str, named: NamedIds, ids: Sequence[str], path: Path) -> Flags:
+    """Which ids of a file are among the named ones, all of which it must have."""
+    missing = sorted(named.keys() - set(ids), key=list(named).index)
     if missing:
         more = f"; {len(missing) - 1:,} more are none" if len(missing) > 1 else ""
-        problem = f"{missing[0]!r} is no {what}{more}"
-        where = source_by_id[missing[0]]
-        raise BadInput(f"{where}: {problem}") if where else BadInput(problem, parameter=parameter)
+        noun = {"queries": "query", "documents": "document"}[what]
+        problem, where = f"{missing[0]!r} is no {noun} of {path}{more}", named[missing[0]]
+        raise BadInput(f"{where}: {problem}") if where else BadInput(problem, parameter=what)
+    return np.array([each in named for each in ids], dtype=np.bool_)
 
 
 # `qrels convert`: qrels of any kind in another format.

@@ -15,10 +15,9 @@ from labeler.report.table import SPREAD_HEADER, Column, Table, short_names, spre
 from labeler.trec.pairs import NONE, joined_pairs
 
 
-def qrels_stats(path: Path) -> dict[str, Any]:
+def qrels_stats(path: Path, warn: Note) -> dict[str, Any]:
     """Counts of a qrels file."""
-    warnings: list[str] = []
-    qrels = read_qrels(path, warnings.append)
+    qrels = read_qrels(path, warn)
     sizes = np.sort(np.diff(qrels.edges))
     grades, counts = np.unique(qrels.value, return_counts=True)
     return {
@@ -28,17 +27,17 @@ def qrels_stats(path: Path) -> dict[str, Any]:
         "per_query": spread(sizes.tolist()),
         "grades": dict(zip(map(str, grades.tolist()), counts.tolist(), strict=True)),
         "without_relevant": len(sizes) - len(np.unique(qrels.query[qrels.value > 0])),
-        "warnings": warnings,
     }
 
 
-def validate_qrels(path: Path, scale: Collection[int]) -> dict[str, Any]:
+def validate_qrels(path: Path, scale: Collection[int], warn: Note) -> dict[str, Any]:
     """The counts, if the file reads and its grades are on the scale; else `BadInput`."""
-    counts = qrels_stats(path)
+    counts = qrels_stats(path, warn)
     outside = [g for g in map(int, counts["grades"]) if scale and g not in scale]
     if outside:
         listed = ", ".join(f"{counts['grades'][str(g)]} of grade {g}" for g in outside)
-        raise BadInput(f"{path}: grades outside the scale {_range(scale)}: {listed}")
+        grades = ", ".join(map(str, sorted(scale)))
+        raise BadInput(f"{path}: grades outside the scale {grades}: {listed}")
     return counts
 
 
@@ -59,10 +58,6 @@ def stats_table(counts: Sequence[Mapping[str, Any]]) -> Table:
         for name, row in zip(names, counts, strict=True)
     ]
     return Table("qrels", [Column("qrels", align="left"), *map(Column, header)], rows)
-
-
-def _range(scale: Collection[int]) -> str:
-    return ", ".join(map(str, sorted(scale)))
 
 
 # How two qrels differ.

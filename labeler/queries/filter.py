@@ -94,14 +94,24 @@ def reason_to_reject(
 
     `examples` are the prompt's own queries, which small models echo.
     """
-    if reason := _no_query(query, min_letters, max_words):
-        return reason
     in_query = words(query)
-    if longest_copy(in_query, words(passage)) > _MAX_COPIED:
-        return f"copies more than {_MAX_COPIED} words in a row"
-    if any(overlap(in_query, words(example)) > _EXAMPLE_SHARE for example in examples):
-        return "like an example of the prompt"
-    return "holds its answer" if holds_answer(query, passage) else None
+    checks = (
+        (_REFUSAL.match(query), "a refusal"),
+        (not query or (len(in_query) < 2 and len(query) < min_letters), "too short"),
+        (len(in_query) > max_words, f"more than {max_words} words"),
+        (_POINTS_NOWHERE.search(query), "points at something unseen"),
+        (_POINTS_AT_ITS_SOURCE.search(query), "speaks of the passage"),
+        (
+            longest_copy(in_query, words(passage)) > _MAX_COPIED,
+            f"copies more than {_MAX_COPIED} words in a row",
+        ),
+        (
+            any(overlap(in_query, words(example)) > _EXAMPLE_SHARE for example in examples),
+            "like an example of the prompt",
+        ),
+        (holds_answer(query, passage), "holds its answer"),
+    )
+    return next((reason for is_so, reason in checks if is_so), None)
 
 
 def holds_answer(query: str, passage: str) -> bool:
@@ -122,20 +132,6 @@ def like_an_earlier(query: AbstractSet[str], earlier: Sequence[AbstractSet[str]]
         if query and overlap(query, other) >= _SAME_SHARE:
             return number
     return None
-
-
-def _no_query(text: str, min_letters: int, max_words: int) -> str | None:
-    """What is wrong with a text by itself."""
-    if _REFUSAL.match(text):
-        return "a refusal"
-    count = len(words(text))
-    if not text or (count < 2 and len(text) < min_letters):
-        return "too short"
-    if count > max_words:
-        return f"more than {max_words} words"
-    if _POINTS_NOWHERE.search(text):
-        return "points at something unseen"
-    return "speaks of the passage" if _POINTS_AT_ITS_SOURCE.search(text) else None
 
 
 def longest_copy(query: Sequence[str], passage: Sequence[str]) -> int:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,27 +31,28 @@ from labeler.models.call_plan import CallPlan, plan_calls
 from labeler.models.policies.limits import Spending, WithCost
 from labeler.models.session import (
     Act,
+    CallOptions,
     Control,
     Session,
-    SessionOptions,
     open_session,
     select_model,
     sync,
 )
 from labeler.models.settings import (
-    CONCURRENCY,
-    REDACT,
-    RETRY_FAILED,
     AnyModel,
-    Limits,
 )
-from labeler.options import CANDIDATES, COUNT, SEED, Options, given, option
+from labeler.options import CANDIDATES, COUNT, SEED, given, option
 from labeler.prompt import find_prompt
 from labeler.queries.filter import FilterRules
-from labeler.queries.kinds import KINDS, turns
-from labeler.queries.passages import PassageChoice, choose_passages, considered, heading_queries
+from labeler.queries.kinds import KINDS, Asking
+from labeler.queries.passages import (
+    MOST_CONSIDERED,
+    PassageChoice,
+    choose_passages,
+    considered,
+    heading_queries,
+)
 from labeler.queries.set_aside import PassageRules
-from labeler.queries.style import Asking
 from labeler.queries.write import (
     cosines,
     generate_queries,
@@ -67,7 +68,6 @@ from labeler.queries.writer import (
     Writer,
     generation_requests,
     passage_of,
-    used_passages,
 )
 from labeler.report.result import Hidden, Merged, Result
 from labeler.report.table import shown
@@ -106,17 +106,12 @@ class GenerateResult(WithCost, Result):
     def check(self) -> None:
         """Raise `Incomplete` where queries are missing because replies failed, or none came."""
         if self.missing and (self.has_failed or self.stopped or not self.total):
-            counts = counts_of(self.reasons)
+            counts, aside = counts_of(self.reasons), counts_of(self.set_aside)
             queries = f"{self.total:,} of {self.total + self.missing:,} queries were written"
             why = f"; stopped, since {self.stopped}" if self.stopped else ""
-            listed = "; rejected.jsonl lists them" if counts else ""
-            raise Incomplete(f"{queries} ({counts or self._why_none}){listed}{why}")
-
-    @property
-    def _why_none(self) -> str:
-        """Why no passage was asked about."""
-        aside = counts_of(self.set_aside)
-        return f"all passages are set aside: {aside}" if aside else "no passage to ask about"
+            listed = f"{counts}); rejected.jsonl lists them"
+            none = f"all passages are set aside: {aside}" if aside else "no passage to ask about"
+            raise Incomplete(f"{queries} ({listed if counts else f'{none})'}{why}")
 
     @shown
     def calls(self) -> int:
@@ -150,34 +145,31 @@ def planned(
     that their queries may give rise to.
     """
     missing = max(0, total - len(writer.already))
-    likely = Turns.of(documents, writer).next(missing)
+    dealt, most = Turns.of(documents, writer), most_passages(missing)
+    likely = dealt.next(missing)
     first = {turn.document.id for turn in likely}
-    spare = [t for t in _possible(documents, writer, missing) if t.document.id not in first]
-    most = min(most_passages(missing), len(likely) + len(spare))
+    spare = [  # of each kind, the first so many passages that were dealt to it
+        writer.turn(document, kind)
+        for kind, waiting in dealt.waiting.items()
+        for document in islice(waiting, most)
+        if document.id not in first
+    ]
+    most = min(most, len(likely) + len(spare))
     unasked = [request for turn in likely for request in _unanswered(turn, writer)]
-    unasked += _topics(likely, writer)
+    if (topic := writer.topic) is not None:  # with words of the passage in the query's place
+        for turn in likely:
+            words = " ".join(turn.document.text.split()[: writer.max_words(turn.kind)])
+            unasked.append(topic_request(topic, words, turn.document))
     more = [_unanswered(turn, writer) for turn in spare]
-    more.sort(key=lambda requests: -sum(map(_size, requests)))
+    more.sort(key=lambda each: -sum(len(m.content) for request in each for m in request.messages))
     further = [request for requests in more[: most - len(likely)] for request in requests]
     calls = plan_calls([*unasked, *further], session, likely=len(unasked))
     return GenerationPlan(len(likely), calls, most, len(writer.already) + min(missing, most))
 
 
-def _possible(documents: Sequence[Document], writer: Writer, missing: int) -> Iterable[PassageTurn]:
-    """The turns that may come: of each kind, the first so many passages that were dealt to it."""
-    most, used = most_passages(missing), used_passages(writer)
-    by_kind: dict[str, list[PassageTurn]] = defaultdict(list)
-    for document, kind in zip(documents, turns(writer.shares), strict=False):
-        if document.id not in used and len(by_kind[kind]) < most:
-            by_kind[kind].append(PassageTurn(document, kind))
-        if all(len(by_kind[kind]) >= most for kind in writer.shares):
-            break
-    return (turn for of_kind in by_kind.values() for turn in of_kind)
-
-
 def _unanswered(turn: PassageTurn, writer: Writer) -> list[Request]:
     """The requests of a turn to which the store has no reply that would do."""
-    requests = generation_requests(turn.document, writer, turn.kind)
+    requests = generation_requests(turn, writer)
     return [
         request
         for request, reply in zip(requests, writer.model.recall(requests), strict=True)
@@ -185,36 +177,20 @@ def _unanswered(turn: PassageTurn, writer: Writer) -> list[Request]:
     ]
 
 
-def _topics(likely: Sequence[PassageTurn], writer: Writer) -> list[Request]:
-    """The request for the topic of each query, with words in the query's place."""
-    prompt = writer.topic
-    if prompt is None:
-        return []
-    words = [turn.document.text.split()[: writer.max_words(turn.kind)] for turn in likely]
-    return [
-        topic_request(prompt, " ".join(w), t.document) for w, t in zip(words, likely, strict=True)
-    ]
-
-
-def _size(request: Request) -> int:
-    return sum(len(message.content) for message in request.messages)
-
-
 EMBEDDED_SAMPLES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class GenerateOptions(Options):
+class GenerateOptions(CallOptions):
     """How many queries a collection shall have, and who writes them.
 
     `prompt` is a shipped prompt's name or the path of a file, which then writes all queries; empty,
     each kind of the mix has its own. `model` is as `JudgeOptions` say. `samples` is the number of
     candidates for each passage, of which the closest is kept: None is 1, or 5 of an embedded model.
     `seed` decides which passages are asked about. With `force` the list of rejected queries is
-    replaced even where somebody else wrote it. `concurrency`, `retry_failed` (of replies that were
-    no queries) and `redact` are as `JudgeOptions` say. `passages` says which passages are asked
-    about, `filters` which candidates are dropped, `asking` what kinds of queries there are and how
-    they sound.
+    replaced even where somebody else wrote it. `passages` says which passages are asked about,
+    `filters` which candidates are dropped, `asking` what kinds of queries there are and how they
+    sound.
     """
 
     queries: int = option(
@@ -232,21 +208,10 @@ class GenerateOptions(Options):
         rare=True,
     )
     seed: int = option(0, "Decides which passages are asked about.", SEED)
-    redact: bool = option(False, REDACT)
-    limits: Limits = field(default_factory=Limits)
     force: bool = False
-    concurrency: int | None = option(None, CONCURRENCY)
-    retry_failed: bool = option(False, RETRY_FAILED)
     passages: PassageRules = field(default_factory=PassageRules)
     filters: FilterRules = field(default_factory=FilterRules)
     asking: Asking = field(default_factory=Asking)
-
-    @property
-    def session(self) -> SessionOptions:
-        """Which model to ask, and how."""
-        return SessionOptions(
-            self.model, self.base_url, self.limits, self.concurrency, redacted=self.redact
-        )
 
 
 def agenerate(
@@ -302,19 +267,19 @@ async def _generate(
         is_priced, spent = session.selection.price is not None, control.spent.since(earlier)
         async with locked_in_loop(opened, control.stop, control.note):
             before = len(generated_before(opened, writer))
-            total = keep_generated(opened, generated, writer, force=options.force)
-            written = generated_before(opened, writer)
+            written = keep_generated(opened, generated, writer, force=options.force)
     kinds = Counter(str(query.metadata.get("kind") or "unknown") for query in written)
+    missing = max(0, options.queries - len(generated.queries))
     return GenerateResult(
         opened.queries,
-        total - before,
+        len(written) - before,
         len(generated.rejected),
-        total,
-        max(0, options.queries - len(generated.queries)),
+        len(written),
+        missing,
         spent,
         is_priced,
         generated.reasons,
-        bool(generated.failures),
+        generated.has_failed,
         generated.stopped,
         choice.reasons,
         dict(kinds.most_common()),
@@ -339,15 +304,14 @@ async def _prepared(
     *,
     rehearsal: bool = False,
 ) -> AsyncIterator[_Prepared]:
-    session_options = replace(options.session, rehearsal=rehearsal)
+    session_options = options.session_of(options.model, options.base_url, rehearsal=rehearsal)
     style = options.asking.style()
     own = find_prompt(options.prompt, "generate") if options.prompt else None
     shares = {} if own else options.asking.shares(style)
     documents = CorpusDocuments(collection.corpus)
     queries = _queries_in(collection.queries)
-    search = CorpusSearch.of(collection, control.progress)
-    if any(KINDS[kind].passages > 1 for kind in shares):
-        search.prepare()
+    takes_two = any(KINDS[kind].passages > 1 for kind in shares)
+    search = CorpusSearch.of(collection, control.progress) if takes_two else None
     selection = await select_model("generate", session_options, control)
     samples = options.samples or (EMBEDDED_SAMPLES if selection.is_embedded else 1)
     async with open_session(selection, documents, collection.store, control) as session:
@@ -368,8 +332,9 @@ async def _prepared(
             real=(*style.like, *(q.text for q in queries if not _is_generated(q))),
         )
         among = considered(documents, options.seed)
-        if len(among) < len(search.documents):
-            drawn = f"{len(among):,} of {len(search.documents):,} passages may be asked about"
+        every = sum(1 for _ in documents) if len(among) >= MOST_CONSIDERED else 0
+        if len(among) < every:
+            drawn = f"{len(among):,} of {every:,} passages may be asked about"
             control.note(f"{drawn}; the seed decides which")
         yield _Prepared(choose_passages(among, options.seed, options.passages), writer, session)
 
@@ -407,18 +372,25 @@ def _queries_in(path: Path) -> list[Query]:
 
 def keep_generated(
     collection: Collection, generated: Generated, writer: Writer, *, force: bool = False
-) -> int:
+) -> list[Query]:
     """Write the queries beside the collection's own, the rejected ones, and the card.
 
-    Returns how many generated queries the collection has now. Queries that are there already stay
+    Returns all generated queries that the collection has now. Those that are there already stay
     as they are: judgements may depend on them. The collection must be locked.
     """
-    earlier = generated_before(collection, writer)
-    fresh = _fresh(generated, earlier)
-    old = _queries_in(collection.queries)
+    earlier, old = generated_before(collection, writer), _queries_in(collection.queries)
+    # another process may have kept some just now
+    passages = {passage_of(query) for query in earlier}
+    texts = {query.text.casefold() for query in earlier}
+    fresh = [
+        query
+        for query in generated.queries
+        if passage_of(query) not in passages and query.text.casefold() not in texts
+    ][: max(0, len(generated.queries) - len(earlier))]
     taken = {query.id for query in old}
     free = (name for n in count(1) if (name := f"q{n}") not in taken)
-    write_queries(collection.queries, [*old, *(replace(query, id=next(free)) for query in fresh)])
+    written = [replace(query, id=next(free)) for query in fresh]
+    write_queries(collection.queries, [*old, *written])
     if fresh or generated.rejected or not collection.rejected.exists():
         with making(collection, [collection.rejected], force=force):
             write_rows(collection.rejected, map(asdict, generated.rejected))
@@ -431,19 +403,7 @@ def keep_generated(
     }
     if fresh:
         update_card(collection, "generate", entry)
-    return len(earlier) + len(fresh)
-
-
-def _fresh(generated: Generated, earlier: Sequence[Query]) -> list[Query]:
-    """The queries that join earlier ones, some of which another process may have kept just now."""
-    passages = {passage_of(query) for query in earlier}
-    texts = {query.text.casefold() for query in earlier}
-    fresh = [
-        query
-        for query in generated.queries
-        if passage_of(query) not in passages and query.text.casefold() not in texts
-    ]
-    return fresh[: max(0, len(generated.queries) - len(earlier))]
+    return [*earlier, *written]
 
 
 def write_heading_queries(collection: Collection, count: int, seed: int) -> None:

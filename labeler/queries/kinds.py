@@ -1,15 +1,20 @@
-"""Kinds of queries, and how many of each a collection has."""
+"""Kinds of queries, how many of each a collection has, and how they should sound."""
 
 from __future__ import annotations
 
 import math
+import random
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
+from functools import cached_property
+from pathlib import Path
 
+from labeler.data import Document
 from labeler.errors import Misuse
+from labeler.exchange.queries import read_query_list
+from labeler.options import option
 from labeler.queries.filter import words
 
 Mix = Mapping[str, float]
@@ -38,11 +43,9 @@ _KINDS = (
     QueryKind("vague", max_words=4),  # one to three words that say too little
 )
 
-KINDS: Mapping[str, QueryKind] = MappingProxyType({kind.name: kind for kind in _KINDS})
+KINDS: Mapping[str, QueryKind] = {kind.name: kind for kind in _KINDS}
 
-DEFAULT_MIX: Mix = MappingProxyType(
-    {"keyword": 0.4, "question": 0.2, "how-to": 0.2, "known-item": 0.1, "vague": 0.1}
-)
+DEFAULT_MIX: Mix = {"keyword": 0.4, "question": 0.2, "how-to": 0.2, "known-item": 0.1, "vague": 0.1}
 """People type keywords more often than sentences, also where they search documentation.
 
 Of the queries of TREC DL 2023, which are real, 4 % are questions; those that GPT-4 wrote for it all
@@ -63,7 +66,13 @@ def parse_mix(text: str) -> Mix:
         if name not in KINDS:
             problem = f"no kind of queries {name!r:.40}; known: {', '.join(KINDS)}"
             raise Misuse(problem, parameter="mix")
-        shares[name] = _share(name, share)
+        try:
+            shares[name] = float(share)
+        except ValueError:
+            shares[name] = math.nan
+        if not 0 <= shares[name] <= 1e6:
+            problem = f"expected a share of {name!r} from 0 up, as {name}=.3, found {share!r:.40}"
+            raise Misuse(problem, parameter="mix")
     total = sum(shares.values())
     if not total:
         raise Misuse("expected shares, as keyword=.5,question=.5", parameter="mix")
@@ -79,17 +88,6 @@ def mix_text(mix: str | Mapping[str, float]) -> str:
     if isinstance(mix, str):
         return mix
     return ",".join(f"{name}={share}" for name, share in mix.items())
-
-
-def _share(name: str, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value <= 1e6:
-        problem = f"expected a share of {name!r} from 0 up, as {name}=.3, found {text!r:.40}"
-        raise Misuse(problem, parameter="mix")
-    return value
 
 
 def next_kind(mix: Mix, counts: Mapping[str, int]) -> str:
@@ -162,3 +160,104 @@ def mix_of(texts: Sequence[str]) -> Mix:
     """The shares of the kinds that queries of somebody's look like."""
     counts = Counter(kind_of(text) for text in texts if words(text))
     return {kind: count / counts.total() for kind, count in counts.most_common()}
+
+
+SHOWN = 5
+"""So many real queries stand in a prompt as examples."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """What a prompt is told of the person who searches.
+
+    `language` is the name of one, as `German`; `like` are real queries, of which each passage gets
+    some as examples, and the length of one. Empty, each says nothing.
+    """
+
+    language: str = ""
+    like: Sequence[str] = ()
+
+    @cached_property
+    def _like_by_kind(self) -> Mapping[str, list[str]]:
+        by_kind: dict[str, list[str]] = {}
+        for text in self.like:
+            by_kind.setdefault(kind_of(text), []).append(text)
+        return by_kind
+
+    def length(self, document: Document, kind: str, seed: int) -> int | None:
+        """How many words a query about a passage should have: as many as a real one of its kind."""
+        if not self.like:
+            return None
+        models = self._like_by_kind.get(kind) or self.like
+        return max(1, len(words(_chance(seed, document, "length").choice(models))))
+
+    def values(self, document: Document, kind: str, seed: int) -> dict[str, str]:
+        """What stands in a prompt about a passage."""
+        length = self.length(document, kind, seed)
+        models = self._like_by_kind.get(kind) or self.like
+        chance = _chance(seed, document, "examples")
+        return {
+            "language": self.language,
+            "examples": " | ".join(chance.sample(models, min(SHOWN, len(models)))),
+            "length": str(length or ""),
+        }
+
+
+def _chance(seed: int, document: Document, what: str) -> random.Random:
+    return random.Random(f"{seed}\0{document.id}\0{what}")
+
+
+ASKING = "Kinds of queries"
+_SHARES = ", ".join(f"{kind}={share:g}" for kind, share in DEFAULT_MIX.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What kinds of queries are written, and how they sound.
+
+    `mix` is the share of each kind, as `keyword=.5,question=.5`; empty, it is that of the queries
+    in the file `like`, else `DEFAULT_MIX`. `language` is the name of one; empty, a query is in its
+    passage's. `like` is a file of real queries, which stand in the prompts as examples, and whose
+    lengths are asked for. With `topics` each query gets a description and a narrative.
+    """
+
+    mix: str = option(
+        "",
+        f"The share of each kind of {', '.join(KINDS)}. Default: {_SHARES}, or of your own.",
+        metavar="KIND=SHARE,...",
+        panel=ASKING,
+    )
+    language: str = option(
+        "",
+        "Write in this language, as German. Default: the passage's.",
+        metavar="NAME",
+        panel=ASKING,
+        rare=True,
+    )
+    like: Path | None = option(
+        None,
+        "Your own real queries: their mix of kinds, lengths and style are matched.",
+        metavar="FILE",
+        panel=ASKING,
+    )
+    topics: bool = option(
+        True,
+        "Write a description and a narrative with each query, a call each.",
+        panel=ASKING,
+        rare=True,
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mix", mix_text(self.mix))  # which may be a dict
+
+    def style(self) -> Style:
+        """What prompts are told of the person who searches; the file is read."""
+        queries = read_query_list(self.like).values() if self.like else ()
+        texts = (" ".join(query.text.split()) for query in queries)
+        return Style(self.language, tuple(dict.fromkeys(text for text in texts if words(text))))
+
+    def shares(self, style: Style) -> Mix:
+        """The share of each kind."""
+        if self.mix:
+            return parse_mix(self.mix)
+        return mix_of(style.like) if style.like else DEFAULT_MIX

@@ -75,13 +75,8 @@ def choose_passages(
     usable = [document for document in documents if document.id not in why]
     # more documents leave the order of the others as it is
     in_order = sorted(usable, key=lambda document: number_of(seed, document.id))
-    return PassageChoice(_by_turns(in_order, seed), why)
-
-
-def _by_turns(documents: Sequence[Document], seed: int) -> list[Document]:
-    """Documents in the order of their files' turns, the files of each folder spread evenly."""
     files: dict[str, list[Document]] = defaultdict(list)
-    for document in documents:
+    for document in in_order:
         files[file_of(document)].append(document)
     folders: dict[str, dict[str, list[Document]]] = defaultdict(dict)
     for name, passages in files.items():
@@ -91,7 +86,7 @@ def _by_turns(documents: Sequence[Document], seed: int) -> list[Document]:
         roots = {name: math.sqrt(len(passages)) for name, passages in inside.items()}
         in_folders[folder] = _interleaved(inside, roots, seed)
         weights[folder] = sum(roots.values())
-    return _interleaved(in_folders, weights, seed)
+    return PassageChoice(_interleaved(in_folders, weights, seed), why)
 
 
 def _interleaved(

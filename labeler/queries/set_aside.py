@@ -58,11 +58,6 @@ class _Passage:
     code: Sequence[str]
 
 
-def reasons() -> Sequence[str]:
-    """Every reason for which a passage may be set aside."""
-    return (*RULES, NEAR_DUPLICATE)
-
-
 def set_aside(documents: Sequence[Document], rules: PassageRules | None = None) -> dict[str, str]:
     """Why passages are not asked about, by the ids of their documents.
 
@@ -72,8 +67,8 @@ def set_aside(documents: Sequence[Document], rules: PassageRules | None = None) 
     """
     rules = rules or PassageRules()
     for exempt in rules.ask_about:
-        if exempt not in reasons():
-            problem = f"no reason {exempt!r}; known: {', '.join(reasons())}"
+        if exempt not in REASONS:
+            problem = f"no reason {exempt!r}; known: {', '.join(REASONS)}"
             raise Misuse(problem, parameter="ask_about")
     active = {reason: rule for reason, rule in RULES.items() if reason not in rules.ask_about}
     why: dict[str, str] = {}
@@ -175,6 +170,9 @@ RULES: Mapping[str, Callable[[_Passage], bool]] = {
     "contents": _is_contents,
 }
 """The rules that look at one passage alone, by the reason that they give."""
+
+REASONS = (*RULES, NEAR_DUPLICATE)
+"""Every reason for which a passage may be set aside."""
 
 
 def _near_duplicates(documents: Sequence[Document]) -> Iterator[str]:

@@ -6,7 +6,7 @@ import random
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -38,6 +38,15 @@ def personal(text: str) -> Sequence[str]:
     (('mail address or name with @',), ())
     """
     return tuple(_kinds(text))
+
+
+def no_query(text: str) -> str:
+    """Why a text is not taken for somebody's query; empty where it is."""
+    if kinds := personal(text):
+        return kinds[0]
+    if not words(text):
+        return "no word"
+    return f"more than {LONGEST} characters" if len(text) > LONGEST else ""
 
 
 def _kinds(text: str) -> Iterator[str]:
@@ -130,7 +139,15 @@ def from_log(path: Path | str, options: TrafficOptions | None = None) -> Traffic
     typed = _Typed()
     for row in read_log(path, options.fields):
         typed.add(row)
-    counts, dropped = _typed_often(typed, options.min_count)
+    counts, left_out = dict[str, int](), Counter[str]()
+    for key, by_form in typed.forms.items():
+        total = typed.searches(key)
+        reason = no_query(max(by_form, key=lambda form: len(personal(form))))
+        if reason := reason or ("too rare" if total < max(1, options.min_count) else ""):
+            left_out[reason] += 1
+        else:
+            counts[key] = total
+    dropped = dict(left_out.most_common())
     if not counts:
         reasons = counts_of(dropped) or "nobody typed anything"
         raise BadInput(f"{path}: no query is left ({reasons})")
@@ -182,31 +199,6 @@ class _Typed:
 def normalized(text: str) -> str:
     """A query in one form of its letters and spaces."""
     return " ".join(unicodedata.normalize("NFKC", text).split())
-
-
-def _typed_often(typed: _Typed, min_count: int) -> tuple[dict[str, int], dict[str, int]]:
-    """The searches of each query that may be shown, and why others may not."""
-    counts: dict[str, int] = {}
-    dropped: Counter[str] = Counter()
-    for key, by_form in typed.forms.items():
-        total = typed.searches(key)
-        reason = _reason_to_drop(key, by_form, total, min_count)
-        if reason:
-            dropped[reason] += 1
-        else:
-            counts[key] = total
-    return counts, dict(dropped.most_common())
-
-
-def _reason_to_drop(key: str, forms: Iterable[str], total: int, min_count: int) -> str:
-    kinds = personal(max(forms, key=lambda form: len(personal(form))))
-    if kinds:
-        return kinds[0]
-    if not words(key):
-        return "no word"
-    if len(key) > LONGEST:
-        return f"more than {LONGEST} characters"
-    return "too rare" if total < max(1, min_count) else ""
 
 
 def _strata(counts: Mapping[str, int]) -> dict[str, list[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Coroutine, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, TypeVar
 
@@ -15,7 +16,7 @@ from labeler.errors import CallFailed, ProviderError
 from labeler.messages import Advance
 from labeler.model import Reply, Request
 from labeler.models.server.answers import parsed
-from labeler.prompt import Prompt
+from labeler.prompt import Prompt, object_schema
 from labeler.queries.filter import like_an_earlier
 from labeler.queries.writer import (
     BEATEN,
@@ -30,9 +31,8 @@ from labeler.queries.writer import (
     expected_language,
     generation_requests,
     shown,
-    used_passages,
 )
-from labeler.text.terms import can_encode, encode, terms
+from labeler.text.terms import can_encode, encode, terms, text_to_search
 
 # What the person behind a query wants.
 
@@ -48,33 +48,15 @@ class Topic(BaseModel):
     narrative: Sentences
 
 
-_TEXT = {"type": "string"}
-_TOPIC_SCHEMA = {
-    "type": "object",
-    "properties": {"description": _TEXT, "narrative": _TEXT},
-    "required": ["description", "narrative"],
-    "additionalProperties": False,
-}
+_TOPIC_SCHEMA = object_schema({name: {"type": "string"} for name in Topic.model_fields})
 
 
 def topic_request(prompt: Prompt, query: str, document: Document) -> Request:
     """The request for the topic of a query that was written about a document."""
-    title, text = document.title, shown(document)
-    passage = f"{title}\n{text}" if title else text
-    values = {"query": query, "title": title, "text": text, "passage": passage}
+    passage = replace(document, text=shown(document))
+    values = {"query": query, "title": passage.title, "text": passage.text}
+    values["passage"] = text_to_search(passage)
     return Request(prompt.render(values), {**prompt.front.parameters, "seed": 0}, _TOPIC_SCHEMA)
-
-
-async def topic_of(writer: Writer, query: str, document: Document) -> Topic | None:
-    """The topic of a query; None where the model gives none that would do."""
-    prompt = writer.topic
-    if prompt is None:
-        return None
-    try:
-        reply = await writer.model.ask(topic_request(prompt, query, document))
-    except CallFailed:
-        return None
-    return parsed(reply, Topic)
 
 
 T = TypeVar("T")
@@ -119,7 +101,6 @@ async def generate_queries(
         wave = [turn for turn in ahead if turn.document.id not in now.candidates][: most - asked]
         answers = await _ask_all(wave, writer, limit)
         asked += len(wave)
-        _check_that_some_call_worked(answers)
         now.candidates |= {answer.turn.document.id: answer for answer in answers}
         has_taken = _take_turns(now, total)
         await _add_topics(now, limit)
@@ -131,7 +112,7 @@ async def generate_queries(
         if result.is_fruitless:
             count = sum(result.latest) or "none"
             result.stopped = f"of the last {IN_A_ROW} passages {count} gave a query"
-        elif len(passages) - len(used_passages(writer)) > asked:
+        elif len(passages) - len(writer.used) > asked:
             result.stopped = f"{most:,} passages are the most that are asked about"
     return result
 
@@ -152,17 +133,22 @@ async def _ask_all(
                 return error
 
     async def ask_for(turn: PassageTurn) -> Candidates:
-        requests = generation_requests(turn.document, writer, turn.kind)
+        requests = generation_requests(turn, writer)
         return candidates_of(turn, await _all_ended(map(ask, requests)), writer)
 
-    return await _all_ended(map(ask_for, wave))
+    answers = await _all_ended(map(ask_for, wave))
+    replies = [reply for candidates in answers for reply in candidates.replies]
+    failures = [reply for reply in replies if isinstance(reply, CallFailed)]
+    if failures and len(failures) == len(replies):
+        raise ProviderError(f"every one of {len(replies)} calls failed: {failures[0]}")
+    return answers
 
 
 async def _answer(request: Request, writer: Writer) -> Reply:
     """The reply to a request; asked anew where the remembered one is no query, if that is asked."""
     reply = await writer.model.ask(request)
     while writer.retry_failed and reply.remembered and is_no_query(reply):
-        request = replace(request, attempt=request.attempt + 1)
+        request = request.again()
         reply = await writer.model.ask(request)
     return reply
 
@@ -177,13 +163,6 @@ async def _all_ended(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     tasks = [asyncio.ensure_future(coroutine) for coroutine in work]
     await asyncio.gather(*tasks, return_exceptions=True)
     return [task.result() for task in tasks]
-
-
-def _check_that_some_call_worked(answers: Iterable[Candidates]) -> None:
-    flat = [reply for candidates in answers for reply in candidates.replies]
-    failures = [reply for reply in flat if isinstance(reply, CallFailed)]
-    if flat and len(failures) == len(flat):
-        raise ProviderError(f"every one of {len(flat)} calls failed: {failures[0]}")
 
 
 def _take_turns(now: _Progress, total: int) -> bool:
@@ -211,8 +190,7 @@ def _keep_best(now: _Progress, candidates: Candidates) -> bool:
     result.rejected += candidates.rejected
     result.latest.append(bool(best))
     if not best:
-        has_failed = len(candidates.failures) == len(candidates.replies)
-        result.failures.update(candidates.failures[:1] if has_failed else ())
+        result.has_failed |= candidates.failed == len(candidates.replies)
         return False
     query = _query(best, candidates.turn, now)
     now.earlier.append(_term_set(best))
@@ -256,12 +234,16 @@ def _query(text: str, turn: PassageTurn, now: _Progress) -> Query:
 
 async def _add_topics(now: _Progress, limit: asyncio.Semaphore) -> None:
     """Write a topic with each new query; where the model gives none, the query stands alone."""
-    if now.writer.topic is None or not now.new:
+    prompt = now.writer.topic
+    if prompt is None or not now.new:
         return
 
     async def ask(query: Query, document: Document) -> Query:
+        topic = None
         async with limit:
-            topic = await topic_of(now.writer, query.text, document)
+            with suppress(CallFailed):
+                request = topic_request(prompt, query.text, document)
+                topic = parsed(await now.writer.model.ask(request), Topic)
         return replace(query, metadata={**query.metadata, **(topic.model_dump() if topic else {})})
 
     written = await _all_ended(ask(query, document) for query, document in now.new)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from labeler.collection.corpus import corpus_on_demand
 from labeler.collection.layout import Collection
-from labeler.collection.search import KEPT_FROM, Bm25Index, Searched, searched_corpus
+from labeler.collection.search import KEPT_FROM, Bm25Index, searched_corpus
 from labeler.data import Document, Query
 from labeler.errors import CallFailed
 from labeler.messages import Progress, no_progress
@@ -24,8 +23,7 @@ from labeler.queries.filter import (
     tidied,
     words,
 )
-from labeler.queries.kinds import KINDS, Mix, next_kind, not_of_its_kind, turns
-from labeler.queries.style import Style
+from labeler.queries.kinds import KINDS, Mix, Style, next_kind, not_of_its_kind, turns
 from labeler.text.languages import code_of, language_of
 
 # Searching the corpus: which passage is like another.
@@ -36,21 +34,13 @@ DEPTH = 100
 _WORDS_OF_A_PASSAGE = 60
 
 
+@dataclass(frozen=True, slots=True)
 class CorpusSearch:
-    """BM25 over a corpus.
+    """BM25 over a corpus; the index of a large one is the one that `pool` keeps."""
 
-    It is indexed when it is first used; the index of a large corpus is the one that `pool` keeps.
-    """
-
-    def __init__(
-        self,
-        searched: Searched,
-        documents: Mapping[str, Document],
-        progress: Progress = no_progress,
-    ) -> None:
-        self.documents = documents
-        self._searched, self._progress = searched, progress
-        self._neighbours: dict[str, Document | None] = {}
+    bm25: Bm25Index
+    documents: Mapping[str, Document]
+    _neighbours: dict[str, Document | None] = field(default_factory=dict)
 
     @classmethod
     def of(cls, collection: Collection, progress: Progress = no_progress) -> CorpusSearch:
@@ -58,31 +48,21 @@ class CorpusSearch:
 
         The progress is that of a large corpus; a small one is indexed in a moment.
         """
-        documents = corpus_on_demand(collection.corpus)
         is_large = collection.corpus.stat().st_size >= KEPT_FROM
         shown = progress if is_large else no_progress
         with shown("reading the corpus") as advance:
             searched = searched_corpus(collection, advance)
-        return cls(searched, documents, progress=shown)
-
-    def prepare(self) -> None:
-        """Index the corpus now, so that no search has to wait for it."""
-        _ = self._bm25
-
-    @cached_property
-    def _bm25(self) -> Bm25Index:
-        return Bm25Index.of(self._searched, self._progress)
+        return cls(Bm25Index.of(searched, shown), corpus_on_demand(collection.corpus))
 
     def neighbour(self, document: Document) -> Document | None:
         """The most similar passage under another heading, by BM25; None where none is similar."""
-        if document.id in self._neighbours:
-            return self._neighbours[document.id]
-        text = " ".join(document.text.split()[:_WORDS_OF_A_PASSAGE])
-        run = self._bm25.run([Query("", f"{document.title} {text}")], DEPTH)
-        others = (self.documents[doc_id] for doc_id in run[""] if doc_id != document.id)
-        similar = next((other for other in others if other.title != document.title), None)
-        self._neighbours[document.id] = similar
-        return similar
+        if document.id not in self._neighbours:
+            text = " ".join(document.text.split()[:_WORDS_OF_A_PASSAGE])
+            run = self.bm25.run([Query("", f"{document.title} {text}")], DEPTH)
+            others = (self.documents[doc_id] for doc_id in run[""] if doc_id != document.id)
+            similar = next((other for other in others if other.title != document.title), None)
+            self._neighbours[document.id] = similar
+        return self._neighbours[document.id]
 
 
 SHOWN_WORDS = 260
@@ -144,21 +124,25 @@ class Writer:
         longest = max((len(words(text)) for text in self.style.like), default=0)
         return self.rules.max_words or max(usual, min(longest, _LONGEST_LIKE))
 
-    def other(self, document: Document, kind: str) -> Document | None:
-        """The second passage of a query, where its kind takes two and the corpus has one."""
+    def turn(self, document: Document, kind: str) -> PassageTurn:
+        """A passage's turn, with a second one where its kind takes two and the corpus has one."""
         takes_two = kind in KINDS and KINDS[kind].passages > 1
-        return self.search.neighbour(document) if takes_two and self.search else None
+        other = self.search.neighbour(document) if takes_two and self.search else None
+        return PassageTurn(document, kind, other)
+
+    @property
+    def used(self) -> frozenset[str]:
+        """The ids of the passages that gave a query already."""
+        return frozenset(map(passage_of, self.already))
 
 
-def generation_requests(document: Document, writer: Writer, kind: str = "") -> list[Request]:
-    """The requests for a query of a kind about a passage: the same messages, another seed each."""
-    kind = kind or next(iter(writer.shares))
-    prompt = writer.prompt_of(kind)
+def generation_requests(turn: PassageTurn, writer: Writer) -> list[Request]:
+    """The requests of a turn: the same messages, another seed each."""
+    document, prompt = turn.document, writer.prompt_of(turn.kind)
     text = shown(document)
-    other = writer.other(document, kind)
     values = {"title": document.title, "text": text, "passage": f"{document.title}\n{text}"}
-    values["other"] = shown(other) if other else ""
-    values |= writer.style.values(document, kind, writer.seed)
+    values["other"] = shown(turn.other) if turn.other else ""
+    values |= writer.style.values(document, turn.kind, writer.seed)
     messages = prompt.render(values)
     # more for long queries, and for other languages' words
     most = max(prompt.front.max_tokens, 3 * int(values["length"] or 0))
@@ -209,6 +193,11 @@ class PassageTurn:
         """The passages that the query is about."""
         return (self.document, self.other) if self.other else (self.document,)
 
+    @property
+    def text(self) -> str:
+        """Their texts."""
+        return "\n".join(document.text for document in self.documents)
+
 
 @dataclass(slots=True)
 class Candidates:
@@ -217,7 +206,7 @@ class Candidates:
     turn: PassageTurn
     fit: list[str] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
-    failures: list[str] = field(default_factory=list)
+    failed: int = 0
     replies: Sequence[Reply | CallFailed] = ()
 
     def reject(self, text: str, reason: str) -> None:
@@ -229,16 +218,16 @@ class Candidates:
 class Generated:
     """The queries that were kept, in order, and the candidates that were not.
 
-    `failures` counts the passages whose every reply failed, by the reason of the first. `latest`
-    says of each of the last passages whether it gave a query. `stopped` says why no more passages
-    were asked about, though the corpus has some; it is empty where that was no reason to end.
+    `has_failed` is true where every reply about a passage failed. `latest` says of each of the last
+    passages whether it gave a query. `stopped` says why no more passages were asked about, though
+    the corpus has some; it is empty where that was no reason to end.
     `without_topic` counts the new queries for which the model wrote none, `given_up` the kinds of
     which passage after passage gave none, with how many there are.
     """
 
     queries: list[Query] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
-    failures: Counter[str] = field(default_factory=Counter)
+    has_failed: bool = False
     latest: deque[bool] = field(default_factory=lambda: deque(maxlen=IN_A_ROW))
     stopped: str = ""
     without_topic: int = 0
@@ -267,7 +256,7 @@ def candidates_of(
         reason = failure or _reason_to_reject(text, turn, writer)
         if reason:
             result.reject(text, reason)
-            result.failures += [failure.partition(":")[0]] if failure else []
+            result.failed += bool(failure)
         else:
             fit[text] = None
     result.fit = _ranked(list(fit), turn, writer)
@@ -294,15 +283,9 @@ def candidate_of(reply: Reply | CallFailed) -> tuple[str, str]:
 def _reason_to_reject(text: str, turn: PassageTurn, writer: Writer) -> str | None:
     """Why a text is no query of a kind about some passages."""
     examples = [m.content for m in writer.prompt_of(turn.kind).turns if m.role == "assistant"]
-    passage = "\n".join(document.text for document in turn.documents)
     has_one_word = writer.style.length(turn.document, turn.kind, writer.seed) == 1
-    reason = reason_to_reject(
-        text,
-        passage,
-        examples,
-        max_words=writer.max_words(turn.kind),
-        min_letters=1 if has_one_word else MIN_LETTERS,
-    )
+    letters, most = 1 if has_one_word else MIN_LETTERS, writer.max_words(turn.kind)
+    reason = reason_to_reject(text, turn.text, examples, max_words=most, min_letters=letters)
     expected, language = expected_language(turn.document, writer), language_of(text)
     if not reason and expected and language and language != expected:
         reason = f"wrong language: {language}, not {expected}"
@@ -320,8 +303,7 @@ def _ranked(texts: list[str], turn: PassageTurn, writer: Writer) -> list[str]:
     """The closest text first; among real queries' likenesses, first one of the length asked for."""
     if len(texts) < 2:
         return texts
-    passage = "\n".join(document.text for document in turn.documents)
-    scores = dict(zip(texts, writer.closeness(passage, texts), strict=True))
+    scores = dict(zip(texts, writer.closeness(turn.text, texts), strict=True))
     length = writer.style.length(turn.document, turn.kind, writer.seed)
 
     def order(text: str) -> tuple[int, float]:
@@ -348,17 +330,18 @@ class Turns:
 
     writer: Writer
     counts: Counter[str]
-    _dealt: Iterable[tuple[Document, str]]
-    _waiting: dict[str, deque[Document]] = field(default_factory=lambda: defaultdict(deque))
-    _used: frozenset[str] = frozenset()
+    waiting: dict[str, deque[Document]] = field(default_factory=lambda: defaultdict(deque))
     _in_vain: Counter[str] = field(default_factory=Counter)
 
     @classmethod
     def of(cls, documents: Sequence[Document], writer: Writer) -> Turns:
         """The turns of passages in their order, less those that gave the writer a query already."""
         counts = Counter(str(query.metadata.get("kind", "")) for query in writer.already)
-        dealt = zip(documents, turns(writer.shares), strict=False)
-        return cls(writer, counts, iter(dealt), _used=used_passages(writer))
+        result, used = cls(writer, counts), writer.used
+        for document, kind in zip(documents, turns(writer.shares), strict=False):
+            if document.id not in used:
+                result.waiting[kind].append(document)
+        return result
 
     def next(self, count: int = 1) -> list[PassageTurn]:
         """The next turns, if each gives a query; fewer where the passages run out."""
@@ -366,18 +349,17 @@ class Turns:
         result: list[PassageTurn] = []
         while kinds and len(result) < count:
             kind = next_kind({k: self.writer.shares[k] for k in kinds}, counts)
-            document = self._peek(kind, places[kind])
-            if document is None:
+            if places[kind] == len(self.waiting[kind]):
                 kinds.remove(kind)
                 continue
-            result.append(PassageTurn(document, kind, self.writer.other(document, kind)))
+            result.append(self.writer.turn(self.waiting[kind][places[kind]], kind))
             counts[kind] += 1
             places[kind] += 1
         return result
 
     def take(self, turn: PassageTurn, *, is_fruitful: bool) -> None:
         """End a turn, which gave a query or none."""
-        self._waiting[turn.kind].popleft()
+        self.waiting[turn.kind].popleft()
         self.counts[turn.kind] += is_fruitful
         self._in_vain[turn.kind] = 0 if is_fruitful else self._in_vain[turn.kind] + 1
 
@@ -391,23 +373,6 @@ class Turns:
         """The kinds that are asked for; all where every one was in vain."""
         kinds = [kind for kind in self.writer.shares if self._in_vain[kind] < GIVE_UP]
         return kinds or list(self.writer.shares)
-
-    def _peek(self, kind: str, ahead: int) -> Document | None:
-        """The passage at a place of those that wait for a kind; None where there are too few."""
-        waiting = self._waiting[kind]
-        while len(waiting) <= ahead:
-            dealt = next(iter(self._dealt), None)
-            if dealt is None:
-                return None
-            document, its_kind = dealt
-            if document.id not in self._used:
-                self._waiting[its_kind].append(document)
-        return waiting[ahead]
-
-
-def used_passages(writer: Writer) -> frozenset[str]:
-    """The ids of the passages that gave the writer a query already."""
-    return frozenset(map(passage_of, writer.already))
 
 
 def passage_of(query: Query) -> str:

@@ -118,12 +118,6 @@ def across(made: Scale, y: float) -> Iterator[str]:
         yield words("tick middle", (min(max(made(tick), half), WIDTH - half), y), label)
 
 
-def label_across(label: str, made: Scale, y: float) -> str:
-    """What the axis measures, below its middle, within the chart."""
-    middle = (made.start + made.end) / 2
-    return words("axis middle", (middle, y), label, 2 * min(middle, WIDTH - middle))
-
-
 # Rows on one axis: values with their intervals.
 
 _MARGIN, _HEIGHT = 24.0, 18.0
@@ -178,7 +172,9 @@ def _draw(rows: Sequence[NamedValue], axis: Axis) -> tuple[float, str]:
     grid = [line("grid", (made(tick), top), (made(tick), y)) for tick in made.ticks]
     if axis.reference is not None:
         grid.append(line("reference", (made(axis.reference), top), (made(axis.reference), y)))
-    below = label_across(axis.label, made, y + 34)
+    middle = (made.start + made.end) / 2
+    room = 2 * min(middle, WIDTH - middle)
+    below = words("axis middle", (middle, y + 34), axis.label, room)
     return y + 42, "".join([*grid, *drawn, *across(made, y + 16), below])
 
 

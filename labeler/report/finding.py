@@ -97,13 +97,11 @@ def merged(findings: Iterable[Finding | str]) -> Iterator[Finding]:
 
 
 def _as_one(group: Sequence[Finding]) -> Finding:
-    names = list(dict.fromkeys(finding.about for finding in group))
-    whom = f"{len(names)} runs"
-    if len(names) <= NAMED:
-        whom = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+    *names, last = dict.fromkeys(finding.about for finding in group)
+    whom = f"{', '.join(names)} and {last}" if names else last
+    if len(names) >= NAMED:
+        whom = f"{len(names) + 1} runs"
     counts = sorted({finding.count for finding in group if finding.count is not None})
-    many = "".join(
-        f"{number:,}{' to ' if number == counts[0] < counts[-1] else ' '}"
-        for number in (counts[:1] + counts[1:][-1:])
-    )
-    return replace(group[0], text=f"{whom}: {many}{group[0].each}", about=", ".join(names))
+    many = " to ".join(f"{number:,}" for number in dict.fromkeys(counts[:1] + counts[-1:]))
+    each = f"{many} {group[0].each}" if many else group[0].each
+    return replace(group[0], text=f"{whom}: {each}", about=", ".join([*names, last]))

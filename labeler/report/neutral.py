@@ -19,16 +19,17 @@ def printable(text: str) -> str:
     """`text` with its control and format characters written out, line breaks and tabs kept."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(c if c in "\n\t" or not drives_terminals(c) else _spelled(c) for c in text)
+    return "".join(
+        c.encode("unicode_escape", "surrogatepass").decode("ascii")
+        if drives_terminals(c) and c not in "\n\t"
+        else c
+        for c in text
+    )
 
 
 def drives_terminals(character: str) -> bool:
     """Whether a character is no letter to be seen, but a control or format character."""
     return unicodedata.category(character) in _UNSAFE
-
-
-def _spelled(character: str) -> str:
-    return character.encode("unicode_escape", "surrogatepass").decode("ascii")
 
 
 def flat(text: str) -> str:
@@ -189,7 +190,9 @@ def table_as_html(
     own; in a page, whose style may hold no others, cells have a class of that name instead, and the
     first of each row is its header.
     """
-    sides = [_side(side, styled=styled) for side in aligned]
+    sides = [f' style="text-align: {side}"' for side in aligned]
+    if not styled:
+        sides = ["" if side == "left" else f' class="{side}"' for side in aligned]
     heads = [f'th scope="col"{side}' for side in sides]
     cells = [f"td{side}" for side in sides]
     if not styled:
@@ -199,12 +202,6 @@ def table_as_html(
     below = f"<p>{html_text(note)}</p>\n" if note else ""
     head, inner = f"<thead>\n{head}</thead>", f"<tbody>\n{''.join(body)}</tbody>"
     return f"<table>\n{caption}{head}\n{inner}\n</table>\n{below}"
-
-
-def _side(align: str, *, styled: bool) -> str:
-    if styled:
-        return f' style="text-align: {align}"'
-    return "" if align == "left" else f' class="{align}"'
 
 
 def _row(starts: Sequence[str], cells: Sequence[str]) -> str:

@@ -165,17 +165,6 @@ class FactList(PageBlock):
 
 
 @dataclass(frozen=True)
-class Preformatted(PageBlock):
-    """A text whose lines are kept, such as a prompt."""
-
-    text: str
-
-    def html(self, depth: _Depth) -> str:
-        """An element `pre`."""
-        return f'<pre tabindex="0">{html_text(self.text)}</pre>\n'
-
-
-@dataclass(frozen=True)
 class Disclosure(PageBlock):
     """A line that opens to show more: words, then figures in columns of their own.
 

@@ -15,7 +15,6 @@ from labeler.report.charts import WIDTH, Drawing
 from labeler.report.svg import element, length, svg, words
 
 ENDINGS = (".png", ".svg", ".pdf")
-MOST_ROWS = 60
 _MARGIN, _LINE, _GAP = 24, 18, 30
 """Pixels around a picture, from one line of words to the next, and between charts."""
 _LARGE = 1.25

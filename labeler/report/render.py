@@ -38,7 +38,7 @@ FEWEST = 16
 MOST_NAMING = 3
 """Rows are told apart by so many columns at most, so that there is room for others beside them."""
 _PIECES = re.compile(r"\[[^\]]*\]|\S+")
-COLORS = {"green": "\x1b[32m", "red": "\x1b[31m", "dim": "\x1b[2m", "bold": "\x1b[1m"}
+COLORS = {"green": "\x1b[32m", "red": "\x1b[31m"}
 _PLAIN = "\x1b[0m"
 
 
@@ -208,16 +208,12 @@ def _csv_row(row: Sequence[Scalar]) -> list[Scalar]:
     return [spreadsheet_cell(value) if isinstance(value, str) else value for value in row]
 
 
-def _objects(table: Table) -> list[str]:
-    return [json_text(record) for record in table.records()]
-
-
 def _json(table: Table) -> str:
-    return "[" + ",\n ".join(_objects(table)) + "]\n"
+    return "[" + ",\n ".join(map(json_text, table.records())) + "]\n"
 
 
 def _json_lines(table: Table) -> str:
-    return "".join(f"{line}\n" for line in _objects(table))
+    return "".join(f"{json_text(record)}\n" for record in table.records())
 
 
 def markdown_table(table: Table) -> str:

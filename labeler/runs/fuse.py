@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from labeler.errors import BadInput, Misuse
 from labeler.exchange.runs import read_run
 from labeler.exchange.written import write_run_as
 from labeler.messages import Note, count_of, no_query_in_common
+from labeler.options import COUNT, Bounds, Options, check_options, option
 from labeler.trec.blocks import in_order, ranks_in_groups
 from labeler.trec.columns import Small, joined_texts, keys
 from labeler.trec.pairs import NONE, PairColumns, joined_pairs
@@ -55,37 +57,30 @@ def added(number: Integers, values: Floats) -> Floats:
     return np.asarray(np.bincount(number, weights=values), dtype=np.float64)
 
 
-NORMS = ("min-max", "none")
-"""Scores on the scale that runs share, or as they are, by ranx's names."""
-
-METHODS = ("rrf", "combsum", "combmnz", "wsum")
+SCORES = "Fusing by score"
 
 
-@dataclass(frozen=True)
-class Fusion:
+@dataclass(frozen=True, slots=True)
+class Fusion(Options):
     """How to fuse: `k` is RRF's, `norm` and `weights` are for the methods that add scores.
 
     `rrf` adds 1 / (k + rank); `combsum` adds scores, `combmnz` also multiplies by how many runs
-    found the document (Fox and Shaw, TREC-2, 1994); `wsum` adds them weighted.
+    found the document (Fox and Shaw, TREC-2, 1994); `wsum` adds them weighted. With the `norm`
+    `min-max` scores are on a scale that runs share, with `none` as they are, by ranx's names.
     """
 
-    method: str = "rrf"
-    k: float = 60
-    norm: str = "min-max"
+    method: Literal["rrf", "combsum", "combmnz", "wsum"] = option(
+        "rrf", "Reciprocal rank fusion, or scores added."
+    )
+    k: float = option(60, "RRF's constant.", Bounds(0, 10**9))
+    norm: Literal["min-max", "none"] = option(
+        "min-max", "How scores are scaled before they are added.", panel=SCORES
+    )
     weights: tuple[float, ...] = ()
-    depth: int = 1000
+    depth: int = option(1000, "Documents to keep a query.", COUNT)
 
     def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            problem = f"no method {self.method!r}; known: {', '.join(METHODS)}"
-            raise Misuse(problem, parameter="method")
-        if self.norm not in NORMS:
-            problem = f"no norm {self.norm!r}; known: {', '.join(NORMS)}"
-            raise Misuse(problem, parameter="norm")
-        if self.depth < 1:
-            raise Misuse("depth counts from 1", parameter="depth")
-        if not (self.k >= 0 and math.isfinite(self.k)):
-            raise Misuse("k is a finite number from 0", parameter="k")
+        check_options(self)
         if not all(map(math.isfinite, self.weights)):
             raise Misuse("weights are finite numbers", parameter="weights")
         if self.weights and self.method != "wsum":
@@ -112,8 +107,6 @@ def weights_of(text: str, paths: Sequence[Path]) -> tuple[float, ...]:
     except ValueError as error:
         problem = f"cannot read the weights {text!r}; write them as 0.3,0.7"
         raise Misuse(problem, parameter="weights") from error
-    if not np.isfinite(numbers).all():
-        raise Misuse(f"the weights {text!r} must be finite numbers", parameter="weights")
     names = [name for name, equals, _ in fields if equals]
     if not names:
         return tuple(numbers)
@@ -153,21 +146,17 @@ def fuse_files(
     to = Output.of(output, paths)
     with to.writing():
         runs = [read_run(path) for path in paths]
-        _check_common(paths, runs, warn)
+        times = Counter(query for run in runs for query in run)
+        if max(times.values()) == 1:
+            raise BadInput(no_query_in_common(paths[0], runs[0], paths[1], runs[1]))
+        for path, run in zip(paths, runs, strict=True):
+            if missing := len(times) - len(run):
+                count = count_of(len(times), "query", "queries")
+                warn(f"{path} lacks {missing:,} of {count} of all runs")
         whole = fused(runs, fusion)
         parts = (ranked_part(batch, np.arange(len(batch.query))) for batch in whole.batches())
         lines = write_run_as(to.path, parts, tag)
     return len(whole.queries), lines
-
-
-def _check_common(paths: Sequence[Path], runs: Sequence[Run], warn: Note) -> None:
-    times = Counter(query for run in runs for query in run)
-    if max(times.values()) == 1:
-        raise BadInput(no_query_in_common(paths[0], runs[0], paths[1], runs[1]))
-    for path, run in zip(paths, runs, strict=True):
-        if missing := len(times) - len(run):
-            count = count_of(len(times), "query", "queries")
-            warn(f"{path} lacks {missing:,} of {count} of all runs")
 
 
 def fused(runs: Sequence[PairColumns[float]], fusion: Fusion) -> PairColumns[float]:

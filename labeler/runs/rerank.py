@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -28,20 +28,20 @@ from labeler.models.policies.limits import Spending, WithCost
 from labeler.models.server.answers import parsed
 from labeler.models.session import (
     Act,
+    CallOptions,
     Control,
     Session,
-    SessionOptions,
     open_session,
     select_model,
     sync,
 )
-from labeler.models.settings import CONCURRENCY, REDACT, RETRY_FAILED, AnyModel, Limits
+from labeler.models.settings import AnyModel
 from labeler.options import COUNT, Bounds, check_options, given, option
-from labeler.prompt import Prompt, find_prompt
+from labeler.prompt import Prompt, find_prompt, object_schema
 from labeler.report.result import Result
 from labeler.runs.retrieve_run import SECTION, check_run_name
 from labeler.text.languages import first_words
-from labeler.trec.runs import ranking, read_tag
+from labeler.trec.files import ranking, read_tag
 from labeler.trec.write import write_run
 
 # A re-ranked run: what it was made of, its file, and its entry in the card.
@@ -64,16 +64,8 @@ class RerankResult(WithCost, Result):
 
     def as_json(self) -> dict[str, Any]:
         """The counts, the file, and what the calls took."""
-        return self.picked(
-            "run",
-            "queries",
-            "documents",
-            "windows",
-            "untouched",
-            "cost",
-            calls=self.spent.calls,
-            tokens=self.spent.tokens,
-        )
+        counts = ("run", "queries", "documents", "windows", "untouched", "cost")
+        return self.picked(*counts, calls=self.spent.calls, tokens=self.spent.tokens)
 
 
 class RerankSource(NamedTuple):
@@ -85,25 +77,13 @@ class RerankSource(NamedTuple):
     tops: Mapping[str, list[Document]]
 
 
-def _with_rest(first: Sequence[str], scores: Mapping[str, float]) -> dict[str, float]:
-    """All documents of a query: those in their new order, then the others as they were."""
-    moved = set(first)
-    rest = [doc_id for doc_id in ranking(dict(scores)) if doc_id not in moved]
-    return {doc_id: 1 / rank for rank, doc_id in enumerate([*first, *rest], start=1)}
-
-
 # Re-ranking by an LLM that is shown several passages at once: a window slides from the last to the
 # first of a ranking, so that what is good climbs. After Sun et al. (EMNLP 2023), RankGPT.
 
 TRIES = 2
 """Calls for a window: a reply that is no order of its passages is asked for once more."""
 
-_SCHEMA = {
-    "type": "object",
-    "properties": {"order": {"type": "array", "items": {"type": "integer"}}},
-    "required": ["order"],
-    "additionalProperties": False,
-}
+_SCHEMA = object_schema({"order": {"type": "array", "items": {"type": "integer"}}})
 
 
 class _Order(BaseModel):
@@ -153,15 +133,6 @@ def window_request(
     )
     values = {"query": query, "passages": passages, "count": str(len(documents))}
     return Request(prompt.render(values), prompt.front.parameters, _SCHEMA)
-
-
-def window_requests(
-    prompt: Prompt, query: str, documents: Sequence[Document], windows: Windows
-) -> Iterator[Request]:
-    """The requests for a ranking, if no reply changed its order."""
-    for start in windows.starts(len(documents)):
-        window = documents[start : start + windows.size]
-        yield window_request(prompt, query, window, windows.words)
 
 
 def _shown(document: Document, words: int) -> str:
@@ -216,50 +187,27 @@ class ListwiseRanker:
                 return answer.order
             self.example = reply.refusal or reply.text
             left -= not (self.retry_failed and reply.remembered)
-            request = _again(request, reply.finish_reason)
+            is_cut = status_of_ending(reply.finish_reason) == "truncated"
+            request = request.again(is_longer=is_cut)
         return None
-
-
-def _again(request: Request, ending: str) -> Request:
-    """The same asked once more, with twice the tokens where the reply was cut short."""
-    parameters = dict(request.parameters)
-    if status_of_ending(ending) == "truncated":
-        parameters["max_tokens"] *= 2
-    return replace(request, parameters=parameters, attempt=request.attempt + 1)
 
 
 _SHOWN = 80
 
 
 @dataclass(frozen=True, slots=True)
-class RerankOptions:
+class RerankOptions(CallOptions):
     """Who orders the documents of a run, how many of them, and within which limits.
 
     `model` and `base_url` are as for judging. `windows` say what it is shown. A run of a user's own
-    is replaced with `force`. With `retry_failed`, windows are asked about again whose replies were
-    no order.
+    is replaced with `force`.
     """
 
     prompt: str = option("rerank", "A prompt's name, or a file's path.", panel=WINDOWS)
     model: AnyModel | None = None
     base_url: str | None = None
     windows: Windows = field(default_factory=Windows)
-    limits: Limits = field(default_factory=Limits)
-    concurrency: int | None = option(None, CONCURRENCY)
-    redact: bool = option(False, REDACT)
     force: bool = False
-    retry_failed: bool = option(False, RETRY_FAILED)
-
-    def session(self, *, rehearsal: bool = False) -> SessionOptions:
-        """Which model to ask, and how."""
-        return SessionOptions(
-            self.model,
-            self.base_url,
-            self.limits,
-            self.concurrency,
-            self.redact,
-            rehearsal=rehearsal,
-        )
 
 
 def arerank(
@@ -284,10 +232,11 @@ def arerank(
 
     async def plan() -> CallPlan:
         async with _prepared(opened, source, how, watch, rehearsal=True) as (prompt, session):
-            every = [
-                request
+            windows = how.windows
+            every = [  # if no reply changed an order
+                window_request(prompt, source.queries[query_id], window, windows.words)
                 for query_id, top in source.tops.items()
-                for request in window_requests(prompt, source.queries[query_id], top, how.windows)
+                for window in (top[at : at + windows.size] for at in windows.starts(len(top)))
             ]
             replies = session.declared_model.recall(every)
             unasked = [r for r, reply in zip(every, replies, strict=True) if reply is None]
@@ -313,11 +262,24 @@ async def _rerank(
     if ranker.asked and ranker.untouched == ranker.asked:
         some = " ".join(ranker.example.split())[:_SHOWN]
         raise ProviderError(f"no reply is an order of the passages it was asked about, as {some!r}")
-    path, entry = opened.run(name), _entry(opened, source, ranker, choice.name)
-    new = {query: _with_rest(ranked[query], scores) for query, scores in source.run.items()}
+    path, old = opened.run(name), run_name(source.path)
+    entry = {
+        "engine": "rerank",
+        "of": old,
+        "tag": f"{read_tag(source.path) or old}-rerank-{safe_name(choice.name)}",
+        "models": [*models_behind(read_card(opened), old), choice.name],
+        "model": choice.name,
+        "prompt": prompt.id,
+        "windows": ranker.asked,
+        "untouched": ranker.untouched,
+        "depth": how.windows.depth,
+    }
+    # all documents of a query: those in their new order, then the others as they were
+    orders = {q: dict.fromkeys([*ranked[q], *ranking(dict(source.run[q]))]) for q in source.run}
+    new = {q: {d: 1 / rank for rank, d in enumerate(order, 1)} for q, order in orders.items()}
     with locked(opened, watch.note):
         with making(opened, [path], force=how.force):
-            write_run(path, new, entry["tag"])
+            write_run(path, new, str(entry["tag"]))
         update_card_entry(opened, SECTION, name, entry)
     return RerankResult(
         path,
@@ -330,24 +292,6 @@ async def _rerank(
     )
 
 
-def _entry(
-    collection: Collection, source: RerankSource, ranker: ListwiseRanker, model: str
-) -> dict[str, Any]:
-    """What the card says of the new run: what it was made of, and who ordered it."""
-    old = run_name(source.path)
-    return {
-        "engine": "rerank",
-        "of": old,
-        "tag": f"{read_tag(source.path) or old}-rerank-{safe_name(model)}",
-        "models": [*models_behind(read_card(collection), old), model],
-        "model": model,
-        "prompt": ranker.prompt.id,
-        "windows": ranker.asked,
-        "untouched": ranker.untouched,
-        "depth": ranker.windows.depth,
-    }
-
-
 @asynccontextmanager
 async def _prepared(
     collection: Collection,
@@ -358,7 +302,8 @@ async def _prepared(
     rehearsal: bool = False,
 ) -> AsyncIterator[tuple[Prompt, Session]]:
     prompt = find_prompt(options.prompt, "rank")
-    selection = await select_model("rank", options.session(rehearsal=rehearsal), control)
+    asked = options.session_of(options.model, options.base_url, rehearsal=rehearsal)
+    selection = await select_model("rank", asked, control)
     documents = [document for top in source.tops.values() for document in top]
     async with open_session(selection, documents, collection.store, control) as session:
         yield prompt, session

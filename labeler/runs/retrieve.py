@@ -5,16 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from labeler.collection.corpus import CorpusTexts
+from labeler.collection.layout import AnyCollection, Collection, open_collection
+from labeler.collection.queries import read_queries
 from labeler.collection.search import Searched, bm25_run, dense_run
 from labeler.data import Document, Query, Run
 from labeler.messages import Note, Progress, no_progress
+from labeler.models.encoders import EncoderTexts, Encoding, EncodingPlan
 from labeler.runs.fuse import rrf
 from labeler.text.bm25 import USUAL, Bm25Settings, bm25_name
 from labeler.text.terms import Encoder, can_encode, embedded_encoder, encoder_id, text_to_search
-from labeler.trec.runs import ranking
+from labeler.trec.files import ranking
 
 RUN_DEPTH = 1000
 FUSED = ("bm25", "dense")
+
+
+def texts_to_encode(collection: Collection) -> EncoderTexts:
+    """What is searched in a collection, and what for."""
+    queries = [query.text for query in read_queries(collection.queries).values()]
+    return EncoderTexts(CorpusTexts(collection.corpus), queries)
+
+
+def plan_encoder(collection: AnyCollection, encoding: Encoding) -> EncodingPlan | None:
+    """What a server would be asked before anything is searched; None where none is."""
+    opened = open_collection(collection)
+    return encoding.plan(opened.vectors, texts_to_encode(opened))
 
 
 class Engine(NamedTuple):
@@ -49,7 +65,7 @@ BUILT_IN = (*ENGINES, "hybrid")
 
 
 def retrieve(
-    documents: Searched | Mapping[str, Document],
+    searched: Searched,
     queries: Mapping[str, Query],
     progress: Progress = no_progress,
     encoder: Encoder | None = None,
@@ -58,7 +74,6 @@ def retrieve(
 
     `encoder` is another than the embedded one.
     """
-    searched = documents if isinstance(documents, Searched) else Searched.of(documents.values())
     engines = engines_with(encoder)
     runs = {
         name: engine.search(searched, list(queries.values()), RUN_DEPTH, progress)
@@ -111,14 +126,12 @@ def neighbors(
     if encoder is not None:
         alike = encoder._replace(queries=encoder.documents)  # both sides are documents
         runs.append(dense_run(searched, asked, alike, count + 1, progress))
-    return {query.id: _ranks(query.id, runs, count) for query in asked}
-
-
-def _ranks(seed: str, runs: Iterable[Run], count: int) -> dict[str, int]:
-    ranks: dict[str, int] = {}
-    for run in runs:
-        alike = {doc_id: score for doc_id, score in run[seed].items() if score > 0}
-        others = [doc_id for doc_id in ranking(alike) if doc_id != seed]
-        for rank, doc_id in enumerate(others[:count], start=1):
-            ranks[doc_id] = min(rank, ranks.get(doc_id, rank))
-    return ranks
+    near = {}
+    for query in asked:
+        ranks = near[query.id] = dict[str, int]()
+        for run in runs:
+            scores = {doc_id: score for doc_id, score in run[query.id].items() if score > 0}
+            others = [doc_id for doc_id in ranking(scores) if doc_id != query.id]
+            for rank, doc_id in enumerate(others[:count], start=1):
+                ranks[doc_id] = min(rank, ranks.get(doc_id, rank))
+    return near

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from labeler.collection.card import check_made, making, update_card_entry
-from labeler.collection.corpus import CorpusTexts, distinct_documents
+from labeler.collection.corpus import distinct_documents
 from labeler.collection.layout import (
     STEPS,
     AnyCollection,
@@ -22,24 +22,22 @@ from labeler.collection.queries import read_queries
 from labeler.collection.search import searched_corpus
 from labeler.data import Document, Run
 from labeler.entry_points import fill
-from labeler.errors import BadInput, LabelerError, Misconfigured, Misuse, ProviderError
+from labeler.errors import BadInput, Misconfigured, Misuse, ProviderError
 from labeler.exchange.contents import falls
 from labeler.files.jsonl import plain_id
 from labeler.messages import SHOWN, count_of, guess
-from labeler.models.encoders import EncoderTexts, Encoding, EncodingPlan
+from labeler.models.encoders import Encoding
 from labeler.models.session import Control, run_to_end
 from labeler.options import COUNT, check_options, option
 from labeler.report.result import Result
 from labeler.runs.asking import (
-    Asked,
+    AnswerJournal,
+    AskedQueries,
     AskingLimits,
-    Observers,
     SearchEngine,
-    ask_all,
 )
 from labeler.runs.engines.answers import ANSWER, TEXT, Hit, text_key
 from labeler.runs.engines.in_python import PythonEngine
-from labeler.runs.journal import AnswerJournal
 from labeler.runs.retrieve import (
     BUILT_IN,
     ENGINES,
@@ -47,9 +45,10 @@ from labeler.runs.retrieve import (
     engines_with,
     note_analyzer,
     tag_of,
+    texts_to_encode,
 )
 from labeler.text.bm25 import Bm25Settings
-from labeler.text.terms import DENSE_EXTRA, Encoder
+from labeler.text.terms import DENSE_EXTRA
 from labeler.trec.write import write_run
 
 SECTION = "retrieve"
@@ -129,27 +128,37 @@ def retrieve_run(
     if not how.force:
         check_made(opened, [opened.run(name)])
     answers = opened.run(name).with_name(f".{name}.answers.jsonl")
-    ranked, asked, journal = ranked_by(opened, engine, answers, how, watch)
+    ranked, asked = ranked_by(opened, engine, answers, how, watch)
     for line in notes_on(ranked):
         watch.note(line)
     run: Run = {query_id: scores for query_id, scores in ranked.run.items() if scores}
-    entry = _entry(engine, how, ranked, asked)
+    scores = BY_RANK if ranked.by_rank else THEIRS
+    entry = {
+        "engine": engine.shown(),
+        "tag": how.tag or engine.tag(),
+        "depth": how.depth,
+        "queries": len(asked.answers),
+        "empty": ranked.empty,
+        "failed": sorted(asked.failures),
+        "unknown": ranked.unknown,
+        "scores": scores,
+    }
     with locked(opened, watch.note):
         with making(opened, [opened.run(name)], force=how.force):
-            write_run(opened.run(name), run, entry["tag"])
+            write_run(opened.run(name), run, str(entry["tag"]))
         update_card_entry(opened, SECTION, name, entry)
     if not asked.failures:
-        journal.forget()
+        asked.journal.forget()
     return RetrieveResult(
         run=opened.run(name),
-        queries=len(journal.texts),
+        queries=len(asked.journal.texts),
         answered=len(asked.answers),
         documents=sum(map(len, ranked.run.values())),
         empty=tuple(ranked.empty),
         failures=asked.failures,
         unknown=ranked.unknown,
         repeated=ranked.repeated,
-        scores=BY_RANK if ranked.by_rank else THEIRS,
+        scores=scores,
     )
 
 
@@ -164,7 +173,7 @@ def ranked_by(
     answers: Path,
     options: RetrieveOptions,
     control: Control,
-) -> tuple[Ranked, Asked, AnswerJournal]:
+) -> tuple[Ranked, AskedQueries]:
     """A system's answers to every query of a collection as a run, of which no file is written.
 
     A file keeps the `answers` of a start that is interrupted.
@@ -172,8 +181,8 @@ def ranked_by(
     if isinstance(engine, PythonEngine) and engine.id_from == TEXT:
         options = replace(options, match_id=TEXT)
     engine.check()
-    queries = read_queries(collection.queries)
-    if not queries:
+    texts = {query.id: query.text for query in read_queries(collection.queries).values()}
+    if not texts:
         step = STEPS["queries.jsonl"].format(collection.folder)
         raise BadInput(f"{collection.queries}: no queries; next: {step}")
     matched = partial(
@@ -182,29 +191,29 @@ def ranked_by(
         match_id=options.match_id,
         drop_unknown=options.drop_unknown,
     )
-    texts = {query.id: query.text for query in queries.values()}
     journal = AnswerJournal(answers, repr((engine, options.depth)), texts)
     if options.force:
         journal.forget()
+    asked = AskedQueries(journal, options.asking, options.depth, matched, journal.earlier())
+    if earlier := len(asked.answers):
+        count = count_of(earlier, "query was", "queries were")
+        control.note(f"{count} answered before, and not asked again; force asks anew")
     try:
-        asked = _asked(engine, journal, options, matched, control)
-        ranked = matched(asked.answers)
+        if earlier < len(texts):
+            with control.progress("retrieving") as asked.advance:
+                run_to_end(lambda _stop: asked.ask(engine))
+        ranked = matched({each: asked.answers[each] for each in texts if each in asked.answers})
+        if not asked.answers:
+            query_id, problem = next(iter(asked.failures.items()))
+            raise ProviderError(f"no query has an answer; {query_id}: {problem}")
         if not any(ranked.run.values()):
-            raise _nothing(engine, asked)
+            failed = f", and {len(asked.failures):,} failed" if asked.failures else ""
+            problem = f"{len(asked.answers):,} queries found no document of the corpus{failed}"
+            raise BadInput(f"{engine.shown()}: {problem}")
     except BadInput:  # whoever mends the system wants it to be asked anew
         journal.forget()
         raise
-    return ranked, asked, journal
-
-
-def _nothing(engine: SearchEngine, asked: Asked) -> LabelerError:
-    """The error of a system that gave no document for any query."""
-    if not asked.answers:
-        query_id, problem = next(iter(asked.failures.items()))
-        return ProviderError(f"no query has an answer; {query_id}: {problem}")
-    failed = f", and {len(asked.failures):,} failed" if asked.failures else ""
-    without_documents = f"{len(asked.answers):,} queries found no document of the corpus{failed}"
-    return BadInput(f"{engine.shown()}: {without_documents}")
+    return ranked, asked
 
 
 def check_run_name(name: str) -> None:
@@ -212,52 +221,6 @@ def check_run_name(name: str) -> None:
     if name in BUILT_IN:
         raise Misuse(f"the name {name!r} is a built-in run's; take another", parameter="name")
     check_name(name)
-
-
-def _asked(
-    engine: SearchEngine,
-    journal: AnswerJournal,
-    options: RetrieveOptions,
-    matched: Callable[[Mapping[str, Sequence[Hit]]], Ranked],
-    control: Control,
-) -> Asked:
-    """The answers, the first one's ids looked up as soon as it has come.
-
-    What an earlier start was answered, before it was interrupted or some queries failed, is not
-    asked again.
-    """
-
-    def check(query_id: str, hits: Sequence[Hit]) -> None:
-        matched({query_id: hits})
-
-    earlier = journal.earlier()
-    if earlier:
-        count = count_of(len(earlier), "query was", "queries were")
-        control.note(f"{count} answered before, and not asked again; force asks anew")
-    texts = {query_id: text for query_id, text in journal.texts.items() if query_id not in earlier}
-    asked = Asked()
-    if texts:
-        with control.progress("retrieving") as advance:
-            watch, limits = Observers(advance, check, journal.add), options.asking
-            asked = run_to_end(lambda _stop: ask_all(engine, texts, options.depth, limits, watch))
-    answers = {**earlier, **asked.answers}
-    return Asked({each: answers[each] for each in journal.texts if each in answers}, asked.failures)
-
-
-def _entry(
-    engine: SearchEngine, options: RetrieveOptions, ranked: Ranked, asked: Asked
-) -> dict[str, Any]:
-    """What the card says of the run."""
-    return {
-        "engine": engine.shown(),
-        "tag": options.tag or engine.tag(),
-        "depth": options.depth,
-        "queries": len(asked.answers),
-        "empty": ranked.empty,
-        "failed": sorted(asked.failures),
-        "unknown": ranked.unknown,
-        "scores": BY_RANK if ranked.by_rank else THEIRS,
-    }
 
 
 # A built-in engine, as a run of its own name.
@@ -281,14 +244,6 @@ class BuiltIn:
         if self.encoding.options.encoder and self.engine != "dense":
             raise Misuse(f"the engine {self.engine!r} has no encoder", parameter="encoder")
 
-    def ready(self, collection: Collection, control: Control) -> Encoder | None:
-        """The encoder of `dense`, with all vectors; None for another engine."""
-        if self.engine != "dense":
-            return None
-        if not self.encoding.is_possible:
-            raise Misconfigured(DENSE_EXTRA)
-        return self.encoding.ready(collection.vectors, _texts(collection), control=control)
-
 
 def built_in_run(
     collection: AnyCollection,
@@ -305,7 +260,12 @@ def built_in_run(
     watch = watch or Control()
     check_run_name(name)
     queries = list(read_queries(opened.queries).values())
-    encoder = built_in.ready(opened, control=watch)  # before the lock is taken: a server is asked
+    encoder = None
+    if built_in.engine == "dense":  # before the lock is taken: a server is asked
+        if not built_in.encoding.is_possible:
+            raise Misconfigured(DENSE_EXTRA)
+        texts = texts_to_encode(opened)
+        encoder = built_in.encoding.ready(opened.vectors, texts, control=watch)
     path = opened.run(name)
     with locked(opened, watch.note):
         with watch.progress("reading the corpus") as advance:
@@ -327,18 +287,6 @@ def built_in_run(
     return RetrieveResult(
         path, len(queries), len(queries), sum(map(len, run.values())), empty, {}, 0, 0, THEIRS
     )
-
-
-def plan_built_in(collection: AnyCollection, built_in: BuiltIn) -> EncodingPlan | None:
-    """What a server would be asked for the run; None where none is."""
-    opened = open_collection(collection)
-    return built_in.encoding.plan(opened.vectors, _texts(opened))
-
-
-def _texts(collection: Collection) -> EncoderTexts:
-    """What is searched, and what for."""
-    queries = [query.text for query in read_queries(collection.queries).values()]
-    return EncoderTexts(CorpusTexts(collection.corpus), queries)
 
 
 # A search system's ids as those of the corpus, and its answers as a run.
@@ -434,43 +382,31 @@ def run_of(
     """
     asked = {hit.id for hits in answers.values() for hit in hits}
     ids = DocumentIds.of(distinct_documents(corpus), asked, match_id)
-    ranked, hits_by_query = Ranked(), {}
+    ranked, scores = Ranked(), dict[str, dict[str, float | None]]()
     for query_id, hits in answers.items():
-        hits_by_query[query_id] = list(_in_corpus(query_id, hits, ids, ranked, drop_unknown))
-        if not hits_by_query[query_id]:
-            ranked.empty.append(query_id)
-    ranked.by_rank = not all(
-        falls([hit.score for hit in in_corpus]) for in_corpus in hits_by_query.values()
-    )
-    for query_id, in_corpus in hits_by_query.items():
+        own = scores[query_id] = {}
+        for hit in hits:
+            doc_id = ids.by_id.get(hit.id)
+            if hit.id in ids.ambiguous:
+                problem = f"several documents have the {ids.name} {hit.id!r:.80}"
+                problem += "; its hits must be of the corpus' own documents"
+                raise BadInput(f"query {query_id}: {problem}", parameter="match_id")
+            if doc_id is None and not drop_unknown:
+                raise ids.unknown(query_id, hit.id)
+            if doc_id is None:
+                ranked.unknown += 1
+            elif doc_id in own:
+                ranked.repeated += 1
+            else:
+                own[doc_id] = hit.score
+    ranked.empty = [query_id for query_id, own in scores.items() if not own]
+    ranked.by_rank = not all(falls([*own.values()]) for own in scores.values())
+    for query_id, own in scores.items():
         ranked.run[query_id] = {
-            hit.id: 1 / rank if ranked.by_rank else float(hit.score or 0)
-            for rank, hit in enumerate(in_corpus, 1)
+            doc_id: 1 / rank if ranked.by_rank else float(score or 0)
+            for rank, (doc_id, score) in enumerate(own.items(), 1)
         }
     return ranked
-
-
-def _in_corpus(
-    query_id: str, hits: Sequence[Hit], ids: DocumentIds, ranked: Ranked, drop_unknown: bool
-) -> Iterator[Hit]:
-    taken = set()
-    for hit in hits:
-        doc_id = ids.by_id.get(hit.id)
-        if hit.id in ids.ambiguous:
-            problem = f"several documents have the {ids.name} {hit.id!r:.80}"
-            raise BadInput(
-                f"query {query_id}: {problem}; its hits must be of the corpus' own documents",
-                parameter="match_id",
-            )
-        if doc_id is None:
-            if not drop_unknown:
-                raise ids.unknown(query_id, hit.id)
-            ranked.unknown += 1
-        elif doc_id in taken:
-            ranked.repeated += 1
-        else:
-            taken.add(doc_id)
-            yield Hit(doc_id, hit.score)
 
 
 def notes_on(ranked: Ranked) -> Iterator[str]:

@@ -14,7 +14,7 @@ from labeler.exchange.written import RUN_FORMATS, write_run_as
 from labeler.files.read import rereadable
 from labeler.messages import Note
 from labeler.trec.blocks import Batch
-from labeler.trec.runs import through_run
+from labeler.trec.files import through_run
 from labeler.trec.write import RankedPart, ranked_part
 
 

@@ -14,7 +14,7 @@ from labeler.files.read import rereadable
 from labeler.metrics.judged import contradictions, tied_pairs
 from labeler.report.table import SPREAD_HEADER, Column, Table, short_names, spread
 from labeler.trec.blocks import Batch
-from labeler.trec.runs import through_run
+from labeler.trec.files import through_run
 
 
 def run_stats(path: Path) -> dict[str, Any]:

@@ -46,7 +46,11 @@ def tau_ap(x: ArrayLike, y: ArrayLike) -> Any:
     in `x` as discordant. `nan` for fewer than two items. After Yilmaz, Aslam and Robertson (SIGIR
     2008), ties after Urbano and Marrero (ICTIR 2017), their tau_AP,a.
     """
-    above, concordant, tied = _counts_above(x, y)
+    signs_x, signs_y = _signs(x), _signs(y)
+    is_above = signs_y < 0
+    # of each item: how many rank above it by y, how many of them by x too, how many tie with it
+    above, concordant = is_above.sum(axis=-1), (is_above & (signs_x < 0)).sum(axis=-1)
+    tied = (signs_y == 0).sum(axis=-1)
     n = above.shape[-1]
     if n < 2:
         return np.full(above.shape[:-1], np.nan)[()]
@@ -87,16 +91,7 @@ def _scores(x: ArrayLike) -> Floats:
 def _signs(x: ArrayLike) -> Integers:
     """For every ordered pair, 1 where the first scores higher, -1 where lower, 0 where tied."""
     scores = _scores(x)
-    signs: Integers = np.sign(scores[..., None] - scores[..., None, :]).astype(np.int64)
-    return signs
-
-
-def _counts_above(x: ArrayLike, y: ArrayLike) -> tuple[Integers, Integers, Integers]:
-    """An item: how many rank above it by `y`, how many of them by `x` too, how many tie with it."""
-    signs_x, signs_y = _signs(x), _signs(y)
-    higher = signs_y < 0
-    above, both = higher.sum(axis=-1), (higher & (signs_x < 0)).sum(axis=-1)
-    return above, both, (signs_y == 0).sum(axis=-1)
+    return np.sign(scores[..., None] - scores[..., None, :]).astype(np.int64)
 
 
 # How alike two rankings of systems are, with intervals over queries.
@@ -132,6 +127,11 @@ class Correlation(NamedTuple):
     high: float | None
     open: bool = False
 
+    def as_json(self) -> dict[str, Any]:
+        """The value and its ends; `open` where the interval would say nothing."""
+        row = self._asdict()
+        return row if self.open else {name: row[name] for name in ("value", "low", "high")}
+
 
 def correlations(first: Floats, second: Floats, seed: int = 0) -> dict[str, Correlation]:
     """Every rank statistic of the systems' mean scores by two qrels, `(systems, queries)` each.
@@ -141,22 +141,17 @@ def correlations(first: Floats, second: Floats, seed: int = 0) -> dict[str, Corr
     x, y = first.mean(axis=1), second.mean(axis=1)
     # (queries, 2 systems), so that the same draws serve both qrels
     sample = Sample(np.concatenate([first, second]).T, DRAWS, seed)
-    return {
-        name: _correlation(statistic, float(statistic(x, y)), sample)
-        for name, statistic in RANK_STATISTICS.items()
-    }
-
-
-def _correlation(statistic: RankStatistic, value: float, sample: Sample) -> Correlation:
-    if not math.isfinite(value):
-        return Correlation(None, None, None)
-    of = Replicates(sample, of_sums(statistic), freedom=sample.queries - 1.0)
-    ends = rank_interval(of)
-    if ends is None:
-        return Correlation(value, None, None)
-    if ends[1] - ends[0] >= MOST_OF_ALL * 2:
-        return Correlation(value, None, None, open=True)
-    return Correlation(value, *ends)
+    made = {}
+    for name, statistic in RANK_STATISTICS.items():
+        value, ends = float(statistic(x, y)), None
+        if math.isfinite(value):
+            ends = rank_interval(
+                Replicates(sample, of_sums(statistic), freedom=sample.queries - 1.0)
+            )
+        is_open = ends is not None and ends[1] - ends[0] >= MOST_OF_ALL * 2
+        low, high = (None, None) if ends is None or is_open else ends
+        made[name] = Correlation(value if math.isfinite(value) else None, low, high, is_open)
+    return made
 
 
 def rank_interval(of: Replicates) -> Interval:

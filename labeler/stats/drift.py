@@ -1,10 +1,10 @@
-"""Whether grades given again differ from the old by more than chance, and failures are more."""
+"""Whether grades given again differ from the old by more than chance."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import permutations
-from math import exp, isnan, lgamma, nan, sqrt
+from math import isnan, nan, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -25,8 +25,6 @@ from labeler.stats.student import SIGNIFICANT, t_quantile
 DRAWS = 10_000
 FEWEST = 1000
 """If pairs are very many, fewer ways are drawn, but at least this many."""
-LEAST_CHANGE = 0.05
-"""Of fewer grades a pair, in the mean, nothing is called a change, however sure it is."""
 
 
 class SessionChange(NamedTuple):
@@ -52,11 +50,6 @@ class SessionChange(NamedTuple):
     def p(self) -> float:
         """The chance of the smaller of the two p, at most (Bonferroni)."""
         return min(1.0, self.tests * float(np.nanmin((self.p_shift, self.p_apart))))
-
-    def is_shown(self, level: float = SIGNIFICANT) -> bool:
-        """Whether a change of `LEAST_CHANGE` or more is told from chance."""
-        sizes = ((abs(self.shift), self.p_shift), (self.apart, self.p_apart))
-        return any(self.tests * p < level and size >= LEAST_CHANGE for size, p in sizes)
 
 
 def changed(sessions: Floats, seed: int = 0, draws: int = DRAWS) -> SessionChange:
@@ -92,11 +85,11 @@ def changed(sessions: Floats, seed: int = 0, draws: int = DRAWS) -> SessionChang
 def _drawn(shifts: Floats, farther: Floats, seed: int, draws: int) -> Iterator[Floats]:
     """Blocks of both sums, `(draws, 2)`, where each pair's old and new session are chosen anew."""
     size, rng = max(len(shifts), 1), np.random.default_rng(seed)
-    draws = max(min(draws, FEWEST), min(draws, BLOCK // size))
+    at_once = max(1, BLOCK // size)
+    draws = min(draws, max(FEWEST, at_once))
     # ways between sessions that asked about a pair stand first in its row
     order, rows = np.argsort(np.isnan(shifts), axis=1, kind="stable"), np.arange(len(shifts))
     possible = (~np.isnan(shifts)).sum(axis=1)
-    at_once = max(1, BLOCK // size)
     for start in range(0, draws, at_once):
         chances = rng.random((min(at_once, draws - start), len(shifts)))
         way = order[rows, (chances * possible).astype(np.int64)]
@@ -108,78 +101,108 @@ def _share(drawn: Floats, observed: float) -> float:
     return float((1 + (drawn >= observed - 1e-9).sum()) / (1 + len(drawn)))
 
 
-# Changes of one control after the other, each from the same old session.
+# Sessions of one assessor in the order of time: is the last as those before it?
+#
+# What repeats is the session. An assessor may lean one way in one session and another way in the
+# next, or have another noise, and sessions near each other may be alike. So a session is held
+# against how far the others lie from each other, and never against the noise of pairs alone.
 
-FEWEST_CALM = 8
-"""From so many controls without an alarm on, it is known how much controls differ."""
+FEWEST_SESSIONS = 5
+"""Beside fewer sessions nobody can tell how much sessions differ."""
+LEAST_CHANGE = 0.05
+"""Of fewer grades a pair nothing is an alarm, however sure it is."""
+_TAIL = 0.00025
+"""By this chance a session lies beyond a limit. Two are held against others, by a mean that rises
+or falls and by a distance; so of 100 years of 26 controls 5 at most have a false alarm, also where
+sessions are alike because they are near each other."""
+_PAIR_TAIL = SIGNIFICANT / 10
+"""Where sessions hardly differ, so many pairs must have moved that chance seldom does it."""
 
 
-def alarming(changes: Sequence[SessionChange], level: float) -> list[bool]:
-    """Which changes are alarms: shown at `level`, and beyond what calm ones before them differ by.
+class Departure(NamedTuple):
+    """By how many grades a pair a session lies from others, and the limit that alarms lie beyond.
 
-    The noise of pairs is not all: an assessor may lean one way in one session and another way in
-    the next. Of that fewer than `FEWEST_CALM` calm controls tell nothing.
+    `figure` says of which session: by its mean, or by how much farther its grades lie from those of
+    the others than these from each other, which is 0 at least.
     """
-    calm, alarms = list[SessionChange](), list[bool]()
-    for change in changes:
-        is_far = len(calm) < FEWEST_CALM or _is_beyond(change, calm, level)
-        alarms.append(change.is_shown(level) and is_far)
-        if not alarms[-1]:
-            calm.append(change)
-    return alarms
+
+    figure: str
+    size: float
+    limit: float
+
+    @property
+    def is_alarm(self) -> bool:
+        """Whether it lies beyond the limit."""
+        return abs(self.size) > self.limit
 
 
-def _is_beyond(change: SessionChange, calm: Sequence[SessionChange], level: float) -> bool:
-    """Whether either figure lies beyond the limits of calm controls.
+class Drift(NamedTuple):
+    """The last of some sessions beside `others`, and the first beside all since.
 
-    The old session leans as well, so a shift is a difference of two sessions; what is farther
-    apart is held against the mean of the calm ones, and has no limit where fewer than two tell it.
+    Without departures these are too few for anything to be told, by `missing` sessions.
     """
-    apart = np.array([each.apart for each in calm if not isnan(each.apart)])
-    has_limit = len(apart) > 1
-    limit = t_quantile(1 - level / 4, len(apart if has_limit else calm) - 1)
-    around = limit * sqrt(2) * float(np.std([each.shift for each in calm], ddof=1))
-    if not has_limit:
-        return abs(change.shift) > around or change.apart > 0
-    above = limit * sqrt(1 + 1 / len(apart)) * float(apart.std(ddof=1))
-    return abs(change.shift) > around or change.apart > float(apart.mean()) + above
+
+    others: int
+    departures: Sequence[Departure] = ()
+
+    @property
+    def alarms(self) -> list[Departure]:
+        """By what the last session, or the first, is not as the others are."""
+        return [each for each in self.departures if each.is_alarm]
+
+    @property
+    def missing(self) -> int:
+        """How many more sessions are needed."""
+        return 0 if self.departures else max(1, FEWEST_SESSIONS - self.others)
 
 
-# Whether replies fail more often now than they did: Fisher's exact test, one-sided.
+def drifts(sessions: Floats) -> Iterator[Drift]:
+    """What each of some sessions says but the first, `(pairs, sessions)`, `nan` without a grade.
 
-
-class FailedReplies(NamedTuple):
-    """How many of how many replies gave no grade."""
-
-    failed: int
-    replies: int
-
-
-def fails_more_p(now: FailedReplies, before: FailedReplies) -> float:
-    """The chance of as many failures among the replies of now or more, were both times alike.
-
-    1 where one of them has no reply at all.
-
-    >>> round(fails_more_p(FailedReplies(5, 40), FailedReplies(0, 200)), 5)
-    0.0001
+    The first holds the old grades, to which the others should still be alike. From the first alarm
+    on, sessions no longer say how much they differ by chance: a drift stays an alarm.
     """
-    (failed, replies), (failed_before, replies_before) = now, before
-    if not replies or not replies_before:
-        return 1.0
-    failures, total = failed + failed_before, replies + replies_before
-    return min(
-        1.0,
-        sum(
-            exp(
-                _log_choose(replies, k)
-                + _log_choose(replies_before, failures - k)
-                - _log_choose(total, failures)
-            )
-            for k in range(failed, min(failures, replies) + 1)
-            if failures - k <= replies_before
-        ),
+    calm, is_calm = [0], True
+    for number in range(1, sessions.shape[1]):
+        new, before = sessions[:, number], sessions[:, calm]
+        beside = _departures(new, before)
+        since = _departures(before[:, 0], np.column_stack([before[:, 1:], new]), "old grades since")
+        yield Drift(len(calm), (*beside, *since))
+        is_calm = is_calm and not any(each.is_alarm for each in beside)
+        if is_calm and not np.isnan(new).all():
+            calm.append(number)
+
+
+def _departures(own: Floats, others: Floats, name: str = "new grades") -> Sequence[Departure]:
+    """How far a session `(pairs,)` lies from others `(pairs, sessions)`; nothing beside too few.
+
+    Each of the others is held against the rest of them, which says how far one lies by chance.
+    """
+    asked = (~np.isnan(others)).sum(axis=1)
+    usable = ~np.isnan(own) & (asked > 1)
+    own, others, counts = own[usable], others[usable], asked[usable, None]
+    others = others[:, ~np.isnan(others).all(axis=0)]
+    if len(own) < 2 or others.shape[1] < FEWEST_SESSIONS:
+        return ()
+    centers = np.nanmean(others, axis=1, keepdims=True)
+    away, others_away = own - centers[:, 0], (others - centers) * counts / (counts - 1)
+    apart = _departure(f"distance of the {name}", np.abs(away), np.abs(others_away))
+    mean = _departure(f"mean of the {name}", away, others_away)
+    return mean, apart._replace(size=max(apart.size, 0.0))
+
+
+def _departure(figure: str, own: Floats, others: Floats) -> Departure:
+    """How much larger a session's values are, with limits by Student's t: the largest counts.
+
+    They allow for as many sessions, for as many pairs, of which one moved by a grade at least, and
+    for what is too small to matter.
+    """
+    pairs, sessions = others.shape
+    more = own - np.nanmean(others, axis=1)
+    by_session = float(np.nanmean(others, axis=0).std(ddof=1)) * sqrt(1 + 1 / sessions)
+    by_pair = max(float(more.std(ddof=1)) / sqrt(pairs), 1 / pairs)
+    limits = (
+        t_quantile(1 - _TAIL, sessions - 1) * by_session,
+        t_quantile(1 - _PAIR_TAIL, pairs - 1) * by_pair,
     )
-
-
-def _log_choose(total: int, part: int) -> float:
-    return lgamma(total + 1) - lgamma(part + 1) - lgamma(total - part + 1)
+    return Departure(figure, float(more.mean()), max(LEAST_CHANGE, *limits))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,7 +11,7 @@ import numpy as np
 from labeler.arrays import Floats, Integers
 from labeler.stats.intervals import in_blocks
 from labeler.stats.means import tail_shift, unseen_others
-from labeler.stats.student import LEVEL, t_quantile
+from labeler.stats.student import t_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +37,7 @@ class Design:
 
     def centered(self, rows: Floats) -> Floats:
         """The values less the mean of their row."""
-        return np.asarray(rows - self.mean(rows)[:, None], dtype=np.float64)
+        return rows - self.mean(rows)[:, None]
 
 
 Bounds = tuple[float, float] | None
@@ -152,11 +151,6 @@ def freedom_of(residual: Floats, fitted: int) -> float:
     return float(round(min(max(normal, 3.0), n - float(fitted)), 1))
 
 
-def t_of(freedom: float) -> float:
-    """How many standard errors an interval of 95 % reaches either way."""
-    return t_quantile((1 + LEVEL) / 2, freedom)
-
-
 # Whether the queries that people judged are like the others, by what is known of all of them.
 
 SHUFFLES = 10_000
@@ -216,16 +210,6 @@ def _keys(rng: np.random.Generator, rounds: int, queries: int) -> Floats:
 # Draws of a fixed size in which the chance of each is known.
 
 _ROUNDING = 1e-9
-
-
-def equal_shares(sizes: Sequence[int], count: int) -> list[float]:
-    """`count` draws over queries of some sizes: equally many, or all of a query that has fewer."""
-    shares = [0.0] * len(sizes)
-    rest, left = float(count), len(sizes)
-    for number in sorted(range(len(sizes)), key=lambda n: sizes[n]):
-        shares[number] = min(float(sizes[number]), rest / left)
-        rest, left = rest - shares[number], left - 1
-    return shares
 
 
 def inclusions(weights: Floats, share: float) -> Floats:

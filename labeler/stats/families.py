@@ -7,7 +7,7 @@ A family is what is looked at together, and at most one of twenty families has a
 - `best`: systems against the best of the sample, which every draw chooses anew.
 - `may be best`: the same of few queries. It says of each system alone whether it may be the best.
 - `all pairs`: every two systems.
-- `hsd`: against one system by Tukey's randomised test of all pairs (`labeler.stats.significance`).
+- `hsd`: against one system by Tukey's randomised test of all pairs (`hsd_ranges`).
 
 Queries are drawn with replacement, and systems are centred, so that none is better. A difference is
 divided by its error, which each draw computes anew: one that varies much then reaches no farther
@@ -36,8 +36,7 @@ import numpy as np
 from labeler.arrays import Flags, Floats, Integers
 from labeler.metrics.scores import Weighting
 from labeler.stats.intervals import drawn_counts
-from labeler.stats.means import unseen
-from labeler.stats.significance import TIED, hsd_ranges, smallest_p
+from labeler.stats.means import TIED, unseen
 from labeler.stats.student import NORMAL_QUANTILE, SIGNIFICANT
 
 Family = Literal["pair", "baseline", "best", "may be best", "all pairs", "hsd"]
@@ -52,6 +51,8 @@ FLOOR = 0.02
 _CELLS = 20_000_000
 """The most statistics of draws that are held at once, in single precision."""
 _AT_ONCE = 4096
+_DEALT = 2_000_000
+"""So many values are dealt at a time."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +85,8 @@ class Verdict:
         """The verdict in words."""
         if not self.queries:
             return "undefined"
-        if self.differing and not resolvable(self.differing):
-            return "unresolvable"
+        if self.differing and smallest_p(self.differing) >= SIGNIFICANT:
+            return "unresolvable"  # whatever comes of so few differing queries
         if self.family == "may be best":
             return "not the best" if self.is_told else "may be the best"
         if not self.is_told:
@@ -93,9 +94,9 @@ class Verdict:
         return "better" if self.estimate > 0 else "worse"
 
 
-def resolvable(differing: int) -> bool:
-    """Whether any outcome of so many differing queries could be told from chance."""
-    return smallest_p(differing) < SIGNIFICANT
+def smallest_p(queries: int) -> float:
+    """The least p of a two-sided randomization test of so many queries: all signs are alike."""
+    return 2.0 ** (1 - queries) if queries else 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,16 +122,14 @@ class Systems:
     @cached_property
     def estimates(self) -> Floats:
         """Each system's mean."""
-        if self.means is not None:
-            return self.means
-        return self._own_means
+        return self._own_means if self.means is None else self.means
 
     @cached_property
     def _own_means(self) -> Floats:
         if not self.queries:
             return np.full(len(self.values), math.nan)
         weights = None if self.weighting is None else self.weighting.weights
-        return np.asarray(np.average(self.values, axis=1, weights=weights), dtype=np.float64)
+        return np.average(self.values, axis=1, weights=weights)
 
     def by_weight(self, values: Floats) -> Floats:
         """Values of systems, each times its query's weight over the mean weight."""
@@ -146,7 +145,7 @@ class Systems:
 
     def less(self, first: Integers, second: Integers) -> Floats:
         """The centred differences of pairs of systems, `(pairs, queries)`."""
-        return np.asarray(self.centred[first] - self.centred[second], dtype=np.float64)
+        return self.centred[first] - self.centred[second]
 
     def errors(self, first: Integers, second: Integers) -> Floats:
         """The standard errors of pairs' differences; without end where nothing is known."""
@@ -156,7 +155,7 @@ class Systems:
             return np.asarray(self.all_errors[first, second], dtype=np.float64)
         spread = np.sqrt((self.less(first, second) ** 2).mean(axis=1) / (self.queries - 1))
         is_known = (spread > TIED) | math.isfinite(self.most)
-        return np.asarray(np.where(is_known, spread, math.inf), dtype=np.float64)
+        return np.where(is_known, spread, math.inf)
 
     def left_open(self, first: Integers, second: Integers) -> Floats:
         """How far pairs' differences may be off for queries unlike those seen."""
@@ -164,10 +163,10 @@ class Systems:
             return np.zeros(len(first))
         return unseen(self.values[first] - self.values[second], self.most, self.weighting)
 
-    def counted_differing(self, first: Integers, second: Integers) -> Integers:
+    def differing(self, first: Integers, second: Integers) -> Integers:
         """At how many queries the two systems of each pair differ."""
-        apart: Flags = np.abs(self.values[first] - self.values[second]) > TIED
-        return np.asarray(apart.sum(axis=1), dtype=np.int64)
+        apart = np.abs(self.values[first] - self.values[second]) > TIED
+        return np.asarray(np.count_nonzero(apart, axis=1))
 
 
 def pair(differences: Floats, most: float = math.inf, seed: int = 0) -> Verdict:
@@ -205,9 +204,8 @@ def compared(
 
 def contenders(systems: Systems) -> Flags:
     """Which systems may be the best, `(systems,)`."""
-    may = np.ones(len(systems.values), dtype=np.bool_)
-    may[[verdict.first for verdict in compared(systems) if verdict.is_told]] = False
-    return may
+    worse = [verdict.first for verdict in compared(systems) if verdict.is_told]
+    return ~np.isin(np.arange(len(systems.values)), worse)
 
 
 def p_of_all_pairs(systems: Systems, seed: int = 0) -> Floats:
@@ -253,13 +251,13 @@ class _Pairs:
     @cached_property
     def differing(self) -> Integers:
         """At how many queries the two systems of each pair differ."""
-        return self._of_each(self.systems.counted_differing).astype(np.int64)
+        return self._of_each(self.systems.differing).astype(np.int64)
 
     @cached_property
     def apart(self) -> Floats:
         """How far the two systems of each pair lie from each other."""
         estimates = self.systems.estimates
-        return np.asarray(np.abs(estimates[self.first] - estimates[self.second]), dtype=np.float64)
+        return np.abs(estimates[self.first] - estimates[self.second])
 
     @cached_property
     def left_open(self) -> Floats:
@@ -299,18 +297,22 @@ class _Pairs:
             ranges = hsd_ranges(systems.by_weight(systems.values), self.seed, self.draws)
             return each_alone(t, ranges[:, None] / max(self.errors[0], TIED**2))
         if self.family == "may be best":
-            return each_alone(t, self._of_best.below(np.ones(size, dtype=np.bool_)))
+            return each_alone(t, self._below_best(np.ones(size, dtype=np.bool_)))
         if self.family == "best":
-            return stepped_down(t, self._of_best.largest)
+            return stepped_down(t, lambda active: self._below_best(active).max(axis=1))
         rows = Contrasts(systems.less(self.first, self.second), self.seed, self.draws)
         if self.family == "pair":
             return each_alone(t, np.concatenate(rows.statistics))
         return stepped_down(t, rows.largest)
 
-    @property
-    def _of_best(self) -> _AgainstBest:
-        best = int(self.second[0])
-        return _AgainstBest(self.systems, self.first, best, self.seed, self.draws)
+    def _below_best(self, active: Flags) -> Floats:
+        """How far each active system lies below the best of each draw, `(draws, active)`.
+
+        The best of the sample is one of those of which each draw takes its own.
+        """
+        rows = self.systems.centred[np.append(self.first[active], self.second[0])]
+        blocks = _counts(rows.shape, self.draws, self.seed)
+        return np.concatenate([_below_best(counts, rows) for counts in blocks])
 
     def _of_each(self, of: Callable[[Integers, Integers], Floats | Integers]) -> Floats:
         """A function of pairs; of very many, some thousand at a time."""
@@ -338,35 +340,18 @@ class Contrasts:
         return [*self._made()]
 
     def _made(self) -> Iterator[Floats]:
-        for counts in _counts(self.rows.shape, self._enough, self.seed):
-            yield np.abs(_studentized(counts, self.rows)).astype(np.float32)
+        rows, queries = self.rows, self.rows.shape[1]
+        for counts in _counts(rows.shape, self._enough, self.seed):
+            means = counts @ rows.T / queries
+            variances = counts @ (rows**2).T / queries - means**2
+            errors = _divided(means, variances, (rows**2).mean(axis=1), queries)
+            yield np.abs(errors).astype(np.float32)
 
     def largest(self, active: Flags) -> Floats:
         """The largest statistic of the active rows in each draw."""
         is_few = len(self.rows) * self._enough <= _CELLS
         blocks = self.statistics if is_few else self._made()
         return np.concatenate([block[:, active].max(axis=1) for block in blocks])
-
-
-@dataclass(frozen=True, eq=False)
-class _AgainstBest:
-    """The others of some systems and the best, of which each draw takes its own."""
-
-    systems: Systems
-    others: Integers
-    best: int
-    seed: int
-    draws: int
-
-    def largest(self, active: Flags) -> Floats:
-        """How far the farthest of the active systems lies below the best of each draw."""
-        return np.asarray(self.below(active).max(axis=1), dtype=np.float64)
-
-    def below(self, active: Flags) -> Floats:
-        """How far each active system lies below the best of each draw, `(draws, active)`."""
-        rows = self.systems.centred[np.append(self.others[active], self.best)]
-        blocks = _counts(rows.shape, self.draws, self.seed)
-        return np.concatenate([_below_best(counts, rows) for counts in blocks])
 
 
 def _below_best(counts: Floats, rows: Floats) -> Floats:
@@ -393,19 +378,11 @@ def _counts(shape: tuple[int, ...], draws: int, seed: int) -> Iterator[Floats]:
             yield counts[start : start + size]
 
 
-def _studentized(counts: Floats, rows: Floats) -> Floats:
-    """The mean of each centred row in each draw, divided by its error there: `(draws, rows)`."""
-    queries = rows.shape[1]
-    means = counts @ rows.T / queries
-    variances = counts @ (rows**2).T / queries - means**2
-    return _divided(means, variances, (rows**2).mean(axis=1), queries)
-
-
 def _divided(means: Floats, variances: Floats, whole: Floats, queries: int) -> Floats:
     """Means of draws, each divided by its error: `whole` is the variance in the whole sample."""
     least = np.maximum(FLOOR * whole, TIED**2)
     errors = np.sqrt(np.maximum(variances, least) / (queries - 1))
-    return np.asarray(means / errors, dtype=np.float64)
+    return means / errors
 
 
 @dataclass(frozen=True, eq=False)
@@ -447,7 +424,7 @@ def each_alone(t: Floats, drawn: Floats) -> Decided:
     ordered = np.broadcast_to(np.sort(drawn, axis=0), (len(drawn), len(t))).T
     reach = np.array([*map(_critical, ordered)])
     p = np.array([_chances(each[None], own)[0] for each, own in zip(t, ordered, strict=True)])
-    return Decided(p, reach, np.asarray(t > reach, dtype=np.bool_))
+    return Decided(p, reach, t > reach)
 
 
 def _chances(t: Floats, drawn: Floats) -> Floats:
@@ -460,3 +437,38 @@ def _critical(drawn: Floats) -> float:
     """What a statistic must exceed to be told from chance: its p is then below 5 %."""
     beyond = math.ceil(SIGNIFICANT * (1 + len(drawn)) - 1 - 1e-9)
     return max(float(drawn[len(drawn) - beyond]), NORMAL_QUANTILE)
+
+
+def hsd_ranges(values: Floats, seed: int, deals: int) -> Floats:
+    """The largest differences of two means of `(systems, queries)` values dealt to the systems.
+
+    Were all systems alike, the values of a query could as well have been dealt to them in another
+    way: Carterette (2012), ACM TOIS 30(1).
+    """
+    rng = np.random.default_rng(seed)
+    ranges = np.empty(deals)
+    size = max(1, _DEALT // values.size)
+    for start in range(0, deals, size):
+        block = np.broadcast_to(values, (min(size, deals - start), *values.shape))
+        means = rng.permuted(block, axis=1).mean(axis=2)
+        ranges[start : start + size] = np.ptp(means, axis=1)
+    # sums in another order must not lose a tie
+    return ranges * (1 + 1e-12)
+
+
+def wins_ties_losses(differences: Floats) -> tuple[int, int, int]:
+    """How many differences are above, at and below zero, up to rounding."""
+    won, lost = (int(np.count_nonzero(side > TIED)) for side in (differences, -differences))
+    return won, len(differences) - won - lost, lost
+
+
+def benjamini_yekutieli(p: Floats) -> Floats:
+    """p-values corrected for the rate of false discoveries, however the tests hang together.
+
+    Benjamini and Yekutieli (2001), Annals of Statistics 29(4).
+    """
+    order, ranks, corrected = np.argsort(p), np.arange(1, len(p) + 1), np.empty_like(p)
+    # each times m / rank and the harmonic sum, and never above one after it
+    scaled = p[order] * len(p) / ranks * (1 / ranks).sum()
+    corrected[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
+    return corrected

@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from labeler.arrays import Floats, Integers
-from labeler.stats.student import LEVEL, NORMAL_QUANTILE, t_quantile
+from labeler.stats.student import LEVEL, NORMAL_QUANTILE, t_of
 
 # Resampled queries: how often each is drawn, and the sums of whatever is added up over them.
 #
@@ -30,9 +30,6 @@ BLOCK = 4_000_000
 
 AT_ONCE = 1 << 16
 """More queries than this are left out one by one in blocks of this many."""
-
-FEW = 8
-"""With at most this many queries, most of the default's draws repeat another."""
 
 Draw = Callable[[np.random.Generator, int, int], Floats]
 """A generator, a number of rows and of queries to a matrix `(rows, queries)`."""
@@ -80,17 +77,6 @@ def _counts(rng: np.random.Generator, draws: int, queries: int) -> Floats:
     return counts.reshape(draws, queries).astype(np.float64)
 
 
-@lru_cache(maxsize=8)
-def _distinct_counts(queries: int, draws: int, seed: int) -> tuple[Floats, Integers]:
-    """The rows of `_counts` that differ, for few queries, and which of them each draw is."""
-    (counts,) = drawn_counts(queries, draws, seed)
-    # each row as the digits of a number
-    _, first, which = np.unique(
-        counts @ (queries + 1.0) ** np.arange(queries), return_index=True, return_inverse=True
-    )
-    return counts[first], which
-
-
 @dataclass(frozen=True, eq=False)
 class Sample:
     """What is added up over queries, `(queries, ...)`, and how often and from where it is drawn.
@@ -124,23 +110,16 @@ class Sample:
         blocks = [self._added(block) for block in counts]
         return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 
-    def of_draws(self, compute: Callable[[Floats], Floats]) -> Floats:
-        """A function of the sums of each draw; where few queries make draws alike, taken once."""
-        if self.queries > FEW or self.queries * self.count > BLOCK:
-            return compute(self.resampled)
-        counts, which = _distinct_counts(self.queries, self.count, self.seed)
-        return compute(self._added(counts))[which]
-
     def _added(self, counts: Floats) -> Floats:
         """The sums of draws that hold each query so many times."""
         # (draws, queries) @ (queries, features)
         drawn = counts @ self.sums.reshape(self.queries, -1)
-        return np.asarray(drawn.reshape(-1, *self.sums.shape[1:]), dtype=np.float64)
+        return drawn.reshape(-1, *self.sums.shape[1:])
 
     @cached_property
     def without_one(self) -> Floats:
         """The sums of all queries but one, `(queries, ...)`, for the jackknife."""
-        return np.asarray(self.total - self.sums, dtype=np.float64)
+        return self.total - self.sums
 
     def of_rest(self, compute: Callable[[Floats], Floats]) -> Floats:
         """A function of the sums of all queries but one, `(queries,)`."""
@@ -182,7 +161,7 @@ class Replicates:
     @cached_property
     def drawn(self) -> Floats:
         """The statistic of each draw, `(draws,)`."""
-        return self.sample.of_draws(self.compute)
+        return self.compute(self.sample.resampled)
 
     @cached_property
     def without_one(self) -> Floats:
@@ -220,7 +199,7 @@ def jackknife(of: Replicates) -> Interval:
     measured = _measured(of)
     if measured is None:
         return None
-    half = t_quantile((1 + LEVEL) / 2, of.sample.queries - 1) * measured.error
+    half = t_of(of.sample.queries - 1) * measured.error
     return measured.back(half, half)
 
 
@@ -275,7 +254,7 @@ def between(sample: Sample, compute: Compute, *, bounded: bool = False) -> Ends:
 
 def reach(queries: int, freedom: float) -> float:
     """How many standard deviations of the draws' values a t interval reaches."""
-    return t_quantile((1 + LEVEL) / 2, freedom) * math.sqrt(queries / (queries - 1))
+    return t_of(freedom) * math.sqrt(queries / (queries - 1))
 
 
 def degrees(queries: int) -> float:
@@ -354,7 +333,7 @@ def stabilized(of: Replicates) -> Interval:
         return None
     if measured.error <= 0:
         return of.value, of.value
-    reached = t_quantile((1 + LEVEL) / 2, degrees_of(of.sample.sums))
+    reached = t_of(degrees_of(of.sample.sums))
     bend = float(np.clip(_slope(of, fishers=measured.fishers) * reached / 2, -MOST_BEND, MOST_BEND))
     if abs(bend) < 1e-6:
         below = above = reached * measured.error

@@ -10,8 +10,10 @@ import numpy as np
 from labeler.arrays import Flags, Floats
 from labeler.metrics.scores import Weighting
 from labeler.stats.intervals import Interval, Replicates, Sample, cluster_bootstrap, jackknife
-from labeler.stats.significance import TIED
-from labeler.stats.student import LEVEL, NORMAL_QUANTILE, SIGNIFICANT, binomial_below, t_quantile
+from labeler.stats.student import NORMAL_QUANTILE, SIGNIFICANT, binomial_below, t_of
+
+TIED = 1e-9
+"""Two scores that differ by no more are equal up to rounding."""
 
 # What a sample says of a share of all: Wilson's interval, and Clopper and Pearson's bound.
 
@@ -54,19 +56,15 @@ def clustered_interval(values: Floats, clusters: Sequence[Hashable]) -> tuple[fl
     """
     if not len(values):
         return math.nan, math.nan
-    share, cluster = float(values.mean()), _numbered(clusters)
-    sums = np.bincount(cluster, weights=values - share)
+    share, numbers = float(values.mean()), dict[Hashable, int]()
+    numbered = [numbers.setdefault(cluster, len(numbers)) for cluster in clusters]
+    sums = np.bincount(numbered, weights=values - share)
     worth = float(len(sums))
     if 0 < share < 1 and len(sums) > 1:
         simple = share * (1 - share) / len(values)
         variance = len(sums) / (len(sums) - 1) * float(sums @ sums) / len(values) ** 2
         worth = len(values) / max(1.0, variance / simple)
     return wilson_of(share, worth)
-
-
-def _numbered(clusters: Sequence[Hashable]) -> list[int]:
-    numbers: dict[Hashable, int] = {}
-    return [numbers.setdefault(cluster, len(numbers)) for cluster in clusters]
 
 
 Bounded = tuple[float, float, float]
@@ -160,11 +158,9 @@ def unseen(differences: Floats, most: float, weighting: Weighting | None = None)
         share, n = pile.mean(axis=1), float(pile.shape[1])
     else:
         share, n = pile @ weighting.weights / weighting.weights.sum(), weighting.effective
-    middle = (differences * pile).sum(axis=1) / pile.sum(axis=1)
-    away = (np.abs(differences - middle[:, None]) * ~pile).sum(axis=1) + most
-    size = away / ((~pile).sum(axis=1) + 1)
+    size = (_away(differences, pile) + most) / ((~pile).sum(axis=1) + 1)
     fewer = share - wilson(share, n)[0]
-    return np.asarray(np.where(pile.sum(axis=1) > 1, fewer * size, 0.0), dtype=np.float64)
+    return np.where(pile.sum(axis=1) > 1, fewer * size, 0.0)
 
 
 def unseen_losses(differences: Floats, largest: float, level: float = SIGNIFICANT) -> float:
@@ -195,15 +191,20 @@ def unseen_others(residual: Floats, human: Floats, queries: float, open_share: f
     away = _distance(residual, pile)
     if residual is not human:
         away = np.maximum(away, _distance(human, _pile(human)))
-    return np.asarray(np.where(pile.sum(axis=1) > 1, fewer * away, 0.0), dtype=np.float64)
+    return np.where(pile.sum(axis=1) > 1, fewer * away, 0.0)
 
 
 def _distance(values: Floats, pile: Flags) -> Floats:
     """How far the values outside of each row's pile lie from it, in the mean; 1 without any."""
-    inside, n = pile.sum(axis=1), values.shape[1]
-    middle = (values * pile).sum(axis=1) / inside
-    away = (np.abs(values - middle[:, None]) * ~pile).sum(axis=1) / np.maximum(n - inside, 1)
-    return np.asarray(np.where(inside < n, away, 1.0), dtype=np.float64)
+    outside = (~pile).sum(axis=1)
+    return np.where(outside > 0, _away(values, pile) / np.maximum(outside, 1), 1.0)
+
+
+def _away(values: Floats, pile: Flags) -> Floats:
+    """How far they lie from it together."""
+    middle = (values * pile).sum(axis=1) / pile.sum(axis=1)
+    away: Floats = (np.abs(values - middle[:, None]) * ~pile).sum(axis=1)
+    return away
 
 
 def _pile(values: Floats) -> Flags:
@@ -253,56 +254,34 @@ def weighted_interval(values: Floats, weighting: Weighting) -> Interval:
     mean = float((shares * values).sum())
     # how far the mean moves without each query
     moves = shares * (values - mean) / (1 - shares)
-    error = math.sqrt(float((moves**2).sum()) * _unbiased(shares))
-    reach = t_quantile((1 + LEVEL) / 2, max(of_defined.effective - 1, 1.0)) * error
-    return mean - reach, mean + reach
-
-
-def _unbiased(shares: Floats) -> float:
-    """By what the jackknife's sum of squares is multiplied to estimate the mean's variance.
-
-    Of values of equal variance v the mean has the variance v times the sum of squared shares, and a
-    move's square is expected to be v times what stands below. Of n equal shares it is 1 - 1/n.
-    """
+    # Of values of equal variance v the mean has the variance v times the sum of squared shares, and
+    # a move's square is expected to be v times what stands below; of n equal shares it is 1 - 1/n.
     squares = float((shares**2).sum())
-    return squares / float((shares**2 * (1 - 2 * shares + squares) / (1 - shares) ** 2).sum())
-
-
-def weighted_bounded(values: Floats, weighting: Weighting, bounds: tuple[float, float]) -> Interval:
-    """The same of values between two bounds, and never beyond them.
-
-    Values that pile up at a bound say little of queries that do not: the interval reaches as far as
-    Wilson's of that pile, for as many queries of equal weight as say as much.
-    """
-    defined = ~np.isnan(values)
-    of_defined = weighting if defined.all() else weighting.choose(defined)
-    return _kept_within(weighted_interval(values, weighting), values[defined], bounds, of_defined)
-
-
-def _kept_within(
-    ends: Interval, values: Floats, bounds: tuple[float, float], weighting: Weighting | None = None
-) -> Interval:
-    """The ends, moved out by what piles up at either bound (`at_the_bounds`), and within both."""
-    if ends is None:
-        return None
-    least, most = bounds
-    scale = most - least
-    below, above = at_the_bounds((values - least) / scale, weighting)
-    low, high = min(ends[0], below * scale + least), max(ends[1], above * scale + least)
-    return max(low, least), min(high, most)
+    expected = float((shares**2 * (1 - 2 * shares + squares) / (1 - shares) ** 2).sum())
+    error = math.sqrt(float((moves**2).sum()) * (squares / expected))
+    reach = t_of(max(of_defined.effective - 1, 1.0)) * error
+    return mean - reach, mean + reach
 
 
 METHODS = {"bootstrap": cluster_bootstrap, "t": jackknife}
 """By name: the method of all intervals, and Student's, which the jackknife of a mean is."""
 
 
-def mean_interval(values: Floats, method: str = "bootstrap", seed: int = 0) -> Interval:
+def mean_interval(
+    values: Floats,
+    method: str = "bootstrap",
+    seed: int = 0,
+    weighting: Weighting | None = None,
+) -> Interval:
     """The interval of the mean of `(queries,)` values, `nan` ones left out; `None` for under two.
 
     The degrees of freedom are Student's, one less than the queries: with them the intervals of
     eleven systems' means over 10 to 50 queries of TREC DL 2019 cover .92 to .96, and with the
     fewer that statistics of agreement need (`degrees`) up to .98: scripts/simulate_means.py.
+    Of a weighted mean it is `weighted_interval`.
     """
+    if weighting is not None:
+        return weighted_interval(values, weighting)
     defined = values[~np.isnan(values)]
     return METHODS[method](replicates_of_mean(defined, seed)) if len(defined) > 1 else None
 
@@ -315,12 +294,25 @@ def replicates_of_mean(values: Floats, seed: int = 0) -> Replicates:
 
 def _mean(sums: Floats) -> Floats:
     """`(..., 2)` sums of values and of ones to `(...)` means."""
-    return np.asarray(sums[..., 0] / sums[..., 1], dtype=np.float64)
+    return sums[..., 0] / sums[..., 1]
 
 
-def bounded_interval(values: Floats, bounds: tuple[float, float], seed: int = 0) -> Interval:
+def bounded_interval(
+    values: Floats,
+    bounds: tuple[float, float],
+    seed: int = 0,
+    weighting: Weighting | None = None,
+) -> Interval:
     """The interval of a mean of values that lie between two bounds, and never beyond them.
 
     It is moved out by what piles up at either bound (`at_the_bounds`).
     """
-    return _kept_within(mean_interval(values, seed=seed), values[~np.isnan(values)], bounds)
+    ends, defined = mean_interval(values, seed=seed, weighting=weighting), ~np.isnan(values)
+    if ends is None:
+        return None
+    least, most = bounds
+    scale = most - least
+    of_defined = None if weighting is None else weighting.choose(defined)
+    below, above = at_the_bounds((values[defined] - least) / scale, of_defined)
+    low, high = min(ends[0], below * scale + least), max(ends[1], above * scale + least)
+    return max(low, least), min(high, most)

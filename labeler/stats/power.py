@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
+from itertools import combinations
 
 import numpy as np
 
@@ -58,15 +58,15 @@ def range_quantile(probability: float, systems: int, freedom: int) -> float:
 
     It is in standard errors, which have `freedom` degrees of freedom: Tukey's studentized range.
     """
-    low, high = crossed(lambda w: range_below(w, systems, freedom) < probability, 2.0, 1e-7)
+    (s, weights), table = chi_weights(freedom), _normal_ranges(systems)
+    steps = np.arange(len(table)) * _QUANTILE_STEP
+
+    def is_below(width: float) -> bool:
+        """Whether the range lies below `width` less often: averaged over chi."""
+        return float(np.interp(width * s, steps, table) @ weights) < probability
+
+    low, high = crossed(is_below, 2.0, 1e-7)
     return (low + high) / 2
-
-
-def range_below(width: float, systems: int, freedom: int) -> float:
-    """The probability that the studentized range lies below `width`: averaged over chi."""
-    s, weights = chi_weights(freedom)
-    table = _normal_ranges(systems)
-    return float(np.interp(width * s, np.arange(len(table)) * _QUANTILE_STEP, table) @ weights)
 
 
 @lru_cache(maxsize=8)
@@ -84,8 +84,7 @@ def _normal_ranges(systems: int) -> Floats:
         others = below[steps:] - below[steps - w : -w or None]
         return systems * _QUANTILE_STEP * float((density * others ** (systems - 1)).sum())
 
-    below_each: Floats = np.minimum([integral(w) for w in range(steps + 1)], 1.0)
-    return below_each
+    return np.minimum([integral(w) for w in range(steps + 1)], 1.0)
 
 
 @lru_cache(maxsize=64)
@@ -102,50 +101,28 @@ def chi_weights(freedom: int, points: int = _POINTS) -> tuple[Floats, Floats]:
     density = np.exp(log_density + (freedom - 1) * np.log(s) - half * s**2)
     weights = np.where(np.arange(points) % 2, 4.0, 2.0)
     weights[[0, -1]] = 1.0
-    weighted: Floats = density * weights * (s[1] - s[0]) / 3
+    weighted = density * weights * (s[1] - s[0]) / 3
     return s, weighted
 
 
 POWER = 0.8
 """The power, four times of five, that studies plan for as a rule."""
 MOST_QUERIES = 10_000_000
+"""A plan for more is none."""
 
 
-@dataclass(frozen=True)
-class PlannedTest:
-    """The test of one pair of runs among several, at a level for all of them together.
+def power(queries: int, difference: float, deviation: float, runs: int = 2) -> float:
+    """The chance that a true mean difference is found, by the test of the best with the others.
 
-    Of the best with the others, where each difference has its own error: Tukey's range, the most
-    that the best of alike runs can lie above another one. With a `named_baseline` as many pairs as
-    there are. Both are the strictest step.
+    `deviation` is the standard deviation of the differences over queries. Of two `runs` it is the
+    paired t test. Of more a difference must lie beyond Tukey's range, the most that the best of
+    alike runs can lie above another one, in the pair's own errors: the strictest step.
     """
-
-    runs: int = 2
-    named_baseline: bool = False
-
-    def bound(self, queries: int, level: float) -> tuple[float, int]:
-        """How many standard errors of the pair a difference must reach, and their freedom."""
-        if self.runs == 2 or self.named_baseline:
-            return t_quantile(1 - level / 2 / (self.runs - 1), queries - 1), queries - 1
-        return range_quantile(1 - level, self.runs, queries - 1) / math.sqrt(2), queries - 1
-
-
-ALONE = PlannedTest()
-
-
-def power(
-    queries: int,
-    difference: float,
-    deviation: float,
-    level: float = SIGNIFICANT,
-    test: PlannedTest = ALONE,
-) -> float:
-    """The chance that a two-sided paired test finds a true mean difference.
-
-    `deviation` is the standard deviation of the differences over queries. Without a `test` of
-    several runs it is the paired t test.
-    """
-    bound, freedom = test.bound(queries, level)
+    freedom = queries - 1
+    if runs == 2:
+        bound = t_quantile(1 - SIGNIFICANT / 2, freedom)
+    else:
+        bound = range_quantile(1 - SIGNIFICANT, runs, freedom) / math.sqrt(2)
     shift = abs(difference) / deviation * math.sqrt(queries)
     return 1 - _noncentral_t(bound, freedom, shift) + _noncentral_t(-bound, freedom, shift)
 
@@ -159,51 +136,31 @@ def _noncentral_t(t: float, freedom: int, shift: float) -> float:
     return float(normal_below(t * s - shift) @ weights)
 
 
-def detectable(
-    queries: int,
-    deviation: float,
-    target: float = POWER,
-    level: float = SIGNIFICANT,
-    test: PlannedTest = ALONE,
-) -> float:
+def detectable(queries: int, deviation: float, target: float = POWER, runs: int = 2) -> float:
     """The smallest true difference that `queries` queries find with the `target` power."""
     if queries < 2:
         raise Misuse("a paired comparison needs at least 2 queries")
 
     def is_missed(difference: float) -> bool:
-        return power(queries, difference, deviation, level, test) < target
+        return power(queries, difference, deviation, runs) < target
 
     return crossed(is_missed, deviation, 0.0, 1e-6 * deviation)[1]
 
 
 def queries_needed(
-    difference: float,
-    deviation: float,
-    target: float = POWER,
-    level: float = SIGNIFICANT,
-    test: PlannedTest = ALONE,
-) -> int:
-    """The fewest queries that find a true difference with a target power."""
-    if difference == 0 or deviation == 0:
-        raise Misuse("a difference and a deviation of 0 have no sample size")
-
-    def suffice(queries: int) -> bool:
-        return power(queries, difference, deviation, level, test) >= target
-
-    queries = fewest(suffice, MOST_QUERIES)
-    if queries is None:
-        raise Misuse(f"a difference of {difference:g} needs over {MOST_QUERIES:,} queries")
-    return queries
+    difference: float, deviation: float, target: float = POWER, runs: int = 2
+) -> int | None:
+    """The fewest queries that find a true difference; None where they are `MOST_QUERIES`."""
+    return fewest(lambda n: power(n, difference, deviation, runs) >= target, MOST_QUERIES)
 
 
-def paired_deviations(values: Floats) -> dict[tuple[int, int], float]:
-    """The standard deviation of the differences of each pair of rows, over the columns."""
-    runs = len(values)
-    return {
-        (i, j): float(np.nanstd(values[i] - values[j], ddof=1))
-        for i in range(runs)
-        for j in range(i + 1, runs)
-    }
+def pooled_deviation(values: Floats) -> float:
+    """The root of the mean variance of the differences of each two rows, over the columns."""
+    each = [
+        float(np.nanstd(values[i] - values[j], ddof=1))
+        for i, j in combinations(range(len(values)), 2)
+    ]
+    return math.sqrt(sum(deviation**2 for deviation in each) / len(each))
 
 
 def variance_factors(values: Floats, share: float) -> tuple[float, float]:
@@ -222,11 +179,6 @@ def variance_factors(values: Floats, share: float) -> tuple[float, float]:
     low = (n - 1) / chi_square_quantile((1 + share) / 2, n - 1)
     high = (n - 1) / chi_square_quantile((1 - share) / 2, n - 1)
     return min(low, 1 / reach), max(high, reach)
-
-
-def pooled(deviations: list[float]) -> float:
-    """The root of the mean variance."""
-    return math.sqrt(sum(deviation**2 for deviation in deviations) / len(deviations))
 
 
 # How much a mean of paired differences may have lost or gained: tests against a margin.

@@ -12,11 +12,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from labeler.arrays import Floats
+from labeler.report.result import as_plain
 from labeler.stats.estimates import (
     UNIT,
     Bounds,
@@ -24,14 +25,16 @@ from labeler.stats.estimates import (
     Mean,
     MeanEstimate,
     freedom_of,
-    t_of,
 )
 from labeler.stats.families import Systems, Verdict, compared
+from labeler.stats.student import t_of
 
 FEWEST = 3
 """With fewer labelled queries nothing is corrected."""
 MOST_LEVERAGE = 0.9
 """A query that pulls harder than this decides lambda alone, and leaves no residual to see it by."""
+SIDES = ("human", "assessor", "corrected")
+"""By people alone, by the assessor alone, and by both."""
 THESE, LIKE_THESE = "these", "like-these"
 """The mean over this collection's queries, or over all queries like these."""
 
@@ -56,6 +59,12 @@ class CorrectedMean:
     def sides(self) -> tuple[Mean, Mean, Mean]:
         """By people alone, by the assessor alone, and by both."""
         return self.human, self.assessor, self.corrected
+
+    def as_json(self) -> dict[str, Any]:
+        """The counts, the means beside one another, and what the corrected one rests on."""
+        counts = {"human_queries": self.judged, "queries": self.queries}
+        sides = {side: as_plain(getattr(self, side)) for side in SIDES}
+        return {**counts, **sides, "lambda": self.weight, "freedom": self.freedom}
 
     @property
     def error(self) -> float:
@@ -208,7 +217,7 @@ class Joint:
         if self.target == THESE:
             return np.zeros_like(rows.human)
         scale = 1 / max(design.count - 1, 1) / total
-        return np.asarray(design.centered(rows.human) * math.sqrt(scale), dtype=np.float64)
+        return design.centered(rows.human) * math.sqrt(scale)
 
     def compared(self, baseline: int | None, seed: int = 0) -> list[tuple[CorrectedMean, Verdict]]:
         """The difference of each other system from one, or from the best, and its verdict.

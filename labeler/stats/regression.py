@@ -45,7 +45,7 @@ def cumulative_logistic(
 
 def _linear(theta: Floats, columns: Floats) -> Floats:
     cuts = columns.shape[1]
-    return np.asarray(theta[:cuts] + columns @ theta[cuts:], dtype=np.float64)
+    return theta[:cuts] + columns @ theta[cuts:]
 
 
 def _ordinal_loss(
@@ -76,4 +76,4 @@ def _newton_step(
 
 def logistic_function(values: Floats) -> Floats:
     """One over one plus the exponential of the negative, without overflow."""
-    return np.asarray(0.5 * (1 + np.tanh(values / 2)), dtype=np.float64)
+    return 0.5 * (1 + np.tanh(values / 2))

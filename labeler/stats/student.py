@@ -48,6 +48,11 @@ def t_quantile(probability: float, freedom: float) -> float:
     return t
 
 
+def t_of(freedom: float) -> float:
+    """How many standard errors an interval of 95 % reaches either way."""
+    return t_quantile((1 + LEVEL) / 2, freedom)
+
+
 def _density(t: float, freedom: float) -> float:
     """The density of Student's t."""
     scale = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 
 from labeler.files.boundary import amount, count
 from labeler.messages import Note
-from labeler.model import Reply
+from labeler.model import JsonObject, Reply
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,12 @@ class Waiting:
     batches: Mapping[bytes, str] = field(default_factory=dict)
 
 
+Keys = Sequence[bytes]
+"""The keys of some requests."""
+
+
 class KeyedReply(NamedTuple):
-    """A reply to keep: under which key, who was asked what (as `canonical` has it), the reply.
+    """A reply to keep: under which key, who was asked what (as `Canon` writes it), the reply.
 
     `lease` is the key whose lease ends with it, where that is another one.
     """
@@ -56,17 +60,17 @@ class Failed(NamedTuple):
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class WriteBatch:
     """What goes into one transaction: replies, failed calls, and keys to take leases on.
 
     The replies under keys that are `sought` are given, too.
     """
 
-    replies: Sequence[KeyedReply] = ()
-    failed: Sequence[Failed] = ()
-    claimed: Sequence[bytes] = ()
-    sought: Sequence[bytes] = ()
+    replies: list[KeyedReply] = field(default_factory=list)
+    failed: list[Failed] = field(default_factory=list)
+    claimed: list[bytes] = field(default_factory=list)
+    sought: list[bytes] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +109,12 @@ REPLY = (
 )
 """The columns of a reply that its checksum covers, in the order in which it does."""
 
+SELECT_WHOLE = (
+    f"SELECT replies.checksum, {REPLY}, wires.checksum, request, body"
+    " FROM replies JOIN wires USING (id)"
+)
+"""Begins a query for rows as `StoredRow.of` takes them."""
+
 
 def _spelled(field: object) -> str:
     return "None" if field is None else field.hex() if type(field) is bytes else str(field)
@@ -116,29 +126,6 @@ def checksum(*fields: object) -> bytes:
     texts.append(",".join(map(str, map(len, texts))))
     whole = "\0".join(texts).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(whole, digest_size=16).digest()
-
-
-def _values_of(keyed_reply: KeyedReply, sent: str | None) -> Sequence[Any]:
-    """A reply's columns, in the order of `REPLY`, as SQLite gives them back.
-
-    It would read NaN as NULL, -0.0 as 0.0 and true as 1: checksums are of what is read.
-    """
-    reply = keyed_reply.reply
-    tops = json.dumps(reply.top_tokens, default=dict) if reply.top_tokens else None
-    return (
-        keyed_reply.key,
-        keyed_reply.model_id,
-        reply.model,
-        reply.text,
-        reply.finish_reason,
-        reply.refusal,
-        count(reply.prompt_tokens) or 0,
-        count(reply.completion_tokens) or 0,
-        time.time(),
-        amount(reply.cost),
-        sent,
-        tops,
-    )
 
 
 class StoredRow(NamedTuple):
@@ -164,13 +151,30 @@ class StoredRow(NamedTuple):
 
 
 def rows_of(replies: Sequence[KeyedReply], *, redacted: bool) -> list[StoredRow]:
-    """Replies as rows, without the texts of their requests where those are `redacted`."""
+    """Replies as rows, without the texts of their requests where those are `redacted`.
+
+    The columns are as SQLite gives them back, as checksums are of what is read: it would read NaN
+    as NULL, -0.0 as 0.0 and true as 1.
+    """
     mappings = {id(keyed.reply.sent): keyed.reply.sent for keyed in replies}  # which many share
     sent = {key: _SENT.encode(each) if each else None for key, each in mappings.items()}
     rows = []
-    for keyed in replies:
-        values = _values_of(keyed, sent[id(keyed.reply.sent)])
-        wire = (None if redacted else keyed.request, keyed.reply.body)
+    for key, model_id, request, reply, _ in replies:
+        values = (
+            key,
+            model_id,
+            reply.model,
+            reply.text,
+            reply.finish_reason,
+            reply.refusal,
+            count(reply.prompt_tokens) or 0,
+            count(reply.completion_tokens) or 0,
+            time.time(),
+            amount(reply.cost),
+            sent[id(reply.sent)],
+            json.dumps(reply.top_tokens, default=dict) if reply.top_tokens else None,
+        )
+        wire = (None if redacted else request, reply.body)
         rows.append(StoredRow(checksum(*values), values, checksum(*wire), *wire))
     return rows
 
@@ -178,9 +182,6 @@ def rows_of(replies: Sequence[KeyedReply], *, redacted: bool) -> list[StoredRow]
 def reply_of(row: Sequence[Any], *, shared: bool = False) -> Reply:
     """The reply in a row of `REPLY`."""
     _, _, served, text, ending, refusal, tokens_in, tokens_out, _, cost, sent, tops = row
-    tokens = json.loads(tops) if tops else ()
-    price = amount(cost)
-    was_sent = _sent_in(sent) if sent else {}
     return Reply(
         text,
         ending,
@@ -188,11 +189,11 @@ def reply_of(row: Sequence[Any], *, shared: bool = False) -> Reply:
         served,
         tokens_in,
         tokens_out,
-        top_tokens=tokens,
-        cost=price,
+        top_tokens=json.loads(tops) if tops else (),
+        cost=amount(cost),
         remembered=True,
         shared=shared,
-        sent=was_sent,
+        sent=_sent_in(sent) if sent else {},
     )
 
 
@@ -200,7 +201,7 @@ _SENT = json.JSONEncoder(sort_keys=True, default=dict)
 
 
 @lru_cache(maxsize=64)
-def _sent_in(text: str) -> Mapping[str, Any]:
+def _sent_in(text: str) -> JsonObject:
     """What was sent, which is the same in nearly all replies of a run."""
     return MappingProxyType(json.loads(text))
 
@@ -210,7 +211,5 @@ class Statements(Protocol):
 
     connection: Any
 
-    def run(
-        self, query: str, keys: Sequence[bytes] | None = None, **values: Any
-    ) -> Sequence[Sequence[Any]]:
+    def run(self, query: str, keys: Keys | None = None, **values: Any) -> Sequence[Sequence[Any]]:
         """The rows of a statement; `:name` stands for a value, and `{keys}` for a table of keys."""

@@ -6,14 +6,13 @@ import hashlib
 import json
 import os
 import socket
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from json.encoder import encode_basestring
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from labeler.model import Message, OncePerPart, Request
-from labeler.store.base import Statements
+from labeler.model import JsonObject, Message, OncePerPart, Request
+from labeler.store.base import Keys, Statements
 
 LIMIT = "max_tokens"
 """The parameter that only says how much of a reply is taken."""
@@ -50,17 +49,12 @@ class Canon:
         self._free = OncePerPart[str](_without_limit)
         self._turns: list[tuple[Message | None, str]] = []
 
-    def text(self, request: Request) -> str:
-        """The request as one line of JSON, so that no two requests share a text."""
-        before, after = self._around(request)
-        return f"{before}{self._written.of(request.parameters)}{after}"
-
     def keyed(self, request: Request) -> Keyed:
         """Where the reply to a request is kept."""
         before, after = self._around(request)
         whole = self._written.of(request.parameters)
-        free = self._free.of(request.parameters)
-        key = key_of_text(f"{before}{free}{after}")
+        whole_reply = f"{before}{self._free.of(request.parameters)}{after}"
+        key = hashlib.sha256(whole_reply.encode("utf-8", "surrogatepass")).digest()
         return Keyed(key, f"{before}{whole}{after}", cut_key(key, limit_of(request.parameters)))
 
     def _around(self, request: Request) -> tuple[str, str]:
@@ -83,13 +77,8 @@ class Canon:
         return ",".join([text for _, text in turns[: len(request.messages)]])
 
 
-def _without_limit(parameters: Mapping[str, Any]) -> str:
+def _without_limit(parameters: JsonObject) -> str:
     return _ENCODER.encode({n: value for n, value in parameters.items() if n != LIMIT})
-
-
-def canonical(model_id: str, request: Request) -> str:
-    """What `Canon` writes of one request."""
-    return Canon(model_id).text(request)
 
 
 def without_texts(text: str) -> str:
@@ -108,24 +97,17 @@ def cut_key(key: bytes, limit: object) -> bytes:
     return hashlib.sha256(key + f"cut at {limit}".encode()).digest()
 
 
-def limit_of(parameters: Mapping[str, Any]) -> object:
+def limit_of(parameters: JsonObject) -> object:
     """The limit on a reply's tokens that was asked for."""
     return parameters.get(LIMIT)
 
 
-def key_of_text(text: str) -> bytes:
-    """The key of what `canonical` gave."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-
-
 # Leases on keys: which process is asking what, so that several share the work and none does it
-# twice. A lease ends with the reply, with a failure, or with its process.
+# twice. A lease ends with the reply, with a failure, or with its process, which is told from all
+# others of this and of other machines.
 
 LEASE_SECONDS = 60.0
 """How long a lease lasts unrenewed, where its process cannot be looked up."""
-
-
-# Who holds a lease: a process, told from all others of this and of other machines.
 
 
 class LeaseHolder(NamedTuple):
@@ -171,7 +153,7 @@ def has_ended(holder: LeaseHolder) -> bool:
 # The leases of a database; all of it runs inside the caller's transaction.
 
 
-def holders_of(to: Statements, keys: Sequence[bytes]) -> dict[bytes, int]:
+def holders_of(to: Statements, keys: Keys) -> dict[bytes, int]:
     """Which of these keys are leased, each with the number of the process that holds it."""
     rows: Any = to.run("SELECT key, owner FROM leases WHERE key IN ({keys})", keys)
     return dict(rows)

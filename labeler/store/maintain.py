@@ -103,11 +103,6 @@ def prune(store: Store, model: str | None, before: str | None) -> int:
     return forgotten
 
 
-def collect_garbage(store: Store) -> tuple[int, int]:
-    """Give unused room back to the disk; the bytes that the replies take before and after."""
-    return store.database.collect_garbage()
-
-
 def statistics_table(counts: Sequence[ModelCount], note: str = "") -> Table:
     """What is kept as a table, with the time of each model's last reply."""
     columns = (

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from labeler.errors import BadInput, LabelerError, Misconfigured, StatementFailed
 from labeler.messages import missing_extra
 from labeler.store.address import TLS_MODES, DatabaseAddress
-from labeler.store.base import REPLY, Statements, StoredRow, Waiting
+from labeler.store.base import REPLY, Keys, Statements, StoredRow, Waiting
 from labeler.store.keys import LEASE_SECONDS, LeaseHolder, has_ended, this_process
 from labeler.wire.gate import on_the_way
 
@@ -195,7 +195,7 @@ class _Statements:
     def __init__(self, connection: Connection) -> None:
         self.connection: Any = connection
 
-    def run(self, query: str, keys: Sequence[bytes] | None = None, **values: Any) -> Rows:
+    def run(self, query: str, keys: Keys | None = None, **values: Any) -> Rows:
         if keys is not None:
             if not keys:
                 return []
@@ -238,8 +238,7 @@ class PostgresDatabase:
         if not self.transaction(lambda to: to.run(query), writing=False)[0][0]:
             self.transaction(make)
         query = "SELECT version FROM labeler.version"
-        rows = self.transaction(lambda to: to.run(query), writing=False)
-        versions = {row[0] for row in rows}
+        versions = {row[0] for row in self.transaction(lambda to: to.run(query), writing=False)}
         if versions != {VERSION}:
             problem = f"its tables are of version {max(versions, default=0)}, not {VERSION}"
             raise BadInput(f"{self.address}: {problem}; another labeler made them")
@@ -300,8 +299,7 @@ class PostgresDatabase:
     def size(self) -> int:
         """How many bytes the replies take, with all that belongs to them."""
         sizes = " + ".join(f"pg_total_relation_size('{table}')" for table in _KEPT_TABLES)
-        rows = self.transaction(lambda to: to.run(f"SELECT {sizes}"), writing=False)
-        return int(rows[0][0])
+        return int(self.transaction(lambda to: to.run(f"SELECT {sizes}"), writing=False)[0][0])
 
     def collect_garbage(self) -> tuple[int, int]:
         """Give unused room back to the disk; the bytes before and after.
@@ -330,10 +328,10 @@ class PostgresDatabase:
                 return work()
             except (DatabaseError, InterfaceError, OSError) as error:
                 self._drop()
-                problem, may_pass = self._problem(error)
-                if not may_pass or time.monotonic() - began > self._waiting.seconds:
-                    raise problem from None
-                if self._waiting.is_stopped():
+                problem = self._problem(error)
+                may_pass = isinstance(problem, StatementFailed) and problem.may_pass
+                is_late = time.monotonic() - began > self._waiting.seconds
+                if not may_pass or is_late or self._waiting.is_stopped():
                     raise problem from None
             if not noted:
                 self._waiting.note(f"waiting for {problem}")
@@ -379,8 +377,8 @@ class PostgresDatabase:
             self._connection.run("SET search_path = labeler")
         return self._connection
 
-    def _problem(self, error: Exception) -> tuple[LabelerError, bool]:
-        """What went wrong in one line, and whether it may pass."""
+    def _problem(self, error: Exception) -> LabelerError:
+        """What went wrong in one line."""
         details = error.args[0] if error.args else ""
         code, message = "", str(error)
         if isinstance(details, dict):
@@ -389,9 +387,8 @@ class PostgresDatabase:
         if code in _OF_PASSWORDS and not os.environ.get(PASSWORD):
             line += f"; {PASSWORD} is not set"
         if code in _REFUSED or isinstance(error, SSLError) or "refuses SSL" in message:
-            return Misconfigured(line, parameter="store"), False
-        may_pass = not code or code in _RETRIED
-        return StatementFailed(line, code, may_pass=may_pass), may_pass
+            return Misconfigured(line, parameter="store")
+        return StatementFailed(line, code, may_pass=not code or code in _RETRIED)
 
     def _drop(self) -> None:
         connection, self._connection = self._connection, None

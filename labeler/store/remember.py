@@ -9,13 +9,12 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from typing import NamedTuple
 
 from labeler.errors import AskedElsewhere, LabelerError, Stopped
-from labeler.messages import count_of
+from labeler.messages import Clock, count_of
 from labeler.model import Reply
 from labeler.store.base import Failed, Granted, KeyedReply, Waiting, WriteBatch
 from labeler.store.keys import LEASE_SECONDS, Keyed
@@ -35,61 +34,78 @@ Claimed = Reply | Failed | bool
 """A reply that is kept, what failed in another process, or whether the lease is given."""
 
 
-@dataclass(slots=True)
-class _NextBatch:
-    """What the next batch will do, and who waits for which keys of it."""
+class _Waiter(NamedTuple):
+    """Who waits for what a batch brings under a key, or under that of a reply that was cut."""
 
-    replies: list[KeyedReply] = field(default_factory=list)
-    failed: list[Failed] = field(default_factory=list)
-    claimed: list[bytes] = field(default_factory=list)
-    sought: list[bytes] = field(default_factory=list)
-    waiters: list[tuple[asyncio.Future[Claimed], bytes, bytes]] = field(default_factory=list)
-
-    def __len__(self) -> int:
-        return len(self.waiters)
+    done: asyncio.Future[Claimed]
+    key: bytes
+    cut: bytes
 
 
 class BatchWriter:
     """Writes batches one after the other, in a thread; what arrives meanwhile is the next one.
 
-    `may_wait` says whether any request waited in a server's batch when leases were given last, as
-    `in_batches` told: it is looked at once a write, which costs less than once a request.
+    `may_wait` says whether any request waited in a server's batch when leases were given last: it
+    is looked at once a write, which costs less than once a request. `waiting` ends the wait for
+    what another process is asking, and is told of a long one.
     """
 
     def __init__(
-        self, store: Store, in_batches: Mapping[bytes, str] = MappingProxyType({})
+        self, store: Store, waiting: Waiting | None = None, clock: Clock = time.monotonic
     ) -> None:
         self.may_wait = True
         self._store = store
-        self._in_batches = in_batches
-        self._next = _NextBatch()
+        self._waiting = waiting or Waiting()
+        self._clock = clock
+        self._next, self._waiters = WriteBatch(), list[_Waiter]()
         self._writing: asyncio.Future[Granted] | None = None
         self._timer: asyncio.Handle | None = None
         self._is_due = False
         self._renewing: asyncio.Task[None] | None = None
         self._in_progress: dict[bytes, Sequence[asyncio.Future[None]]] = {}
+        self._since: dict[bytes, float] = {}  # when other processes were first seen to ask
+        self._next_note = -math.inf
 
-    async def claim(self, keyed: Keyed) -> Claimed:
-        """The stored reply, or how the call failed in another process, or whether the
-        caller may ask: nobody else does, here or elsewhere. Equal requests of this process wait
-        for the first.
+    async def claim(self, keyed: Keyed, *, patient: bool) -> Reply | Failed | None:
+        """The stored reply, or how the call failed in another process; None where the caller may
+        ask: nobody else does, here or elsewhere. Equal requests of this process wait for the first.
+
+        What another process is asking is waited for. Raises `AskedElsewhere` where this is not
+        `patient`, `Stopped` where the run is told to stop meanwhile.
         """
         key = keyed.key
-        while key in self._in_progress:
-            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._in_progress[key] = (*self._in_progress[key], turn)
-            await turn
-        self._in_progress[key] = ()
-        self._next.claimed.append(key)
-        self._next.sought.append(keyed.cut)
-        try:
-            granted = await self._written(key, keyed.cut)
-        except BaseException:
-            self.release(key)
-            raise
-        if granted is not True:
-            self.release(key)
-        return granted
+        while True:
+            while key in self._in_progress:
+                turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+                self._in_progress[key] = (*self._in_progress[key], turn)
+                await turn
+            self._in_progress[key] = ()
+            self._next.claimed.append(key)
+            self._next.sought.append(keyed.cut)
+            try:
+                claimed = await self._written(key, keyed.cut)
+            except BaseException:
+                self.release(key)
+                raise
+            if claimed is not True:
+                self.release(key)
+            if claimed is not False:
+                self._since.pop(key, None)
+                return None if claimed is True else claimed
+            self._note_long_wait(key)
+            if not patient:
+                raise AskedElsewhere("another process is asking this")
+            if self._waiting.is_stopped():
+                raise Stopped("stopped; another process is asking this")
+            await asyncio.sleep(POLL_SECONDS)
+
+    def _note_long_wait(self, key: bytes) -> None:
+        """Say who is waited for, where that has gone on for long; at most once a minute."""
+        now = self._clock()
+        if now - self._since.setdefault(key, now) >= NOTE_AFTER_SECONDS and now >= self._next_note:
+            self._next_note = now + NOTE_SECONDS
+            requests = count_of(len(self._since), "request", "requests")
+            self._waiting.note(f"waiting for {self._store.asker(key)}, which asks {requests}")
 
     def keep(self, keyed_reply: KeyedReply) -> Awaitable[Claimed]:
         """Keep a reply, even if the caller is cancelled; what was there before it, if anything."""
@@ -110,7 +126,7 @@ class BatchWriter:
 
     def _written(self, key: bytes, cut: bytes) -> asyncio.Future[Claimed]:
         done: asyncio.Future[Claimed] = asyncio.get_running_loop().create_future()
-        self._next.waiters.append((done, key, cut))
+        self._waiters.append(_Waiter(done, key, cut))
         self._plan()
         return done
 
@@ -121,7 +137,7 @@ class BatchWriter:
             self._renewing = loop.create_task(self._renew_leases())
         if self._writing is not None or self._is_due:
             return
-        if len(self._next) >= MOST_CALLS * len(self._in_progress):
+        if len(self._waiters) >= MOST_CALLS * len(self._in_progress):
             self._set_timer(loop.call_soon(self._write))
             self._is_due = True
         elif self._timer is None:
@@ -135,20 +151,21 @@ class BatchWriter:
     def _write(self) -> None:
         self._set_timer(None)
         self._is_due = False
-        batch, self._next = self._next, _NextBatch()
-        work = WriteBatch(batch.replies, batch.failed, batch.claimed, batch.sought)
-        self._writing = asyncio.get_running_loop().run_in_executor(None, self._store.write, work)
-        self._writing.add_done_callback(lambda writing: self._end(batch, writing))
+        (batch, waiters), self._next, self._waiters = (self._next, self._waiters), WriteBatch(), []
+        self._writing = asyncio.get_running_loop().run_in_executor(None, self._store.write, batch)
+        self._writing.add_done_callback(lambda writing: self._end(batch, waiters, writing))
 
-    def _end(self, batch: _NextBatch, writing: asyncio.Future[Granted]) -> None:
+    def _end(
+        self, batch: WriteBatch, waiters: list[_Waiter], writing: asyncio.Future[Granted]
+    ) -> None:
         """Tell everybody who waits for a batch what came of their key."""
         self._writing = None
         if batch.claimed:
             self.may_wait = True
             with suppress(LabelerError):  # what cannot be read is said where a key is looked up
-                self.may_wait = bool(self._in_batches)
+                self.may_wait = bool(self._waiting.batches)
         error = asyncio.CancelledError() if writing.cancelled() else writing.exception()
-        for done, key, cut in batch.waiters:
+        for done, key, cut in waiters:
             if done.done():
                 continue
             if error is not None:
@@ -157,11 +174,11 @@ class BatchWriter:
             granted = writing.result()
             result = granted.replies.get(key) or granted.replies.get(cut)
             done.set_result(result or granted.failures.get(key) or key in granted.leases)
-        if self._next:
+        if self._waiters:
             self._plan()
 
     async def _renew_leases(self) -> None:
-        while self._in_progress or self._next:
+        while self._in_progress or self._waiters:
             await asyncio.sleep(LEASE_SECONDS / 4)
             if self._in_progress:
                 with suppress(LabelerError):  # locked, so nobody takes one; or what writes will say
@@ -169,7 +186,7 @@ class BatchWriter:
 
     async def finish(self) -> None:
         """Write what still waits."""
-        while self._next or self._writing is not None:
+        while self._waiters or self._writing is not None:
             if self._writing is None:
                 self._write()
             if self._writing is not None:
@@ -179,50 +196,3 @@ class BatchWriter:
             with suppress(asyncio.CancelledError):
                 await self._renewing
         self._renewing = None
-
-
-class Claims:
-    """Claims of requests that other processes may be asking, and since when they are waited for."""
-
-    def __init__(
-        self,
-        writer: BatchWriter,
-        store: Store,
-        waiting: Waiting,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._writer = writer
-        self._store = store
-        self._waiting = waiting
-        self._clock = clock
-        self._since: dict[bytes, float] = {}
-        self._next_note = -math.inf
-
-    async def take(self, keyed: Keyed, *, patient: bool) -> Claimed:
-        """What comes of another claim of a request that another process was found to be asking.
-
-        Raises `AskedElsewhere` where this is not `patient`, `Stopped` where the run is told to
-        stop meanwhile.
-        """
-        claimed: Claimed = False
-        while claimed is False:
-            self._note_long_wait(keyed.key)
-            if not patient:
-                raise AskedElsewhere("another process is asking this")
-            if self._waiting.is_stopped():
-                raise Stopped("stopped; another process is asking this")
-            await asyncio.sleep(POLL_SECONDS)
-            claimed = await self._writer.claim(keyed)
-        return claimed
-
-    def end(self, key: bytes) -> None:
-        """Wait for a request no longer."""
-        self._since.pop(key, None)
-
-    def _note_long_wait(self, key: bytes) -> None:
-        """Say who is waited for, where that has gone on for long; at most once a minute."""
-        now = self._clock()
-        if now - self._since.setdefault(key, now) >= NOTE_AFTER_SECONDS and now >= self._next_note:
-            self._next_note = now + NOTE_SECONDS
-            requests = count_of(len(self._since), "request", "requests")
-            self._waiting.note(f"waiting for {self._store.asker(key)}, which asks {requests}")

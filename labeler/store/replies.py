@@ -25,9 +25,11 @@ from labeler.model import Reply
 from labeler.store.address import DatabaseAddress
 from labeler.store.base import (
     REPLY,
+    SELECT_WHOLE,
     Failed,
     Granted,
     KeyedReply,
+    Keys,
     Record,
     Statements,
     StoredRow,
@@ -90,9 +92,7 @@ class Store:
             database.close()
             raise
 
-    def rows(
-        self, query: str, keys: Sequence[bytes] | None = None, **values: Any
-    ) -> Sequence[Sequence[Any]]:
+    def rows(self, query: str, keys: Keys | None = None, **values: Any) -> Sequence[Sequence[Any]]:
         """The rows of one query."""
         return self.database.transaction(lambda to: to.run(query, keys, **values), writing=False)
 
@@ -102,14 +102,14 @@ class Store:
     def _value_of(self, query: str) -> Any:
         return self.rows(query)[0][0]
 
-    def replies(self, keys: Sequence[bytes]) -> dict[bytes, Reply]:
+    def replies(self, keys: Keys) -> dict[bytes, Reply]:
         """The replies that are stored under these keys.
 
         Raises `BadInput` where a row is not as it was written.
         """
         return self.database.transaction(lambda to: self._select(to, keys), writing=False)
 
-    def _select(self, to: Statements, keys: Sequence[bytes]) -> dict[bytes, Reply]:
+    def _select(self, to: Statements, keys: Keys) -> dict[bytes, Reply]:
         replies: dict[bytes, Reply] = {}
         query = f"SELECT id, checksum, {REPLY} FROM replies WHERE key IN ({{keys}})"
         for number, stored_sum, *row in to.run(query, keys):
@@ -158,7 +158,7 @@ class Store:
         granted = self._grant(to, batch.claimed, batch.sought) if batch.claimed else Granted()
         return replace(granted, replies={**earlier, **granted.replies})
 
-    def _grant(self, to: Statements, keys: Sequence[bytes], sought: Sequence[bytes]) -> Granted:
+    def _grant(self, to: Statements, keys: Keys, sought: Keys) -> Granted:
         owner = self._owner = self.database.registered(to, self._owner)
         replies = self._select(to, [*keys, *sought])
         unanswered = [key for key in dict.fromkeys(keys) if key not in replies]
@@ -235,13 +235,9 @@ class Store:
     def __len__(self) -> int:
         return int(self._value_of("SELECT count(*) FROM replies"))
 
-    def stored_rows(self, keys: Sequence[bytes]) -> list[StoredRow]:
+    def stored_rows(self, keys: Keys) -> list[StoredRow]:
         """The replies under some keys as they are written, for `take_in` of another store."""
-        query = (
-            f"SELECT replies.checksum, {REPLY}, wires.checksum, request, body"
-            " FROM replies JOIN wires USING (id) WHERE key IN ({keys})"
-        )
-        return [StoredRow.of(row) for row in self.rows(query, keys)]
+        return list(map(StoredRow.of, self.rows(f"{SELECT_WHOLE} WHERE key IN ({{keys}})", keys)))
 
     def take_in(self, rows: Sequence[StoredRow]) -> int:
         """Write rows of another store as they are; how many were new here."""

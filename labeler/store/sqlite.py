@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -22,7 +21,7 @@ from labeler.errors import BadInput, FileProblem, LabelerError, Locked
 from labeler.files.atomic import usual_mode
 from labeler.files.paths import true_path
 from labeler.files.read import check_regular
-from labeler.store.base import REPLY, Statements, StoredRow, Waiting
+from labeler.store.base import REPLY, SELECT_WHOLE, Keys, Statements, StoredRow, Waiting
 from labeler.store.keys import LEASE_SECONDS, LeaseHolder, has_ended, this_process
 
 Result = TypeVar("Result")
@@ -119,17 +118,13 @@ def store_problems(path: Path) -> Iterator[None]:
         if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
             advice = "`labeler store verify` says what is left; a copy of it may be whole"
             raise BadInput(f"{path}: the store is damaged ({error}); {advice}") from error
-        raise FileProblem(f"{path}: {_explained(error, code)}") from error
-
-
-def _explained(error: sqlite3.DatabaseError, code: int) -> str:
-    """What one of SQLite's errors means for whoever uses the store."""
-    return {
-        sqlite3.SQLITE_BUSY: "locked by another program; end it, or try again",
-        sqlite3.SQLITE_FULL: "the disk is full; replies up to the last batch are kept",
-        sqlite3.SQLITE_READONLY: "the store is read-only; this has to write to it",
-        sqlite3.SQLITE_IOERR: f"could not be written ({error}); is the disk full?",
-    }.get(code, str(error))
+        meaning = {
+            sqlite3.SQLITE_BUSY: "locked by another program; end it, or try again",
+            sqlite3.SQLITE_FULL: "the disk is full; replies up to the last batch are kept",
+            sqlite3.SQLITE_READONLY: "the store is read-only; this has to write to it",
+            sqlite3.SQLITE_IOERR: f"could not be written ({error}); is the disk full?",
+        }.get(code, str(error))
+        raise FileProblem(f"{path}: {meaning}") from error
 
 
 def connect(path: Path, *, reading: bool = False) -> sqlite3.Connection:
@@ -271,33 +266,31 @@ def _check_head(path: Path) -> None:
 # The rows of a store in a file: written once under their keys, and copied as they are.
 
 ROWS_OF_A_CHUNK = 500
-_REPLIES = f"INSERT OR IGNORE INTO replies (id, checksum, {REPLY})"
 
 
 def insert_rows(connection: sqlite3.Connection, rows: Iterable[StoredRow]) -> set[bytes]:
     """Write replies; the keys of those that are the first under their keys, and so are kept."""
     new, source, to = set[bytes](), iter(rows), _Statements(connection)
     while some := list(islice(source, ROWS_OF_A_CHUNK)):
-        last = to.run("SELECT coalesce(max(id), 0) FROM replies")[0][0]
-        numbered = dict(enumerate(some, last + 1))
-        replies = [(number, row.checksum, *row.values) for number, row in numbered.items()]
-        if _inserted(connection, _REPLIES, replies) < len(replies):
-            ids = to.run("SELECT id FROM replies WHERE id > :last", last=last)
-            numbered = {number: numbered[number] for (number,) in ids}
-        wires = [(number, *row[2:]) for number, row in numbered.items()]
-        _inserted(connection, "INSERT OR REPLACE INTO wires", wires)
-        keys = [row.values[0] for row in numbered.values()]
-        to.run("DELETE FROM failures WHERE key IN ({keys})", keys)
-        new.update(keys)
+        replies = [(row.checksum, *row.values) for row in some]
+        into, given = f"OR IGNORE INTO replies (checksum, {REPLY})", "RETURNING key, id"
+        ids = dict(_inserted(connection, into, replies, given))
+        first = {row.values[0]: row for row in reversed(some)}
+        wires = [(number, *first[key][2:]) for key, number in ids.items()]
+        if wires:
+            _inserted(connection, "OR REPLACE INTO wires", wires)
+            to.run("DELETE FROM failures WHERE key IN ({keys})", list(ids))
+        new.update(ids)
     return new
 
 
-def _inserted(connection: sqlite3.Connection, into: str, rows: Sequence[Sequence[Any]]) -> int:
-    """Insert rows by one statement, as each lets other threads run; how many of them were."""
-    if not rows:
-        return 0
+def _inserted(
+    connection: sqlite3.Connection, into: str, rows: Sequence[Sequence[Any]], more: str = ""
+) -> list[Any]:
+    """Insert rows by one statement, as each lets other threads run; what it gives back."""
     marks = ",".join(f"({','.join('?' * len(row))})" for row in rows)
-    return connection.execute(f"{into} VALUES {marks}", [*chain.from_iterable(rows)]).rowcount
+    query = f"INSERT {into} VALUES {marks} {more}"
+    return connection.execute(query, [*chain.from_iterable(rows)]).fetchall()
 
 
 def whole_rows(source: sqlite3.Connection) -> Iterator[list[StoredRow]]:
@@ -308,10 +301,7 @@ def whole_rows(source: sqlite3.Connection) -> Iterator[list[StoredRow]]:
     last = 0
     with suppress(sqlite3.DatabaseError):
         last = source.execute("SELECT coalesce(max(id), 0) FROM replies").fetchone()[0]
-    query = (
-        f"SELECT replies.checksum, {REPLY}, wires.checksum, request, body"
-        " FROM replies JOIN wires USING (id) WHERE id > ? AND id <= ?"
-    )
+    query = f"{SELECT_WHOLE} WHERE id > ? AND id <= ?"
     for start in range(0, last, ROWS_OF_A_CHUNK):
         with suppress(sqlite3.DatabaseError):
             stored = source.execute(query, (start, start + ROWS_OF_A_CHUNK)).fetchall()
@@ -324,43 +314,36 @@ class Lost(FileProblem):
     """The store's path does not lead to the file any more that was opened, or not to all of it."""
 
 
-@dataclass(slots=True)
 class OpenFile:
     """Which file a store's path led to when it was opened, and how large it was last."""
 
-    path: Path
-    device: int
-    inode: int
-    size: int
-
-    @classmethod
-    def of(cls, path: Path) -> OpenFile:
-        """The file that a path leads to now."""
+    def __init__(self, path: Path) -> None:
+        self._path = path
         with store_problems(path):
-            status = path.stat()
-        return cls(path, status.st_dev, status.st_ino, status.st_size)
+            self._status = path.stat()
 
     def check(self) -> None:
         """Raise `Lost` where something was done to the file while it was in use.
 
         Another process that gives unused room back makes it smaller, and leaves it whole.
         """
+        path, last = self._path, self._status
         try:
-            status = self.path.stat()
+            status = path.stat()
         except FileNotFoundError:
-            raise Lost(f"{self.path}: removed while it was in use") from None
+            raise Lost(f"{path}: removed while it was in use") from None
         except OSError as error:
             problem = f"out of reach while it was in use ({error.strerror or error})"
-            raise Lost(f"{self.path}: {problem}") from error
-        if (status.st_dev, status.st_ino) != (self.device, self.inode):
-            raise Lost(f"{self.path}: replaced while it was in use")
-        if status.st_size < self.size and not (status.st_size and self._is_whole()):
-            raise Lost(f"{self.path}: cut short while it was in use; move it away")
-        self.size = status.st_size
+            raise Lost(f"{path}: {problem}") from error
+        if (status.st_dev, status.st_ino) != (last.st_dev, last.st_ino):
+            raise Lost(f"{path}: replaced while it was in use")
+        if status.st_size < last.st_size and not (status.st_size and self._is_whole()):
+            raise Lost(f"{path}: cut short while it was in use; move it away")
+        self._status = status
 
     def _is_whole(self) -> bool:
         try:
-            with closing(sqlite3.connect(self.path, isolation_level=None)) as connection:
+            with closing(sqlite3.connect(self._path, isolation_level=None)) as connection:
                 return bool(connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))
         except sqlite3.DatabaseError:
             return False
@@ -426,9 +409,7 @@ class _Statements:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection: Any = connection
 
-    def run(
-        self, query: str, keys: Sequence[bytes] | None = None, **values: Any
-    ) -> list[Sequence[Any]]:
+    def run(self, query: str, keys: Keys | None = None, **values: Any) -> list[Sequence[Any]]:
         if keys is None:
             return list(self.connection.execute(query, values))
         rows: list[Sequence[Any]] = []
@@ -457,7 +438,7 @@ class SqliteDatabase:
         self._lock = threading.Lock()
         self._connection = connect(path, reading=reading)
         try:
-            self._file = None if reading else OpenFile.of(path)
+            self._file = None if reading else OpenFile(path)
         except BaseException:
             self._connection.close()
             raise

@@ -28,7 +28,7 @@ from labeler.errors import BadInput
 from labeler.files.boundary import count
 from labeler.files.cache import exclusive_in_loop
 from labeler.files.read import check_regular, file_problems
-from labeler.messages import Note
+from labeler.messages import Clock, Note
 
 Vectors = NDArray[np.float32]
 
@@ -62,7 +62,7 @@ class VectorFile:
     _rows: dict[bytes, int] = field(default_factory=dict)
     _records: int = 0
     _append_to: FileIO | None = None
-    _clock: Callable[[], float] = time.monotonic
+    _clock: Clock = time.monotonic
     _synced_at: float = 0.0
 
     @classmethod

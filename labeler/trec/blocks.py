@@ -153,8 +153,7 @@ class Batch:
 def texts_of(words: Words) -> list[bytes]:
     """The texts of some keys."""
     padded = np.ascontiguousarray(words).astype(">u8").view(f"S{8 * words.shape[1]}")
-    texts: list[bytes] = padded.ravel().tolist()
-    return texts
+    return padded.ravel().tolist()
 
 
 def in_order(group: Integers, score: Floats, documents: Keys) -> Integers:
@@ -201,7 +200,7 @@ def streamed(path: Path, kind: Kind, block: int) -> Iterator[Batch]:
 
     Raises `Scattered` at a query that appears again after another one.
     """
-    done: set[bytes] = set()
+    done = set()
     last, held = b"", list[bytes]()  # the query whose lines may go on, and its lines so far
     for part in fields(path, kind.columns, block):
         stretches = Stretches.of(part)

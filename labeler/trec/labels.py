@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from labeler.files.read import numbered_lines, rereadable
 from labeler.trec.columns import Irregular
 from labeler.trec.pairs import labels_in_file
 from labeler.trec.rows import QRELS_COLUMNS
+from labeler.trec.values import NUMBER
 
 CONFLICT, MALFORMED = "conflict", "malformed"
 _COLUMNS = 4
@@ -59,10 +59,13 @@ def _read_by_line(path: Path) -> Labels:
             continue
         row = labels.setdefault(query_id, {})
         earlier = row.get(doc_id)
-        row.setdefault(doc_id, label)
-        if earlier is not None and is_same_label(earlier, label):
+        if earlier is None:
+            row[doc_id] = label
+            continue
+        value = number(label)
+        if earlier == label or (value is not None and value == number(earlier)):  # 2 and 2.0
             repeated += 1
-        elif earlier is not None:
+        else:
             conflicts.add(Pair(query_id, doc_id))
     if not labels:
         what = "every line has three columns" if malformed else "no line in it"
@@ -72,12 +75,6 @@ def _read_by_line(path: Path) -> Labels:
     unlabelled = {pair for pair in malformed if pair.doc_id not in labels.get(pair.query_id, {})}
     statuses = dict.fromkeys(unlabelled, MALFORMED) | dict.fromkeys(conflicts, CONFLICT)
     return Labels(labels, {pair: statuses[pair] for pair in sorted(statuses)}, repeated)
-
-
-def is_same_label(first: str, second: str) -> bool:
-    """Whether two labels say the same, as `2` and `2.0` do."""
-    value = None if first == second else number(first)
-    return first == second or (value is not None and value == number(second))
 
 
 def _rows(path: Path) -> Iterator[tuple[str, str, str | None]]:
@@ -107,15 +104,12 @@ def _rows(path: Path) -> Iterator[tuple[str, str, str | None]]:
 def _is_of_a_run(label: str) -> bool:
     """Whether this is the rank, the score and the tag of a run, which are no label."""
     words = label.split()
-    return len(words) == _AFTER_DOCUMENT and all(map(_NUMBER.fullmatch, words[:2]))
-
-
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+    return len(words) == _AFTER_DOCUMENT and all(map(NUMBER.fullmatch, words[:2]))
 
 
 def number(label: int | str) -> float | None:
     """A label as a finite number; `None` where it is none."""
     if isinstance(label, int):
         return float(label)
-    value = float(label) if _NUMBER.fullmatch(label.strip()) else math.inf
+    value = float(label) if NUMBER.fullmatch(label.strip()) else math.inf
     return value if math.isfinite(value) else None

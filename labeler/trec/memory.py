@@ -21,10 +21,9 @@ import numpy as np
 from labeler.errors import BadInput, Misuse
 from labeler.messages import Note
 from labeler.trec.columns import Fields, Irregular, Small, joined_texts, keys, mixed
+from labeler.trec.files import gathered, read_qrels, read_run
 from labeler.trec.pairs import PairColumns, factorised
-from labeler.trec.qrels import gathered, read_qrels
 from labeler.trec.rows import LARGEST_GRADE, LONGEST_ID
-from labeler.trec.runs import read_run
 from labeler.trec.values import (
     DOCUMENT_ID,
     GRADE,
@@ -116,10 +115,9 @@ def by_rank(source: Any) -> Any:
     """
     if not isinstance(source, Mapping) or not holds_lists(source):
         return source
-    run = {
-        query: {doc: 1 / rank for rank, doc in enumerate(docs, 1)} for query, docs in source.items()
-    }
+    run = {}
     for query, docs in source.items():
+        run[query] = {doc: 1 / rank for rank, doc in enumerate(docs, 1)}
         if len(run[query]) < len(docs):
             twice = next(doc for doc in docs if docs.count(doc) > 1)
             raise BadInput(f"run: {query} retrieves {twice} a second time")
@@ -196,7 +194,7 @@ def _plain_ids(ids: Sequence[Any]) -> tuple[Sequence[str], Fields]:
 
 def _numbers(values: Sequence[Any]) -> Any:
     """Values as finite doubles; `Irregular` where one is no number."""
-    kinds: set[type] = set(map(type, values))
+    kinds = set(map(type, values))
     if bool in kinds or not all(issubclass(kind, Real) for kind in kinds):
         raise Irregular
     try:
@@ -231,7 +229,10 @@ def _held(source: Source, name: str, columns: Columns) -> _Held:
         table = pyarrow.table(table)
         return _of_frame(table.column_names, table.column, name, columns)
     if isinstance(source, Iterable):
-        return _of_iterable(list(source), name, columns)
+        rows: Sequence[Any] = list(source)
+        if not (set(map(type, rows)) <= {tuple, list} and set(map(len, rows)) <= {len(columns)}):
+            rows = [_cells(row, f"{name}, row {n:,}", columns) for n, row in enumerate(rows, 1)]
+        return _of_rows(*map(list, zip(*rows, strict=True))) if rows else _of_rows((), (), ())
     raise Misuse(f"{name}: {_EXPECTED}, found {source!r:.40}")
 
 
@@ -291,12 +292,6 @@ def _header(present: Sequence[str], name: str, names: Sequence[str]) -> str:
     return alike[0] if alike else ""
 
 
-def _of_iterable(rows: Sequence[Any], name: str, columns: Columns) -> _Held:
-    if not (set(map(type, rows)) <= {tuple, list} and set(map(len, rows)) <= {len(columns)}):
-        rows = [_cells(row, f"{name}, row {n:,}", columns) for n, row in enumerate(rows, start=1)]
-    return _of_rows(*map(list, zip(*rows, strict=True))) if rows else _of_rows((), (), ())
-
-
 def _cells(row: Any, where: str, columns: Columns) -> Sequence[Any]:
     """The query, the document and the value of a row."""
     attributes = [next((n for n in names if hasattr(row, n)), "") for names in columns]
@@ -310,5 +305,5 @@ def _cells(row: Any, where: str, columns: Columns) -> Sequence[Any]:
 
 def _expected_columns(columns: Columns) -> str:
     """How the columns may be called, in words."""
-    ir_measures, pyterrier = (", ".join(names[index] for names in columns) for index in (0, 1))
+    ir_measures, pyterrier = map(", ".join, zip(*columns, strict=True))
     return f"{ir_measures} (as ir_measures has them) or {pyterrier} (PyTerrier)"

@@ -24,6 +24,7 @@ from labeler.files.boundary import reading
 from labeler.files.read import rereadable
 from labeler.trec.blocks import Batch, Kind
 from labeler.trec.columns import (
+    Codes,
     Fields,
     Irregular,
     Keys,
@@ -161,7 +162,7 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
         return dict(zip(documents, self._plain(self.value[first:last]), strict=True))
 
     def _plain(self, values: NDArray[Any]) -> list[Value]:
-        plain: list[Value] = values.tolist()
+        plain = values.tolist()
         return plain if self.labels is None else [self.labels[code] for code in values.tolist()]
 
     def as_dict(self) -> dict[str, dict[str, Value]]:
@@ -282,9 +283,9 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
 
 def factorised(values: Iterable[Any]) -> tuple[list[Any], Small]:
     """Distinct values in the order in which they first appear, and the place of each of all."""
-    every = list(values)
-    places = {value: at for at, value in enumerate(dict.fromkeys(every))}
-    return list(places), np.fromiter(map(places.__getitem__, every), np.int32, len(every))
+    codes = Codes()
+    codes.extend(values)
+    return list(codes.place), codes.code
 
 
 # Several sets over one numbering of their pairs.
@@ -388,12 +389,9 @@ def _one_numbering(ids: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], list[
     """All distinct ids by first appearance, and the new place of each of every list's."""
     if all(list(own) == list(ids[0]) for own in ids[1:]) and len(set(ids[0])) == len(ids[0]):
         return tuple(ids[0]), [np.arange(len(ids[0]))] * len(ids)
-    places: dict[str, int] = {}
-    for own in ids:
-        for text in own:
-            places.setdefault(text, len(places))
-    numbers = [np.array([places[text] for text in own], dtype=np.int64) for own in ids]
-    return tuple(places), numbers
+    codes, ends = Codes(), np.cumsum(list(map(len, ids)))
+    codes.extend(chain.from_iterable(ids))
+    return tuple(codes.place), np.split(codes.code.astype(np.int64), ends[:-1])
 
 
 # Columns of a file whose lines are plain; the slow readers judge others.

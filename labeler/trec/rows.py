@@ -94,9 +94,3 @@ def texts(path: Path, number: int, *columns: bytes) -> list[str]:
 def too_long(length: int) -> str:
     """What is wrong with an id of so many bytes."""
     return f"an id of {length:,} bytes; expected at most {LONGEST_ID:,}"
-
-
-def second_time(path: Path, number: int, query_id: str, doc_id: str) -> BadInput:
-    """The error at a line whose document its query retrieved in an earlier one."""
-    problem = f"{query_id:.80} retrieves {doc_id:.80} a second time"
-    return BadInput.at(path, number, problem)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from contextlib import suppress
 from numbers import Integral, Real
 from typing import Any
 
@@ -45,7 +46,10 @@ def ids_of(where: str, query: Any, document: Any) -> tuple[str, str]:
 
 
 def _id(where: str, what: str, value: Any) -> str:
-    text = value if type(value) is str or not _is_integer(value) else _digits(value)
+    text = value
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        with suppress(ValueError):  # of more digits than Python prints
+            text = str(value)
     if not isinstance(text, str) or not text.strip() or "\0" in text:
         raise BadInput(f"{where}: expected a {what} id, found {shown(value)}")
     text = kept_id(text, _PLACE.sub("", where))
@@ -56,14 +60,6 @@ def _id(where: str, what: str, value: Any) -> str:
     if length > LONGEST_ID:
         raise BadInput(f"{where}: {too_long(length)}")
     return text
-
-
-def _digits(value: Any) -> str | None:
-    """An integer's digits, None where it has more than Python prints."""
-    try:
-        return str(value)
-    except ValueError:
-        return None
 
 
 def grade_of(where: str, value: Any) -> int:
@@ -96,10 +92,6 @@ def shown(value: Any) -> str:
         return f"{value!r:.40}"
     except ValueError:
         return "a number of too many digits"
-
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def is_number(value: Any) -> bool:

@@ -22,10 +22,10 @@ from labeler.files.atomic import replacing_bytes
 from labeler.files.read import byte_blocks
 from labeler.messages import Advance, counted
 from labeler.trec.blocks import Batch
-from labeler.trec.columns import Codes, id_ranks, split
+from labeler.trec.columns import Codes, Small, id_ranks, split
+from labeler.trec.files import ranking
 from labeler.trec.pairs import PairColumns
 from labeler.trec.rows import LARGEST_GRADE, QRELS_COLUMNS, RUN_COLUMNS, shown
-from labeler.trec.runs import ranking
 
 _BLOCK = 1 << 20
 _LINES = 25_000
@@ -64,20 +64,26 @@ def write_run(
 
     `advance` counts queries.
     """
-    last = _tag(tag)
 
-    def lines(query_id: str, scores: Mapping[str, float]) -> list[bytes]:
-        _refuse_infinite(path, query_id, scores)
-        query, ranked = query_id.encode(), enumerate(ranking(scores), start=1)
-        return [_RUN_LINE % (query, d.encode(), rank, float(scores[d]), last) for rank, d in ranked]
+    def ranked(query_id: str, scores: Mapping[str, float]) -> RankedPart:
+        ids = ranking(scores)
+        score = np.array([float(scores[doc_id]) for doc_id in ids])
+        if not np.isfinite(score).all():
+            doc_id, odd = next(item for item in scores.items() if not isfinite(item[1]))
+            problem = f"expected a finite number as score, found {odd!r}"
+            raise BadInput(f"{path}: {query_id} {doc_id}: {problem}")
+        documents = [doc_id.encode() for doc_id in ids]
+        return RankedPart([query_id.encode()], np.zeros(len(ids), np.int64), documents, score)
 
     queries = counted(run.items(), len(run), advance, every=10)
-    _write(path, RUN_COLUMNS, starmap(lines, queries))
+    write_ranked(path, starmap(ranked, queries), tag)
 
 
 def write_ranked(path: Path, parts: Iterable[RankedPart], tag: str) -> int:
     """Write a run a part at a time, ranks counted from 1; how many lines it has."""
-    last = _tag(tag)
+    if tag.split() != [tag]:
+        raise Misuse(f"the tag {tag!r} must be one word, as it is a column of the run")
+    last = tag.encode()
 
     def lines(part: RankedPart) -> list[bytes]:
         starts = np.searchsorted(part.query, np.arange(len(part.names)))
@@ -124,39 +130,31 @@ class GradesToSort:
 
     def write(self, path: Path) -> None:
         """Write qrels sorted by query and document."""
-        names, ids = tuple(self._query.place), tuple(self._document.place)
-        query, document = id_ranks(names)[self._query.code], self._document.code
-        edges = np.append(0, np.cumsum(np.bincount(query, minlength=len(names))))
-        order = np.lexsort((id_ranks(ids)[document], query))
-        value = np.array(self._value, dtype=np.int32)[order]
-        write_columns(path, PairColumns(tuple(sorted(names)), edges, ids, document[order], value))
+        queries, ids = tuple(self._query.place), tuple(self._document.place)
+        query, document = self._query.code, self._document.code
+        value = np.array(self._value, dtype=np.int32)
+        order = np.lexsort((id_ranks(ids)[document], id_ranks(queries)[query]))
+        lines = _grade_lines(queries, ids, query[order], document[order], value[order])
+        _write(path, QRELS_COLUMNS, lines)
 
 
 def write_columns(path: Path, qrels: PairColumns[int]) -> int:
     """Write qrels whose pairs are sorted already; how many lines they have."""
-    names = [query_id.encode() for query_id in qrels.queries]
+    columns = qrels.query, qrels.document, qrels.value
+    return _write(path, QRELS_COLUMNS, _grade_lines(qrels.queries, qrels.documents, *columns))
 
-    def lines(first: int) -> list[bytes]:
+
+def _grade_lines(
+    queries: Sequence[str], documents: Sequence[str], query: Small, document: Small, value: Small
+) -> Iterator[list[bytes]]:
+    """Blocks of lines, of places of queries and of documents and of grades."""
+    names = [query_id.encode() for query_id in queries]
+    for first in range(0, len(query), _LINES):
         rows = slice(first, first + _LINES)
-        ids = [qrels.documents[at].encode() for at in qrels.document[rows].tolist()]
-        queries = [names[query] for query in qrels.query[rows].tolist()]
-        grades = qrels.value[rows].tolist()
-        return [_QRELS_LINE % row for row in zip(queries, ids, grades, strict=True)]
-
-    return _write(path, QRELS_COLUMNS, map(lines, range(0, qrels.size, _LINES)))
-
-
-def _tag(tag: str) -> bytes:
-    if tag.split() != [tag]:
-        raise Misuse(f"the tag {tag!r} must be one word, as it is a column of the run")
-    return tag.encode()
-
-
-def _refuse_infinite(path: Path, query_id: str, scores: Mapping[str, float]) -> None:
-    for doc_id, score in scores.items():
-        if not isfinite(score):
-            problem = f"expected a finite number as score, found {score!r}"
-            raise BadInput(f"{path}: {query_id} {doc_id}: {problem}")
+        ids = [documents[at].encode() for at in document[rows].tolist()]
+        of = [names[at] for at in query[rows].tolist()]
+        grades = value[rows].tolist()
+        yield [_QRELS_LINE % row for row in zip(of, ids, grades, strict=True)]
 
 
 def _write(path: Path, columns: str, blocks: Iterable[Sequence[bytes]]) -> int:
@@ -170,24 +168,16 @@ def _write(path: Path, columns: str, blocks: Iterable[Sequence[bytes]]) -> int:
 
 
 def _check(written: Path, path: Path, columns: str, count: int) -> None:
-    """Read a file back: `count` lines, each with its columns."""
-    number = 1
+    """Read a file back: `count` lines, each with its columns, which hold no white space."""
+    number, width = 1, len(columns.split())
     for block in byte_blocks(written, _BLOCK):
-        lines = block.count(b"\n")
-        _refuse_irregular(path, block, columns, lines, number)
+        part, lines = split(block, columns, number), block.count(b"\n")
         number += lines
+        if part is None or len(part.starts) != lines:
+            odd = (line for line in block.split(b"\n")[:-1] if len(line.split()) != width)
+            problem = "an id with white space or a leading #?"
+            if (line := next(odd, None)) is not None:
+                problem = f"expected {width} columns ({columns}) in {shown(line)}"
+            raise BadInput(f"{path}: would not read back as it was written; {problem}")
     if number - 1 != count:
         raise BadInput(f"{path}: {count:,} lines were written, but {number - 1:,} are read back")
-
-
-def _refuse_irregular(path: Path, block: bytes, columns: str, lines: int, number: int = 1) -> None:
-    """`BadInput` where not every one of the lines has its columns, each without white space."""
-    part = split(block, columns, number)
-    if part is not None and len(part.starts) == lines:
-        return
-    width, problem = len(columns.split()), "an id with white space or a leading #?"
-    for line in block.split(b"\n")[:-1]:
-        if len(line.split()) != width:
-            problem = f"expected {width} columns ({columns}) in {shown(line)}"
-            break
-    raise BadInput(f"{path}: would not read back as it was written; {problem}")

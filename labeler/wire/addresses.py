@@ -185,9 +185,9 @@ class Place:
             raise Misconfigured(f"{self.host}: {problem}; its own is in {own[0]}")
 
 
-def ollama_address(environment: Mapping[str, str] = os.environ) -> str:
+def ollama_address() -> str:
     """Where Ollama listens: at its usual port, or where OLLAMA_HOST says."""
-    host = environment.get("OLLAMA_HOST", "")
+    host = os.environ.get("OLLAMA_HOST", "")
     if not host:
         return OLLAMA
     return host.rstrip("/") if "://" in host else f"http://{host}"

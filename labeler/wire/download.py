@@ -6,8 +6,7 @@ import asyncio
 import re
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
-from http import HTTPStatus
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -53,10 +52,7 @@ def check_sha256(path: Path, expected: str, origin: str) -> None:
 
 
 def download(
-    remote: Remote,
-    to: Path,
-    advance: Advance = quiet,
-    pause: Callable[[float], None] = time.sleep,
+    remote: Remote, to: Path, advance: Advance = quiet, pause: Callable[[float], None] = time.sleep
 ) -> None:
     """Bring a file to `to`, going on where an earlier attempt broke off.
 
@@ -100,10 +96,9 @@ async def _receive(remote: Remote, partial: Path, advance: Advance) -> None:
     """Append the missing bytes of the file, or write all of it where the server does not resume."""
     have = _size(partial)
     async with _opened(remote.url, have) as answer:
-        unfit = answer.status == 416 or _offset_of(answer) not in (None, have)
-        if not (have and unfit):
+        if not (have and (answer.status == 416 or _offset_of(answer) not in (None, have))):
             if not 200 <= answer.status < 300:
-                raise Misconfigured(f"{remote.url}: {_status_of(answer)}")
+                raise Misconfigured(f"{remote.url}: HTTP {answer.status}")
             await _write_body(answer, remote, partial, advance)
             return
     partial.unlink()  # what is there cannot be continued from here: from the start, then
@@ -126,7 +121,7 @@ async def _opened(url: str, have: int) -> AsyncIterator[StreamedAnswer]:
         headers["Range"] = f"bytes={have}-"
     address = url
     for _ in range(MOST_REDIRECTS):
-        wire = Wire(named(server_address(address)), url, CONNECT_SECONDS, CONNECT_SECONDS)
+        wire = Wire(named(server_address(address)), url, CONNECT_SECONDS)
         try:
             async with wire.stream(headers, QUIET_SECONDS) as answer:
                 target = answer.headers.get("Location")
@@ -163,13 +158,6 @@ def _offset_of(answer: StreamedAnswer) -> int | None:
         return None
     content_range = re.match(r"bytes (\d+)-", answer.headers.get("Content-Range", ""))
     return int(content_range[1]) if content_range else -1
-
-
-def _status_of(answer: StreamedAnswer) -> str:
-    """A status in words, as `HTTP 404 Not Found`."""
-    with suppress(ValueError):
-        return f"HTTP {answer.status} {HTTPStatus(answer.status).phrase}"
-    return f"HTTP {answer.status}"
 
 
 def _size(path: Path) -> int:

@@ -15,18 +15,11 @@ import time
 import zlib
 from base64 import b64encode
 from collections import deque
-from collections.abc import (
-    AsyncIterable,
-    AsyncIterator,
-    Callable,
-    Coroutine,
-    Iterator,
-    Mapping,
-)
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
@@ -34,7 +27,8 @@ from aiohttp.client_proto import ResponseHandler
 from aiohttp.http_exceptions import HttpProcessingError
 
 from labeler.errors import LabelerError, Misconfigured, NoAnswer
-from labeler.model import Bound
+from labeler.messages import Clock
+from labeler.model import Bound, Headers
 from labeler.wire.addresses import masked
 from labeler.wire.gate import Admitted, on_the_way
 
@@ -82,7 +76,7 @@ class Keeping:
 
     is_encrypted: bool
     on_stray: Callable[[], None] = lambda: None
-    clock: Callable[[], float] = time.monotonic
+    clock: Clock = time.monotonic
     has_strayed: bool = False
     _mean: float = 0.0
     _deviation: float = 0.0
@@ -299,7 +293,7 @@ def most_connections() -> int:
     return max(4, min(MOST_CONNECTIONS, allowed - SPARE_FILES))
 
 
-Content = bytes | AsyncIterable[bytes]
+Content = bytes | aiohttp.FormData
 
 LARGEST_ANSWER = 4 * 1024 * 1024
 """Bytes, after unpacking; a reply with a grade takes some thousand."""
@@ -309,8 +303,16 @@ LARGE_AT_ONCE = 8
 """Answers of more than the usual size that are read at once; others wait for their turn."""
 
 CHUNK = 64 * 1024
+CONNECT_SECONDS = 10.0
 LONGEST_CALL = 1e7
 """Seconds; a clock that counts further is of no use."""
+
+
+def file_form(file: IO[bytes], name: str, **fields: str) -> aiohttp.FormData:
+    """A form with a file, which is read while it is sent."""
+    form = aiohttp.FormData(fields)
+    form.add_field("file", file, filename=name)
+    return form
 
 
 class HttpAnswer(NamedTuple):
@@ -321,7 +323,7 @@ class HttpAnswer(NamedTuple):
     """
 
     status: int
-    headers: Mapping[str, str]
+    headers: Headers
     body: bytes
     is_bound: Bound = None
 
@@ -330,7 +332,7 @@ class StreamedAnswer(NamedTuple):
     """What comes back in parts, each of bounded size; `parts` is to be gone through once."""
 
     status: int
-    headers: Mapping[str, str]
+    headers: Headers
     parts: AsyncIterator[bytes]
 
 
@@ -340,12 +342,11 @@ class Wire:
     `on_stray` is called once, when the server first sends what nobody asked for.
     """
 
-    def __init__(  # noqa: PLR0913  what bounds a wire is set where it is made
+    def __init__(
         self,
         to: Admitted,
         where: str,
         seconds: float,
-        connect_seconds: float,
         on_stray: Callable[[], None] = lambda: None,
         *,
         largest: int = LARGEST_ANSWER,
@@ -355,28 +356,23 @@ class Wire:
         self._url = URL(to.address)
         self._where = where
         self._largest = largest
-        self._keeping = Keeping(self._url.scheme == "https", on_stray)
-        self._connect_seconds = connect_seconds
         self._large = asyncio.Semaphore(LARGE_AT_ONCE)
-        proxy = _proxy(self._url)
-        self._own_headers = {} if self._url.scheme == "https" else proxy.headers
+        self._proxy = _proxy(self._url)
+        is_encrypted = self._url.scheme == "https"
+        self._keeping = Keeping(is_encrypted, on_stray)
+        self._own_headers = {} if is_encrypted else self._proxy.get("proxy_headers", {})
         self._session = aiohttp.ClientSession(
             connector=Connections(self._keeping, most_connections(), where),
             timeout=aiohttp.ClientTimeout(
-                total=min(seconds, LONGEST_CALL), sock_connect=connect_seconds
+                total=min(seconds, LONGEST_CALL), sock_connect=CONNECT_SECONDS
             ),
             response_class=BoundAnswer,
             auto_decompress=False,
             cookie_jar=aiohttp.DummyCookieJar(),
         )
-        self._proxy, self._proxy_headers = proxy.url, proxy.headers or None
 
     async def send(
-        self,
-        method: str,
-        headers: Mapping[str, str],
-        content: Content | None = None,
-        url: URL | None = None,
+        self, method: str, headers: Headers, content: Content | None = None, url: URL | None = None
     ) -> HttpAnswer:
         """Send a request to the wire's address, or to `url`, another address on the same host;
         `NoAnswer` where nothing whole came back in time.
@@ -392,10 +388,10 @@ class Wire:
 
     @asynccontextmanager
     async def stream(
-        self, headers: Mapping[str, str], quiet_seconds: float, url: URL | None = None
+        self, headers: Headers, quiet_seconds: float, url: URL | None = None
     ) -> AsyncIterator[StreamedAnswer]:
         """The answer to a GET request, in parts, for as long as they come and the block runs."""
-        timeout = aiohttp.ClientTimeout(sock_connect=self._connect_seconds, sock_read=quiet_seconds)
+        timeout = aiohttp.ClientTimeout(sock_connect=CONNECT_SECONDS, sock_read=quiet_seconds)
         try:
             answer = await self._request("GET", headers, None, url, timeout=timeout)
         except _PROBLEMS as error:
@@ -406,12 +402,7 @@ class Wire:
             answer.close()
 
     def _request(
-        self,
-        method: str,
-        headers: Mapping[str, str],
-        content: Content | None,
-        url: URL | None,
-        **more: Any,
+        self, method: str, headers: Headers, content: Content | None, url: URL | None, **more: Any
     ) -> Any:
         if url is not None and url.origin() != self._url.origin():
             raise Misconfigured(f"{self._where}: {masked(str(url))} is another server's address")
@@ -421,8 +412,7 @@ class Wire:
             headers={**headers, **self._own_headers},
             data=content,
             allow_redirects=False,
-            proxy=self._proxy,
-            proxy_headers=self._proxy_headers,
+            **self._proxy,
             **more,
         )
 
@@ -507,15 +497,10 @@ def _unpacker(encoding: str) -> zlib._Decompress | None:
     return None
 
 
-class _Proxy(NamedTuple):
-    """A proxy, and the header with the credentials that its address held."""
-
-    url: URL | None = None
-    headers: Mapping[str, str] = {}
-
-
-def _proxy(url: URL) -> _Proxy:
+def _proxy(url: URL) -> dict[str, Any]:
     """The environment's proxy for an address; none serves this machine itself.
+
+    It is given as aiohttp takes it, with a header of the credentials that its address held.
 
     Unlike what aiohttp would do, no `.netrc` is read, neither for the proxy nor for the server.
     """
@@ -524,7 +509,7 @@ def _proxy(url: URL) -> _Proxy:
     host = url.host or ""
     address = getproxies().get(url.scheme)
     if not address or is_loopback(host) or proxy_bypass(host):
-        return _Proxy()
+        return {}
     try:
         proxy = URL(address)
     except ValueError:
@@ -535,9 +520,10 @@ def _proxy(url: URL) -> _Proxy:
             "other proxies are not supported"
         )
     if proxy.user is None and proxy.password is None:
-        return _Proxy(proxy)
+        return {"proxy": proxy}
     credentials = b64encode(f"{proxy.user or ''}:{proxy.password or ''}".encode()).decode()
-    return _Proxy(proxy.with_user(None), {"Proxy-Authorization": f"Basic {credentials}"})
+    headers = {"Proxy-Authorization": f"Basic {credentials}"}
+    return {"proxy": proxy.with_user(None), "proxy_headers": headers}
 
 
 def is_loopback(host: str) -> bool:

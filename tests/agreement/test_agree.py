@@ -10,8 +10,7 @@ import labeler
 from labeler.cli import execute
 from labeler.data import Qrels
 from labeler.errors import BadInput, Misuse
-from labeler.trec.qrels import read_qrels
-from labeler.trec.runs import read_run
+from labeler.trec.files import read_qrels, read_run
 
 HUMAN: Qrels = {"q1": {"d1": 2, "d2": 0, "d3": 1}, "q2": {"d4": 1, "d5": 0}}
 LLM: Qrels = {"q1": {"d1": 2, "d2": 1, "d3": 1}, "q2": {"d4": 1, "d5": 0}}

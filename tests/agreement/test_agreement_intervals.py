@@ -15,8 +15,8 @@ from labeler.agreement.compare import (
 from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Floats
 from labeler.data import Qrels
+from labeler.trec.files import read_qrels
 from labeler.trec.labels import read_labels
-from labeler.trec.qrels import read_qrels
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "scripts"))
 

@@ -14,6 +14,7 @@ from labeler.cli import execute
 from labeler.data import Pair
 from labeler.errors import BadInput, Misuse
 from labeler.report.finding import Finding
+from labeler.report.table import number_text
 from labeler.trec.labels import read_labels
 
 HUMAN = {"q1": {"a": 0, "b": 1, "c": 2, "d": 3}, "q2": {"a": 3, "b": 0, "e": -1}}
@@ -493,9 +494,7 @@ def test_two_ways_to_write_a_grade_are_no_conflict(tmp_path: Path) -> None:
 
 
 def test_a_bias_that_rounds_to_nothing_has_no_sign() -> None:
-    from labeler.agreement.shown import signed
-
-    assert [signed(x, 2) for x in (-0.001, 0.001, -0.01, 0.01)] == [
+    assert [number_text(x, "+.2f") for x in (-0.001, 0.001, -0.01, 0.01)] == [
         "0.00",
         "0.00",
         "-0.01",

@@ -23,7 +23,7 @@ from labeler.evaluation.inputs import families, kin_finding, kin_of
 from labeler.evaluation.leaderboard import leaderboard_of
 from labeler.evaluation.two_sided import two_qrels
 from labeler.metrics import evaluate, parse
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 from labeler.trec.write import write_qrels, write_run
 
 GRADES = (0, 1, 2, 3)

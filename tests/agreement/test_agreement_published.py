@@ -9,8 +9,8 @@ import pytest
 from labeler.agreement.align import AssessorLabels, Rules
 from labeler.agreement.compare import Agreement, StatisticOptions, agreement_of
 from labeler.cli import execute
+from labeler.trec.files import read_qrels
 from labeler.trec.labels import read_labels
-from labeler.trec.qrels import read_qrels
 
 COLUMNS = {
     "kappa": "kappa",

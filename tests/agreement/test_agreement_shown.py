@@ -1,6 +1,7 @@
 """What is shown of an agreement: the same tables in a notebook, in a paper and in a terminal."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ RESULT = agree(HUMAN, LLM, OTHER, options=OPTIONS)
 
 
 def test_sentences_come_first_and_every_table_is_there_in_every_form() -> None:
-    parts = list(report_parts(RESULT.assessors[0], {}, {"q1": "what is it?"}, details=True))
+    parts = list(report_parts(RESULT.assessors[0], {"q1": "what is it?"}, details=True))
     tables = [part for part in parts if isinstance(part, Table)]
     assert isinstance(parts[0], str)
     names = [table.name for table in tables]
@@ -49,7 +50,7 @@ def test_the_statistics_are_numbers_for_programs_and_intervals_for_people() -> N
 
 
 def test_the_matrix_has_counts_for_programs_and_shares_of_rows_for_people() -> None:
-    table = confusion_table(RESULT.assessors[0].agreement, "human", "llm", {2: "best"})
+    table = confusion_table(replace(RESULT.assessors[0], assessor="llm", grade_names={2: "best"}))
     assert table.keys == ["grade", "0", "1", "2", "3", "all"]
     assert [record["all"] for record in table.records()] == [16, 16, 16, 0]
     assert render(table).splitlines()[0].split() == ["human", "\\", "llm", *"0123", "all"]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import labeler
-from labeler.agreement.shares import shares_of
+from labeler.agreement.shares import graded_together
 from labeler.agreement.sources import source_of_file
 from labeler.cli import execute
 from labeler.collection.judgements import JudgementLines, Origin
@@ -61,7 +61,7 @@ def calibrated(folder: Path, queries: int, **how: float) -> CalibrateResult:
 
 def by_grade(result: CalibrateResult) -> dict[int, np.ndarray]:
     """The probabilities of each of the assessor's grades."""
-    grade = result.shares.matrix.argmax(axis=1)
+    grade = result.given.values[:, 0]
     return {g: result.probabilities[grade == g][0] for g in range(3)}
 
 
@@ -88,7 +88,7 @@ def test_distributions_that_are_too_sure_come_to_hold(tmp_path: Path) -> None:
 @pytest.mark.sweep
 def test_distributions_that_hold_already_stay_as_they_are(tmp_path: Path) -> None:
     result = calibrated(tmp_path, 150, sure=1.0, pairs=40)
-    assert result.probabilities == pytest.approx(result.shares.matrix, abs=0.05)
+    assert result.probabilities == pytest.approx(result.given.mean_shares, abs=0.05)
     loss = result.log_loss
     assert loss["calibrated"].value == pytest.approx(loss["as it came"].value, abs=0.01)
 
@@ -127,7 +127,7 @@ def test_pairs_that_people_did_not_judge_have_probabilities_too(tmp_path: Path) 
     (tmp_path / "some.qrels").write_text("\n".join(rows[: len(rows) // 2]) + "\n")
     options = labeler.CalibrateOptions(str(tmp_path / "some.qrels"))
     result = labeler.calibrate(llm, options=options)
-    assert result.counts == (300, 15)
+    assert (result.pairs, result.queries) == (300, 15)
     assert len(result.probabilities) == len(rows) == 600
     assert {pair.query_id for pair, _, _ in result.rows()} == {f"q{q}" for q in range(30)}
 
@@ -143,9 +143,9 @@ def test_a_name_of_people_alone_is_refused_beside_a_file(
 def test_a_stray_label_outside_the_scale_is_left_out(tmp_path: Path) -> None:
     labels = [f"q{n} 0 d {n % 3}" for n in range(400)] + ["q400 0 d 10", "q401 0 d ERROR"]
     (tmp_path / "llm.qrels").write_text("\n".join(labels) + "\n")
-    shares = shares_of(source_of_file(tmp_path / "llm.qrels", "llm"))
-    assert shares.grades == (0, 1, 2)
-    assert shares.pairs.size == 400
+    matrix, left_out = graded_together([source_of_file(tmp_path / "llm.qrels", "llm")])
+    assert matrix.grades == (0, 1, 2)
+    assert (matrix.pairs.size, left_out) == (400, 2)
 
 
 def test_the_command_writes_probabilities_and_json(

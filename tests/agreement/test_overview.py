@@ -8,7 +8,7 @@ from labeler.cli import execute
 from labeler.errors import Misuse
 from labeler.judging.judge import judge
 from labeler.testing import fake_model, small_collection
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 from labeler.trec.write import write_qrels, write_run
 
 HUMAN = {f"q{q}": {f"d{d}": (q + d) % 3 for d in range(8)} for q in range(8)}
@@ -35,8 +35,8 @@ def test_each_of_several_has_one_row_and_the_closest_is_named_first(
 ) -> None:
     assert execute(["agree", *files, "-s", "cohen", "-s", "mae"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("Of 3 assessors best is closest to human: kappa 0.8")
-    assert "Farthest is poor: 0." in lines[0]
+    assert lines[0].startswith("3 assessors beside human, in the order of kappa: from 0.8")
+    assert " of poor. Order alone may be chance." in lines[0]
     assert lines[2] == "each beside human, 64 pairs"
     assert lines[3].split() == ["assessor", "kappa", "mae"]
     assert [line.split()[0] for line in lines[4:7]] == ["best", "fair", "poor"]
@@ -89,7 +89,7 @@ def test_two_are_told_apart_by_their_names(
 ) -> None:
     assert execute(["agree", *files[:3], "-s", "kappa"]) == 0
     said = capsys.readouterr().out
-    assert "best less poor, on common pairs" in said
+    assert "best less poor beside human, on common pairs" in said
     assert "best is closer" in said
     assert "(first)" not in said
 

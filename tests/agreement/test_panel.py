@@ -16,8 +16,8 @@ from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection, locked
 from labeler.data import Pair, Qrels
 from labeler.errors import Misuse
-from labeler.lab.beside_people import effective_number, independence
 from labeler.lab.members import PanelOptions
+from labeler.lab.panel import effective_number, independence
 from labeler.testing import fake_model
 from labeler.trec.pairs import PairColumns
 from labeler.trec.write import write_qrels
@@ -102,8 +102,7 @@ def _reply(request: object, number: int) -> str:
 def test_a_panel_of_a_collection_is_a_set_like_any_other(tmp_path: Path) -> None:
     collection = collection_of_sets(tmp_path / "coll")
     result = labeler.panel(collection, "a", "b", "c", name="all", options=_quick())
-    assert result.people is not None
-    assert result.people.human == "human"
+    assert result.people == "human"
     rows = {row.judged.outcome.pair: row for row in read_judgements(collection.judgements("all"))}
     assert len(rows) == 12
     assert rows[Pair("q0", "d1")].members == {"a": 1, "b": 2, "c": 3}
@@ -196,35 +195,10 @@ def made_of(folder: Path, qrels_by_name: dict[str, Qrels]) -> Collection:
     return collection
 
 
-def test_the_figures_beside_people_are_those_of_agree(tmp_path: Path) -> None:
+def test_what_a_panel_gives_can_be_shown_and_compared_with_people(tmp_path: Path) -> None:
     collection = collection_of_sets(tmp_path / "coll")
     result = labeler.panel(collection, "a", "b", name="all", options=_quick())
-    beside = result.people
-    assert beside is not None
-    report = labeler.agree(collection.folder, "human", "all").assessors[0].agreement
-    assert beside.panel.value == report.statistics["kappa"].value
-    assert beside.best is not None
-    assert beside.best.panel_less_it.value == pytest.approx(
-        (beside.panel.value or 0) - (beside.best.agreement.value or 0)
-    )
     assert len(result.frame()) == 3
-    json.dumps(result.as_json())
-
-
-def test_the_closest_member_is_the_one_of_the_least_error(tmp_path: Path) -> None:
-    human = {f"q{q}": {f"d{d}": d % 4 for d in range(8)} for q in range(6)}
-    far = {q: {d: 3 - g for d, g in row.items()} for q, row in human.items()}
-    near = {q: {d: min(g + (q == "q1"), 3) for d, g in row.items()} for q, row in human.items()}
-    made = {"human": human, "far": far, "near": near, "farther": far}
-    collection = made_of(tmp_path / "coll", made)
-    options = PanelOptions(statistic="mae", draws=50)
-    beside = labeler.panel(collection, "far", "near", "farther", options=options).people
-    assert beside is not None
-    assert beside.best is not None
-    assert beside.best.name == "near"
-
-
-def test_a_statistic_that_is_none_is_refused_before_anything_is_read() -> None:
-    options = PanelOptions(statistic="capa")
-    with pytest.raises(Misuse, match="no statistic 'capa'; did you mean 'kappa'"):
-        labeler.panel("nowhere", "a", "b", options=options)
+    assert result.as_json()["people"] == "human"
+    reports = labeler.agree(collection.folder, "human", "all", "a", "b").assessors
+    assert [report.against for report in reports] == [None, "all", "all"]

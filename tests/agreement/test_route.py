@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import labeler
-from labeler.agreement.shares import GradeShares, spread
+from labeler.agreement.align import GradeMatrix
+from labeler.agreement.shares import spread
 from labeler.cli import execute
 from labeler.collection.corpus import write_corpus
 from labeler.collection.layout import Collection, locked
@@ -22,6 +23,7 @@ from labeler.lab.route import (
     RouteResult,
     write_routed,
 )
+from labeler.trec.pairs import PairColumns
 from labeler.trec.write import write_qrels
 
 QUERIES, DOCS = 20, 15
@@ -70,7 +72,7 @@ def routed(files: tuple[Path, ...], **options: object) -> RouteResult:
 def test_disputed_pairs_come_first(files: tuple[Path, Path, Path]) -> None:
     _, first, second = files
     result = routed((first, second), budget=100)
-    assert {row.pair.doc_id for row in result.pairs} == {f"d{d}" for d in range(5)}
+    assert {row.doc_id for row in result.pairs} == {f"d{d}" for d in range(5)}
     assert len(result.pairs) == 100
 
 
@@ -101,7 +103,7 @@ def test_pairs_that_people_graded_are_not_routed_again(files: tuple[Path, Path, 
     people, first, second = files
     result = routed((first, second), budget=1000, people=some_of(people, range(3, 10)))
     assert len(result.pairs) == result.candidates == QUERIES * 8
-    assert not {row.pair.doc_id for row in result.pairs} & {f"d{d}" for d in range(3, 10)}
+    assert not {row.doc_id for row in result.pairs} & {f"d{d}" for d in range(3, 10)}
 
 
 @pytest.fixture
@@ -119,12 +121,9 @@ def collection(tmp_path: Path) -> Collection:
 
 def test_pairs_that_are_as_far_apart_are_needed_alike_whoever_said_what() -> None:
     several = [(0, 0, 3), (0, 3, 0), (3, 3, 0), (3, 0, 0), (1, 2, 1), (2, 2, 1)]
-    matrix = np.zeros((len(several), 4))
-    for member in range(3):
-        matrix[np.arange(len(several)), [row[member] for row in several]] += 1 / 3
-    pairs = tuple(Pair("q", f"d{n}") for n in range(len(several)))
-    shares = GradeShares((0, 1, 2, 3), pairs, matrix, np.zeros(len(several)))
-    assert len(set(spread(shares).tolist())) == 2
+    pairs = PairColumns.of_pairs({Pair("q", f"d{n}"): 0 for n in range(len(several))}, np.int64)
+    matrix = GradeMatrix(("a", "b", "c"), (0, 1, 2, 3), pairs, np.array(several))
+    assert len(set(spread(matrix).tolist())) == 2
 
 
 def test_a_routed_sheet_is_taken_back_and_keeps_that_it_was_routed(
@@ -158,9 +157,9 @@ def test_a_routed_sheet_is_taken_back_and_keeps_that_it_was_routed(
     assert execute(["lab", "route", folder, "first", "second", "--pairs", "300", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["candidates"] == QUERIES * DOCS - 30
-    with pytest.raises(BadInput, match="all 30 pairs were sent to a person"):
+    with pytest.raises(BadInput, match="all 30 pairs were chosen for a person"):
         labeler.route(folder, "first", options=labeler.RouteOptions(people="checked"))
-    with pytest.raises(BadInput, match="all 30 pairs were sent to a person"):
+    with pytest.raises(BadInput, match="all 30 pairs were chosen for a person"):
         labeler.calibrate(folder, "first", options=labeler.CalibrateOptions("checked"))
 
 

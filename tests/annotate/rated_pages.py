@@ -36,7 +36,6 @@ def document(text: str, query: str, title: str = "", path: str = "", name: str =
         "title_runs": marked_line(title, query),
         "path": shown_line(path),
         "paragraphs": paragraphs,
-        "words": sum(paragraph["words"] for paragraph in paragraphs),
         "language": None,
     }
 
@@ -61,7 +60,7 @@ def grading_of(items: Sequence[Shown], **more: Any) -> RatingTask:
     shown_scale = [{"grade": g, "name": n, "description": MEANINGS} for g, n in scale.items()]
     session = {
         "scale": shown_scale,
-        "instructions": "Read it all.\n\n# In doubt\n\n- Take the lower.",
+        "instructions": "Read it all.\n\nIn doubt take the lower.",
     }
     show: Callable[[RatingItem], Shown] = lambda item: items[int(item.id)]  # noqa: E731
     return RatingTask("grade", "audit", "s", rows, show, scale, session=session, **more)

@@ -22,12 +22,11 @@ import pytest
 from labeler.annotate.annotate import AnnotateOptions, rating_sessions
 from labeler.annotate.journal import read_journal
 from labeler.annotate.serve import ServeOptions, served
-from labeler.cli.view import states_of_files
 from labeler.collection.layout import Collection
 from labeler.data import Query
 from labeler.errors import Misuse
 from labeler.testing import small_collection
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 from labeler.trec.write import write_qrels
 
 PAIRS = 20
@@ -232,13 +231,6 @@ def test_the_report_is_as_the_collection_is_at_each_look(coll: Collection) -> No
     own = html.unescape(re.findall(r'Security-Policy" content="([^"]*)"', before)[0])
     assert set(own.split("; ")) <= set(policy.split("; "))  # the header forbids nothing it needs
     assert (process.returncode, errors.splitlines()[-1]) == (0, "ended")
-
-
-def test_a_file_that_is_gone_once_it_is_looked_at_is_no_problem(tmp_path: Path) -> None:
-    (tmp_path / "stays").write_text("1")
-    (tmp_path / "gone").symlink_to(tmp_path / "nowhere")  # listed, and not there
-    states = states_of_files(tmp_path)
-    assert [(path.name, size) for path, (_, size) in states.items()] == [("stays", 1)]
 
 
 def looked_at(connection: http.client.HTTPConnection, path: str) -> tuple[str, str]:

@@ -18,7 +18,7 @@ from labeler.data import Pair, Query
 from labeler.errors import BadInput, Misuse
 from labeler.people.sample import route_sheet
 from labeler.testing import fake_model, small_collection
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 
 @pytest.fixture(scope="module")

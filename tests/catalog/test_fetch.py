@@ -19,7 +19,7 @@ from labeler.collection.layout import Collection
 from labeler.collection.pool import read_pool
 from labeler.collection.queries import read_queries
 from labeler.errors import BadInput, FileProblem, Misuse, ProviderError
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 SHOP = Path(__file__).parent / "shop"
 TABLE, RECIPE = ((SHOP / name).read_bytes().decode() for name in ("t.csv", "shop.toml"))

@@ -26,7 +26,7 @@ from labeler.collection.pool import read_pool
 from labeler.collection.queries import read_queries
 from labeler.data import Pair
 from labeler.testing import Answer, Call, FakeServer, completion
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 READ_ONLY = {
     "people status",

@@ -5,18 +5,13 @@ from typing import Any, get_args
 
 import pytest
 
-from labeler.cli import execute, qrels, runs
+from labeler.cli import execute, runs
 from labeler.exchange.written import RUN_FORMATS
-from labeler.qrels.edit import CONFLICTS
-from labeler.runs.fuse import METHODS, NORMS
 
 
 @pytest.mark.parametrize(
     ("choices", "names"),
     [
-        (runs.Method, METHODS),
-        (runs.Norm, NORMS),
-        (qrels.Conflict, CONFLICTS),
         (runs.RunFormat, RUN_FORMATS),
     ],
 )

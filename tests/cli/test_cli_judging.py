@@ -17,7 +17,7 @@ from labeler.files.paths import shipped
 from labeler.models.cost import Price
 from labeler.models.policies.limits import Budget, RateLimiter, RateLimits
 from labeler.testing import Answer, Call, FakeServer, completion
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 
 @pytest.fixture(autouse=True)
@@ -188,37 +188,33 @@ def test_the_store_commands_look_after_the_store(
     assert "forgot 12 replies" in capsys.readouterr().out
 
 
-def test_json_progress_is_json_and_quiet_is_quiet(
+def test_progress_ends_with_a_line_and_quiet_is_quiet(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     make_collection(tmp_path)
     with FakeServer(grade_in) as server:
         command = ["judge", str(tmp_path), "--model", "fake", "--base-url", server.base_url]
-        assert execute([*command, "--json-progress"]) == 0
-        lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("{")]
-        assert json.loads(lines[-1])["done"] == 10
+        assert execute(command) == 0
+        assert "judging: 10/10 pairs" in capsys.readouterr().err
         assert execute([*command, "--quiet", "--as", "b"]) == 0
         assert "judging" not in capsys.readouterr().err
         assert len(pair_calls(server)) == 10
-        assert execute([*command, "--quiet", "--json-progress"]) == 2
 
 
 def test_the_board_shows_rate_cost_and_failures(capsys: pytest.CaptureFixture[str]) -> None:
     now = 0.0
     budget = Budget(price=Price(1.0, 1.0))
     progress = RunProgress(100, RateLimiter(RateLimits(8)), budget, clock=lambda: now)
-    with shown(progress, "lines") as told:
+    with shown(progress) as told:
         for number in range(40):
             now += 1.0
             budget.spent.calls, budget.spent.tokens, budget.spent.cost = number + 1, 100, 0.5
             pair = Pair("q", str(number))
             outcome = Failure(pair, "unparsable", "x") if number == 3 else Judgement(pair, 1)
             told(Judged(outcome))
-        figures = progress.figures()
         line = progress.line()
-    assert figures["per_second"] == 1.0
-    assert figures["seconds_left"] == 60
-    assert figures["projected_cost"] == pytest.approx(1.25)
+    assert " · 1.0/s · " in line
+    assert "cost $0.5000 of about $1.25" in line
     assert "40/100 pairs" in line
     assert "1 unparsable" in line
     assert "1:00 left" in line
@@ -232,7 +228,7 @@ def test_a_run_in_which_nothing_is_done_still_says_so_again_and_again(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     progress = RunProgress(100, RateLimiter(RateLimits(8)), Budget())
-    with shown(progress, "lines", every=0.02):
+    with shown(progress, every=0.02):
         time.sleep(0.3)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) > 4
@@ -326,10 +322,6 @@ def test_a_run_that_is_refused_in_the_middle_says_how_far_it_came(
 
     with FakeServer(refused) as server:
         command = ["judge", str(tmp_path), "--model", "fake", "--base-url", server.base_url]
-        assert execute([*command, "--as", "a", "--concurrency", "1", "--json-progress"]) == 78
-        said = capsys.readouterr().err
-        lines = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
-        assert [line["done"] for line in lines] == [0, 6]
         assert execute([*command, "--as", "a", "--concurrency", "1"]) == 78
     assert "judging: 6/10 pairs" in capsys.readouterr().err
 

@@ -56,6 +56,7 @@ REASONS = {
     "--run": "it is pooled, or ranked by",
     "--scale": "it is drawn by, compared on, or checked",
     "--seed": "it decides on passages, pairs, queries or draws",
+    "--sheet": "it holds pairs to decide by, or in doubt",
     "--tag": "a run has one already, or has none",
     "--vectors": "they are put there, or searched there",
     "--weights": "runs are fused by them, or groups of queries are weighed",
@@ -103,6 +104,7 @@ WRITERS = {
     **dict.fromkeys(("annotate", "view"), "it serves a page"),
     "demo": "it tells a story",
     "init": "it writes a file of settings",
+    "report": "it writes a page",
     "people sample": "it writes sheets",
     "trec-eval": "its output is another program's",
     "trust": "it lists what it keeps, a line an address",
@@ -158,9 +160,7 @@ REPORTS = {
     "judge coll --model similarity --dry-run": {"pairs", "calls", "calls_at_most", "cost"},
     "relabel coll --from a --model similarity --as b": {"name", "judged", "changes", "diff"},
     "diff coll a a": {"pairs", "transitions", "up", "down", "agreement", "leaderboard", "moves"},
-    "pool coll --run a.trec --only": {
-        *("pool", "pairs", "new", "queries", "runs", "reached", "beyond")
-    },
+    "pool coll --run a.trec --only": {"pool", "pairs", "new", "queries", "runs", "reached"},
     "import human.qrels --into coll --as human": {"plan", "collection", "qrels", "left"},
     "agree human.qrels coll/qrels/a.qrels -s kappa": {
         "pairs",

@@ -55,7 +55,6 @@ ARGUMENTS: dict[str, list[str]] = {
         "coll --model similarity --dry-run",
     ],
     "lab panel": [
-        "coll --model similarity --members basic,four-grades",
         "coll first llm",
         "coll first human",
     ],

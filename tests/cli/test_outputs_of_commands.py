@@ -82,7 +82,6 @@ CASES = {
     ),
     "runs rerank": Case("runs rerank coll bm25 --as new --model local --dry-run -o OUT", ()),
     "pool": Case("pool coll --run a.trec --only -o OUT", ("a.trec",)),
-    "evaluate missed": Case("evaluate sampled --missed --qrels human -o OUT", ()),
     "evaluate reuse": Case("evaluate coll --reuse --qrels human -o OUT", ()),
     "report": Case("report coll -o OUT", ()),
     "import": Case("import a.qrels --into coll --as human3 -o OUT", ("a.qrels",)),
@@ -180,10 +179,6 @@ def place(
     """A folder with files and a collection, in which the commands run."""
     monkeypatch.chdir(tmp_path)
     made("files", tmp_path)
-    if "missed" in request.node.name:
-        make_collection(tmp_path / "sampled")
-        pool = (tmp_path / "sampled" / "pool.jsonl").read_text()
-        (tmp_path / "sampled" / "pool.jsonl").write_text(pool.replace("}", ', "inclusion": 0.5}'))
     if any(f"[{name}" in request.node.name or f"-{name}" in request.node.name for name in CUT):
         made("cut", tmp_path)
     if any(name in request.node.name for name in ("lab cascade", "lab route sheet")):

@@ -9,9 +9,6 @@ import pytest
 from reported import ATTACK, make
 
 import labeler
-from labeler.annotate.annotate import AnnotateOptions, rating_sessions
-from labeler.annotate.export import export_answers
-from labeler.annotate.session import RaterAnswer
 from labeler.cli import execute
 from labeler.collection.layout import Collection
 from labeler.collection_report.contents import ReportOptions, choose_sets, contents_of
@@ -22,8 +19,7 @@ from labeler.collection_report.report import CollectionReport, report_of
 from labeler.data import Query
 from labeler.errors import Misuse
 from labeler.judging.status import status
-from labeler.testing import fake_model, small_collection
-from labeler.trec.runs import ranking, read_run
+from labeler.trec.files import ranking, read_run
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +140,7 @@ def test_texts_of_others_add_no_element_and_nothing_is_loaded(page: str) -> None
 def test_no_path_of_the_machine_and_no_key_stands_on_the_page(
     collection: Collection, report: CollectionReport, page: str
 ) -> None:
-    for text in (page, report.text("markdown"), report.text("json")):
+    for text in (page, report.summary()):
         assert str(collection.folder.parent) not in text
         assert "hunter2" not in text
         assert "abcdef" not in text
@@ -156,8 +152,8 @@ def test_one_collection_gives_the_same_bytes_wherever_it_lies(
 ) -> None:
     copied = shutil.copytree(collection.folder, tmp_path / "shop")
     again = report_of(copied, ReportOptions(qrels="first"))
-    for form in ("html", "markdown", "json"):
-        assert again.text(form) == report.text(form)
+    assert again.page().html() == report.page().html()
+    assert again.summary() == report.summary()
 
 
 @pytest.mark.parametrize("most", [150_000, 400_000])
@@ -226,7 +222,7 @@ def test_a_collection_at_any_stage_has_a_page_that_says_what_is_missing(
     page = made.page().html()
     assert command in page
     assert page.count('class="lead"') == 3
-    assert made.text("markdown").startswith("# shop: report")
+    assert made.summary().startswith("# shop: report")
 
 
 def test_judgements_that_all_failed_are_said_and_score_nothing(tmp_path: Path) -> None:
@@ -247,24 +243,6 @@ def test_people_beside_judgements_that_all_failed_are_not_said_to_be_alone(tmp_p
     assert alone.sentences[2].startswith("No pair has a grade, so that nothing")
 
 
-def test_grades_that_stand_on_the_page_alone_are_said_with_the_command_that_takes_them_in() -> None:
-    collection = small_collection()
-    labeler.judge(collection, model=fake_model('{"grade": 2}'), name="first")
-    (session,) = rating_sessions(collection, AnnotateOptions(("anna",)))
-    for grade in (3, 1):
-        session.answer(RaterAnswer(session.state()["item"]["id"], grade=grade))
-    session.undo()
-    made = report_of(collection)
-    assert made.findings[0].text.startswith("anna graded 1 pair on the page that no qrels hold")
-    assert made.sentences[2].startswith("People graded pairs on the page, and no qrels hold")
-    name = made.contents.name
-    command = f"labeler annotate {name}/ (as rater anna, to export them)"
-    assert [step.command for step in made.missing][-1] == command
-    assert "no person has judged" not in made.text("html").casefold()
-    export_answers(collection, "anna")
-    assert not report_of(collection, ReportOptions(qrels="anna")).contents.waiting
-
-
 def test_warnings_of_the_agreement_name_what_they_are_about_and_groups_come_last(
     collection: Collection,
 ) -> None:
@@ -274,8 +252,8 @@ def test_warnings_of_the_agreement_name_what_they_are_about_and_groups_come_last
     assert order.startswith("order of the systems by human and first: the two did not")
     assert order.endswith("taken out of the rankings")
     assert ["too few to decide a gate" in text for text in texts[-2:]] == [True, True]
-    assert "(see Unjudged documents)" in made.text("html")
-    assert "see Unjudged documents" not in made.text("markdown")
+    assert "(see Unjudged documents)" in made.page().html()
+    assert "see Unjudged documents" not in made.summary()
 
 
 def test_one_system_and_one_query_have_a_page(tmp_path: Path) -> None:
@@ -295,7 +273,7 @@ def test_people_score_the_systems_however_many_grades_others_have(
     made = report_of(folder)
     assert (made.sets.scoring, made.sets.human) == ("human", "human")
     said = "Scored by people&#x27;s grades (human); there is also first and second."
-    assert said in made.text("html")
+    assert said in made.page().html()
     by_name = choose_sets(contents_of(Collection(folder)), ReportOptions(qrels="second"))
     assert by_name.scoring == "second"
     human.unlink()
@@ -359,7 +337,8 @@ def test_the_command_writes_the_form_that_the_suffix_says(
 @pytest.mark.parametrize(
     ("words", "code", "problem"),
     [
-        ("report", 2, "expected a collection"),
+        ("report", 2, "Missing argument 'COLL'"),
+        ("report COLL -o figures.json", 2, "--output: a report is a page"),
         ("report nowhere", 74, "nowhere"),
         ("report COLL --run splade", 2, "--run: no run 'splade'"),
         ("report COLL -m nDGC@10", 2, "--measure: .*did you mean"),

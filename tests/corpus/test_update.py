@@ -20,7 +20,7 @@ from labeler.data import Document, Pair, Pooled, Query
 from labeler.errors import BadInput, Misuse
 from labeler.judging.judge import judge
 from labeler.testing import fake_model
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 from labeler.trec.write import write_qrels
 
 
@@ -261,8 +261,8 @@ def test_pairs_of_an_expansion_keep_their_round_and_what_led_to_them(world: Worl
     found, seed, near, other = list(read_corpus(collection.corpus))[:4]
     expanded = [
         Pooled(Pair("q1", found), ("bm25",), 1),
-        Pooled(Pair("q1", seed), (), None, None, (found, other), 1),
-        Pooled(Pair("q1", near), (), None, None, (seed, found), 2),
+        Pooled(Pair("q1", seed), (), None, (found, other), 1),
+        Pooled(Pair("q1", near), (), None, (seed, found), 2),
     ]
     with locked(collection):
         write_pool(collection.pool, expanded)
@@ -280,7 +280,7 @@ def carried(old: Path, pool: list[Pooled], matches: dict[str, Match]) -> list[Po
 
 
 def led_to(doc_id: str, number: int, *seeds: str) -> Pooled:
-    return Pooled(Pair("q", doc_id), (), None, None, seeds, number)
+    return Pooled(Pair("q", doc_id), (), None, seeds, number)
 
 
 def test_a_seed_that_is_split_is_all_of_its_parts_and_one_that_is_gone_is_none(
@@ -309,7 +309,7 @@ def test_merged_passages_are_of_the_earlier_round_and_do_not_lead_to_themselves(
     first = Pooled(Pair("q", "a"), ("bm25",), 3)
     assert carried(tmp_path, [*pool, first], into) == [
         led_to("cd", 1, "ab", "e"),
-        Pooled(Pair("q", "ab"), ("bm25",), 3, None, ("e",), None),
+        Pooled(Pair("q", "ab"), ("bm25",), 3, ("e",)),
     ]
 
 

@@ -18,8 +18,7 @@ from labeler.errors import BadInput, LabelerError, Misuse
 from labeler.evaluation.evaluate import report_of
 from labeler.evaluation.options import EvaluationOptions, Grouping
 from labeler.messages import Advance
-from labeler.trec.qrels import read_qrels
-from labeler.trec.runs import read_run
+from labeler.trec.files import read_qrels, read_run
 from labeler.trec.write import write_qrels, write_run
 
 Row = tuple[str, str, float]

@@ -15,8 +15,7 @@ from labeler.metrics import evaluate
 from labeler.stats.estimates import Design, balance
 from labeler.stats.means import share_interval
 from labeler.stats.ppi import LIKE_THESE, THESE, CorrectedMean, Joint
-from labeler.trec.qrels import read_qrels
-from labeler.trec.runs import read_run
+from labeler.trec.files import read_qrels, read_run
 from labeler.trec.write import write_qrels
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "scripts"))

@@ -387,12 +387,6 @@ def test_a_mean_at_its_ceiling_has_no_empty_interval(
     assert found["DCG"] == {"value": 1.0, "low": 1.0, "high": 1.0}
 
 
-def test_what_compares_needs_two_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    files = [str(folder / "h.qrels"), str(folder / "good.trec")]
-    assert labeler(["evaluate", *files, "--comparisons"]) == 2
-    assert "--comparisons: this compares runs, and there is one alone" in capsys.readouterr().err
-
-
 def test_a_binary_gain_needs_no_top_grade(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = [str(folder / "h.qrels"), str(folder / "good.trec")]
     for measure, warned in (("RBP(p=0.9,rel=1)", False), ("RBP(p=0.9)", True)):
@@ -516,20 +510,6 @@ def test_an_interval_of_differences_is_possible_and_not_empty(
     assert (only["difference"], only["low"]) == (-1, -1)
     assert only["p"] >= 2 / 32
     assert only["high"] > -0.3
-
-
-def test_comparisons_are_a_table_of_numbers_for_other_programs(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    files = [str(folder / name) for name in ("h.qrels", "good.trec", "bad.run.txt")]
-    assert labeler(["evaluate", *files, "-m", "P@1", "--format", "jsonl", "--comparisons"]) == 0
-    row = printed_json(capsys)
-    assert (row["run"], row["baseline"], row["difference"]) == (
-        "bad",
-        "good",
-        pytest.approx(-2 / 3),
-    )
-    assert labeler(["evaluate", *files[:2], "--format", "csv", "--comparisons"]) == 2
 
 
 def test_no_result_takes_the_place_of_an_input(folder: Path) -> None:

@@ -10,7 +10,8 @@ import pytest
 from labeler.cli import execute as labeler
 from labeler.errors import BadInput, Misuse
 from labeler.evaluation.evaluate import evaluate
-from labeler.evaluation.gates import GateOutcome, group_outcome, read_gates
+from labeler.evaluation.gates import GateOutcome, outcome_of, read_gates
+from labeler.evaluation.groups import group_rows
 
 KINDS = {f"k{n}": "keyword" for n in range(20)} | {f"h{n}": "how-to" for n in range(20)}
 QRELS = {query: {"d": 1, "e": 0} for query in KINDS}
@@ -75,7 +76,7 @@ def failures(require: str, fewest: int = 10, **given: Any) -> list[str]:
     runs = given.pop("runs", GOOD_AT_KEYWORDS)
     options = {"by": KINDS, "min_queries": fewest} | given
     report = evaluate(given.pop("qrels", QRELS), runs, "RR", **options)
-    outcome = group_outcome(report, gates.groups)
+    outcome = outcome_of(report, gates)
     return [*outcome.failures, *outcome.undecided]
 
 
@@ -102,13 +103,13 @@ def test_a_thin_group_fails_a_gate_however_high_it_scores() -> None:
     report = evaluate(qrels, GOOD_AT_KEYWORDS, "RR", by=thin)
     assert any("to decide a gate: group=keyword (2)" in str(f) for f in report.findings)
     for gate in ("RR:0.1@worst-group", "RR:0.1@group=keyword"):
-        assert list(group_outcome(report, read_gates([gate]).groups).undecided) == few
+        assert list(outcome_of(report, read_gates([gate])).undecided) == few
 
 
 def test_a_group_without_a_judged_query_fails_the_gate_on_the_worst() -> None:
     kinds = KINDS | {"v1": "vague"}
     report = evaluate(QRELS, BETTER_AT_BOTH, "RR", by=kinds)
-    (found,) = group_outcome(report, read_gates(["RR:0.1@worst-group"]).groups).undecided
+    (found,) = outcome_of(report, read_gates(["RR:0.1@worst-group"])).undecided
     assert "vague (0)" in found
     assert any("1 of 41 queries of the queries is not in" in str(f) for f in report.findings)
 
@@ -263,7 +264,7 @@ def test_ten_equal_weights_are_as_precise_as_ten_queries() -> None:
         report = evaluate(qrels, GOOD_AT_KEYWORDS, "RR", **options)
         assert {score.effective for score in report.by[0].scores} == {10.0}
         assert not report.by[0].thin
-        assert group_outcome(report, read_gates(["RR:0.1@worst-kind"]).groups) == GateOutcome()
+        assert outcome_of(report, read_gates(["RR:0.1@worst-kind"])) == GateOutcome()
 
 
 def test_a_number_of_equal_weights_is_the_same_in_warning_table_and_gate() -> None:
@@ -275,7 +276,7 @@ def test_a_number_of_equal_weights_is_the_same_in_warning_table_and_gate() -> No
     near = evaluate(QRELS, GOOD_AT_KEYWORDS, "RR", **options, min_queries=13)
     assert not near.by[0].thin
     (warning,) = [str(f) for f in report.findings if "too few" in str(f)]
-    (failed,) = group_outcome(report, read_gates(["RR:0.1@worst-kind"]).groups).undecided
+    (failed,) = outcome_of(report, read_gates(["RR:0.1@worst-kind"])).undecided
     assert "keyword (13)" in warning
     assert "keyword (13" in failed
     assert report.group_tables()[0].rows[0][1] == "thin 13"
@@ -287,7 +288,7 @@ def test_queries_just_short_of_a_bound_are_never_rounded_up_to_it() -> None:
     options: dict[str, Any] = {"by": "kind", "weights": "w", "queries": queries}
     report = evaluate(QRELS, GOOD_AT_KEYWORDS, "RR", **options, min_queries=13)
     assert report.by[0].scores[0].effective == pytest.approx(12.755, abs=0.01)
-    (failed,) = group_outcome(report, read_gates(["RR:0.1@worst-kind"]).groups).undecided
+    (failed,) = outcome_of(report, read_gates(["RR:0.1@worst-kind"])).undecided
     assert "keyword (12)" in failed
     assert report.group_tables()[0].rows[0][1] == "thin 12"
 
@@ -309,12 +310,12 @@ def test_a_file_of_rows_holds_groups_only_where_they_are_asked_for(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ["evaluate", str(folder / "coll"), "-m", "RR", "--format", "csv"]
-    for words in ([], ["--comparisons"], ["--per-query"]):
+    for words in ([], ["--per-query"]):
         assert labeler([*command, *words]) == 0
         plain = capsys.readouterr().out
         assert labeler([*command, *words, "--require", "RR:0.1@worst-kind"]) == 0
         assert capsys.readouterr().out == plain
-    for words in ("--per-query", "--comparisons", "--scenarios"):
+    for words in ("--per-query", "--scenarios"):
         assert labeler([*command, "--by", "kind", words]) == 2
         said = f"--by: csv holds one table; leave this out, or {words}, or take json"
         assert said in capsys.readouterr().err
@@ -334,5 +335,5 @@ def test_a_weighted_mean_of_perfect_scores_is_perfect_whatever_the_weights() -> 
 def test_rows_of_groups_are_those_of_the_fields_asked_for() -> None:
     queries = {q: {"kind": kind, "half": int(q[1:]) % 2} for q, kind in KINDS.items()}
     report = evaluate(QRELS, GOOD_AT_KEYWORDS, "RR", by=("kind", "half"), queries=queries)
-    assert {row[0] for row in report.group_rows().rows} == {"kind", "half"}
-    assert {row[0] for row in report.group_rows(["kind"]).rows} == {"kind"}
+    assert {row[0] for row in group_rows(report.by).rows} == {"kind", "half"}
+    assert {row[0] for row in group_rows(report.by[:1]).rows} == {"kind"}

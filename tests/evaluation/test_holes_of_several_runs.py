@@ -15,7 +15,7 @@ from labeler.evaluation.evaluate import evaluate
 from labeler.evaluation.inputs import pool_from, rank
 from labeler.metrics import JudgedPairs
 from labeler.metrics import evaluate as scored
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 TOP = 2
 MEASURES = (

@@ -34,11 +34,11 @@ ALL = [
     *(f"{name}(judged_only=True)@2" for name in ("P", "nDCG", "AP", "Judged")),
     "P(rel=0)@3",
     *(
-        name + {"none": "", "optional": "@3", "required": "@3"}[known.cutoff]
+        name + ("" if known.cutoff is None else "@3")
         for name, known in KNOWN.items()
         if name != "IPrec"
     ),
-    *(name for name, known in KNOWN.items() if known.cutoff == "optional"),
+    *(name for name, known in KNOWN.items() if known.cutoff and not known.needs_cutoff),
     "IPrec@0.5",
 ]
 

@@ -8,8 +8,7 @@ import pytest
 import pytrec_eval
 
 from labeler.cli import execute as labeler
-from labeler.trec.qrels import read_qrels
-from labeler.trec.runs import read_run
+from labeler.trec.files import read_qrels, read_run
 
 # The commands that trec_eval's own Makefile runs, and the files that it compares with.
 COMMANDS = [

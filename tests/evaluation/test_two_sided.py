@@ -13,8 +13,7 @@ from labeler.errors import BadInput
 from labeler.evaluation.leaderboard import leaderboard_of
 from labeler.evaluation.two_sided import two_qrels
 from labeler.metrics import evaluate, parse
-from labeler.trec.qrels import read_qrels
-from labeler.trec.runs import read_run
+from labeler.trec.files import read_qrels, read_run
 from labeler.trec.write import write_qrels
 
 MEASURES = ["nDCG@10", "AP", "P@5", "RR", "R@20", "Bpref", "RBP", "ERR@10", "Rprec", "Success@3"]

@@ -12,7 +12,7 @@ from labeler.collection.layout import Collection, sources_path
 from labeler.collection.whose import is_of_people, mixture, sources_beside, whose
 from labeler.errors import Misuse
 from labeler.testing import fake_model
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 from labeler.trec.write import write_qrels
 
 PEOPLE = {"q0": {"d0": 2, "d1": 0, "d2": -1}}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from labeler.files.read import file_of, numbered_bytes, rereadable
 from labeler.trec.blocks import Batch
-from labeler.trec.runs import through_run
+from labeler.trec.files import through_run
 
 LINES = b"q Q0 a 1 2 t\nq Q0 b 2 1 t\n"
 

@@ -21,6 +21,7 @@ from labeler.collection.annotations import texts_identity
 from labeler.collection.judgements import read_judgements
 from labeler.collection.layout import Collection
 from labeler.collection.stale import hash_of, rules_of, shown_by, stale_in, stale_pairs
+from labeler.collection_report.contents import ReportOptions
 from labeler.data import Document, Pair, Query
 from labeler.errors import BadInput, Misuse
 from labeler.judging.judge import judge
@@ -101,7 +102,9 @@ COUNTED: dict[str, Callable[[str], int]] = {
     "diff of files": lambda coll: said(
         "diff", f"{coll}/judgements/first.jsonl", f"{coll}/judgements/second.jsonl"
     )["stale"],
-    "report": lambda coll: said("report", coll, "--qrels", "first")["evaluation"]["stale"],
+    "report": lambda coll: labeler.report_of(coll, ReportOptions(qrels="first")).scores.as_json()[
+        "stale"
+    ],
     "kept": lambda coll: said("evaluate", coll, "--qrels", "first", "--stale", "keep")["stale"],
 }
 

@@ -4,7 +4,7 @@ import asyncio
 import json
 import shutil
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,14 @@ from made import grade_in, make_collection, pair_calls
 
 from labeler.cli import execute
 from labeler.cli.lab import check_steady
+from labeler.collection.card import card_section, read_card, update_card_entry
 from labeler.collection.controls import ControlRun, PairAgain, PromptAndModel, next_control
+from labeler.collection.layout import Collection, locked
 from labeler.data import Failure, Judged, Judgement, Pair
-from labeler.errors import BadInput, GateFailed, Misuse
+from labeler.errors import BadInput, GateFailed, GateUndecided, Misuse
 from labeler.judging.judge import judge
 from labeler.judging.status import status
 from labeler.lab.control import DriftCheck, adrift, drift
-from labeler.stats.drift import changed
 from labeler.testing import Call, FakeServer, fake_model, small_collection
 
 
@@ -28,6 +29,18 @@ def control(folder: Path, server: FakeServer, *more: str) -> int:
     command = ["lab", "control"] if "--pairs" in more else ["judge"]
     words = [*command, str(folder), "--model", "fake", "--base-url", server.base_url]
     return execute([*words, "--as", "a", *more])
+
+
+def steady(folder: Path, server: FakeServer, days: int = 4, pairs: str = "20") -> None:
+    """A control of each of some days."""
+    collection = Collection(folder)
+    for day in range(days):
+        control(folder, server, "--pairs", pairs)
+        made = card_section(read_card(collection), "control")
+        stem = f"a.{next_control(collection) - 1}"
+        time = (datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=day)).isoformat()
+        with locked(collection):
+            update_card_entry(collection, "control", stem, {**made[stem], "time": time})
 
 
 def harsh(call: Call) -> str:
@@ -43,7 +56,7 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LABELER_MODEL", raising=False)
 
 
-def test_a_stable_assessor_is_not_called_drifted(
+def test_a_stable_assessor_is_not_called_drifted_once_five_sessions_tell(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     collection = make_collection(tmp_path, queries=3, documents=20)
@@ -51,12 +64,27 @@ def test_a_stable_assessor_is_not_called_drifted(
         control(tmp_path, server)
         asked = len(pair_calls(server))
         capsys.readouterr()
+        assert control(tmp_path, server, "--pairs", "12") == 6
+        assert len(pair_calls(server)) == asked + 12
+        out, err = capsys.readouterr()
+        assert "a: too little data (12 of 12 pairs compared)" in out
+        assert "next: 4 more controls, a day each" in out
+        assert "a: too little data; nothing is shown either way" in err
+        steady(tmp_path, server, pairs="12")
+        capsys.readouterr()
         assert control(tmp_path, server, "--pairs", "12") == 0
-        assert len(pair_calls(server)) == asked + 24
     out, _ = capsys.readouterr()
-    assert "a: no drift shown (12 of 12 pairs compared, each asked about twice; p 1)" in out
-    assert "all grades are as before; at most" in out
+    assert "a: no drift shown (12 of 12 pairs compared)" in out
+    assert "beside 5 sessions before: mean of the new grades +0.00, limit 0.26" in out
+    assert "all grades that compare are as before; at most" in out
     assert (collection.controls / "a.1.jsonl").exists()
+
+
+def test_controls_of_one_day_are_one_session(tmp_path: Path) -> None:
+    make_collection(tmp_path, queries=3, documents=20)
+    with FakeServer(grade_in) as server:
+        control(tmp_path, server)
+        assert [control(tmp_path, server, "--pairs", "8") for _ in range(6)] == [6] * 6
 
 
 def test_grades_stay_as_they_are_whatever_a_control_finds(tmp_path: Path) -> None:
@@ -64,14 +92,15 @@ def test_grades_stay_as_they_are_whatever_a_control_finds(tmp_path: Path) -> Non
     with FakeServer(grade_in) as server:
         control(tmp_path, server)
         before = collection.judgements("a").read_bytes(), collection.qrels("a").read_bytes()
+        steady(tmp_path, server)
         server.answer = harsh
         assert control(tmp_path, server, "--pairs", "20") == 5
         assert control(tmp_path, server) == 0
     assert (collection.judgements("a").read_bytes(), collection.qrels("a").read_bytes()) == before
-    lines = (collection.controls / "a.1.jsonl").read_text().splitlines()
+    lines = (collection.controls / "a.5.jsonl").read_text().splitlines()
     rows = list(map(json.loads, lines))
     assert len(rows) == 20
-    assert all(row["new"] == [max(0, row["old"] - 1)] * 2 for row in rows)
+    assert all(row["new"] == max(0, row["old"] - 1) for row in rows)
 
 
 def test_an_assessor_that_grades_lower_is_called_drifted(
@@ -80,6 +109,7 @@ def test_an_assessor_that_grades_lower_is_called_drifted(
     make_collection(tmp_path, queries=3, documents=20)
     with FakeServer(grade_in) as server:
         control(tmp_path, server)
+        steady(tmp_path, server)
         server.answer = harsh
         capsys.readouterr()
         assert control(tmp_path, server, "--pairs", "20", "--json") == 5
@@ -87,6 +117,9 @@ def test_an_assessor_that_grades_lower_is_called_drifted(
     found = json.loads(out)
     assert found["verdict"] == "drifted"
     assert found["shift"]["high"] < 0
+    mean = found["departures"][0]
+    assert (found["sessions"], mean["figure"]) == (5, "mean of the new grades")
+    assert abs(mean["size"]) > mean["limit"]
     assert "a: drifted; judge new pairs under another name" in err
 
 
@@ -97,10 +130,10 @@ def test_each_control_asks_anew_and_a_stopped_one_too(tmp_path: Path) -> None:
         start = len(pair_calls(server))
         assert control(tmp_path, server, "--pairs", "10", "--max-calls", "7") == 4
         assert not collection.controls.exists()
-        assert control(tmp_path, server, "--pairs", "10") == 0
+        assert control(tmp_path, server, "--pairs", "10") == 6
+        assert len(pair_calls(server)) == start + 17
+        assert control(tmp_path, server, "--pairs", "10") == 6
         assert len(pair_calls(server)) == start + 27
-        assert control(tmp_path, server, "--pairs", "10") == 0
-        assert len(pair_calls(server)) == start + 47
     assert sorted(path.name for path in collection.controls.iterdir()) == [
         "a.2.jsonl",
         "a.3.jsonl",
@@ -117,7 +150,7 @@ def test_a_dry_run_of_a_control_asks_nothing(
         capsys.readouterr()
         assert control(tmp_path, server, "--pairs", "10", "--dry-run") == 0
         assert len(server.calls) == asked
-    assert "calls       20" in capsys.readouterr().out
+    assert "calls       10" in capsys.readouterr().out
     assert not collection.controls.exists()
     assert next_control(collection) == 1
 
@@ -139,7 +172,9 @@ def test_a_control_without_a_grade_decides_nothing_and_does_not_pass(
         control(tmp_path, server)
         server.answer = lambda _call: "no idea"
         assert control(tmp_path, server, "--pairs", "4") == 5
-    assert "undecided: no pair has a grade again" in capsys.readouterr().err
+    out, err = capsys.readouterr()
+    assert "a: too many replies without a grade; controls/a.1.jsonl says which" in err
+    assert "0 pairs alone compare" in out
 
 
 def test_what_cannot_be_controlled_is_refused() -> None:
@@ -158,59 +193,88 @@ def replies(usual: Any, rng: np.random.Generator, noise: float) -> Any:
     return np.clip(np.where(rng.random(usual.shape) < noise, usual + step, usual), 0, 3)
 
 
-def control_of(sessions: Any, second: Any) -> DriftCheck:
-    """A control of pairs whose grades stand in columns: old, of earlier controls, and new."""
-    made, today = PromptAndModel("p", "m"), datetime.now(UTC)
+def check_of(sessions: Any) -> DriftCheck:
+    """A control of pairs whose grades stand in columns, a day each; the old ones come first."""
+    made, start = PromptAndModel("p", "m"), datetime(2026, 1, 1, tzinfo=UTC)
+    old, *columns = np.asarray(sessions, int).T.tolist()
     runs = [
-        tuple(
-            PairAgain(Pair("q", str(n)), int(row[0]), (int(row[at]), int(second[n])))
-            for n, row in enumerate(sessions)
+        ControlRun(
+            day,
+            start + timedelta(days=day),
+            made,
+            made,
+            tuple(
+                PairAgain(Pair("q", str(n)), *both)
+                for n, both in enumerate(zip(old, new, strict=True))
+            ),
         )
-        for at in range(1, sessions.shape[1])
+        for day, new in enumerate(columns)
     ]
-    *earlier, last = [ControlRun(n, today, made, made, run) for n, run in enumerate(runs)]
-    return DriftCheck("a", last, earlier=earlier)
+    return DriftCheck("a", runs[-1], earlier=runs[:-1])
 
 
-@pytest.mark.parametrize(("alike", "earlier"), [(0, 0), (0.3, 0), (0.6, 1), (1, 0), (1, 1)])
-def test_a_stable_assessor_is_rarely_called_drifted_however_alike_its_new_replies_are(
-    alike: float, earlier: int
+@pytest.mark.parametrize("lean", [0, 0.08])
+def test_a_stable_assessor_is_rarely_called_drifted_whichever_way_its_sessions_lean(
+    lean: float,
 ) -> None:
-    rng, drifted, repeats = np.random.default_rng(0), 0, 100
-    for _ in range(repeats):
-        usual = rng.integers(0, 4, 100)
-        sessions = np.column_stack([replies(usual, rng, 0.2) for _ in range(2 + earlier)])
-        again = rng.random(100) >= alike
-        second = np.where(again, replies(usual, rng, 0.2), sessions[:, -1])
-        drifted += changed(control_of(sessions, second).sessions, draws=300).is_shown()
-    assert drifted <= 11  # 5 of 100 and three standard errors
+    rng, drifted = np.random.default_rng(0), 0
+    for _ in range(200):
+        usual = rng.integers(0, 4, 60)
+        columns = []
+        for _ in range(9):
+            leans = rng.normal() * lean
+            step = np.sign(leans) * (rng.random(60) < abs(leans))
+            columns.append(np.clip(replies(usual, rng, 0.2) + step, 0, 3))
+        drifted += check_of(np.column_stack(columns)).has_drifted
+    assert drifted <= 3  # .4 expected at most; four have a chance of .001
 
 
-def test_moves_that_cancel_out_are_seen_beside_an_earlier_control_of_the_same_pairs() -> None:
-    old = np.array([0.0, 1, 2, 3] * 6)
-    alone = control_of(np.column_stack([old, old[::-1]]), old[::-1])
-    assert not alone.has_drifted
-    assert alone.as_json()["p_apart"] is None
-    assert any("cancel out are told from the next control on" in s for s in alone.sentences)
-    for earlier in (old, old[::-1]):
-        check = control_of(np.column_stack([old, earlier, old[::-1]]), old[::-1])
-        assert check.has_drifted
-        assert check.change.p_shift > 0.5
+def test_moves_that_cancel_out_are_seen_as_a_distance() -> None:
+    old = np.array([0, 1, 2, 3] * 6)
+    check = check_of(np.column_stack([*[old] * 6, old[::-1]]))
+    assert check.verdict == "drifted"
+    assert [each.figure for each in check.drift.alarms] == ["distance of the new grades"]
+
+
+def test_old_grades_that_no_session_since_gives_again_are_a_drift_too() -> None:
+    rng = np.random.default_rng(3)
+    new = rng.integers(1, 4, 60)
+    check = check_of(np.column_stack([new - 1, *(replies(new, rng, 0.05) for _ in range(7))]))
+    assert "mean of the old grades since" in {each.figure for each in check.drift.alarms}
+    assert "old grades since -0.9" in " ".join(check.sentences)
 
 
 def test_a_sure_but_tiny_shift_is_no_drift() -> None:
     old = np.zeros(1000)
-    new = old + (np.arange(1000) < 30)
-    check = control_of(np.column_stack([old, new]), new)
-    assert check.change.p < 0.001
+    check = check_of(np.column_stack([*[old] * 6, old + (np.arange(1000) < 30)]))
     assert check.verdict == "no drift shown"
-    assert any("less than 0.05 grades" in line for line in check.sentences)
+    assert check.drift.departures[0][1:] == (0.03, 0.05)
+
+
+@pytest.mark.parametrize("sessions", [2, 3, 5])
+def test_beside_too_few_sessions_even_a_large_shift_is_neither_drift_nor_fine(
+    sessions: int,
+) -> None:
+    old = np.zeros(50)
+    check = check_of(np.column_stack([*[old] * (sessions - 1), old + 3]))
+    assert (check.verdict, check.drift.missing) == ("too little data", 6 - sessions)
+    with pytest.raises(GateUndecided, match="on other days"):
+        check_steady(check)
 
 
 def test_later_controls_ask_about_the_same_pairs(tmp_path: Path) -> None:
     collection = make_collection(tmp_path, queries=3, documents=20)
     judge(collection, model=fake_model('{"grade": 2}'), name="a")
-    checks = [drift(collection, "a", model=fake_model('{"grade": 2}'), pairs=n) for n in (8, 12)]
+    checks = [
+        drift(
+            collection,
+            "a",
+            model=fake_model('{"grade": 2}'),
+            pairs=pairs,
+            now=lambda day=day: datetime(2026, 1, day, tzinfo=UTC),
+        )
+        for day, pairs in ((1, 8), (2, 12))
+    ]
     first, second = ({pair.pair for pair in check.run.pairs} for check in checks)
     assert first < second
     assert [check.sessions.shape for check in checks] == [(8, 2), (12, 3)]
@@ -218,7 +282,7 @@ def test_later_controls_ask_about_the_same_pairs(tmp_path: Path) -> None:
 
 
 def test_a_check_of_nothing_has_no_figures() -> None:
-    check = regraded((1, None, None))
+    check = regraded((1, None))
     assert check.compared == 0
     assert check.as_json()["same"] == {"value": None, "low": None, "high": None}
 
@@ -227,11 +291,11 @@ def test_sets_by_one_assessor_never_share_the_replies_of_a_control() -> None:
     collection, mild = small_collection(), fake_model('{"grade": 2}')
     judge(collection, model=mild, name="a")
     judge(collection, model=mild, name="b")
-    assert drift(collection, "a", model=mild).verdict == "no drift shown"
+    assert drift(collection, "a", model=mild).verdict == "too little data"
     check = drift(collection, "b", model=fake_model('{"grade": 0}'))
     assert check.run.number == 2
     assert check.remembered == 0
-    assert all(row["new"] == [0, 0] for row in check.run.rows())
+    assert all(row["new"] == 0 for row in check.run.rows())
 
 
 def test_a_control_asks_anew_after_the_files_of_earlier_ones_were_removed() -> None:
@@ -241,7 +305,7 @@ def test_a_control_asks_anew_after_the_files_of_earlier_ones_were_removed() -> N
     shutil.rmtree(collection.controls)
     check = drift(collection, "a", model=fake_model('{"grade": 0}'))
     assert check.run.number == 2
-    assert all(row["new"] == [0, 0] for row in check.run.rows())
+    assert all(row["new"] == 0 for row in check.run.rows())
 
 
 def test_replies_of_before_decide_nothing() -> None:
@@ -251,19 +315,18 @@ def test_replies_of_before_decide_nothing() -> None:
     shutil.rmtree(collection.controls)
     collection.card.unlink()
     check = drift(collection, "a", model=fake_model('{"grade": 0}'))
-    assert check.verdict == "undecided: all replies were stored before"
+    assert check.verdict == "too little data"
     assert check.remembered == len(check.run.pairs) == 4
     assert "4 pairs left out: a reply was stored before this control began" in check.sentences
-    with pytest.raises(GateFailed, match="undecided"):
-        check_steady(check)
+    assert not list(check.run.rows())
+    assert "0 pairs alone compare: nothing is shown either way" in check.sentences
 
 
 def test_only_the_pairs_that_were_asked_about_anew_are_compared() -> None:
-    old, new = regraded((2, 2, 2), repeats=6).run, regraded((2, 0, 0), repeats=6).run
+    old, new = regraded((2, 2), repeats=6).run, regraded((2, 0), repeats=6).run
     stored = tuple(pair._replace(remembered=True) for pair in old.pairs)
     check = DriftCheck("a", replace(new, pairs=(*stored, *new.pairs)))
     assert (check.compared, check.remembered, check.failed) == (6, 6, 0)
-    assert check.verdict == "drifted"
     assert check.same.value == 0
 
 
@@ -297,54 +360,33 @@ def test_a_pair_whose_text_was_edited_is_passed_over() -> None:
 
 def regraded(*rows: tuple[int | None, ...], repeats: int = 1) -> DriftCheck:
     pairs = []
-    for number, (old, *new) in enumerate(rows * repeats):
+    for number, (old, new) in enumerate(rows * repeats):
         pair = Pair("q", str(number))
-        none = Judged(Failure(pair, "refused", "no"))
-        again = [none if grade is None else Judged(Judgement(pair, grade)) for grade in new]
-        pairs.append(PairAgain.of(Judgement(pair, old or 0), again))
+        outcome = Failure(pair, "refused", "no") if new is None else Judgement(pair, new)
+        pairs.append(PairAgain.of(Judgement(pair, old or 0), Judged(outcome)))
     made = PromptAndModel("p", "m")
     return DriftCheck("a", ControlRun(1, datetime.now(UTC), made, made, tuple(pairs)))
 
 
-@pytest.mark.parametrize(
-    ("failed", "verdict"),
-    [
-        (2, "no drift shown"),
-        (3, "too many replies without a grade"),
-        (18, "too many replies without a grade"),
-        (19, "undecided: one pair alone has a grade again"),
-        (20, "undecided: no pair has a grade again"),
-    ],
-)
-def test_an_assessor_that_stopped_grading_does_not_pass(failed: int, verdict: str) -> None:
-    check = regraded(*[(2, 2, 2)] * (20 - failed), *[(2, None, None)] * failed)
+@pytest.mark.parametrize("failed", [2, 3, 18, 19, 20])
+def test_an_assessor_that_stopped_grading_does_not_pass(failed: int) -> None:
+    check = regraded(*[(2, 2)] * (20 - failed), *[(2, None)] * failed)
     first, *rest = check.sentences
-    assert check.verdict == verdict
+    assert check.fails_often == (failed > 2)
     assert f"({20 - failed} of 20 pairs compared" in first
     assert "nan" not in " ".join([first, *rest, json.dumps(check.as_json(), allow_nan=False)])
-    assert any(f"{2 * failed} of 40 new replies" in line for line in rest)
-    if verdict == "no drift shown":
-        check_steady(check)
-        return
-    with pytest.raises(GateFailed, match=verdict):
-        check_steady(check)
+    assert any(f"{failed} of 20 new replies" in line for line in rest)
+    if failed > 2:
+        with pytest.raises(GateFailed, match="too many replies without a grade"):
+            check_steady(check)
 
 
-@pytest.mark.parametrize("row", [(0, 1, 1), (0, 3, 3), (1, 0, 2)])
+@pytest.mark.parametrize("row", [(0, 1), (0, 3), (1, 0)])
 def test_grades_that_all_moved_alike_are_not_called_as_before(row: tuple[int, ...]) -> None:
     for repeats in (2, 3):
-        said = " ".join(regraded(row, repeats=repeats).sentences)
-        assert "as before" not in said
-        assert "cannot be told" in said
-    assert "all grades are as before" in " ".join(regraded((1, 1, 1), repeats=20).sentences)
-    some = regraded(*[(1, 1, 1)] * 19, (1, None, 1))
+        assert "as before" not in " ".join(regraded(row, repeats=repeats).sentences)
+    some = regraded(*[(1, 1)] * 19, (1, None))
     assert "all grades that compare are as before" in " ".join(some.sentences)
-
-
-def test_the_shift_that_so_many_pairs_would_show_is_a_whole_sentence() -> None:
-    said = regraded((1, 1, 1), (1, 2, 1), (2, 1, 2), (0, 0, 0), repeats=5).sentences
-    assert said[-1].startswith("20 pairs would show a shift of 0.")
-    assert said[-1].endswith(" grades in four of five controls")
 
 
 def test_the_prompt_that_was_named_is_the_one_of_the_control(
@@ -374,14 +416,15 @@ def test_the_status_of_a_set_tells_its_controls(
     collection = make_collection(tmp_path, queries=3, documents=20)
     with FakeServer(grade_in) as server:
         control(tmp_path, server)
-        control(tmp_path, server, "--pairs", "20")
+        steady(tmp_path, server)
         control(tmp_path, server, "--pairs", "20", "--max-calls", "7")
         server.answer = harsh
         control(tmp_path, server, "--pairs", "20")
-    assert [judged.controls for judged in status(collection)] == [("no drift shown", "drifted")]
+    verdicts = ("too little data",) * 4 + ("drifted",)
+    assert [judged.controls for judged in status(collection)] == [verdicts]
     capsys.readouterr()
     assert execute(["status", str(tmp_path)]) == 0
-    assert "a: 2 controls, the last: drifted" in capsys.readouterr().out
+    assert "a: 5 controls, the last: drifted" in capsys.readouterr().out
 
 
 def test_a_dry_run_makes_no_control(tmp_path: Path) -> None:

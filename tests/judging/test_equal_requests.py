@@ -10,7 +10,7 @@ from labeler.collection.pool import write_pool
 from labeler.data import Pair, Pooled
 from labeler.testing import Answer, FakeServer
 from labeler.testing.fake_server import Call, completion
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 
 def test_equal_requests_are_asked_once_and_wait_for_that_answer_alone(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ from labeler.model import Message, Reply, Request
 from labeler.store import key_of, open_store
 from labeler.store.base import KeyedReply, WriteBatch
 from labeler.testing import Answer, Call, FakeServer, completion
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 CONCURRENCY = 8
 OPEN_BATCH = 2 * CONCURRENCY

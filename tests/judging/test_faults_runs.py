@@ -51,7 +51,7 @@ from running import environment, finish, judge_words, start
 from labeler.collection.layout import Collection
 from labeler.testing import Answer, Call, FakeServer, completion
 from labeler.testing.fake_server import Fault
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 CONCURRENCY = 8
 

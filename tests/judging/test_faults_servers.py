@@ -27,7 +27,7 @@ from labeler.models.server.answers import read_answer
 from labeler.models.server.client import server_model
 from labeler.store.base import REPLY, checksum
 from labeler.testing import Answer, Call, FakeServer, completion
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 from labeler.wire.addresses import masked
 
 ASKED = Request((Message("user", "grade this"),), {"max_tokens": 5})

@@ -14,7 +14,7 @@ from running import finish, start
 from labeler.collection.layout import Collection
 from labeler.store import maintain, open_store
 from labeler.testing import Answer, Call, FakeServer, completion
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 PAIRS = 60
 AT_ONCE = ("--concurrency", "8")
@@ -223,6 +223,6 @@ def test_room_that_another_process_gives_back_harms_no_run(collection: Collectio
         wait_for_calls(server, PAIRS + 15, process)
         with open_store(collection.store) as store:
             assert maintain.prune(store, None, "2999-01-01") >= PAIRS
-            before, after = maintain.collect_garbage(store)
+            before, after = store.database.collect_garbage()
         assert after < before
         assert finish(process)[0] == 0

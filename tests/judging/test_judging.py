@@ -28,7 +28,7 @@ from labeler.testing import (
     fake_model,
     small_collection,
 )
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 from labeler.wire.gate import trust
 
 

@@ -130,13 +130,15 @@ def members() -> list[Member]:
 
 def test_a_member_without_a_grade_is_left_out_and_too_few_members_are_a_failure() -> None:
     panel = panel_of(members())
-    rows = {row.judged.outcome.pair: row for row in panel.made_rows()}
+    rows = {row.outcome.pair: row.outcome for row, _ in panel.made_rows()}
+    says = {row.outcome.pair: says["members"] for row, says in panel.made_rows()}
     assert panel.fewest == 2
-    assert isinstance(rows[A].judged.outcome, Judgement)
-    assert rows[A].judged.outcome.grade == 2
-    assert rows[A].says["members"] == {"first": 2, "second": 3, "third": 2}
-    assert rows[B].judged.outcome.grade in {0, 1}
-    failure = rows[C].judged.outcome
+    assert isinstance(rows[A], Judgement)
+    assert rows[A].grade == 2
+    assert says[A] == {"first": 2, "second": 3, "third": 2}
+    assert isinstance(rows[B], Judgement)
+    assert rows[B].grade in {0, 1}
+    failure = rows[C]
     assert isinstance(failure, Failure)
     assert failure.status == "refused"
     assert "1 member has a grade, and 2 are needed" in failure.detail
@@ -144,7 +146,7 @@ def test_a_member_without_a_grade_is_left_out_and_too_few_members_are_a_failure(
     # only one member was asked about d, so that it is no pair of the panel's
     assert D not in rows
     assert (panel.judged, panel.failed, panel.left_out) == (2, 1, 1)
-    assert panel.qrels == {"q": {"a": 2, "b": rows[B].judged.outcome.grade}}
+    assert panel.qrels == {"q": {"a": 2, "b": rows[B].grade}}
 
 
 def test_more_members_may_be_asked_for_or_fewer() -> None:
@@ -154,11 +156,12 @@ def test_more_members_may_be_asked_for_or_fewer() -> None:
 
 
 def test_what_made_a_panel_names_rule_and_members() -> None:
-    origin = panel_of(members()).made.origin
-    assert origin.is_panel
-    assert list(origin.members) == ["first", "second", "third"]
+    made = panel_of(members()).made
+    assert made.title == "median of first, second, third"
+    assert made.parameters == {"rule": "median", "fewest": 2, "seed": 0}
     changed = [*members()[:2], Member("third", set_of({A: 3}))]
-    assert panel_of(changed).made.origin.members["third"] != origin.members["third"]
+    digests = [[each.digest for each in panel_of(of).members] for of in (members(), changed)]
+    assert [a == b for a, b in zip(*digests, strict=True)] == [True, True, False]
 
 
 @pytest.mark.parametrize(

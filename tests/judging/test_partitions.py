@@ -41,7 +41,7 @@ from labeler.scale.partitions.work import (
 )
 from labeler.scale.partitions.write import awrite_partitions
 from labeler.testing import fake_model
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 QUERIES, DOCUMENTS = 4, 3
 PAIRS = QUERIES * DOCUMENTS

@@ -182,14 +182,9 @@ def test_a_pilot_says_what_all_pairs_take(
     assert re.search(rf"all {IN_ALL} pairs: about \$0\.\d+ \[.*\], .* seconds", shown.err)
 
 
-def test_a_judged_part_and_each_member_of_a_panel_have_their_pilot(
-    collection: Collection,
-) -> None:
+def test_a_judged_part_has_its_pilot(collection: Collection) -> None:
     with FakeServer(PROSE) as server:
         where = ["--model", "fake", "--base-url", server.base_url, "--quiet"]
-        panel = ["lab", "panel", str(collection.folder), "--members", "basic,four-grades"]
-        assert execute([*panel, *where]) == 69
-        assert len(set(pair_calls(server))) == PAIRS
         good = fake_model('{"grade": 1}')
         assert judge(collection, model=good, name="all").judged == IN_ALL
         calls = len(server.calls)

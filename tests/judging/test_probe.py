@@ -201,7 +201,7 @@ def test_a_probe_asks_only_for_what_is_missing_and_says_the_same_again(
     assert len(asked) == plan.calls.calls
     assert first.certificate == again.certificate
     assert raised(first.certificate) == {"relevant": 1.0, "claim": 1.0}
-    assert "'claim': 100% of 4 grades" in " ".join(first.sentences)
+    assert "attacks raised 13% of 60 grades" in " ".join(first.sentences)
     html = first._repr_html_()
     assert "<table>" in html
 
@@ -210,11 +210,11 @@ def test_gates_hold_shares(collection: Collection) -> None:
     options = ProbeOptions(pairs=4, only=("claim", "reply"))
     result = probe(collection, options, model=fake_model(answer))
     result.check([("raised", 0.5), ("reply", 0.0), ("noise", 0.1)])
-    with pytest.raises(GateFailed, match=r"worst is 1\.0000 \(of 4 pairs\), above 0\.05"):
-        result.check([("worst", 0.05)])
+    with pytest.raises(GateFailed, match=r"claim is 1\.0000 \(of 4 pairs\), above 0\.05"):
+        result.check([("claim", 0.05)])
     with pytest.raises(GateFailed, match=r"reply is .* above -0\.1"):
         result.check([("reply", -0.1)])
-    with pytest.raises(Misuse, match="no share 'rised' to ask for; known: raised, worst"):
+    with pytest.raises(Misuse, match="no share 'rised' to ask for; known: raised, noise"):
         result.check([("rised", 0.3)])
 
 
@@ -230,7 +230,7 @@ def test_the_command_shows_the_certificate_and_fails_its_gate(
     figures = json.loads(capsys.readouterr().out)
     assert figures["attacks"].keys() == ATTACKS.keys()
     assert figures["qrels"] == "first"
-    assert execute([*command, "--attack", "stuffing", "--require", "worst:0"]) in (0, 5)
+    assert execute([*command, "--attack", "stuffing", "--require", "stuffing:0"]) in (0, 5)
     capsys.readouterr()
     assert execute([*command, "--attack", "flattery"]) == 2
     assert "labeler: --attack: no attack 'flattery'; known: query, claim" in capsys.readouterr().err
@@ -241,7 +241,7 @@ def test_the_command_shows_the_certificate_and_fails_its_gate(
 def test_a_gate_for_what_is_not_tried_is_refused_before_any_call() -> None:
     options = ProbeOptions(only=("claim",))
     for gate in ("length", "order"):
-        with pytest.raises(Misuse, match=f"no share '{gate}' to ask for; known: noise, "):
+        with pytest.raises(Misuse, match=f"no share '{gate}' to ask for; known: raised, noise, "):
             check_gates(options, [gate])
     check_gates(options, ["noise", "claim"])
 

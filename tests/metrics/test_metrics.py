@@ -14,8 +14,7 @@ from labeler.metrics import MEASURES, evaluate, parse, parse_all
 from labeler.metrics.measures import expected_reciprocal_ranks
 from labeler.metrics.registry import renamed
 from labeler.metrics.scores import Scores
-from labeler.trec.qrels import read_qrels
-from labeler.trec.runs import read_run
+from labeler.trec.files import read_qrels, read_run
 
 
 def answered(qrels: Qrels, run: Run) -> Qrels:
@@ -279,9 +278,9 @@ def test_scores_become_a_data_frame() -> None:
 
 def test_every_measure_has_a_description_and_reads_back_with_its_defaults() -> None:
     for name, definition in MEASURES.items():
-        cutoff = {"none": "", "optional": "", "required": "@1"}[definition.cutoff]
-        if definition.cutoff_type is float and cutoff:
-            cutoff = "@0.5"
+        cutoff = (
+            "" if not definition.needs_cutoff else "@0.5" if definition.cutoff is float else "@1"
+        )
         assert str(parse(name + cutoff)) == name + cutoff
         assert definition.description.endswith(".") or definition.description
 

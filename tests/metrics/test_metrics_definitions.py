@@ -18,7 +18,7 @@ from test_metrics_ranx import IN_RANX
 
 from labeler.data import Qrels, Run
 from labeler.metrics import MEASURES, evaluate, parse
-from labeler.trec.runs import ranking
+from labeler.trec.files import ranking
 
 
 def answered(qrels: Qrels, run: Run) -> Qrels:

@@ -23,8 +23,7 @@ from labeler.data import Qrels, Run
 from labeler.evaluation.trec_eval.measures import Line
 from labeler.evaluation.trec_eval.program import lines
 from labeler.metrics import evaluate, rankings
-from labeler.trec.qrels import read_qrels
-from labeler.trec.runs import ranking, read_run
+from labeler.trec.files import ranking, read_qrels, read_run
 
 
 def answered(qrels: Qrels, run: Run) -> Qrels:

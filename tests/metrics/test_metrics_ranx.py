@@ -14,7 +14,7 @@ from test_metrics_oracles import BIG, SOME_QRELS, SOME_RUN
 
 from labeler.data import Qrels, Run
 from labeler.metrics import evaluate
-from labeler.trec.runs import ranking
+from labeler.trec.files import ranking
 
 OFTEN = steadily(40)
 IN_RANX = {

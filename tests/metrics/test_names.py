@@ -14,7 +14,7 @@ from labeler.data import Qrels, Run
 from labeler.errors import Misuse
 from labeler.metrics import MEASURES, evaluate, parse
 from labeler.metrics.registry import REFUSED, SPELLINGS
-from labeler.trec.runs import ranking
+from labeler.trec.files import ranking
 
 
 def answered(qrels: Qrels, run: Run) -> Qrels:
@@ -108,7 +108,7 @@ def test_names_of_ir_measures_give_its_numbers(name: str) -> None:
 @every_row("spelling", SPELLINGS)
 def test_every_spelling_names_a_measure(spelling: str) -> None:
     bare = spelling.rstrip("@")
-    needs = MEASURES[SPELLINGS[spelling].partition("(")[0].rstrip("@")].cutoff == "required"
+    needs = MEASURES[SPELLINGS[spelling].partition("(")[0].rstrip("@")].needs_cutoff
     cutoff = "10" if spelling.endswith("@") or needs else ""
     cutoff = "0.1" if cutoff and bare.startswith("iprec") else cutoff
     signs = ("@", "_", ".", "_at_") if cutoff else ("",)
@@ -119,8 +119,8 @@ def test_every_spelling_names_a_measure(spelling: str) -> None:
 
 @every_row("name", MEASURES)
 def test_every_measure_is_known_in_any_case(name: str) -> None:
-    cutoff = {"none": "", "optional": "", "required": "@0.5" if name == "IPrec" else "@10"}
-    text = name + cutoff[MEASURES[name].cutoff]
+    cutoff = "@0.5" if name == "IPrec" else "@10"
+    text = name + (cutoff if MEASURES[name].needs_cutoff else "")
     assert str(parse(text.lower())) == str(parse(text.upper())) == text
 
 

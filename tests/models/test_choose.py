@@ -1,7 +1,9 @@
 """Which model a command asks, and why; against a real server on loopback."""
 
 import asyncio
+import os
 from collections.abc import Mapping
+from unittest import mock
 
 import pytest
 
@@ -20,7 +22,10 @@ def choice(
     base_url: str | None = None,
     environment: Mapping[str, str] = NOBODY,
 ) -> Choice:
-    return asyncio.run(choose(task, model, base_url, environment))
+    others = ("OPENAI_", "OLLAMA_", "LABELER_MODEL")
+    own = {name: value for name, value in os.environ.items() if not name.startswith(others)}
+    with mock.patch.dict(os.environ, own | dict(environment), clear=True):
+        return asyncio.run(choose(task, model, base_url))
 
 
 @pytest.mark.parametrize(("task", "expected"), [("generate", "local"), ("judge", "similarity")])

@@ -67,9 +67,9 @@ def test_whatever_takes_a_model_or_a_prompt_takes_an_assessor(
     assert execute(["help", "--json"]) == 0
     flags = {c["name"]: str(c["options"]) for c in json.loads(capsys.readouterr().out)}
     asking = {name for name in flags if re.search(r"'--(models?|prompts?)'", flags[name])}
-    embedded_or_filter = {"demo", "store prune"}
+    filters = {"store prune"}
     assert len(asking) > 15
-    assert {name for name in asking if "'--assessor'" not in flags[name]} == embedded_or_filter
+    assert {name for name in asking if "'--assessor'" not in flags[name]} == filters
 
 
 def test_an_assessor_is_found_by_name_in_either_file_and_by_path(project: Path) -> None:
@@ -171,7 +171,7 @@ def test_another_sampling_is_another_assessor_and_asks_again(project: Path) -> N
     assert counts[0] == counts[1] < counts[2]
 
 
-def test_a_panel_and_tune_take_declared_assessors_by_their_names(
+def test_tune_takes_declared_assessors_by_their_names(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     queries = [Query(f"q{n}", f"where do {n} cats sleep") for n in range(8)]
@@ -181,11 +181,6 @@ def test_a_panel_and_tune_take_declared_assessors_by_their_names(
     collection.qrels("human").write_text("".join(graded))
     declare(project, "rule", 'model = "similarity"')
     declare(project, "plain", 'model = "similarity"\nprompt = "basic"')
-    assert (
-        execute(["lab", "panel", "coll", "--members", "rule,plain", "--as", "both", "--quiet"]) == 0
-    )
-    assert {"rule", "plain", "both"} == set(collection.judgement_names())
-    capsys.readouterr()
     assert execute(["lab", "tune", "coll", "--models", "rule,plain", "--quiet"]) == 0, (
         capsys.readouterr()
     )

@@ -10,7 +10,7 @@ import pytest
 from labeler.errors import CallFailed, LabelerError, Misconfigured, NotFound
 from labeler.model import Message, Reply, Request, status_of_ending
 from labeler.models.policies.learn import named_in
-from labeler.models.server.answers import read_answer, read_refusal
+from labeler.models.server.answers import read_answer, read_reply
 from labeler.models.server.client import Calls, called_model, server_model, wire_format
 from labeler.models.settings import AssessorSettings
 from labeler.testing import Answer, Call, FakeServer
@@ -376,7 +376,7 @@ def test_an_error_that_names_a_parameter_is_about_that_parameter(
     status: int, body: Any, kind: type[LabelerError], refused: bool
 ) -> None:
     with pytest.raises(kind) as raised:
-        read_refusal(status, json.dumps(body).encode(), "there", {})
+        read_reply(status, json.dumps(body).encode(), "there", {})
     assert getattr(raised.value, "refused", False) is refused
 
 
@@ -404,7 +404,7 @@ FILTERED: list[tuple[int, Any]] = [
 
 @pytest.mark.parametrize(("status", "body"), FILTERED)
 def test_a_prompt_that_a_filter_blocked_is_a_reply_without_a_grade(status: int, body: Any) -> None:
-    reply = read_refusal(status, json.dumps(body).encode(), "there", {})
+    reply = read_reply(status, json.dumps(body).encode(), "there", {})
     assert (reply.text, status_of_ending(reply.finish_reason)) == ("", "filtered")
 
 

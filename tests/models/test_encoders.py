@@ -24,7 +24,7 @@ from labeler.models.session import Control
 from labeler.models.settings import EncoderOptions, Limits
 from labeler.testing import Answer, Call, FakeServer, embeddings, small_collection
 from labeler.testing.fake_server import texts_in
-from labeler.trec.runs import read_run
+from labeler.trec.files import read_run
 from tests.running import environment
 
 TEXTS = [f"text number {n} about {'cats' if n % 2 else 'fish'}" for n in range(100)]

@@ -22,7 +22,7 @@ from labeler.models.policies.limits import Bucket, Budget, Budgeting, RateLimite
 from labeler.models.policies.retry import Patience, Retrying
 from labeler.models.server.answers import read_answer
 from labeler.testing import Answer, Call, FakeServer, completion, fake_model
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 
 def request(number: int = 0) -> Request:

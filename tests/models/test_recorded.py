@@ -10,7 +10,7 @@ import yaml
 
 from labeler.errors import CallFailed, LabelerError, NoCompletion, NotFound, Retryable
 from labeler.model import Message, Reply, Request, status_of_ending
-from labeler.models.server.answers import read_answer, read_refusal
+from labeler.models.server.answers import read_reply
 from labeler.models.server.client import wire_format
 from labeler.models.settings import AssessorSettings
 
@@ -53,9 +53,7 @@ def _exchanges(rows: list[dict[str, Any]]) -> Iterator[Exchange]:
 
 
 def read(exchange: Exchange) -> Reply:
-    if exchange.status == 200:
-        return read_answer(exchange.body, "there", {})
-    return read_refusal(exchange.status, exchange.body, "there", {})
+    return read_reply(exchange.status, exchange.body, "there", {})
 
 
 def test_every_recorded_answer_is_a_reply_or_an_error_of_ours(recordings: Path) -> None:

@@ -36,29 +36,41 @@ def run(collection: Collection, *more: str) -> int:
 def test_a_quiet_run_ends_with_0_and_says_what_it_looked_at(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    collection = weekly(judged(), [0, 0])
+    collection = weekly(judged(), [0] * 5)
     assert run(collection) == 0
     out, err = capsys.readouterr()
-    assert out.splitlines()[0] == "nothing alarming"
-    assert "looked at: 2 controls of llm, 2026-06-08 to 2026-06-15" in out
-    assert "corpus drift: no --documents are named" in err
+    assert out.splitlines()[0] == "not looked at: corpus, queries; fine: judge llm"
+    assert "looked at: 5 controls of llm, 2026-06-08 to 2026-07-06" in out
+    assert "corpus: no --documents are named" in err
     assert run(collection, "-o", str(tmp_path / "watch.html")) == 0
     assert capsys.readouterr().out == out
     assert run(collection, "--quiet") == 0
     assert capsys.readouterr() == ("", "")
 
 
+def test_two_controls_are_too_little_data_and_not_fine(tmp_path: Path) -> None:
+    watch = watched(weekly(judged(), [0, 0.9]))
+    assert watch.headline == "too little data: judge llm; not looked at: corpus, queries"
+    assert not watch.alarms
+    assert "Too little data: judge llm; not looked at" in watch.page().html()
+    assert [(row["watch"], row["says"]) for row in watch.as_json()["board"]] == [
+        ("judge llm", "too little data"),
+        ("corpus", "not looked at"),
+        ("queries", "not looked at"),
+    ]
+
+
 def test_an_alarm_is_one_line_each_and_ends_with_5_unless_another_was_asked_for(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    collection = weekly(judged(), [0, 0, 0.7, 0.7, 0.7])
+    collection = weekly(judged(), [*[0] * 5, 0.7, 0.7])
     page = tmp_path / "watch.html"
     assert run(collection, "--quiet", "-o", str(page)) == 5
     out, err = capsys.readouterr()
     assert (out, len(err.splitlines())) == ("", 2)
     assert err.splitlines()[0].startswith("warning: llm: the assessor has drifted by")
     assert err.splitlines()[1] == f"labeler: {collection.folder}: judge-drift"
-    assert "1 alarm: judge-drift." in page.read_text()
+    assert "1 alarm: judge-drift; not looked at: corpus, queries." in page.read_text()
     assert run(collection, "--require", "stale-judgements") == 0
     assert run(collection, "--require", "judge-drift", "--json") == 5
     shown = json.loads(capsys.readouterr().out.partition("\n{")[2].join(["{", ""]))
@@ -75,8 +87,8 @@ def test_nothing_to_watch_is_no_success(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_every_alarm_is_of_a_kind_that_is_listed() -> None:
-    collection = weekly(judged(), [0, 0, 0.8, 0.8])
-    add_control(collection, 5, lenient=0.8, failed=9, model="other")
+    collection = weekly(judged(), [0] * 5)
+    add_control(collection, 6, lenient=0.8, failed=9, model="other")
     kinds = {alarm.about for alarm in watched(collection).alarms}
     assert kinds == {"judge-drift", "judge-failures", "model-name"}
     assert kinds <= KINDS.keys()

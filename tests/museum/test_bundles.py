@@ -13,8 +13,8 @@ from specimen import reading
 from labeler.cli import execute
 from labeler.corpus.documents import read_documents
 from labeler.errors import BadInput, Misuse
-from labeler.pools.import_plan import import_plan, look_at
-from labeler.trec.qrels import read_qrels
+from labeler.pools.import_qrels import import_plan, look_at
+from labeler.trec.files import read_qrels
 
 
 def source(folder: Path, name: str) -> Path:

@@ -11,7 +11,7 @@ from labeler.collection.layout import open_collection
 from labeler.collection.people import people_path, read_people
 from labeler.errors import FileProblem, Misuse
 from labeler.people.merge import merge_raters
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 RATERS = ("anna", "ben", "carla")
 
@@ -96,7 +96,7 @@ def test_sheets_of_one_draw_have_the_chance_of_the_whole_draw(tmp_path: Path) ->
         assert execute(["people", "import", str(sheet), str(folder), "--as", rater]) == 0
     merged = merge_raters(folder, RATERS[:2])
     assert (merged.pairs, merged.shared, merged.differ) == (100, 20, 0)
-    whole = {one.pair: one.probability for one in draw(strata(OTHER), 100, None, 0)}
+    whole = draw(strata(OTHER), 100, None, 0)
     opened = open_collection(folder)
     rows = read_people(people_path(opened.folder, "human"))
     assert all(row.probability == pytest.approx(whole[row.pair]) for row in rows)

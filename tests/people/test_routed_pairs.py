@@ -202,12 +202,8 @@ def test_scores_and_orders_by_routed_pairs_carry_a_warning(collection: Collectio
         assert any(warning in str(finding) for finding in findings)
 
 
-def test_what_was_missed_is_not_estimated_from_routed_pairs(collection: Collection) -> None:
+def test_what_a_pool_owes_to_runs_is_not_said_of_routed_pairs(collection: Collection) -> None:
     people_of(collection, "routed", EVERY[:30])
-    with locked(collection):
-        write_pool(collection.pool, [Pooled(pair, inclusion=0.5) for pair in EVERY])
-    with pytest.raises(BadInput, match=CHOSEN):
-        labeler.missed(collection, "routed")
     with pytest.raises(BadInput, match=CHOSEN):
         labeler.reuse(collection, "routed")
 

@@ -13,7 +13,7 @@ from labeler.errors import BadInput, Misuse
 from labeler.people.sample import SampleDesign, draw_sheets
 from labeler.people.sheet import read_sheet
 from labeler.testing import small_collection
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 SCALED = "grade"
 """What the column of grades was called in earlier sheets, which are still read."""

@@ -19,7 +19,7 @@ from labeler.models.session import Control
 from labeler.pools.import_qrels import import_qrels
 from labeler.pools.pool import pool
 from labeler.testing import fake_model, small_collection
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 ONE = fake_model('{"grade": 1}')
 
@@ -69,7 +69,10 @@ def test_what_returns_finds_its_pairs_and_grades_as_they_were(
 
 def test_what_the_pool_knew_of_a_pair_returns_with_it(tmp_path: Path) -> None:
     collection = small_collection(tmp_path / "coll")
-    entries = [Pooled(Pair("q2", "fish"), ("mine",), 7, 0.25), Pooled(Pair("q1", "cats"), round=2)]
+    entries = [
+        Pooled(Pair("q2", "fish"), ("mine",), 7, ("seed",)),
+        Pooled(Pair("q1", "cats"), round=2),
+    ]
     with locked(collection):
         write_pool(collection.pool, entries)
         text = remove_line(collection.queries, 2)

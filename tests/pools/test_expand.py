@@ -9,14 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labeler.collection.pool import Pool, merge_pools, read_pool
+from labeler.collection.pool import Pool, read_pool
 from labeler.collection.search import Searched
 from labeler.data import Document, Pair, Pooled
 from labeler.errors import BadInput
-from labeler.pools.missed import estimate_missed
 from labeler.pools.reuse import Finders
 from labeler.runs.retrieve import neighbors
-from labeler.stats.estimates import inclusions, systematic
 from labeler.testing import Answer, Call, FakeServer, embeddings
 from labeler.testing.fake_server import texts_in
 
@@ -42,23 +40,6 @@ def encoder_apart(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         monkeypatch.setenv("LABELER_ENCODER", "apart")
         monkeypatch.setenv("LABELER_EMBEDDINGS_URL", server.base_url)
         yield
-
-
-def test_what_was_missed_is_still_estimated_without_bias() -> None:
-    """Over all starts of the systematic draw, the mean estimate is what is left out in truth."""
-    shares = inclusions(np.arange(1, 41, dtype=np.float64) ** -0.5, 8.0)
-    relevant = {n for n in range(40) if n % 3 == 0}
-    brought = set(range(0, 40, 5))
-    estimates = []
-    for start in np.linspace(0, 1, 400, endpoint=False):
-        sample = [
-            Pooled(Pair("q", f"d{n}"), inclusion=float(shares[n]))
-            for n in systematic(shares, float(start))
-        ]
-        rounds = [Pooled(Pair("q", f"d{n}"), seeds=("s",), round=1) for n in brought]
-        grades = {"q": {f"d{n}": int(n in relevant) for n in range(40)}}
-        estimates.append(estimate_missed(merge_pools(sample, rounds), grades).missed)
-    assert np.mean(estimates) == pytest.approx(len(relevant - brought), rel=0.02)
 
 
 def entry(doc_id: str, *seeds: str, number: int | None = None) -> Pooled:

@@ -92,22 +92,6 @@ def test_a_scale_that_the_text_contradicts_is_an_error_of_check(
     assert "# user\nHow useful is this passage" in shown
 
 
-def test_the_example_of_a_check_is_filled_in_for_the_pair_that_is_named(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    collection = small_collection("coll")
-    pair = ["--collection", "coll", "--query", "q1", "--doc", "no-such"]
-    assert execute(["prompts", "check", "basic", *pair]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith("labeler: --doc: nothing in the collection has the id 'no-such'; an id")
-    assert execute(["prompts", "check", "basic", *pair[:4]]) == 0
-    shown = capsys.readouterr().out
-    texts = map(json.loads, collection.queries.read_text().splitlines())
-    assert f"Query: {next(texts)['text']}" in shown
-    assert execute(["prompts", "check", "basic", "--query", "q1"]) == 2
-    assert execute(["prompts", "check", "topic", *pair[:2]]) == 2
-
-
 def test_a_prompt_is_copied_edited_checked_and_used() -> None:
     collection = small_collection("coll")
     judge(collection, model=fake_model('{"grade": 1}'), prompt="four-grades", name="first")
@@ -137,20 +121,6 @@ def test_a_check_shows_each_kind_of_request_in_the_form_in_which_it_is_sent() ->
     assert "Write up to 8 short questions" in writing.content
     assert "1 call a query, to write its questions" in checks["rubric"].facts()[2]
     assert "{" not in writing.content.partition("Reply with")[0]
-
-
-def test_a_check_with_a_pair_shows_what_takes_several_documents_or_written_questions(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    collection = small_collection("coll")
-    texts = [json.loads(line)["text"] for line in collection.corpus.read_text().splitlines()]
-    assert execute(["prompts", "check", "list", "--collection", "coll"]) == 0
-    shown = capsys.readouterr().out
-    assert all(text in shown for text in texts)
-    assert execute(["prompts", "check", "rubric", "--collection", "coll"]) == 0
-    _, _, writing = capsys.readouterr().out.partition("asked once for each query")
-    query = json.loads(collection.queries.read_text().splitlines()[0])["text"]
-    assert f"search engine: {query}" in writing
 
 
 SLIPS = {

@@ -25,7 +25,7 @@ def written(folder: Path, body: str, front: str = "", scale: str = SCALE) -> Pat
 
 
 def problems_of(path: Path) -> list[str]:
-    return [f"{p.level} {p.line} {p.text}" for p in sorted(read_draft(path).disagreements)]
+    return [f"{p.level} {p.line} {p.text}" for p in sorted(read_draft(path).problems)]
 
 
 LINES = "\n".join(f"{grade} = of this kind" for grade in range(4))

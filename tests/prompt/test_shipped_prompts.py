@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from every_row import every_row
 
-from labeler.data import Document, Query
-from labeler.judging.assessor import texts_of, values_of
-from labeler.judging.explain import preview
+from labeler.data import Document, Pair, Query
+from labeler.judging.assessor import Assessor, texts_of, values_of
+from labeler.judging.job import texts_of as texts_of_collection
 from labeler.judging.judge import ajudge, judge
+from labeler.judging.methods.inquiries import Inquiries
 from labeler.people.sheet import instructions
 from labeler.prompt import find_prompt, prompt_files, read_prompt
 from labeler.prompt.listing import facts_of, shipped_prompts, tokens_of
@@ -92,7 +93,9 @@ def test_what_differs_between_documents_of_a_query_stands_behind_what_does_not(
 ) -> None:
     collection = small_collection(tmp_path / "c")
     ids = [json.loads(line)["_id"] for line in collection.corpus.read_text().splitlines()[:2]]
-    shown = [preview(find_prompt(name), collection, "", doc) for doc in (*ids, ids[0])]
+    assessor, texts = Assessor(find_prompt(name), fake_model("")), texts_of_collection(collection)
+    pairs = [Pair("q1", doc_id) for doc_id in (*ids, ids[0])]
+    shown = [Inquiries([p], texts, assessor).example(p).messages for p in pairs]
     assert shown[0] == shown[2]
     first, second = ("\n".join(turn.content for turn in messages) for messages in shown[:2])
     shared = next(

@@ -24,17 +24,17 @@ from labeler.queries.generate import generate
 from labeler.queries.kinds import (
     DEFAULT_MIX,
     KINDS,
+    Style,
     kind_of,
     mix_of,
     not_of_its_kind,
     parse_mix,
     turns,
 )
-from labeler.queries.style import Style
 from labeler.queries.write import (
     generate_queries,
 )
-from labeler.queries.writer import Generated, Writer, generation_requests
+from labeler.queries.writer import Generated, PassageTurn, Writer, generation_requests
 from labeler.testing import fake_model
 from labeler.text.languages import code_of, language_of
 
@@ -42,6 +42,7 @@ DOCUMENTS = [
     Document(f"d{n}", " ".join(f"word{n}x{i}" for i in range(40)), f"Guide > Part {n}")
     for n in range(60)
 ]
+TURN = PassageTurn(DOCUMENTS[0], "keyword")
 TOPIC = {"description": "They want to know it.", "narrative": "It must say so. Else it is not."}
 
 
@@ -256,7 +257,7 @@ def test_the_mix_and_the_lengths_are_those_of_real_queries() -> None:
     style = Style(like=tuple(REAL))
     lengths = {style.length(document, "keyword", 0) for document in DOCUMENTS}
     assert lengths == {2, 3}
-    request = generation_requests(DOCUMENTS[0], replace(writer_of("keyword=1"), style=style))[0]
+    request = generation_requests(TURN, replace(writer_of("keyword=1"), style=style))[0]
     assert "Real people typed, for example: " in request.messages[0].content
     assert " | " in request.messages[0].content
 
@@ -288,11 +289,11 @@ def test_one_word_is_a_query_where_real_ones_are_one_word(tmp_path: Path) -> Non
 
 
 def test_a_line_about_no_language_is_not_shown_and_one_about_some_is() -> None:
-    plain = generation_requests(DOCUMENTS[0], writer_of("keyword=1"))[0]
+    plain = generation_requests(TURN, writer_of("keyword=1"))[0]
     assert "Write in" not in plain.messages[0].content
     assert "{" not in plain.messages[0].content
     writer = replace(writer_of("keyword=1"), style=Style("German"))
-    asked = generation_requests(DOCUMENTS[0], writer)[0]
+    asked = generation_requests(TURN, writer)[0]
     assert "Write in German." in asked.messages[0].content
 
 

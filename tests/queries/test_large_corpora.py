@@ -8,8 +8,9 @@ import pytest
 
 from labeler.collection.corpus import corpus_on_demand, distinct_documents, write_corpus
 from labeler.collection.layout import Collection, locked
-from labeler.collection.search import searched_corpus
+from labeler.collection.search import Bm25Index, searched_corpus
 from labeler.data import Document
+from labeler.messages import no_progress
 from labeler.queries.passages import considered
 from labeler.queries.writer import CorpusSearch
 
@@ -56,7 +57,8 @@ def test_kept_indexes_find_neighbors_as_those_in_the_memory(tmp_path: Path, line
     collection = made(tmp_path)
     searched = searched_corpus(collection, kept_from=0, lines_of_a_part=lines)
     small = CorpusSearch.of(collection)
-    large = CorpusSearch(searched, corpus_on_demand(collection.corpus))
+    index = Bm25Index.of(searched, no_progress)
+    large = CorpusSearch(index, corpus_on_demand(collection.corpus))
     for each in DOCUMENTS[:5]:
         neighbour = large.neighbour(each)
         assert neighbour == small.neighbour(each)

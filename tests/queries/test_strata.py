@@ -10,7 +10,7 @@ from labeler.corpus.ingest import ingest
 from labeler.data import Document
 from labeler.errors import Misuse
 from labeler.queries.passages import choose_passages
-from labeler.queries.set_aside import PassageRules, file_of, reasons, set_aside
+from labeler.queries.set_aside import REASONS, PassageRules, file_of, set_aside
 
 
 def passage(file: str, number: int, text: str = "", title: str = "T") -> Document:
@@ -107,7 +107,7 @@ def test_of_near_duplicates_the_first_stays() -> None:
 def test_a_reason_that_is_none_is_misuse_with_those_there_are() -> None:
     with pytest.raises(Misuse, match="no reason 'changes'; known: short, changelog"):
         set_aside([], PassageRules(ask_about=("changes",)))
-    assert len(set(reasons())) == 6
+    assert len(set(REASONS)) == 6
 
 
 def test_release_notes_of_a_real_project_give_no_query(tmp_path: Path) -> None:

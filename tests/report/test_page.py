@@ -18,7 +18,6 @@ from labeler.report.page import (
     PageBlock,
     PageSection,
     Paragraph,
-    Preformatted,
     RankedItem,
     SideBySide,
     TableBlock,
@@ -44,7 +43,6 @@ def every_block(text: str) -> list[PageBlock]:
         TableBlock(table, text),
         Chart(chart),
         FactList([(text, text)]),
-        Preformatted(text),
         Disclosure(text, [Paragraph(text)], [text]),
         DisclosureRows(text, [text], [Disclosure(text, [Paragraph(text)], [text])]),
     ]

@@ -9,7 +9,7 @@ from labeler.cli import execute
 from labeler.errors import LabelerError
 from labeler.runs.retrieve_run import BuiltIn, built_in_run
 from labeler.testing import small_collection
-from labeler.trec.runs import read_run, read_tag
+from labeler.trec.files import read_run, read_tag
 
 
 @pytest.fixture

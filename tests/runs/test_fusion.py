@@ -1,7 +1,7 @@
 """Fusion of runs."""
 
 from labeler.runs.fuse import rrf
-from labeler.trec.runs import ranking
+from labeler.trec.files import ranking
 
 
 def test_ties_go_to_the_greater_document_id() -> None:

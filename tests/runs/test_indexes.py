@@ -26,7 +26,7 @@ from labeler.errors import BadInput
 from labeler.messages import no_progress
 from labeler.runs.retrieve import ENGINES as ENGINES_BY_NAME
 from labeler.text.terms import embedded_encoder
-from labeler.trec.runs import best
+from labeler.trec.files import best
 
 QUERIES = [Query("q1", "cat on a mat"), Query("q2", "moon 3"), Query("q3", "zebra")]
 

@@ -12,7 +12,7 @@ from labeler.runs.asking import AskingLimits
 from labeler.runs.engines.in_python import PythonEngine
 from labeler.runs.retrieve_run import RetrieveOptions, retrieve_run
 from labeler.testing import small_collection
-from labeler.trec.runs import ranking, read_run
+from labeler.trec.files import ranking, read_run
 
 pytestmark = pytest.mark.sweep  # to import LangChain takes seconds
 

@@ -18,7 +18,7 @@ from labeler.runs.asking import AskingLimits
 from labeler.runs.engines.in_python import PythonEngine
 from labeler.runs.retrieve_run import RetrieveOptions, retrieve_run
 from labeler.testing import small_collection
-from labeler.trec.runs import read_run
+from labeler.trec.files import read_run
 
 CATS = "Cats sleep for most of the day."
 OF_LANGCHAIN = SimpleNamespace(id=None, page_content=CATS, metadata={"key": "cats"})

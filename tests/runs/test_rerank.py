@@ -19,7 +19,7 @@ from labeler.models.session import Control
 from labeler.models.settings import Limits
 from labeler.runs.rerank import TRIES, RerankOptions, Windows, rerank
 from labeler.testing import FakeServer, fake_model
-from labeler.trec.runs import ranking, read_run
+from labeler.trec.files import ranking, read_run
 from tests.made import make_collection
 
 DOCUMENTS = 12

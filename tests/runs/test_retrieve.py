@@ -14,7 +14,7 @@ from labeler.collection.search import Searched, bm25_run, dense_run
 from labeler.data import Document, Query
 from labeler.messages import Advance
 from labeler.text.terms import K1, B, TermStatistics, embedded_encoder, encode, terms
-from labeler.trec.runs import best, ranking
+from labeler.trec.files import best, ranking
 
 DOCUMENTS = [
     Document("d1", "the cat sat on the mat", "Cats"),

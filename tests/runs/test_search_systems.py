@@ -20,7 +20,7 @@ from labeler.runs.engines.program import ProgramEngine
 from labeler.runs.retrieve_run import RetrieveOptions, retrieve_run
 from labeler.testing import FakeServer, small_collection
 from labeler.testing.fake_server import Answer, Call
-from labeler.trec.runs import ranking, read_run
+from labeler.trec.files import ranking, read_run
 
 ONCE = RetrieveOptions(asking=AskingLimits(concurrency=1, seconds=20, tries=1))
 Answering = Callable[[Call], Answer | str]

@@ -117,18 +117,6 @@ def test_resampled_tables_are_what_a_loop_over_draws_gives() -> None:
         np.testing.assert_allclose(draw, TABLES[places].sum(axis=0))
 
 
-@pytest.mark.parametrize(("queries", "most"), [(1, 1), (3, 10), (5, 126), (8, 6435), (30, 8333)])
-def test_of_draws_that_are_alike_a_statistic_is_computed_once(queries: int, most: int) -> None:
-    sample, computed = Sample(TABLES[:queries]), []
-
-    def counted(tables: Floats) -> Floats:
-        computed.append(len(tables))
-        return kappa(tables)
-
-    np.testing.assert_allclose(sample.of_draws(counted), kappa(sample.resampled))
-    assert max(computed) <= most
-
-
 def test_the_jackknife_of_a_mean_is_its_t_interval() -> None:
     from scipy import stats
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from labeler.metrics.scores import Weighting
-from labeler.stats.means import weighted_bounded, weighted_interval
+from labeler.stats.means import bounded_interval, weighted_interval
 
 
 def test_a_weighted_interval_is_students_where_weights_are_equal() -> None:
@@ -29,12 +29,12 @@ def test_a_weighted_interval_holds_where_one_query_has_most_of_the_weight(domina
 def test_a_query_of_nearly_all_the_weight_leaves_nearly_everything_open() -> None:
     values = np.array([0.9, 0.1, 0.2, 0.3, 0.2])
     one = Weighting(np.array([96.0, 1, 1, 1, 1]))
-    low, high = weighted_bounded(values, one, (0.0, 1.0)) or (0.5, 0.5)
+    low, high = bounded_interval(values, (0.0, 1.0), weighting=one) or (0.5, 0.5)
     assert (low, high) == (0.0, 1.0)
 
 
 def test_scores_of_1_alone_are_not_certain_with_weights_either() -> None:
     values, weighting = np.ones(20), Weighting(np.arange(1.0, 21.0))
-    low, high = weighted_bounded(values, weighting, (0.0, 1.0)) or (1.0, 1.0)
+    low, high = bounded_interval(values, (0.0, 1.0), weighting=weighting) or (1.0, 1.0)
     assert low < 0.85
     assert high == 1.0

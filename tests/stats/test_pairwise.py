@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labeler.arrays import Floats
+from labeler.evaluation.two_sided import decisions
 from labeler.stats.correlation import (
     correlations,
     noise_ceiling,
     tau_b,
 )
 from labeler.stats.families import Systems, p_of_all_pairs
-from labeler.stats.significance import decisions
 
 
 @steadily(50)

@@ -5,8 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from labeler.stats.families import pair
-from labeler.stats.significance import smallest_p
+from labeler.stats.families import pair, smallest_p
 
 
 @pytest.mark.parametrize("differing", [1, 3, 6])

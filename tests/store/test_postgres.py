@@ -25,7 +25,7 @@ from labeler.store.address import DatabaseAddress
 from labeler.store.base import Failed, KeyedReply, WriteBatch
 from labeler.store.postgres import PostgresDatabase
 from labeler.testing import Answer, Call, FakeServer, completion, fake_model, small_collection
-from labeler.trec.qrels import read_qrels
+from labeler.trec.files import read_qrels
 
 KEY, OTHER = b"k" * 32, b"o" * 32
 
@@ -363,7 +363,7 @@ def test_a_store_is_checked_counted_and_shrunk(place: StorePlace) -> None:
         assert maintain.prune(store, "another", None) == 0
         assert maintain.prune(store, None, "2020-01-31") == 0
         assert maintain.prune(store, "m", None) == 64
-        before, after = maintain.collect_garbage(store)
+        before, after = store.database.collect_garbage()
         assert after < before
         assert (maintain.verify(store), store.database.size()) == ((1, ()), after)
         with pytest.raises(BadInput, match="not a day"):
@@ -400,7 +400,7 @@ def test_room_is_given_back_by_the_owner_of_the_tables_alone(server: PostgresSer
     with open_store(DatabaseAddress.of(url.replace("labeler@", "mia@")), reading=True) as store:
         assert maintain.verify(store) == (0, ())
         with pytest.raises(Misconfigured, match="only labeler, who owns the tables"):
-            maintain.collect_garbage(store)
+            store.database.collect_garbage()
 
 
 def failing(server: PostgresServer, url: str, code: str) -> None:

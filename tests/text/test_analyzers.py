@@ -14,7 +14,7 @@ from labeler.data import Document, Query
 from labeler.errors import Misuse
 from labeler.text.bm25 import Bm25Settings, bm25_name, index_settings
 from labeler.text.terms import Analyzer, terms
-from labeler.trec.runs import last_tag
+from labeler.trec.files import last_tag
 
 GERMAN = [
     "Die Häuser der Stadt sind alt, und auch die Bäume sind es.",

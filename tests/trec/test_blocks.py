@@ -17,9 +17,14 @@ from labeler.data import Qrels, Run
 from labeler.errors import BadInput
 from labeler.trec.blocks import QRELS, Batch
 from labeler.trec.columns import Irregular
+from labeler.trec.files import (
+    read_qrels,
+    read_qrels_by_line,
+    read_run,
+    read_run_by_line,
+    through_run,
+)
 from labeler.trec.pairs import numbers_in_file
-from labeler.trec.qrels import read_qrels, read_qrels_by_line
-from labeler.trec.runs import read_run, read_run_by_line, through_run
 
 OFTEN = steadily(60)
 SIZES = st.sampled_from([1, 40, 200, 1 << 20])

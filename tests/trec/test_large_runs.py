@@ -16,9 +16,8 @@ from labeler.evaluation.inputs import rank
 from labeler.metrics import JudgedPairs, Rankings
 from labeler.trec.blocks import QRELS
 from labeler.trec.columns import Irregular
+from labeler.trec.files import read_qrels, read_qrels_by_line, read_run_by_line
 from labeler.trec.pairs import PairColumns, numbers_in_file
-from labeler.trec.qrels import read_qrels, read_qrels_by_line
-from labeler.trec.runs import read_run_by_line
 
 BLOCKS = (1, 300, 1 << 20)
 

@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput, LabelerError, Misuse
+from labeler.trec.files import read_qrels, read_run
 from labeler.trec.memory import as_qrels, as_run
-from labeler.trec.qrels import read_qrels
-from labeler.trec.runs import read_run
 from labeler.trec.write import write_qrels, write_run
 
 QRELS: Qrels = {"q1": {"d1": 2, "d2": 0}, "q2": {"d1": -1}}

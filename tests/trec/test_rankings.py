@@ -16,9 +16,8 @@ from labeler.errors import BadInput
 from labeler.metrics import JudgedPairs, Rankings, evaluate, rankings, score
 from labeler.trec.blocks import RUN as RUN_COLUMNS
 from labeler.trec.blocks import streamed
+from labeler.trec.files import read_qrels, read_qrels_by_line, read_run_by_line
 from labeler.trec.pairs import PairColumns
-from labeler.trec.qrels import read_qrels, read_qrels_by_line
-from labeler.trec.runs import read_run_by_line
 
 OFTEN = steadily(80)
 IDS = st.sampled_from(

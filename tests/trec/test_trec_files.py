@@ -21,9 +21,8 @@ from labeler.cli import execute as labeler
 from labeler.data import Run
 from labeler.exchange.written import RUN_FORMATS
 from labeler.qrels.edit import CONFLICTS
-from labeler.runs.fuse import METHODS, NORMS, Fusion, fuse_files, rrf
-from labeler.trec.qrels import read_qrels
-from labeler.trec.runs import ranking, read_run
+from labeler.runs.fuse import Fusion, fuse_files, rrf
+from labeler.trec.files import ranking, read_qrels, read_run
 from labeler.trec.write import write_run
 
 OFTEN = steadily(60)
@@ -439,7 +438,7 @@ def test_a_hint_is_the_next_step_and_no_later_one(
 @pytest.mark.parametrize(
     ("command", "names"),
     [
-        (["runs", "fuse"], [*METHODS, *NORMS]),
+        (["runs", "fuse"], ["rrf", "combsum", "combmnz", "wsum", "min-max", "none"]),
         (["qrels", "merge"], CONFLICTS),
         (["runs", "convert"], RUN_FORMATS),
     ],

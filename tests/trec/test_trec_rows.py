@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput, FileProblem
-from labeler.trec.qrels import read_qrels
-from labeler.trec.runs import read_run
+from labeler.trec.files import read_qrels, read_run
 from labeler.trec.write import write_qrels, write_run
 
 IDS = st.text(

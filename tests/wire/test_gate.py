@@ -141,7 +141,7 @@ def test_once_a_person_has_named_it_the_same_address_is_asked(attack: str) -> No
     with FakeServer(grade_in) as server:
         prepare(server.base_url)
         trust(server.base_url.removesuffix("/v1"), "OPENAI_API_KEY")
-        assert act() == 0
+        assert act() == (6 if attack == "control" else 0)  # one control tells nothing yet
         assert {call.headers["authorization"] for call in server.calls} == {f"Bearer {KEY}"}
 
 
@@ -323,15 +323,8 @@ def test_a_servers_names_on_this_machine_are_one_assessor() -> None:
     assert identity("http://localhost.example/v1") == "http://localhost.example/v1"
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "lab panel coll --members first,second --rule mean",
-        "lab tune coll --models first,second --quiet",
-    ],
-)
 def test_declared_assessors_of_one_call_each_get_their_own_key(
-    words: str, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     collection = make_collection(Path("coll"), 8, 3)
     human = "".join(f"q{q} 0 d{d} {d}\n" for q in range(8) for d in range(3))
@@ -346,7 +339,7 @@ def test_declared_assessors_of_one_call_each_get_their_own_key(
             text = f'model = "fake"\nserver = "{server.base_url}"\nkey = "{variable}"\n'
             Path(f"assessors/{name}.toml").write_text(text)
             trust(server.base_url, variable)
-        assert execute(words.split()) == 0
+        assert execute(["lab", "tune", "coll", "--models", "first,second", "--quiet"]) == 0
         seen = [{c.headers["authorization"] for c in server.calls} for server in (first, second)]
     assert seen == [{"Bearer sk-first-1"}, {"Bearer sk-second-2"}]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -24,27 +25,22 @@ from labeler.agreement.diff.moves import (
     noise_of,
     shares_moved,
 )
-from labeler.agreement.diff.sides import (
-    CostChange,
-    Sides,
-    sides_of,
-    spending_of,
-)
-from labeler.agreement.sources import RunSources, paths_of, sources_of
+from labeler.agreement.diff.sides import Sides, sides_of
+from labeler.agreement.shown import differences_table
+from labeler.agreement.sources import RunSources, runs_of, sources_of
 from labeler.arrays import Floats
-from labeler.collection.judged_set import read_set
+from labeler.collection.judged_set import JudgedSet, read_set
 from labeler.collection.layout import Collection
 from labeler.collection.whose import is_of_people, not_of_people
 from labeler.errors import BadInput
 from labeler.evaluation.evaluate import mean_measure
 from labeler.evaluation.options import STALE_GRADES, Stale
-from labeler.files.paths import check_existing
 from labeler.judging.changes import Move, Transitions, changes_of, human_beside
 from labeler.messages import count_of
 from labeler.options import option
 from labeler.report.finding import Finding
 from labeler.report.result import Result
-from labeler.report.table import Interval, Table, table_of
+from labeler.report.table import Column, Interval, Table, table_of
 from labeler.trec.memory import Source
 from labeler.trec.pairs import NONE, PairColumns
 
@@ -107,9 +103,10 @@ class Diff(Result):
         return sum(query.pairs for query in self.by_query)
 
     @cached_property
-    def spending(self) -> CostChange:
-        """What both sets took, and how many pairs of each have no grade."""
-        return spending_of(self.sides)
+    def common(self) -> tuple[JudgedSet, JudgedSet]:
+        """Both sets, of the pairs that both hold."""
+        before, after = self.sides.before, self.sides.after
+        return before.among(after.states), after.among(before.states)
 
     @property
     def sentences(self) -> list[str]:
@@ -132,12 +129,26 @@ class Diff(Result):
         most = [query for query in self.by_query[:MOST_QUERIES] if query.moved]
         tables.append(table_of("queries", QueryMoves, most, title="where most pairs moved"))
         if self.beside.changes:
-            tables.append(self.beside.table())
+            tables.append(differences_table(self.beside.reports[-1]))
         if self.board is not None:
             tables += self.board.tables(MOST_SWAPS)
-        if self.spending.a or self.spending.b:
-            tables.append(self.spending.table(self.names))
+        if any(own.spent() for own in self.common):
+            tables.append(self._cost_table())
         return tables
+
+    def _cost_table(self) -> Table:
+        columns = [
+            Column("set", align="left"),
+            *(Column(name, format=",d") for name in ("replies", "tokens in", "tokens out")),
+            Column("cost", format="$"),
+            Column("no grade", format=",d"),
+        ]
+        rows = [
+            (name, *(own.spent() or (None,) * 4), len(own.failures))
+            for name, own in zip(self.names, self.common, strict=True)
+        ]
+        title = f"of the {len(self.common[0]):,} pairs that both hold"
+        return Table("cost", columns, rows, title)
 
     def moved_table(self) -> Table:
         """The pairs that moved, the farthest first."""
@@ -164,8 +175,12 @@ class Diff(Result):
             table=whole["table"],
             agreement=self.beside,
             leaderboard=self.board and {**self.board.as_json(), "to_human": to_human or None},
-            cost=self.spending,
-            failures=dict(zip(SIDES, self.spending.failures, strict=True)),
+            cost={"pairs": len(self.common[0])}
+            | {side: own.spent() for side, own in zip(SIDES, self.common, strict=True)},
+            failures={
+                side: Counter(own.failures.values())
+                for side, own in zip(SIDES, self.common, strict=True)
+            },
             queries=[q._asdict() for q in self.by_query if q.moved],
             moves=whole["moved"],
         )
@@ -239,8 +254,10 @@ def diff_of(
         people = name if any(len(s.among(human)) for s in (sides.before, sides.after)) else None
     beside = _beside_people(sides, people, runs, options)
     # the systems by both sets, unless a part of the pairs was judged
-    ranked, board = beside.runs or _runs(sides, runs), None
-    if len(ranked) > 1 and not sides.thins_rankings and has_common_queries(sides):
+    board = None
+    can_rank = not sides.thins_rankings and has_common_queries(sides)
+    ranked = beside.runs or (runs_of(runs, sides.collection)[0] if can_rank else {})
+    if can_rank and len(ranked) > 1:
         from labeler.evaluation.leaderboard import leaderboard
 
         board = leaderboard(sides.before.grades, sides.after.grades, ranked, options.measure)
@@ -292,7 +309,7 @@ def _beside_people(
 
 def _restricted(side: AssessorLabels, sides: Sides) -> AssessorLabels:
     """An assessor with the labels of the pairs compared, where one set is a part alone."""
-    if not sides.is_part:
+    if not sides.parts:
         return side
     pairs = sides.before.among(sides.after.states).states
 
@@ -301,19 +318,6 @@ def _restricted(side: AssessorLabels, sides: Sides) -> AssessorLabels:
 
     failures = dict(compared(PairColumns.of_pairs(side.failures)).by_pair())
     return replace(side, labels=compared(PairColumns.of(side.labels)), failures=failures)
-
-
-def _runs(sides: Sides, runs: RunSources) -> Mapping[str, Any]:
-    """The runs by name, by default those of the collection."""
-    from labeler.collection.user_files import run_paths, runs_by_name
-
-    if isinstance(runs, Mapping):
-        return runs
-    if not runs:
-        return {} if sides.collection is None else sides.collection.run_files()
-    paths = run_paths(paths_of(runs))
-    check_existing(paths)
-    return runs_by_name(paths)
 
 
 def _findings(sides: Sides) -> list[Finding]:

@@ -23,14 +23,14 @@ from labeler.agreement.retest import (
     retest,
     share_off_diagonal,
 )
-from labeler.agreement.shown import closer, hundred, plain, short
+from labeler.agreement.shown import closer, hundred, short
 from labeler.arrays import Floats
 from labeler.data import Pair
 from labeler.judging.changes import ABSENT, Transitions
 from labeler.messages import count_of
 from labeler.report.finding import Finding
 from labeler.report.result import Result, as_plain
-from labeler.report.table import Column, Interval, Row, Table, interval_text, shown
+from labeler.report.table import Column, Interval, Row, Table, interval_text, number_text, shown
 from labeler.stats.drift import SessionChange, changed
 from labeler.stats.student import SIGNIFICANT
 
@@ -256,24 +256,6 @@ class BesidePeople:
         before, after = (short(report.assessor) for report in self.reports)
         return closer(change.verdict, (after, before))
 
-    def table(self) -> Table:
-        """A row for each statistic: both sets' values, their difference, and who is closer."""
-        names = (short(report.assessor) for report in self.reports)
-        columns = [
-            Column("statistic", align="left"),
-            *(Column(*side, ".3f", ".3f") for side in zip(SIDES, names, strict=True)),
-            Column("difference", format="+.3f", ends="+.3f"),
-            Column("verdict"),
-        ]
-        rows: list[Row] = []
-        for change in self.changes:
-            name = change.statistic.name
-            values = (report.agreement.statistics[name] for report in self.reports)
-            rows.append([name, *values, change, self.verdict(change)])
-        allowed = f"; verdicts allow for {len(rows)} statistics" if len(rows) > 1 else ""
-        title = f"agreement with {short(self.human)}; the difference is on common pairs{allowed}"
-        return Table("agreement", columns, rows, title)
-
     def as_json(self) -> dict[str, Any] | None:
         """The statistics of both sets by name, and the second's less the first's."""
         if not self.is_of_both:
@@ -363,7 +345,7 @@ def how_close(beside: BesidePeople, names: tuple[str, str]) -> str:
         return (
             f"{which} {human} cannot be told: {name} is not defined on the {pairs} that all graded."
         )
-    before, after = (plain(value or 0.0, 2) for value in (change.second, change.first))
+    before, after = (number_text(value or 0.0, ".2f") for value in (change.second, change.first))
     figures = (
         f"by {name} over {pairs}: {before} of {names[0]}, {after} of {names[1]}, a difference of "
         f"{interval_text(change, '+.2f')}"

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from labeler.agreement.align import AssessorLabels
-from labeler.agreement.sources import (
-    JUDGEMENTS,
-    assessor_of,
-    weights_of_people,
-)
+from labeler.agreement.sources import JUDGEMENTS, assessor_of, weights_of_people
 from labeler.collection.card import QUERIES, Parent, parent_of
 from labeler.collection.judged_set import JudgedSet, judged_in, read_set
-from labeler.collection.judgements import Spent
 from labeler.collection.layout import Collection, collection_of_qrels, open_collection
 from labeler.collection.scale import grade_names
 from labeler.collection.stale import stale_in
@@ -27,8 +20,6 @@ from labeler.errors import Misuse
 from labeler.files.paths import true_path
 from labeler.judging.changes import sets_alike, texts_of_queries
 from labeler.messages import count_of
-from labeler.report.result import Hidden
-from labeler.report.table import Column, Row, Table, shown
 from labeler.trec.labels import number
 from labeler.trec.memory import Source
 from labeler.trec.pairs import PairColumns
@@ -62,11 +53,6 @@ class Sides(NamedTuple):
         """The sets that judge a part of their parent, with their names."""
         each = zip(self.names, (self.before, self.after), self.parents, strict=True)
         return [(name, side, parent) for name, side, parent in each if parent and parent.is_part]
-
-    @property
-    def is_part(self) -> bool:
-        """Whether either set judges a part of its parent."""
-        return bool(self.parts)
 
     @property
     def picking(self) -> set[str]:
@@ -118,12 +104,9 @@ class Sides(NamedTuple):
 def sides_of(sources: Sequence[Source | Collection], stale: str = "drop") -> Sides:
     """A collection and the names of two of its sets, or two sets from anywhere."""
     first, notes = sources[0] if sources else None, list[str]()
-    is_path = isinstance(first, str | os.PathLike)
-    is_folder = is_path and Path(cast("str", first)).is_dir()
-    if isinstance(first, Collection) or is_folder or (is_path and len(sources) == 3):
-        sides, sets = _of_collection(sources)
-    else:
-        sides, sets = _of_two(sources)
+    is_named = isinstance(first, str | os.PathLike) and (len(sources) == 3 or Path(first).is_dir())
+    is_collection = isinstance(first, Collection) or is_named
+    sides, sets = (_of_collection if is_collection else _of_two)(sources)
     files = map(sides.collection.qrels, sides.names) if sides.collection else sides.sources
     changed = stale_in(files, notes.append, stale, sets)
     left_out = changed if stale == "drop" else set[Pair]()
@@ -221,53 +204,3 @@ def _state(label: int | str) -> State:
     value = number(label)
     is_whole = value is not None and value % 1 == 0
     return judged(int(value or 0)) if is_whole else State(None, "out_of_scale")
-
-
-# What two sets of judgements took, and how many pairs of each have no grade: of common pairs.
-
-
-@dataclass(frozen=True, eq=False)
-class CostChange:
-    """Of the pairs that both sets hold: replies, tokens and dollars, and those without a grade.
-
-    `a`, the earlier set's, or `b` is None of a set of which only grades are known.
-    """
-
-    pairs: int
-    a: Spent | None
-    b: Spent | None
-    failures: Hidden[tuple[Mapping[str, int], Mapping[str, int]]]
-
-    @shown
-    def difference(self) -> Spent | None:
-        """The later set's less the earlier one's; None where either is not known."""
-        if self.a is None or self.b is None:
-            return None
-        (replies, inside, outside, cost), last = self.a, self.b
-        return Spent(
-            last.replies - replies,
-            last.prompt_tokens - inside,
-            last.completion_tokens - outside,
-            None if cost is None or last.cost is None else last.cost - cost,
-        )
-
-    def table(self, names: tuple[str, str]) -> Table:
-        """A row for each set."""
-        columns = [
-            Column("set", align="left"),
-            *(Column(name, format=",d") for name in ("replies", "tokens in", "tokens out")),
-            Column("cost", format="$"),
-            Column("no grade", format=",d"),
-        ]
-        rows: list[Row] = [
-            [name, *(spent or (None,) * 4), sum(failures.values())]
-            for name, spent, failures in zip(names, (self.a, self.b), self.failures, strict=True)
-        ]
-        return Table("cost", columns, rows, f"of the {self.pairs:,} pairs that both hold")
-
-
-def spending_of(sides: Sides) -> CostChange:
-    """What both sets took of the pairs that both hold."""
-    before, after = sides.before.among(sides.after.states), sides.after.among(sides.before.states)
-    failures = Counter(before.failures.values()), Counter(after.failures.values())
-    return CostChange(len(before), before.spent(), after.spent(), failures)

@@ -1,4 +1,4 @@
-// What can be answered in each task: the choices with their keys, and how each is sent and said.
+// What can be answered: the choices with their keys, and how each is sent and said.
 
 import { element } from "./dom.js";
 import { gradeKeys } from "./keys.js";

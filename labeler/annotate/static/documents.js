@@ -6,8 +6,7 @@ const MORE = 300; // words that one key opens before the passage, and behind it
 const LARGE = 400; // paragraphs beyond which the browser lays out only those in sight
 
 export class DocumentView {
-  constructor(shown, heading, opened) {
-    this.id = shown.id;
+  constructor(shown, opened) {
     this.paragraphs = shown.paragraphs;
     const unfolded = this.paragraphs.findIndex((paragraph) => !paragraph.folded);
     this.first = Math.max(0, unfolded);
@@ -16,13 +15,12 @@ export class DocumentView {
     this.body = element("div", { class: "text", lang: shown.language || undefined });
     this.before = fold(() => this.openMore(true, false));
     this.behind = fold(() => this.openMore(false, true));
-    this.node = this.article(shown, heading);
+    this.node = this.article(shown);
     this.fill(opened);
   }
 
-  article(shown, heading) {
-    const runs = shown.title_runs ?? [[shown.title, false]];
-    const title = shown.title ? element(heading, { dir: "auto" }, runs.map(runNode)) : "";
+  article(shown) {
+    const title = shown.title ? element("h2", { dir: "auto" }, shown.title_runs.map(runNode)) : "";
     const path = element("p", { class: "path" }, [element("bdi", { text: shown.path || shown.id })]);
     const large = this.paragraphs.length > LARGE ? "document large" : "document";
     const label = `Document ${shown.title || shown.path || shown.id}`;

@@ -8,7 +8,7 @@ import { byId, keyedButton } from "./dom.js";
 import { draftKey, dropDraft, keepDraft, readDraft } from "./drafts.js";
 import { measure, watchHeights } from "./heights.js";
 import { listen } from "./keys.js";
-import { showDocuments, showEnd, showProgress, showQuery } from "./views.js";
+import { showDocument, showEnd, showProgress, showQuery } from "./views.js";
 
 // Nobody reads a pair faster: a key that comes sooner was pressed twice, or meant the pair before.
 const SOONEST = 250; // milliseconds
@@ -16,7 +16,7 @@ const SOONEST = 250; // milliseconds
 const NEW = "new", READY = "ready", SAVING = "saving", ENDED = "ended", STOPPED = "stopped";
 
 const page = {
-  session: null, choices: [], state: "loading", item: null, around: {}, views: [],
+  session: null, choices: [], state: "loading", item: null, around: {}, view: null,
   clock: new Clock(), draft: "",
 };
 
@@ -29,7 +29,6 @@ function enter(state) {
   }
 }
 
-const noun = () => (page.session.task === "grade" ? "pair" : "query"); // what is judged one at a time
 const tell = (sentence) => { byId("status").textContent = sentence; };
 const warn = (sentence) => { byId("alert").textContent = sentence; };
 
@@ -52,7 +51,7 @@ function showItem(item) {
   const draft = readDraft(page.draft);
   page.clock = new Clock(draft.seconds);
   showQuery(item);
-  page.views = showDocuments(item, draft.opened);
+  page.view = showDocument(item, draft.opened);
   byId("note").value = draft.note ?? item.previous?.note ?? page.around.undone?.note ?? "";
   document.body.dataset.note = byId("note").value ? "open" : "closed"; // where there is little room
   showButtons(item);
@@ -79,7 +78,7 @@ function wayButtons() {
 
 function showNoItem(progress) {
   const { first_skipped: skipped } = page.around;
-  page.views = [];
+  page.view = null;
   byId("choices").hidden = byId("note-field").hidden = true;
   byId("others").replaceChildren();
   const buttons = wayButtons();
@@ -91,7 +90,7 @@ function showNoItem(progress) {
 // --- answering
 
 async function answer(choice) {
-  if (page.state === NEW) return tell(`Not counted: this ${noun()} had only just appeared.`);
+  if (page.state === NEW) return tell("Not counted: this pair had only just appeared.");
   if (page.state !== READY) return undefined;
   const { item } = page;
   const sent = asSent(choice, item, byId("note").value.trim(), page.clock.seconds);
@@ -102,7 +101,7 @@ async function answer(choice) {
   });
 }
 
-const nextIs = ({ item }) => (item ? `Next ${noun()}.` : "That was the last one.");
+const nextIs = ({ item }) => (item ? "Next pair." : "That was the last one.");
 
 // Runs one request at a time. Whatever fails is said, and what is on the page stays.
 async function during(sentence, act, failed = "Not saved.") {
@@ -125,7 +124,7 @@ async function fail(error, state, failed) {
   warn(`${failed} ${error.message} Your note is kept${error.expired ? " in this tab." : "; try again."}`);
   if (!error.stale) return;
   warn(`${failed} ${error.message}`);
-  await api.currentItem().then((current) => take(current, `This is the current ${noun()}.`), (again) => {
+  await api.currentItem().then((current) => take(current, "This is the current pair."), (again) => {
     warn(`${failed} ${again.message}`);
   });
 }
@@ -138,11 +137,11 @@ function go(item, sentence = "") {
   if (item && isIdle()) moving(() => api.goTo(item), sentence);
 }
 
-const back = () => go(page.around.before, `The ${noun()} before.`);
-const forward = () => go(page.around.after, `The ${noun()} after.`);
+const back = () => go(page.around.before, "The pair before.");
+const forward = () => go(page.around.after, "The pair after.");
 
 function undo() {
-  if (page.around.can_undo && isIdle()) moving(() => api.undo(), `Undone: this ${noun()} is open again.`);
+  if (page.around.can_undo && isIdle()) moving(() => api.undo(), "Undone: this pair is open again.");
 }
 
 function moving(ask, sentence) {
@@ -156,13 +155,13 @@ function openNote() {
 }
 
 function openMore() {
-  for (const view of page.views) view.openMore();
+  page.view?.openMore();
   keep();
 }
 
 function openAll() {
-  const folded = page.views.some((view) => view.isFolded);
-  for (const view of page.views) folded ? view.openAll() : view.close();
+  if (page.view?.isFolded) page.view.openAll();
+  else page.view?.close();
   keep();
 }
 
@@ -170,9 +169,8 @@ function openAll() {
 
 function keep() {
   if (!page.item) return;
-  const opened = Object.fromEntries(page.views.filter((v) => v.opened).map((v) => [v.id, v.opened]));
   const { seconds } = page.clock;
-  keepDraft(page.draft, { note: byId("note").value, opened, seconds, scroll: scrollY });
+  keepDraft(page.draft, { note: byId("note").value, opened: page.view?.opened, seconds, scroll: scrollY });
 }
 
 // --- keys
@@ -206,7 +204,7 @@ async function start() {
   try {
     page.session = await api.session();
     page.choices = choicesOf(page.session);
-    fillHelp(page.choices, said, noun());
+    fillHelp(page.choices, said);
     fillInstructions(page.session);
     take(await api.currentItem(), "");
   } catch (error) {

@@ -1,4 +1,4 @@
-// What is seen of an item: the query with its topic, its documents, and how far the rater is.
+// What is seen of an item: the query with its topic, its document, and how far the rater is.
 
 import { DocumentView } from "./documents.js";
 import { byId, counted, element } from "./dom.js";
@@ -12,18 +12,11 @@ export function showQuery(item) {
   }
 }
 
-// The views of the item's documents, in the order in which they stand on the page.
-export function showDocuments(item, opened) {
-  const main = byId("main");
-  const next = (shown, heading) => new DocumentView(shown, heading, opened?.[shown.id]);
-  const notes = notices(item);
-  const view = next(item.document, "h2");
-  main.replaceChildren(...notes, view.node);
-  return [view];
-}
-
-function notices(item) {
-  return item.notice ? [element("p", { class: "notice", text: item.notice })] : [];
+export function showDocument(item, opened) {
+  const view = new DocumentView(item.document, opened);
+  const notices = item.notice ? [element("p", { class: "notice", text: item.notice })] : [];
+  byId("main").replaceChildren(...notices, view.node);
+  return view;
 }
 
 export function showProgress({ done, of, skipped }) {

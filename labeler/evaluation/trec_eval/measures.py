@@ -11,7 +11,6 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -55,7 +54,7 @@ def gained(r: Rankings, worth: Worth) -> Gained:
 
 
 def _gains(grade: Integers, worth: Worth) -> Floats:
-    gain = np.maximum(grade, 0).astype(np.float64)
+    gain = ours.gains(grade, "log2")
     for level, value in worth.items():
         gain[grade == level] = value
     return gain
@@ -124,8 +123,8 @@ def r_ndcg(r: Rankings, level: int, worth: Worth) -> Floats:
 def normalized_gain(r: Rankings, worth: Worth) -> Floats:
     """G: gains discounted by how much more could have been gained before."""
     g = gained(r, worth)
-    values_by_query = np.zeros(r.n)
-    for q, hits, best in _by_query(r, g):
+    terms = np.zeros(len(g.gain))
+    for _, hits, best in _by_query(r, g):
         ideal = g.ideal_gain[best]
         if not len(ideal):
             continue
@@ -133,16 +132,8 @@ def normalized_gain(r: Rankings, worth: Worth) -> Floats:
         rank = g.rank[hits] + 1
         spent = cost[np.minimum(rank, len(ideal))] + np.maximum(rank - len(ideal), 0)
         left = 2.0 + spent - np.cumsum(g.gain[hits])
-        logs = [math.log2(value) for value in left.tolist()]
-        values_by_query[q] = _added((g.gain[hits] / logs).tolist()) / _added(ideal.tolist())
-    return values_by_query
-
-
-def _added(values: Sequence[float]) -> float:
-    total = 0.0
-    for value in values:
-        total += value
-    return total
+        terms[hits] = g.gain[hits] / [math.log2(value) for value in left.tolist()]
+    return ratio(sums(g.query, terms, r.n), sums(g.ideal_query, g.ideal_gain, r.n))
 
 
 def binary_gain(r: Rankings, level: int) -> Floats:
@@ -160,21 +151,17 @@ def rbp(r: Rankings, worth: Worth, p: float) -> Floats:
     tops = np.zeros(r.n, dtype=np.int64)
     np.maximum.at(tops, r.pool_query, r.pool_grade)
     low = min(0.0, *worth.values(), 0.0)
-    ends = {top: _highest(int(top), worth) for top in np.unique(tops)}
-    high = np.array([ends[top] for top in tops])
+    ends: dict[int, float] = {}
+    for top in set(tops.tolist()):  # of the levels that gain themselves only the topmost counts
+        levels = (float(level) for level in range(top, -1, -1) if level not in worth)
+        ends[top] = max([next(levels, -math.inf), *worth.values()])
+    high = np.array([ends[top] for top in tops.tolist()])
     gain = _gains(r.grade, worth)
     outside = (high[r.query] > 1) | (low < 0)
     has_gain = (r.grade >= 0) | np.isin(r.grade, list(worth))
     stretched = np.where(has_gain, ratio(gain - low, high[r.query] - low), 0.0)
     gain = np.where(outside, stretched, gain)
     return (1.0 - p) * sums(r.query, gain * powers(p, r.rank), r.n)
-
-
-def _highest(top: int, worth: Worth) -> float:
-    """The highest gain of the levels from 0 to `top`, and of those named."""
-    # of the levels that gain themselves only the topmost counts: no more are looked at than named
-    topmost = islice((level for level in range(top, -1, -1) if level not in worth), 1)
-    return max([*map(float, topmost), *worth.values()])
 
 
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
@@ -276,8 +263,9 @@ def unjudged(r: Rankings, cutoff: int, _level: int) -> Floats:
     return (ranks_seen - r.count((r.grade >= 0) & (r.rank < cutoff))) / cutoff
 
 
-def relevance_string(length: int) -> Callable[[Rankings, int], list[str]]:
-    """The grades of the first documents, a character each."""
+def relevance(name: str, parameters: str) -> list[Line]:
+    """The line of relstring: the grades of the first documents, a character each."""
+    length = int(_numbers(name, parameters)[0]) if parameters else 10
 
     def values(r: Rankings, _level: int) -> list[str]:
         characters_by_query = [["-"] * min(length, int(retrieved)) for retrieved in r.retrieved]
@@ -288,7 +276,7 @@ def relevance_string(length: int) -> Callable[[Rankings, int], list[str]]:
                 )
         return [f"'{''.join(characters)}'" for characters in characters_by_query]
 
-    return values
+    return [Line(_with(name, parameters), values, "none", "text")]
 
 
 Maker = Callable[[str, str], list[Line]]
@@ -313,33 +301,23 @@ def uncut(values: AtCutoff, summary: str = "mean", *, by_query: bool = True) -> 
     return plain(lambda r, level: values(r, None, level), summary, by_query=by_query)
 
 
-def at(values: AtCutoff, default: Sequence[int] = CUTOFFS) -> Maker:
-    """A line for each cutoff, ascending."""
+def at(values: AtCutoff, default: Sequence[float] = CUTOFFS) -> Maker:
+    """A line for each cutoff, or for each share of the relevant documents, ascending."""
+    is_share = isinstance(default[0], float)
 
     def make(name: str, parameters: str) -> list[Line]:
-        cutoffs = [int(x) for x in _numbers(name, parameters)] if parameters else list(default)
-        if len(set(cutoffs)) < len(cutoffs) or min(cutoffs) < 1:
-            raise _refused(name, parameters, "cutoffs must be positive and differ")
-        return [Line(f"{name}_{k}", _cut_at(values, k)) for k in sorted(cutoffs)]
+        asked = _numbers(name, parameters) if parameters else default
+        cutoffs = sorted(asked if is_share else map(int, asked))
+        if len(set(cutoffs)) < len(cutoffs) or (not is_share and cutoffs[0] < 1):
+            rule = "cutoffs must differ" if is_share else "cutoffs must be positive and differ"
+            raise _refused(name, parameters, rule)
+        names = [f"{name}_{cutoff:.2f}" if is_share else f"{name}_{cutoff}" for cutoff in cutoffs]
+        return [Line(*line) for line in zip(names, map(cut, cutoffs), strict=True)]
+
+    def cut(cutoff: float) -> Values:
+        return lambda r, level: values(r, cutoff, level)
 
     return make
-
-
-def at_share(values: AtCutoff, default: Sequence[float]) -> Maker:
-    """A line for each share of the relevant documents, ascending."""
-
-    def make(name: str, parameters: str) -> list[Line]:
-        shares = _numbers(name, parameters) if parameters else list(default)
-        if len(set(shares)) < len(shares):
-            raise _refused(name, parameters, "cutoffs must differ")
-        return [Line(f"{name}_{share:.2f}", _cut_at(values, share)) for share in sorted(shares)]
-
-    return make
-
-
-def _cut_at(values: AtCutoff, cutoff: float) -> Values:
-    """The measure at a cutoff."""
-    return lambda r, level: values(r, cutoff, level)
 
 
 def numbered(
@@ -365,7 +343,7 @@ def paired(values: Callable[[Worth, dict[str, float]], Values]) -> Maker:
     """One line whose parameters are gains of levels, `1=3.5,2=9`, or named, `p=0.8`."""
 
     def make(name: str, parameters: str) -> list[Line]:
-        numbers: dict[str, float] = {}
+        numbers = {}
         for pair in filter(None, parameters.split(",")):
             key, equals, value = pair.partition("=")
             if not equals:
@@ -376,12 +354,6 @@ def paired(values: Callable[[Worth, dict[str, float]], Values]) -> Maker:
         return [Line(_with(name, parameters), values(worth, numbers))]
 
     return make
-
-
-def relevance(name: str, parameters: str) -> list[Line]:
-    """The line of relstring."""
-    length = int(_numbers(name, parameters)[0]) if parameters else 10
-    return [Line(_with(name, parameters), relevance_string(length), "none", "text")]
 
 
 def _with(name: str, parameters: str) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,11 +16,10 @@ from labeler.messages import no_query_in_common
 from labeler.metrics import measures as ours
 from labeler.metrics.judged import JudgedPairs
 from labeler.metrics.rankings import Rankings
-from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN
+from labeler.metrics.scores import added_up
+from labeler.trec.files import last_tag, read_loose_run, read_qrels
 from labeler.trec.pairs import PairColumns
-from labeler.trec.qrels import read_qrels
 from labeler.trec.rows import LARGEST_GRADE
-from labeler.trec.runs import last_tag, read_loose_run
 
 # The measures of trec_eval 10 that exist here, in the order in which it prints them.
 
@@ -37,13 +35,13 @@ MEASURES: dict[str, Maker] = {
     "Rprec": te.plain(ours.r_precision),
     "bpref": te.plain(ours.bpref),
     "recip_rank": te.uncut(ours.reciprocal_rank),
-    "iprec_at_recall": te.at_share(ours.interpolated_precision, te.RECALLS),
+    "iprec_at_recall": te.at(ours.interpolated_precision, te.RECALLS),
     "P": te.at(ours.precision),
     "relstring": te.relevance,
     "recall": te.at(ours.recall),
     "infAP": te.plain(ours.inferred_average_precision),
     "gm_bpref": te.plain(ours.bpref, "geometric", by_query=False),
-    "Rprec_mult": te.at_share(te.r_multiple, te.MULTIPLES),
+    "Rprec_mult": te.at(te.r_multiple, te.MULTIPLES),
     "utility": te.numbered(te.utility, (1.0, -1.0, 0.0, 0.0)),
     "11pt_avg": te.numbered(te.averaged_precision, te.RECALLS),
     "binG": te.plain(te.binary_gain),
@@ -84,6 +82,10 @@ ALL = (RUN_ID, QUERIES, *(name for name in MEASURES if name not in APART))
 NICKNAMES = {"official": OFFICIAL, "set": SETS, "all_trec": ALL}
 UNSUPPORTED = ("all_prefs", "prefs", "qrels_jg", "map_avgjg", "P_avgjg", "Rprec_mult_avgjg")
 """Measures of trec_eval, beside every `prefs_…`, for preferences or several sets of qrels."""
+
+
+ROW = "{:<22}\t{}\t{}"
+"""A measure, a query and a value."""
 
 
 def lines(asked: Sequence[str], documents: int = 0) -> list[Line | str]:
@@ -203,23 +205,29 @@ def _printed(
     measured = [line for line in asked if isinstance(line, Line)]
     with np.errstate(over="ignore", invalid="ignore"):  # printed as inf and nan, as by C
         values = {line.name: _values(line, ranked, missing, options.level) for line in measured}
-    if options.by_query:
-        yield from _by_query(ranked, measured, values)
+    for i, query in enumerate(ranked.queries if options.by_query else ()):
+        for line in measured:
+            if line.by_query:
+                yield ROW.format(line.name, query, _shown(line, values[line.name][i]))
     if not options.summary:
         return
     for name in asked:
         if isinstance(name, str):
-            yield _row(name, "all", run_id if name == RUN_ID else str(ranked.n))
+            yield ROW.format(name, "all", run_id if name == RUN_ID else ranked.n)
     for line in measured:
         if line.summary != "none":
-            yield _row(line.name, "all", _shown(line, _summed_up(line, values[line.name])))
+            yield ROW.format(
+                line.name,
+                "all",
+                _shown(line, added_up(line.summary, [*map(float, values[line.name])])),
+            )
 
 
 def _values(
     line: Line, ranked: Rankings, missing: Collection[str], level: int
 ) -> list[float | str]:
     """A measure's values by query; emptied where trec_eval empties those of a missing query."""
-    values: list[float | str] = list(line.values(ranked, level))
+    values = list(line.values(ranked, level))
     if line.name in EMPTIED or line.name.startswith("unj"):
         nothing = "''" if line.form == "text" else 0.0
         for i, query in enumerate(ranked.queries):
@@ -227,32 +235,7 @@ def _values(
     return values
 
 
-def _by_query(
-    ranked: Rankings, measured: Sequence[Line], values: Mapping[str, Sequence[float | str]]
-) -> Iterator[str]:
-    for i, query in enumerate(ranked.queries):
-        for line in measured:
-            if line.by_query:
-                yield _row(line.name, query, _shown(line, values[line.name][i]))
-
-
-def _row(name: str, query: str, value: str) -> str:
-    return f"{name:<22}\t{query}\t{value}"
-
-
 def _shown(line: Line, value: float | str) -> str:
     if isinstance(value, str):
         return value
     return f"{int(value)}" if line.form == "whole" else f"{value:6.4f}"
-
-
-def _summed_up(line: Line, values: Sequence[float | str]) -> float:
-    """The sum, mean or geometric mean, added in the order of the queries."""
-    total = 0.0
-    for value in map(float, values):
-        geometric = line.summary == "geometric"
-        total += math.log(max(value, SMALLEST_IN_GEOMETRIC_MEAN)) if geometric else value
-    if line.summary == "sum":
-        return total
-    mean = total / len(values)
-    return math.exp(mean) if line.summary == "geometric" else mean

@@ -144,24 +144,19 @@ def list_rounds(assessor: Assessor, texts: Texts, whole: DocumentList) -> Rounds
     if answer is None:
         return dict.fromkeys(pairs)
     outcomes = dict(zip(pairs, _outcomes(pairs, answer), strict=True))
-    left = [pair for pair, outcome in outcomes.items() if _is_asked_alone(pairs, outcome)]
-    if left:
+    # where the call failed, the server has to be asked again, and with the list unless too long
+    left = [
+        pair
+        for pair, outcome in outcomes.items()
+        if isinstance(outcome, Failure)
+        and (outcome.status != "call_failed" or is_too_long(outcome))
+    ]
+    if left and len(pairs) > 1:
         answers = yield [_list_part(assessor, texts, [pair], ALONE) for pair in left]
         for pair, own in zip(left, answers, strict=True):
             if own is not None:
                 [outcomes[pair]] = _outcomes([pair], own)
     return outcomes
-
-
-def _is_asked_alone(pairs: Sequence[Pair], outcome: Outcome) -> bool:
-    """Whether a document that got no grade from a list is asked about alone.
-
-    Where the call failed, it is the server that has to be asked again, and with the list, unless
-    that was too long.
-    """
-    if len(pairs) == 1 or not isinstance(outcome, Failure):
-        return False
-    return outcome.status != "call_failed" or is_too_long(outcome)
 
 
 def _list_part(assessor: Assessor, texts: Texts, pairs: Sequence[Pair], name: str) -> JudgingPart:
@@ -214,20 +209,15 @@ def lists_of(pairs: Iterable[Pair], most: int, earlier: Lists) -> dict[Pair, Doc
         elif pair not in earlier:
             new.setdefault(pair.query_id, []).append(pair.doc_id)
     for query_id, doc_ids in new.items():
-        for shown in _cut(query_id, doc_ids, most):
+        shuffled = sorted(doc_ids)  # in an order by chance, in lists of nearly equal length
+        Random(f"lists\0{query_id}").shuffle(shuffled)
+        count = ceil(len(shuffled) / most)
+        for start, end in pairwise(len(shuffled) * at // count for at in range(count + 1)):
+            shown = shuffled[start:end]
             whole = tuple(Pair(query_id, doc_id) for doc_id in shown)
             first = Pair(query_id, next(filter(set(shown).__contains__, doc_ids)))
             lists |= dict.fromkeys(whole, DocumentList(whole, first))
     return lists
-
-
-def _cut(query_id: str, doc_ids: Iterable[str], most: int) -> Iterator[Sequence[str]]:
-    """The documents of a query in an order by chance, in lists of nearly equal length."""
-    shuffled = sorted(doc_ids)
-    Random(f"lists\0{query_id}").shuffle(shuffled)
-    count = ceil(len(shuffled) / most)
-    for start, end in pairwise(len(shuffled) * at // count for at in range(count + 1)):
-        yield shuffled[start:end]
 
 
 Item = tuple[Pair, Judged | Inquiry]
@@ -324,7 +314,7 @@ class Inquiries:
 
     def _recalled_singly(self, chunk: Sequence[Pair], retry_failed: bool) -> list[Item]:
         """The same where a pair takes one request: quick, as that is all that most runs do."""
-        assessor, result, failed = self.assessor, list[Item](), list[Inquiry]()
+        assessor, result = self.assessor, list[Item]()
         requests = [assessor.request(*self.texts.of(pair)) for pair in chunk]
         replies = assessor.model.recall(requests)
         for pair, request, reply in zip(chunk, requests, replies, strict=True):
@@ -346,15 +336,10 @@ class Inquiries:
                 result.append((pair, judged))
                 continue
             inquiry = self._alone(pair, request)
-            failed += [inquiry] if reply else []
-            result.append((pair, inquiry))
-        if not failed:
-            return result
-        recall_inquiries(failed, assessor.model, retry_failed=retry_failed)
-        return [
-            (pair, item.judged().get(pair, item) if isinstance(item, Inquiry) else item)
-            for pair, item in result
-        ]
+            if reply:
+                recall_inquiries([inquiry], assessor.model, retry_failed=retry_failed)
+            result.append((pair, inquiry.judged().get(pair, inquiry)))
+        return result
 
 
 def check_reads(prompt: Prompt, model: str) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from typing import Any, Generic, TypeVar
@@ -61,17 +61,14 @@ def cut_of(request: Request, reply: Reply) -> str:
     size = sum(len(message.content) for message in request.messages)
     if read < SMALLEST_CONTEXT or size < FEW_LETTERS * read:
         return ""
-    if not USUAL_CONTEXTS.isdisjoint((read, read + _allowed(reply.sent or request.parameters))):
+    sent = reply.sent or request.parameters
+    most = sent.get("max_completion_tokens", sent.get("max_tokens"))
+    allowed = most if isinstance(most, int) else 0  # tokens of a reply
+    if not USUAL_CONTEXTS.isdisjoint((read, read + allowed)):
         return f"{CUTS}: it read {read:,} tokens of {size:,} characters, as a usual context has"
     texts = [message.content for message in request.messages]
     least = sum(len(text.split()) + len(_ENDS_OF_WORDS.findall(text)) for text in texts)
     return f"{CUTS}: it read {read:,} tokens of {least:,} words and signs" if least > read else ""
-
-
-def _allowed(sent: Mapping[str, Any]) -> int:
-    """The tokens that a reply was allowed."""
-    most = sent.get("max_completion_tokens", sent.get("max_tokens"))
-    return most if isinstance(most, int) else 0
 
 
 @dataclass(slots=True)
@@ -167,18 +164,14 @@ class Task(Generic[Value]):
         if reply.finish_reason == TOO_LONG:
             return
         if isinstance(self.outcome, Failure):
-            self.request = next_request(self.request, self.outcome)
+            is_cut = self.outcome.status == "truncated"
+            self.request = self.request.again(is_longer=is_cut)
         self.remembered = self.remembered and reply.remembered
 
     @property
     def replies(self) -> list[Reply]:
         """The replies so far, but for those that say the request is too long: they took nothing."""
         return [reply for _, reply in self.asked if reply.finish_reason != TOO_LONG]
-
-    @property
-    def cost(self) -> float | None:
-        """What its replies cost in dollars; None without any, or where one has no price."""
-        return sum_of([reply.cost for reply in self.replies] or [None])
 
     @property
     def is_reasked(self) -> bool:
@@ -193,15 +186,6 @@ def sum_of(costs: Sequence[float | None]) -> float | None:
     """The sum of costs, unknown where one of them is."""
     dollars = [cost for cost in costs if cost is not None]
     return sum(dollars, 0.0) if len(dollars) == len(costs) else None
-
-
-def next_request(request: Request, answer: object) -> Request:
-    """The next attempt: the same question, with twice the tokens where the reply was cut short."""
-    parameters = request.parameters
-    if isinstance(answer, Failure) and answer.status == "truncated":
-        most = parameters.get("max_tokens")
-        parameters = {**parameters, "max_tokens": 2 * most} if most else parameters
-    return replace(request, parameters=parameters, attempt=request.attempt + 1)
 
 
 def in_chunks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
@@ -305,8 +289,9 @@ class Inquiry:
 
         At the `worst`, that is a failure.
         """
+        unread = Failure(self.pairs[0], "unparsable", "")
         answers = [
-            (_unread(part) if worst else part.likely)
+            (unread if worst else part.likely)
             if calls_left(part, task, retry_failed)
             else task.outcome
             for part, task in self.open
@@ -316,31 +301,19 @@ class Inquiry:
 
     def judged(self) -> dict[Pair, Judged]:
         """The pairs that have an outcome, and what the replies behind them took."""
-        if self.outcomes is None:
-            return {}
-        if self._judged is None:
-            self._judged = self._all_judged(self.outcomes)
+        if self.outcomes is None or self._judged is not None:
+            return self._judged or {}
+        self._judged, tasks = {}, [task for _, task in self._asked]
+        for pair, outcome in self.outcomes.items():
+            if outcome is not None:
+                paid = [(part, task) for part, task in self._asked if part.pays == pair]
+                listed = self.listed.get(pair)
+                if listed is not None:  # where it stood, and whether it was asked about alone then
+                    alone = any(part.name == ALONE and task.replies for part, task in paid)
+                    listed = listed._replace(alone=alone)
+                own = [task for _, task in paid]
+                self._judged[pair] = judged_by(outcome, tasks, own, listed)
         return self._judged
-
-    def _all_judged(self, outcomes: Outcomes) -> dict[Pair, Judged]:
-        tasks = [task for _, task in self._asked]
-        return {
-            pair: judged_by(outcome, tasks, self._paid_by(pair), self._listed(pair))
-            for pair, outcome in outcomes.items()
-            if outcome is not None
-        }
-
-    def _listed(self, pair: Pair) -> Listed | None:
-        """Where a pair's document stood, and whether it was asked about alone after that."""
-        listed = self.listed.get(pair)
-        if listed is None:
-            return None
-        alone = any(p.name == ALONE and p.pays == pair and t.replies for p, t in self._asked)
-        return listed._replace(alone=alone)
-
-    def _paid_by(self, pair: Pair) -> list[Task[Any]]:
-        """The tasks of which the row of a pair counts what they took."""
-        return [task for part, task in self._asked if part.pays == pair]
 
 
 def judged_by(
@@ -352,7 +325,8 @@ def judged_by(
     """An outcome that rests on the replies to some tasks, with what those took that are `paid`."""
     replies = [reply for task in tasks for reply in task.replies]
     own = [reply for task in paid for reply in task.replies]
-    cost = sum_of([task.cost for task in paid or tasks])
+    costs = [sum_of([reply.cost for reply in task.replies] or [None]) for task in paid or tasks]
+    cost = sum_of(costs)  # None where a task has no reply, or one without a price
     remembered = all(task.remembered for task in tasks)
     return Judged(
         outcome,
@@ -375,10 +349,6 @@ def _read_whole(part: JudgingPart, pair: Pair, reply: Reply) -> Any:
         return Failure(part.pays or pair, "call_failed", reply.refusal or "")
     cut = cut_of(part.request, reply)
     return Failure(part.pays or pair, "truncated", cut) if cut else part.read(reply)
-
-
-def _unread(part: JudgingPart) -> Failure:
-    return Failure(part.pays or Pair("", ""), "unparsable", "")
 
 
 def calls_left(part: JudgingPart, task: Task[Any], retry_failed: bool) -> int:

@@ -11,7 +11,6 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import NamedTuple
 
 from labeler.data import Failure, Judgement, Outcome, Pair, Query
 from labeler.errors import BadInput
@@ -34,27 +33,22 @@ from labeler.prompt.template import Combine
 
 def combined(pair: Pair, prompt: Prompt, parts: Mapping[str, Judgement]) -> Judgement:
     """The judgement that the grades of a pair's parts make; its reason names each of them."""
-    combine = prompt.front.combine or Combine()
-    value = combined_value(combine, [part.grade for part in parts.values()], prompt.part_grades)
-    reached = sum(value >= cut for cut in combine.exact_cuts)
+    combine, grades = prompt.front.combine or Combine(), prompt.front.part_grades
+    values = [part.grade for part in parts.values()]
+    # what the cut points are held against is exact, so that no rounding moves a grade
+    value = Fraction(max(values) if combine.rule == "best" else sum(values))
+    if combine.rule == "share":
+        least = len(values) * grades[0]
+        value = (value - least) / (len(values) * grades[-1] - least)
+    # cut points as they are written, so that 3 of 10 reaches a cut at 0.3
+    reached = sum(value >= Fraction(repr(float(cut))) for cut in combine.cuts)
     shown = f"{float(value):.2f}" if combine.rule == "share" else str(value)
-    reason = f"{', '.join(map(_shown, parts.items()))}; {combine.rule} {shown}"
+    named = (
+        f"{name}: {part.grade}" + (f" ({part.reason})" if part.reason else "")
+        for name, part in parts.items()
+    )
+    reason = f"{', '.join(named)}; {combine.rule} {shown}"
     return Judgement(pair, prompt.grades[reached], reason)
-
-
-def _shown(part: tuple[str, Judgement]) -> str:
-    name, judged = part
-    return f"{name}: {judged.grade}" + (f" ({judged.reason})" if judged.reason else "")
-
-
-def combined_value(combine: Combine, values: Sequence[int], grades: Sequence[int]) -> Fraction:
-    """What the cut points are held against: exact, so that no rounding moves a grade."""
-    if combine.rule == "sum":
-        return Fraction(sum(values))
-    if combine.rule == "best":
-        return Fraction(max(values))
-    most = len(values) * (grades[-1] - grades[0])
-    return Fraction(sum(values) - len(values) * grades[0], most)
 
 
 def first_failure(pair: Pair, parts: Mapping[str, object]) -> Outcome | None:
@@ -73,19 +67,16 @@ METADATA = "questions"
 _LIKELY = "which of the things that the query is about does the passage tell?"
 
 
-class _Point(NamedTuple):
-    """A criterion or a question: its name in a reason, and the text that a template shows."""
-
-    name: str
-    text: str
+Points = Mapping[str, str]
+"""Criteria or questions: the text that a template shows of each, by its name in a reason."""
 
 
 def point_rounds(assessor: Assessor, texts: Texts, pair: Pair, *, pays: bool) -> Rounds:
     """The rounds by which a pair is judged; `pays` where its row counts its query's questions."""
     front = assessor.prompt.front
-    points: Sequence[_Point] | Outcome | None
+    points: Points | Outcome | None
     if front.questions is None:
-        points = [_Point(name, f"{name}: {meaning}") for name, meaning in front.criteria.items()]
+        points = {name: f"{name}: {meaning}" for name, meaning in front.criteria.items()}
     else:
         points = yield from _questions(assessor, texts.of(pair)[0], pair, pays=pays)
     if points is None or isinstance(points, Failure | Judgement):
@@ -96,7 +87,7 @@ def point_rounds(assessor: Assessor, texts: Texts, pair: Pair, *, pays: bool) ->
         [answers] = yield [_together(assessor, texts, pair, points)]
         if answers is None or isinstance(answers, Failure):
             return {pair: answers}
-    named = {point.name: answer for point, answer in zip(points, answers, strict=True)}
+    named = dict(zip(points, answers, strict=True))
     failure = first_failure(pair, named)
     if failure or None in answers:
         return {pair: failure}
@@ -105,63 +96,47 @@ def point_rounds(assessor: Assessor, texts: Texts, pair: Pair, *, pays: bool) ->
 
 def _questions(
     assessor: Assessor, query: Query, pair: Pair, *, pays: bool
-) -> Generator[Sequence[JudgingPart], Answers, Sequence[_Point] | Outcome | None]:
+) -> Generator[Sequence[JudgingPart], Answers, Points | Outcome | None]:
     """The questions of a query: a person's, else those that the model writes."""
-    listed = questions_given(query)
-    if not listed:
-        [written] = yield [_writing(assessor, query, pair, pays=pays)]
-        if not isinstance(written, tuple):
-            return first_failure(pair, {"questions": written})
-        listed = written
-    return [_Point(f"question {number}", text) for number, text in enumerate(listed, 1)]
-
-
-def questions_given(query: Query) -> tuple[str, ...]:
-    """The questions in a query's metadata; none where it holds none."""
-    given = query.metadata.get(METADATA)
-    if given is None:
-        return ()
-    if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
-        problem = f"the query {query.id!r}: expected {METADATA!r} in its metadata to be a list of"
-        raise BadInput(f"{problem} texts, found {given!r:.80}")
-    return distinct(given)
-
-
-def _writing(assessor: Assessor, query: Query, pair: Pair, *, pays: bool) -> JudgingPart:
-    """The part that writes a query's questions, which every assessment of the query shares."""
     writer, asked = assessor.prompt.question_writer, assessor.prompt.front.questions
-    assert writer is not None
-    assert asked is not None
-    texts = {**values_of(query), "count": str(asked.count)}
-    values = {name: text for name, text in texts.items() if name in writer.placeholders}
-    parameters = {**assessor.asked_with, "max_tokens": asked.max_tokens}
-    request = Request(writer.render(values), parameters, QUESTIONS_SCHEMA, values)
-    read = partial(parse_questions, pair, most=asked.count)
-    likely = tuple(f"{_LIKELY} {number}" for number in range(1, asked.count + 1))
-    return JudgingPart("questions", request, read, likely, pair if pays else None)
+    listed: tuple[str, ...] = ()
+    given = query.metadata.get(METADATA)
+    if given is not None:
+        if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
+            problem = f"expected {METADATA!r} in its metadata to be a list of texts"
+            raise BadInput(f"the query {query.id!r}: {problem}, found {given!r:.80}")
+        listed = distinct(given)
+    if not listed and writer and asked:  # which every assessment of the query shares
+        texts = {**values_of(query), "count": str(asked.count)}
+        values = {name: text for name, text in texts.items() if name in writer.placeholders}
+        parameters = {**assessor.asked_with, "max_tokens": asked.max_tokens}
+        request = Request(writer.render(values), parameters, QUESTIONS_SCHEMA, values)
+        read = partial(parse_questions, pair, most=asked.count)
+        likely = tuple(f"{_LIKELY} {number}" for number in range(1, asked.count + 1))
+        [written] = yield [JudgingPart(METADATA, request, read, likely, pair if pays else None)]
+        if not isinstance(written, tuple):
+            return first_failure(pair, {METADATA: written})
+        listed = written
+    return {f"question {number}": text for number, text in enumerate(listed, 1)}
 
 
-def _each(
-    assessor: Assessor, texts: Texts, pair: Pair, points: Sequence[_Point]
-) -> list[JudgingPart]:
+def _each(assessor: Assessor, texts: Texts, pair: Pair, points: Points) -> list[JudgingPart]:
     """A part for every criterion or question."""
     prompt = assessor.prompt
-    grades = prompt.part_grades
+    grades = prompt.front.part_grades
     schema = grade_schema(grades, reason=prompt.front.reason) if prompt.is_bound else None
     read = partial(parse_grade, pair, grades=grades, reader=prompt.reader)
     likely, parts = Judgement(pair, grades[0]), list[JudgingPart]()
-    for name, text in points:
+    for name, text in points.items():
         values = {**assessor.values(*texts.of(pair)), "criterion": text, "question": text}
         parts.append(JudgingPart(name, assessor.asking(values, schema), read, likely, pair))
     return parts
 
 
-def _together(
-    assessor: Assessor, texts: Texts, pair: Pair, points: Sequence[_Point]
-) -> JudgingPart:
+def _together(assessor: Assessor, texts: Texts, pair: Pair, points: Points) -> JudgingPart:
     """The one part that asks for all criteria, or all questions."""
-    prompt, grades = assessor.prompt, assessor.prompt.part_grades
-    listed = "\n".join(f"{number}. {point.text}" for number, point in enumerate(points, 1))
+    prompt, grades = assessor.prompt, assessor.prompt.front.part_grades
+    listed = "\n".join(f"{number}. {text}" for number, text in enumerate(points.values(), 1))
     values = {**assessor.values(*texts.of(pair)), "criteria": listed, "questions": listed}
     values["count"] = str(len(points))
     schema = numbered_schema(len(points), grades, reason=prompt.front.reason)
@@ -171,7 +146,7 @@ def _together(
 
 
 def _read_all(
-    pair: Pair, points: Sequence[_Point], grades: Sequence[int], reply: Reply
+    pair: Pair, points: Points, grades: Sequence[int], reply: Reply
 ) -> Numbered | Failure:
     """The grades of all points; `Failure` where one has none, which names it."""
     numbered = parse_numbered([pair] * len(points), reply, grades)
@@ -179,5 +154,5 @@ def _read_all(
         return numbered
     for point, graded in zip(points, numbered, strict=True):
         if isinstance(graded, Failure):
-            return replace(graded, detail=f"{point.name}: {graded.detail}")
+            return replace(graded, detail=f"{point}: {graded.detail}")
     return numbered

@@ -13,11 +13,12 @@ from labeler.errors import CallFailed, LabelerError, Retryable
 from labeler.model import Request, is_cut
 from labeler.models.cost import Price
 from labeler.models.policies.learn import Abilities
-from labeler.models.server.answers import read_answer, read_refusal
-from labeler.models.server.client import request_body
+from labeler.models.server.answers import read_reply
+from labeler.models.server.client import wire_format
 from labeler.store.base import Failed, KeyedReply, WriteBatch
 from labeler.store.keys import cut_key, limit_of
 from labeler.store.replies import Store
+from labeler.wire.addresses import OPENAI
 from labeler.wire.masking import without_key
 
 # The lines of batch files: a request with its key, and what was answered to it.
@@ -43,8 +44,7 @@ class AnswerLine(NamedTuple):
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FileBounds:
+class FileBounds(NamedTuple):
     """How many requests and bytes a file of requests may hold."""
 
     lines: int = MOST_LINES
@@ -57,7 +57,7 @@ def request_line(key: bytes, model_name: str, request: Request) -> bytes:
         "custom_id": key.hex(),
         "method": "POST",
         "url": ENDPOINT,
-        "body": request_body(model_name, request),
+        "body": wire_format(OPENAI).body(model_name, request),
     }
     return json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
 
@@ -163,6 +163,10 @@ class BatchRequests:
     abilities: Abilities = field(default_factory=Abilities)
 
 
+ToStore = KeyedReply | Failed
+"""What an answer comes to: a reply, or how a call failed for good."""
+
+
 def store_answers(
     lines: Callable[[], Iterable[bytes]], asked: BatchRequests, store: Store
 ) -> Collected:
@@ -172,7 +176,7 @@ def store_answers(
     that contradict each other are none, whichever came first.
     """
     collected, several = Collected(), _several_answers(lines(), asked)
-    waiting: list[KeyedReply | Failed] = []
+    waiting: list[ToStore] = []
     for line in answer_lines(lines()):
         if isinstance(line, ValueError):
             collected.strange += 1
@@ -198,15 +202,13 @@ def store_answers(
     return collected
 
 
-def _several_answers(
-    lines: Iterable[bytes], asked: BatchRequests
-) -> dict[bytes, list[KeyedReply | Failed]]:
+def _several_answers(lines: Iterable[bytes], asked: BatchRequests) -> dict[bytes, list[ToStore]]:
     """The requests of which several lines are, each with room for what they say."""
     counts = Counter(line.key for line in answer_lines(lines) if isinstance(line, AnswerLine))
     return {key: [] for key, count in counts.items() if count > 1 and key in asked.texts}
 
 
-def _agreed(outcomes: Sequence[KeyedReply | Failed], asked: BatchRequests) -> KeyedReply | Failed:
+def _agreed(outcomes: Sequence[ToStore], asked: BatchRequests) -> ToStore:
     """What several answers to one request come to: the first, where all say the same."""
     if len({_content_of(outcome) for outcome in outcomes}) == 1:
         return outcomes[0]
@@ -216,7 +218,7 @@ def _agreed(outcomes: Sequence[KeyedReply | Failed], asked: BatchRequests) -> Ke
     return Failed(whole or first.key, "conflict", f"{asked.where}: {problem}")
 
 
-def _content_of(outcome: KeyedReply | Failed) -> tuple[str, ...]:
+def _content_of(outcome: ToStore) -> tuple[str, ...]:
     """What an answer says, whatever its id and its counts."""
     if isinstance(outcome, Failed):
         return outcome.status, outcome.detail
@@ -224,7 +226,7 @@ def _content_of(outcome: KeyedReply | Failed) -> tuple[str, ...]:
     return reply.text, reply.finish_reason, reply.refusal or ""
 
 
-def _write(outcomes: list[KeyedReply | Failed], store: Store, collected: Collected) -> None:
+def _write(outcomes: list[ToStore], store: Store, collected: Collected) -> None:
     replies = [outcome for outcome in outcomes if isinstance(outcome, KeyedReply)]
     failed = [outcome for outcome in outcomes if isinstance(outcome, Failed)]
     collected.replies += len(replies)
@@ -236,7 +238,7 @@ def _write(outcomes: list[KeyedReply | Failed], store: Store, collected: Collect
         store.write(WriteBatch(replies, failed))
 
 
-def _outcome(line: AnswerLine, asked: BatchRequests) -> KeyedReply | Failed | None:
+def _outcome(line: AnswerLine, asked: BatchRequests) -> ToStore | None:
     """The reply or the failure that a call with this answer would have been; None: ask again."""
     if not line.status:
         if line.code in UNASKED_CODES:
@@ -245,10 +247,7 @@ def _outcome(line: AnswerLine, asked: BatchRequests) -> KeyedReply | Failed | No
         return Failed(line.key, "call_failed", f"{asked.where}: in a batch: {words}"[:300])
     body = without_key(line.body, asked.api_key)
     try:
-        if line.status == 200:
-            reply = read_answer(body, asked.where, {})
-        else:
-            reply = read_refusal(line.status, body, asked.where, {})
+        reply = read_reply(line.status, body, asked.where, {})
     except CallFailed as error:
         return None if isinstance(error, Retryable) else Failed(line.key, error.status, str(error))
     except LabelerError:  # a key or an account that was refused, which another try may mend
@@ -260,6 +259,5 @@ def _outcome(line: AnswerLine, asked: BatchRequests) -> KeyedReply | Failed | No
     request = json.loads(text)
     parameters, graded = request["parameters"], request["schema"] is not None
     reply.note_sent(asked.abilities.parameters(parameters, graded=graded))
-    cut = is_cut(reply.finish_reason)
-    key = cut_key(line.key, limit_of(parameters)) if cut else line.key
+    key = cut_key(line.key, limit_of(parameters)) if is_cut(reply.finish_reason) else line.key
     return KeyedReply(key, asked.model_id, text, reply, line.key)

@@ -126,8 +126,7 @@ def find_program(name: str) -> str:
         if os.path.isfile(path) and os.access(path, os.X_OK):
             return path
         raise Misconfigured(f"{name}: no program that can be run; give an interpreter before it")
-    folders = child_environment(os.environ).get("PATH", "")
-    path_of_it = shutil.which(name, path=folders)
+    path_of_it = shutil.which(name, path=child_environment(os.environ).get("PATH", ""))
     if path_of_it is None:
         here = f"; to run the one in this folder: ./{name}" if Path(name).is_file() else ""
         raise Misconfigured(f"no program {name!r} in the folders of PATH{here}")

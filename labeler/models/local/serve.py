@@ -82,12 +82,8 @@ def _address(child: subprocess.Popen[str], path: Path, key: str) -> str:
 
 
 def _end(child: subprocess.Popen[str]) -> None:
-    for pipe in (child.stdin, child.stdout):
-        if pipe:
-            with suppress(OSError):  # what a child that is gone did not read
-                pipe.close()
     try:
-        child.wait(timeout=5)
+        child.communicate(timeout=5)  # which closes its stdin
     except subprocess.TimeoutExpired:
         child.kill()
-        child.wait()
+        child.communicate()

@@ -12,8 +12,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from pathlib import Path
 
 from labeler.errors import Misconfigured, ProviderError
@@ -57,18 +56,17 @@ PIP_FILES = frozenset(
 """Variables that name files and addresses, some of them several; files may be relative."""
 
 
-def fetch_wheel(package: str, version: str, folder: Path, received: Callable[[int], None]) -> Path:
+def fetch_wheel(package: str, version: str, folder: Path) -> Path:
     """The wheel of `package` in `folder`, downloaded by pip where it is not there yet.
 
-    `received` is told, every now and then, how many bytes have come. What is in `folder` is whole:
-    pip works in a folder of its own inside it.
+    What is in `folder` is whole: pip works in a folder of its own inside it.
     """
     downloaded = _wheel_in(folder, package, version)
     if downloaded:
         return downloaded
     make_private(folder)
     with tempfile.TemporaryDirectory(prefix=".pip-", dir=folder) as scratch:
-        _pip_download(f"{package}=={version}", Path(scratch), received)
+        _pip_download(f"{package}=={version}", Path(scratch))
         wheel = _wheel_in(Path(scratch) / "wheels", package, version)
         if not wheel:
             raise ProviderError(f"pip found no wheel of {package} {version}")
@@ -115,40 +113,21 @@ def _wheel_in(folder: Path, package: str, version: str) -> Path | None:
     return next(iter(sorted(folder.glob(f"{stem}-{version}-*.whl"))), None)
 
 
-def _pip_download(requirement: str, scratch: Path, received: Callable[[int], None]) -> None:
-    """Run `pip download` with its temporary files in `scratch`, whose size shows the progress."""
+def _pip_download(requirement: str, scratch: Path) -> None:
+    """Run `pip download` with its temporary files in `scratch`."""
     scratch = scratch.absolute()  # pip runs elsewhere
     options = ("--quiet", "--no-input", "--disable-pip-version-check", "--no-cache-dir")
     only = ("--no-deps", "--only-binary", ":all:", "--dest", str(scratch / "wheels"))
     command = [*pip_command(), "download", *options, *only, requirement]
-    temporary = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch))
-    environment = pip_settings(os.environ) | temporary
+    environment = pip_settings(os.environ) | dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch))
     with start(command, environment, stderr=subprocess.STDOUT) as process:
         try:
-            output = _wait(process, scratch, received)
+            output = process.communicate()[0]
         except BaseException:
             process.kill()
             raise
     if process.returncode:
         raise ProviderError(f"pip download {requirement}: {_complaint(output)}")
-
-
-def _wait(process: subprocess.Popen[str], scratch: Path, received: Callable[[int], None]) -> str:
-    while True:
-        try:
-            return process.communicate(timeout=0.3)[0]
-        except subprocess.TimeoutExpired:
-            received(_bytes_below(scratch))
-
-
-def _bytes_below(folder: Path) -> int:
-    """The size of all files below a folder in which pip makes and removes others meanwhile."""
-    total = 0
-    for parent, _, names in os.walk(folder):  # which passes over folders that are gone
-        for name in names:
-            with suppress(OSError):
-                total += os.lstat(os.path.join(parent, name)).st_size
-    return total
 
 
 def _complaint(output: str) -> str:

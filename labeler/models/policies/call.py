@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from labeler.errors import CallFailed, Stopped, WaitsInBatch
+from labeler.messages import Clock
 from labeler.model import Model, Reply, Request
 from labeler.models.cost import Tokens
 from labeler.store import Store
@@ -43,7 +44,7 @@ class ModelCall:
     began: float = 0.0
     tried_at: float = 0.0
     sizes: tuple[Tokens, Tokens] | None = None
-    tries: Any = None
+    tries: int = 0
     fitted_by: Any = None
     reserved: Any = None
 
@@ -156,7 +157,7 @@ class StopSignal:
     So do they at the time `until`, by the clock.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, clock: Clock = time.monotonic) -> None:
         self.until = float("inf")
         self._clock = clock
         self._event = asyncio.Event()
@@ -185,11 +186,11 @@ class StopSignal:
             await asyncio.wait_for(self._event.wait(), min(seconds, left))
 
 
+@dataclass(slots=True)
 class Stopping(Policy):
     """Raises `Stopped` instead of asking, once the signal is set."""
 
-    def __init__(self, stop: StopSignal) -> None:
-        self._stop = stop
+    _stop: StopSignal
 
     def admit(self, call: ModelCall) -> ToAwait:
         """Let a call pass as long as the signal is not set."""
@@ -235,6 +236,7 @@ class Deferral:
         return not self.is_live and not self.later
 
 
+@dataclass(slots=True)
 class Deferring(Policy):
     """Raises `WaitsInBatch` of each call, as nothing is asked live.
 
@@ -242,13 +244,10 @@ class Deferring(Policy):
     the server takes.
     """
 
-    def __init__(
-        self, canon: Canon, store: Store, deferral: Deferral, fitted: Fitted | None
-    ) -> None:
-        self._canon = canon
-        self._store = store
-        self._deferral = deferral
-        self._fitted = fitted
+    _canon: Canon
+    _store: Store
+    _deferral: Deferral
+    _fitted: Fitted | None
 
     def admit(self, call: ModelCall) -> ToAwait:
         """Hand a call over, unless it waits already."""

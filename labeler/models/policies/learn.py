@@ -7,18 +7,28 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from labeler.errors import (
     CallFailed,
+    LabelerError,
     Misconfigured,
     NotFound,
     ProviderError,
     Retryable,
 )
-from labeler.model import NO_COMPLETION, Message, Model, OncePerPart, Reply, Request, is_cut
+from labeler.model import (
+    NO_COMPLETION,
+    JsonObject,
+    Message,
+    Model,
+    OncePerPart,
+    Reply,
+    Request,
+    is_cut,
+)
 from labeler.models.policies.call import ModelCall, Policy, ToAwait
 from labeler.models.server.answers import begin_of
 from labeler.models.settings import AssessorSettings
@@ -65,15 +75,15 @@ class Abilities:
         graded = request.schema is not None
         return self.filled(request, self.parameters(request.parameters, thoughts, graded=graded))
 
-    def filled(self, request: Request, parameters: Mapping[str, Any]) -> Request:
+    def filled(self, request: Request, parameters: JsonObject) -> Request:
         """The request with parameters that were fitted already."""
         messages = request.messages if self.system else _folded(request.messages)
         schema = request.schema if self.shape == "json_schema" else None
         return Request(messages, parameters, schema, {}, request.repeat, request.attempt)
 
     def parameters(
-        self, requested: Mapping[str, Any], thoughts: int | None = None, *, graded: bool
-    ) -> Mapping[str, Any]:
+        self, requested: JsonObject, thoughts: int | None = None, *, graded: bool
+    ) -> JsonObject:
         """The parameters of a request as they are sent."""
         left_out = {*self.refused, "max_tokens"}
         sent = {name: value for name, value in requested.items() if name not in left_out}
@@ -86,7 +96,7 @@ class Abilities:
             sent["response_format"] = {"type": "json_object"}
         return sent
 
-    def allowance(self, requested: Mapping[str, Any]) -> int:
+    def allowance(self, requested: JsonObject) -> int:
         """The tokens for thoughts: those that were seen to be needed, or are declared."""
         thinking, effort = requested.get("thinking"), requested.get("reasoning_effort")
         declared = THINKING_TOKENS if thinking is True or effort not in _NO_EFFORT else 0
@@ -198,7 +208,7 @@ def without(abilities: Abilities, name: str) -> Abilities | None:
 # nothing, or where nobody is asked live.
 
 PROBE = 'Reply with the JSON object {"grade": 1} and nothing else.'
-PROBE_SCHEMA: Mapping[str, Any] = {
+PROBE_SCHEMA: JsonObject = {
     "type": "object",
     "properties": {"grade": {"type": "integer", "enum": [0, 1, 2, 3]}},
     "required": ["grade"],
@@ -220,19 +230,14 @@ async def found_abilities(model: Model) -> Abilities:
     """What `probe` finds, or what ends the run."""
     try:
         return await probe(model)
-    except Retryable as error:
-        raise first_failed(error) from error
     except CallFailed as error:
-        raise refuses_all(error) from error
+        raise end_of_run(error) from error
 
 
-def first_failed(error: Retryable) -> ProviderError:
-    """That a server answers nothing."""
-    return ProviderError(f"the first call failed, and every retry of it: {error}")
-
-
-def refuses_all(error: Exception) -> Misconfigured:
-    """That a server takes no request at all."""
+def end_of_run(error: CallFailed) -> LabelerError:
+    """That a server answers nothing, or takes no request at all."""
+    if isinstance(error, Retryable):
+        return ProviderError(f"the first call failed, and every retry of it: {error}")
     return Misconfigured(f"the server refuses a plain request: {error}")
 
 
@@ -250,7 +255,7 @@ async def probe(model: Model) -> Abilities:
                 raise
             less = _less(abilities, str(error))
             if less is None:
-                raise refuses_all(error) from error
+                raise end_of_run(error) from error
             abilities = less
         else:
             return replace(abilities, thoughts=THINKING_TOKENS if reply.thought else 0)
@@ -350,10 +355,9 @@ class Adapting(Policy):
     def _fit(self, request: Request, thoughts: int | None = None) -> Request:
         if thoughts is not None:
             return self.abilities.fit(request, thoughts)
-        fitted = self._fitted.of(request.parameters, request.schema)
-        return self.abilities.filled(request, fitted)
+        return self.abilities.filled(request, self._fitted.of(request.parameters, request.schema))
 
-    def _parameters(self, requested: Mapping[str, Any], schema: object) -> Mapping[str, Any]:
+    def _parameters(self, requested: JsonObject, schema: object) -> JsonObject:
         return self.abilities.parameters(requested, graded=schema is not None)
 
     def _learn(self, abilities: Abilities) -> None:
@@ -378,8 +382,10 @@ class Adapting(Policy):
         if call.thoughts is not None and call.thoughts >= ROOM:
             most = call.thoughts
             self._learn(replace(before, most_thoughts=most, thoughts=min(before.thoughts, most)))
-        if _has_thoughts(reply):
-            self._raise_allowance(call, is_cut=is_cut(reply.finish_reason))
+        is_short = is_cut(reply.finish_reason)
+        # one that was cut without a word thought before
+        if reply.thought or (is_short and not (reply.text.strip() or reply.refusal)):
+            self._raise_allowance(call, is_cut=is_short)
         if call.reply is None or self.abilities is self._saved:
             return None
         self.is_known = True
@@ -437,12 +443,10 @@ class Adapting(Policy):
         """Find out whether the first request is at fault, or how it is sent, or the server."""
         try:
             if not error.refused:
-                if isinstance(error, Retryable):
-                    raise first_failed(error) from error
-                raise refuses_all(error) from error
-            abilities, bound = await self._probe(), self.abilities.most_thoughts
+                raise end_of_run(error) from error
+            abilities, now = await self._probe(), self.abilities
             self._is_probed = True
-            self._learn(replace(abilities, thoughts=self.abilities.thoughts, most_thoughts=bound))
+            self._learn(replace(abilities, thoughts=now.thoughts, most_thoughts=now.most_thoughts))
             self._ask_again(call)
         except BaseException:
             self._let_others(call)
@@ -453,23 +457,17 @@ class Adapting(Policy):
         self._let_others(call)
 
 
+@dataclass(slots=True)
 class Fitting(Policy):
     """Sends a call, whose turn has come, by what was learned while it waited."""
 
-    def __init__(self, adapting: Adapting) -> None:
-        self._adapting = adapting
+    _adapting: Adapting
 
     def admit(self, call: ModelCall) -> ToAwait:
         """Fit the request anew, where something was learned."""
         if call.fitted_by is not self._adapting.abilities:
             self._adapting.send_fitted(call)
         return None
-
-
-def _has_thoughts(reply: Reply) -> bool:
-    """Whether a model thought before it answered; one that was cut without a word did."""
-    is_empty = not (reply.text.strip() or reply.refusal)
-    return reply.thought or (is_empty and is_cut(reply.finish_reason))
 
 
 def _allowed(call: ModelCall) -> int:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from labeler.errors import BudgetReached, CallFailed, Misconfigured, Retryable, Stopped
 from labeler.files.boundary import count
-from labeler.messages import count_of
+from labeler.messages import Clock, count_of
 from labeler.model import Reply
 from labeler.models.cost import Price, Reported, Sizes, Tokens
 from labeler.models.policies.call import GivenUp, ModelCall, Policy, StopSignal, ToAwait
@@ -69,12 +69,11 @@ class Bucket:
 class Slots:
     """How many calls may be under way, how many are, and who waits for one of them to end.
 
-    The limit doubles in a round of answers; once it `was_cut`, it grows by one.
+    The limit doubles in a round of answers; once it was cut, it grows by one.
     """
 
     limit: float
     taken: int = 0
-    was_cut: bool = False
     waiting: deque[asyncio.Future[None]] = field(default_factory=deque)
 
     def take_now(self) -> bool:
@@ -108,9 +107,9 @@ class Slots:
                 self.taken += 1
                 turn.set_result(None)
 
-    def grow(self, most: int) -> None:
+    def grow(self, most: int, *, was_cut: bool) -> None:
         """Allow a little more after an answer, up to `most`."""
-        step = 1.0 / max(1.0, self.limit) if self.was_cut else 1.0
+        step = 1.0 / max(1.0, self.limit) if was_cut else 1.0
         self.limit = min(float(most), self.limit + step)
 
 
@@ -188,13 +187,10 @@ class Answers:
         return taken, refused, now - since
 
 
-Clock = Callable[[], float]
-
 AS_ALLOWED = "as many as are allowed"
 
 
-@dataclass(frozen=True, slots=True)
-class RateLimits:
+class RateLimits(NamedTuple):
     """What must not be exceeded: calls under way, and requests and tokens a minute."""
 
     at_once: int = 16
@@ -216,21 +212,26 @@ class RateLimiter(Policy):
     Twice as many at once a round of answers, fewer and slowly more once the server says 429 or 503;
     a rate only once the server has refused calls: what it took in the last second, then slowly up.
     Waits end when `stop` says so; then every call is let through, to be stopped behind the limiter.
-    `why` says what bounds the calls at once.
     """
 
     def __init__(
         self, limits: RateLimits, clock: Clock = time.monotonic, stop: StopSignal | None = None
     ) -> None:
         self.limits = limits
-        self.why = "growing as long as the server keeps up"
         self._clock = clock
         self._stop = stop or StopSignal()
         self._slots = Slots(float(min(START, limits.at_once)))
         self._pace = Pace(Bucket.a_minute(limits.requests, 1.0), Bucket.a_minute(limits.tokens))
         self._answers = Answers()
         self._sizes = Sizes()
-        self._say_if_as_allowed()
+
+    @property
+    def why(self) -> str:
+        """What bounds the calls at once."""
+        if self._pace.rate is not None:
+            return "the server refuses more (429 or 503)"
+        is_most = self._slots.limit >= self.limits.at_once
+        return AS_ALLOWED if is_most else "growing as long as the server keeps up"
 
     @property
     def at_once(self) -> float:
@@ -244,10 +245,10 @@ class RateLimiter(Policy):
 
     def admit(self, call: ModelCall) -> ToAwait:
         """Let a call begin, once fewer are under way than may be, and the rate allows it."""
-        call.sizes = call.sizes or self._sizes.of(call.request)
+        about, _ = call.sizes = call.sizes or self._sizes.of(call.request)
         if not self._slots.take_now():
-            return self._wait_for_slot(call, call.sizes[0])
-        return self._begin(call, call.sizes[0])
+            return self._wait_for_slot(call, about)
+        return self._begin(call, about)
 
     async def _wait_for_slot(self, call: ModelCall, about: Tokens) -> None:
         await self._slots.take()
@@ -262,23 +263,20 @@ class RateLimiter(Policy):
 
     async def _wait(self, call: ModelCall, start: float) -> None:
         try:
-            while (wait := self._wait_until(start)) > 0 and not self._stop.is_over:
-                await self._stop.sleep(wait)
+            while (now := self._clock()) < (until := max(start, self._pace.pause_until)):
+                if self._stop.is_over:
+                    break
+                await self._stop.sleep(until - now)
         except BaseException:
             self._slots.release()
             raise
         call.began = self._clock()
 
-    def _wait_until(self, start: float) -> float:
-        return max(start, self._pace.pause_until) - self._clock()
-
     def result(self, call: ModelCall, reply: Reply) -> ToAwait:
         """Learn from a call that ended well."""
         now = self._clock()
         self._answers.add(now, well=True)
-        self._slots.grow(self.limits.at_once)
-        if self._pace.rate is None:
-            self._say_if_as_allowed()
+        self._slots.grow(self.limits.at_once, was_cut=self._pace.rate is not None)
         self._pace.grow(now)
         if self._pace.tokens and call.sizes:
             taken = reply.prompt_tokens + reply.completion_tokens
@@ -297,10 +295,6 @@ class RateLimiter(Policy):
         """Give the place of a call to the next."""
         self._slots.release()
 
-    def _say_if_as_allowed(self) -> None:
-        if self._slots.limit >= self.limits.at_once:
-            self.why = AS_ALLOWED
-
     def _slow_down(self, now: float, began: float, wait: float | None) -> None:
         self._answers.add(now, well=False)
         taken, refused, seconds = self._answers.measure(now)
@@ -308,10 +302,8 @@ class RateLimiter(Policy):
             self._pace.pause_until = max(self._pace.pause_until, now + wait)
         if began <= self._pace.cut_at:  # it began before the last cut, which may be enough
             return
-        self._slots.was_cut = True
         self._slots.limit = max(1.0, self._slots.limit * CUT)
         self._pace.cut(now, taken / seconds)
-        self.why = "the server refuses more (429 or 503)"
 
 
 FEW = 4
@@ -404,7 +396,7 @@ class Budget:
     spent: Spending = field(default_factory=Spending)
     reserved: Spending = field(default_factory=Spending)
     reported: Reported = field(default_factory=Reported)
-    clock: Callable[[], float] = time.monotonic
+    clock: Clock = time.monotonic
     _settled: asyncio.Event = field(default_factory=asyncio.Event)
     _began: float = 0.0
     _has_settled: bool = False
@@ -425,7 +417,9 @@ class Budget:
         """
         while (reserved := self.reserve_now(most)) is None:
             if not self.reserved.calls:
-                raise self.reached(self._over(self.spending(self.reported.bound(most))) or "")
+                raise self.reached(
+                    self._over(self.spending(self.reported.bound(most))) or "deadline"
+                )
             self._settled.clear()
             await self._settled.wait()
         return reserved
@@ -461,14 +455,11 @@ class Budget:
 
     def reached(self, parameter: str) -> BudgetReached:
         """That nothing more is asked, and why."""
-        return BudgetReached(self._problem(parameter), parameter=parameter)
-
-    def _problem(self, parameter: str) -> str:
         problem = f"stopped at {self._shown(parameter)}, which each run counts anew"
-        if not self.spent.unknown:
-            return problem
-        unknown = count_of(self.spent.unknown, "call", "calls")
-        return f"{problem}; {unknown} of unknown use counted at the most that it may be"
+        if self.spent.unknown:
+            unknown = count_of(self.spent.unknown, "call", "calls")
+            problem += f"; {unknown} of unknown use counted at the most that it may be"
+        return BudgetReached(problem, parameter=parameter)
 
     def given_up(self) -> BudgetReached:
         """That calls under way have not ended by the deadline."""
@@ -500,14 +491,12 @@ class Budget:
 
     def _shown(self, parameter: str) -> str:
         """A bound as a message shows it."""
-        if parameter == "deadline":
-            seconds = f"{self.max_seconds:g}"
-            return f"{seconds} second{'' if seconds == '1' else 's'}"
-        if parameter == "max_cost":
-            return f"${self.max_cost:g}"
-        if parameter == "max_calls":
-            return count_of(self.max_calls or 0, "call", "calls")
-        return count_of(self.max_tokens or 0, "token", "tokens")
+        return {
+            "deadline": f"{self.max_seconds or 0:g} second{'' if self.max_seconds == 1 else 's'}",
+            "max_cost": f"${self.max_cost or 0:g}",
+            "max_calls": count_of(self.max_calls or 0, "call", "calls"),
+            "max_tokens": count_of(self.max_tokens or 0, "token", "tokens"),
+        }[parameter]
 
 
 class Budgeting(Policy):
@@ -529,8 +518,7 @@ class Budgeting(Policy):
         _, most = call.sizes = call.sizes or self._sizes.of(call.request)
         budget = self._budget
         if budget.max_seconds is not None:
-            left = max(0.0, budget.ends - budget.clock())
-            call.until = asyncio.get_running_loop().time() + left
+            call.until = asyncio.get_running_loop().time() + max(0.0, budget.ends - budget.clock())
         call.reserved = budget.reserve_now(most)
         return None if call.reserved is not None else self._reserve(call, most)
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from labeler.errors import (
-    CallFailed,
-    NoAnswer,
-    WaitsInBatch,
-)
-from labeler.messages import Note
+from labeler.errors import CallFailed, NoAnswer, WaitsInBatch
+from labeler.messages import Clock, Note
 from labeler.model import TOO_LONG, Model, Reply, Request, is_about_context, is_cut
 from labeler.models.policies.call import (
     WAITS,
@@ -35,12 +31,12 @@ from labeler.models.policies.learn import (
     written_abilities,
 )
 from labeler.models.policies.limits import Budget, Budgeting, RateLimiter
-from labeler.models.policies.retry import FirstContact, Patience, Retrying
+from labeler.models.policies.retry import Patience, Retrying
 from labeler.models.server.client import STRAY
 from labeler.models.settings import AssessorSettings
 from labeler.store.base import Failed, KeyedReply, Waiting
 from labeler.store.keys import Canon, Keyed
-from labeler.store.remember import BatchWriter, Claims
+from labeler.store.remember import BatchWriter
 from labeler.store.replies import Store
 
 # A reply counts once it is certain that it answers its request, and no other.
@@ -51,10 +47,10 @@ class Confirming(Policy):
 
     def result(self, call: ModelCall, reply: Reply) -> ToAwait:
         """Wait, where it is not certain yet; `NoAnswer` where it turns out to be another's."""
-        return None if reply.is_bound is None else self._confirm(reply)
+        return None if reply.is_bound is None else self._confirm(reply.is_bound)
 
-    async def _confirm(self, reply: Reply) -> None:
-        if reply.is_bound is not None and not await reply.is_bound:
+    async def _confirm(self, is_bound: Awaitable[bool]) -> None:
+        if not await is_bound:
             raise NoAnswer(STRAY)
 
 
@@ -77,15 +73,14 @@ class Remembering(Policy):
         *,
         patient: bool = True,
         waiting: Waiting | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Clock = time.monotonic,
     ) -> None:
         self.canon = Canon(model.id, reads_inputs=not model.is_server)
         self._model_id = model.id
         self._store = store
         self._patient = patient
-        self._waiting = waiting or Waiting()
-        self._writer = BatchWriter(store, self._waiting.batches)
-        self._claims = Claims(self._writer, store, self._waiting, clock)
+        self._batches = waiting.batches if waiting else {}
+        self._writer = BatchWriter(store, waiting, clock)
         self._looked_up: dict[int, tuple[Request, Keyed]] = {}
         self._refused = False
 
@@ -104,15 +99,12 @@ class Remembering(Policy):
         return self._claim(call, keyed)
 
     async def _claim(self, call: ModelCall, keyed: Keyed) -> None:
-        claimed = await self._writer.claim(keyed)
-        if claimed is False:
-            claimed = await self._claims.take(keyed, patient=self._patient)
-        self._claims.end(keyed.key)
+        claimed = await self._writer.claim(keyed, patient=self._patient)
         if isinstance(claimed, Reply):
             call.reply = claimed
         elif isinstance(claimed, Failed):
             raise CallFailed(claimed.detail, claimed.status)
-        elif self._writer.may_wait and (batch := self._waiting.batches.get(keyed.key)):
+        elif self._writer.may_wait and (batch := self._batches.get(keyed.key)):
             self._writer.release(keyed.key)
             raise WaitsInBatch(f"{WAITS}{batch}")
 
@@ -208,7 +200,7 @@ def guarded(  # noqa: PLR0913  what stands around a model is said where it is pu
         *([] if deferral.is_live else [Deferring(remembering.canon, store, deferral, fitted)]),
         remembering,
         *([adapting] if adapting else []),
-        Retrying(guard.patience, stop.sleep),
+        Retrying(guard.patience, stop.sleep, is_server=model.is_server),
         *_tries(model, guard, adapting),
     ]
 
@@ -216,8 +208,7 @@ def guarded(  # noqa: PLR0913  what stands around a model is said where it is pu
         await remembering.finish()
         await model.close()
 
-    path = asked_through(policies, model)
-    return replace(path, recall=remembering.recall, close=close)
+    return replace(asked_through(policies, model), recall=remembering.recall, close=close)
 
 
 def _tries(model: Model, guard: Guard, adapting: Adapting | None = None) -> list[Policy]:
@@ -227,29 +218,24 @@ def _tries(model: Model, guard: Guard, adapting: Adapting | None = None) -> list
     inner = [Budgeting(guard.budget, is_server=model.is_server), Stopping(guard.stop)]
     if not model.is_server:
         return inner
-    fitting = [Fitting(adapting)] if adapting else []
-    return [Confirming(), guard.limiter, *fitting, FirstContact(), *inner]
+    return [Confirming(), guard.limiter, *([Fitting(adapting)] if adapting else []), *inner]
 
 
 def unremembered(model: Model, guard: Guard) -> Model:
     """The same without the store, for what is kept elsewhere, and without finding out abilities."""
-    retrying = Retrying(guard.patience, guard.stop.sleep)
-    return asked_through([retrying, *_tries(model, guard)], model)
+    return asked_through(
+        [Retrying(guard.patience, guard.stop.sleep, is_server=True), *_tries(model, guard)], model
+    )
 
 
 def _adapting(
-    model: Model,
-    store: Store,
-    guard: Guard,
-    deferral: Deferral,
-    declared: AssessorSettings | None,
+    model: Model, store: Store, guard: Guard, deferral: Deferral, declared: AssessorSettings | None
 ) -> Adapting:
     """What learns of a server, which it may ask a small question."""
     name = _abilities_of(model.id)
     if deferral.assumes_abilities and not knows(model, store):
         store.learn(name, written_abilities(Abilities()))
-    asked = partial(found_abilities, unremembered(model, guard))
-    return Adapting(name, store, asked, declared)
+    return Adapting(name, store, partial(found_abilities, unremembered(model, guard)), declared)
 
 
 def _abilities_of(model_id: str) -> str:
@@ -264,9 +250,14 @@ def facts_about(model_id: str, store: Store) -> dict[str, str]:
     return {} if fact is None else {name: fact}
 
 
+def known_abilities(model_id: str, store: Store) -> Abilities | None:
+    """What a server accepts, as far as a store knows it."""
+    return read_abilities(store.fact(_abilities_of(model_id)))
+
+
 def knows(model: Model, store: Store) -> bool:
     """Whether nothing has to be found out before the model is asked."""
-    return not model.is_server or read_abilities(store.fact(_abilities_of(model.id))) is not None
+    return not model.is_server or known_abilities(model.id, store) is not None
 
 
 def most_thoughts(model: Model, store: Store) -> int:
@@ -275,9 +266,7 @@ def most_thoughts(model: Model, store: Store) -> int:
     A call that is cut while the model thinks is asked again with twice as many, up to a bound: all
     of them together have less than twice that bound.
     """
-    if not model.is_server:
-        return 0
-    abilities = read_abilities(store.fact(_abilities_of(model.id)))
+    abilities = known_abilities(model.id, store) if model.is_server else Abilities()
     if abilities is None:
         return 2 * MOST_THINKING
     return 2 * abilities.bounded(MOST_THINKING) if abilities.thoughts else 0
@@ -301,11 +290,8 @@ def only_remembered(model_id: str, store: Store) -> Model:
     return Model(model_id, ask, recall, is_server=is_server)
 
 
-def known_abilities(model_id: str, store: Store) -> Abilities:
-    """What a server accepts, as far as a store knows it."""
-    return read_abilities(store.fact(_abilities_of(model_id))) or Abilities()
-
-
 def fitting(model: Model, store: Store) -> Callable[[Request], Request]:
     """What makes of a request what a server is sent, as far as a store knows that."""
-    return known_abilities(model.id, store).fit if model.is_server else lambda request: request
+    if not model.is_server:
+        return lambda request: request
+    return (known_abilities(model.id, store) or Abilities()).fit

@@ -17,7 +17,16 @@ from pydantic_core import from_json
 
 from labeler.errors import CallFailed, Misconfigured, NoCompletion, NotFound, Retryable
 from labeler.files.boundary import count, log_probability
-from labeler.model import NO_COMPLETION, NO_TEXT, Bound, Reply, status_of_ending, whole
+from labeler.model import (
+    NO_COMPLETION,
+    NO_TEXT,
+    Bound,
+    Headers,
+    JsonObject,
+    Reply,
+    status_of_ending,
+    whole,
+)
 from labeler.text.objects import after_thoughts, objects_in
 from labeler.wire.addresses import masked
 
@@ -69,7 +78,7 @@ class ModelTurn:
                 self._take_object(part)
         return self
 
-    def _take_object(self, part: Mapping[str, Any]) -> None:
+    def _take_object(self, part: JsonObject) -> None:
         self.has_thought |= any(map(part.get, _BESIDE))
         self.refusal = as_text(part.get("refusal")) or self.refusal
         self.logprobs = part.get("logprobs") or self.logprobs
@@ -82,7 +91,7 @@ class ModelTurn:
             self.take(nested)
 
 
-def turns_in(answer: Mapping[str, Any]) -> Sequence[ModelTurn]:
+def turns_in(answer: JsonObject) -> Sequence[ModelTurn]:
     """The turns of an answer, of which there is one where nobody asked for several.
 
     Raises a `LookupError`, `TypeError` or `AttributeError` where it is of no form that is known.
@@ -106,7 +115,7 @@ def turns_in(answer: Mapping[str, Any]) -> Sequence[ModelTurn]:
     return [ModelTurn(as_text(answer["stop_reason"])).take({"content": answer["content"]})]
 
 
-def _choice(choice: Mapping[str, Any]) -> ModelTurn:
+def _choice(choice: JsonObject) -> ModelTurn:
     logprobs = choice.get("logprobs")
     tokens = logprobs.get("content") if isinstance(logprobs, dict) else None
     return ModelTurn(as_text(choice.get("finish_reason")), tokens).take({**choice["message"]})
@@ -133,7 +142,7 @@ cacheReadInputTokens cachedContentTokenCount""".split()  # noqa: SIM905 - read a
 _THOUGHT_COUNTS = "reasoning_tokens thinking_tokens thoughtsTokenCount".split()  # noqa: SIM905 - read as words, not quotes
 
 
-def usage_in(body: bytes) -> Mapping[str, Any]:
+def usage_in(body: bytes) -> JsonObject:
     """What an answer says that it took, whatever else it is; empty where it says nothing."""
     try:
         return usage_of(json.loads(body))
@@ -141,7 +150,7 @@ def usage_in(body: bytes) -> Mapping[str, Any]:
         return {}
 
 
-def usage_of(answer: Any) -> Mapping[str, Any]:
+def usage_of(answer: Any) -> JsonObject:
     """The same of an answer that was read; Ollama counts beside all else that it says."""
     beside = answer if "eval_count" in answer else {}
     usage = answer.get("usage") or answer.get("usageMetadata") or beside
@@ -151,13 +160,13 @@ def usage_of(answer: Any) -> Mapping[str, Any]:
     return {**usage, **tokens} if isinstance(tokens, dict) else usage
 
 
-def is_nothing(usage: Mapping[str, Any]) -> bool:
+def is_nothing(usage: JsonObject) -> bool:
     """Whether a usage says that no tokens were taken."""
     counted = _counts(usage)
     return any(n is not None for n in counted) and not any(counted)
 
 
-def tokens_used(usage: Mapping[str, Any], text: str) -> tuple[int, int]:
+def tokens_used(usage: JsonObject, text: str) -> tuple[int, int]:
     """The tokens of the request and of the reply; two zeros where a server does not say both.
 
     Where it only says their sum, as many are the reply's as its text can have: one for a byte.
@@ -165,8 +174,7 @@ def tokens_used(usage: Mapping[str, Any], text: str) -> tuple[int, int]:
     """
     inside, outside, both = _counts(usage)
     if both and inside is None:
-        most = len(text.encode("utf-8", "replace"))
-        outside = min(both, most) if outside is None else outside
+        outside = min(both, len(text.encode("utf-8", "replace"))) if outside is None else outside
         inside = both - outside
     if outside is None and inside is not None:
         outside = both - inside if both else None if text else 0
@@ -175,18 +183,17 @@ def tokens_used(usage: Mapping[str, Any], text: str) -> tuple[int, int]:
     return inside, max(outside, (both or 0) - inside)
 
 
-def thought_tokens(usage: Mapping[str, Any], text: str, used: int) -> int:
+def thought_tokens(usage: JsonObject, text: str, used: int) -> int:
     """How many tokens went into thoughts: as counted, or what the sum holds beside all else.
 
     `used` are those of the reply, as `tokens_used` says.
     """
     outside = _first(usage, _OUTSIDE)
-    is_told = outside is not None or not text
-    beside = used - (outside or 0) if is_told else 0
+    beside = used - (outside or 0) if (outside is not None or not text) else 0
     return max(beside, _most(usage, _THOUGHT_COUNTS))
 
 
-def cached_tokens(usage: Mapping[str, Any]) -> int:
+def cached_tokens(usage: JsonObject) -> int:
     """The tokens of the request that the server had ready from an earlier one; 0 if it says none.
 
     Some servers say so in details of the prompt's tokens, others beside them.
@@ -194,7 +201,7 @@ def cached_tokens(usage: Mapping[str, Any]) -> int:
     return _most(usage, _CACHED)
 
 
-def _counts(usage: Mapping[str, Any]) -> tuple[int | None, int | None, int | None]:
+def _counts(usage: JsonObject) -> tuple[int | None, int | None, int | None]:
     """The tokens of the request, of the reply, and of both."""
     inside, outside, both = (_first(usage, names) for names in (_INSIDE, _OUTSIDE, _BOTH))
     if usage.keys().isdisjoint(_COUNTED_BESIDE):
@@ -210,7 +217,7 @@ def _counts(usage: Mapping[str, Any]) -> tuple[int | None, int | None, int | Non
     return inside, outside, both
 
 
-def _first(usage: Mapping[str, Any], names: Sequence[str]) -> int | None:
+def _first(usage: JsonObject, names: Sequence[str]) -> int | None:
     for name in names:
         number = count(usage[name]) if name in usage else None
         if number is not None:
@@ -218,7 +225,7 @@ def _first(usage: Mapping[str, Any], names: Sequence[str]) -> int | None:
     return None
 
 
-def _most(usage: Mapping[str, Any], names: Sequence[str]) -> int:
+def _most(usage: JsonObject, names: Sequence[str]) -> int:
     """The largest count of those names, at the top and in whatever details there are."""
     most = _first(usage, names) or 0
     for part in usage.values():
@@ -272,8 +279,10 @@ _PARAMETER = re.compile(
 """Parameters by their own names, so that no model's name is taken for one."""
 
 
-def read_refusal(code: int, body: bytes, where: str, headers: Mapping[str, str]) -> Reply:
-    """Raise what any status but 200 means; a content filter's 400 is a reply."""
+def read_reply(code: int, body: bytes, where: str, headers: Headers, bound: Bound = None) -> Reply:
+    """The reply that an answer is; raises what any status but 200 means, but a content filter's."""
+    if code == 200:
+        return read_answer(body, where, headers, bound)
     try:
         return _refusal(code, body, where, headers)
     except CallFailed as error:
@@ -287,8 +296,8 @@ _GIVEN_UP = {408, 504, 524}
 """What a server or a gateway says that gave up waiting for a model, which may have gone on."""
 
 
-def _refusal(code: int, body: bytes, where: str, headers: Mapping[str, str]) -> Reply:
-    refusal = _refusal_in(body)
+def _refusal(code: int, body: bytes, where: str, headers: Headers) -> Reply:
+    refusal = refusal_in(body)
     message, codes = refusal.message, refusal.codes
     if code in {400, 403, 422} and refusal.says(_FILTER):
         return Reply("", "content_filter", refusal=message, body=body)
@@ -325,7 +334,7 @@ _PACE = re.compile(
 """What a server says where waiting would do."""
 
 
-def _is_spent(code: int, refusal: Refusal, headers: Mapping[str, str]) -> bool:
+def _is_spent(code: int, refusal: Refusal, headers: Headers) -> bool:
     """Whether the account may spend no more; a 429 that names a pace or a time may pass."""
     if _SPENT_CODE.search(" ".join(refusal.codes)):
         return True
@@ -333,7 +342,7 @@ def _is_spent(code: int, refusal: Refusal, headers: Mapping[str, str]) -> bool:
     return code in {400, 429} and not may_pass and bool(_SPENT.search(refusal.message))
 
 
-def _refusal_in(body: bytes) -> Refusal:
+def refusal_in(body: bytes) -> Refusal:
     """What a server says that refused, in whatever form it says it; else its words as they are."""
     try:
         answer = json.loads(body)
@@ -353,7 +362,7 @@ def _on_one_line(text: str) -> str:
     return whole(" ".join(text.split())[:SHOWN])
 
 
-def retry_after(headers: Mapping[str, str]) -> float | None:
+def retry_after(headers: Headers) -> float | None:
     """The seconds that the server asks to wait, from any of the headers in use."""
     try:
         if "retry-after-ms" in headers:
@@ -373,7 +382,7 @@ _THOUGHT_MARKS = re.compile(
 """How thoughts stand in a text that no server has taken them out of."""
 
 
-def read_answer(body: bytes, where: str, headers: Mapping[str, str], bound: Bound = None) -> Reply:
+def read_answer(body: bytes, where: str, headers: Headers, bound: Bound = None) -> Reply:
     """The reply in the body of a 200; one that ended with `NO_COMPLETION` where it holds none and
     counts tokens, and `NoCompletion` where it does not even count.
     """
@@ -419,13 +428,13 @@ incomplete_details message done_reason finish_reason eval_count prompt_eval_coun
 usageMetadata modelVersion stopReason""".split()  # noqa: SIM905 - read as words, not quotes
 
 
-def _what_is_used(answer: Mapping[str, Any]) -> bytes:
+def _what_is_used(answer: JsonObject) -> bytes:
     """A large answer without its padding, and without what nothing here reads."""
     used = {name: answer[name] for name in _USED if name in answer}
     return json.dumps(used, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-def _without_completion(body: bytes, usage: Mapping[str, Any], headers: Mapping[str, str]) -> Reply:
+def _without_completion(body: bytes, usage: JsonObject, headers: Headers) -> Reply:
     """The reply that an answer is whose tokens are counted, and which holds no completion."""
     tokens = tokens_used(usage, body.decode("utf-8", "replace"))
     served = as_text(json.loads(body).get("model"))
@@ -464,7 +473,7 @@ def _top_tokens(logprobs: Any) -> tuple[Mapping[str, float], ...]:
         return ()
 
 
-def _log_probability(entry: Mapping[str, Any]) -> tuple[str, float]:
+def _log_probability(entry: JsonObject) -> tuple[str, float]:
     """A token and its log probability; `ValueError` where it has none."""
     logprob = log_probability(entry["logprob"])
     if logprob is None:

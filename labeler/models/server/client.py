@@ -14,7 +14,7 @@ import os
 import secrets
 import tomllib
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -28,9 +28,9 @@ from pydantic_core import to_json
 from labeler import __version__
 from labeler.errors import LabelerError, Misconfigured, NoAnswer, Retryable
 from labeler.messages import Note
-from labeler.model import Bound, Model, OncePerPart, Reply, Request, whole
+from labeler.model import Bound, Headers, JsonObject, Model, OncePerPart, Reply, Request, whole
 from labeler.models.cost import about
-from labeler.models.server.answers import read_answer, read_models, read_refusal
+from labeler.models.server.answers import read_models, read_reply
 from labeler.models.settings import AssessorSettings
 from labeler.wire import addresses
 from labeler.wire.addresses import Place, masked, server_address
@@ -64,8 +64,8 @@ class WireFormat:
     api: str
     server: str
     address: str
-    words: Mapping[str, Any]
-    more_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    words: JsonObject
+    more_headers: Headers = field(default_factory=dict, repr=False)
     context: int | None = None
     shared: OncePerPart[SharedBody] = field(init=False, compare=False, repr=False)
 
@@ -114,7 +114,7 @@ class WireFormat:
     def _shared(self, request: Request) -> SharedBody:
         return self.shared.of(request.parameters, request.schema)
 
-    def of_all(self, asked_with: Mapping[str, Any], schema: Mapping[str, Any] | None) -> SharedBody:
+    def of_all(self, asked_with: JsonObject, schema: JsonObject | None) -> SharedBody:
         """What is sent for parameters and a schema."""
         parameters = dict(asked_with)
         more, thinking = parameters.pop("body", {}), parameters.pop("thinking", None)
@@ -174,7 +174,7 @@ def _filled(template: Any, value: Any) -> Any:
     return value if template == "$" else template
 
 
-def merged(body: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+def merged(body: JsonObject, more: JsonObject) -> dict[str, Any]:
     """A body with more in it; where both have an object under a name, these become one."""
     both = {n for n, value in more.items() if isinstance(value, dict) and n in body}
     return {**body, **more, **{n: merged(body[n], more[n]) for n in both}}
@@ -198,8 +198,7 @@ MUTE_SECONDS = 60.0
 """How long a server may answer nothing at all, at the start."""
 
 
-@dataclass(frozen=True, slots=True)
-class Calls:
+class Calls(NamedTuple):
     """How a server is called: `seconds` bounds a whole call.
 
     `note` is told after `quiet` seconds without any first answer; after `mute` the wait ends, where
@@ -289,7 +288,7 @@ class RequestIds:
         """The id of a further request."""
         return f"{self._mark}{next(self._numbers)}"
 
-    def check_echo(self, sent: str, headers: Mapping[str, str], completion: str) -> None:
+    def check_echo(self, sent: str, headers: Headers, completion: str) -> None:
         """Raise `NoAnswer` where the answer names another request of ours."""
         for echoed_id in (headers.get("x-request-id", ""), completion):
             before, _, number = echoed_id.partition(self._mark)
@@ -321,13 +320,10 @@ STRAYED = (
     "connection of its own"
 )
 
-ReadAnswer = Callable[[bytes, str, Mapping[str, str], Bound], Reply]
-"""What makes a reply of an answer's body, the server's name, the headers, and when it is bound."""
+ReadAnswer = Callable[[int, bytes, str, Headers, Bound], Reply]
+"""What makes a reply of a status, a body, the server's name, the headers, and when it is bound."""
 
-OF_OPENAI: Mapping[str, str] = {
-    "OpenAI-Organization": "OPENAI_ORG_ID",
-    "OpenAI-Project": "OPENAI_PROJECT_ID",
-}
+OF_OPENAI: Headers = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
 """Headers that name an account at OpenAI, and go to OpenAI alone, with their variables."""
 
 
@@ -366,47 +362,39 @@ def place_of(base_url: str | None, api_key: str | None) -> Admitted:
     return named(server_address(base_url), api_key) if api_key else admit(base_url)
 
 
-async def models_of(server: Admitted) -> list[str]:
+async def models_of(server: Admitted, seconds: float = CONNECT_SECONDS) -> list[str]:
     """The names of the models that an admitted server says it has, sorted."""
-    connection = Connected(wire_format(server.address), server, Calls(CONNECT_SECONDS))
-    try:
-        return await connection.models()
-    finally:
-        await connection.close()
+    return await Connected(wire_format(server.address), server, Calls(seconds)).models()
 
 
 async def answers(base_url: str) -> bool:
-    """Whether a server at this address answers at all, within a second."""
-    from labeler.wire.http import Wire
-
+    """Whether a server at this address says within a second which models it has."""
     try:
-        address = server_address(f"{base_url}/models")
-    except Misconfigured:
+        await models_of(named(server_address(base_url)), 1.0)
+    except LabelerError:
         return False
-    wire = Wire(named(address), address, 1.0, 1.0)
-    try:
-        return (await wire.send("GET", {})).status == 200
-    except NoAnswer:
-        return False
-    finally:
-        await wire.close()
+    return True
 
 
-def request_body(name: str, request: Request) -> dict[str, Any]:
-    """What is sent to OpenAI's chat completions, as in its batches."""
-    return wire_format(addresses.OPENAI).body(name, request)
-
-
-def in_json(body: Mapping[str, Any]) -> bytes:
+def in_json(body: JsonObject) -> bytes:
     """A body as it is sent; half a surrogate pair, which UTF-8 has not, as Python writes it."""
     with suppress(ValueError):
         return to_json(body)  # five times as fast as what follows
     return json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-def is_openai(address: str) -> bool:
-    """Whether an address is OpenAI's own."""
-    return Place.of(address).variables == (USUAL,)
+def client_headers(form: WireFormat, server: Admitted) -> dict[str, str]:
+    """The headers of each request to a server."""
+    account = OF_OPENAI if Place.of(server.address).variables == (USUAL,) else {}
+    named_in_environment = {header: os.environ.get(name) for header, name in account.items()}
+    return {
+        "Accept": "application/json",
+        "Content-Type": "application/json",
+        "User-Agent": f"labeler/{__version__}",
+        "Accept-Encoding": "gzip",
+        **{header: value for header, value in named_in_environment.items() if value},
+        **form.headers(server.key or NO_KEY),
+    }
 
 
 class Connected:
@@ -416,20 +404,13 @@ class Connected:
     which is as many as a completion may.
     """
 
-    def __init__(
-        self,
-        form: WireFormat,
-        server: Admitted,
-        calls: Calls,
-        largest: int = 0,
-    ) -> None:
+    def __init__(self, form: WireFormat, server: Admitted, calls: Calls, largest: int = 0) -> None:
         self._form, self._largest = form, largest
         self._server = replace(server, address=form.address)
         self._where = masked(form.address)
         self._calls = calls
         self._ids = RequestIds()
         self._first = FirstAnswer(self._where, calls, self._is_there)
-        self._key = server.key
         self._wire: Wire | None = None
         self._headers: dict[str, str] = {}
 
@@ -443,7 +424,7 @@ class Connected:
         model_id = identity or f"{where} {name}{self._form.identity}"
         return Model(model_id, ask, close=self.close, is_server=True)
 
-    async def ask(self, content: bytes, read: ReadAnswer = read_answer) -> Reply:
+    async def ask(self, content: bytes, read: ReadAnswer = read_reply) -> Reply:
         """Send one request; neither the reply, which `read` makes of the answer, nor an error holds
         the key, even where the server's words did.
         """
@@ -458,12 +439,9 @@ class Connected:
 
     async def _read(self, answer: HttpAnswer, sent: str, read: ReadAnswer) -> Reply:
         """What an answer means, if it is this request's."""
-        received = without_key(answer.body, self._key)
+        received = without_key(answer.body, self._server.key)
         try:
-            if answer.status == 200:
-                reply = read(received, self._where, answer.headers, answer.is_bound)
-            else:
-                reply = read_refusal(answer.status, received, self._where, answer.headers)
+            reply = read(answer.status, received, self._where, answer.headers, answer.is_bound)
         except LabelerError as problem:
             is_final = not isinstance(problem, Retryable)
             if is_final and answer.is_bound is not None and not await answer.is_bound:
@@ -476,68 +454,54 @@ class Connected:
         return reply if is_complete else replace(reply, is_bound=answer.is_bound)
 
     def _without_key(self, problem: LabelerError) -> LabelerError:
-        problem.args = tuple(whole(hidden(str(part), self._key)) for part in problem.args)
+        problem.args = tuple(whole(hidden(str(part), self._server.key)) for part in problem.args)
         return problem
 
     def _open(self) -> Wire:
         if self._wire is None:
-            self._headers = self._client_headers()
-            self._wire = self._wire_to(self._form.words["path"])
+            self._headers = client_headers(self._form, self._server)
+            self._wire = self._wire_to(self._form.words["path"], self._calls.seconds)
         return self._wire
 
-    def _wire_to(self, what: str, seconds: float | None = None) -> Wire:
+    def _wire_to(self, what: str, seconds: float) -> Wire:
         from labeler.wire.http import LARGEST_ANSWER, Wire
 
         return Wire(
             self._server.below(what),
             self._where,
-            self._calls.seconds if seconds is None else seconds,
-            CONNECT_SECONDS,
+            seconds,
             lambda: self._calls.note(f"{self._where}: {STRAYED}"),
             largest=self._largest or LARGEST_ANSWER,
         )
 
-    def _client_headers(self) -> dict[str, str]:
-        """The headers of each request."""
-        account = OF_OPENAI if is_openai(self._server.address) else {}
-        named_in_environment = {header: os.environ.get(name) for header, name in account.items()}
-        return {
-            "Accept": "application/json",
-            "Content-Type": "application/json",
-            "User-Agent": f"labeler/{__version__}",
-            "Accept-Encoding": "gzip",
-            **{header: value for header, value in named_in_environment.items() if value},
-            **self._form.headers(self._key or NO_KEY),
-        }
+    async def _listed(self, seconds: float) -> HttpAnswer:
+        """What the server answers when it is asked for its models."""
+        wire = self._wire_to(self._form.words["models"], seconds)
+        try:
+            return await wire.send("GET", client_headers(self._form, self._server))
+        finally:
+            await wire.close()
 
     async def models(self) -> list[str]:
         """The models that the server lists."""
-        wire = self._wire_to(self._form.words["models"])
-        try:
-            answer = await wire.send("GET", self._client_headers())
-        finally:
-            await wire.close()
-        received = without_key(answer.body, self._key)
+        answer = await self._listed(self._calls.seconds)
+        received = without_key(answer.body, self._server.key)
         try:
             if answer.status == 200:
                 return read_models(received, self._where)
-            read_refusal(answer.status, received, self._where, answer.headers)
+            read_reply(answer.status, received, self._where, answer.headers)
         except LabelerError as problem:
             raise self._without_key(problem) from problem.__cause__
         return []
 
     async def _is_there(self) -> bool:
         """Whether the server answers, with whatever, when it is asked for its models."""
-        most = self._calls.mute or CONNECT_SECONDS
-        wire = self._wire_to(
-            self._form.words["models"], min(CONNECT_SECONDS, self._calls.seconds, most)
-        )
         try:
-            await wire.send("GET", self._headers)
+            await self._listed(
+                min(CONNECT_SECONDS, self._calls.seconds, self._calls.mute or CONNECT_SECONDS)
+            )
         except NoAnswer:
             return False
-        finally:
-            await wire.close()
         return True
 
     async def close(self) -> None:

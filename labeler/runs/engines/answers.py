@@ -7,6 +7,7 @@ import json
 import math
 import re
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
@@ -71,6 +72,35 @@ class HitPaths:
     score: str = "score"
     needs_score: bool = False
 
+    def hit(self, hit: Any, where: str) -> Hit:
+        """A hit of an answer; `BadInput` where it has no id, or a score that is none."""
+        if isinstance(hit, str | int) and not isinstance(hit, bool):
+            return Hit(self._id(hit, where), None)
+        identifier = value_at(hit, self.id, _MISSING) if self.id else hit
+        if identifier is _MISSING:
+            problem = f"no id at {self.id!r}; it is {_shown(hit)}"
+            raise BadInput(f"{where}: {problem}", parameter="hit_id")
+        return Hit(self._id(identifier, where), self._score(value_at(hit, self.score), where))
+
+    def _id(self, value: Any, where: str) -> str:
+        if isinstance(value, list) and len(value) == 1:
+            value = value[0]  # Solr's and OpenSearch's stored fields
+        if isinstance(value, str) and 0 < len(value) <= LONGEST_ID:
+            return value
+        if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**30:
+            return str(value)
+        problem = f"expected an id at {self.id!r}, found {_shown(value)}"
+        raise BadInput(f"{where}: {problem}", parameter="hit_id")
+
+    def _score(self, value: Any, where: str) -> float | None:
+        if value is None and not self.needs_score:
+            return None
+        with suppress(TypeError, ValueError, OverflowError):
+            if not isinstance(value, bool) and math.isfinite(score := float(value)):
+                return score
+        problem = f"expected a number at {self.score!r}, found {_shown(value)}"
+        raise BadInput(f"{where}: {problem}", parameter="hit_score")
+
 
 def parsed(body: bytes | str, where: str) -> Any:
     """The JSON value of an answer; `BadInput` says how it begins where it is none."""
@@ -94,7 +124,7 @@ def hits_in(answer: Any, paths: HitPaths, where: str) -> list[Hit]:
         hint = f"lists stand at: {lists}" if lists else f"it is {_shown(answer)}"
         problem = f"no list of hits at {paths.hits!r}" if paths.hits else "the answer is no list"
         raise BadInput(f"{where}: {problem}; {hint}", parameter="hits")
-    return [_hit(hit, paths, f"{where}: hit {n}") for n, hit in enumerate(hits, 1)]
+    return [paths.hit(hit, f"{where}: hit {n}") for n, hit in enumerate(hits, 1)]
 
 
 def _lists(value: Any, path: str = "", depth: int = 0) -> Iterator[str]:
@@ -104,41 +134,6 @@ def _lists(value: Any, path: str = "", depth: int = 0) -> Iterator[str]:
     elif isinstance(value, dict) and depth < _DEEPEST:
         for name, inner in list(value.items())[:50]:
             yield from _lists(inner, f"{path}.{name}".lstrip("."), depth + 1)
-
-
-def _hit(hit: Any, paths: HitPaths, where: str) -> Hit:
-    if isinstance(hit, str | int) and not isinstance(hit, bool):
-        return Hit(_id(hit, where, paths), None)
-    identifier = value_at(hit, paths.id, _MISSING) if paths.id else hit
-    if identifier is _MISSING:
-        problem = f"no id at {paths.id!r}; it is {_shown(hit)}"
-        raise BadInput(f"{where}: {problem}", parameter="hit_id")
-    score = value_at(hit, paths.score)
-    return Hit(_id(identifier, where, paths), _score(score, where, paths))
-
-
-def _id(value: Any, where: str, paths: HitPaths) -> str:
-    if isinstance(value, list) and len(value) == 1:
-        value = value[0]  # Solr's and OpenSearch's stored fields
-    if isinstance(value, str) and 0 < len(value) <= LONGEST_ID:
-        return value
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**30:
-        return str(value)
-    problem = f"expected an id at {paths.id!r}, found {_shown(value)}"
-    raise BadInput(f"{where}: {problem}", parameter="hit_id")
-
-
-def _score(value: Any, where: str, paths: HitPaths) -> float | None:
-    if value is None and not paths.needs_score:
-        return None
-    try:
-        score = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        score = math.nan
-    if not math.isfinite(score):
-        problem = f"expected a number at {paths.score!r}, found {_shown(value)}"
-        raise BadInput(f"{where}: {problem}", parameter="hit_score")
-    return score
 
 
 def _shown(value: Any) -> str:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+import re
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
 from labeler.errors import CallFailed, Misconfigured, Misuse, NotFound, Retryable
+from labeler.exchange.fields import value_at
 from labeler.exchange.responses import plain_key
 from labeler.options import option
 from labeler.runs.engines.answers import (
@@ -31,9 +34,129 @@ from labeler.runs.engines.answers import (
     parsed,
     read_body,
 )
-from labeler.runs.engines.presets import ANY, PRESETS, Preset
 
-_CONNECT_SECONDS = 10.0
+# What is known of kinds of search servers: how they are asked, and what their answers hold.
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """How a kind of server is asked by default, and read.
+
+    `parameters` are added to an address without any. `total` is where an answer says how many hits
+    there are, which has no list of none. `text_of` makes plain text of what a query's letters would
+    mean in the server's language. Of a server that `is_named`, the address ends with `#` and the
+    name of what is searched, which stands in the body in place of INDEX.
+    """
+
+    paths: HitPaths
+    url: str
+    body: Any = None
+    parameters: str = ""
+    total: str = ""
+    text_of: Callable[[str], str] = str
+    is_named: bool = False
+
+
+_LATE = "it ran out of its own time, so hits may be missing"
+_PARTIAL = "its results are partial"
+_ERROR = "it reports an error: {!r:.100}"
+
+_PROBLEMS = {
+    "_shards.failed": "{!r:.20} of its shards failed, so hits may be missing",
+    "timed_out": _LATE,
+    "search_cutoff": _LATE,
+    "responseHeader.partialResults": _PARTIAL,
+    "@search.semanticPartialResponseReason": _PARTIAL,
+    **dict.fromkeys(("root.errors.0.message", "root.errors.0", "errors.0.message"), _ERROR),
+    "status.error": _ERROR,
+    "root.coverage.degraded": "its coverage is degraded",
+}
+"""What makes an answer with the status 200 unfit all the same, by where a server says it."""
+
+_SOLR = re.compile(r"""[-+!(){}\[\]^"~*?:\\/]|&&|\|\||\b(?:AND|OR|NOT)\b""")
+
+
+def _solr_text(query: str) -> str:
+    """A query as words: operators stand behind a backslash, and words of them in small letters."""
+    return _SOLR.sub(lambda m: m[0].casefold() if m[0].isalpha() else f"\\{m[0]}", query)
+
+
+_VESPA = re.compile(r"""(?<!\w)[-+]|[()":*!?{}\[\]^~<>=\\|&]""")
+"""Operators of the simple language, of which the index has none."""
+
+_TYPESENSE = re.compile(r"""(?<!\w)-|["“”]""")
+"""Quotes, and the marks of words to leave out."""
+
+_AZURE = re.compile(r"""[+|"()'\\*~]|(?<!\w)-""")
+"""Operators of the simple language."""
+
+_SEARCH = {
+    "query": {"multi_match": {"query": "{query}", "fields": ["*"], "lenient": True}},
+    "size": "{depth}",
+    "_source": False,
+}
+_YQL = "select * from sources * where {grammar:'weakAnd'}userInput(@text)"
+
+_GRAPHQL = (
+    "query($text: String!, $depth: Int!) { Get { INDEX(bm25: {query: $text}, limit: $depth) "
+    "{ _additional { id score } } } }"
+)
+
+PRESETS: dict[str, Preset] = {
+    "opensearch": Preset(
+        HitPaths("hits.hits", "_id", "_score"),
+        "http://127.0.0.1:9200/INDEX/_search",
+        _SEARCH,
+    ),
+    "solr": Preset(
+        HitPaths("response.docs", "id", "score"),
+        "http://127.0.0.1:8983/solr/CORE/select",
+        parameters="defType=edismax&q={query}&rows={depth}&fl=id,score&wt=json",
+        text_of=_solr_text,
+    ),
+    "vespa": Preset(
+        HitPaths("root.children", "id", "relevance"),
+        "http://127.0.0.1:8080/search/",
+        {"yql": _YQL, "text": "{query}", "hits": "{depth}"},
+        total="root.fields.totalCount",
+        text_of=partial(_VESPA.sub, " "),
+    ),
+    "qdrant": Preset(
+        HitPaths("result.points", "id", "score"),
+        "http://127.0.0.1:6333/collections/INDEX/points/query",
+        {
+            "query": {"text": "{query}", "model": "qdrant/bm25"},
+            "using": "bm25",
+            "limit": "{depth}",
+            "with_payload": False,
+        },
+    ),
+    "weaviate": Preset(
+        HitPaths("data.Get.*", "_additional.id", "_additional.score"),
+        "http://127.0.0.1:8080/v1/graphql#INDEX",
+        {"query": _GRAPHQL, "variables": {"text": "{query}", "depth": "{depth}"}},
+        is_named=True,
+    ),
+    "typesense": Preset(
+        HitPaths("hits", "document.id", "text_match"),
+        "http://127.0.0.1:8108/collections/INDEX/documents/search?query_by=FIELD",
+        parameters="q={query}&per_page={depth}&include_fields=id",
+        text_of=partial(_TYPESENSE.sub, " "),
+    ),
+    "azure": Preset(
+        HitPaths("value", "id", "@search.score"),
+        "https://SERVICE.search.windows.net/indexes/INDEX/docs/search?api-version=2024-07-01",
+        {"search": "{query}", "top": "{depth}", "select": "id"},
+        text_of=partial(_AZURE.sub, r"\\\g<0>"),
+    ),
+}
+"""The kinds of servers, by the names that users call them."""
+
+PRESETS["elasticsearch"] = PRESETS["opensearch"]
+ANY = Preset(HitPaths(), "http://127.0.0.1:8000/search?q={query}&size={depth}")
+"""A server of which nothing is known: the address and the paths say it all."""
+
+
 _BUSY = frozenset((429, 503))
 _MAY_PASS = frozenset((408, 425, 500, 502, 504)) | _BUSY
 
@@ -76,11 +199,9 @@ class HttpEngine:
     @property
     def paths(self) -> HitPaths:
         """Where answers hold the hits, their ids and their scores."""
-        usual = self.kind.paths
-        hits = usual.hits if self.hits is None else self.hits
-        identifier = usual.id if self.hit_id is None else self.hit_id
-        score = usual.score if self.hit_score is None else self.hit_score
-        return HitPaths(hits, identifier, score, self.hit_score is not None)
+        own = {"hits": self.hits, "id": self.hit_id, "score": self.hit_score}
+        paths = {name: path for name, path in own.items() if path is not None}
+        return replace(self.kind.paths, **paths, needs_score=self.hit_score is not None)
 
     @property
     def address(self) -> str:
@@ -129,15 +250,17 @@ class HttpEngine:
 
         self.check()
         where = self.shown()
-        to = named(_origin(self.url_template))
-        wire = Wire(to, where, seconds, _CONNECT_SECONDS, largest=LARGEST_OUTPUT)
+        parts = urlsplit(self.url_template)  # of which the path holds places
+        to = named(f"{parts.scheme}://{parts.netloc}/")
+        wire = Wire(to, where, seconds, largest=LARGEST_OUTPUT)
         headers = {"Accept": "application/json", **headers_of(self.headers, os.environ)}
         content, address = self.content, self.address
 
         async def search(query: str, depth: int) -> list[Hit]:
             from yarl import URL
 
-            filling = Filling(self.kind.text_of(query), depth)
+            text = self.kind.text_of(query)
+            filling = Filling(" ".join(text.split()) if self.preset else text, depth)
             url = URL(filled_url(address, filling), encoded=True)
             if content is None:
                 answer = await wire.send("GET", headers, url=url)
@@ -155,9 +278,10 @@ class HttpEngine:
 
     def _hits(self, body: bytes, where: str) -> list[Hit]:
         answer, kind = parsed(body, where), self.kind
-        if problem := kind.problem_of(answer):
-            raise Retryable(f"{where}: {problem}")
-        if kind.is_empty(answer):
+        for path, problem in _PROBLEMS.items() if self.preset else ():
+            if value := value_at(answer, path):
+                raise Retryable(f"{where}: {problem.format(value)}")
+        if kind.total and value_at(answer, kind.total) == 0:
             return []
         return [Hit(plain_key(hit.id), hit.score) for hit in hits_in(answer, self.paths, where)]
 
@@ -198,9 +322,3 @@ def check_status(status: int, headers: Mapping[str, str], body: bytes, where: st
     if 300 <= status < 400:
         raise Misconfigured(f"{problem}; redirects are not followed, give the last address")
     raise CallFailed(problem, refused=True)
-
-
-def _origin(url: str) -> str:
-    """The address less its path, in which there are places."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}/"

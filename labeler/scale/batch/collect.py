@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -78,26 +78,22 @@ class CollectedBatches(Result):
     @property
     def sentences(self) -> list[str]:
         """What was taken in, and what is left."""
-        return list(self._sentences())
-
-    def _sentences(self) -> Iterator[str]:
-        if not self.ended:
-            yield "no batch has ended since the last time"
-        else:
+        taken, lines = self.collected, ["no batch has ended since the last time"]
+        if self.ended:
             numbers = ", ".join(str(record.number) for record in self.ended)
-            got = count_of(self.collected.replies, "reply", "replies")
-            yield f"batch {numbers}: {got}, {self.collected.failed:,} failed"
-        asked = sum(record.requests for record in self.ended)
-        if left := asked - self.collected.answered:
+            got = count_of(taken.replies, "reply", "replies")
+            lines = [f"batch {numbers}: {got}, {taken.failed:,} failed"]
+        if left := sum(record.requests for record in self.ended) - taken.answered:
             waits = self.ended[-1].status == WRITTEN
             then = "read the others, or cancel" if waits else "submit asks again"
-            yield f"{count_of(left, 'request has', 'requests have')} no answer: {then}"
-        if self.collected.strange:
-            lines = count_of(self.collected.strange, "line is", "lines are")
-            yield f"{lines} about no request of these batches"
-        yield from map(str, self.problems[1:])  # the first is raised by who shows these
+            lines.append(f"{count_of(left, 'request has', 'requests have')} no answer: {then}")
+        if taken.strange:
+            strange = count_of(taken.strange, "line is", "lines are")
+            lines.append(f"{strange} about no request of these batches")
+        lines += map(str, self.problems[1:])  # the first is raised by who shows these
         if self.open:
-            yield f"{count_of(self.open, 'batch is', 'batches are')} still open"
+            lines.append(f"{count_of(self.open, 'batch is', 'batches are')} still open")
+        return lines
 
     def as_json(self) -> dict[str, Any]:
         """The figures by name."""
@@ -113,12 +109,26 @@ class CollectedBatches(Result):
 
 @dataclass(slots=True)
 class Taken:
-    """What was taken in, of which batches, and why others could not be collected."""
+    """What was taken in, of which batches, the sets judged by it, and why others could not be.
 
+    The first three say where and within which limits.
+    """
+
+    base_url: str | None
+    limits: Limits
+    control: Control
     collected: Collected = field(default_factory=Collected)
     ended: list[BatchRecord] = field(default_factory=list)
     problems: list[LabelerError] = field(default_factory=list)
     sets: dict[str, JudgeResult] = field(default_factory=dict)
+
+    def result(self, collection: Collection) -> CollectedBatches:
+        """All that, and what is open now."""
+        left = [record.status for record in read_batches(collection) if record.is_open]
+        results, problems = tuple(self.sets.values()), tuple(self.problems)
+        return CollectedBatches(
+            self.collected, tuple(self.ended), results, len(left), left.count(WRITTEN), problems
+        )
 
 
 async def acollect(
@@ -132,38 +142,28 @@ async def acollect(
     Nothing is asked. A pair whose request has no answer has no grade. A batch that cannot be
     collected stops no other; where none else has ended, its problem is raised.
     """
-    result = await collected(collection, base_url, limits, control)
+    taken = Taken(base_url, limits or Limits(), control or Control())
+    result = await _collected(open_collection(collection), taken)
     if result.problems and not result.results:
         raise result.problems[0]
     return result
 
 
-async def collected(
-    collection: AnyCollection,
-    base_url: str | None,
-    limits: Limits | None,
-    control: Control | None,
-) -> CollectedBatches:
-    """What `acollect` returns, with what it may raise among its problems."""
-    opened, control = open_collection(collection), control or Control()
-    limits, taken = limits or Limits(), Taken()
-    if any(is_at_server(record) or record.file_id for record in read_batches(opened)):
-        with alone(opened):
-            records = read_batches(opened)
-            async with batch_service(server_of_batches(opened, records, base_url)) as service:
-                await adopt_unheard(opened, service)
-                for record in at_service(opened, service):
-                    await _take(opened, record, service, control, taken)
-                await remove_collected_requests(opened, service, control.note)
-    return await _judged(opened, taken, base_url, limits, control)
+async def _collected(collection: Collection, taken: Taken) -> CollectedBatches:
+    """What `acollect` returns, with what it may raise among its problems, and what was `taken`."""
+    taken.problems = []
+    if any(is_at_server(record) or record.file_id for record in read_batches(collection)):
+        with alone(collection):
+            async with batch_service(server_of_batches(collection, taken.base_url)) as service:
+                await adopt_unheard(collection, service)
+                for record in at_service(collection, service):
+                    await _take(collection, record, service, taken)
+                await remove_collected_requests(collection, service, taken.control.note)
+    return await _judged(collection, taken)
 
 
 async def _take(
-    collection: Collection,
-    record: BatchRecord,
-    service: BatchService,
-    control: Control,
-    taken: Taken,
+    collection: Collection, record: BatchRecord, service: BatchService, taken: Taken
 ) -> None:
     """Take in a batch that has ended."""
     try:
@@ -171,10 +171,10 @@ async def _take(
         if not state.has_ended:
             return
         if state.problem:
-            control.note(f"{record}: {state.status}: {state.problem}")
+            taken.control.note(f"{record}: {state.status}: {state.problem}")
         if 0 < state.total < record.requests:
             asked = f"{state.total:,} of {count_of(record.requests, 'request', 'requests')}"
-            control.note(f"{record}: the server knows {asked}; submit asks the others again")
+            taken.control.note(f"{record}: the server knows {asked}; submit asks the others again")
         taken.collected.add(await downloaded(collection, record, state, service))
     except (NotFound, ShortAnswers) as problem:
         taken.problems.append(problem)
@@ -190,8 +190,8 @@ async def aread_answers(
     control: Control | None = None,
 ) -> CollectedBatches:
     """Take in a file of answers to the requests that were written into a file."""
-    opened, control, limits = open_collection(collection), control or Control(), limits or Limits()
-    taken, part = Taken(), Collected()
+    opened, problem = open_collection(collection), ""
+    taken = Taken(base_url, limits or Limits(), control or Control())
     with alone(opened):
         records = [record for record in read_batches(opened) if record.status == WRITTEN]
         if not records:
@@ -200,65 +200,54 @@ async def aread_answers(
             )
         for record in records:
             part = stored(opened, record, answers, os.environ.get(USUAL, ""))
+            problem = part.problem
             if part.answered:
                 taken.collected.add(part)
-                taken.ended.append(_close_answered(opened, record, part))
+                taken.ended.append(_close_answered(opened, record, part.keys))
     if not taken.ended:
-        about = f": {part.problem}" if part.problem else ""
+        about = f": {problem}" if problem else ""
         raise BadInput(f"{answers}: no line of it answers a request that was written{about}")
-    return await _judged(opened, taken, base_url, limits, control)
+    return await _judged(opened, taken, taken.ended)
 
 
-def _close_answered(collection: Collection, record: BatchRecord, taken: Collected) -> BatchRecord:
+def _close_answered(collection: Collection, record: BatchRecord, keys: Set[bytes]) -> BatchRecord:
     """Note which requests of a file have their answers; the others wait for another file."""
     texts = read_requests(collection, record.number)
-    left = [key for key in texts if key not in taken.keys]
+    left = texts.keys() - keys
     if not left:
         return close(collection, record)
-    write_requests(collection, record.number, ((key, texts[key]) for key in left))
+    write_requests(collection, record.number, ((key, texts[key]) for key in texts if key in left))
     write_batch(collection, replace(record, requests=len(left)))
     return record
 
 
 async def _judged(
-    collection: Collection,
-    taken: Taken,
-    base_url: str | None,
-    limits: Limits,
-    control: Control,
+    collection: Collection, taken: Taken, ended: Sequence[BatchRecord] = ()
 ) -> CollectedBatches:
     """Judge the sets of the batches that have ended, by what the store holds alone."""
     unjudged = [record for record in read_batches(collection) if record.status == STORED]
-    results, problems = [], list[LabelerError]()
-    for record in {record.name: record for record in (*taken.ended, *unjudged)}.values():
+    problem: LabelerError | None = None
+    for record in {record.name: record for record in (*ended, *unjudged)}.values():
         options = JudgeOptions(
             record.prompt,
             replace(record.declared, model=record.model),
-            whole_address(record.server, base_url),
+            whole_address(record.server, taken.base_url),
             record.name,
             redact=record.redact,
-            limits=replace(limits, max_calls=None, max_tokens=None, max_cost=None),
+            limits=replace(taken.limits, max_calls=None, max_tokens=None, max_cost=None),
             deferral=Deferral(is_live=False),
         )
         try:
-            results.append(await judge_set(collection, pool_of, options, control))
+            taken.sets[record.name] = await judge_set(collection, pool_of, options, taken.control)
         except (BadInput, Misuse) as error:  # that one set cannot be judged stops no other
-            problems.append(error)
+            problem = problem or error
             continue
         for batch in unjudged:
             if batch.name == record.name:
                 write_batch(collection, replace(batch, status=COLLECTED))
-    if problems:
-        raise type(problems[0])(f"{problems[0]}; the replies of its batch are in the store")
-    left = [record.status for record in read_batches(collection) if record.is_open]
-    return CollectedBatches(
-        taken.collected,
-        tuple(taken.ended),
-        tuple(results),
-        len(left),
-        left.count(WRITTEN),
-        tuple(taken.problems),
-    )
+    if problem:
+        raise type(problem)(f"{problem}; the replies of its batch are in the store")
+    return taken.result(collection)
 
 
 # Judge by batches to the end: hand over, wait, collect, and again.
@@ -286,50 +275,36 @@ async def await_batches(
     are not. Each look is `every` seconds after the last.
     """
     control, opened = control or Control(), open_collection(collection)
-    total, result = Taken(), None
+    taken = Taken(options.base_url, options.limits, control)
     for _ in range(MOST_ROUNDS):
-        submitted = await asubmit(opened, options, control)
+        submitted, before = await asubmit(opened, options, control), len(taken.ended)
         if not (submitted.batches or submitted.waiting):
             break
-        result = await _rounds_end(opened, options, control, every, total)
-        if control.stop.is_over or not (submitted.batches or result.ended):
+        await _round_ends(opened, taken, every)
+        if control.stop.is_over or not (submitted.batches or len(taken.ended) > before):
             break
-    left = (result.open, result.in_files, result.problems) if result else (0, 0, ())
-    return CollectedBatches(total.collected, tuple(total.ended), tuple(total.sets.values()), *left)
+    return taken.result(opened)
 
 
-async def _rounds_end(
-    collection: Collection,
-    options: JudgeOptions,
-    control: Control,
-    every: float,
-    total: Taken,
-) -> CollectedBatches:
-    """What the last look found, after which no batch is open but those that are not waited for."""
-    short_looks = 0
+async def _round_ends(collection: Collection, taken: Taken, every: float) -> None:
+    """Look until no batch is open but those that are not waited for.
+
+    A server that cannot be reached is looked for some times, and so are answers that it counts.
+    """
+    control, failed_looks, short_looks = taken.control, 0, 0
     while True:
-        result = await _collected_patiently(collection, options, control, every)
-        total.collected.add(result.collected)
-        total.ended += result.ended
-        total.sets |= {judged.name: judged for judged in result.results}
-        is_short = result.open == result.in_files + len(result.problems)
-        short_looks = short_looks + 1 if is_short else 0
-        is_done = result.open == result.in_files + result.lost or short_looks >= SHORT_LOOKS
-        if is_done or control.stop.is_over:
-            return result
-        await control.stop.sleep(every)
-
-
-async def _collected_patiently(
-    collection: Collection, options: JudgeOptions, control: Control, every: float
-) -> CollectedBatches:
-    """What `acollect` gives, while a server that cannot be reached is looked for some times."""
-    for _ in range(MOST_LOOKS):
         try:
-            return await collected(collection, options.base_url, options.limits, control)
+            result = await _collected(collection, taken)
         except ProviderError as error:
-            if control.stop.is_over:
+            failed_looks += 1
+            if control.stop.is_over or failed_looks > MOST_LOOKS:
                 raise
             control.note(f"{error}; another look follows")
-            await control.stop.sleep(every)
-    return await collected(collection, options.base_url, options.limits, control)
+        else:
+            failed_looks = 0
+            is_short = result.open == result.in_files + len(result.problems)
+            short_looks = short_looks + 1 if is_short else 0
+            is_done = result.open == result.in_files + result.lost or short_looks >= SHORT_LOOKS
+            if is_done or control.stop.is_over:
+                return
+        await control.stop.sleep(every)

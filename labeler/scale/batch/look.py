@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,12 +23,7 @@ from labeler.collection.batches import (
     sweep,
     write_batch,
 )
-from labeler.collection.layout import (
-    AnyCollection,
-    Collection,
-    locked_if_free,
-    open_collection,
-)
+from labeler.collection.layout import AnyCollection, Collection, locked_if_free, open_collection
 from labeler.errors import LabelerError, Locked, Misuse, NotFound, ProviderError
 from labeler.files.read import numbered_bytes
 from labeler.messages import Note
@@ -36,6 +31,7 @@ from labeler.models.batch.answers import BatchRequests, Collected, store_answers
 from labeler.models.batch.service import MOST_ANSWERED, BatchService, BatchState, batch_service
 from labeler.models.choose import Choice
 from labeler.models.cost import batch_price
+from labeler.models.policies.learn import Abilities
 from labeler.models.policies.stack import known_abilities
 from labeler.report.result import Hidden, Result
 from labeler.report.table import Column, Row, Table, shown
@@ -57,10 +53,7 @@ class ShortAnswers(ProviderError):
 
 
 async def downloaded(
-    collection: Collection,
-    record: BatchRecord,
-    state: BatchState,
-    service: BatchService,
+    collection: Collection, record: BatchRecord, state: BatchState, service: BatchService
 ) -> Collected:
     """What the files of a batch that has ended hold, taken into the store.
 
@@ -81,10 +74,7 @@ async def downloaded(
 
 
 async def _brought(
-    collection: Collection,
-    record: BatchRecord,
-    file_id: str,
-    service: BatchService,
+    collection: Collection, record: BatchRecord, file_id: str, service: BatchService
 ) -> Collected:
     """What one file holds, taken into the store; nothing where there is no file."""
     if not file_id:
@@ -107,9 +97,9 @@ def stored(collection: Collection, record: BatchRecord, path: Path, key: str = "
     price = Choice(record.model, "", record.server, record.declared).price
     price = batch_price(price, record.server) if price else None
     texts = read_requests(collection, record.number)
-    asked = BatchRequests(record.model_id, record.server, texts, price, key)
     with open_store(collection.store, redacted=record.redact) as store:
-        asked = replace(asked, abilities=known_abilities(record.model_id, store))
+        abilities = known_abilities(record.model_id, store) or Abilities()
+        asked = BatchRequests(record.model_id, record.server, texts, price, key, abilities)
         return store_answers(lambda: (line for _, line in numbered_bytes(path)), asked, store)
 
 
@@ -238,9 +228,9 @@ class Batches(Result):
 async def abatches(collection: AnyCollection, base_url: str | None = None) -> Batches:
     """How far the batches of a collection are."""
     opened = open_collection(collection)
-    records, states = read_batches(opened), dict[int, BatchState]()
-    if any(is_at_server(record) for record in records):
-        async with batch_service(server_of_batches(opened, records, base_url)) as service:
+    states = dict[int, BatchState]()
+    if any(map(is_at_server, read_batches(opened))):
+        async with batch_service(server_of_batches(opened, base_url)) as service:
             with suppress(Locked), alone(opened):
                 await adopt_unheard(opened, service)
             for record in at_service(opened, service):
@@ -265,9 +255,8 @@ async def acancel(collection: AnyCollection, base_url: str | None = None) -> Bat
                 remove_batch(opened, record.number)
             elif record.status == STORED:
                 write_batch(opened, replace(record, status=COLLECTED))
-        records = read_batches(opened)
-        if any(map(is_at_server, records)):
-            async with batch_service(server_of_batches(opened, records, base_url)) as service:
+        if any(map(is_at_server, read_batches(opened))):
+            async with batch_service(server_of_batches(opened, base_url)) as service:
                 with _way_out(opened):
                     await adopt_unheard(opened, service)
                 for record in at_service(opened, service):
@@ -317,13 +306,12 @@ def is_at_server(record: BatchRecord) -> bool:
     return record.is_open and record.status != WRITTEN
 
 
-def server_of_batches(
-    collection: Collection, records: Iterable[BatchRecord], base_url: str | None
-) -> Admitted:
+def server_of_batches(collection: Collection, base_url: str | None) -> Admitted:
     """Where the open batches are; `Misuse` where they are at several servers.
 
     Where none is open, that is where the last one was whose requests are still there.
     """
+    records = read_batches(collection)
     left = [record.server for record in records if record.file_id]
     servers = {record.server for record in records if is_at_server(record)} or {*left[-1:]}
     if base_url is not None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Callable, Iterator, Sequence, Set
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import TemporaryDirectory
-from typing import IO, Any
+from typing import Any
 
 from labeler.collection.batches import (
     PARTIAL,
@@ -30,12 +29,12 @@ from labeler.collection.user_files import Output
 from labeler.errors import BudgetReached, LabelerError, Misuse, Stopped, WaitsInBatch
 from labeler.files.atomic import replacing_bytes
 from labeler.files.jsonl import read_rows
-from labeler.judging.in_flight import PairOptions
+from labeler.judging.in_flight import PairOptions, proof_in
 from labeler.judging.job import pool_of
 from labeler.judging.judge import JudgeOptions, Prepared, prepare
 from labeler.judging.methods.inquiries import Inquiries
 from labeler.judging.methods.inquiry import Inquiry, in_chunks
-from labeler.judging.pilot import AskedRound, piloted, proof_in
+from labeler.judging.pilot import AskedRound, piloted
 from labeler.messages import count_of
 from labeler.model import Request
 from labeler.models.batch.answers import FileBounds, request_line
@@ -53,69 +52,47 @@ from labeler.wire.gate import admit
 
 # The requests of a set of judgements that nobody has answered, written to files for a batch.
 
-LEASED_AT_ONCE = 1000
-
 
 class RequestRecorder:
-    """Takes requests in place of a server, each once, and writes them to numbered files.
+    """Writes requests of a session in place of a server, each once, to numbered files.
 
     Each file is within the bounds of what a service takes; `counts` are the requests in each.
-    Beside it stands one of their keys and canonical texts; with `redacted`, of their keys alone. A
-    request to which `lease` gives no lease is asked by another process at this moment: it is
-    `left`, and not written.
+    Beside it stands one of their keys and canonical texts; in a redacted session, of their keys
+    alone. A request to which the session gives no lease is asked by another process at this moment:
+    it is `left`, and not written.
     """
 
-    def __init__(self, folder: Path, bounds: FileBounds | None, *, redacted: bool = False) -> None:
-        self.model_name = ""
-        self.lease: Callable[[Sequence[bytes]], Set[bytes]] = frozenset
+    def __init__(self, folder: Path, bounds: FileBounds | None, prepared: Prepared) -> None:
         self.left = 0
         self.counts: list[int] = []
+        self._model_name = _server_model(prepared)
+        self._session = prepared.session
         self._folder = folder
         self._bounds = bounds or FileBounds()
-        self._redacted = redacted
-        self._taken: set[bytes] = set()
-        self._pending: list[KeyedRequest] = []
+        self._seen: set[bytes] = set()
         self._size = 0
-        self._files = ExitStack()
-        self._outs: list[IO[bytes]] = []
 
-    def __len__(self) -> int:
-        return len(self._taken) - self.left
-
-    def take(self, keyed: KeyedRequest) -> None:
-        """Write a request, if it is not written yet, and nobody else is asking it."""
-        if keyed.key in self._taken:
-            return
-        self._taken.add(keyed.key)
-        self._pending.append(keyed)
-        if len(self._pending) >= LEASED_AT_ONCE:
-            self.finish()
-
-    def finish(self) -> None:
-        """Write what was taken last, as long as leases are given."""
-        pending, self._pending = self._pending, []
-        leased = self.lease([keyed.key for keyed in pending]) if pending else frozenset()
-        for keyed in pending:
-            if keyed.key in leased:
-                self._write(keyed)
-            else:
-                self.left += 1
+    def write(self, requests: Iterable[KeyedRequest]) -> None:
+        """Write those that are not written yet, and that nobody else is asking."""
+        new = {each.key: each for each in requests if each.key not in self._seen}
+        self._seen.update(new)
+        leased = self._session.lease(list(new)) if new else frozenset()
+        self.left += len(new.keys() - leased)
+        for each in new.values():
+            if each.key in leased:
+                self._write(each)
 
     def _write(self, keyed: KeyedRequest) -> None:
-        line, bounds = request_line(keyed.key, self.model_name, keyed.request), self._bounds
-        text = without_texts(keyed.text) if self._redacted else keyed.text
+        line, bounds = request_line(keyed.key, self._model_name, keyed.request), self._bounds
+        text = without_texts(keyed.text) if self._session.selection.options.redacted else keyed.text
         beside = json.dumps({"key": keyed.key.hex(), "request": text}) + "\n"
-        is_full = self.counts and (
-            self.counts[-1] >= bounds.lines or self._size + len(line) > bounds.size
-        )
-        if is_full or not self.counts:
-            self.close()
+        is_full = self.counts and self.counts[-1] >= bounds.lines
+        if is_full or not self.counts or self._size + len(line) > bounds.size:
             self.counts.append(0)
             self._size = 0
-            paths = (self.path(len(self.counts) - 1, what) for what in ("requests", "texts"))
-            self._outs = [self._files.enter_context(path.open("wb")) for path in paths]
-        for out, content in zip(self._outs, (line, beside.encode()), strict=True):
-            out.write(content)
+        for what, content in (("requests", line), ("texts", beside.encode())):
+            with self.path(len(self.counts) - 1, what).open("ab") as out:
+                out.write(content)
         self.counts[-1] += 1
         self._size += len(line)
 
@@ -123,25 +100,22 @@ class RequestRecorder:
         """A file, counted from 0, of requests or of their texts."""
         return self._folder / f"{what}.{number + 1}.jsonl"
 
-    def close(self) -> None:
-        """Close the files that are being written."""
-        self._files.close()
-
     def texts(self, number: int) -> Iterator[tuple[bytes, str]]:
         """The keys and the texts of the requests in a file, which count from 0."""
         rows = read_rows(self.path(number, "texts"))
         return ((bytes.fromhex(str(row["key"])), str(row["request"])) for _, row in rows)
 
 
-async def record_unanswered(prepared: Prepared, *, retry_failed: bool) -> BudgetReached | None:
-    """Hand every request that nobody has answered to the session's model, which defers it.
+async def record_unanswered(
+    prepared: Prepared, recorder: RequestRecorder, taken: list[KeyedRequest], *, retry_failed: bool
+) -> BudgetReached | None:
+    """Write every request that nobody has answered, which the session's model hands to `taken`.
 
     Where a pair takes several requests one after the other, those of its next round. Returns what
     ended it before all were handed over.
     """
     inquiries = Inquiries(prepared.job.pairs, prepared.job.texts, prepared.assessor)
-    begun: set[int] = set()
-    lists: list[Inquiry] = []  # what is begun stays, so that no other gets its number
+    begun: dict[int, Inquiry] = {}  # what is begun stays, so that no other gets its number
     try:
         for chunk in in_chunks(inquiries.pairs):
             if prepared.session.guard.stop.is_set():
@@ -150,11 +124,13 @@ async def record_unanswered(prepared: Prepared, *, retry_failed: bool) -> Budget
                 if not isinstance(item, Inquiry) or id(item) in begun:
                     continue
                 if not inquiries.is_single:
-                    begun.add(id(item))
-                    lists.append(item)
+                    begun[id(item)] = item
                 for task, _ in item.unasked(retry_failed):
                     await _defer(prepared, task.request)
+            recorder.write(taken)
+            taken.clear()
     except BudgetReached as reached:
+        recorder.write(taken)
         return reached
     return None
 
@@ -222,8 +198,7 @@ async def asubmit(
     with alone(opened):
         declared, base_url = options.declared, options.base_url
         named_by = namer_of(declared, base_url)
-        address = base_url or declared.server or None
-        server = admit(address, named_by=named_by, key=declared.key)
+        server = admit(base_url or declared.server or None, named_by=named_by, key=declared.key)
         async with batch_service(server) as service:
             await adopt_unheard(opened, service)
             await _ask_a_few(opened, options, control)
@@ -269,18 +244,13 @@ async def _submit(
     bounds: FileBounds | None,
 ) -> Submitted:
     with TemporaryDirectory(dir=batches_folder(collection), prefix=PARTIAL) as folder:
-        recorder = RequestRecorder(Path(folder), bounds, redacted=options.redact)
-        is_file = isinstance(where, Output)
-        deferral = Deferral(is_live=False, take=recorder.take, assumes_abilities=is_file)
+        taken, is_file = list[KeyedRequest](), isinstance(where, Output)
+        deferral = Deferral(is_live=False, take=taken.append, assumes_abilities=is_file)
         options = replace(options, deferral=deferral)
         async with prepare(collection, pool_of, options, control, options.session) as prepared:
-            recorder.model_name = _server_model(prepared)
-            recorder.lease = prepared.session.lease
-            try:
-                stopped = await record_unanswered(prepared, retry_failed=options.retry_failed)
-                recorder.finish()
-            finally:
-                recorder.close()
+            recorder = RequestRecorder(Path(folder), bounds, prepared)
+            retry = options.retry_failed
+            stopped = await record_unanswered(prepared, recorder, taken, retry_failed=retry)
             records = _write_records(collection, _record(prepared, options), recorder, where)
         if recorder.left:
             left = count_of(recorder.left, "request is", "requests are")
@@ -292,7 +262,7 @@ async def _submit(
                 sent = await _send(collection, records[number:], recorder.path(number), where)
             batches.append(sent)
             control.note(f"batch {sent.number}: {count_of(sent.requests, 'request', 'requests')}")
-    waiting = len(WaitingRequests(collection)) - len(recorder)
+    waiting = len(WaitingRequests(collection)) - sum(recorder.counts)
     session = prepared.session
     is_priced = session.selection.price is not None
     spent = session.guard.budget.spent

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, islice
-from pathlib import Path
 from typing import NamedTuple
 
 from labeler.collection.judgements import read_judgements
@@ -29,7 +28,7 @@ from labeler.models.policies.limits import Spending
 from labeler.models.policies.stack import only_remembered
 from labeler.models.session import Control, sync
 from labeler.report.result import Merged, Result
-from labeler.scale.partitions.folder import PartitionedJob, PartitionFolder
+from labeler.scale.partitions.folder import AnyFolder, PartitionedJob, PartitionFolder
 from labeler.scale.partitions.work import examples_of
 from labeler.scale.partitions.write import FILES, hashes_of
 from labeler.store import open_store
@@ -62,7 +61,7 @@ class CollectedPartitions(Result):
 
 async def acollect(
     collection: AnyCollection,
-    folder: PartitionFolder | Path | str,
+    folder: AnyFolder,
     *,
     control: Control | None = None,
 ) -> CollectedPartitions:

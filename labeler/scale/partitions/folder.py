@@ -101,7 +101,7 @@ class PartitionFolder:
     path: Path
 
     @classmethod
-    def of(cls, folder: PartitionFolder | Path | str) -> PartitionFolder:
+    def of(cls, folder: AnyFolder) -> PartitionFolder:
         """The folder at an absolute path, which holds from wherever a worker is started."""
         return folder if isinstance(folder, PartitionFolder) else cls(Path(os.path.abspath(folder)))
 
@@ -203,6 +203,10 @@ class PartitionFolder:
     def locked(self, number: int) -> AbstractContextManager[bool]:
         """Whether no other worker is at a partition; none will be as long as the block runs."""
         return locked_if_free(self.path / "replies" / f".{number:05}.lock")
+
+
+AnyFolder = PartitionFolder | Path | str
+"""A folder of partitions, or where it is."""
 
 
 # The pairs of partitions with their texts: a row of JSON for each.

@@ -11,15 +11,13 @@ import os
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import labeler.errors
 from labeler.errors import BudgetReached, LabelerError, Misconfigured, ProviderError, Stopped
 from labeler.messages import missing_extra
 from labeler.models.session import Control
 from labeler.options import AT_ONCE, Options, option
-from labeler.scale.partitions.folder import PartitionFolder
+from labeler.scale.partitions.folder import AnyFolder, PartitionFolder
 from labeler.scale.partitions.work import (
     JudgedPartition,
     Share,
@@ -52,25 +50,17 @@ class RayOptions(Options):
     )
 
 
-class _Ended(NamedTuple):
-    """What ended a worker early: an error's class, what it says, and the option that it names."""
-
-    kind: str
-    message: str
-    parameter: str
-
-
-def _work(folder: str, share: Share, wait: bool) -> _Ended | None:
-    """What each worker does, in a process that Ray has started."""
+def _work(folder: str, share: Share, wait: bool) -> LabelerError | None:
+    """What each worker does, in a process that Ray has started; what ended it early."""
     try:
         judge_partitions(folder, share, wait=wait)
     except LabelerError as error:
-        return _Ended(type(error).__name__, str(error), error.parameter)
+        return error.with_traceback(None)
     return None
 
 
 async def awork_on_ray(
-    folder: PartitionFolder | Path | str,
+    folder: AnyFolder,
     share: Share,
     how: RayOptions,
     control: Control,
@@ -92,7 +82,10 @@ async def awork_on_ray(
     try:
         task = ray.remote(num_cpus=1, scheduling_strategy="SPREAD")(_work)
         running = [task.remote(str(parts.path), each, wait) for _ in range(workers)]
-        _raise_first(await _ends(ray, running, control))
+        ends = filter(None, await _ends(ray, running, control))
+        # that a budget ended one comes last, as nothing went wrong there
+        for early in sorted(ends, key=lambda end: type(end) is BudgetReached):
+            raise early
     except ray.exceptions.RayError as error:
         raise ProviderError(
             f"Ray: {error.__class__.__name__}; what was answered is kept"
@@ -118,7 +111,7 @@ def _start(ray: Any, address: str | None, workers: int) -> None:
         signal.signal(number, handler)
 
 
-async def _ends(ray: Any, running: Sequence[Any], control: Control) -> list[_Ended | None]:
+async def _ends(ray: Any, running: Sequence[Any], control: Control) -> list[LabelerError | None]:
     """How each worker ended; told to stop, all finish the calls under way and begin no more."""
     is_told = False
     while len(ray.wait(running, num_returns=len(running), timeout=0)[0]) < len(running):
@@ -130,11 +123,3 @@ async def _ends(ray: Any, running: Sequence[Any], control: Control) -> list[_End
     if is_told:
         raise Stopped("stopped; what was answered is kept")
     return list(ray.get(list(running)))
-
-
-def _raise_first(ends: Sequence[_Ended | None]) -> None:
-    """Raise what ended a worker; that a budget did comes last, as nothing went wrong there."""
-    early = sorted(filter(None, ends), key=lambda each: each.kind == BudgetReached.__name__)
-    if early:
-        kind: type[LabelerError] = getattr(labeler.errors, early[0].kind, LabelerError)
-        raise kind(early[0].message, parameter=early[0].parameter)

@@ -33,6 +33,7 @@ from labeler.prompt import Prompt
 from labeler.report.result import Result
 from labeler.scale.batch.look import whole_address
 from labeler.scale.partitions.folder import (
+    AnyFolder,
     PartitionedJob,
     PartitionFolder,
     PartitionPairs,
@@ -74,13 +75,13 @@ def share_of(whole: Share, workers: int) -> Share:
     if at_once is not None and at_once < workers:
         problem = f"each of {workers} workers makes a call at once at least, and {at_once} may"
         raise Misuse(f"{problem} be made; take fewer workers", parameter="workers")
-    given = {name: getattr(limits, name) for name in ("rpm", "tpm", "max_cost")}
-    counts = {name: getattr(limits, name) for name in ("max_calls", "max_tokens")}
-    own = replace(
-        limits,
-        **{name: most / workers for name, most in given.items() if most is not None},
-        **{name: most // workers for name, most in counts.items() if most is not None},
-    )
+    rates, counts = ("rpm", "tpm", "max_cost"), ("max_calls", "max_tokens")
+    shares = {
+        name: whole_amount // workers if name in counts else whole_amount / workers
+        for name in (*rates, *counts)
+        if (whole_amount := getattr(limits, name)) is not None
+    }
+    own = replace(limits, **shares)
     return replace(whole, limits=own, concurrency=None if at_once is None else at_once // workers)
 
 
@@ -103,7 +104,7 @@ class JudgedPartition(Result):
 
 
 async def ajudge_partitions(
-    folder: PartitionFolder | Path | str,
+    folder: AnyFolder,
     share: Share | None = None,
     number: int | None = None,
     *,
@@ -130,17 +131,15 @@ async def ajudge_partitions(
     parts, share, control = PartitionFolder.of(folder), share or Share(), control or Control()
     job = parts.read_job()
     prompt = parts.read_prompt(job).read_by(job.declared.reader)
-    address = _admitted_address(parts, job, share)
     options = SessionOptions(
         share.model or replace(job.declared, model=job.model),
-        address,
+        _admitted_address(parts, job, share),
         share.limits,
         share.concurrency,
         job.redact,
         patient=False,
     )
-    selection = await select_model("judge", options, control)
-    async with open_source(selection, (), control) as source:
+    async with open_source(await select_model("judge", options, control), (), control) as source:
         if source.started.model.id != job.model_id:
             problem = f"the partitions were written for {job.model_id}"
             raise Misconfigured(f"{problem}, and here is {source.started.model.id}")
@@ -165,8 +164,7 @@ def _admitted_address(folder: PartitionFolder, job: PartitionedJob, share: Share
     if not job.server or share.model:
         return None
     address = whole_address(job.server, None)
-    is_named = masked(address) in share.named
-    return admit(address, named_by="" if is_named else folder.path).address
+    return admit(address, named_by="" if (masked(address) in share.named) else folder.path).address
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from labeler.models.policies.call import Deferral
 from labeler.models.policies.stack import facts_about, only_remembered
 from labeler.models.session import Control, sync
 from labeler.scale.partitions.folder import (
+    AnyFolder,
     PartitionedJob,
     PartitionFolder,
     ShownGrade,
@@ -42,7 +43,7 @@ FILES = ("corpus", "queries", "pool")
 
 async def awrite_partitions(
     collection: AnyCollection,
-    folder: PartitionFolder | Path | str,
+    folder: AnyFolder,
     options: JudgeOptions,
     rows: int = ROWS,
     *,
@@ -183,22 +184,20 @@ def _write(
 def _bring_replies(store: Store, to: Path, pairs: Sequence[Pair], prepared: Prepared) -> None:
     """Bring along what a store has replied already to the requests about a partition's pairs."""
     job, assessor, _ = prepared
-    model, answered = only_remembered(assessor.model.id, store), list[Request]()
+    model, keys = only_remembered(assessor.model.id, store), list[bytes]()
+    canon = Canon(model.id, reads_inputs=not model.is_server)
 
     def recall(requests: Sequence[Request]) -> Sequence[Reply | None]:
-        replies = model.recall(requests)
-        answered.extend(r for r, reply in zip(requests, replies, strict=True) if reply)
-        return replies
+        for keyed in map(canon.keyed, requests):
+            keys.extend((keyed.key, keyed.cut))
+        return model.recall(requests)
 
-    recalling = replace(assessor, model=replace(model, recall=recall))
-    inquiries = Inquiries(pairs, job.texts, recalling)
+    inquiries = Inquiries(pairs, job.texts, replace(assessor, model=replace(model, recall=recall)))
     for chunk in in_chunks(inquiries.pairs):
         inquiries.recalled(chunk)
-    canon = Canon(model.id, reads_inputs=not model.is_server)
-    keys = [key for keyed in map(canon.keyed, answered) for key in (keyed.key, keyed.cut)]
-    if keys:
+    if rows := store.stored_rows(keys):
         with open_store(to) as target:
-            target.take_in(store.stored_rows(keys))
+            target.take_in(rows)
 
 
 def _cut(job: Job, rows: int) -> Iterator[Sequence[Pair]]:
