@@ -134,9 +134,10 @@ def _only_sample(collection: Collection, rater: str, rows: list[JournalRow]) -> 
 
 def _given(rows: Iterable[JournalRow], sampled: Container[str]) -> AnswersGiven:
     """The answers to items that the sample still has."""
-    given = AnswersGiven(lambda row: row.item in sampled)
+    given = AnswersGiven()
     for row in rows:
-        given.take(row)
+        if row.item in sampled:
+            given.take(row)
     return given
 
 

@@ -182,8 +182,8 @@ class JudgedSet:
     @cached_property
     def grade(self) -> Integers:
         """The grade of each pair, `(n,)`; 0 where it has none."""
-        labels, code = self.states.coded
-        return np.array([state.grade or 0 for state in labels], dtype=np.int64)[code]
+        labels, code = self.labels.coded
+        return np.array([grade or 0 for grade in labels], dtype=np.int64)[code]
 
     @cached_property
     def amounts(self) -> Floats:
@@ -249,10 +249,7 @@ class JudgedSet:
 
     def without(self, pairs: Set[Pair]) -> JudgedSet:
         """The same without some pairs."""
-        if not pairs:
-            return self
-        others = PairColumns.of_pairs(dict.fromkeys(pairs, 0), np.int8)
-        return self.restricted(self.states.rows_in(others) == NONE)
+        return self.restricted(self.states.outside(pairs)) if pairs else self
 
     def spent(self) -> Spent | None:
         """What all of its pairs took; None where that is not known."""

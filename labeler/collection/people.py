@@ -13,7 +13,7 @@ import numpy as np
 from labeler.collection.card import card_section, read_card, update_card
 from labeler.collection.corpus import corpus_lines, ids_among
 from labeler.collection.layout import Collection, check_locked, check_name, is_name
-from labeler.collection.pool import merge_pools, standing_pool, write_pool
+from labeler.collection.pool import Pairs, merge_pools, standing_pool, write_pool
 from labeler.collection.queries import read_queries
 from labeler.collection.rows import Row, ids_in_words, records
 from labeler.data import Pair, Pooled, Qrels
@@ -179,11 +179,7 @@ def own_qrels(collection: Collection, qrels: Qrels, source: object) -> OwnQrels:
         reasons = filter(None, [problem, guess(sorted(named), others)])
         raise BadInput(f"{source}: {'; '.join(reasons)}")
     whole = PairColumns.of(qrels, np.int64)
-    has_query, has_document = (
-        np.array([each in present for each in ids], dtype=np.bool_)
-        for ids, present in ((whole.queries, queries), (whole.documents, documents))
-    )
-    present = whole.keep(has_query[whole.query] & has_document[whole.document])
+    present = whole.keep(Pairs.in_columns(whole).among(queries, documents))
     if not present.size:
         problem = "no pair of which the collection has both the query and the document"
         raise BadInput(f"{source}: {problem} ({collection.folder})")
@@ -200,7 +196,7 @@ def pool_judged(
 
     The collection must be locked. Its card names the qrels that the pairs came from.
     """
-    old = standing_pool(collection)
+    old = standing_pool(collection.pool)
     by_name = {name: own.judged for name, own in qrels_by_name.items()}
     for name, own in qrels_by_name.items():
         if own.unjudged:

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeler.arrays import Flags, Integers
-from labeler.collection.layout import Collection as CollectionFolder
 from labeler.collection.layout import check_locked
 from labeler.collection.rows import Row, records
 from labeler.data import Pair, Pooled
@@ -221,9 +220,9 @@ def read_pool(
     return pool
 
 
-def standing_pool(collection: CollectionFolder) -> Pool:
-    """The pool of a collection, empty where it has none yet."""
-    return read_pool(collection.pool) if collection.pool.exists() else Pool.of(())
+def standing_pool(path: Path) -> Pool:
+    """The pool in a file, empty where there is none yet."""
+    return read_pool(path) if path.exists() else Pool.of(())
 
 
 def _pooled(row: Row) -> Pooled:

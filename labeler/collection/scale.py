@@ -90,11 +90,12 @@ def sample_scale(collection: Collection, sample: str) -> dict[int, str]:
     `BadInput` where the card does not say them.
     """
     card = read_card(collection)
-    grades = _grades_by_name(collection, card, "samples").get(sample)
+    section = card_section(card, "samples", sample)
+    grades = _grades(collection, "samples", card_section(section, "scale"))
     if not grades:
         problem = f"no scale of the sample {sample!r}, by which its sheet is checked"
         raise BadInput(f"{collection.card}: {problem}; draw it again with the same seed")
-    names = _names_in(card_section(card, "samples", sample))
+    names = _names_in(section)
     return {grade: names.get(grade, "") for grade in sorted(grades)}
 
 

@@ -119,8 +119,7 @@ def without(labels: Mapping[str, Mapping[str, Any]], pairs: set[Pair]) -> PairCo
     """Grades or other labels without those of stale pairs; `BadInput` where none is left."""
     rest = PairColumns.of(labels)
     if pairs:
-        out = PairColumns.of_pairs(dict.fromkeys(pairs, 0), np.int8)
-        rest = rest.keep(rest.rows_in(out) == NONE)
+        rest = rest.keep(rest.outside(pairs))
         if not rest.size:
             raise BadInput("all grades are of texts that have changed since they were judged")
     return rest

@@ -7,7 +7,7 @@ document is one number, its id stands once, and the values are one array. Read l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, pairwise
@@ -215,6 +215,11 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
             return np.full(self.size, NONE, dtype=np.int32)
         _, _, numbers = _numbered([self, other])
         return _rows_of(*numbers)
+
+    def outside(self, others: Set[Pair]) -> Flags:
+        """Which pairs are none of some others, `(n,)`."""
+        rows = self.rows_in(PairColumns.of_pairs(dict.fromkeys(others, 0), np.int8))
+        return np.asarray(rows == NONE)
 
     def beside(self, other: PairColumns[Any], missing: Any) -> NDArray[Any]:
         """Another set's numbers, or places in its labels, of these pairs; else `missing`."""
