@@ -35,6 +35,10 @@ class Document:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
+Documents = Mapping[str, Document]
+"""Documents by id."""
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """A search need; `metadata` may hold `description`, `narrative` and where it came from."""

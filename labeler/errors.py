@@ -11,6 +11,7 @@
     ├── Stopped            1   told to stop before it was done; the command ends as interrupted
     ├── AskedElsewhere     1   another process is asking this very request; never ends a run
     ├── BadInput          65   a file says something wrong; the message: where, and what would work
+    │   ├── BadRow             … in a row; whoever reads the file says where
     │   ├── TooLarge           … of more than may be read at once: a line, a document's file
     │   └── SaysTooLittle      … nothing wrong, but grades or ids that a person has to explain
     ├── ProviderError     69   the model's provider failed
@@ -139,6 +140,10 @@ class BadInput(LabelerError):
     def at(cls, path: Path | str, line: int, problem: str, *, parameter: str = "") -> Self:
         """The error of one line, as `runs/a.trec:7: expected 6 columns, found 5`."""
         return cls(f"{path}:{line}: {problem}", parameter=parameter)
+
+
+class BadRow(BadInput):
+    """A row says something wrong; whoever reads its file adds where the row stands."""
 
 
 class SaysTooLittle(BadInput):

@@ -146,7 +146,11 @@ def test_a_frame_with_two_columns_for_one_part_is_refused(
         ([["q"], ["d"], [None]], ["query_id", "doc_id", "score"], "r.parquet:1: expected a finite"),
         ([["q"], ["d"], [{"a": 1}]], ["query_id", "doc_id", "score"], "expected a finite"),
         ([["q"], ["d"], [1.5]], ["query_id", "doc_id", "value"], "expected those of a run"),
-        ([["q"], ["d"], [1.5], [2.5]], ["query_id", "doc_id", "score", "score"], "two columns are"),
+        (
+            [["q"], ["d"], [1.5], [2.5]],
+            ["query_id", "doc_id", "score", "score"],
+            "two columns have",
+        ),
     ],
 )
 def test_a_parquet_file_of_other_types_or_columns_is_named(

@@ -31,7 +31,7 @@ from labeler.collection.readme import write_readme
 from labeler.collection.scale import card_top_grade, grade_names
 from labeler.data import Failure, Qrels, Run
 from labeler.errors import BadInput
-from labeler.exchange.any_table import read_query_facts
+from labeler.exchange.formats import read_query_facts
 from labeler.exchange.logs import read_log
 from labeler.exchange.queries import read_query_list
 from labeler.exchange.runs import hold_run

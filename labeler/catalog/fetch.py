@@ -86,20 +86,12 @@ def read_upstream(recipe: Recipe, files: Mapping[str, Path]) -> UpstreamCollecti
     """Read a recipe's files; raise `BadInput` where the counts are not those of the recipe."""
     with reading(recipe.title):  # a part that the layout needs and the recipe does not name
         upstream = READERS[recipe.layout](files, recipe)
-    counts = {
-        "queries": len(upstream.queries),
-        "documents": len(upstream.documents),
-        "pairs": len(upstream.pool),
-        "conflicts": len(upstream.conflicts),
-    }
-    expected = recipe.counts.model_dump()
-    if counts != expected:
-        wrong = ", ".join(
-            f"{counts[name]} {name} instead of {expected[name]}"
-            for name in counts
-            if counts[name] != expected[name]
-        )
-        raise BadInput(f"{recipe.title}: {wrong}; the recipe's counts do not fit its files")
+    parts = (upstream.queries, upstream.documents, upstream.pool, upstream.conflicts)
+    counts = zip(recipe.counts, [len(part) for part in parts], strict=True)
+    wrong = [f"{n} {name} instead of {expected}" for (name, expected), n in counts if n != expected]
+    if wrong:
+        problem = f"{', '.join(wrong)}; the recipe's counts do not fit its files"
+        raise BadInput(f"{recipe.title}: {problem}")
     return upstream
 
 

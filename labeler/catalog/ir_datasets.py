@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from itertools import count
@@ -14,7 +14,7 @@ from labeler.catalog.recipes import HUMAN, UpstreamCollection
 from labeler.collection.layout import Collection
 from labeler.data import Document, Pair, Qrels, Query
 from labeler.errors import FileProblem, Misconfigured, Misuse
-from labeler.files.boundary import problem_of, reading
+from labeler.files.boundary import needing, problem_of, reading
 from labeler.messages import Advance, Note, missing_extra
 from labeler.trec.values import grade_of, ids_of
 from labeler.wire.download import quiet
@@ -67,10 +67,8 @@ def fetch_dataset(
 
 def _load(name: str) -> Any:
     """The data set; `Misuse` where ir_datasets has none of that name, or it has no queries."""
-    try:
+    with needing(missing_extra("ir_datasets", f"{PREFIX}{name} needs")):
         import ir_datasets
-    except ImportError as error:
-        raise Misconfigured(missing_extra("ir_datasets", f"{PREFIX}{name} needs")) from error
     try:
         dataset = ir_datasets.load(name)
     except KeyError as error:
@@ -115,21 +113,23 @@ def _documents(dataset: Any, name: str, advance: Advance) -> Iterator[Document]:
 
 def _document(row: Any) -> Document:
     """A document by ir_datasets' names of its parts."""
-    title, url = getattr(row, "title", "") or "", getattr(row, "url", "")
-    text = next((getattr(row, name) for name in _DOCUMENT_TEXTS if hasattr(row, name)), None)
-    if not isinstance(text, str):
-        text = row.default_text()
-    if not isinstance(title, str):
-        title = ""
-    return Document(row.doc_id, text, title, {"url": url} if url else {})
+    title, url = _text_in(row, ("title",)), getattr(row, "url", "")
+    text = _text_in(row, _DOCUMENT_TEXTS)
+    whole = row.default_text() if text is None else text
+    return Document(row.doc_id, whole, title or "", {"url": url} if url else {})
+
+
+def _text_in(row: Any, names: Sequence[str]) -> str | None:
+    """What has the first of these names that there is, where that is a text."""
+    value = next((getattr(row, name) for name in names if hasattr(row, name)), None)
+    return value if isinstance(value, str) else None
 
 
 def _query(row: Any) -> Query:
     """A query, and where it has them its description and narrative."""
-    text = next((getattr(row, name) for name in _QUERY_TEXTS if hasattr(row, name)), None)
-    parts = {name: getattr(row, name, None) for name in _QUERY_PARTS}
-    metadata = {name: part for name, part in parts.items() if isinstance(part, str) and part}
-    whole = text if isinstance(text, str) and text.strip() else row.default_text()
+    text, parts = _text_in(row, _QUERY_TEXTS), [(n, _text_in(row, (n,))) for n in _QUERY_PARTS]
+    metadata = {name: part for name, part in parts if part}
+    whole = text if text and text.strip() else row.default_text()
     return Query(row.query_id, " ".join(whole.split()), {"origin": "real", **metadata})
 
 

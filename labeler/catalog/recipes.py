@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from labeler.collection.layout import is_name
 from labeler.data import Document, Pair, Query
-from labeler.errors import BadInput, FileProblem, Misuse, ProviderError
+from labeler.errors import BadInput, BadRow, FileProblem, Misuse, ProviderError
 from labeler.exchange.shapes import head_of
 from labeler.exchange.tables import delimiter_of, first_line, rows_of_text
 from labeler.files.boundary import problem_of, reading
@@ -46,7 +46,7 @@ class UpstreamPart(BaseModel):
 class UpstreamFile(UpstreamPart):
     """An upstream file, pinned: to a commit by its address, and to its bytes by its SHA-256."""
 
-    repository: str = Field(pattern=r"^[\w.-]+/[\w.-]+$")
+    repository: str = Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9_.-]*/[A-Za-z0-9_-][A-Za-z0-9_.-]*$")
     commit: str = Field(pattern=r"^[0-9a-f]{40}$")
     path: str
     size: int = Field(gt=0)
@@ -60,13 +60,6 @@ class UpstreamFile(UpstreamPart):
         if not all(part.strip(". ") and part.isprintable() and "\\" not in part for part in parts):
             raise ValueError("the path must stay inside its repository")
         return path
-
-    @field_validator("repository")
-    @classmethod
-    def _has_names(cls, repository: str) -> str:
-        if not all(map(is_name, repository.split("/"))):
-            raise ValueError("expected OWNER/NAME")
-        return repository
 
     @property
     def url(self) -> str:
@@ -151,11 +144,10 @@ def find_recipe(name: str) -> RecipeFile:
 
 def read_recipe(path: Path) -> RecipeFile:
     """Read the recipe in a file; `BadInput` says what is wrong with it."""
-    try:
+    with file_problems(path):
         raw = path.read_bytes()
+    try:
         recipe = Recipe.model_validate(tomllib.loads(raw.decode("utf-8")))
-    except OSError as error:
-        raise FileProblem(f"{path}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:  # pydantic's own are such, too
         raise BadInput(f"{path}: {problem_of(error)}") from error
     identity = f"{path.stem}@{hashlib.sha256(raw).hexdigest()[:8]}"
@@ -181,8 +173,7 @@ def obtain(source: UpstreamFile, advance: Advance = quiet) -> Path:
         with file_problems(path):
             check_sha256(path, source.sha256, str(path))
         return path
-    name = Path(source.path).name
-    path = cache_folder() / "downloads" / source.sha256 / name
+    path = cache_folder() / "downloads" / source.sha256 / Path(source.path).name
     with file_problems(path), exclusive(path):
         if path.is_file():
             check_sha256(path, source.sha256, str(path))
@@ -220,12 +211,11 @@ class UpstreamCollection:
         self.qrels.setdefault(name, {}).setdefault(pair.query_id, {})[pair.doc_id] = grade
 
 
-def _grade(path: Path, line: int, recipe: Recipe, upstream_grade: str) -> int:
+def _grade(recipe: Recipe, upstream_grade: str) -> int:
     """Our grade for one of upstream's."""
     if upstream_grade not in recipe.grades:
         grades = ", ".join(recipe.grades)
-        problem = f"the grade {upstream_grade!r:.80} is not in the recipe: {grades}"
-        raise BadInput.at(path, line, problem)
+        raise BadRow(f"the grade {upstream_grade!r:.80} is not in the recipe: {grades}")
     return recipe.grades[upstream_grade]
 
 
@@ -235,36 +225,37 @@ def read_judged_table(files: Mapping[str, Path], recipe: Recipe) -> UpstreamColl
     Queries have no ids upstream: they are called `q1`, `q2` … by first appearance. A document's
     text may stand in some of its rows only.
     """
-    path = files["table"]
-    upstream = UpstreamCollection()
-    ids: dict[str, str] = {}
-    for line, row in rows_of_text(path, delimiter_of(first_line(head_of(path)))).rows:
-        missing = {*recipe.columns.values(), *recipe.qrels.values()} - row.keys()
-        if missing:
-            raise BadInput.at(path, 1, f"no column {', '.join(sorted(missing))}")
-        text = row[recipe.columns["query"]].strip()
-        if not text:
-            raise BadInput.at(path, line, "a row without a query")
-        query_id = ids.setdefault(text, f"q{len(ids) + 1}")
-        upstream.queries.setdefault(query_id, Query(query_id, text, {"origin": "real"}))
-        texts = (row[recipe.columns[name]].strip() for name in ("text", "title"))
-        document = Document(identifier(path, line, row, recipe.columns["document"]), *texts)
-        upstream.documents[document.id] = _merged(path, line, upstream, document)
-        pair = Pair(query_id, document.id)
-        if document.id in upstream.qrels.get(HUMAN, {}).get(query_id, {}):
-            raise BadInput.at(path, line, f"the pair {query_id} {document.id:.80} is judged twice")
-        upstream.pool.append(pair)
-        for name, column in recipe.qrels.items():
-            upstream.add(name, pair, _grade(path, line, recipe, row[column].strip()))
+    path, upstream, ids = files["table"], UpstreamCollection(), dict[str, str]()
+    rows = rows_of_text(path, delimiter_of(first_line(head_of(path))))
+    missing = {*recipe.columns.values(), *recipe.qrels.values()}.difference(rows.columns)
+    if missing:
+        raise BadInput.at(path, 1, f"no column {', '.join(sorted(missing))}")
+    with reading(path) as position:
+        for line, row in position.follow(rows.rows):
+            cells = {name: row[column].strip() for name, column in recipe.columns.items()}
+            text = cells["query"]
+            if not text:
+                raise BadRow("a row without a query")
+            query_id = ids.setdefault(text, f"q{len(ids) + 1}")
+            upstream.queries.setdefault(query_id, Query(query_id, text, {"origin": "real"}))
+            doc_id = identifier(path, line, row, recipe.columns["document"])
+            document = Document(doc_id, cells["text"], cells["title"])
+            upstream.documents[doc_id] = _merged(upstream, document)
+            pair = Pair(query_id, doc_id)
+            if doc_id in upstream.qrels.get(HUMAN, {}).get(query_id, {}):
+                raise BadRow(f"the pair {query_id} {doc_id:.80} is judged twice")
+            upstream.pool.append(pair)
+            for name, column in recipe.qrels.items():
+                upstream.add(name, pair, _grade(recipe, row[column].strip()))
     return upstream
 
 
-def _merged(path: Path, line: int, upstream: UpstreamCollection, document: Document) -> Document:
+def _merged(upstream: UpstreamCollection, document: Document) -> Document:
     earlier = upstream.documents.get(document.id, document)
     if earlier.title != document.title or (
         earlier.text and document.text and earlier.text != document.text
     ):
-        raise BadInput.at(path, line, f"the document {document.id!r:.80} had another text before")
+        raise BadRow(f"the document {document.id!r:.80} had another text before")
     return earlier if earlier.text else document
 
 
@@ -278,15 +269,16 @@ def read_liveqa_medquad(files: Mapping[str, Path], recipe: Recipe) -> UpstreamCo
     with reading(files["questions"]):
         root = ElementTree.parse(files["questions"]).getroot()
         questions = {query.id: query for query in map(_question, root.iter("NLM-QUESTION"))}
-    with reading(path):
+    with reading(path) as position:
         archive = zipfile.ZipFile(io.BytesIO(path.read_bytes()))
         answers_file, judged = (archive.read(recipe.members[p]) for p in ("answers", "qrels"))
         rows = csv.DictReader(io.StringIO(answers_file.decode(), newline=""))
         answers = {row["AnswerID"]: _answer(row) for row in rows}
-        for line, row in enumerate(judged.decode().splitlines(), start=1):
+        for _, row in position.follow(enumerate(judged.decode().splitlines(), start=1)):
             question, grade, answer = row.split()
             pair = Pair(f"TQ{question}", answer)
-            grades.setdefault(pair, []).append(_grade(path, line, recipe, grade))
+            grades.setdefault(pair, []).append(_grade(recipe, grade))
+    with reading(path):
         for pair, upstream_grades in grades.items():
             upstream.queries[pair.query_id] = questions[pair.query_id]
             upstream.documents[pair.doc_id] = answers[pair.doc_id]

@@ -17,7 +17,7 @@ from labeler.collection.rows import Row, check_exists, records, repeated_id
 from labeler.data import Document
 from labeler.errors import BadInput
 from labeler.files.boundary import reading
-from labeler.files.jsonl import RowIndex, row_of_line, write_rows
+from labeler.files.jsonl import DocumentsByRow, RowIndex, row_of_line, write_rows
 from labeler.files.read import file_problems, numbered_bytes
 from labeler.messages import Advance
 from labeler.text.terms import text_to_search
@@ -115,7 +115,7 @@ def _changed(path: Path) -> BadInput:
     return BadInput(f"{path}: it was changed meanwhile; run the command again")
 
 
-class DocumentsOnDemand(Mapping[str, Document]):
+class DocumentsOnDemand(DocumentsByRow):
     """Documents by id, in the file's order; all lines are read and checked once, in the beginning.
 
     The file stays open: where another takes its place meanwhile, the texts are still those that
@@ -128,25 +128,16 @@ class DocumentsOnDemand(Mapping[str, Document]):
             self._file = path.open("rb", buffering=0)
         weakref.finalize(self, self._file.close)
         self._lock = Lock()
-        self._rows, self._starts, end = RowIndex(), array("Q"), 0
+        self.rows, self._starts, end = RowIndex(), array("Q"), 0
         self._recent: dict[str, Document] = {}
         with reading(path) as position:
             for number, raw in position.follow(numbered_bytes(path)):
                 document = self._parsed(raw, number)
-                if document and self._rows.add(document.id) != len(self._starts):
+                if document and self.rows.add(document.id) != len(self._starts):
                     raise repeated_id(path, number, document.id)
                 self._starts.extend([end] if document else [])
                 end += len(raw)
         self._starts.append(end)
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __iter__(self) -> Iterator[str]:
-        return (self._document(row).id for row in range(len(self)))
-
-    def __contains__(self, doc_id: object) -> bool:
-        return doc_id in self._rows
 
     def __getitem__(self, doc_id: str) -> Document:
         document = self._recent.get(doc_id) or self._read(doc_id)
@@ -156,15 +147,13 @@ class DocumentsOnDemand(Mapping[str, Document]):
         return document
 
     def _read(self, doc_id: str) -> Document:
-        row = self._rows.find(doc_id)
-        if row is None:
-            raise KeyError(doc_id)
-        document = self._document(row)
+        document = super().__getitem__(doc_id)
         if document.id != doc_id:
             raise _changed(self._path)
         return document
 
-    def _document(self, row: int) -> Document:
+    def document(self, row: int) -> Document:
+        """The document of a row, from 0."""
         start, end = self._starts[row], self._starts[row + 1]
         try:
             with self._lock:

@@ -20,6 +20,10 @@ Place = tuple[int, int]
 """A block by its position in its document, and an offset in the block's text."""
 
 
+Headings = tuple[str, ...]
+"""The headings above a text, the topmost first."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lengths:
     """How many words the passages of a corpus have, about."""
@@ -46,11 +50,15 @@ class Block:
     """
 
     text: str
-    headings: tuple[str, ...] = ()
+    headings: Headings = ()
     line: int = 1
     code: bool = False
     tight: bool = False
     leads: bool = False
+
+
+TitledBlocks = tuple[str, list[Block]]
+"""What is read of a text: its title, empty where its first heading is one, and its blocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +69,7 @@ class Passage:
     """
 
     text: str
-    headings: tuple[str, ...]
+    headings: Headings
     line: int
     start: Place = (0, 0)
     end: Place = (0, 0)
@@ -91,11 +99,7 @@ class FileRules(Options):
     )
     gitignore: bool = rule(True, "Leave out what a folder's .gitignore names.")
     words: int = option(
-        USUAL,
-        "About how many words a passage has.",
-        WORDS,
-        section="reading",
-        flag=True,
+        USUAL, "About how many words a passage has.", WORDS, section="reading", flag=True
     )
     most_lost: float = rule(
         MOST_LOST, "Stop where more than this share of a file's text is left out.", SHARE

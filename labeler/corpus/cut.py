@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from urllib.parse import quote
 
-from labeler.corpus.blocks import Block, Lengths, Passage, Place, SourceDocument
+from labeler.corpus.blocks import Block, Headings, Lengths, Passage, Place, SourceDocument
 from labeler.corpus.readers.outline import PAGE
 from labeler.data import Document
 from labeler.text.languages import count_words, short_stretches
@@ -134,8 +135,7 @@ def _merged(pieces: Sequence[Piece]) -> Piece:
     if not rest:
         return first
     text = "".join([first.text, *(piece.gap + piece.text for piece in rest)])
-    last = pieces[-1]
-    return Piece(text, _total(pieces), first.gap, first.line, False, first.start, last.end)
+    return Piece(text, _total(pieces), first.gap, first.line, False, first.start, pieces[-1].end)
 
 
 def _total(pieces: Iterable[Piece]) -> int:
@@ -155,14 +155,13 @@ _USUAL = Lengths()
 class _Draft:
     """A passage under construction: lists of pieces, each with the headings above it."""
 
-    parts: list[tuple[tuple[str, ...], list[Piece]]]
+    parts: list[tuple[Headings, list[Piece]]]
 
     @property
     def words(self) -> int:
         """The number of words of the text, including the headings that will stand in it."""
-        return sum(piece.words for _, pieces in self.parts for piece in pieces) + sum(
-            count_words(heading) for heading in self.inner_headings()
-        )
+        inner = sum(map(count_words, self.inner_headings()))
+        return inner + sum(_total(pieces) for _, pieces in self.parts)
 
     def inner_headings(self) -> Iterator[str]:
         shown = self.headings
@@ -171,7 +170,7 @@ class _Draft:
             shown = path
 
     @property
-    def headings(self) -> tuple[str, ...]:
+    def headings(self) -> Headings:
         return _common([headings for headings, _ in self.parts])
 
 
@@ -190,14 +189,12 @@ def passages(blocks: Iterable[Block], lengths: Lengths = _USUAL) -> list[Passage
     numbered = groupby(enumerate(blocks), key=lambda entry: entry[1].headings)
     sections = [(path, list(group)) for path, group in numbered]
     drafts: list[_Draft] = []
-    for position, (path, section) in enumerate(sections):
+    below = [*(path for path, _ in sections[1:]), ()]
+    for (path, section), following in zip(sections, below, strict=True):
         texts = [sized(number, block, lengths) for number, block in section if block.text]
         if texts:
             drafts += [_Draft([(path, pieces)]) for pieces in packed(texts, lengths)]
-        elif not any(  # the headings of a section below this one name this one, too
-            len(below) > len(path) and below[: len(path)] == path
-            for below, _ in sections[position + 1 : position + 2]
-        ):
+        elif following[: len(path)] != path:  # else the section below names this heading, too
             number, block = section[0]
             alone = Piece("", 0, "", block.line, False, (number, 0), (number, 0))
             drafts.append(_Draft([(path, [alone])]))
@@ -252,7 +249,7 @@ class _Joining:
         return near and _Draft(first.parts + second.parts).words <= self.lengths.most
 
 
-def _common(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+def _common(paths: Sequence[Headings]) -> Headings:
     first, last = min(paths), max(paths)
     for position, heading in enumerate(first):
         if position >= len(last) or last[position] != heading:
@@ -268,7 +265,7 @@ def _finished(draft: _Draft) -> Passage:
     for path, pieces in draft.parts:
         shared = len(_common([shown, path]))
         texts += [f"\n\n{heading}" for heading in path[shared:]]
-        first, *rest = (piece for piece in pieces)
+        first, *rest = pieces
         texts += [f"\n\n{first.text}"] if first.text else []
         texts += [piece.gap + piece.text for piece in rest]
         shown = path
@@ -428,7 +425,7 @@ def _where_in_text(source: SourceDocument) -> Callable[[Passage], dict[str, obje
     return where
 
 
-def _title(own: str, stem: str, first: str, headings: tuple[str, ...]) -> str:
+def _title(own: str, stem: str, first: str, headings: Headings) -> str:
     """The heading path below the document's title: its own, else the first heading.
 
     A document with several topmost headings is called by its file's name under all but the first.
@@ -441,14 +438,13 @@ def _title(own: str, stem: str, first: str, headings: tuple[str, ...]) -> str:
 def id_part(path: str) -> str:
     """Return a path as a part of an id: white space and invisible letters are percent-encoded."""
     return "".join(
-        c if c.isprintable() and not c.isspace() and c != "%" else _percent(c) for c in path
+        c
+        if c.isprintable() and not c.isspace() and c != "%"
+        else quote(c, errors="surrogateescape")
+        for c in path
     )
 
 
 def writable(text: str) -> str:
     """Replace the bytes of a file name that are not UTF-8, so that the text can be written."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-
-
-def _percent(character: str) -> str:
-    return "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "surrogateescape"))

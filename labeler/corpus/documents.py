@@ -7,7 +7,7 @@ import unicodedata
 import weakref
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, ValuesView
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from itertools import accumulate
@@ -19,19 +19,15 @@ from labeler.corpus.blocks import FileRules, Lengths
 from labeler.corpus.cut import passages_of, writable
 from labeler.corpus.find import InputFiles, find_files
 from labeler.corpus.losses import Losses, loss_line, together
-from labeler.corpus.read import (
-    documents_in,
-    holds_rows,
-    kind_of,
-    kinds_read,
-)
+from labeler.corpus.read import documents_in, holds_rows, kind_of, kinds_read
 from labeler.data import Document, Query
 from labeler.errors import BadInput, FileProblem, Misconfigured, Misuse
 from labeler.exchange.bundles import is_archive, opened
 from labeler.exchange.fields import FieldNames
-from labeler.files.jsonl import RowIndex
+from labeler.files.jsonl import DocumentsByRow, RowIndex
 from labeler.files.read import file_problems, sha256_of
 from labeler.messages import Advance, count_of
+from labeler.options import option
 
 # Documents that are read one after another, their texts kept in a file in place of the memory.
 
@@ -46,7 +42,7 @@ class Mark(NamedTuple):
     texts: int
 
 
-class StoredDocuments(Mapping[str, Document]):
+class StoredDocuments(DocumentsByRow):
     """Documents by id; the memory holds where each stands in a temporary file, and hashes of ids.
 
     A passage whose title and text were read before is not held again. `held` is how many bytes stay
@@ -56,12 +52,13 @@ class StoredDocuments(Mapping[str, Document]):
     def __init__(self, held: int = HELD) -> None:
         self._file = SpooledTemporaryFile(max_size=max(1, held), prefix="labeler-")  # noqa: SIM115  closed with this
         weakref.finalize(self, _close, self._file)
-        self._ids, self._starts = RowIndex(), array("q", [0])
+        self.rows, self._starts = RowIndex(), array("q", [0])
         self._texts = RowIndex()
 
     def add(self, document: Document) -> None:
         """Add a document, unless there is one of its id."""
-        if self._ids.add(document.id) < len(self):
+        count = len(self)
+        if self.rows.add(document.id) < count:
             return
         row = [document.id, document.title, document.text, dict(document.metadata)]
         raw = json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass")
@@ -84,39 +81,17 @@ class StoredDocuments(Mapping[str, Document]):
 
     def go_back(self, mark: Mark) -> None:
         """Forget whatever was added since a mark."""
-        self._ids.go_back(mark.documents)
+        self.rows.go_back(mark.documents)
         self._texts.go_back(mark.texts)
         del self._starts[mark.documents + 1 :]
 
     def is_before(self, doc_id: str, mark: Mark) -> bool:
         """Whether a document was there at a mark."""
-        number = self._ids.find(doc_id)
+        number = self.rows.find(doc_id)
         return number is not None and number < mark.documents
 
-    def __getitem__(self, doc_id: str) -> Document:
-        number = self._ids.find(doc_id)
-        if number is None:
-            raise KeyError(doc_id)
-        return self._at(number)
-
-    def __iter__(self) -> Iterator[str]:
-        return (self._at(row).id for row in range(len(self)))
-
-    def values(self) -> ValuesView[Document]:
-        """The documents in the order in which they came, each read once."""
-        return _InOrder(self)
-
-    def in_order(self) -> Iterator[Document]:
-        """What `values` goes through."""
-        return map(self._at, range(len(self)))
-
-    def __len__(self) -> int:
-        return len(self._starts) - 1
-
-    def __contains__(self, doc_id: object) -> bool:
-        return doc_id in self._ids
-
-    def _at(self, row: int) -> Document:
+    def document(self, row: int) -> Document:
+        """The document of a row, from 0."""
         with file_problems(Path(gettempdir())):  # what is not written yet is, before it is read
             self._file.seek(self._starts[row])
             raw = self._file.read(self._starts[row + 1] - self._starts[row])
@@ -129,22 +104,9 @@ def _close(file: SpooledTemporaryFile[bytes]) -> None:
         file.close()
 
 
-class _InOrder(ValuesView[Document]):
-    """Documents in their order."""
-
-    def __init__(self, stored: StoredDocuments) -> None:
-        super().__init__(stored)
-        self._stored = stored
-
-    def __iter__(self) -> Iterator[Document]:
-        return self._stored.in_order()
-
-
 # How far the reading of files has come: a step for each file, and more for large ones.
 
 _BYTES_OF_A_STEP = 1 << 22
-Within = Callable[[int], None]
-"""Is told how many steps of a file are done."""
 
 
 def _steps_of(path: Path) -> int:
@@ -213,7 +175,7 @@ class Reading:
     Links that lead out of a folder are read with `follow_links` alone.
     """
 
-    follow_links: bool = False
+    follow_links: bool = option(False, "Read links that lead out of a folder, too.", rare=True)
     files: FileRules = field(default_factory=FileRules)
     fields: FieldNames = field(default_factory=FieldNames)
 
@@ -271,8 +233,8 @@ def _read_all(
         # the folder below which files are inlined: the input that a file is in, or its own folder
         tree = next((folder for folder in folders if path.is_relative_to(folder)), path.parent)
         shown = _relative_path(path, input_files.base)
-        file = _InputFile(path, shown, str(path) in inputs, tree)
-        result.files += _read_into(result, file, how, within)
+        file = _InputFile(path, shown, str(path) in inputs, tree, within)
+        result.files += _read_into(result, file, how)
         advance(end, total)
     if not result.documents:
         problem = _nothing_read(inputs, input_files, result)
@@ -294,15 +256,19 @@ def _refuse_losses(result: Ingested, most_lost: float) -> None:
 
 
 class _InputFile(NamedTuple):
-    """A file to read, its path as documents name it, whether it was named itself, and the tree."""
+    """A file to read, its path as documents name it, whether it was named itself, and the tree.
+
+    `within` is told how many steps of the file are done.
+    """
 
     path: Path
     shown_path: str
     is_named: bool
     tree: Path
+    within: Callable[[int], None]
 
 
-def _read_into(result: Ingested, file: _InputFile, how: Reading, within: Within) -> bool:
+def _read_into(result: Ingested, file: _InputFile, how: Reading) -> bool:
     """Add the documents of a file, all or none; where there are none, the result says why.
 
     A file that was named is read by its content where its name says nothing.
@@ -313,28 +279,23 @@ def _read_into(result: Ingested, file: _InputFile, how: Reading, within: Within)
         if not (kind in kinds_read() or (is_named and holds_rows(path))):
             result.other_kinds[kind or path.name] += 1
             return False
-        has_text = _add_documents(result, file, how, within)
+        if _add_documents(result, file, how):
+            return True
+        result.unread.append(writable(f"{path}: no text in it besides headings and markup"))
     except (BadInput, FileProblem) as error:
         result.unread.append(writable(str(error)))
         result.parameter = result.parameter or error.parameter
-        has_text = False
     except Misconfigured as error:
         if is_named:
             raise
         result.missing_extras[str(error)] += 1
-        has_text = False
-    else:
-        if not has_text:
-            problem = f"{path}: no text in it besides headings and markup"
-            result.unread.append(writable(problem))
-    if not has_text:
-        result.losses.pop(writable(file.shown_path), None)
-        result.documents.go_back(before)
-        result.duplicates = duplicates
-    return has_text
+    result.losses.pop(writable(file.shown_path), None)
+    result.documents.go_back(before)
+    result.duplicates = duplicates
+    return False
 
 
-def _add_documents(result: Ingested, file: _InputFile, how: Reading, within: Within) -> bool:
+def _add_documents(result: Ingested, file: _InputFile, how: Reading) -> bool:
     """Add the documents of a file one by one; whether any of them has a text.
 
     `BadInput` where an id stands in an earlier file, too.
@@ -344,7 +305,7 @@ def _add_documents(result: Ingested, file: _InputFile, how: Reading, within: Wit
     for source in documents_in(file.path, how.fields, file.tree):
         step, characters = characters // _BYTES_OF_A_STEP, characters + len(source.text)
         if characters // _BYTES_OF_A_STEP > step:
-            within(characters // _BYTES_OF_A_STEP)
+            file.within(characters // _BYTES_OF_A_STEP)
         has_text = has_text or source.has_text
         if source.losses is not None:
             result.losses[writable(file.shown_path)] = source.losses

@@ -139,13 +139,6 @@ def is_ignored(path: Path, above: Sequence[IgnoreRules], *, is_folder: bool) -> 
     return next((answer for answer in answers if answer is not None), False)
 
 
-def _is_included(included: Sequence[Rule], relative: str) -> bool:
-    """Whether a file, or a folder that it lies in, is among those to read."""
-    parts = relative.split("/")
-    paths = [("/".join(parts[: n + 1]), n + 1 < len(parts)) for n in range(len(parts))]
-    return any(rule.applies(p, is_folder=f) for rule in included for p, f in paths)
-
-
 def _rules(patterns: Iterable[str], parameter: str) -> tuple[Rule, ...]:
     """The rules that a user's patterns are; `Misuse` of one that can match nothing."""
     rules = {pattern: rule_of(pattern) for pattern in patterns}
@@ -173,8 +166,8 @@ class InputFiles:
 
     `collection_files` are files and folders of a collection that hold no documents; `unread` says
     which folders could not be listed, and which files are no files to read. `links_out` are links
-    below an input that lead out of all `roots`, which are None where links are followed anywhere;
-    `left_out` counts files and folders by the reason why they are left out.
+    below an input that lead out of all inputs; `left_out` counts files and folders by the reason
+    why they are left out.
     """
 
     base: Path
@@ -182,7 +175,6 @@ class InputFiles:
     collection_files: list[Path] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     links_out: list[Path] = field(default_factory=list)
-    roots: list[str] | None = None
     left_out: Counter[str] = field(default_factory=Counter)
 
 
@@ -209,16 +201,15 @@ def find_files(
     bases = {start.base for start in starts}
     is_one = len(bases) == 1  # which stays as it was named
     base = bases.pop() if is_one else Path(os.path.commonpath([*map(os.path.abspath, bases)]))
-    result = InputFiles(base)
-    if not follow_links:
-        result.roots = [os.path.realpath(start.root).rstrip(os.sep) for start in starts]
+    result, real_roots = InputFiles(base), (os.path.realpath(start.root) for start in starts)
+    roots = () if follow_links else tuple(f"{r.rstrip(os.sep)}{os.sep}" for r in real_roots)
     entered = {os.path.realpath(path) for path in leave_out}
     included, excluded = _rules(rules.include, "include"), _rules(rules.exclude, "exclude")
     for start in starts:
         above = rules_above(start.path) if rules.gitignore and start.path.is_dir() else []
         patterns = IgnoreRules(os.path.abspath(start.path), excluded)
-        walk = _Walk(start.path, rules.gitignore, patterns, included, entered, result)
-        for path in walk.below(start.path, above):
+        walk = _Walk(start.path, rules.gitignore, patterns, included, entered, roots, result)
+        for path in walk.below(start.path, above, not included):
             real = os.path.realpath(path)
             if real not in entered:
                 entered.add(real)
@@ -246,39 +237,42 @@ def _starts(pattern: str) -> list[_Start]:
     matches = sorted(Path(match) for match in glob.glob(str(path), recursive=True))
     if not matches:
         raise FileProblem(f"{pattern}: no file matches this pattern")
-    plain = takewhile(lambda part: not glob.has_magic(part), path.parts[:-1])
-    plain_folder = Path(*plain)
+    plain_folder = Path(*takewhile(lambda part: not glob.has_magic(part), path.parts[:-1]))
     files = [match for match in matches if match.is_file()]
     return [_Start(match, plain_folder, plain_folder) for match in files]
 
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
-    """Goes through what lies below one input."""
+    """Goes through what lies below one input.
+
+    Links are followed that lead to what is below one of `roots`, or anywhere where there are none.
+    """
 
     start: Path
     gitignore: bool
     excluded: IgnoreRules
     included: Sequence[Rule]
     entered: set[str]
+    roots: tuple[str, ...]
     result: InputFiles
 
-    def below(self, path: Path, above: list[IgnoreRules]) -> Iterator[Path]:
-        """Yield the file itself, or the files in and below a folder, in the order of names."""
-        roots, real = self.result.roots, os.path.realpath(path)
-        is_inside = roots is None or any(
-            real == r or real.startswith(f"{r}{os.sep}") for r in roots
-        )
-        if not is_inside:  # it leads, by a link, to a place that is below none of the inputs
+    def below(self, path: Path, above: list[IgnoreRules], all_of_it: bool) -> Iterator[Path]:
+        """Yield the file itself, or the files in and below a folder, in the order of names.
+
+        Of a folder that is itself among those to read, all files are.
+        """
+        real = f"{os.path.realpath(path)}{os.sep}"
+        if self.roots and not real.startswith(self.roots):  # a link to what is below no input
             self.result.links_out.append(path)
         elif path.is_dir():
-            yield from self.inside(path, above)
+            yield from self.inside(path, above, all_of_it)
         elif path.exists() and not path.is_file():
             self.result.unread.append(f"{path}: a device or a pipe, not a file")
         else:
             yield path
 
-    def inside(self, folder: Path, above: list[IgnoreRules]) -> Iterator[Path]:
+    def inside(self, folder: Path, above: list[IgnoreRules], all_of_it: bool) -> Iterator[Path]:
         """Yield the files in and below a folder."""
         real = os.path.realpath(folder)
         if real in self.entered:
@@ -295,7 +289,8 @@ class _Walk:
         belongs = is_bundle([entry.name for entry in entries])
         is_saved = any(entry.name in OF_DATASETS[:2] for entry in entries)
         for entry in entries:
-            reason = self.reason_against(entry, rules)
+            is_included = all_of_it or self.is_included(entry)
+            reason = self.reason_against(entry, rules, is_included)
             if reason:
                 self.result.left_out[reason] += 1
             elif (is_collection and _COLLECTION.fullmatch(entry.name)) or (
@@ -304,7 +299,7 @@ class _Walk:
             ):
                 self.result.collection_files.append(entry)
             else:
-                yield from self.below(entry, rules)
+                yield from self.below(entry, rules, is_included)
 
     def rules_of(self, folder: Path) -> IgnoreRules | None:
         """The rules of a folder's `.gitignore`; one that cannot be read is named, and has none."""
@@ -316,7 +311,12 @@ class _Walk:
             self.result.unread.append(str(error))
             return None
 
-    def reason_against(self, entry: Path, rules: list[IgnoreRules]) -> str:
+    def is_included(self, entry: Path) -> bool:
+        """Whether an entry of a folder is itself among those to read."""
+        relative = entry.relative_to(self.start).as_posix()
+        return any(rule.applies(relative, is_folder=entry.is_dir()) for rule in self.included)
+
+    def reason_against(self, entry: Path, rules: list[IgnoreRules], is_included: bool) -> str:
         """Why an entry of a folder is not read; empty where it is."""
         if entry.name.startswith("."):
             return HIDDEN
@@ -325,7 +325,4 @@ class _Walk:
             return IGNORED
         if is_ignored(entry, [self.excluded], is_folder=is_folder):
             return EXCLUDED
-        relative = entry.relative_to(self.start).as_posix()
-        if self.included and not is_folder and not _is_included(self.included, relative):
-            return NOT_INCLUDED
-        return ""
+        return "" if is_included or is_folder else NOT_INCLUDED

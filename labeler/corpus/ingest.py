@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,11 @@ from labeler.errors import Misuse
 from labeler.exchange.fields import FieldNames
 from labeler.exchange.queries import read_query_list
 from labeler.files.boundary import reading
-from labeler.files.paths import several, true_path
+from labeler.files.jsonl import RowValues
+from labeler.files.paths import Paths, names_of, true_path
 from labeler.messages import count_of, counted
 from labeler.models.session import Control
-from labeler.options import given, option
+from labeler.options import given
 
 # How a collection's documents were read, as its card tells it, so that they can be read anew.
 
@@ -49,7 +50,7 @@ def settings_of(collection: Collection) -> Reading:
         )
 
 
-def _section(collection: Collection) -> Mapping[str, Any]:
+def _section(collection: Collection) -> RowValues:
     return card_section(read_card(collection), "ingest")
 
 
@@ -67,26 +68,14 @@ def inputs_of(collection: Collection) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class IngestOptions:
-    """Which files are read, how they are cut, and what their rows call their fields.
+class IngestOptions(Reading):
+    """How documents are read; what this did not write is replaced with `force` alone."""
 
-    Links that lead out of a folder are read with `follow_links` alone; a corpus and queries that
-    this did not write are replaced with `force` alone.
-    """
-
-    follow_links: bool = option(False, "Read links that lead out of a folder, too.", rare=True)
-    files: FileRules = field(default_factory=FileRules)
-    fields: FieldNames = field(default_factory=FieldNames)
     force: bool = False
-
-    @property
-    def reading(self) -> Reading:
-        """How documents are read."""
-        return Reading(self.follow_links, self.files, self.fields)
 
 
 def ingest(
-    inputs: str | Path | Iterable[str | Path],
+    inputs: Paths,
     out: AnyCollection,
     queries_file: Path | str | None = None,
     options: IngestOptions | None = None,
@@ -108,16 +97,15 @@ def ingest(
     """
     options, control = given(IngestOptions, options, settings), control or Control()
     collection = out if isinstance(out, Collection) else Collection(Path(out))
-    names, own = list(map(str, several(inputs))), [Path(queries_file)] if queries_file else []
+    names, own = names_of(inputs), [Path(queries_file)] if queries_file else []
     refuse_to_write_into(names, collection)
-    fields, how = options.fields, options.reading
-    of_queries = {"query_field": fields.query_field, "id_field": fields.id_field}
+    of_queries = {name: getattr(options.fields, name) for name in ("query_field", "id_field")}
     queries = read_query_list(own[0], **of_queries) if own else {}
     if not options.force:
         _refuse_to_replace(collection, queries)
         check_made(collection, [collection.corpus])
     with control.progress("files") as advance:
-        result = read_documents(names, (collection.folder, *own), advance, how)
+        result = read_documents(names, (collection.folder, *own), advance, options)
     result.queries = queries
     with locked(collection, control.note):
         return _keep(collection, names, result, options, control)
@@ -142,7 +130,7 @@ def _keep(
             write_corpus(collection.corpus, documents)
         if is_new:
             write_queries(collection.queries, result.queries.values())
-        update_card(collection, "ingest", card_of(collection, inputs, result, options.reading))
+        update_card(collection, "ingest", card_of(collection, inputs, result, options))
     return result
 
 

@@ -37,11 +37,6 @@ class LostByRule:
     characters: int = 0
     example: str = ""
 
-    def add(self, count: int, characters: int, example: str) -> None:
-        """Count more of it."""
-        self.count, self.characters = self.count + count, self.characters + characters
-        self.example = self.example or example
-
 
 @dataclass(slots=True)
 class Losses:
@@ -55,7 +50,14 @@ class Losses:
         """Count a text that a rule leaves out."""
         if lost := characters_of(text):
             example = " ".join(text[: 4 * _EXAMPLE].split())[:_EXAMPLE]
-            self.rules.setdefault(rule, LostByRule()).add(1, lost, example)
+            self.add(rule, LostByRule(1, lost, example))
+
+    def add(self, rule: str, lost: LostByRule) -> None:
+        """Count what a rule left out."""
+        all_of_it = self.rules.setdefault(rule, LostByRule())
+        all_of_it.count += lost.count
+        all_of_it.characters += lost.characters
+        all_of_it.example = all_of_it.example or lost.example
 
     @property
     def share(self) -> float:
@@ -76,9 +78,7 @@ def together(losses: Iterable[Losses]) -> Losses:
         total.characters_in += each.characters_in
         total.characters_out += each.characters_out
         for rule, lost in each.rules.items():
-            total.rules.setdefault(rule, LostByRule()).add(
-                lost.count, lost.characters, lost.example
-            )
+            total.add(rule, lost)
     return total
 
 

@@ -8,11 +8,11 @@ among several, of a file that was not edited) or `gone`.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from labeler.data import Document
+from labeler.data import Document, Documents
 from labeler.messages import Advance
 
 UNCHANGED, MOVED, MERGED, SPLIT, GONE = STATES = ("unchanged", "moved", "merged", "split", "gone")
@@ -28,8 +28,8 @@ class Match(NamedTuple):
 
 
 def match_passages(
-    old: Mapping[str, Document],
-    new: Mapping[str, Document],
+    old: Documents,
+    new: Documents,
     advance: Advance = lambda _done, _total: None,
 ) -> dict[str, Match]:
     """What became of each old passage by its id; all its words count, white space does not."""
@@ -49,8 +49,7 @@ def _match(document: Document, same_id: Document | None, files: _Files) -> Match
     same = files.of_text(text)
     equal = [each for each in same if each in beside] or same
     if equal:
-        nearest = min(equal, key=lambda each: abs(_start(each) - _start(document)))
-        return Match(MOVED, (nearest.id,))
+        return Match(MOVED, (min(equal, key=lambda each: abs(_start(each) - _start(document))).id,))
     in_same_text = [each for each in beside if _is_of_same_text(document, each)]
     if in_same_text:
         return _by_span(document, in_same_text)
@@ -74,7 +73,7 @@ def _by_span(document: Document, beside: Sequence[Document]) -> Match:
 class _Files:
     """The new passages by their files and by their texts; the memory holds ids and hashes."""
 
-    def __init__(self, documents: Mapping[str, Document]) -> None:
+    def __init__(self, documents: Documents) -> None:
         self._documents = documents
         self._by_file: dict[str, list[str]] = defaultdict(list)
         self._by_text: dict[int, list[str]] = defaultdict(list)

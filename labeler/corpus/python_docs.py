@@ -47,7 +47,7 @@ def _modules() -> Iterator[tuple[str, str]]:
         path = library.joinpath(*name.split("."))
         source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
         if name.split(".")[0] in sys.stdlib_module_names and source.is_file():
-            text = "\n".join(_described(name, source))
+            text = "".join(_described(name, source)).removesuffix("\n")
             if len(text) > _MIN_CHARACTERS:
                 yield f"library/{name}.rst", text
 
@@ -55,16 +55,17 @@ def _modules() -> Iterator[tuple[str, str]]:
 def _described(name: str, source: Path) -> Iterator[str]:
     """Yield the documentation strings of a module and its public members, each under a heading."""
     tree = ast.parse(source.read_text(encoding="utf-8"))
-    yield from _section(f"The {name} module", "*", ast.get_docstring(tree) or "")
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
-            text = ast.get_docstring(node) or ""
-            if len(text) > _MIN_CHARACTERS:
-                yield from _section(f"{name}.{node.name}", "=", text)
+    yield _section(f"The {name} module", "*", tree)
+    members = (node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef))
+    for node in members:
+        is_long = len(ast.get_docstring(node) or "") > _MIN_CHARACTERS
+        if is_long and not node.name.startswith("_"):
+            yield _section(f"{name}.{node.name}", "=", node)
 
 
-def _section(heading: str, mark: str, text: str) -> Iterator[str]:
-    yield from (heading, mark * len(heading), "", inspect.cleandoc(text), "")
+def _section(heading: str, mark: str, node: ast.Module | ast.FunctionDef | ast.ClassDef) -> str:
+    text = inspect.cleandoc(ast.get_docstring(node) or "")
+    return f"{heading}\n{mark * len(heading)}\n\n{text}\n\n"
 
 
 def write_python_documents(folder: Path, *, force: bool = False) -> Path:

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from labeler.corpus.blocks import Block, SourceDocument, SourceText
+from labeler.corpus.blocks import Block, SourceDocument, SourceText, TitledBlocks
 from labeler.corpus.losses import Losses, characters_of, recorded
 from labeler.corpus.readers.asciidoc import read_asciidoc
 from labeler.corpus.readers.docx import read_docx
 from labeler.corpus.readers.epub import read_epub
 from labeler.corpus.readers.html import read_html
 from labeler.corpus.readers.includes import inlined
-from labeler.corpus.readers.mail import read_mail, read_mhtml
+from labeler.corpus.readers.mail import read_mail
 from labeler.corpus.readers.markdown import front_matter, read_markdown
 from labeler.corpus.readers.notebook import read_notebook
 from labeler.corpus.readers.office import read_pptx, read_xlsx
@@ -24,14 +24,14 @@ from labeler.corpus.readers.tables import ROWS, documents_of_file
 from labeler.entry_points import fill
 from labeler.errors import BadInput, TooLarge
 from labeler.exchange.fields import FieldNames
-from labeler.exchange.shapes import HEAD, JSON, JSON_LINES, PARQUET, head_of, shape_of
+from labeler.exchange.shapes import HEAD, JSON, JSON_LINES, PARQUET, SGML, head_of, shape_of
 from labeler.exchange.tables import refuse_trec
 from labeler.files.archives import LARGEST_FILE
 from labeler.files.boundary import reading
 from labeler.files.read import decoded, read_bytes
 from labeler.messages import tell
 
-TEXT_READERS: dict[str, Callable[[str], tuple[str, list[Block]]]] = {
+TEXT_READERS: dict[str, Callable[[str], TitledBlocks]] = {
     ".md": read_markdown,
     ".markdown": read_markdown,
     ".mdx": partial(read_markdown, mdx=True),
@@ -46,16 +46,13 @@ TEXT_READERS: dict[str, Callable[[str], tuple[str, list[Block]]]] = {
 
 EXTRACTED: dict[str, Callable[[Path, bytes], Extracted]] = {
     ".pdf": read_pdf,
-    ".html": read_html,
-    ".htm": read_html,
-    ".xhtml": read_html,
+    **dict.fromkeys((".html", ".htm", ".xhtml"), read_html),
     ".docx": read_docx,
     ".epub": read_epub,
     ".xlsx": read_xlsx,
     ".pptx": read_pptx,
     ".eml": read_mail,
-    ".mhtml": read_mhtml,
-    ".mht": read_mhtml,
+    **dict.fromkeys((".mhtml", ".mht"), partial(read_mail, headers=())),
     ".ipynb": lambda path, raw: read_notebook(path, decoded(path, raw)),
 }
 """The registry of what takes the text out of other files' bytes."""
@@ -153,4 +150,4 @@ def holds_rows(path: Path) -> bool:
 
 
 def _holds_rows(path: Path) -> bool:
-    return shape_of(path, head_of(path)) in (JSON_LINES, PARQUET)
+    return shape_of(path, head_of(path)) in (JSON_LINES, PARQUET, SGML)

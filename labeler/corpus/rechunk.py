@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from pathlib import Path
-
 from labeler.collection.corpus import corpus_on_demand
 from labeler.collection.layout import AnyCollection, Collection, locked, open_collection
 from labeler.corpus.documents import read_documents
 from labeler.corpus.ingest import inputs_of, settings_of
 from labeler.corpus.update import UpdateResult, change_corpus
-from labeler.data import Document
+from labeler.data import Documents
 from labeler.errors import BadInput, FileProblem, Misuse
-from labeler.files.paths import several
+from labeler.files.paths import Paths, names_of
 from labeler.models.session import Control
 
 
@@ -20,7 +17,7 @@ def rechunk(
     collection: AnyCollection,
     words: int,
     *,
-    inputs: str | Path | Iterable[str | Path] = (),
+    inputs: Paths = (),
     dry_run: bool = False,
     control: Control | None = None,
 ) -> UpdateResult:
@@ -29,6 +26,7 @@ def rechunk(
     They are read from where they were ingested from, or from `inputs`, and must be as they were:
     `update` takes edits in. Judgements are carried over as there.
 
+    >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
     >>> from labeler.corpus.ingest import ingest
     >>> folder = TemporaryDirectory()
@@ -40,7 +38,7 @@ def rechunk(
     >>> folder.cleanup()
     """
     opened, control = open_collection(collection), control or Control()
-    names = list(map(str, several(inputs))) or inputs_of(opened)
+    names = names_of(inputs) or inputs_of(opened)
     old = corpus_on_demand(opened.corpus)
     _check_was_cut(opened, old, names)
     how = settings_of(opened).of_length(words)
@@ -57,7 +55,7 @@ def rechunk(
         )
 
 
-def _check_was_cut(collection: Collection, old: Mapping[str, Document], names: list[str]) -> None:
+def _check_was_cut(collection: Collection, old: Documents, names: list[str]) -> None:
     """`Misuse` where a collection's documents are rows, which nobody cuts, or nobody knows whence
     they came.
     """
@@ -69,7 +67,7 @@ def _check_was_cut(collection: Collection, old: Mapping[str, Document], names: l
         raise Misuse(f"{collection.folder}: {problem}; name them", parameter="inputs")
 
 
-def check_unedited(old: Mapping[str, Document], new: Mapping[str, Document]) -> None:
+def check_unedited(old: Documents, new: Documents) -> None:
     """`BadInput` names a file that is not as it was when the collection was made."""
     hashes = _hashes(new)
     for file, sha256 in _hashes(old).items():
@@ -79,7 +77,7 @@ def check_unedited(old: Mapping[str, Document], new: Mapping[str, Document]) -> 
             raise BadInput(f"{problem}; take edits in first: labeler corpus update DOCUMENTS COLL")
 
 
-def _hashes(documents: Mapping[str, Document]) -> dict[str, str]:
+def _hashes(documents: Documents) -> dict[str, str]:
     return {
         str(document.metadata["source"]): str(document.metadata.get("sha256"))
         for document in documents.values()

@@ -34,10 +34,10 @@ from labeler.collection.stale import shown_by, shown_in
 from labeler.corpus.documents import Ingested, Reading, read_documents
 from labeler.corpus.ingest import card_of, refuse_to_write_into, settings_of
 from labeler.corpus.matching import CARRIED, GONE, MERGED, STATES, UNCHANGED, Match, match_passages
-from labeler.data import Document, Judgement, Pair, Pooled, Qrels, Query
+from labeler.data import Documents, Judgement, Pair, Pooled, Qrels, Query
 from labeler.errors import BadInput
-from labeler.files.jsonl import read_rows, write_rows
-from labeler.files.paths import several
+from labeler.files.jsonl import JsonObject, read_rows, write_rows
+from labeler.files.paths import Paths, names_of
 from labeler.models.session import Control
 from labeler.report.result import Hidden, Merged, Result
 from labeler.report.table import Column, Table, shown
@@ -101,7 +101,7 @@ class Carrying:
 
     old: Collection
     matches: Mapping[str, Match]
-    documents: Mapping[str, Document] = field(default_factory=dict)
+    documents: Documents = field(default_factory=dict)
     merges: bool = False
 
     def match(self, old_id: str) -> Match:
@@ -178,7 +178,7 @@ class Carrying:
             carried[places[0]] = best
         return {pair: entry for pair, entry in carried.items() if pair not in divided}
 
-    def judgement_rows(self, path: Path) -> Iterator[dict[str, Any]]:
+    def judgement_rows(self, path: Path) -> Iterator[JsonObject]:
         """The rows of a set of judgements whose grades hold, with where each came from."""
         grades = ((Pair(query, document), grade) for query, document, grade in grades_of(path))
         carried = self.graded(grades, self.stale[path.stem])
@@ -190,7 +190,7 @@ class Carrying:
                 pair, each = new_pairs[outcome.pair]
                 is_same = each.state == UNCHANGED and each.sources == (pair.doc_id,)
                 origin = {"state": each.state, "from": list(each.sources)}
-                more: dict[str, Any] = {} if is_same else {"carried": origin}
+                more: JsonObject = {} if is_same else {"carried": origin}
                 if outcome.pair in shown:
                     more["shown"] = self._shown_now(outcome.pair, shown[outcome.pair])
                 yield {**row, "doc_id": pair.doc_id, **more}
@@ -212,7 +212,7 @@ class Carrying:
         moved = [self._source(each) if isinstance(each, dict) else each for each in passages]
         return Query(query.id, query.text, {**query.metadata, "source": moved})
 
-    def _source(self, source: dict[str, Any]) -> dict[str, Any]:
+    def _source(self, source: JsonObject) -> JsonObject:
         match = self.matches.get(str(source.get("doc_id")))
         if match is None or match.new_ids == (source["doc_id"],):
             return source
@@ -230,8 +230,7 @@ class Carrying:
         pool = self.pool(self.old.pool)
         unjudged = sum(pair not in judged for pair in pool.pairs)
         states = _counted(match.state for match in self.matches.values())
-        stale = sum(map(len, self.stale.values()))
-        return Carryover(states, by_set, len(pool), unjudged, stale)
+        return Carryover(states, by_set, len(pool), unjudged, sum(map(len, self.stale.values())))
 
 
 def _united(first: PoolSource, second: PoolSource) -> PoolSource:
@@ -303,19 +302,18 @@ def _write_people(collection: Collection, carrying: Carrying) -> None:
     """Write people's answers and the samples that they were drawn as, with the new ids."""
     folder = carrying.old.folder
     for path in sorted((folder / "people").glob("*.jsonl")):
-        answers = [(row, carrying.new_id(row.pair.doc_id)) for row in read_people(path)]
-        moved = {
-            Pair(row.pair.query_id, new): _with_document(row, new) for row, new in answers if new
-        }
+        moved = {row.pair: row for row in _moved(read_people(path), carrying)}
         write_people(people_path(collection.folder, path.stem), moved.values())
     for path in sorted((folder / "samples").glob("*.jsonl")):
-        rows = [(row, carrying.new_id(row.pair.doc_id)) for row in read_sample(path)]
-        rows_with_documents = [_with_document(row, new) for row, new in rows if new]
-        write_sampled(collection.folder / "samples" / path.name, rows_with_documents)
+        rows = _moved(read_sample(path), carrying)
+        write_sampled(collection.folder / "samples" / path.name, list(rows))
 
 
-def _with_document(row: Any, new_id: str) -> Any:
-    return replace(row, pair=Pair(row.pair.query_id, new_id))
+def _moved(rows: Iterable[Any], carrying: Carrying) -> Iterator[Any]:
+    """The rows whose grades hold, with the new documents."""
+    for row in rows:
+        if new_id := carrying.new_id(row.pair.doc_id):
+            yield replace(row, pair=Pair(row.pair.query_id, new_id))
 
 
 def keep_before(collection: Collection) -> Path:
@@ -352,7 +350,7 @@ class UpdateResult(Result):
 
 
 def update(
-    inputs: str | Path | Iterable[str | Path],
+    inputs: Paths,
     collection: AnyCollection,
     *,
     words: int | None = None,
@@ -377,8 +375,7 @@ def update(
     1
     >>> folder.cleanup()
     """
-    names = list(map(str, several(inputs)))
-    opened, control = open_collection(collection), control or Control()
+    names, opened, control = names_of(inputs), open_collection(collection), control or Control()
     refuse_to_write_into(names, opened)
     how = settings_of(opened)
     if words is not None:

@@ -156,7 +156,7 @@ def fields_of(queries: str | os.PathLike[str] | Facts | None, qrels: AnyQrels) -
         return QueryFields(queries)
     folder = folder_of(queries if queries is not None else qrels)
     if queries is not None and folder is None:
-        from labeler.exchange.any_table import read_query_facts
+        from labeler.exchange.formats import read_query_facts
 
         return QueryFields(read_query_facts(queries), str(queries))
     path = qrels_path(qrels) if folder is None else None

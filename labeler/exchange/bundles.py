@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,35 +12,41 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from labeler.errors import BadInput, LabelerError, TooLarge
-from labeler.exchange.any_table import is_fed, rows_of_any
 from labeler.exchange.contents import (
     DOCUMENTS,
     GRADES,
+    PARTS,
     QUERIES,
     RANKINGS,
     WORDS,
+    role_in,
     role_of,
 )
-from labeler.exchange.formats import held_by
+from labeler.exchange.documents import TEXTS, check_has_text
+from labeler.exchange.formats import Held, held_by, is_fed, rows_of_any
 from labeler.exchange.qrels import judged_in
 from labeler.exchange.queries import read_query_list
+from labeler.exchange.ratings import Grades, UnmappedRatings, stripped
 from labeler.exchange.runs import scored_in
-from labeler.exchange.shapes import TREC
-from labeler.exchange.tables import has_column, refuse_pairs
+from labeler.exchange.shapes import TEXT, TREC, XML
+from labeler.exchange.tables import QUERY_TEXT, has_column, names_a_pair
 from labeler.files.boundary import reading
 from labeler.files.read import file_problems, in_megabytes, most_unpacked, rereadable
 from labeler.messages import count_of, told_what_files_are
 from labeler.report.result import Result
 from labeler.trec import files as trec
+from labeler.trec.values import QUERY_ID, score_of
 
 _ROWS = (".jsonl", ".ndjson", ".json", ".parquet", ".csv", ".tsv", ".arrow", ".xlsx")
 _PAIRS = (*_ROWS, ".qrels", ".trec", ".run", ".txt")
 OF_DATASETS = ("dataset_info.json", "dataset_dict.json", "state.json")
 """What `save_to_disk` of Hugging Face's datasets writes beside the rows."""
 
-_BODIES = ("text", "content", "contents", "body", "passage")
-_TITLE = ("title",)
-_TEXTS = (*_BODIES, *_TITLE, "name", "description")
+_OF_DOCUMENTS = re.compile(r"ctx|passage|doc|gold|context|positive|pids|relevant|candidate", re.I)
+"""What names of lists contain that hold documents."""
+_OF_TOPICS = ("number", "narrative")
+_LISTS = ("", ".txt", ".text", ".md", ".markdown")
+"""The endings of files that may hold a query a line where their names say nothing."""
 
 
 LONG_QUERY = 120
@@ -56,13 +63,15 @@ def is_bundle(names: list[str]) -> bool:
 class PlannedPart:
     """What is taken from a file: `what` is documents, queries, grades or rankings.
 
-    `count` is of documents, of queries, or of pairs of a query and a document.
+    `count` is of documents, of queries, or of pairs of a query and a document. `asks` is what a
+    person has to say before it is taken.
     """
 
     what: str
     file: str
     form: str
     count: int
+    asks: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,32 +108,71 @@ def plan_of(source: Path) -> ImportPlan:
     """
     if source.is_dir():
         return _of_folder(source)
-    taken, refusals = list[PlannedPart](), list[str]()
+    taken, refusals, left = list[PlannedPart](), dict[str, str](), list[str]()
     held, named = held_by(source), role_of(source.name)
-    roles = (GRADES, RANKINGS) if held.shape == TREC else (named,) if named else _COUNTS
+    roles = (GRADES, RANKINGS) if held.shape == TREC else (named,) if named else PARTS
     for role in roles:
         try:
-            taken.append(_looked_at(source, role))
+            if role == QUERIES and DOCUMENTS in refusals:
+                _check_lists(source, held)
+            taken.append(_looked_at(source, role, left))
         except LabelerError as error:
-            refusals.append(str(error).removeprefix(f"{source}: "))
+            refusals[role] = str(error).removeprefix(f"{source}: ")
     if not taken:
-        problem = f"nothing to take: {'; '.join(dict.fromkeys(refusals))}"
+        each = "; ".join(f"as {role}: {why}" for role, why in refusals.items())
+        problem = f"nothing to take; {each}" if len(refusals) > 1 else refusals[roles[0]]
         raise BadInput(f"{source}: {problem}")
-    if held.contents:
-        return ImportPlan(str(source), held.contents.kind, tuple(taken), (), ())
-    kind, left = taken[0].form, list[str]()
-    if {DOCUMENTS, QUERIES} <= {each.what for each in taken}:
+    if any(each.what == RANKINGS for each in taken):  # of scores, no grades are asked for
+        taken = [each for each in taken if not each.asks]
+    form = held.contents.kind if held.contents else taken[0].form
+    if not held.contents and {DOCUMENTS, QUERIES} <= {each.what for each in taken}:
         role, other = (DOCUMENTS, QUERIES) if _are_passages(source) else (QUERIES, DOCUMENTS)
         taken = [each for each in taken if each.what != other]
         what = f"its texts look like {role}; as {other}, it needs a name such as"
         left.append(f"{source.name}: {what} {other}{''.join(source.suffixes)}")
-    return ImportPlan(str(source), kind, tuple(taken), tuple(left), ())
+    are_pairs = not {GRADES, RANKINGS} & {each.what for each in taken} and _names_documents(source)
+    refused = (f"{source}: {refusals[GRADES]}",) if are_pairs and GRADES in refusals else ()
+    return ImportPlan(str(source), form, tuple(taken), tuple(left), refused)
+
+
+def _check_lists(path: Path, held: Held) -> None:
+    """`BadInput` where nothing says that the lines or titles of a file are queries."""
+    problem = "nothing says that it holds queries; to take it for these, name it queries"
+    if held.contents or held.shape == XML:
+        return
+    try:
+        columns = rows_of_any(path, "id and query").columns
+    except BadInput:
+        if held.shape == TEXT and path.suffix.casefold() not in (*_LISTS, *_ROWS):
+            raise BadInput(f"{path}: {problem}{path.suffix}") from None
+        return
+    asks = has_column(columns, QUERY_ID, QUERY_TEXT, _OF_TOPICS, ("text", "question"))
+    if has_column(columns, ("title", "body")) and not asks:
+        raise BadInput(f"{path}: {problem}{path.suffix}")
+
+
+def _names_documents(path: Path) -> bool:
+    """Whether rows of queries name documents, too: by a column, or by lists in them."""
+    try:
+        rows = rows_of_any(path, "query_id, doc_id and grade")
+    except BadInput:  # no rows, but lines or topics
+        return False
+    _, first = next(iter(rows.rows), (0, {}))
+    return names_a_pair(rows.columns) or any(
+        isinstance(value, list) and _OF_DOCUMENTS.search(name) for name, value in first.items()
+    )
 
 
 def _are_passages(path: Path) -> bool:
-    """Whether texts are documents rather than queries: of an engine, with titles, or as long."""
+    """Whether texts are documents rather than queries: of an engine, with titles, or as long.
+
+    A title and a description are those of a topic where a column says so.
+    """
     columns = rows_of_any(path, "id and text").columns
-    if is_fed(held_by(path)) or (has_column(columns, _TITLE) and has_column(columns, _BODIES)):
+    of_topics = has_column(columns, QUERY_ID, QUERY_TEXT, _OF_TOPICS)
+    bodies = TEXTS if of_topics else (*TEXTS, "description")
+    has_body = has_column(columns, ("title",)) and has_column(columns, bodies)
+    if has_body or is_fed(held_by(path)):
         return True
     with told_what_files_are(lambda _line: None):
         return median(len(each.text) for each in read_query_list(path).values()) > LONG_QUERY
@@ -132,8 +180,7 @@ def _are_passages(path: Path) -> bool:
 
 def is_archive(source: Path) -> bool:
     """Whether this is a ZIP archive by its name and by its content."""
-    is_named = source.suffix.casefold() == ".zip" and source.is_file()
-    return is_named and zipfile.is_zipfile(source)
+    return source.suffix.casefold() == ".zip" and source.is_file() and zipfile.is_zipfile(source)
 
 
 @contextmanager
@@ -148,37 +195,32 @@ def opened(source: Path) -> Iterator[Path]:
         return
     with TemporaryDirectory(prefix="labeler-") as folder, file_problems(source), reading(source):
         with zipfile.ZipFile(source) as archive:
-            size, most = 0, most_unpacked(source.stat().st_size)
-            for member in archive.infolist():
-                size += member.file_size
-                if size > most:
-                    raise TooLarge(f"{source}: it unpacks to more than {in_megabytes(most)}")
-                path = Path(folder, member.filename)
-                if Path(folder).resolve() not in (path.resolve(), *path.resolve().parents):
-                    raise BadInput(f"{source}: {member.filename!r} leads out of the archive")
+            most, root = most_unpacked(source.stat().st_size), Path(folder).resolve()
+            if sum(member.file_size for member in archive.infolist()) > most:
+                raise TooLarge(f"{source}: it unpacks to more than {in_megabytes(most)}")
+            for name in archive.namelist():
+                if not (root / name).resolve().is_relative_to(root):
+                    raise BadInput(f"{source}: {name!r} leads out of the archive")
             archive.extractall(folder)
         inside = [path for path in Path(folder).iterdir() if path.name != "__MACOSX"]
         yield inside[0] if len(inside) == 1 and inside[0].is_dir() else Path(folder)
 
 
 def _of_folder(folder: Path) -> ImportPlan:
-    taken: list[PlannedPart] = []
-    left: list[str] = []
-    refused: list[str] = []
-    every = (path for path in sorted(folder.rglob("[!.]*")) if path.is_file())
-    files = [path for path in every if path.name not in OF_DATASETS]
-    for path in files:
-        role = _role_in(folder, path)
-        name = path.relative_to(folder).as_posix()
+    taken, left, refused = list[PlannedPart](), list[str](), list[str]()
+    for path in sorted(folder.rglob("[!.]*")):
+        name, role = path.relative_to(folder).as_posix(), _role_in(folder, path)
+        if path.name in OF_DATASETS or not path.is_file():
+            continue
         if not role or not path.name.casefold().removesuffix(".gz").endswith(_PAIRS):
             left.append(f"{name}: its name says nothing of documents, queries, grades or rankings")
             continue
         try:
-            taken.append(_looked_at(path, role))
+            taken.append(_looked_at(path, role, left))
         except LabelerError as error:
             refused.append(str(error))
     counts = {each.what for each in taken}
-    is_saved = (folder / "dataset_dict.json").exists() or (folder / "state.json").exists()
+    is_saved = any((folder / name).exists() for name in OF_DATASETS[1:])
     kind = "a data set saved by Hugging Face's datasets" if is_saved else "a folder"
     kind = "a test collection as BEIR has it" if {DOCUMENTS, QUERIES} <= counts else kind
     if not taken and not refused:
@@ -194,51 +236,59 @@ def _role_in(folder: Path, path: Path) -> str:
     A table of pairs among data of no name holds grades.
     """
     parts = path.relative_to(folder).parts
-    role = next((role for part in reversed(parts) if (role := role_of(part))), "")
+    role = role_in(parts)
     if role or not path.name.casefold().endswith((".parquet", ".arrow")):
         return role
     return role_of(folder.name) or (GRADES if "data" in parts or "default" in parts else "")
 
 
-def _looked_at(path: Path, role: str) -> PlannedPart:
-    """What a file holds of documents, queries, grades or rankings, counted.
+def _looked_at(path: Path, role: str, left: list[str]) -> PlannedPart:
+    """What a file holds of documents, queries, grades or rankings, counted, and what it leaves.
 
     What it is taken for is told once it is taken.
     """
     with rereadable(), reading(path), told_what_files_are(lambda _line: None):
-        form, count = _COUNTS[role](path)
-    return PlannedPart(role, str(path), form, count)
+        if role == DOCUMENTS:
+            rows = rows_of_any(path, "id and text")
+            form, count, asks = rows.form, 0, ""
+            for count, (_, row) in enumerate(rows.rows, start=1):
+                if count == 1:
+                    check_has_text(path, row)
+            left += (f"{path.name}: {count_of(n, what)}" for what, n in rows.left.items())
+        else:
+            form, count, asks = _COUNTS[role](path)
+    return PlannedPart(role, str(path), form, count, asks)
 
 
-def _documents(path: Path) -> tuple[str, int]:
-    rows = rows_of_any(path, "id and text")
-    refuse_pairs(path, rows.columns, _TEXTS)
-    return rows.form, sum(1 for _ in rows.rows)
-
-
-def _queries(path: Path) -> tuple[str, int]:
-    return "queries", len(read_query_list(path))
-
-
-def _grades(path: Path) -> tuple[str, int]:
+def _graded(path: Path) -> tuple[str, int, str]:
     judged = judged_in(path)
     if judged is None:
-        return "TREC's columns", trec.read_qrels(path).size
-    return judged.kind, sum(1 for _ in judged.ratings)
+        return "TREC's columns", trec.read_qrels(path).size, ""
+    grades, count = Grades(path, None, is_rating=judged.is_rating), 0
+    for count, rating in enumerate(judged.ratings, start=1):  # noqa: B007 - counted after it
+        if stripped(rating.value) not in (None, ""):
+            grades.grade(f"{path}:{rating.line}", rating.value)
+    try:
+        grades.check()
+    except UnmappedRatings as error:
+        return judged.kind, count, str(error)
+    return judged.kind, count, ""
 
 
-def _rankings(path: Path) -> tuple[str, int]:
+def _ranked(path: Path) -> tuple[str, int, str]:
     scored = scored_in(path)
     if scored is None:
-        return "TREC's columns", trec.read_run(path).size
-    return scored.kind, sum(1 for _ in scored.ratings)
+        return "TREC's columns", trec.read_run(path).size, ""
+    count = 0
+    for count, rating in enumerate(scored.ratings, start=1):  # noqa: B007 - counted after it
+        score_of(f"{path}:{rating.line}", rating.value)
+    return scored.kind, count, ""
 
 
-_COUNTS: dict[str, Callable[[Path], tuple[str, int]]] = {
-    DOCUMENTS: _documents,
-    QUERIES: _queries,
-    GRADES: _grades,
-    RANKINGS: _rankings,
+_COUNTS: dict[str, Callable[[Path], tuple[str, int, str]]] = {
+    QUERIES: lambda path: ("queries", len(read_query_list(path)), ""),
+    GRADES: _graded,
+    RANKINGS: _ranked,
 }
 
 
@@ -246,6 +296,7 @@ def plan_lines(plan: ImportPlan) -> list[str]:
     """The plan in lines: what it is, then what is taken, left and refused."""
     lines = [f"{plan.source}: {plan.kind}"]
     lines += [f"{each.what}: {each.count:,} from {each.file} ({each.form})" for each in plan.taken]
+    lines += [f"asked: {each.asks}" for each in plan.taken if each.asks]
     return [*lines, *left_lines(plan), *(f"refused: {line}" for line in plan.refused)]
 
 

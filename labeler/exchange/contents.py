@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -12,14 +12,15 @@ from typing import Any, NoReturn
 
 from labeler.errors import BadInput
 from labeler.exchange.ratings import RatedFile, Rating
+from labeler.files.jsonl import JsonObject, RowValues
 
 _WORDS_OF_AN_ID = 4
-DOCUMENTS, QUERIES, GRADES, RANKINGS = "documents", "queries", "grades", "rankings"
+DOCUMENTS, QUERIES, GRADES, RANKINGS = PARTS = "documents", "queries", "grades", "rankings"
 _ROLES = {
-    **dict.fromkeys(("corpus", "documents", "docs", "passages", "products"), DOCUMENTS),
-    **dict.fromkeys(("queries", "query", "topics", "questions"), QUERIES),
-    **dict.fromkeys(("qrels", "judgements", "judgments", "relevance", "ratings"), GRADES),
-    **dict.fromkeys(("runs", "run", "results", "predictions"), RANKINGS),
+    **dict.fromkeys(("corpus", "document", "doc", "passage", "product"), DOCUMENTS),
+    **dict.fromkeys(("query", "queries", "topic", "question"), QUERIES),
+    **dict.fromkeys(("qrel", "judgement", "judgment", "relevance", "rating", "label"), GRADES),
+    **dict.fromkeys(("run", "result", "prediction"), RANKINGS),
 }
 """What the words in the names of files and folders say of them."""
 
@@ -29,10 +30,16 @@ WORDS = re.compile(r"[^a-z]+")
 def role_of(name: str) -> str:
     """What the name of a file or folder says that it holds; empty where it says nothing."""
     stem = name.casefold().partition(".")[0]
-    return next((_ROLES[word] for word in WORDS.split(stem) if word in _ROLES), "")
+    words = (word if word in _ROLES else word.removesuffix("s") for word in WORDS.split(stem))
+    return next((_ROLES[word] for word in words if word in _ROLES), "")
 
 
-Records = Sequence[Mapping[str, Any]]
+def role_in(parts: Sequence[str]) -> str:
+    """What a file holds by its own name, else by that of the nearest folder that says it."""
+    return next(filter(None, map(role_of, reversed(parts))), "")
+
+
+Records = Sequence[RowValues]
 
 
 @dataclass(frozen=True)
@@ -46,18 +53,13 @@ class Contents:
     documents: Records | None = None
     queries: Records | None = None
     grades: RatedFile | None = None
-    ranking: RatedFile | None = None
+    rankings: RatedFile | None = None
     lacks: Mapping[str, str] | None = None
 
-    def parts(self) -> dict[str, Any]:
+    def parts(self) -> JsonObject:
         """What there is, by name."""
-        named = {
-            "documents": self.documents,
-            "queries": self.queries,
-            "grades": self.grades,
-            "rankings": self.ranking,
-        }
-        return {name: part for name, part in named.items() if part is not None}
+        named = ((name, getattr(self, name)) for name in PARTS)
+        return {name: part for name, part in named if part is not None}
 
     def refuse(self, path: Path, part: str) -> NoReturn:
         """Raise `BadInput` where a part is asked for which the file lacks."""
@@ -75,15 +77,30 @@ def text_id(text: str) -> str:
     return f"d{hashlib.sha256(words).hexdigest()[:12]}"
 
 
-def as_documents(texts: Iterable[str]) -> Records:
-    """Texts as documents, each once."""
-    return [{"_id": text_id(text), "text": text} for text in dict.fromkeys(texts)]
+def as_queries(texts: Iterable[str]) -> Records:
+    """Texts as queries, each once."""
+    return [{"text": text} for text in dict.fromkeys(texts)]
 
 
-def rated(kind: str, pairs: Iterable[tuple[Any, Any, Any]], **how: bool) -> RatedFile:
-    """Triples of a query, a document and a value as the ratings of a file."""
+Triple = tuple[Any, Any, Any]
+"""A query, a document and a value."""
+
+
+def lacking(kind: str, why: str) -> Contents:
+    """A file of which nothing can be taken, and why."""
+    return Contents(kind, lacks=dict.fromkeys(PARTS, why))
+
+
+def rated(kind: str, pairs: Iterable[Triple], **how: bool) -> RatedFile:
+    """Triples as the ratings of a file."""
     ratings = (Rating(number, *pair) for number, pair in enumerate(pairs, start=1))
     return RatedFile(kind, ratings, **how)
+
+
+def judged(kind: str, texts: Iterable[str], pairs: Iterable[Triple]) -> Contents:
+    """The texts of queries, and ratings that name them by these."""
+    grades = rated(kind, pairs, by_text=True, is_rating=True)
+    return Contents(kind, queries=as_queries(texts), grades=grades)
 
 
 Ranked = Sequence[tuple[Any, float | None]]
@@ -114,7 +131,7 @@ def falls(scores: Sequence[float | None]) -> bool:
     return len(numbers) == len(scores) and all(a > b for a, b in pairwise(numbers))
 
 
-def objects(value: Any, *needed: str) -> list[dict[str, Any]] | None:
+def objects(value: Any, *needed: str) -> list[JsonObject] | None:
     """A list of objects whose first one has all these keys; else None."""
     if not isinstance(value, list) or not value:
         return None
@@ -129,6 +146,12 @@ def texts_in(value: Any) -> list[str]:
     if isinstance(value, str):
         return [value] if value.strip() else []
     return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
+
+
+def are_ids(texts: Collection[str]) -> bool:
+    """Whether texts are ids: no white space, digits in each, none twice."""
+    plain = all(len(id_.split()) == 1 and any(map(str.isdigit, id_)) for id_ in texts)
+    return plain and len(set(texts)) == len(texts)
 
 
 def may_be_id(value: Any) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
+from labeler.files.jsonl import JsonObject, RowValues
 from labeler.options import option
 
 ROWS = "Rows of documents and queries"
@@ -92,7 +93,7 @@ def has_field(columns: Sequence[str], field: str) -> bool:
     return field in columns or field.partition(".")[0] in columns
 
 
-def action_of(row: Mapping[str, Any]) -> dict[str, Any] | None:
+def action_of(row: RowValues) -> JsonObject | None:
     """What an action of a `_bulk` file says; `None` of a row that is none."""
     if len(row) != 1:
         return None

@@ -1,56 +1,80 @@
 """The formats of other tools, and which of them a file is of.
 
 A format is one function, from a JSON value or the rows of a table to `Contents`, or to None where
-the value is something else. The first that knows a value reads it, for every command alike.
+the value is something else. The first that knows a value reads it, for every command alike. What
+no format knows may be rows with named columns, which its content tells.
 """
 
 from __future__ import annotations
 
 import ast
 import json
+import os
 import zipfile
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from labeler.errors import BadInput, TooLarge
-from labeler.exchange.contents import WORDS, Contents, role_of
-from labeler.exchange.nested import predictions
+from labeler.errors import BadInput, BadRow, TooLarge
+from labeler.exchange.candidates import candidate_lists
+from labeler.exchange.contents import DOCUMENTS, WORDS, Contents, are_ids, objects, role_in
+from labeler.exchange.fields import action_of
 from labeler.exchange.opensearch import ranking_evaluation, workbench
 from labeler.exchange.quepid import book, case, rated_ranking_evaluator
 from labeler.exchange.rag import deepeval, llama_index, promptfoo, ragas, squad
-from labeler.exchange.ratings import RatedFile
-from labeler.exchange.responses import search_responses
+from labeler.exchange.ratings import RatedFile, stripped
+from labeler.exchange.responses import (
+    indexed,
+    indexed_by_vespa,
+    is_hit,
+    predictions,
+    search_responses,
+)
+from labeler.exchange.sgml import rows_of_sgml
 from labeler.exchange.shapes import (
+    ARROW,
+    HEAD,
     JSON,
     JSON_LINES,
     LINES,
+    PARQUET,
+    SGML,
     TEXT,
     TREC,
     WORKBOOK,
     XML,
     head_of,
+    is_of_lines,
     shape_of,
 )
 from labeler.exchange.tables import (
     Rows,
+    delimiter_of,
     described,
     first_cells,
     first_line,
+    in_words,
     is_nested,
     json_value,
     names_a_pair,
+    numbered_objects,
+    part_of,
     rows_of_array,
-    rows_of_columns,
+    rows_of_arrow,
     rows_of_json_lines,
+    rows_of_parquet,
     rows_of_text,
 )
 from labeler.exchange.workbooks import rows_of_workbook
 from labeler.files.boundary import reading
-from labeler.files.read import file_of, most_unpacked, read_instead
+from labeler.files.jsonl import JsonObject, NumberedRow, RowValues, identifier
+from labeler.files.read import file_of, most_unpacked, read_instead, rereadable
+from labeler.messages import tell
+from labeler.trec.values import QUERY_ID
 
 Format = Callable[[Any], Contents | None]
 
@@ -66,6 +90,7 @@ FORMATS: dict[str, Format] = {
     "deepeval": deepeval,
     "promptfoo": promptfoo,
     "SQuAD": squad,
+    "lists of documents by query": candidate_lists,
     "MTEB's predictions": predictions,
 }
 """The registry: what each format is called, and what knows it."""
@@ -74,7 +99,7 @@ FORMATS: dict[str, Format] = {
 def recognised(value: Any) -> Contents | None:
     """What the first format that knows a value makes of it."""
     every = (of_format(value) for of_format in FORMATS.values())
-    return next((contents for contents in every if contents is not None), None)
+    return next(filter(None, every), None)
 
 
 @dataclass(frozen=True)
@@ -97,6 +122,10 @@ class Held:
             return None
         return self.contents.parts().get(name) or self.contents.refuse(self.path, name)
 
+    def records(self, contents: Contents, part: str) -> Rows:
+        """Documents or queries of a known format as rows."""
+        return Rows(self.path, contents.kind, (), enumerate(map(dict, self.part(part)), start=1))
+
 
 def held_by(path: Path, *weak: Format, part: str = "", is_plain: bool = False) -> Held:
     """What a file holds; `weak` are formats that are of a value whose use is known alone.
@@ -111,22 +140,21 @@ def held_by(path: Path, *weak: Format, part: str = "", is_plain: bool = False) -
         shape = shape_of(path, head)
         if shape == JSON:
             value = json_value(path)
-            formats: tuple[Format, ...] = () if is_plain else (recognised, *weak)
-            if formats and isinstance(value, dict) and path.name.endswith(LINES):
-                formats = (*formats[:1], lambda row: recognised([row]), *formats[1:])
-            of_formats = filter(None, (of_format(value) for of_format in formats))
-            return Held(path, shape, head, next(of_formats, None), value)
-        is_none = shape == TREC or (is_plain and shape == TEXT)
-        rows = None if is_none else _rows(path, shape, head)
+            rows_of_it = [[value]] if isinstance(value, dict) and path.name.endswith(LINES) else []
+            several = chain(
+                map(recognised, [value, *rows_of_it]), (of_format(value) for of_format in weak)
+            )
+            contents = None if is_plain else next(filter(None, several), None)
+            return Held(path, shape, head, contents, value)
+        rows = None if is_plain and shape == TEXT else _rows(path, shape, head)
         if rows is None:
             return Held(path, shape, head)
         source = iter(rows.rows)
-        first = next(source, None)
-        if first and not is_plain and recognised([unpacked(first[1])]) is not None:
-            contents = recognised([unpacked(first[1]), *(unpacked(row) for _, row in source)])
-            return Held(path, shape, head, contents)
-        rows = replace(rows, rows=chain([first] if first else [], source))
-        return Held(path, shape, head, rows=None if shape == TEXT else rows)
+        first = [*islice(source, 1)]
+        every, is_plain = chain(first, source), is_plain or not first
+        if not is_plain and recognised([unpacked(first[0][1])]) is not None:
+            return Held(path, shape, head, recognised([unpacked(row) for _, row in every]))
+        return Held(path, shape, head, rows=None if shape == TEXT else replace(rows, rows=every))
 
 
 def _unpack(path: Path, part: str, copy: Path) -> None:
@@ -137,7 +165,7 @@ def _unpack(path: Path, part: str, copy: Path) -> None:
             for member in archive.infolist()
             if not member.is_dir() and not member.filename.startswith(("__MACOSX", "."))
         ]
-        of_part = [member for member in files if part and _is_of(member.filename, part)]
+        of_part = [each for each in files if part and role_in(each.filename.split("/")) == part]
         tests = [member for member in of_part if "test" in WORDS.split(member.filename.casefold())]
         several = tests or of_part or files
         if len(several) != 1:
@@ -146,11 +174,6 @@ def _unpack(path: Path, part: str, copy: Path) -> None:
         if several[0].file_size > most_unpacked(path.stat().st_size):
             raise TooLarge(f"{path}: {several[0].filename!r:.80} unpacks to more than texts do")
         copy.write_bytes(archive.read(several[0]))
-
-
-def _is_of(name: str, part: str) -> bool:
-    """Whether a file in an archive is of a part, by its name or by that of its folder."""
-    return next(filter(None, map(role_of, reversed(name.split("/")))), "") == part
 
 
 def rated_in(
@@ -186,7 +209,7 @@ def _rows_of_pairs(held: Held, example: str) -> Rows | None:
     if held.shape == XML:
         raise BadInput(f"{path}: XML or HTML; expected TREC's columns, a table or JSON")
     line = first_line(held.head)
-    for delimiter, cells in first_cells(line).items():
+    for delimiter, cells in {**first_cells(line), " ": line.split()}.items():
         if names_a_pair(cells):
             return rows_of_text(path, delimiter)
     has_texts = "\t" in line and any(len(cell.split()) > 1 for cell in line.split("\t"))
@@ -198,27 +221,30 @@ def _rows_of_pairs(held: Held, example: str) -> Rows | None:
 
 def _rows(path: Path, shape: str, head: bytes) -> Rows | None:
     """The rows of a file; of text only those of a table whose columns may be of a format."""
-    if shape == JSON_LINES:
-        return rows_of_json_lines(path)
+    if shape in _READERS:
+        return _READERS[shape](path)
     if shape == TEXT:
-        cells = first_cells(first_line(head))
-        delimiters = (by for by, names in cells.items() if by != " " and _is_known(names))
-        delimiter = next(delimiters, None)
-        return None if delimiter is None else rows_of_text(path, delimiter)
-    return rows_of_workbook(path) if shape == WORKBOOK else rows_of_columns(path, shape)
+        for delimiter, names in first_cells(first_line(head)).items():
+            if recognised([dict.fromkeys(map(str.strip, names), "[]")]) is not None:
+                return rows_of_text(path, delimiter)
+    return None
 
 
-def _is_known(names: Iterable[str]) -> bool:
-    """Whether a table with these columns may be of a format."""
-    return recognised([dict.fromkeys((name.strip() for name in names), "[]")]) is not None
+_READERS: dict[str, Callable[[Path], Rows]] = {
+    JSON_LINES: rows_of_json_lines,
+    WORKBOOK: rows_of_workbook,
+    ARROW: rows_of_arrow,
+    PARQUET: rows_of_parquet,
+    SGML: rows_of_sgml,
+}
 
 
-def unpacked(row: Mapping[str, Any]) -> dict[str, Any]:
+def unpacked(row: RowValues) -> JsonObject:
     """A row with the lists that stand in its cells as texts."""
-    return {name: _listed(value) for name, value in row.items()}
+    return {name: _list_in(value) for name, value in row.items()}
 
 
-def _listed(value: Any) -> Any:
+def _list_in(value: Any) -> Any:
     """The list that a cell holds, in JSON or as Python prints it; any other value as it is."""
     if not (isinstance(value, str) and value.startswith("[") and value.rstrip().endswith("]")):
         return value
@@ -229,3 +255,177 @@ def _listed(value: Any) -> Any:
             continue
         return parsed if isinstance(parsed, list) else value
     return value
+
+
+# Rows with named columns in whatever file holds them, freed of what a program wraps them in.
+
+
+def rows_of_any(path: Path, names: str) -> Rows:
+    """The rows of a table in text, JSON Lines, an array of JSON or Parquet.
+
+    `names` says in a message which columns would have worked.
+    """
+    held = held_by(path)
+    rows = rows_in(held)
+    if rows is not None:
+        return with_all_columns(rows)
+    line = first_line(held.head)
+    delimiter = delimiter_of(line)
+    if held.shape == XML or delimiter not in line:
+        raise BadInput(f"{path}: expected a table whose first row names its columns: {names}")
+    return rows_of_text(path, delimiter)
+
+
+def with_all_columns(rows: Rows) -> Rows:
+    """The rows with the columns of them all: a row may lack what others have."""
+    if rows.columns:
+        return rows
+    held = list(rows.rows)
+    columns = dict.fromkeys(name for _, row in held for name in row)
+    return replace(rows, columns=tuple(columns), rows=held)
+
+
+def rows_in(held: Held) -> Rows | None:
+    """The rows of JSON, JSON Lines or Parquet, without what a search engine wraps them in.
+
+    `None` of a table of text, or of text.
+    """
+    path, rows = held.path, held.rows
+    if held.contents is not None:
+        return held.records(held.contents, DOCUMENTS)
+    if held.value is not None:
+        return _of_json(held)
+    if rows is None or held.shape != JSON_LINES:
+        return rows
+    return _unwrapped(path, "JSON Lines", rows.rows)
+
+
+def _of_json(held: Held) -> Rows:
+    path, value = held.path, held.value
+    rows = listed(path, value)
+    is_one_line = is_of_lines(path) or (len(held.head) < HEAD and b"\n" not in held.head.strip())
+    if rows is None and isinstance(value, dict) and is_one_line:
+        rows = _unwrapped(path, "JSON Lines", [(1, value)])
+    if rows is None:
+        raise BadInput(f"{path}: {described(value)}; expected an array of documents, or hits")
+    return rows
+
+
+def listed(path: Path, value: Any) -> Rows | None:
+    """The objects of a JSON value that is a list of them, or that holds one."""
+    rows = _listed(value)
+    return None if rows is None else _unwrapped(path, "JSON", numbered_objects(path, rows))
+
+
+def _listed(value: Any) -> list[Any] | None:
+    """The documents of a JSON value; `None` where it holds no list of them."""
+    if isinstance(value, list):
+        return value
+    if not isinstance(value, dict):
+        return None
+    if len(value) > 1 and all(isinstance(text, str) for text in value.values()):
+        texts = [{"_id": id_, "text": text} for id_, text in value.items()]
+        return texts if are_ids(value) else None
+    lists = [*filter(None, map(objects, value.values()))]
+    if len(lists) == 1:
+        return lists[0]
+    return _keyed(value) if objects([*value.values()]) else None
+
+
+def _keyed(value: Mapping[str, RowValues]) -> list[Any] | None:
+    """The documents of `{id: {…}}`, whose objects have the same keys throughout."""
+    keys = [frozenset(row) for row in value.values()]
+    if len(keys) < 2 or keys[0] != keys[-1] or len(set(keys)) > 2:
+        return None
+    return [{"_id": id_, **row} for id_, row in value.items()]
+
+
+def _unwrapped(path: Path, form: str, rows: Iterable[NumberedRow]) -> Rows:
+    """The rows without lines of actions, and in place of hits what these hold."""
+    left = Counter[str]()
+    return Rows(path, form, (), _documents(path, rows, left), left=left)
+
+
+def _documents(
+    path: Path, rows: Iterable[NumberedRow], left: Counter[str]
+) -> Iterator[NumberedRow]:
+    action: RowValues | None = None
+    count = 0
+    for number, row in rows:
+        inner = action_of(row)
+        removes = row.keys() == {"remove"} or (inner is not None and "delete" in row)
+        updates = str(row.get("update")).startswith("id:") and "fields" in row
+        if removes or updates:
+            left["update" if updates else "removal"] += 1
+        if removes or updates or inner is not None:
+            action = None if removes else inner
+            continue
+        source = indexed_by_vespa(row) or (indexed(row) if is_hit(row) else row)
+        if action is not None:
+            update = source.get("doc")
+            source = update if len(source) == 1 and isinstance(update, dict) else source
+            if "_id" in action and "_id" not in source:
+                source = {"_id": action["_id"], **source}
+        action = None
+        if not source:
+            raise BadInput.at(path, number, "a hit without what was indexed (_source, fields)")
+        count += 1
+        yield number, source
+    if left and not count:
+        problem = "nothing but updates and removals, of which no document can be made"
+        raise BadInput(f"{path}: {problem}")
+
+
+def is_fed(held: Held) -> bool:
+    """Whether rows are wrapped as a search engine takes or gives documents."""
+    rows = held.rows.rows if held.rows else enumerate(_listed(held.value) or ())
+    _, first = next(iter(rows), (0, {}))
+    return action_of(first) is not None or bool(indexed_by_vespa(first)) or is_hit(first)
+
+
+# What is known of queries beside their texts: a table with their ids, and any other columns.
+
+QueryFacts = dict[str, JsonObject]
+"""Query id to the name of a field to its value."""
+
+_IDS = (*QUERY_ID, "id")
+
+
+def read_query_facts(path: str | os.PathLike[str]) -> QueryFacts:
+    """What a table, or a `queries.jsonl`, says of each query; metadata stand beside columns.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "kinds.csv"
+    >>> _ = path.write_text("query_id,group\\n7,keyword\\n")
+    >>> read_query_facts(path)
+    {'7': {'group': 'keyword'}}
+    """
+    path, facts = Path(path), QueryFacts()
+    with rereadable(), reading(path) as position:
+        rows = rows_of_any(path, "query_id, and others as kind or weight")
+        ids = part_of(rows.columns, _IDS, "query's id")
+        if ids is None:
+            problem = f"no column of queries' ids among {in_words(rows.columns)}"
+            raise BadInput(f"{path}: {problem}; expected one called query_id")
+        tell(path, rows.kind("facts about queries", rows.columns))
+        for number, row in position.follow(rows.checked([ids])):
+            query_id = stripped_id(path, number, row, ids.column)
+            if query_id in facts:
+                raise position.error(f"the id {query_id!r:.80} stands in an earlier line too")
+            facts[query_id] = with_metadata(row, ids.column)
+    if not facts:
+        raise BadInput(f"{path}: no row in it")
+    return facts
+
+
+def stripped_id(path: Path, number: int, row: RowValues, column: str) -> str:
+    """The id in a column, without white space around it."""
+    return identifier(path, number, {**row, column: stripped(row.get(column))}, column)
+
+
+def with_metadata(row: RowValues, *used: str) -> JsonObject:
+    """The columns of a row but those used, and beside them what its `metadata` hold."""
+    inner = row.get("metadata") or {}
+    if not isinstance(inner, dict):
+        raise BadRow(f"expected 'metadata' to be an object, found {inner!r:.80}")
+    return {**{k: v for k, v in row.items() if k not in (*used, "metadata")}, **inner}

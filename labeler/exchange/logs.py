@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from labeler.errors import BadInput
+from labeler.errors import BadInput, BadRow
 from labeler.exchange import tables as usual
-from labeler.exchange.any_table import rows_of_any
 from labeler.exchange.fields import LogFields, has_field, value_at
+from labeler.exchange.formats import rows_of_any
 from labeler.exchange.ratings import number_of
 from labeler.exchange.tables import QUERY_TEXT, RANK
 from labeler.files.boundary import reading
+from labeler.files.jsonl import JsonObject
 from labeler.files.read import rereadable
 from labeler.messages import tell
 from labeler.trec.values import DOCUMENT_ID
@@ -86,7 +87,7 @@ def read_log(path: Path | str, fields: LogFields | None = None) -> Iterator[LogR
     12
     """
     path = Path(path)
-    with rereadable(), reading(path):
+    with rereadable(), reading(path) as position:
         rows = rows_of_any(path, "query, and perhaps its count or session")
         fields = fields or LogFields()
         parts = parts_of(path, rows.columns, fields, _COUNTED)
@@ -94,9 +95,9 @@ def read_log(path: Path | str, fields: LogFields | None = None) -> Iterator[LogR
         columns = {name: part.column for name, part in parts.items()}
         tell(path, rows.kind("a log", columns.values()))
         is_empty = True
-        for number, row in rows.checked(parts.values()):
+        for number, row in position.follow(rows.checked(parts.values())):
             is_empty = False
-            if log_row := _read(path, number, row, columns):
+            if log_row := _read(number, row, columns):
                 yield log_row
         if is_empty:
             raise BadInput(f"{path}: no row in it")
@@ -134,25 +135,24 @@ def _unread(path: Path, parts: Mapping[str, usual.RowPart], fields: LogFields) -
     return "session" if fields.count_field else "count"
 
 
-def _read(path: Path, number: int, row: dict[str, Any], columns: dict[str, str]) -> LogRow | None:
+def _read(number: int, row: JsonObject, columns: dict[str, str]) -> LogRow | None:
     """A row of a log; None where nobody typed anything."""
     cells = {part: value_at(row, name) for part, name in columns.items()}
     text = cells["query"]
     if text is None or (isinstance(text, str) and not text.strip()):
         return None
     if not isinstance(text, str | int | float):
-        raise BadInput.at(path, number, f"expected a query, found {text!r:.80}")
-    count = _count(path, number, cells["count"]) if "count" in cells else 1
+        raise BadRow(f"expected a query, found {text!r:.80}")
+    count = _count(cells["count"]) if "count" in cells else 1
     doc_id, session = (cells.get(part) for part in ("document", "session"))
     doc_id = "" if doc_id is None else str(doc_id)
     session = "" if session is None else str(session).strip()
     return LogRow(number, str(text), count, doc_id, session)
 
 
-def _count(path: Path, number: int, value: object) -> int:
+def _count(value: object) -> int:
     """A count of a log: a whole number from 0."""
     exact = 0.0 if value is None else number_of(value)
     if exact is None or not (0 <= exact <= _LARGEST_COUNT and exact.is_integer()):
-        problem = f"expected a whole number of count from 0, found {value!r:.40}"
-        raise BadInput.at(path, number, problem)
+        raise BadRow(f"expected a whole number of count from 0, found {value!r:.40}")
     return int(exact)

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from labeler.exchange.contents import Contents, rated
+from labeler.exchange.contents import Contents, as_queries, judged, objects, rated
+from labeler.exchange.fields import value_at
+from labeler.files.jsonl import JsonObject
 
 _RATINGS = ("judgmentRatings", "judgementRatings")
 _QUERY_SET = "querySetQueries"
 
 
-def unwrapped(value: Any) -> list[Any]:
+def _held(value: Any) -> list[JsonObject]:
     """The objects that a response holds under `hits`, `_source` or `docs`; else the value alone."""
-    if isinstance(value, dict):
-        hits = value.get("hits")
-        if isinstance(hits, dict) and isinstance(hits.get("hits"), list):
-            return [source for hit in hits["hits"] for source in unwrapped(hit)]
-        if isinstance(value.get("_source"), dict):
-            return [value["_source"]]
-    return [value]
+    hits, source = value_at(value, "hits.hits"), value_at(value, "_source")
+    if isinstance(hits, list):
+        return [*chain.from_iterable(map(_held, hits))]
+    held = source if isinstance(source, dict) else value
+    return [held] if isinstance(held, dict) else []
 
 
 def workbench(value: Any) -> Contents | None:
@@ -28,43 +27,27 @@ def workbench(value: Any) -> Contents | None:
 
     Queries are named by their text, and ratings are texts of numbers, from 0.0 to 1.0.
     """
-    held = [each for each in unwrapped(value) if isinstance(each, dict)]
-    kind = "OpenSearch's Search Relevance Workbench"
+    held, kind = _held(value), "OpenSearch's Search Relevance Workbench"
     sets = [each[_QUERY_SET] for each in held if isinstance(each.get(_QUERY_SET), list)]
     if sets:
-        texts = dict.fromkeys(entry["queryText"] for queries in sets for entry in queries)
-        return Contents(f"a query set of {kind}", queries=[{"text": text} for text in texts])
+        texts = (entry["queryText"] for entry in chain(*sets))
+        return Contents(f"a query set of {kind}", queries=as_queries(texts))
     lists = [each[n] for each in held for n in _RATINGS if isinstance(each.get(n), list)]
-    lists = lists or ([value] if _are_ratings(value) else [])
-    if not lists:
+    queries = [*chain(*lists)] if lists else objects(value, "query", "ratings")
+    if queries is None:
         return None
-    kind = f"judgements of {kind}"
-    texts = dict.fromkeys(query["query"] for queries in lists for query in queries)
-    grades = rated(kind, _workbench(lists), by_text=True, is_rating=True)
-    return Contents(kind, queries=[{"text": text} for text in texts], grades=grades)
-
-
-def _are_ratings(value: Any) -> bool:
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(isinstance(x, dict) and {"query", "ratings"} <= x.keys() for x in value)
+    pairs = (
+        (query["query"], each["docId"] if "docId" in each else each["doc_id"], each["rating"])
+        for query in queries
+        for each in query["ratings"]
     )
-
-
-def _workbench(lists: Sequence[Any]) -> Iterator[tuple[Any, Any, Any]]:
-    for query in chain.from_iterable(lists):
-        for rating in query["ratings"]:
-            document = rating["docId"] if "docId" in rating else rating["doc_id"]
-            yield query["query"], document, rating["rating"]
+    return judged(f"judgements of {kind}", (query["query"] for query in queries), pairs)
 
 
 def ranking_evaluation(value: Any) -> Contents | None:
     """The rated requests of Elasticsearch's ranking evaluation; `None` of something else."""
-    requests = value.get("requests") if isinstance(value, dict) else None
-    if not isinstance(requests, list) or not requests:
-        return None
-    if not all(isinstance(r, dict) and {"id", "ratings"} <= r.keys() for r in requests):
+    requests = objects(value_at(value, "requests"), "id", "ratings")
+    if requests is None:
         return None
     kind = "rated requests of a ranking evaluation (_rank_eval)"
     pairs = ((r["id"], each["_id"], each["rating"]) for r in requests for each in r["ratings"])

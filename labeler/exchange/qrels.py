@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,18 +14,12 @@ from labeler.errors import BadInput, SaysTooLittle
 from labeler.exchange import tables as usual
 from labeler.exchange.contents import GRADES
 from labeler.exchange.formats import held_by, rated_in
-from labeler.exchange.nested import by_query
-from labeler.exchange.ratings import (
-    GradeRule,
-    Grades,
-    RatedFile,
-    Rating,
-    number_of,
-    stripped,
-    write_lines,
-)
+from labeler.exchange.queries import Queries, texts_by_id
+from labeler.exchange.ratings import GradeRule, Grades, RatedFile, Rating, number_of, stripped
+from labeler.exchange.responses import by_query
 from labeler.exchange.tables import Rows
-from labeler.files.read import read_instead, rereadable
+from labeler.files.boundary import reading
+from labeler.files.read import numbered_lines, read_instead, rereadable
 from labeler.messages import Note, count_of, tell
 from labeler.trec import files as trec
 from labeler.trec.pairs import PairColumns
@@ -119,22 +113,14 @@ def ids_of_pair(
     Where queries may be named either way, what is neither an id nor a text stays as it is.
     """
     query = stripped(rating.query)
-    if not isinstance(query, str):
-        return rating.pair(where)
-    if ids is None:
-        if by_text and len(query.split()) > 1:
-            raise NamedByText(path, where, query)
-        return rating.pair(where)
-    if not by_text and query in ids.texts:
-        return rating.pair(where)
-    _, document = rating._replace(query="q").pair(where)
-    if by_text or ids.has(query):
-        return ids.id_of(query, may_be_id=True), document
+    if isinstance(query, str) and ids is not None:
+        if by_text or (query not in ids.texts and ids.has(query)):
+            _, document = rating._replace(query="q").pair(where)
+            return ids.id_of(query, may_be_id=True), document
+    elif isinstance(query, str) and by_text and len(query.split()) > 1:
+        raise NamedByText(path, where, query)
     return rating.pair(where)
 
-
-Queries = str | os.PathLike[str] | Mapping[str, str]
-"""A collection's folder, a file of queries, or the texts of queries by id."""
 
 _EXPECTED = (
     "expected TREC's columns, a table with columns such as query_id, doc_id and relevance, or JSON "
@@ -152,8 +138,6 @@ class Meaning:
     @classmethod
     def of(cls, grade_map: str = "", scale: str = "", queries: Queries | None = None) -> Meaning:
         """The meaning in the words of `read_qrels`."""
-        from labeler.exchange.queries import texts_by_id
-
         texts = None if queries is None else texts_by_id(queries)
         return cls(GradeRule.of(grade_map, scale), texts)
 
@@ -193,9 +177,7 @@ def qrels_by_meaning(path: Path, meaning: Meaning, warn: Note) -> PairColumns[in
         return trec.read_qrels(path, warn)
 
 
-def hold_qrels(
-    path: Path, warn: Note = lambda _message: None, meaning: Meaning = AS_IT_STANDS
-) -> None:
+def hold_qrels(path: Path, warn: Note, meaning: Meaning) -> None:
     """Let qrels of any kind be read as TREC's columns, until the block of `rereadable` ends.
 
     TREC's own are left as they are, unless `meaning` says more of them.
@@ -219,7 +201,24 @@ def hold_labels(path: Path) -> None:
 def judged_in(path: Path) -> RatedFile | None:
     """The ratings of a file that is not in TREC's columns; `None` of one that may be."""
     held = held_by(path, by_query, part=GRADES)
-    return rated_in(held, GRADES, _of_rows, (_EXPECTED, "query_id,doc_id,grade"))
+    judged = rated_in(held, GRADES, _of_rows, (_EXPECTED, "query_id,doc_id,grade"))
+    if judged is None and _LETOR.fullmatch(usual.first_line(held.head)):
+        return RatedFile("qrels from LETOR's lines (qid, docid)", _letor(path))
+    return judged
+
+
+_LETOR = re.compile(r"(\S+)\s+qid:(\S+)\s[^#]*#\s*docid\s*=\s*(\S+).*")
+"""A line of features for learning to rank, with the id of its document behind them."""
+
+
+def _letor(path: Path) -> Iterator[Rating]:
+    for number, line in numbered_lines(path):
+        row = _LETOR.fullmatch(line)
+        if row is None and line.strip():
+            problem = "expected a grade, qid:QUERY, features and # docid = DOCUMENT"
+            raise BadInput.at(path, number, f"{problem}; found {line[:60]!r}")
+        if row is not None:
+            yield Rating(number, row[2], row[3], row[1])
 
 
 def _of_rows(rows: Rows) -> RatedFile:
@@ -249,7 +248,6 @@ def _trec_ratings(path: Path) -> RatedFile:
 def _write(path: Path, judged: RatedFile, meaning: Meaning, warn: Note, copy: Path) -> None:
     """The grades of a file as TREC's lines, each where its row stands in the file."""
     grades = Grades(path, meaning.rule, is_rating=judged.is_rating)
-    ids = None if meaning.texts is None else QueryIds(meaning.texts)
     counts = Counter[bool]()
 
     def graded(where: str, value: Any) -> str | None:
@@ -258,11 +256,12 @@ def _write(path: Path, judged: RatedFile, meaning: Meaning, warn: Note, copy: Pa
         grade = None if is_empty else grades.grade(where, value)
         return None if grade is None else str(grade)
 
-    written = write_pairs(path, judged, ids, copy, graded)
-    grades.check()
-    problems = ids.problems() if ids else []
-    rows = count_of(counts.total(), "row")
-    check_written(path, written, problems, f"no grade in {rows}" if counts else "no pair in it")
+    def end() -> str:
+        grades.check()
+        rows = count_of(counts.total(), "row")
+        return f"no grade in {rows}" if counts else "no pair in it"
+
+    problems = write_pairs(path, judged, meaning, copy, graded, end)
     if counts[True]:
         problems.append(f"{count_of(counts[True], 'pair has', 'pairs have')} no grade, left out")
     for problem in problems:
@@ -277,35 +276,39 @@ def _write_labels(path: Path, judged: RatedFile, copy: Path) -> None:
             grades.grade(where, value)
         return "" if value is None else " ".join(str(value).split())
 
-    written = write_pairs(path, judged, None, copy, label)
-    grades.check()
-    check_written(path, written, [], "no label in it")
+    def end() -> str:
+        grades.check()
+        return "no label in it"
+
+    write_pairs(path, judged, AS_IT_STANDS, copy, label, end)
 
 
-def write_pairs(
+def write_pairs(  # noqa: PLR0913, PLR0917  a file, what it means, and what becomes of its values
     path: Path,
     rated: RatedFile,
-    ids: QueryIds | None,
+    meaning: Meaning,
     copy: Path,
     end_of: Callable[[str, Any], str | None],
-) -> int:
-    """Write the pairs of a file as TREC's lines, each where its row stands; how many there are.
+    end: Callable[[], str],
+) -> list[str]:
+    """Write the pairs of a file as TREC's lines, each at the number that its row has in the file.
 
-    `end_of` makes the end of a line of where a value stands and of the value; None leaves it out.
+    So a message about the copy names the line of the file, as far as its numbers ascend. `end_of`
+    makes the end of a line of where a value stands and of the value; None leaves it out. What
+    queries match none or several of those given is returned. `BadInput` where no pair was written:
+    by what became of its queries, else by what `end` says, which is called behind the last one.
     """
-
-    def lines() -> Iterator[tuple[int, str]]:
+    ids = None if meaning.texts is None else QueryIds(meaning.texts)
+    written, at = 0, 1
+    with reading(path), copy.open("w", encoding="utf-8", newline="\n") as out:
         for rating in rated.ratings:
             where = f"{path}:{rating.line}"
             query, document = ids_of_pair(path, where, rating, rated.by_text, ids)
-            end = end_of(where, rating.value)
-            if query is not None and end is not None:
-                yield rating.line, f"{query} Q0 {document} {end}\n"
-
-    return write_lines(path, copy, lines())
-
-
-def check_written(path: Path, written: int, problems: Sequence[str], nothing: str) -> None:
-    """`BadInput` where no pair was written: by what became of its queries, else since `nothing`."""
+            ending = end_of(where, rating.value)
+            if query is not None and ending is not None:
+                out.write("\n" * max(rating.line - at, 0) + f"{query} Q0 {document} {ending}\n")
+                written, at = written + 1, max(rating.line, at) + 1
+    nothing, problems = end(), ids.problems() if ids else []
     if not written:
         raise BadInput(f"{path}: {'; '.join(problems) or nothing}")
+    return problems

@@ -12,23 +12,21 @@ from pathlib import Path
 from typing import Any
 
 from labeler.data import Query
-from labeler.errors import BadInput
+from labeler.errors import BadInput, BadRow
 from labeler.exchange import tables as usual
-from labeler.exchange.any_table import (
+from labeler.exchange.contents import QUERIES, are_ids
+from labeler.exchange.fields import Picked, has_field, value_at
+from labeler.exchange.formats import (
+    held_by,
     listed,
     rows_in,
-    rows_of_records,
     stripped_id,
     with_all_columns,
     with_metadata,
 )
-from labeler.exchange.contents import QUERIES
-from labeler.exchange.fields import Picked, has_field, value_at
-from labeler.exchange.formats import held_by
-from labeler.exchange.shapes import XML
+from labeler.exchange.shapes import LINES, XML
 from labeler.exchange.tables import (
     DELIMITERS,
-    Row,
     Rows,
     described,
     first_cells,
@@ -39,16 +37,18 @@ from labeler.exchange.tables import (
 )
 from labeler.files.boundary import reading
 from labeler.files.csv import read_cells
-from labeler.files.jsonl import text_of
+from labeler.files.jsonl import JsonObject, NumberedRow, RowValues, text_of
 from labeler.files.read import decoded, numbered_lines, read_bytes, rereadable
 from labeler.messages import tell
 from labeler.trec.values import DOCUMENT_ID, QUERY_ID, key_of
 
 # TREC topics, with tags that are closed or not, and as XML.
 
-_TOPIC_TAG = re.compile(r"<(/?)([A-Za-z_][\w-]{0,40})((?:\s[^<>]*)?)/?>")
+_TOPIC = re.compile(
+    r"(?is)<top(?:ic)?((?:\s[^<>]*)?)>(.*?)(?:</top(?:ic)?\s*>|(?=<top(?:ic)?[\s>])|(\Z))"
+)
+_TAG = re.compile(r"<(/?)([A-Za-z_][\w-]{0,40})(?:\s[^<>]*)?/?>")
 _NUMBER = re.compile(r"""\b(?:number|num|id|qid)\s*=\s*["']([^"']*)["']""")
-_TOPIC = ("top", "topic")
 _IDS = ("num", "number", "id", "qid")
 _TEXTS = ("title", "query", "question", "text")
 _MORE = {
@@ -61,41 +61,32 @@ _MORE = {
 _LABELLED = re.compile(r"(?:Number|Topic|Description|Narrative|Domain)\s*:", re.IGNORECASE)
 
 
-def topics(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def topics(path: Path, text: str) -> Iterator[NumberedRow]:
     """The topics of a file, as rows with `_id`, `text`, `description` and `narrative`."""
-    fields: dict[str, str] = {}
-    line, end, open_tag, at = 1, 0, "", 0
-    inside = False
-    for tag in _TOPIC_TAG.finditer(text):
-        if inside and open_tag:
-            fields[open_tag] = fields.get(open_tag, "") + text[end : tag.start()]
-        end, open_tag = tag.end(), ""
-        name, closes = tag[2].casefold(), tag[1] == "/"
-        if name not in _TOPIC:
-            open_tag = "" if closes else name
-            continue
-        if inside and any(value.strip() for value in fields.values()):
+    line, at = 1, 0
+    for topic in _TOPIC.finditer(text):
+        line, at = line + text.count("\n", at, topic.start()), topic.start()
+        number, (own, *parts) = _NUMBER.search(topic[1]), _TAG.split(topic[2])
+        fields = {"num": number[1] if number else "", "text": own}
+        for closes, tag, words in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+            if not closes:
+                name = tag.casefold()
+                fields[name] = fields.get(name, "") + words
+        if any(value.strip() for value in fields.values()):
+            if topic[3] is not None:
+                raise BadInput.at(path, line, "a topic that is not closed with </top> or </topic>")
             yield line, _row(path, line, fields)
-        fields, inside = {}, not closes
-        if inside:
-            line += text.count("\n", at, tag.start())
-            at, open_tag = tag.start(), "text"
-            if number := _NUMBER.search(tag[3]):
-                fields["num"] = number[1]
-    if inside and any(value.strip() for value in fields.values()):
-        raise BadInput.at(path, line, "a topic that is not closed with </top> or </topic>")
 
 
-def _row(path: Path, line: int, fields: dict[str, str]) -> dict[str, Any]:
-    plain = {name: _plain(value) for name, value in fields.items()}
-    ids = [plain[name] for name in _IDS if plain.get(name)]
-    texts = [name for name in _TEXTS if plain.get(name)]
+def _row(path: Path, line: int, fields: dict[str, str]) -> JsonObject:
+    plain = {name: words for name, value in fields.items() if (words := _plain(value))}
+    ids, texts = ([name for name in names if name in plain] for names in (_IDS, _TEXTS))
     if not ids or not texts:
         missing = "a number (<num>)" if not ids else "a title or query (<title>, <query>)"
         raise BadInput.at(path, line, f"a topic without {missing}")
-    row = {"_id": ids[0], "text": plain[texts[0]]}
+    row = {"_id": plain[ids[0]], "text": plain[texts[0]]}
     for name, meaning in _MORE.items():
-        if plain.get(name) and name != texts[0]:
+        if name in plain and name != texts[0]:
             row.setdefault(meaning, plain[name])
     return row
 
@@ -114,7 +105,6 @@ _PLAIN_TEXTS = (*usual.QUERY_TEXT, "question", "text")
 """Names that mean nothing else: two columns with such names leave open which is meant."""
 
 _ORIGIN = {"origin": "real"}
-_LARGEST = 1 << 29
 _LOOKED_AT = 50
 
 
@@ -147,7 +137,11 @@ def read_query_list(
     return queries
 
 
-def texts_by_id(queries: str | os.PathLike[str] | Mapping[str, str]) -> Mapping[str, str]:
+Queries = str | os.PathLike[str] | Mapping[str, str]
+"""A collection's folder, a file of queries, or the texts of queries by id."""
+
+
+def texts_by_id(queries: Queries) -> Mapping[str, str]:
     """The texts of queries by id: of a collection's folder, of a file of queries, or as given."""
     if isinstance(queries, Mapping):
         return queries
@@ -159,14 +153,14 @@ def texts_by_id(queries: str | os.PathLike[str] | Mapping[str, str]) -> Mapping[
 def _rows(path: Path, query_field: str) -> Rows:
     held = held_by(path, part=QUERIES, is_plain=bool(query_field))
     if held.shape == XML:
-        text = decoded(path, read_bytes(path, _LARGEST))
+        text = decoded(path, read_bytes(path, usual.LARGEST))
         return Rows(path, "TREC topics", (), topics(path, text))
     if held.contents is not None:
-        return rows_of_records(path, held.contents.kind, held.part(QUERIES))
+        return held.records(held.contents, QUERIES)
     if held.value is not None:
         return _of_json(path, held.value)
     rows = rows_in(held)
-    if rows is None and path.suffix.casefold() in (".json", ".jsonl", ".ndjson"):
+    if rows is None and path.suffix.casefold() in (".json", *LINES):
         raise BadInput(f"{path}: no array and no object of JSON, as its name says")
     return _of_text(path, held.head, query_field) if rows is None else _of_rows(rows)
 
@@ -189,8 +183,7 @@ def _of_json(path: Path, value: Any) -> Rows:
         return Rows(path, "JSON ({id: text})", (), by_id)
     rows = rows_of_array(path, [inner]) if is_row else listed(path, inner)
     if rows is None:
-        problem = f"{described(value)}; expected queries, as {{id: text}} or [{{…}}]"
-        raise BadInput(f"{path}: {problem}")
+        raise BadInput(f"{path}: {described(value)}; expected queries, as {{id: text}} or [{{…}}]")
     return _of_rows(rows)
 
 
@@ -209,9 +202,9 @@ def _of_text(path: Path, head: bytes, query_field: str) -> Rows:
             usual.has_column(cells, _LINE_TEXTS)
             and (usual.has_column(cells, _LINE_IDS) or _are_short(cells))
         )
-        if delimiter != " " and is_header:
+        if is_header:
             return _of_rows(rows_of_text(path, delimiter))
-        if delimiter != " " and usual.names_a_pair(cells):
+        if usual.names_a_pair(cells):
             columns = usual.in_words(cells)
             problem = f"a table of queries and documents (columns {columns}), without texts"
             raise BadInput(f"{path}: {problem}; expected queries", parameter="query_field")
@@ -236,26 +229,27 @@ _SETTING = re.compile(r"\s*(?:[\w.-]+\s*=\s*\S|\[[\w.-]+\]\s*$)")
 _KEYED = re.compile(r"(\w+):\s+(.*)")
 
 
-def _items(path: Path) -> list[Row] | None:
+def _items(path: Path) -> list[NumberedRow] | None:
     """The items of a list in Markdown or YAML, without headings; None of other lines.
 
     `BadInput` names a line that is none among them: nobody can say whether it is a query.
     """
-    written = list(_written(path))
-    marks = [_MARK.fullmatch(line) for _, line in written]
-    numbers = [int(mark[3]) for mark in marks if mark and mark[3]]
-    marked = sum(1 for mark in marks if mark and (mark[1] or mark[2]))
-    is_marked_up = path.suffix.casefold() in _MARKED_UP or bool(marks and marks[0] and marks[0][1])
-    has_marks = marked > len(marks) / 2 or (marked > 0 and is_marked_up)
-    if not has_marks and numbers != list(range(1, len(written) + 1)):
+    rows = [(number, line, _MARK.fullmatch(line)) for number, line in _written(path)]
+    marks = [mark for *_, mark in rows if mark]
+    numbers = [int(mark[3]) for mark in marks if mark[3]]
+    marked = len(marks) - len(numbers)
+    has_heading = bool(rows and rows[0][2] and rows[0][2][1])
+    is_marked_up = has_heading or path.suffix.casefold() in _MARKED_UP
+    has_marks = marked > len(rows) / 2 or (marked and is_marked_up)
+    if not has_marks and numbers != list(range(1, len(rows) + 1)):
         return None
-    for (number, line), mark in zip(written, marks, strict=True):
+    for number, line, mark in rows:
         if mark is None:
             problem = f"no item, among lines that begin as those of a list do: {line[:60]!r}"
             raise BadInput.at(path, number, f"{problem}; write a query a line, without marks")
-    items = [(n, m[4]) for (n, _), m in zip(written, marks, strict=True) if m and not m[1]]
+    items = [(number, mark[4]) for number, _, mark in rows if mark and not mark[1]]
     keyed = [_KEYED.fullmatch(text) for _, text in items]
-    if items and all(each and key_of(each[1]) in _LINE_TEXTS for each in keyed):
+    if all(each and key_of(each[1]) in _LINE_TEXTS for each in keyed):
         items = [(n, each[2]) for (n, _), each in zip(items, keyed, strict=True) if each]
     return [(number, {"text": text.strip().strip("\"'")}) for number, text in items]
 
@@ -280,7 +274,7 @@ def _are_pairs(path: Path, head: bytes, delimiter: str) -> bool:
     if len(widths) != 1 or widths == {1}:
         return False
     ids = [cells[0].strip() for cells in rows]
-    has_ids = _are_ids(ids) or (is_tab and all(len(id_.split()) == 1 for id_ in ids))
+    has_ids = are_ids(ids) or (is_tab and all(len(id_.split()) == 1 for id_ in ids))
     is_prose = any(cell.startswith(" ") for cells in rows for cell in cells[1:])
     if has_ids and widths == {2}:
         return True
@@ -300,13 +294,7 @@ def _first_rows(path: Path, head: bytes, delimiter: str) -> list[list[str]]:
         return []
 
 
-def _are_ids(cells: Sequence[str]) -> bool:
-    """Whether cells are ids: no white space, digits in each, none twice."""
-    plain = all(len(id_.split()) == 1 and any(map(str.isdigit, id_)) for id_ in cells)
-    return plain and len(set(cells)) == len(cells)
-
-
-def _one_column(path: Path) -> Iterator[Row]:
+def _one_column(path: Path) -> Iterator[NumberedRow]:
     (_, name), *lines = _written(path)
     for number, line in lines:
         cells = next(csv.reader([line]), [line]) if line.lstrip().startswith('"') else [line]
@@ -317,7 +305,7 @@ def _written(path: Path) -> Iterator[tuple[int, str]]:
     return ((n, line) for n, line in numbered_lines(path, windows=True) if line.strip())
 
 
-def _lines(path: Path) -> Iterator[Row]:
+def _lines(path: Path) -> Iterator[NumberedRow]:
     for number, line in _written(path):
         if "\t" in line.strip():
             raise BadInput.at(path, number, "a tab in a line, and not in all others")
@@ -365,20 +353,19 @@ def _numbered(read: Rows, picked: Picked) -> dict[str, Query]:
     return queries
 
 
-def _has_id(row: Mapping[str, Any], picked: Picked) -> bool:
+def _has_id(row: RowValues, picked: Picked) -> bool:
     return bool(picked.id) and (picked.id in row or value_at(row, picked.id) is not None)
 
 
-def _query(read: Rows, number: int, row: dict[str, Any], picked: Picked, fallback: str) -> Query:
+def _query(read: Rows, number: int, row: JsonObject, picked: Picked, fallback: str) -> Query:
     path, text_key = read.path, picked.text
     if text_key not in row and value_at(row, text_key) is None:
         text_key = usual.column_of(row, _LINE_TEXTS) or text_key
     cells = {**row, text_key: value_at(row, text_key), picked.id: value_at(row, picked.id)}
     text = " ".join(text_of(path, number, cells, text_key, None).split())
     if not text:
-        raise BadInput.at(path, number, "a query without text")
-    has_id = _has_id(row, picked)
-    query_id = stripped_id(path, number, cells, picked.id) if has_id else fallback
-    rest = with_metadata(path, number, row, picked.id, text_key)
+        raise BadRow("a query without text")
+    query_id = stripped_id(path, number, cells, picked.id) if _has_id(row, picked) else fallback
+    rest = with_metadata(row, picked.id, text_key)
     # what else a row of a list of judgements holds is of one pair
     return Query(query_id, text, {**_ORIGIN, **({} if read.repeats else rest)})

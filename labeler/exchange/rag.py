@@ -10,24 +10,23 @@ from typing import Any
 
 from labeler.exchange.contents import (
     Contents,
-    as_documents,
+    as_queries,
+    lacking,
     objects,
     ranked,
     rated,
     text_id,
     texts_in,
 )
+from labeler.exchange.fields import value_at
+from labeler.files.jsonl import JsonObject, RowValues
 
 _CONTEXTS = ("reference_contexts", "retrieved_contexts")
 _REFERENCES = ("reference", "ground_truth", "expected_output", "expectedOutput")
 
 
 def _asked(
-    kind: str,
-    rows: Sequence[Mapping[str, Any]],
-    query: str,
-    relevant: str,
-    retrieved: str,
+    kind: str, rows: Sequence[RowValues], query: str, relevant: str, retrieved: str
 ) -> Contents:
     """Rows of a query, the contexts that answer it, and those that a system retrieved."""
     contexts = [pair for row in rows for of in (relevant, retrieved) for pair in _pairs(row, of)]
@@ -47,7 +46,7 @@ def _asked(
     )
 
 
-def _pairs(row: Mapping[str, Any], contexts: str) -> list[tuple[str, str]]:
+def _pairs(row: RowValues, contexts: str) -> list[tuple[str, str]]:
     """Contexts with their ids, as ragas has them, else with hashes; of ids alone without texts."""
     texts, ids = texts_in(row.get(contexts)), row.get(f"{contexts.removesuffix('s')}_ids")
     if not isinstance(ids, list) or len(ids) != len(texts or ids):
@@ -55,9 +54,9 @@ def _pairs(row: Mapping[str, Any], contexts: str) -> list[tuple[str, str]]:
     return list(zip(map(str, ids), texts or [""] * len(ids), strict=True))
 
 
-def _queries(rows: Sequence[Mapping[str, Any]], query: str) -> Iterator[dict[str, Any]]:
+def _queries(rows: Sequence[RowValues], query: str) -> Iterator[JsonObject]:
     """Each query once, with its reference answer."""
-    first: dict[str, Mapping[str, Any]] = {}
+    first: dict[str, RowValues] = {}
     for row in rows:
         first.setdefault(row[query], row)
     for text, row in first.items():
@@ -72,10 +71,7 @@ def ragas(value: Any) -> Contents | None:
         if all(isinstance(row["user_input"], str) for row in rows):
             return _asked("samples of ragas", rows, "user_input", *_CONTEXTS)
         why = "its samples are conversations; write one query a sample as user_input"
-        return Contents(
-            "samples of ragas",
-            lacks=dict.fromkeys(("documents", "queries", "grades", "rankings"), why),
-        )
+        return lacking("samples of ragas", why)
     rows = objects(value, "question", "contexts")
     if rows is not None and ("ground_truth" in rows[0] or "answer" in rows[0]):
         return _asked("samples of ragas", rows, "question", "ground_truth_contexts", "contexts")
@@ -97,11 +93,8 @@ def deepeval(value: Any) -> Contents | None:
 
 def promptfoo(value: Any) -> Contents | None:
     """The queries of promptfoo's tests, or of its results; it keeps no documents."""
-    inner = value
-    for name in ("results", "results"):
-        inner = inner.get(name) if isinstance(inner, Mapping) else inner
-    tests = value.get("tests") if isinstance(value, Mapping) else None
-    rows = objects(tests if isinstance(tests, list) else inner, "vars")
+    lists = (value, *(value_at(value, at) for at in ("tests", "results", "results.results")))
+    rows = next(filter(None, (objects(each, "vars") for each in lists)), None)
     if rows is None:
         return None
     texts = [_variable(row["vars"]) for row in rows]
@@ -110,8 +103,7 @@ def promptfoo(value: Any) -> Contents | None:
             "tests of promptfoo",
             lacks={"queries": "no variable of them is called query, question or input"},
         )
-    queries = [{"text": text} for text in dict.fromkeys(texts)]
-    return Contents("tests of promptfoo", queries=queries)
+    return Contents("tests of promptfoo", queries=as_queries(filter(None, texts)))
 
 
 def _variable(variables: Any) -> str | None:
@@ -125,9 +117,8 @@ def _variable(variables: Any) -> str | None:
 
 def llama_index(value: Any) -> Contents | None:
     """Pairs of LlamaIndex for retrieval (`relevant_docs`), or its labelled examples for RAG."""
-    if not isinstance(value, Mapping):
-        return None
-    if all(isinstance(value.get(name), Mapping) for name in ("queries", "corpus", "relevant_docs")):
+    parts = ("queries", "corpus", "relevant_docs")
+    if all(isinstance(value_at(value, name), Mapping) for name in parts):
         pairs = [(q, d, 1) for q, ids in value["relevant_docs"].items() for d in texts_in(ids)]
         kind = "a retrieval dataset of LlamaIndex"
         return Contents(
@@ -136,7 +127,7 @@ def llama_index(value: Any) -> Contents | None:
             [{"_id": id_, "text": text} for id_, text in value["queries"].items()],
             rated(f"qrels from {kind} (relevant_docs)", pairs),
         )
-    rows = objects(value.get("examples"), "query", "reference_contexts")
+    rows = objects(value_at(value, "examples"), "query", "reference_contexts")
     if rows is None:
         return None
     return _asked(
@@ -146,15 +137,16 @@ def llama_index(value: Any) -> Contents | None:
 
 def squad(value: Any) -> Contents | None:
     """Questions of SQuAD, each with the paragraph that it was asked about."""
-    articles = objects(value.get("data"), "paragraphs") if isinstance(value, Mapping) else None
+    articles = objects(value_at(value, "data"), "paragraphs")
     if articles is None:
         return None
     paragraphs = [each for article in articles for each in article["paragraphs"]]
     asked = [(question, each["context"]) for each in paragraphs for question in each["qas"]]
+    contexts = dict.fromkeys(each["context"] for each in paragraphs)
     pairs = [(q["id"], text_id(text), 1) for q, text in asked if not q.get("is_impossible")]
     return Contents(
         "SQuAD",
-        as_documents(each["context"] for each in paragraphs),
+        [{"_id": text_id(text), "text": text} for text in contexts],
         [{"_id": question["id"], "text": question["question"]} for question, _ in asked],
         rated("qrels from SQuAD (a question's own paragraph)", pairs) if pairs else None,
     )

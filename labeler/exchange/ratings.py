@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from labeler.errors import BadInput, Misuse, SaysTooLittle
-from labeler.files.boundary import reading
 from labeler.trec.rows import LARGEST_GRADE
 from labeler.trec.values import NUMBER, ids_of, is_number, shown
 
@@ -19,7 +18,17 @@ _LISTED = 8
 _GRADES = 4
 _ESCI = {0.0: 0, 1.0: 1, 10.0: 2, 100.0: 3}
 """The gains of exact, substitute, complement and irrelevant products in OpenSearch's ESCI."""
+_WORDS = {
+    **dict.fromkeys(("i", "irrelevant", "false", "no"), 0),
+    **dict.fromkeys(("c", "complement", "partial", "true", "yes", "relevant"), 1),
+    **dict.fromkeys(("s", "substitute"), 2),
+    **dict.fromkeys(("e", "exact"), 3),
+}
+"""The grades that a mapping proposes for words and letters, as those of ESCI and WANDS."""
 _LONGEST = 40
+
+Scale = float | str
+"""A rating: a number, or a word as `exact`."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +39,7 @@ class GradeRule:
     ratings between 0 and it become the nearest grade.
     """
 
-    mapping: Mapping[float, int] = field(default_factory=dict)
+    mapping: Mapping[Scale, int] = field(default_factory=dict)
     scale: tuple[float, int] | None = None
 
     @classmethod
@@ -42,39 +51,38 @@ class GradeRule:
             return cls(scale=_scale_of(scale))
         return cls(_mapping_of(grade_map)) if grade_map else None
 
-    def grade(self, rating: float) -> int | None:
+    def grade(self, rating: Scale) -> int | None:
         """The grade of a rating, `None` where the rule says nothing of it."""
         if self.scale is None:
             return self.mapping.get(rating)
         highest, grade = self.scale
-        if not 0 <= rating <= highest:
+        if isinstance(rating, str) or not 0 <= rating <= highest:
             return None
         return math.floor(rating / highest * grade + 0.5)
 
 
-def _mapping_of(text: str) -> dict[float, int]:
-    mapping: dict[float, int] = {}
+_RATING_AND_GRADE = re.compile(r"([^:]*):\s*([+-]?[0-9]{1,10})\s*")
+
+
+def _mapping_of(text: str) -> dict[Scale, int]:
+    mapping: dict[Scale, int] = {}
     for part in text.split(","):
-        before, colon, after = part.partition(":")
-        rating = number_of(before.strip())
-        try:
-            grade = int(after)
-        except ValueError:
-            grade = LARGEST_GRADE + 1
-        if not colon or rating is None or rating in mapping or abs(grade) > LARGEST_GRADE:
+        pair = _RATING_AND_GRADE.fullmatch(part)
+        rating = rating_of(pair[1]) if pair else None
+        if pair is None or rating is None or rating in mapping or abs(int(pair[2])) > LARGEST_GRADE:
             problem = f"cannot read {part!r:.40}; write each rating and its grade, as 0:0,0.5:1,1:2"
             raise Misuse(problem, parameter="grade_map")
-        mapping[rating] = grade
+        mapping[rating] = int(pair[2])
     return mapping
 
 
 def _scale_of(text: str) -> tuple[float, int]:
-    before, _, after = text.partition(":")
-    highest = number_of(before.strip())
-    if highest is None or highest <= 0 or not re.fullmatch(r"[1-9][0-9]{0,3}", after.strip()):
+    pair = _RATING_AND_GRADE.fullmatch(text)
+    highest = number_of(pair[1]) if pair else None
+    if pair is None or highest is None or highest <= 0 or not 0 < int(pair[2]) < 10_000:
         problem = f"cannot read {text!r:.40}; write the highest rating and its grade, as 100:3"
         raise Misuse(problem, parameter="scale")
-    return highest, int(after)
+    return highest, int(pair[2])
 
 
 def number_of(value: Any) -> float | None:
@@ -89,23 +97,33 @@ def number_of(value: Any) -> float | None:
         return None
 
 
+def rating_of(value: Any) -> Scale | None:
+    """A number, or a word of a scale in small letters; `None` of anything else."""
+    number = number_of(value)
+    if number is not None or not isinstance(value, str | bool):
+        return number
+    word = str(value).strip().casefold()
+    return word if 0 < len(word) <= _LONGEST and word[0].isalpha() else None
+
+
 class Grades:
     """The grades of a file's ratings, and what to say where some are no grades."""
 
     def __init__(self, path: Path, rule: GradeRule | None, *, is_rating: bool) -> None:
         self.path, self.rule, self.is_rating = path, rule, is_rating
         self.first = ""
-        self.odd: set[float] = set()
-        self.ratings: set[float] = set()
+        self.odd: set[Scale] = set()
+        self.ratings: set[Scale] = set()
 
     def grade(self, where: str, value: Any) -> int | None:
-        """The grade of a rating; `BadInput` where it is no number, `None` where it is no grade."""
-        rating = number_of(value)
-        if rating is None:
+        """The grade of a rating; `BadInput` where it is none, `None` where it is no grade."""
+        rating, grade = rating_of(value), None
+        words = {*self.odd} if isinstance(rating, str) else ()
+        if rating is None or len(words) > _LISTED:
             raise BadInput(f"{where}: expected an integer grade, found {shown(value)}")
         if self.rule is not None:
             grade = self.rule.grade(rating)
-        else:
+        elif isinstance(rating, float):
             most = LARGEST_OF_A_SCALE if self.is_rating else LARGEST_GRADE
             grade = int(rating) if rating.is_integer() and abs(rating) <= most else None
         if len(self.ratings) < 1000:
@@ -120,7 +138,7 @@ class Grades:
         """`BadInput` where ratings were no grades; it proposes what would make them some."""
         if not self.odd:
             return
-        some = _listed(sorted(self.odd))
+        some = _listed(sorted(self.odd, key=_in_order))
         if self.rule is None:
             problem = f"{self.first}: ratings that are no grades ({some})"
             raise UnmappedRatings(self.path, problem, proposed(self.ratings))
@@ -138,12 +156,22 @@ class UnmappedRatings(SaysTooLittle):
         super().__init__(f"{say}, {or_else}", path, {name: value}, message)
 
 
-def proposed(ratings: Iterable[float]) -> tuple[str, str]:
+def _in_order(rating: Scale) -> tuple[bool, Scale]:
+    """Numbers by their size, then words."""
+    return isinstance(rating, str), rating
+
+
+def proposed(ratings: Iterable[Scale]) -> tuple[str, str]:
     """A mapping of a few ratings, in their order, onto 0 to 3; or a scale.
 
-    Four ratings are the four grades, whatever they are: those of ESCI are 100, 10, 1 and 0.
+    Four ratings are the four grades, whatever they are: those of ESCI are 100, 10, 1 and 0. Words
+    are theirs where they are usual, else numbered.
     """
-    ordered = sorted(ratings)
+    every = sorted(ratings, key=_in_order)
+    ordered = [rating for rating in every if isinstance(rating, float)]
+    if len(ordered) < len(every):
+        words = ((word, _WORDS.get(str(word), n)) for n, word in enumerate(every))
+        return "grade_map", ",".join(f"{word}:{grade}" for word, grade in words)
     is_esci = {*ordered} <= _ESCI.keys() and 100 in ordered
     if len(ordered) == _GRADES or is_esci:
         grades = _ESCI if is_esci else dict(zip(ordered, range(_GRADES), strict=True))
@@ -156,8 +184,9 @@ def proposed(ratings: Iterable[float]) -> tuple[str, str]:
     return "grade_map", ",".join(pairs)
 
 
-def _listed(ratings: Sequence[float]) -> str:
-    return ", ".join(f"{r:g}" for r in ratings[:_LISTED]) + (", …" if ratings[_LISTED:] else "")
+def _listed(ratings: Sequence[Scale]) -> str:
+    words = (r if isinstance(r, str) else f"{r:g}" for r in ratings[:_LISTED])
+    return ", ".join(words) + (", …" if ratings[_LISTED:] else "")
 
 
 def stripped(value: Any) -> Any:
@@ -193,17 +222,3 @@ class RatedFile:
     ratings: Iterable[Rating]
     by_text: bool = False
     is_rating: bool = False
-
-
-def write_lines(path: Path, copy: Path, lines: Iterable[tuple[int, str]]) -> int:
-    """Write lines of a copy at the numbers that they have in a file; how many there are.
-
-    So a message about the copy names the line of the file, as far as its numbers ascend.
-    """
-    written, at = 0, 1
-    with reading(path), copy.open("w", encoding="utf-8", newline="\n") as out:
-        for number, line in lines:
-            out.write("\n" * max(number - at, 0) + line)
-            at = max(number, at) + 1
-            written += 1
-    return written

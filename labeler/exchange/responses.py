@@ -1,27 +1,29 @@
 """What search engines answer: rankings where it is said for which query, and documents.
 
-A response may stand alone, in a list, in an object by query, or in rows beside its query.
+A response may stand alone, in a list, in an object by query, or in rows beside its query. So may
+lists of documents and their scores, as other tools keep them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from labeler.exchange.contents import (
-    DOCUMENTS,
-    GRADES,
-    QUERIES,
-    RANKINGS,
     Contents,
     Ranked,
+    Triple,
+    as_queries,
+    lacking,
     may_be_id,
     objects,
     ranked,
+    rated,
 )
 from labeler.exchange.fields import value_at
 from labeler.exchange.ratings import number_of
-from labeler.exchange.tables import QUERY_TEXT, RANK, column_of
+from labeler.exchange.tables import QUERY_TEXT, RANK, column_of, is_nested
+from labeler.files.jsonl import JsonObject, RowValues
 from labeler.trec.values import DOCUMENT_ID, QUERY_ID, SCORE, key_of
 
 
@@ -87,14 +89,13 @@ def response_in(value: Any) -> Response | None:
         if not isinstance(hits, list) or (not hits and not value.keys() >= {engine.of_none}):
             continue
         if all(isinstance(hit, Mapping) and value_at(hit, engine.id) is not None for hit in hits):
-            query = value_at(value, engine.query) if engine.query else None
-            return Response(engine, hits, query)
+            return Response(engine, hits, value_at(value, engine.query) if engine.query else None)
     return None
 
 
 def search_responses(value: Any) -> Contents | None:
     """The rankings and documents of one response, or of several."""
-    responses = list(_responses(value))
+    responses = _responses(value)
     if not responses:
         return _of_another_key(value)
     names = dict.fromkeys(each.engine.name for each in responses if each.engine.name)
@@ -103,51 +104,45 @@ def search_responses(value: Any) -> Contents | None:
     is_known = all(each.query is not None for each in responses)
     by_text = any(each.by_text for each in responses)
     rankings = ((each.query, _ranked(each)) for each in responses)
-    documents = list(_documents(responses))
     return Contents(
         kind,
-        documents or None,
-        _queries(responses) if is_known and by_text else None,
-        ranking=ranked(f"a run from {kind}", rankings, by_text=by_text) if is_known else None,
+        list(_documents(responses)) or None,
+        as_queries(each.query for each in responses) if is_known and by_text else None,
+        rankings=ranked(f"a run from {kind}", rankings, by_text=by_text) if is_known else None,
         lacks={"rankings": _NO_QUERY},
     )
 
 
 def _of_another_key(value: Any) -> Contents | None:
     """The refusal of Azure's hits whose key is not called id; None of anything else."""
-    hits = objects(value.get("value"), "@search.score") if isinstance(value, Mapping) else None
-    if hits is None:
+    if objects(value_at(value, "value"), "@search.score") is None:
         return None
     why = "its hits have no id; rename their key to id"
-    parts = (DOCUMENTS, QUERIES, GRADES, RANKINGS)
-    return Contents("a search response of Azure AI Search", lacks=dict.fromkeys(parts, why))
+    return lacking("a search response of Azure AI Search", why)
 
 
-def _responses(value: Any) -> Iterator[Response]:
+def _responses(value: Any) -> list[Response]:
     single = response_in(value)
     if isinstance(value, Mapping) and (single is None or single.query is None):
         single = _beside_query(value) or single
     if single is not None:
-        yield single
-        return
-    if isinstance(value, Mapping):
-        several = next((value[name] for name in _OF_SEVERAL if name in value), None)
-        if isinstance(several, list) and several and all(map(response_in, several)):
-            yield from filter(None, map(response_in, several))
-            return
-        by_query = {query: response_in(each) for query, each in value.items()}
-        if by_query and all(by_query.values()):
-            for query, each in by_query.items():
-                if each is not None:
-                    yield each._replace(query=query, by_text=False)
-        return
-    rows = objects(value) or []
-    beside = [_beside_query(row) or response_in(row) for row in rows]
-    if beside and all(beside):
-        yield from filter(None, beside)
+        return [single]
+    if not isinstance(value, Mapping):
+        return _all_of(_beside_query(row) or response_in(row) for row in objects(value) or ())
+    several = next((value[name] for name in _OF_SEVERAL if name in value), None)
+    if isinstance(several, list) and (responses := _all_of(map(response_in, several))):
+        return responses
+    by_query = zip(value, _all_of(map(response_in, value.values())), strict=False)
+    return [each._replace(query=query, by_text=False) for query, each in by_query]
 
 
-def _beside_query(row: Mapping[str, Any]) -> Response | None:
+def _all_of(values: Iterable[Response | None]) -> list[Response]:
+    """The responses, where all are some; else none."""
+    responses = list(values)
+    return [] if None in responses else [*filter(None, responses)]
+
+
+def _beside_query(row: RowValues) -> Response | None:
     """The response in a row that names its query, by id or by text."""
     by_id, by_text = column_of(row, QUERY_ID), column_of(row, _TEXTS)
     query = by_id or by_text
@@ -157,36 +152,37 @@ def _beside_query(row: Mapping[str, Any]) -> Response | None:
     inner = response_in(row) or (None if name is None else response_in(row[name]))
     if inner is None and name is not None and isinstance(row[name], list):
         hits = row[name]
-        is_list = bool(hits) and all(_id_of(hit) is not None for hit in hits)
+        is_list = bool(hits) and all(map(_hit, hits))
         inner = Response(AnswerShape("", "", "", ""), hits) if is_list else None
     if inner is None:
         return None
     return inner._replace(query=row[query], by_text=by_id is None)
 
 
-def _id_of(hit: Any) -> Any:
-    """The id of a hit of no known engine: the hit itself, or under a usual name."""
-    if may_be_id(hit):
-        return hit
-    name = column_of(hit, _IDS) if isinstance(hit, Mapping) else None
-    return None if name is None else hit[name]
-
-
-def _score_of(hit: Any) -> float | None:
-    name = column_of(hit, SCORE) if isinstance(hit, Mapping) else None
-    return None if name is None else number_of(hit[name])
+def _hit(value: Any) -> tuple[Any, float | None] | None:
+    """A document and its score, where it has one; None of anything else."""
+    if may_be_id(value):
+        return value, None
+    if isinstance(value, list) and len(value) == 2 and may_be_id(value[0]):
+        score = number_of(value[1])
+        return None if score is None else (value[0], score)
+    if not isinstance(value, Mapping):
+        return None
+    name, scored = column_of(value, _IDS), column_of(value, SCORE)
+    if name is None or value[name] is None:
+        return None
+    return value[name], None if scored is None else number_of(value[scored])
 
 
 def _ranked(response: Response) -> Ranked:
     """The documents of a response and their scores, best first."""
     engine = response.engine
+    hits = [
+        (plain_key(value_at(hit, engine.id)), number_of(value_at(hit, engine.score)))
+        for hit in response.hits
+    ]
     if not engine.id:
-        hits = [(_id_of(hit), _score_of(hit)) for hit in _in_order(response.hits)]
-    else:
-        hits = [
-            (plain_key(value_at(hit, engine.id)), number_of(value_at(hit, engine.score)))
-            for hit in response.hits
-        ]
+        hits = [*filter(None, map(_hit, _in_order(response.hits)))]
     return [*dict(reversed(hits)).items()][::-1]  # the first place of each
 
 
@@ -217,12 +213,12 @@ def is_plumbing(name: str) -> bool:
     return name.startswith(("_", "@search.")) or name in _PLUMBING
 
 
-def is_hit(row: Mapping[str, Any]) -> bool:
+def is_hit(row: RowValues) -> bool:
     """Whether a row is a hit of OpenSearch or Elasticsearch."""
     return "_id" in row and any(name in row for name in ("_index", "_score", "_source"))
 
 
-def indexed(hit: Mapping[str, Any], engine: AnswerShape = ENGINES[0]) -> dict[str, Any]:
+def indexed(hit: RowValues, engine: AnswerShape = ENGINES[0]) -> JsonObject:
     """What was indexed of a hit, and its id; empty where the hit says nothing of it."""
     sources = (value_at(hit, name) for name in filter(None, (engine.source, "fields")))
     source = next((each for each in sources if isinstance(each, Mapping)), None)
@@ -235,7 +231,7 @@ def indexed(hit: Mapping[str, Any], engine: AnswerShape = ENGINES[0]) -> dict[st
     )
 
 
-def indexed_by_vespa(row: Mapping[str, Any]) -> dict[str, Any]:
+def indexed_by_vespa(row: RowValues) -> JsonObject:
     """What a document of Vespa's feed, or of `vespa visit`, holds; empty of any other row."""
     key = row.get("put", row.get("id"))
     if not isinstance(key, str) or not key.startswith("id:") or "fields" not in row:
@@ -243,7 +239,7 @@ def indexed_by_vespa(row: Mapping[str, Any]) -> dict[str, Any]:
     return indexed({"id": key, "fields": row["fields"]}, VESPA)
 
 
-def _documents(responses: list[Response]) -> Iterator[dict[str, Any]]:
+def _documents(responses: list[Response]) -> Iterator[JsonObject]:
     """What was indexed of each hit, each document once."""
     hits = ((hit, each.engine) for each in responses if each.engine.id for hit in each.hits)
     documents = (indexed(hit, engine) for hit, engine in hits)
@@ -254,5 +250,66 @@ def _documents(responses: list[Response]) -> Iterator[dict[str, Any]]:
             yield document
 
 
-def _queries(responses: list[Response]) -> list[dict[str, Any]]:
-    return [{"text": query} for query in dict.fromkeys(each.query for each in responses)]
+# Objects by query: `{query: {document: value}}`, ranked lists, and predictions of MTEB.
+
+META = "mteb_model_meta"
+
+
+def predictions(value: Any) -> Contents | None:
+    """The rankings that MTEB keeps of a model: by subset, split, query and document."""
+    if value_at(value, META) is None:
+        return None
+    model = value_at(value, f"{META}.model_name") or "a model"
+    runs = dict(_splits(value))
+    kind = f"predictions of {model} in MTEB"
+    if len(runs) == 1:
+        ((name, run),) = runs.items()
+        kind = f"{kind} ({name})"
+        pairs = ((q, d, score) for q, scores in run.items() for d, score in scores.items())
+        return Contents(kind, rankings=rated(f"a run from {kind}", pairs))
+    first = next(iter(runs), "default.test")
+    path = "".join(f"[{name!r}]" for name in first.split(".", 1)).replace("'", '"')
+    why = f"it holds {len(runs)} runs ({', '.join(runs)}); take one: jq '.{path}'"
+    return Contents(kind, lacks={"rankings": why})
+
+
+def _splits(value: RowValues) -> Iterator[tuple[str, RowValues]]:
+    for subset, splits in value.items():
+        if subset != META and isinstance(splits, Mapping):
+            for split, run in splits.items():
+                if isinstance(run, Mapping) and all(isinstance(x, Mapping) for x in run.values()):
+                    yield f"{subset}.{split}", run
+
+
+def by_query(value: Any) -> Contents | None:
+    """Grades or scores by query and document, as ranx and pytrec_eval have them."""
+    if not value or not is_nested(value):
+        return None
+    if any(isinstance(x, dict | list) for values in value.values() for x in values.values()):
+        return None
+
+    def pairs() -> Iterator[Triple]:
+        return ((query, *each) for query, values in value.items() for each in values.items())
+
+    return Contents(
+        "JSON by query",
+        grades=rated("qrels from JSON ({query: {document: grade}})", pairs()),
+        rankings=rated("a run from JSON ({query: {document: score}})", pairs()),
+    )
+
+
+def ranked_lists(value: Any) -> Contents | None:
+    """Documents by query, best first: ids, or pairs with a score, or objects that have both.
+
+    A single word with objects is no query: so an engine names its answer, as `matches`.
+    """
+    if not isinstance(value, Mapping) or not value:
+        return None
+    if len(value) == 1 and next(iter(value)).isalpha() and objects(*value.values()):
+        return None
+    lists = {q: [*map(_hit, each)] for q, each in value.items() if isinstance(each, list) and each}
+    if len(lists) < len(value) or any(None in hits for hits in lists.values()):
+        return None
+    rankings = ((query, [*filter(None, hits)]) for query, hits in lists.items())
+    kind = "a run from JSON ({query: [document]})"
+    return Contents("ranked lists", rankings=ranked(kind, rankings))

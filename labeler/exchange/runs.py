@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from array import array
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -10,25 +12,12 @@ from typing import Any
 from labeler.errors import BadInput, SaysTooLittle
 from labeler.exchange.contents import RANKINGS
 from labeler.exchange.formats import held_by, rated_in
-from labeler.exchange.nested import by_query, ranked_lists
-from labeler.exchange.qrels import (
-    AS_IT_STANDS,
-    Meaning,
-    Queries,
-    QueryIds,
-    check_written,
-    write_pairs,
-)
+from labeler.exchange.qrels import AS_IT_STANDS, Meaning, write_pairs
+from labeler.exchange.queries import Queries
 from labeler.exchange.ratings import RatedFile, Rating, number_of
+from labeler.exchange.responses import by_query, ranked_lists
 from labeler.exchange.shapes import TEXT
-from labeler.exchange.tables import (
-    QUERY_TEXT,
-    RANK,
-    Rows,
-    first_line,
-    has_column,
-    part_of,
-)
+from labeler.exchange.tables import QUERY_TEXT, RANK, Rows, first_line, has_column, part_of
 from labeler.files.boundary import reading
 from labeler.files.read import numbered_lines, read_instead, rereadable
 from labeler.messages import Note, tell
@@ -92,32 +81,34 @@ def scored_in(path: Path) -> RatedFile | None:
     if scored is not None or held.shape != TEXT:
         return scored
     cells = first_line(held.head).split()
-    if len(cells) == len(_MS_MARCO) and cells[2].isascii() and cells[2].isdigit():
-        return RatedFile("a run in MS MARCO's columns (query, document, rank)", _ms_marco(path))
+    is_ranked = len(cells) in _RANKED and cells[2].isascii() and cells[2].isdigit()
+    if is_ranked and (len(cells) == len(_MS_MARCO) or number_of(cells[3]) is not None):
+        columns = _RANKED[len(cells)]
+        kind = f"a run in {columns[0]}'s columns ({', '.join(columns[1])})"
+        return RatedFile(kind, _ranked(path, columns[1]))
     return None
 
 
 _MS_MARCO = ("query", "document", "rank")
+_RANKED = {3: ("MS MARCO", _MS_MARCO), 4: ("ColBERT", (*_MS_MARCO, "score"))}
 
 
-def _ms_marco(path: Path) -> Iterator[Rating]:
-    """MS MARCO's three columns: the score falls with the rank.
+def _ranked(path: Path, columns: Sequence[str]) -> Iterator[Rating]:
+    """Three columns as MS MARCO's, or a fourth: the score falls with the rank.
 
     `BadInput` where a query's numbers are not 1, 2, 3 and so on: they may be grades.
     """
-    ranks: dict[str, tuple[int, int, int]] = {}
+    ranks: dict[str, array[int]] = defaultdict(lambda: array("q"))
     for number, line in numbered_lines(path):
         cells = line.split()
-        if len(cells) not in (0, len(_MS_MARCO)):
-            problem = f"expected 3 columns ({' '.join(_MS_MARCO)}), found {len(cells)}"
+        if len(cells) not in (0, len(columns)):
+            problem = f"expected {len(columns)} columns ({' '.join(columns)}), found {len(cells)}"
             raise BadInput.at(path, number, problem)
         if cells:
             yield Rating(number, cells[0], cells[1], _of_rank(f"{path}:{number}", cells[2]))
-            rank = int(float(cells[2]))
-            low, high, count = ranks.get(cells[0], (rank, rank, 0))
-            ranks[cells[0]] = min(low, rank), max(high, rank), count + 1
-    for query, (low, high, count) in ranks.items():
-        if high - low + 1 != count or low > 1:
+            ranks[cells[0]].append(int(float(cells[2])))
+    for query, of_query in ranks.items():
+        if max(of_query) - min(of_query) + 1 != len(of_query) or min(of_query) > 1:
             problem = f"the ranks of {query:.60} are not 1, 2, 3 and so on; are these grades?"
             raise BadInput(f"{path}: {problem}")
 
@@ -147,16 +138,13 @@ def _of_rank(where: str, value: Any) -> float:
 
 
 def _write(path: Path, scored: RatedFile, meaning: Meaning, warn: Note, copy: Path) -> None:
-    ids = None if meaning.texts is None else QueryIds(meaning.texts)
     try:
-        written = write_pairs(path, scored, ids, copy, _end_of)
+        nothing = "no query with a document in it"
+        for problem in write_pairs(path, scored, meaning, copy, _end_of, lambda: nothing):
+            warn(f"{path}: {problem}")
     except SaysTooLittle as error:
         error.is_run = True
         raise
-    problems = ids.problems() if ids else []
-    check_written(path, written, problems, "no query with a document in it")
-    for problem in problems:
-        warn(f"{path}: {problem}")
 
 
 def _end_of(where: str, value: Any) -> str:

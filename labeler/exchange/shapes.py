@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from pathlib import Path
 
@@ -11,11 +12,15 @@ from labeler.files.read import byte_chunks, refuse_other_encodings
 
 PARQUET, JSON, JSON_LINES, XML = "Parquet", "JSON", "JSON Lines", "XML"
 ARROW, ARROW_MAGIC = "Arrow", (b"ARROW1", b"\xff\xff\xff\xff")
-WORKBOOK = "a workbook"
+WORKBOOK, SGML = "a workbook", "TREC's documents"
 TREC, TEXT = "TREC's columns", "text"
 LINES = (".jsonl", ".ndjson")
 """How files of JSON Lines are called."""
 HEAD = 1 << 16
+_SGML = re.compile(rb"\s*<DOC>\s*<DOCNO>", re.IGNORECASE)
+SOLR = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<response>")
+"""How an answer of Solr's in XML begins, which is one value as JSON is."""
+
 _QRELS_COLUMNS, _RUN_COLUMNS = 4, 6
 _MARK = b"\xef\xbb\xbf"
 _PACKED = {
@@ -25,6 +30,11 @@ _PACKED = {
     b"SQLite format 3": "an SQLite database; export its table as CSV",
     b"%PDF-": "a PDF",
 }
+
+
+def is_of_lines(path: Path) -> bool:
+    """Whether a file is called as those of JSON Lines are."""
+    return path.name.removesuffix(".gz").endswith(LINES)
 
 
 def head_of(path: Path) -> bytes:
@@ -52,7 +62,9 @@ def shape_of(path: Path, head: bytes) -> str:
         problem = "a request with the line of its address"
         raise BadInput(f"{path}: {problem}; this removes it: sed '/^P[OU]S*T /d' '{path.name}'")
     if text[:1] == b"<":
-        return XML
+        if _SGML.match(text):
+            return SGML
+        return JSON if SOLR.match(text) else XML
     if text[:1] == b"{" or text[:1] == b"[":
         return JSON_LINES if _is_one_a_line(path, text) else JSON
     return TEXT
@@ -97,7 +109,7 @@ def _is_one_a_line(path: Path, text: bytes) -> bool:
     """
     first, end, rest = text.partition(b"\n")
     if not end and len(text) > HEAD // 2:
-        return text[:1] == b"{" and path.name.removesuffix(".gz").endswith(LINES)
+        return text[:1] == b"{" and is_of_lines(path)
     if not rest.strip() or text[:1] != b"{":
         return False
     try:

@@ -5,30 +5,36 @@ from __future__ import annotations
 import csv
 import json
 import re
+from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import Element
 
-from labeler.errors import BadInput, Misconfigured, TooLarge
-from labeler.exchange.shapes import ARROW, PARQUET, is_cbor
+from labeler.errors import BadInput, TooLarge
+from labeler.exchange.shapes import SOLR, is_cbor
+from labeler.files.archives import LARGEST_XML, xml_of
 from labeler.files.atomic import replacing_bytes
-from labeler.files.boundary import problem_of, reading
-from labeler.files.csv import read_cells, table_lines
-from labeler.files.jsonl import STRICT, read_rows
+from labeler.files.boundary import needing, problem_of, reading
+from labeler.files.csv import NumberedCells, read_cells, table_lines
+from labeler.files.jsonl import STRICT, NumberedRow, RowValues, read_rows
 from labeler.files.read import TIMES, decoded, file_of, file_problems, most_unpacked, read_bytes
 from labeler.messages import missing_extra
-from labeler.trec.values import DOCUMENT_ID, GRADE, NUMBER, QUERY_ID, SCORE, key_of
+from labeler.trec.values import DOCUMENT_ID, NUMBER, QUERY_ID, key_of
 
 # What the columns of other tools' tables mean, by their usual names.
 #
 # The column with the most usual name holds a part of each row. Where another column has a name of
 # the same meaning, both must hold the same in every row: else nobody can tell which is meant.
 
-QUERY_TEXT = ("query", "querytext", "queryterms", "userquery", "searchquery", "searchterm")
+QUERY_TEXT = (
+    *("query", "querytext", "queryterms", "userquery", "searchquery", "searchterm", "searchterms"),
+    *("topqueries", "queries", "frage", "suchanfrage", "consulta", "pregunta", "requete"),
+)
 RATING = ("rating", "judgement", "judgment")
 RANK = ("rank", "position", "docposition")
 """Names of columns as `key_of` spells them, the usual ones first."""
@@ -62,7 +68,7 @@ class RowPart:
             )
         )
 
-    def check(self, where: str, row: Mapping[str, Any], other: str) -> None:
+    def check(self, where: str, row: RowValues, other: str) -> None:
         """`BadInput` where another column of the same meaning holds something, and another."""
         if row[other] in (row[self.column], None, ""):
             return
@@ -88,7 +94,7 @@ def column_of(columns: Iterable[str], names: Sequence[str]) -> str | None:
     return next((by_key[name] for name in names if name in by_key), None)
 
 
-def has_column(columns: Iterable[str], *names: Sequence[str]) -> bool:
+def has_column(columns: Iterable[str], *names: Collection[str]) -> bool:
     """Whether one of the columns has one of these names."""
     return any(key_of(column) in alike for column in columns for alike in names)
 
@@ -98,41 +104,28 @@ def names_a_pair(cells: Sequence[str]) -> bool:
     return has_column(cells, QUERY_ID, QUERY_TEXT) and has_column(cells, DOCUMENT_ID)
 
 
-def refuse_pairs(path: Path, columns: Sequence[str], but: Sequence[str]) -> None:
-    """`BadInput` of a table of queries, or of queries and documents with a value, and no text.
-
-    A column with a name of `but` is a text.
-    """
-    value = has_column(columns, GRADE, SCORE, RANK, RATING)
-    is_of_queries = has_column(columns, QUERY_TEXT)
-    if ((names_a_pair(columns) and value) or is_of_queries) and not has_column(columns, but):
-        what = "a table of queries and documents" if names_a_pair(columns) else "a table of queries"
-        problem = f"{what} (columns {in_words(columns)}), and no column of texts"
-        raise BadInput(f"{path}: {problem}; expected documents", parameter="text_field")
-
-
 def refuse_trec(path: Path, head: bytes, expected: str) -> None:
     """`BadInput` of lines that are all of qrels or of a run in TREC's columns."""
     text = head.decode("utf-8", "replace")
     rows = [line.split() for line in text.split("\n")[:_LOOKED_AT] if line.strip()]
-    for width, numbers, what in ((4, (3,), "these are qrels"), (6, (3, 4), "this is a run")):
-        same = bool(rows) and all(len(row) == width for row in rows)
-        if same and all(NUMBER.fullmatch(row[number]) for row in rows for number in numbers):
-            raise BadInput.at(path, 1, f"{what} in TREC's columns; expected {expected}")
-    is_table = len(rows) > 1 and {len(row) for row in rows} == {len(rows[0])}  # one may be a text
-    cells = zip(*rows, strict=True) if is_table and len(rows[0]) > 3 else ()
-    of_numbers = sum(all(map(NUMBER.fullmatch, each)) for each in cells)
-    if of_numbers > 1 or (rows and all(_LEARNED.match(" ".join(row)) for row in rows)):
+    columns = [*zip(*rows, strict=True)] if len(set(map(len, rows))) == 1 else []
+    of_numbers = {n for n, cells in enumerate(columns) if all(map(NUMBER.fullmatch, cells))}
+    is_table = len(rows) > 1 and len(columns) > 3 and len(of_numbers) > 1  # one may be a text
+    if len(columns) == 4 and 3 in of_numbers:
+        problem = "these are qrels in TREC's columns"
+    elif len(columns) == 6 and {3, 4} <= of_numbers:
+        problem = "this is a run in TREC's columns"
+    elif is_table or (rows and all(_LEARNED.match(" ".join(row)) for row in rows)):
         problem = f"columns without names ({' '.join(rows[0])[:60]})"
-        raise BadInput.at(path, 1, f"{problem}; expected {expected}")
+    else:
+        return
+    raise BadInput.at(path, 1, f"{problem}; expected {expected}")
 
 
 def in_words(columns: Iterable[str]) -> str:
     """The names of columns for a message."""
     return ", ".join(f"{column:.40}" for column in columns) or "none"
 
-
-Row = tuple[int, dict[str, Any]]
 
 DELIMITERS = {"\t": "TSV", ",": "CSV", ";": "CSV with semicolons", "|": "CSV with bars"}
 _LOOKED_AT = 50
@@ -147,16 +140,18 @@ class Rows:
     """The rows of a file, each with its line or its number, and what holds them.
 
     `columns` are the names of all columns, or of the first row's. `repeats` says that a query may
-    stand in several rows, as in a list of judgements.
+    stand in several rows, as in a list of judgements. `left` counts rows that are nothing to read,
+    by what they are, as far as the rows were gone through.
     """
 
     path: Path
     form: str
     columns: Sequence[str]
-    rows: Iterable[Row]
+    rows: Iterable[NumberedRow]
     repeats: bool = False
+    left: Counter[str] = field(default_factory=Counter)
 
-    def checked(self, parts: Iterable[RowPart]) -> Iterator[Row]:
+    def checked(self, parts: Iterable[RowPart]) -> Iterator[NumberedRow]:
         """The rows; `BadInput` at one where two columns of one meaning hold different values."""
         alike: dict[tuple[str, ...], list[tuple[RowPart, str]]] = {}
         for number, row in self.rows:
@@ -209,7 +204,7 @@ def rows_of_text(path: Path, delimiter: str, names: Sequence[str] = ()) -> Rows:
     return Rows(path, DELIMITERS.get(delimiter, "columns"), header, _by_name(path, header, cells))
 
 
-def rows_of_cells(path: Path, form: str, cells: Iterable[tuple[int, list[str]]]) -> Rows:
+def rows_of_cells(path: Path, form: str, cells: Iterable[NumberedCells]) -> Rows:
     """Rows of cells whose first one names the columns; cells at the end of a row may be missing."""
     (line, header), *rows = cells
     names = [name.strip() for name in header]
@@ -229,10 +224,15 @@ def _check_names(path: Path, names: Sequence[str], line: int = 1) -> None:
     if value is not None or not any(names):
         problem = f"expected the names of the columns, as id and text; found {str(value)[:40]!r}"
         raise BadInput.at(path, line, f"{problem}; write such a row above it")
+    _refuse_repeated(f"{path}:{line}", names)
+
+
+def _refuse_repeated(where: str, names: Sequence[str]) -> None:
+    """`BadInput` where two columns have one name."""
     times = Counter(names)
     twice = next((name for name in names if times[name] > 1), None)
     if twice is not None:
-        raise BadInput.at(path, line, f"two columns have the name {twice!r}")
+        raise BadInput(f"{where}: two columns have the name {twice!r}")
 
 
 def _unquoted(cell: str) -> str:
@@ -247,8 +247,8 @@ def _unquoted(cell: str) -> str:
 
 
 def _by_name(
-    path: Path, names: Sequence[str], cells: Iterator[tuple[int, list[str]]]
-) -> Iterator[Row]:
+    path: Path, names: Sequence[str], cells: Iterator[NumberedCells]
+) -> Iterator[NumberedRow]:
     for number, row in cells:
         if len(row) != len(names):
             problem = f"expected {len(names)} columns as in the first row, found {len(row)}"
@@ -266,31 +266,27 @@ def rows_of_array(path: Path, array: Sequence[Any]) -> Rows:
     return _with_columns(path, "a JSON array", numbered_objects(path, array))
 
 
-def numbered_objects(path: Path, array: Sequence[Any]) -> Iterator[Row]:
+def numbered_objects(path: Path, array: Sequence[Any]) -> Iterator[NumberedRow]:
     """The members of an array, numbered from 1; `BadInput` of one that is no object."""
     for number, row in enumerate(array, start=1):
         if not isinstance(row, dict):
-            problem = f"row {number}: expected an object, found {row!r:.40}"
-            raise BadInput(f"{path}: {problem}")
+            raise BadInput(f"{path}: row {number}: expected an object, found {row!r:.40}")
         yield number, row
 
 
-def _with_columns(path: Path, form: str, rows: Iterator[Row]) -> Rows:
+def _with_columns(path: Path, form: str, rows: Iterator[NumberedRow]) -> Rows:
     first = [*islice(rows, 1)]
-    columns = tuple(first[0][1]) if first else ()
-    return Rows(path, form, columns, chain(first, rows))
+    return Rows(path, form, tuple(first[0][1]) if first else (), chain(first, rows))
 
 
 def first_cells(line: str) -> dict[str, list[str]]:
-    """The cells of a first line by each delimiter that stands in it, and by white space."""
+    """The cells of a first line by each delimiter that stands in it."""
     cells: dict[str, list[str]] = {}
     for delimiter in DELIMITERS:
         if delimiter in line:
-            try:
+            with suppress(csv.Error, StopIteration):
                 cells[delimiter] = next(csv.reader([line], delimiter=delimiter, strict=True))
-            except (csv.Error, StopIteration):
-                continue
-    return {**cells, " ": line.split()}
+    return cells
 
 
 def first_line(head: bytes) -> str:
@@ -306,13 +302,15 @@ LARGEST = 1 << 29
 
 
 def json_value(path: Path) -> Any:
-    """The value of a file, in JSON or CBOR; `BadInput` where it is none.
+    """The value of a file, in JSON, CBOR or the XML of Solr; `BadInput` where it is none.
 
     JSON that names a key twice is none.
     """
     raw = read_bytes(path, LARGEST)
     if is_cbor(path, raw):
         return _cbor(path, raw)
+    if SOLR.match(raw.removeprefix(BOM_UTF8)):
+        return _of_solr(xml_of(path, read_bytes(path, LARGEST_XML)))
     text = decoded(path, raw, windows=False)
     try:
         return STRICT.decode(text)
@@ -324,15 +322,29 @@ def json_value(path: Path) -> Any:
 
 def _cbor(path: Path, raw: bytes) -> Any:
     """The value of a file in CBOR, by the package that ranx writes it with."""
-    try:
+    problem = "a file in CBOR, as ranx packs it, needs a package: pip install cbor2"
+    with needing(f"{path}: {problem}"):
         import cbor2
-    except ImportError as error:
-        problem = "a file in CBOR, as ranx packs it, needs a package: pip install cbor2"
-        raise Misconfigured(f"{path}: {problem}") from error
     try:
         return cbor2.loads(raw)
     except (cbor2.CBORDecodeError, ValueError, RecursionError) as error:
         raise BadInput(f"{path}: damaged CBOR ({problem_of(error)})") from error
+
+
+def _of_solr(element: Element) -> Any:
+    """The value that an element of Solr's XML is; Solr's JSON has the same values."""
+    text = element.text or ""
+    match element.tag:
+        case "arr":
+            return [*map(_of_solr, element)]
+        case "result":
+            return {"docs": [*map(_of_solr, element)]}
+        case "response" | "lst" | "doc":
+            return {inner.get("name", ""): _of_solr(inner) for inner in element}
+        case "int" | "long" | "float" | "double":
+            return float(text) if "." in text else int(text)
+        case _:
+            return text
 
 
 def described(value: Any) -> str:
@@ -347,70 +359,48 @@ def described(value: Any) -> str:
 
 # Tables in parquet.
 
-NEEDS = missing_extra("parquet", "parquet files need")
 _ROWS, _NESTED_ROWS = 1 << 16, 1 << 8
 """Rows of a batch; fewer where values are lists or structs, whose texts are not shared."""
 
 
 def rows_of_parquet(path: Path) -> Rows:
-    """The rows of a parquet file, numbered from 1, of which a batch is held."""
-    _, parquet = _pyarrow()
-    with file_problems(path), _problems(path):
-        names = parquet.read_schema(file_of(path)).names
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise BadInput(f"{path}: two columns are called {twice}")
-    return Rows(path, "Parquet", names, _parquet_rows(path, names))
-
-
-def _parquet_rows(path: Path, names: Sequence[str]) -> Iterator[Row]:
-    number = 0
-    for batch in batches_of_parquet(path, names):
-        columns = [batch.column(name) for name in names]
-        for cells in zip(*map(_values, columns), strict=True):
-            number += 1
-            yield number, dict(zip(names, cells, strict=True))
-
-
-def batches_of_parquet(path: Path, names: Sequence[str]) -> Iterator[Any]:
-    """Some columns of a file of Parquet in pyarrow's batches, of which one is held.
+    """The rows of a parquet file, numbered from 1, of which a batch is held.
 
     A batch holds each text of its group of rows once, however many rows have it.
     """
-    arrow, parquet = _pyarrow()
+    with _problems(path):
+        schema = _pyarrow().parquet.read_schema(file_of(path))
+    _refuse_repeated(str(path), schema.names)
+    return Rows(path, "Parquet", schema.names, _parquet_rows(path, schema))
+
+
+def _parquet_rows(path: Path, schema: Any) -> Iterator[NumberedRow]:
+    arrow, names = _pyarrow(), schema.names
     kinds = (arrow.string(), arrow.large_string(), arrow.binary(), arrow.large_binary())
-    with file_problems(path), _problems(path):
-        schema = parquet.read_schema(file_of(path))
-        texts = [field.name for field in schema if field.type in kinds]
-        file = parquet.ParquetFile(file_of(path), read_dictionary=texts)
-    with file_problems(path), _problems(path), file:
-        size = 0
+    texts = [field.name for field in schema if field.type in kinds]
+    number = size = 0
+    with _problems(path), arrow.parquet.ParquetFile(file_of(path), read_dictionary=texts) as file:
         groups = map(file.metadata.row_group, range(file.num_row_groups))
         _check_size(path, sum(group.total_byte_size for group in groups))
         is_nested = any(map(arrow.types.is_nested, schema.types))
-        for batch in file.iter_batches(_NESTED_ROWS if is_nested else _ROWS, columns=list(names)):
-            size += sum(_size(batch.column(name)) for name in names)
+        for batch in file.iter_batches(_NESTED_ROWS if is_nested else _ROWS):
+            size += sum(map(_size, batch.columns))
             _check_size(path, size)
-            yield batch
+            for cells in zip(*map(_values, batch.columns), strict=True):
+                number += 1
+                yield number, dict(zip(names, cells, strict=True))
 
 
 def rows_of_arrow(path: Path) -> Rows:
     """The rows of an Arrow file or stream, as `save_to_disk` of datasets writes it."""
-    arrow, _ = _pyarrow()
-    with file_problems(path), _problems(path), arrow.memory_map(str(file_of(path))) as source:
+    arrow = _pyarrow()
+    with _problems(path), arrow.memory_map(str(file_of(path))) as source:
         is_file = source.read(6) == b"ARROW1"
         source.seek(0)
         opened = arrow.ipc.open_file(source) if is_file else arrow.ipc.open_stream(source)
         table = opened.read_all()
     rows = (row for batch in table.to_batches(_ROWS) for row in batch.to_pylist())
     return Rows(path, "Arrow", table.column_names, enumerate(rows, start=1))
-
-
-def rows_of_columns(path: Path, shape: str) -> Rows | None:
-    """The rows of Parquet or Arrow; None of another shape."""
-    if shape == ARROW:
-        return rows_of_arrow(path)
-    return rows_of_parquet(path) if shape == PARQUET else None
 
 
 def _check_size(path: Path, size: int) -> None:
@@ -441,13 +431,9 @@ def _size(column: Any) -> int:
 
 @contextmanager
 def _problems(path: Path) -> Iterator[None]:
-    """`BadInput` of what pyarrow raises."""
-    arrow, _ = _pyarrow()
-    try:
-        with reading(path):
-            yield
-    except arrow.ArrowException as error:
-        raise BadInput(f"{path}: not parquet: {problem_of(error)}") from error
+    """One line of whatever the system or pyarrow raises."""
+    with file_problems(path), reading(path):
+        yield
 
 
 @contextmanager
@@ -455,21 +441,18 @@ def parquet_writer(
     path: Path, types: Mapping[str, str]
 ) -> Iterator[Callable[[Sequence[Any]], None]]:
     """A function that writes some rows, column by column, of a file with columns of these types."""
-    arrow, parquet = _pyarrow()
+    arrow = _pyarrow()
     schema = arrow.schema({name: arrow.type_for_alias(kind) for name, kind in types.items()})
-    with replacing_bytes(path) as out, parquet.ParquetWriter(out, schema) as writer:
+    with replacing_bytes(path) as out, arrow.parquet.ParquetWriter(out, schema) as writer:
         yield lambda columns: writer.write_table(arrow.table(list(columns), schema=schema))
 
 
-def _pyarrow() -> tuple[Any, Any]:
-    """The optional package and its parquet module."""
-    try:
-        import pyarrow
+def _pyarrow() -> Any:
+    """The optional package with its modules for parquet and streams."""
+    with needing(missing_extra("parquet", "parquet files need")):
         import pyarrow.ipc
         import pyarrow.parquet
-    except ImportError as error:
-        raise Misconfigured(NEEDS) from error
-    return pyarrow, pyarrow.parquet
+    return pyarrow
 
 
 def is_nested(value: Any) -> bool:

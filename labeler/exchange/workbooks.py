@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-import zipfile
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -12,7 +11,8 @@ from xml.etree.ElementTree import Element
 
 from labeler.errors import BadInput
 from labeler.exchange.tables import QUERY_TEXT, RATING, Rows, has_column, rows_of_cells
-from labeler.files.archives import LARGEST_FILE, LARGEST_XML, opened, part_of, xml_of
+from labeler.files.archives import LARGEST_FILE, Archive, opened
+from labeler.files.csv import NumberedCells
 from labeler.files.read import read_bytes
 from labeler.trec.values import DOCUMENT_ID, GRADE, QUERY_ID, SCORE
 
@@ -32,8 +32,8 @@ def rows_of_workbook(path: Path) -> Rows:
     `BadInput` names the sheets where there are several, or none.
     """
     with opened(path, read_bytes(path, LARGEST_FILE)) as archive:
-        reader = Workbook(archive, path)
-        parts = parts_in_order(archive, path, "xl/workbook.xml", "sheet")
+        reader = Workbook(archive)
+        parts = parts_in_order(archive, "xl/workbook.xml", "sheet")
         sheets = {name: [row for row in reader.rows(part) if row[1]] for name, part in parts}
     filled = {name: rows for name, rows in sheets.items() if rows}
     usual = (QUERY_ID, QUERY_TEXT, DOCUMENT_ID, GRADE, RATING, SCORE)
@@ -46,33 +46,26 @@ def rows_of_workbook(path: Path) -> Rows:
     return rows_of_cells(path, f"the sheet {name!r} of a workbook", rows)
 
 
-def tree_of(archive: zipfile.ZipFile, name: str, path: Path) -> Element:
-    """The XML of a part of an archive."""
-    return xml_of(path, part_of(archive, name, path, LARGEST_XML))
-
-
-def related(archive: zipfile.ZipFile, path: Path, name: str) -> dict[str, str]:
+def related(archive: Archive, name: str) -> dict[str, str]:
     """The parts that one part refers to, by the ids of the relations."""
     folder, file = posixpath.split(name)
     relations = f"{folder}/_rels/{file}.rels"
-    if relations not in archive.namelist():
+    if relations not in archive.names:
         return {}
-    entries = xml_of(path, part_of(archive, relations, path)).iterfind("{*}Relationship")
-    targets = {entry.get("Id", ""): entry.get("Target", "") for entry in entries}
     return {
-        id_: posixpath.normpath(posixpath.join(folder, target)).lstrip("/")
-        for id_, target in targets.items()
+        entry.get("Id", ""): posixpath.normpath(
+            posixpath.join(folder, entry.get("Target", ""))
+        ).lstrip("/")
+        for entry in archive.tree(relations).iterfind("{*}Relationship")
     }
 
 
-def parts_in_order(
-    archive: zipfile.ZipFile, path: Path, main: str, tag: str
-) -> Iterator[tuple[str, str]]:
+def parts_in_order(archive: Archive, main: str, tag: str) -> Iterator[tuple[str, str]]:
     """The names and the parts of sheets or slides, each once."""
-    parts, taken = related(archive, path, main), set[str]()
-    for entry in tree_of(archive, main, path).iterfind(f".//{{*}}{tag}"):
+    parts, taken = related(archive, main), set[str]()
+    for entry in archive.tree(main).iterfind(f".//{{*}}{tag}"):
         part = parts.get(entry.get(_RELATION, ""), "")
-        if part in archive.namelist() and part not in taken and "chartsheets/" not in part:
+        if part in archive.names and part not in taken and "chartsheets/" not in part:
             taken.add(part)
             yield entry.get("name", ""), part
 
@@ -80,8 +73,8 @@ def parts_in_order(
 class Workbook:
     """Reads the cells of sheets: their shared strings, and which styles are of dates."""
 
-    def __init__(self, archive: zipfile.ZipFile, path: Path) -> None:
-        self.archive, self.path = archive, path
+    def __init__(self, archive: Archive) -> None:
+        self.archive = archive
         strings = self.part("xl/sharedStrings.xml")
         self.strings = [_text_of(entry) for entry in strings.iterfind("{*}si")]
         styles = self.part("xl/styles.xml")
@@ -94,14 +87,12 @@ class Workbook:
 
     def part(self, name: str) -> Element:
         """A part of the workbook, or an element without any where there is none."""
-        exists = name in self.archive.namelist()
-        raw = part_of(self.archive, name, self.path, LARGEST_XML) if exists else b"<none/>"
-        return xml_of(self.path, raw)
+        return self.archive.tree(name) if name in self.archive.names else Element("none")
 
-    def rows(self, name: str) -> Iterator[tuple[int, list[str]]]:
+    def rows(self, name: str) -> Iterator[NumberedCells]:
         """The rows of a sheet with their numbers, without empty cells at their ends."""
         number = 0
-        for row in self.part(name).iterfind("{*}sheetData/{*}row"):
+        for row in self.archive.tree(name).iterfind("{*}sheetData/{*}row"):
             number = int(row.get("r", number + 1))
             cells: list[str] = []
             for cell in row.iterfind("{*}c"):

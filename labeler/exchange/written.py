@@ -98,7 +98,8 @@ def _plain(rows: Iterable[Sequence[Any]]) -> Iterator[Sequence[Any]]:
 
 def _in_tsv(rows: Iterable[Triple]) -> Iterator[Sequence[Any]]:
     """The same for TSV, in which ids with a tab or the end of a line stay escaped."""
-    for row, plain in ((row, (plain_id(row[0]), plain_id(row[1]), row[2])) for row in rows):
+    for row in rows:
+        (plain,) = _plain([row])
         yield row if {"\t", "\n", "\r"} & {*plain[0], *plain[1]} else plain
 
 

@@ -8,6 +8,7 @@ import re
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import IO
@@ -33,9 +34,46 @@ _ENTITY = re.compile(rb"<!\s*(?:ENTITY|ELEMENT|ATTLIST)", re.IGNORECASE)
 _OLE = b"\xd0\xcf\x11\xe0"
 
 
+def refuse_long(path: Path, size: int) -> None:
+    """`TooLarge` where a text that is taken out of a file has more bytes than a document may."""
+    if size > LARGEST_FILE:
+        bound = in_megabytes(LARGEST_FILE)
+        raise TooLarge(f"{path}: more text than the {bound} of a document")
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """The parts of a document, of which none unpacks to more than it says."""
+
+    path: Path
+    file: zipfile.ZipFile
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all parts."""
+        return self.file.namelist()
+
+    def part(self, name: str, most: int = LARGEST_FILE) -> bytes:
+        """The bytes of one part; `BadInput` where there is none of this name."""
+        try:
+            part = self.file.getinfo(name)
+        except KeyError as error:
+            raise BadInput(f"{self.path}: damaged: nothing is called {name!r:.80} in it") from error
+        where, times = f"{self.path}: {name!r:.80}", part.file_size // max(1, part.compress_size)
+        if part.file_size > most:
+            raise TooLarge(f"{where} has more than the {in_megabytes(most)} of a document")
+        if part.file_size > _SMALL and times >= _MOST_PACKED:
+            raise TooLarge(f"{where} unpacks to {times:,} times its size, as no text does")
+        return self.file.read(part)
+
+    def tree(self, name: str) -> ElementTree.Element:
+        """The XML of one part."""
+        return xml_of(self.path, self.part(name, LARGEST_XML))
+
+
 @contextmanager
-def opened(path: Path, raw: bytes) -> Iterator[zipfile.ZipFile]:
-    """The archive, whose parts say that they are not too large; none unpacks to more than it says.
+def opened(path: Path, raw: bytes) -> Iterator[Archive]:
+    """The archive in a file's bytes, whose parts say that they are not too large.
 
     `BadInput` says where it is no archive, or encrypted.
     """
@@ -56,21 +94,7 @@ def opened(path: Path, raw: bytes) -> Iterator[zipfile.ZipFile]:
             raise TooLarge(f"{path}: unpacks to more than the {bound} of a document")
         if any(part.flag_bits & 1 for part in parts):
             raise BadInput(f"{path}: encrypted; save it without a password first")
-        yield archive
-
-
-def part_of(archive: zipfile.ZipFile, name: str, path: Path, most: int = LARGEST_FILE) -> bytes:
-    """The bytes of one part; `BadInput` where there is none of this name."""
-    try:
-        part = archive.getinfo(name)
-    except KeyError as error:
-        raise BadInput(f"{path}: damaged: nothing is called {name!r:.80} in it") from error
-    if part.file_size > most:
-        raise TooLarge(f"{path}: {name!r:.80} has more than the {in_megabytes(most)} of a document")
-    if part.file_size > max(_SMALL, _MOST_PACKED * part.compress_size):
-        times = part.file_size // max(1, part.compress_size)
-        raise TooLarge(f"{path}: {name!r:.80} unpacks to {times:,} times its size, as no text does")
-    return archive.read(part)
+        yield Archive(path, archive)
 
 
 def xml_of(path: Path, raw: bytes) -> ElementTree.Element:

@@ -146,8 +146,7 @@ class StoredTexts(TextsOnDemand):
         """The text of one place, from 0."""
         if not 0 <= index < len(self.ends):
             raise IndexError(index)
-        raw = self.blob[self.ends[index - 1] if index else 0 : self.ends[index]]
-        return str(raw, "utf-8")
+        return str(self.blob[self.ends[index - 1] if index else 0 : self.ends[index]], "utf-8")
 
 
 def open_arrays(path: Path, about: Mapping[str, Any]) -> Arrays | None:

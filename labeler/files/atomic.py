@@ -39,12 +39,11 @@ def is_special(path: Path) -> bool:
     """
     if path == STANDARD or own_descriptor(path) is not None:
         return True
-    try:
-        kind = stat.S_IFMT(path.stat().st_mode)
-    except FileNotFoundError:
-        return False
-    except OSError as error:
-        raise FileProblem(f"{path}: {error.strerror or error}") from error
+    with file_problems(path):
+        try:
+            kind = stat.S_IFMT(path.stat().st_mode)
+        except FileNotFoundError:
+            return False
     if kind in _NO_OUTPUT:
         expected = "results go to a file, a pipe or a terminal"
         raise FileProblem(f"{path}: {_NO_OUTPUT[kind]}; {expected}")
@@ -132,12 +131,6 @@ def recording(path: Path, *, force: bool = False) -> Iterator[None]:
         _NAMED.reset(token)
 
 
-def is_forced(target: Path) -> bool:
-    """Whether a file may be replaced even where it is read-only."""
-    named = _NAMED.get()
-    return named is not None and named.force and named.path == str(target)
-
-
 def about_to_replace(target: Path, content: Path) -> None:
     """Record that `content` will be renamed to `target`, where the user named that path.
 
@@ -186,6 +179,9 @@ def state_folder() -> Path:
     return folder
 
 
+Check = Callable[[Path], object]
+"""Reads a file back, and raises where it is not as it should be."""
+
 ABANDONED_SECONDS = 3600.0
 """A partial file that was not written to for so long was left by a killed process."""
 
@@ -195,7 +191,7 @@ _LEVEL = 6
 
 
 @contextmanager
-def replacing(path: Path, check: Callable[[Path], object] | None = None) -> Iterator[TextIO]:
+def replacing(path: Path, check: Check | None = None) -> Iterator[TextIO]:
     """A text file that takes `path`'s place when the block ends well, whole or not at all.
 
     As `replacing_bytes`, in UTF-8.
@@ -209,9 +205,7 @@ def replacing(path: Path, check: Callable[[Path], object] | None = None) -> Iter
 
 
 @contextmanager
-def replacing_bytes(
-    path: Path, check: Callable[[Path], object] | None = None
-) -> Iterator[IO[bytes]]:
+def replacing_bytes(path: Path, check: Check | None = None) -> Iterator[IO[bytes]]:
     """A file that takes `path`'s place when the block ends well, whole or not at all.
 
     Written beside `path` under a temporary name, synced, read back by `check`, then renamed; gzip
@@ -262,7 +256,9 @@ def refuse_read_only(path: Path) -> None:
     One without any permission to write is left alone by the superuser as well, who protects files
     in the same way.
     """
-    if not path.exists() or is_forced(path):
+    named = _NAMED.get()
+    is_forced = named is not None and named.force and named.path == str(path)
+    if is_forced or not path.exists():
         return
     if not path.stat().st_mode & 0o222 or not os.access(path, os.W_OK):
         raise FileProblem(f"{path}: the file is read-only")
@@ -293,13 +289,11 @@ def _lock(handle: int) -> bool:
     """
     try:
         import fcntl
-    except ImportError:  # Windows
-        return True
-    try:
+
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # a file system without locks
+    except (ImportError, OSError):  # Windows, or a file system without locks
         return True
     return True
 
@@ -315,13 +309,10 @@ def remove_abandoned(folder: Path, name: str = "") -> None:
     for beside in folder.iterdir():
         if partial.fullmatch(beside.name):
             with suppress(OSError):  # gone meanwhile, or another user's
-                if beside.stat().st_mtime < oldest and _is_free(beside):
+                with beside.open("rb") as file:
+                    is_free = beside.stat().st_mtime < oldest and _lock(file.fileno())
+                if is_free:
                     beside.unlink()
-
-
-def _is_free(path: Path) -> bool:
-    with path.open("rb") as file:
-        return _lock(file.fileno())
 
 
 @contextmanager

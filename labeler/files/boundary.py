@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from gzip import BadGzipFile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from labeler.errors import BadInput, LabelerError
+from labeler.errors import BadInput, BadRow, LabelerError, Misconfigured
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -38,11 +38,10 @@ class Position:
             self.line = number
             yield number, row
 
-    def error(self, problem: str) -> BadInput:
+    def error(self, problem: str, parameter: str = "") -> BadInput:
         """The error of the line that is read; of the file where no line is known."""
-        if not self.line:
-            return BadInput(f"{self.path}: {problem}")
-        return BadInput.at(self.path, self.line, problem)
+        line = f":{self.line}" if self.line else ""
+        return BadInput(f"{self.path}{line}: {problem}", parameter=parameter)
 
 
 @contextmanager
@@ -63,6 +62,8 @@ def reading(path: Path | str) -> Iterator[Position]:
     position = Position(path)
     try:
         yield position
+    except BadRow as error:
+        raise position.error(str(error), error.parameter) from error
     except (LabelerError, *_NEVER_OF_A_FILE):
         raise
     except Exception as error:  # readers raise errors of every kind, their parsers' own too
@@ -70,6 +71,15 @@ def reading(path: Path | str) -> Iterator[Position]:
             raise
         position.line = position.line or line_of(error)
         raise position.error(problem_of(error)) from error
+
+
+@contextmanager
+def needing(message: str) -> Iterator[None]:
+    """`Misconfigured` says so where what the block imports is not installed."""
+    try:
+        yield
+    except ImportError as error:
+        raise Misconfigured(message) from error
 
 
 def problem_of(error: Exception) -> str:
@@ -85,7 +95,8 @@ def problem_of(error: Exception) -> str:
 def first_invalid(error: ValidationError, whole: str) -> str:
     """The first of the values that pydantic refuses, and why; `whole` names what holds them."""
     problem = error.errors()[0]
-    return f"{'.'.join(map(str, problem['loc'])) or whole}: {problem['msg']}"
+    name = ".".join(map(str, problem["loc"])) or whole
+    return f"{name}: {problem['msg']}" if name else problem["msg"]
 
 
 _PROBLEMS: tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], ...] = (
@@ -105,9 +116,8 @@ def _of_the_parser(error: Exception) -> str:
     if "integer string conversion" in text:
         return "a number of too many digits"
     problems: Any = getattr(error, "errors", None)
-    if callable(problems) and (listed := problems()):
-        name = ".".join(map(str, listed[0]["loc"]))
-        text = f"{name}: {listed[0]['msg']}" if name else listed[0]["msg"]
+    if callable(problems) and problems():
+        text = first_invalid(cast("ValidationError", error), "")
     return _short(text) or type(error).__name__
 
 

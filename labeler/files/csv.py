@@ -18,6 +18,9 @@ from labeler.files.read import (
     refuse_other_encodings,
 )
 
+NumberedCells = tuple[int, list[str]]
+"""The cells of a row, with the line where it ends, or its number."""
+
 
 def table_lines(path: Path) -> Iterator[str]:
     """The lines of a table in a file, plain or gzip, without their newlines.
@@ -35,7 +38,7 @@ def table_lines(path: Path) -> Iterator[str]:
         raise BadInput(f"{path}: empty")
 
 
-def read_cells(path: Path, lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def read_cells(path: Path, lines: Iterable[str], delimiter: str) -> Iterator[NumberedCells]:
     """The cells of all rows, that of the columns' names too, with the lines where they end.
 
     A quote is a letter like others where tabs or white space, " ", stand between the columns.
@@ -48,9 +51,7 @@ def read_cells(path: Path, lines: Iterable[str], delimiter: str) -> Iterator[tup
             yield number, line.removesuffix("\r").split(None if delimiter == " " else "\t")
 
 
-def _quoted_cells(
-    path: Path, lines: Iterable[str], delimiter: str
-) -> Iterator[tuple[int, list[str]]]:
+def _quoted_cells(path: Path, lines: Iterable[str], delimiter: str) -> Iterator[NumberedCells]:
     csv.field_size_limit(2 * LONGEST_LINE)  # rows have their bound; the default is 128 KiB
     size = 0
 

@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import json
 import re
+from abc import abstractmethod
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, ValuesView
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from labeler.data import Document, Documents
 from labeler.errors import BadInput, refuse
-from labeler.files.atomic import replacing
+from labeler.files.atomic import Check, replacing
 from labeler.files.boundary import problem_of
 from labeler.files.read import decoded_line, numbered_bytes, refuse_other_encodings
 from labeler.messages import tell
 
+JsonObject = dict[str, Any]
+"""An object of JSON, or a row of a table: its values by name."""
 
-def read_rows(
-    path: Path, bad: Callable[[BadInput], None] = refuse
-) -> Iterator[tuple[int, dict[str, Any]]]:
+RowValues = Mapping[str, Any]
+"""The same, to be read alone."""
+
+NumberedRow = tuple[int, JsonObject]
+"""A row with its line in a file, or its number."""
+
+
+def read_rows(path: Path, bad: Callable[[BadInput], None] = refuse) -> Iterator[NumberedRow]:
     """The objects of a file with their line numbers; blank lines are skipped.
 
     Raises `BadInput` at a line that is no JSON object, names a key twice or holds half a surrogate
@@ -39,7 +48,7 @@ def read_rows(
             yield number, row
 
 
-def row_of_line(path: Path, number: int, raw: bytes) -> dict[str, Any] | None:
+def row_of_line(path: Path, number: int, raw: bytes) -> JsonObject | None:
     """The object in one line as `read_rows` gives it; None of a blank line."""
     from pydantic_core import from_json  # takes long to load
 
@@ -47,7 +56,7 @@ def row_of_line(path: Path, number: int, raw: bytes) -> dict[str, Any] | None:
     return _strict_row(path, number, raw) if row is None else row
 
 
-def _plain_row(raw: bytes, parse: Callable[[bytes], Any]) -> dict[str, Any] | None:
+def _plain_row(raw: bytes, parse: Callable[[bytes], Any]) -> JsonObject | None:
     """The object in a line; `None` where the line holds none, or may name a key twice.
 
     Of a key that stands there twice pydantic's parser keeps the last, which the number of members
@@ -81,7 +90,7 @@ def _members(value: Any) -> int:
 _CONTAINERS = frozenset((dict, list))
 
 
-def _strict_row(path: Path, number: int, raw: bytes) -> dict[str, Any] | None:
+def _strict_row(path: Path, number: int, raw: bytes) -> JsonObject | None:
     """The object in one line, as Python's own parser has it; `BadInput` says what is wrong.
 
     None of a blank line.
@@ -103,7 +112,7 @@ def _strict_row(path: Path, number: int, raw: bytes) -> dict[str, Any] | None:
     return row
 
 
-def unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique_members(pairs: list[tuple[str, Any]]) -> JsonObject:
     """The members of an object; `ValueError` of one that names a key twice."""
     row = dict(pairs)
     if len(row) < len(pairs):
@@ -117,18 +126,14 @@ STRICT = json.JSONDecoder(object_pairs_hook=unique_members)
 """Refuses an object that names a key twice."""
 
 
-def write_rows(
-    path: Path,
-    rows: Iterable[Mapping[str, Any]],
-    check: Callable[[Path], object] | None = None,
-) -> None:
+def write_rows(path: Path, rows: Iterable[RowValues], check: Check | None = None) -> None:
     """Write one row a line, UTF-8, keys in the order given; `check` reads the file back."""
     with replacing(path, check) as out:
         for row in rows:
             out.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
-def identifier(path: Path, number: int, row: Mapping[str, Any], key: str) -> str:
+def identifier(path: Path, number: int, row: RowValues, key: str) -> str:
     """The id under `key`, as a string; an integer is taken as its digits.
 
     White space in it is escaped. Raises `BadInput` where it is missing, empty or of another type.
@@ -136,13 +141,11 @@ def identifier(path: Path, number: int, row: Mapping[str, Any], key: str) -> str
     value = row.get(key)
     if type(value) is int:
         return str(value)
-    if not isinstance(value, str) or not value:
-        raise BadInput.at(path, number, f"expected {key!r} to be a string, found {value!r:.80}")
-    if not value.strip() or "\0" in value:
-        raise BadInput.at(
-            path, number, f"the id {value!r:.80} is nothing but white space, or holds a NUL"
-        )
-    return kept_id(value, path)
+    text = text_of(path, number, row, key, None)
+    if not text.strip() or "\0" in text:
+        problem = f"the id {text!r:.80} is nothing but white space, or holds a NUL"
+        raise BadInput.at(path, number, problem)
+    return kept_id(text, path)
 
 
 # Ids with white space, at which a column of a TREC file ends.
@@ -183,7 +186,7 @@ def _plain(picture: re.Match[str]) -> str:
     return picture[2] or chr(ord(picture[3]) - 0x2400)
 
 
-def text_of(path: Path, number: int, row: Mapping[str, Any], key: str, default: str | None) -> str:
+def text_of(path: Path, number: int, row: RowValues, key: str, default: str | None) -> str:
     """The text under `key`; `default` where it is missing or null, `None` for a required one."""
     value = row.get(key)
     if value is None and default is not None:
@@ -272,3 +275,44 @@ class RowIndex:
                 slot = slot + 1 & mask
             table[slot] = number
         self._table = table
+
+
+class DocumentsByRow(Documents):
+    """Documents by id, each read when it is asked for; `rows` are those of the ids."""
+
+    rows: RowIndex
+
+    @abstractmethod
+    def document(self, row: int) -> Document:
+        """The document of a row, from 0."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __contains__(self, doc_id: object) -> bool:
+        return doc_id in self.rows
+
+    def __getitem__(self, doc_id: str) -> Document:
+        row = self.rows.find(doc_id)
+        if row is None:
+            raise KeyError(doc_id)
+        return self.document(row)
+
+    def in_order(self) -> Iterator[Document]:
+        """The documents in the order in which they came, each read once."""
+        return map(self.document, range(len(self)))
+
+    def __iter__(self) -> Iterator[str]:
+        return (document.id for document in self.in_order())
+
+    def values(self) -> ValuesView[Document]:
+        """What `in_order` goes through."""
+        return _InOrder(self)
+
+
+class _InOrder(ValuesView[Document]):
+    """Documents in their order."""
+
+    def __iter__(self) -> Iterator[Document]:
+        by_row: DocumentsByRow = cast("Any", self)._mapping
+        return by_row.in_order()

@@ -34,6 +34,11 @@ def true_path(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
+def names_of(paths: Paths) -> list[str]:
+    """Each path as a text."""
+    return list(map(str, several(paths)))
+
+
 def named_file(path: Path) -> tuple[str, Path]:
     """A name and the file of `NAME=FILE`; of another path no name.
 
@@ -78,9 +83,8 @@ def did_you_mean(path: Path) -> str:
 
     with os.scandir(path.parent) as entries:
         names = [entry.name for entry in islice(entries, _LISTED)]
-    return "".join(
-        f"; did you mean '{path.parent / n}'?" for n in get_close_matches(path.name, names, 1)
-    )
+    close = get_close_matches(path.name, names, 1)
+    return f"; did you mean '{path.parent / close[0]}'?" if close else ""
 
 
 # Paths that begin with `~`.

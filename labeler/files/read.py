@@ -23,9 +23,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from io import BufferedReader, RawIOBase, TextIOWrapper
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
-from labeler.errors import BadInput, FileProblem, Misconfigured, TooLarge
+from labeler.errors import BadInput, FileProblem, TooLarge
+from labeler.files.boundary import needing
 from labeler.files.paths import worded
 from labeler.messages import tell
 
@@ -55,10 +56,7 @@ def decoded(path: Path, raw: bytes, *, windows: bool = True) -> str:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        problem = f"not UTF-8 (byte 0x{raw[error.start]:02x})"
-        if not windows:
-            raise BadInput.at(path, line, f"{problem}; save the file as UTF-8") from error
-        text = _of_windows(path, line, raw, problem)
+        text = _of_windows(path, line, raw, f"not UTF-8 (byte 0x{raw[error.start]:02x})", windows)
     if not text.strip():
         raise BadInput(f"{path}: empty")
     return text
@@ -82,14 +80,12 @@ def utf_16_of(head: bytes) -> str:
     return ""
 
 
-def _of_windows(path: Path, line: int, raw: bytes, problem: str) -> str:
+def _of_windows(path: Path, line: int, raw: bytes, problem: str, windows: bool) -> str:
     """The text of bytes that are no UTF-8: in Windows-1252, where nothing in them is in UTF-8."""
-    try:
-        text = raw.decode("cp1252")
-    except UnicodeDecodeError:
-        text = ""
-    is_mixed = len(raw.decode("utf-8", "ignore")) > sum(byte < 0x80 for byte in raw)
-    if is_mixed or not text:
+    text = ""
+    with suppress(UnicodeDecodeError):
+        text = raw.decode("cp1252") if windows else ""
+    if not text or len(raw.decode("utf-8", "ignore")) > sum(byte < 0x80 for byte in raw):
         raise BadInput.at(path, line, f"{problem}; save the file as UTF-8")
     tell(path, f"line {line}: not UTF-8, read as Windows-1252")
     return text
@@ -322,10 +318,7 @@ def decoded_line(path: Path, number: int, raw: bytes, *, windows: bool = False) 
     except UnicodeDecodeError as error:
         if number == 1:
             refuse_other_encodings(path, raw)
-        problem = f"not UTF-8 (byte {error.start + 1})"
-        if not windows:
-            raise BadInput.at(path, number, f"{problem}; save the file as UTF-8") from error
-        line = _of_windows(path, number, raw, problem)
+        line = _of_windows(path, number, raw, f"not UTF-8 (byte {error.start + 1})", windows)
     line = line.removesuffix("\n")
     return line.removeprefix("\ufeff") if number == 1 else line
 
@@ -356,12 +349,8 @@ _PACKED_AT_MOST = 2
 
 
 def _lz4(packed: BufferedReader) -> IO[bytes]:
-    try:
+    with needing("files packed with LZ4 need a package: pip install lz4; or unpack it: lz4 -d"):
         import lz4.frame
-    except ImportError as error:
-        raise Misconfigured(
-            "files packed with LZ4 need a package: pip install lz4; or unpack it: lz4 -d"
-        ) from error
     return cast("IO[bytes]", lz4.frame.LZ4FrameFile(packed))
 
 
@@ -374,16 +363,29 @@ _UNPACKERS: dict[bytes, Callable[[BufferedReader], IO[bytes]]] = {
 """What unpacks a file, by the bytes that it begins with."""
 
 
-class _Recoded(RawIOBase):
-    """A text in UTF-16 as the bytes of UTF-8, without a byte-order mark."""
+class _Derived(RawIOBase):
+    """Bytes that are made of those of a file, with which the streams that they come from close."""
 
-    def __init__(self, path: Path, source: BufferedReader, encoding: str) -> None:
-        self.path, self.rest = path, b""
-        self.text = TextIOWrapper(source, encoding, newline="")
+    def __init__(self, path: Path, *sources: IO[Any]) -> None:
+        self.path, self.sources = path, sources
 
     def readable(self) -> bool:
         """True: it is for reading."""
         return True
+
+    def close(self) -> None:
+        """Close the file, too."""
+        super().close()
+        for source in self.sources:
+            source.close()
+
+
+class _Recoded(_Derived):
+    """A text in UTF-16 as the bytes of UTF-8, without a byte-order mark."""
+
+    def __init__(self, path: Path, source: BufferedReader, encoding: str) -> None:
+        self.text, self.rest = TextIOWrapper(source, encoding, newline=""), b""
+        super().__init__(path, self.text)
 
     def readinto(self, buffer: WriteableBuffer) -> int:
         """Fill the buffer as far as one read of the file goes."""
@@ -396,28 +398,19 @@ class _Recoded(RawIOBase):
         view[:count], self.rest = self.rest[:count], self.rest[count:]
         return count
 
-    def close(self) -> None:
-        """Close the file, too."""
-        super().close()
-        self.text.close()
-
 
 def _stream(path: Path) -> BufferedReader:
     return cast("BufferedReader", sys.stdin.buffer) if path == STANDARD else path.open("rb")
 
 
-class _Unpacked(RawIOBase):
+class _Unpacked(_Derived):
     """The content of a packed file, as long as that is not too much for the file's size."""
 
     def __init__(
         self, path: Path, packed: BufferedReader, opener: Callable[[BufferedReader], IO[bytes]]
     ) -> None:
-        self.path, self.packed, self.size = path, packed, 0
-        self.content = opener(packed)
-
-    def readable(self) -> bool:
-        """True: it is for reading."""
-        return True
+        self.packed, self.content, self.size = packed, opener(packed), 0
+        super().__init__(path, self.content, packed)
 
     def readinto(self, buffer: WriteableBuffer) -> int:
         """Fill the buffer as far as one read of the packed file goes."""
@@ -432,12 +425,6 @@ class _Unpacked(RawIOBase):
             problem = f"unpacks to more than {TIMES} times its size; unpack it first if it should"
             raise TooLarge(f"{self.path}: {problem}")
         return count
-
-    def close(self) -> None:
-        """Close the packed file, too."""
-        super().close()
-        self.content.close()
-        self.packed.close()
 
 
 def sha256_of(path: Path) -> str:

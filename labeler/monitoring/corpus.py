@@ -14,7 +14,7 @@ from labeler.collection.user_files import collection_qrels
 from labeler.corpus.documents import read_documents
 from labeler.corpus.ingest import settings_of
 from labeler.corpus.matching import CARRIED, STATES, match_passages
-from labeler.files.paths import Paths, several
+from labeler.files.paths import Paths, names_of
 from labeler.messages import count_of
 from labeler.models.session import Control
 from labeler.options import SHARE, TOP_GRADE, option
@@ -190,7 +190,7 @@ def corpus_drift(
     >>> folder.cleanup()
     """
     options, control = options or CorpusWatch(), control or Control()
-    names, opened = list(map(str, several(documents))), open_collection(collection)
+    names, opened = names_of(documents), open_collection(collection)
     how = settings_of(opened)
     with control.progress("files") as advance:
         ingested = read_documents(names, (opened.folder,), advance, how)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from labeler.collection.user_files import Output
 from labeler.errors import Misuse
-from labeler.exchange.qrels import Meaning, Queries
+from labeler.exchange.qrels import Meaning
+from labeler.exchange.queries import Queries
 from labeler.exchange.runs import hold_run
 from labeler.exchange.written import RUN_FORMATS, write_run_as
 from labeler.files.read import rereadable

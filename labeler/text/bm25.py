@@ -18,22 +18,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from labeler.arrays import Floats, Integers
+from labeler.arrays import Floats, Integers, Numbers, Vectors
 from labeler.errors import Misuse
-from labeler.files.arrays import Arrays, ArraysWriter
+from labeler.files.arrays import Array, Arrays, ArraysWriter
 from labeler.options import SHARE, WIDTH, Options, option
 from labeler.text.languages import NAMES, code_of, common_words, language_of
-from labeler.text.terms import (
-    ENGLISH,
-    K1,
-    UNSTEMMED,
-    Analyzer,
-    B,
-    stemmed_languages,
-    terms_made_by,
-)
+from labeler.text.terms import ENGLISH, K1, UNSTEMMED, Analyzer, B, stemmed_languages, terms_made_by
 
 _WORDS_AT_ONCE = 1 << 20
 _LOW = (1 << 32) - 1
@@ -80,8 +71,8 @@ class Bm25Settings(Options):
 
     def __post_init__(self) -> None:
         Options.__post_init__(self)
-        languages = (UNSTEMMED, *stemmed_languages()) if self.analyzer else ()
-        if self.analyzer and self.analyzer not in languages:
+        languages = (UNSTEMMED, *stemmed_languages()) if self.analyzer else ("",)
+        if self.analyzer not in languages:
             problem = f"no analyzer {self.analyzer!r}; there are: {', '.join(languages)}"
             raise Misuse(problem, parameter="analyzer")
 
@@ -104,8 +95,7 @@ class Bm25Settings(Options):
         (code, count) = codes.most_common(1)[0] if codes else ("", 0)
         is_most = 2 * count > codes.total() and 10 * count >= codes.total() + untold
         language = NAMES[code].casefold() if is_most else ENGLISH
-        stemmed = language in stemmed_languages()
-        return replace(self, analyzer=language if stemmed else ENGLISH)
+        return replace(self, analyzer=language if language in stemmed_languages() else ENGLISH)
 
 
 _LOOKED_AT = 1000
@@ -132,12 +122,12 @@ class Bm25Part:
     `end` says where the postings of each term end, by the number of the term.
     """
 
-    lengths: npt.NDArray[np.int32]
+    lengths: Numbers
     terms: Sequence[str]
-    number: npt.NDArray[np.int32]
+    number: Numbers
     end: Integers
-    text: npt.NDArray[np.int32]
-    count: npt.NDArray[np.int32] | npt.NDArray[np.uint8]
+    text: Numbers
+    count: Array
 
     @classmethod
     def of(cls, texts: Iterable[str], settings: Bm25Settings = USUAL) -> Bm25Part:
@@ -168,7 +158,7 @@ class Bm25Part:
         columns = (arrays[name] for name in ("number", "end", "text", "count"))
         return cls(arrays["length"], arrays.texts("terms"), *columns)
 
-    def numbers(self, asked: Sequence[str]) -> npt.NDArray[np.int32]:
+    def numbers(self, asked: Sequence[str]) -> Numbers:
         """The number of each of some terms; -1 of one that is not here."""
         numbers = np.full(len(asked), -1, np.int32)
         for index, term in enumerate(asked):
@@ -177,14 +167,14 @@ class Bm25Part:
                 numbers[index] = self.number[at]
         return numbers
 
-    def frequencies(self, numbers: npt.NDArray[np.int32]) -> Integers:
+    def frequencies(self, numbers: Numbers) -> Integers:
         """In how many of the texts each term stands."""
         ends = np.concatenate([[0], self.end])
         starts, following = np.maximum(numbers, 0), numbers + 1  # 0 and 0 of an absent term
         frequencies: Integers = ends[following] - ends[starts]
         return frequencies
 
-    def of_term(self, number: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+    def of_term(self, number: int) -> tuple[Numbers, Vectors]:
         """The texts in which a term stands, and how often in each."""
         start, end = int(self.end[number - 1]) if number else 0, int(self.end[number])
         return self.text[start:end], self.count[start:end].astype(np.float32)
@@ -202,8 +192,8 @@ class Bm25:
 
     parts: Sequence[Bm25Part]
     rows: Mapping[str, int]
-    idf: npt.NDArray[np.float32]
-    numbers: Sequence[npt.NDArray[np.int32]]
+    idf: Vectors
+    numbers: Sequence[Numbers]
     mean: float
     settings: Bm25Settings = USUAL
 
@@ -241,13 +231,13 @@ class PartScorer:
         self._terms, k1, b = index.settings.makes_terms.terms, index.settings.k1, index.settings.b
         self._saturation: Floats = k1 * ((1 - b) + b * lengths / index.mean)
         self._numbers = index.numbers[part].tolist()
-        self._shares: dict[int, tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]] = {}
+        self._shares: dict[int, tuple[Numbers, Vectors]] = {}
         self._scores = np.zeros(len(self), np.float32)
 
     def __len__(self) -> int:
         return len(self._saturation)
 
-    def scores(self, query: str) -> npt.NDArray[np.float32]:
+    def scores(self, query: str) -> Vectors:
         """The score of each text, 0 where no term stands in it; good until the next query."""
         self._scores.fill(0)
         for term in self._terms(query):
@@ -257,7 +247,7 @@ class PartScorer:
                 self._scores[text] += share
         return self._scores
 
-    def _share(self, row: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+    def _share(self, row: int) -> tuple[Numbers, Vectors]:
         text, count = self._part.of_term(self._numbers[row])
         share = count / (self._saturation[text] + count)
         self._shares[row] = text, (self._index.idf[row] * share).astype(np.float32)

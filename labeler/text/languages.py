@@ -79,9 +79,10 @@ def language_of(text: str) -> str:
     """
     letters = [letter for letter in text if letter.isalpha()]
     scripts = Counter(_script(letter) for letter in letters)
-    if scripts and scripts.most_common(1)[0][0] != "LATIN":
+    (script, _), *_ = scripts.most_common(1) or [("LATIN", 0)]
+    if script != "LATIN":
         kana = scripts["HIRAGANA"] + scripts["KATAKANA"]
-        return "ja" if kana else _OF_SCRIPT.get(scripts.most_common(1)[0][0], "")
+        return "ja" if kana else _OF_SCRIPT.get(script, "")
     counts = Counter[str]()
     for word in dict.fromkeys(_WORD.findall(text.casefold())):
         counts.update(code for code in _COMMON if word in common_words(code))

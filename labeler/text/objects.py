@@ -6,15 +6,14 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any
 
-from labeler.files.jsonl import unique_members
+from labeler.files.jsonl import JsonObject, unique_members
 
 _THOUGHT = r"(?:seed:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|analysis|scratchpad)"
 _BEGIN = re.compile(rf"(?i)<{_THOUGHT}>|\[{_THOUGHT}\]|◁{_THOUGHT}▷|<\|channel\|>analysis")
 _END = re.compile(
     rf"(?i)</{_THOUGHT}>|\[/{_THOUGHT}\]|◁/{_THOUGHT}▷|<\|channel\|>final\b[^{{]{{0,40}}?<\|message\|>"
-    r"|\bassistantfinal",
+    r"|\bassistantfinal"
 )
 _BEGINS_WITH_AN_OBJECT = re.compile(r"(?i)\s*(?:[`~]{1,3}(?:json)?\s*)?(?:\[\s*)?\{")
 
@@ -52,7 +51,7 @@ def has_open_thought(prose: str) -> bool:
     return bool(begins) and not _END.search(prose, begins[-1])
 
 
-def objects_in(text: str) -> tuple[list[dict[str, Any]], str]:
+def objects_in(text: str) -> tuple[list[JsonObject], str]:
     """The objects of a text that are not inside others, and its prose with `OBJECT` for each.
 
     They are read in the quotes and commas of Python or of a word processor, and as JSON inside a
@@ -67,8 +66,8 @@ def objects_in(text: str) -> tuple[list[dict[str, Any]], str]:
     return _scan(text.replace("\\n", "\n").replace('\\"', '"')) if is_escaped else (objects, prose)
 
 
-def _scan(text: str) -> tuple[list[dict[str, Any]], str]:
-    objects, prose, end = list[dict[str, Any]](), "", 0
+def _scan(text: str) -> tuple[list[JsonObject], str]:
+    objects, prose, end = list[JsonObject](), "", 0
     for tries, brace in enumerate(re.finditer(r"\{", text)):
         at = brace.start()
         if tries > MOST_OBJECTS:
@@ -83,7 +82,7 @@ def _scan(text: str) -> tuple[list[dict[str, Any]], str]:
     return objects, prose + text[end:]
 
 
-def _object_at(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
+def _object_at(text: str, at: int) -> tuple[JsonObject | None, int]:
     try:
         value, end = _DECODER.raw_decode(text, at)
         return value, end
@@ -96,7 +95,7 @@ def _object_at(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
         return None, at
 
 
-def members_named(value: object, names: re.Pattern[str]) -> Iterator[tuple[dict[str, Any], object]]:
+def members_named(value: object, names: re.Pattern[str]) -> Iterator[tuple[JsonObject, object]]:
     """Every value that has one of the names, at any depth, with the object that holds it.
 
     A list of one stands for what is in it.
@@ -108,12 +107,12 @@ def members_named(value: object, names: re.Pattern[str]) -> Iterator[tuple[dict[
                 yield holder, alone
 
 
-def objects_named(value: object, names: re.Pattern[str]) -> list[dict[str, Any]]:
+def objects_named(value: object, names: re.Pattern[str]) -> list[JsonObject]:
     """The objects with a member that has one of the names, at any depth, in their order.
 
     The `arguments` of a tool call may be JSON in a text.
     """
-    waiting, holders = [value], list[dict[str, Any]]()
+    waiting, holders = [value], list[JsonObject]()
     while waiting:
         part = waiting.pop()
         if isinstance(part, list):

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
+from labeler.arrays import Vectors
 from labeler.data import Document
 from labeler.errors import Misconfigured
 from labeler.messages import missing_extra
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
     from tokenizers import Tokenizer
 
 K1 = 1.2
@@ -34,7 +34,6 @@ UNSTEMMED = "none"
 
 UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0e7f]+")
 """Thai, Japanese and Chinese, whose words no space parts: two characters at a time are a term."""
-"""Thai, Japanese and Chinese, whose words no space parts: two characters at a time are a term."""
 
 
 class _Stemmer(Protocol):
@@ -42,7 +41,7 @@ class _Stemmer(Protocol):
 
 
 @cache
-def _stemmer(language: str = ENGLISH) -> _Stemmer:
+def _stemmer(language: str) -> _Stemmer:
     import Stemmer
 
     # its own cache takes three times as long as the stemming
@@ -83,7 +82,7 @@ def word_pattern() -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=1 << 16)
-def _stem(word: str, language: str = ENGLISH) -> str:
+def _stem(word: str, language: str) -> str:
     if language == UNSTEMMED or (language == ENGLISH and not word.isascii()):
         return word
     return _stemmer(language).stemWord(word)
@@ -119,16 +118,6 @@ class Analyzer:
         return [*map(self.term_of, self.words(text))]
 
 
-def terms(text: str) -> list[str]:
-    """The index terms of a text, in order.
-
-    Unicode words after NFKC and case folding, each with the marks that are written with its
-    letters; ASCII ones stemmed by Snowball's English stemmer; scripts written without spaces
-    (Chinese, Japanese, Thai) as overlapping pairs of characters.
-    """
-    return [*map(term_of, words_to_stem(text))]
-
-
 def words_to_stem(text: str) -> list[str]:
     """The words of which `term_of` makes the index terms of a text, in order."""
     if not text.isascii():
@@ -150,9 +139,16 @@ _TYPOGRAPHIC = "’‘“”–—…•\u00a0"
 """Marks of English texts that stand between words; without them most of these are ASCII."""
 
 
-def term_of(word: str) -> str:
-    """The index term of a word that is folded; one that is not ASCII stays as it is."""
-    return _stem(word)
+term_of = Analyzer().term_of
+"""The index term of a word that is folded, in English; one that is not ASCII stays as it is."""
+
+terms = Analyzer().terms
+"""The index terms of a text, in order.
+
+Unicode words after NFKC and case folding, each with the marks that are written with its letters;
+ASCII ones stemmed by Snowball's English stemmer; scripts written without spaces (Chinese, Japanese,
+Thai) as overlapping pairs of characters.
+"""
 
 
 def _pairs(word: str) -> list[str]:
@@ -268,7 +264,7 @@ def _pieces(text: str) -> list[str]:
     return [first, *(piece[1:] for piece in others)]
 
 
-Encode = Callable[[Sequence[str]], "npt.NDArray[np.float32]"]
+Encode = Callable[[Sequence[str]], Vectors]
 """Texts to unit vectors, `(texts, dimensions)`; a text without any known token is all zeros."""
 
 
@@ -299,7 +295,7 @@ class _Encoder(NamedTuple):
     """What turns a text into token ids, and the vector of each, `(tokens, 256)`."""
 
     tokens: WordTokens
-    vectors: npt.NDArray[np.float32]
+    vectors: Vectors
 
 
 def can_encode() -> bool:
@@ -307,14 +303,14 @@ def can_encode() -> bool:
     return find_spec(PACKAGE) is not None
 
 
-def encode(texts: Sequence[str]) -> npt.NDArray[np.float32]:
+def encode(texts: Sequence[str]) -> Vectors:
     """The unit vectors of `texts`, float32, `(texts, 256)`."""
     if not texts:
         return np.zeros((0, 256), np.float32)
     return unit_vectors(_means(texts))
 
 
-def _means(texts: Sequence[str]) -> npt.NDArray[np.float32]:
+def _means(texts: Sequence[str]) -> Vectors:
     """The mean of the vectors of each text's tokens; zeros for a text without any."""
     encoder = _encoder()
     means = np.zeros((len(texts), encoder.vectors.shape[1]), np.float32)
@@ -365,12 +361,12 @@ def embedded_encoder() -> Encoder:
     return Encoder(encoder_id(), encode, encode, encoder_id())
 
 
-def unit_vectors(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+def unit_vectors(vectors: Vectors) -> Vectors:
     """The vectors with the length 1, float32; those that are all zeros stay so."""
     with np.errstate(over="ignore"):  # those are taken up below
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     is_exact = (norms > _SHORTEST) & np.isfinite(norms)
-    unit: npt.NDArray[np.float32] = (vectors / np.where(is_exact, norms, 1)).astype(np.float32)
+    unit: Vectors = (vectors / np.where(is_exact, norms, 1)).astype(np.float32)
     rest = np.flatnonzero(~is_exact)
     if rest.size:  # their squares do not fit into 32 bits
         wide = vectors[rest].astype(float)

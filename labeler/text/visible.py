@@ -64,7 +64,10 @@ def visible(text: str) -> str:
     """
     if not _has_unseen(text):
         return text
-    return _UNSEEN.sub(_written_out, _LINE_ENDS.sub("\n", text))
+    return _UNSEEN.sub(
+        lambda match: match[0] if _spells(match) else ascii(match[0])[1:-1],
+        _LINE_ENDS.sub("\n", text),
+    )
 
 
 def hidden_characters(text: str) -> int:
@@ -80,10 +83,6 @@ def _has_unseen(text: str) -> bool:
     if text.isascii():
         return bool(text.encode().translate(None, _SEEN))
     return bool(_TO_CHANGE.search(text))
-
-
-def _written_out(match: re.Match[str]) -> str:
-    return match[0] if _spells(match) else match[0].encode("unicode_escape").decode("ascii")
 
 
 def _spells(match: re.Match[str]) -> bool:

@@ -19,7 +19,10 @@ DOCUMENT_ID = (
     *("docid", "docno", "corpusid", "documentid", "passageid", "pid", "did"),
     *("productid", "itemid", "document", "doc", "passage"),
 )
-GRADE = ("relevance", "label", "grade", "rating", "judgement", "judgment", "rel", "gain")
+GRADE = (
+    *("relevance", "label", "grade", "rating", "judgement", "judgment", "rel", "gain"),
+    *("relevant", "isrelevant", "escilabel"),
+)
 SCORE = ("score", "similarity", "sim", "retrievalscore")
 """Names as `key_of` spells them, the usual ones first."""
 

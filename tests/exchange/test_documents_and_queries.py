@@ -109,7 +109,7 @@ def test_fields_are_called_as_options_say(
 ) -> None:
     path, queries, out = tmp_path / "a.json", tmp_path / "q.csv", tmp_path / "out"
     path.write_text('[{"sku": "A1", "data": {"name": "Lamp", "long": "A long text."}, "price": 3}]')
-    queries.write_text("nr,frage\n7,wo ist die Lampe\n")
+    queries.write_text("nr,anliegen\n7,wo ist die Lampe\n")
     command = ["corpus", "ingest", str(path), "-o", str(out)]
     assert execute(command) == 65
     assert "--text-field: " in capsys.readouterr().err
@@ -119,10 +119,10 @@ def test_fields_are_called_as_options_say(
     command += [*names, "--queries-file", str(queries)]
     assert execute(command) == 65
     assert "--query-field: " in capsys.readouterr().err
-    assert execute([*command, "--query-field", "frage"]) == 0
+    assert execute([*command, "--query-field", "anliegen"]) == 0
     assert json.loads((out / "corpus.jsonl").read_text())["text"] == "A long text."
     assert json.loads((out / "queries.jsonl").read_text())["text"] == "wo ist die Lampe"
-    assert f"{queries}: queries from CSV (columns frage)" in capsys.readouterr().err
+    assert f"{queries}: queries from CSV (columns anliegen)" in capsys.readouterr().err
 
 
 WANTED = {"1": "where do cats sleep", "2": 'why, "oh" why'}

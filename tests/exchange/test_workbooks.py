@@ -50,7 +50,7 @@ def test_a_sheet_of_ranks_is_a_run(tmp_path: Path) -> None:
         ),
         (
             {"a": [["qid", "docno", "grade"], ["q1", "d1", "good"]]},
-            r"a\.xlsx:2: expected an integer",
+            r"a\.xlsx:2: ratings that are no grades \(good\)",
         ),
         ({"a": [["qid", "docno", "grade"], ["", "d1", "2"]]}, r"a\.xlsx:2: expected a query id"),
         ({"a": [["qid", "grade", "grade"], ["q1", "1", "2"]]}, r"a\.xlsx:1: two columns"),

@@ -29,6 +29,18 @@ def of_azure(*hits: dict[str, Any]) -> dict[str, Any]:
     return {"@odata.context": context, "value": [{"@search.score": 2.0, **hit} for hit in hits]}
 
 
+def of_solr(header: str) -> str:
+    hits = "".join(
+        f'<doc><str name="id">{id_}</str><arr name="title"><str>A red shoe</str></arr>'
+        f'<float name="score">{score}</float></doc>\n'
+        for id_, score in (("d1", 2.5), ("d2", 1.25))
+    )
+    return (
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<response>\n<lst name="responseHeader">{header}'
+        f'</lst>\n<result name="response" numFound="2" start="0">{hits}</result>\n</response>\n'
+    )
+
+
 SPECIMENS = [
     Specimen(
         DOCUMENTED,
@@ -165,6 +177,34 @@ SPECIMENS = [
         "letor.txt",
         "3 qid:1 1:0.5 2:0.1 # d1\n0 qid:1 1:0.2 2:0.1 # d2\n",
         {"queries": COLUMNS, "documents": COLUMNS},
+    ),
+    Specimen(
+        DOCUMENTED,
+        "letor_with_ids.txt",
+        "3 qid:q1 1:0.5 2:0.1 # docid = d1\n0 qid:q1 1:0.2 2:0.1 #docid = d2 inc = 1 prob = 0.2\n",
+        {"queries": COLUMNS, "documents": COLUMNS, "grades": {"q1": {"d1": 3, "d2": 0}}},
+    ),
+    Specimen(
+        HOSTILE,
+        "letor_with_an_id_missing.txt",
+        "3 qid:q1 1:0.5 # docid = d1\n0 qid:q1 1:0.2\n",
+        {"queries": COLUMNS, "documents": COLUMNS, "grades": "expected a grade, qid:QUERY"},
+    ),
+    Specimen(
+        DOCUMENTED,
+        "solr.xml",
+        of_solr(f'<lst name="params"><str name="q">{RED}</str><str name="wt">xml</str></lst>'),
+        {"queries": {RED}, "rankings": {"q1": ["d1", "d2"]}, "documents": {"d1", "d2"}},
+    ),
+    Specimen(
+        DOCUMENTED,
+        "solr_without_its_query.xml",
+        of_solr('<int name="status">0</int>'),
+        {"documents": {"d1", "d2"}, "rankings": UNKNOWN_QUERY},
+    ),
+    Specimen(HOSTILE, "solr_cut_off.xml", of_solr("")[:-30]),
+    Specimen(
+        HOSTILE, "solr_with_entities.xml", of_solr("").replace("<resp", '<!ENTITY a "b"><resp', 1)
     ),
     Specimen(
         HOSTILE,

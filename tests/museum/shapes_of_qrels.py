@@ -195,7 +195,7 @@ SPECIMENS = [
         HOSTILE,
         "letters.csv",
         table(("query_id", "doc_id", "label"), ("q1", "d1", "E")),
-        {"grades": "expected an integer grade, found 'E'"},
+        {"grades": r"ratings that are no grades (e); say what they mean, as grade_map='e:3'"},
     ),
     Specimen(
         HOSTILE,

@@ -170,12 +170,50 @@ def test_a_file_of_no_name_holds_what_its_texts_look_like(
     assert why in capsys.readouterr().err
 
 
-def test_an_update_of_a_feed_is_refused_as_a_document(tmp_path: Path) -> None:
+CHANGED = {"update": "id:shop:page::7", "fields": {"text": {"assign": "Paid."}}}
+GONE = {"remove": "id:shop:page::9"}
+
+
+def test_updates_and_removals_of_a_feed_are_left_and_no_documents(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "documents.jsonl"
-    update = {"update": "id:shop:page::7", "fields": {"text": {"assign": "Paid."}}}
-    path.write_text(json.dumps(FED) + "\n" + json.dumps(update) + "\n")
-    with pytest.raises(BadInput, match=r"documents\.jsonl:2: an update of Vespa's"):
+    path.write_text("".join(json.dumps(row) + "\n" for row in (FED, CHANGED, CHANGED, GONE)))
+    plan = look_at(path)
+    assert [(part.what, part.count) for part in plan.taken] == [("documents", 1)]
+    assert plan.left == ("documents.jsonl: 2 updates", "documents.jsonl: 1 removal")
+    assert reading("documents", path) == {"7"}
+    assert execute(["corpus", "ingest", str(path), "-o", str(tmp_path / "coll")]) == 0
+    assert "left: 2 updates; left: 1 removal" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("row", [CHANGED, GONE])
+def test_a_feed_without_a_document_is_refused(row: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "documents.jsonl"
+    path.write_text(json.dumps(row) + "\n")
+    with pytest.raises(BadInput, match=r"documents\.jsonl: nothing but updates"):
         look_at(path)
+    assert "nothing but updates and removals" in reading("documents", path)
+
+
+@pytest.mark.parametrize(
+    ("header", "held"),
+    [
+        ("sku,title,description", "documents"),
+        ("sku,title,description,price", "documents"),
+        ("qid,title,description", "queries"),
+        ("number,title,description,narrative", "queries"),
+        ("sku,title", "queries"),
+    ],
+)
+def test_a_header_says_that_short_texts_are_a_catalogue(
+    header: str, held: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "mine.csv"
+    rows = [["7", "Red shoes", "They are red.", "9"], ["8", "Blue hat", "It is blue.", "5"]]
+    width = len(header.split(","))
+    path.write_text("".join(f"{','.join(row[:width])}\n" for row in [header.split(","), *rows]))
+    assert [part.what for part in look_at(path).taken] == [held]
 
 
 def test_the_name_that_would_tell_keeps_how_the_file_is_packed(tmp_path: Path) -> None:

@@ -85,7 +85,10 @@ def test_ids_that_a_collection_has_not_are_left_out_listed_and_counted(tmp_path:
         ([("q9", "1", 1)], "share no query"),
         ([("q2", "d1", 1)], "none of its documents is in .*; they differ in a prefix or suffix"),
         ([("q2", "1", "1.5")], r"test.tsv:2: ratings that are no grades"),
-        ([("q2", "1", "yes")], r"test.tsv:2: expected an integer grade, found 'yes'"),
+        (
+            [("q2", "1", "yes")],
+            r"no grades \(yes\); say what they mean, as grade_map='yes:1'",
+        ),
         ([("q2", "1", 1), ("q2", "1", 2)], "test.tsv:3: q2 1 has 1 and 2"),
         ([("q2", "1", "1\t2")], "test.tsv:2: expected 3 columns as in the first row, found 4"),
         ([(" ", "1", 1)], "test.tsv:2: expected a query id"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from labeler.corpus.blocks import Block
+from labeler.corpus.blocks import TitledBlocks
 from labeler.corpus.losses import ADDRESSES, SCRIPTS, drop, drop_directive
 from labeler.corpus.readers.outline import Lines, Outline, line_at, lines_of
 
@@ -35,7 +35,7 @@ _MARKED = re.compile(
 """A link, a reference, a macro or stressed words; the last of its groups is what it shows."""
 
 
-def read_asciidoc(text: str) -> tuple[str, list[Block]]:
+def read_asciidoc(text: str) -> TitledBlocks:
     """An empty title, since the first heading is one, and the document's blocks."""
     reader = _Reader(lines_of(text))
     while reader.at < len(reader.lines):
@@ -66,8 +66,7 @@ class _Reader:
             drop(SCRIPTS, "\n".join(text for _, text in self.until(line)))
         elif kind == "code":
             language = line.lstrip("-.+`")
-            body = self.until(line.removesuffix(language))
-            self.outline.code(body, self.language or language)
+            self.outline.code(self.until(line.removesuffix(language)), self.language or language)
             self.language = ""
         elif kind == "table":
             self.add_table(self.until(line))
@@ -76,11 +75,10 @@ class _Reader:
 
     def until(self, closing: str) -> Lines:
         """The lines up to one that closes a block, or all that follow."""
-        begin = self.at
-        while self.at < len(self.lines) and line_at(self.lines, self.at) != closing:
-            self.at += 1
-        self.at += 1
-        return self.lines[begin : self.at - 1]
+        begin, following = self.at, range(self.at, len(self.lines))
+        end = next((n for n in following if line_at(self.lines, n) == closing), len(self.lines))
+        self.at = end + 1
+        return self.lines[begin:end]
 
     def took_setting(self, line: str, number: int) -> bool:
         """Whether a line says something of the document or of the next block, or is a comment."""
@@ -110,10 +108,9 @@ class _Reader:
         """Add a paragraph or an item with the lines that it goes on in; indented ones are code."""
         begin, item = self.at, _ITEM.fullmatch(line)
         marks = (_FENCE, _ITEM, _ATTRIBUTE, _BLOCK, _MACRO, _HEADING)
-        while self.at < len(self.lines):
-            following = line_at(self.lines, self.at)
-            if any(mark.fullmatch(following) for mark in marks):
-                break
+        while self.at < len(self.lines) and not any(
+            mark.fullmatch(line_at(self.lines, self.at)) for mark in marks
+        ):
             self.at += 1
         more = self.lines[begin : self.at]
         words = " ".join([item[2] if item else line, *(text for _, text in more)])
@@ -128,10 +125,8 @@ class _Reader:
 
     def add_table(self, lines: Lines) -> None:
         """Add a table, a block a line of it."""
-        for position, (number, line) in enumerate(
-            (number, line.strip().lstrip("|")) for number, line in lines if line.strip()
-        ):
-            cells = " | ".join(self.words(cell) for cell in line.split("|"))
+        for position, (number, line) in enumerate(row for row in lines if row[1].strip()):
+            cells = " | ".join(map(self.words, line.strip().lstrip("|").split("|")))
             self.outline.prose(cells, number, tight=position > 0, leads=position == 0)
 
     def words(self, text: str) -> str:

@@ -8,16 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labeler.corpus.losses import drop
-from labeler.corpus.readers.outline import Extracted, Outline, extracted, squeezed
-from labeler.errors import Misconfigured
-from labeler.files.archives import LARGEST_FILE, LARGEST_XML, opened, part_of, xml_of
+from labeler.corpus.readers.outline import Extracted, Lines, Outline, extracted, squeezed
+from labeler.files.archives import LARGEST_FILE, LARGEST_XML, opened, xml_of
+from labeler.files.boundary import needing
 from labeler.messages import missing_extra
 
 if TYPE_CHECKING:
     from docx.table import Table
     from docx.text.paragraph import Paragraph
 
-NEEDS = missing_extra("docx", "DOCX files need")
 _HEADING = re.compile(r"(?i)heading (\d)")
 _CODE = re.compile(r"(?i)code|source|preformatted|listing|verbatim")
 _MAIN = "word/document.xml"
@@ -26,14 +25,11 @@ _UNREAD = re.compile(r"word/(header|footer|footnote|endnote|comment)s?\d*\.xml")
 
 def read_docx(path: Path, raw: bytes) -> Extracted:
     """The title that the document's properties or its style `Title` say, and its text."""
-    try:
+    with needing(missing_extra("docx", "DOCX files need")):
         import docx
-    except ImportError as error:
-        raise Misconfigured(NEEDS) from error
     with opened(path, raw) as archive:
-        for name in (part for part in archive.namelist() if part.endswith((".xml", ".rels"))):
-            most = LARGEST_XML if name == _MAIN else LARGEST_FILE
-            content = part_of(archive, name, path, most)
+        for name in (part for part in archive.names if part.endswith((".xml", ".rels"))):
+            content = archive.part(name, LARGEST_XML if name == _MAIN else LARGEST_FILE)
             unread = _UNREAD.fullmatch(name)
             if name == _MAIN or unread or b"<!" in content:
                 root = xml_of(path, content)
@@ -56,7 +52,7 @@ class _Body:
     def __init__(self) -> None:
         self.outline, self.title = Outline(), ""
         self.styles: dict[str | None, str] = {}
-        self.code_lines: list[tuple[int, str]] = []
+        self.code_lines: Lines = []
         self.follows_item = False
 
     def add(self, part: Paragraph | Table) -> None:

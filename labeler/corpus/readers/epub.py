@@ -11,9 +11,8 @@ from xml.etree.ElementTree import Element
 from labeler.corpus.losses import AROUND, drop
 from labeler.corpus.readers.html import add_html, text_of_page
 from labeler.corpus.readers.outline import Extracted, Outline, finished
-from labeler.errors import BadInput, TooLarge
-from labeler.files.archives import LARGEST_FILE, opened, part_of, xml_of
-from labeler.files.read import in_megabytes
+from labeler.errors import BadInput
+from labeler.files.archives import opened, refuse_long
 
 _CONTAINER = "META-INF/container.xml"
 _ENCRYPTION = "META-INF/encryption.xml"
@@ -24,23 +23,20 @@ def read_epub(path: Path, raw: bytes) -> Extracted:
     """The book's title and the text of its chapters, without its tables of contents."""
     outline, size = Outline(), 0
     with opened(path, raw) as archive:
-        root = xml_of(path, part_of(archive, _CONTAINER, path)).find(".//{*}rootfile")
+        root = archive.tree(_CONTAINER).find(".//{*}rootfile")
         book = unquote(root.get("full-path") or "") if root is not None else ""
         if not book:  # the name of the part that lists the others
             raise BadInput(f"{path}: damaged: {_CONTAINER} names no package")
-        package = xml_of(path, part_of(archive, book, path))
-        if _ENCRYPTION in archive.namelist():
+        package = archive.tree(book)
+        if _ENCRYPTION in archive.names:
             raise BadInput(f"{path}: encrypted (DRM); a copy without it can be read")
         for name in dict.fromkeys(_chapters(package, posixpath.dirname(book))):
-            page = part_of(archive, name, path)
+            page = archive.part(name)
             size += len(page)
-            if size > LARGEST_FILE:
-                bound = in_megabytes(LARGEST_FILE)
-                raise TooLarge(f"{path}: more text than the {bound} of a document")
+            refuse_long(path, size)
             if page.strip():
                 add_html(text_of_page(path, page), outline)
-    title = package.findtext(".//{*}metadata/{*}title") or ""
-    return finished(path, title, outline)
+    return finished(path, package.findtext(".//{*}metadata/{*}title") or "", outline)
 
 
 def _chapters(package: Element, folder: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from labeler.corpus.losses import ADDRESSES, AROUND, HIDDEN, drop
 from labeler.corpus.readers.outline import Extracted, Outline, extracted
-from labeler.errors import Misconfigured
+from labeler.files.boundary import needing
 from labeler.files.read import decoded
 from labeler.messages import missing_extra
 
@@ -34,7 +34,7 @@ _NAMES = re.compile(
     r"(?i)(?:^|[\s_-])(?:nav|navbar|navigation|sidebar|toc|table-of-contents|breadcrumbs?|menu|footer"
     r"|masthead|cookies?|consent|comments?|related|share|social|sharing|skip-?link|pagination|pager"
     r"|prev-next|advert|ads?|banner|newsletter|promo|popup|modal|sphinxsidebar|localtoc|headerlink"
-    r"|edit-page|feedback)(?:$|[\s_-])",
+    r"|edit-page|feedback)(?:$|[\s_-])"
 )
 _NAMED = frozenset(("div", "section", "ul", "ol", "header", "form", "a", "span", "p", "details"))
 _LEAST_LINKS = 4
@@ -47,8 +47,6 @@ def main_of(tree: Any) -> LexborNode | None:
     Of several, as the articles of a blog are, their parent is, unless one holds most of the text.
     """
     body: LexborNode | None = tree.body
-    if body is None:
-        return None
     nodes = [node for node in tree.css(_MAIN) if not is_hidden(node)]
     longest = max(nodes, key=_size, default=None)
     if longest is None or 2 * _size(longest) < sum(_size(n) for n in nodes if n.tag == "article"):
@@ -62,15 +60,12 @@ def _size(node: LexborNode) -> int:
 
 def is_hidden(node: LexborNode) -> bool:
     """Whether an element shows no text of its own, or none to anybody."""
-    if node.tag in _UNSHOWN:
-        return True
     attributes = node.attributes
-    if not attributes:
-        return False
     style = (attributes.get("style") or "").replace(" ", "").casefold()
     is_link_mark = node.tag == "a" and "headerlink" in (attributes.get("class") or "")
     return (
-        "hidden" in attributes
+        node.tag in _UNSHOWN
+        or "hidden" in attributes
         or attributes.get("aria-hidden") == "true"
         or "display:none" in style
         or is_link_mark
@@ -102,7 +97,6 @@ def _is_of_links(node: LexborNode) -> bool:
     return len(links) >= _LEAST_LINKS and linked > _SHARE_OF_LINKS * _size(node)
 
 
-NEEDS = missing_extra("html", "HTML and EPUB need")
 _DEEPEST = 150
 _CHARSET = re.compile(rb"(?i)<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w.:-]{1,40})")
 _HEAD = 4096
@@ -142,10 +136,8 @@ def text_of_page(path: Path, raw: bytes) -> str:
 
 def add_html(text: str, outline: Outline) -> str:
     """Add the blocks of a page to an outline; its title is returned."""
-    try:
+    with needing(missing_extra("html", "HTML and EPUB need")):
         from selectolax.lexbor import LexborHTMLParser
-    except ImportError as error:
-        raise Misconfigured(NEEDS) from error
     tree = LexborHTMLParser(bounded_markup(text))
     root = main_of(tree)
     if root is not None:
@@ -349,10 +341,8 @@ class _Walk:
 
 
 def _is_inline(node: LexborNode) -> bool:
-    if node.tag == "-text":
-        return True
     if node.tag in _BLOCKS or str(node.tag).startswith(("-", "_")):
-        return False
+        return node.tag == "-text"
     # a block within a few levels of an inline element makes it one
     children = [*node.iter(include_text=False)]
     below = (inner for child in children for inner in child.iter(include_text=False))
@@ -380,11 +370,8 @@ def _words(node: LexborNode, depth: int) -> str:
 
 def _language(node: LexborNode) -> str:
     """The language that a class of a code block, in it or around it, names."""
-    inner, around = node.css_first("samp"), node.parent
-    nodes = [node, inner, around, around.parent if around is not None else None]
-    for each in nodes:
-        named = each.attributes.get("class") if each is not None else None
-        match = _LANGUAGE.search(named or "")
-        if match and match[1] not in _UNLIT:
-            return match[1]
-    return ""
+    around = node.parent
+    nodes = (node, node.css_first("samp"), around, around and around.parent)
+    classes = (each.attributes.get("class") or "" for each in nodes if each is not None)
+    languages = (match[1] for match in map(_LANGUAGE.search, classes) if match)
+    return next((language for language in languages if language not in _UNLIT), "")

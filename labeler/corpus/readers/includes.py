@@ -10,19 +10,18 @@ from pathlib import Path
 from labeler.corpus.readers.outline import fenced, indentation
 from labeler.files.read import decoded, file_problems
 
-_PATH = r"(?P<path>[^\s\"'\[\]{}:!]+\.\w+)"
 _MARKDOWN = re.compile(
-    rf"[ \t]{{0,200}}+(?:\{{\*[ \t]*{_PATH}(?:[ \t]+ln\[(?P<lines>[\d:,]+)\])?[^\n{{}}]*\*\}}"
-    r"|\{!>?[ \t]*(?P<plain>[^\s!]+)[ \t]*!\}"
-    r"|[;]?-{1,3}8<-{1,3}[ \t]+[\"'](?P<quoted>[^\s\"':]+)(?::(?P<section>[\w:.-]+))?[\"'][ \t]*"
-    r"|\{\{#(?:rustdoc_)?include[ \t]+(?P<book>[^\s:{}]+)(?::(?P<anchor>[\w:.-]+))?[ \t]*\}\})\s*"
+    r"[ \t]{0,200}+(?:\{\*[ \t]*([^\s\"'\[\]{}:!]+\.\w+)(?:[ \t]+ln\[([\d:,]+)\])?[^\n{}]*\*\}"
+    r"|\{!>?[ \t]*([^\s!]+)[ \t]*!\}"
+    r"|[;]?-{1,3}8<-{1,3}[ \t]+[\"']([^\s\"':]+)(?::([\w:.-]+))?[\"'][ \t]*"
+    r"|\{\{#(?:rustdoc_)?include[ \t]+([^\s:{}]+)(?::([\w:.-]+))?[ \t]*\}\})\s*"
 )
 _DIRECTIVE = re.compile(
-    r"[ \t]{0,200}+(?:\.\.[ \t]+|[`~:]{3,}\{)(?:literal)?include(?:::|\})[ \t]+(?P<path>\S+)[ \t]*"
+    r"[ \t]{0,200}+(?:\.\.[ \t]+|[`~:]{3,}\{)(?:literal)?include(?:::|\})[ \t]+(\S+)[ \t]*"
 )
-_ASCIIDOC = re.compile(
-    r"include::(?P<path>[^\[\s]{1,500}+)\[(?:.*?(?:tags?|lines)=(?P<part>[^,\]]+))?.*\]"
-)
+_ASCIIDOC = re.compile(r"include::([^\[\s]{1,500}+)\[(?:.*?(?:tags?|lines)=([^,\]]+))?.*\]")
+"""A path, and perhaps the part of the file that is asked for."""
+
 _LINES_OPTION = re.compile(r"[ \t]{0,200}+:lines:\s*(\d+)-(\d*)\s*")
 _FENCE = re.compile(r"[ \t]{0,200}+(`{3,}|~{3,}|-{4,}$)")
 _NUMBERS = re.compile(r"(\d*)(:|\.\.|-)?(\d*)(?:,.*)?")
@@ -46,23 +45,17 @@ class _Inliner:
         """The lines of a text with those of the files that it includes."""
         lines, fence, position = text.split("\n"), "", 0
         while position < len(lines):
-            line = lines[position]
-            mark, end = _FENCE.match(line), position + 1
-            directive = _DIRECTIVE.fullmatch(line)
-            if directive and self.kind != ".adoc" and not fence:
+            line, end, source = lines[position], position + 1, None
+            if self.kind != ".adoc" and not fence and (directive := _DIRECTIVE.fullmatch(line)):
                 end = _end_of_directive(lines, position)
                 options = map(_LINES_OPTION.fullmatch, lines[position + 1 : end])
                 part = next((f"{option[1]}:{option[2]}" for option in options if option), "")
-                source = self.included(directive["path"], part, folder)
+                source = self.included(directive[1], part, folder)
             elif named := (_ASCIIDOC if self.kind == ".adoc" else _MARKDOWN).fullmatch(line):
-                groups = {name: value or "" for name, value in named.groupdict().items()}
-                path = "".join(groups.get(n, "") for n in ("path", "plain", "quoted", "book"))
-                part = "".join(groups.get(n, "") for n in ("part", "lines", "section", "anchor"))
-                source = self.included(path, part, folder)
-            else:
-                source = None
-                if mark and (not fence or line.strip() == fence):
-                    fence = "" if fence else mark[1]
+                path, *parts = filter(None, named.groups())
+                source = self.included(path, "".join(parts), folder)
+            elif (mark := _FENCE.match(line)) and (not fence or line.strip() == fence):
+                fence = "" if fence else mark[1]
             if source is None:
                 yield from lines[position:end]
             else:
@@ -78,12 +71,8 @@ class _Inliner:
                 if any(each.startswith(".") for each in inner):
                     return None
                 with file_problems(path):
-                    size = path.stat().st_size
-                    text = (
-                        _part_of(decoded(path, path.read_bytes()), part)
-                        if size <= self.left
-                        else ""
-                    )
+                    fits = path.stat().st_size <= self.left
+                    text = _part_of(decoded(path, path.read_bytes()), part) if fits else ""
                 self.left -= len(text)
                 return (path, text) if text.strip() else None
             if above == self.root:

@@ -16,17 +16,11 @@ from labeler.errors import BadInput
 _HEADERS = ("From", "To", "Cc", "Date")
 
 
-def read_mail(path: Path, raw: bytes) -> Extracted:
-    """A message under its subject: who wrote it, and its text; attachments are not read."""
-    return _read(path, raw, _HEADERS)
+def read_mail(path: Path, raw: bytes, headers: Sequence[str] = _HEADERS) -> Extracted:
+    """A message under its subject: who wrote it, and its text; attachments are not read.
 
-
-def read_mhtml(path: Path, raw: bytes) -> Extracted:
-    """The text of a saved page, without its pictures and styles."""
-    return _read(path, raw, ())
-
-
-def _read(path: Path, raw: bytes, headers: Sequence[str]) -> Extracted:
+    A saved page is a message of which no headers are shown, without its pictures and styles.
+    """
     message = BytesParser(policy=policy.default).parsebytes(raw)
     if not isinstance(message, EmailMessage) or not message.keys():
         raise BadInput(f"{path}: no message: it begins with no header")

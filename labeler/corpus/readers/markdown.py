@@ -9,19 +9,13 @@ import tomllib
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from labeler.corpus.blocks import Block
+from labeler.corpus.blocks import TitledBlocks
 from labeler.corpus.losses import ADDRESSES, INCLUDES, SCRIPTS, drop, drop_directive
 from labeler.corpus.readers.markdown_rules import INCLUSION, parser
-from labeler.corpus.readers.outline import (
-    UNSHOWN,
-    Lines,
-    Outline,
-    role_text,
-    squeezed,
-)
+from labeler.corpus.readers.outline import UNSHOWN, Lines, Outline, role_text, squeezed
+from labeler.files.jsonl import JsonObject
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -87,8 +81,7 @@ def parts(reader: _Reader, tokens: Sequence[Token], line: int) -> list[Part]:
         else:
             draft.add(_shown(reader, tag, following=draft.begun), line)
     for part in drafts:  # with single blanks; white space of other kinds stays
-        text = _AROUND_BREAK.sub("\n", _BLANKS.sub(" ", "".join(part.words)))
-        part.text = text.strip(" \n")
+        part.text = _AROUND_BREAK.sub("\n", _BLANKS.sub(" ", "".join(part.words))).strip(" \n")
     return [part for part in drafts if part.text not in ("", "-")]
 
 
@@ -195,7 +188,7 @@ _KEY = re.compile(r"([A-Za-z][\w-]{0,60})\s*:(?:\s+(.*?))?\s*")
 _ENTRY = re.compile(r"\s*-\s+(.*?)\s*")
 
 
-def front_matter(text: str) -> dict[str, Any]:
+def front_matter(text: str) -> JsonObject:
     """What a document's front matter says of it, beside its title: texts, numbers, lists of them.
 
     What is nested in YAML is left out.
@@ -207,7 +200,7 @@ def front_matter(text: str) -> dict[str, Any]:
             values = tomllib.loads("\n".join(lines[1:-1]))
             read = json.loads(json.dumps(values, default=str))
             return {key: value for key, value in read.items() if key != "title"}
-    values, entries = dict[str, Any](), list[Any]()
+    values, entries = JsonObject(), list[Any]()
     for line in lines[1:-1]:
         if key := _KEY.fullmatch(line):
             entries = []
@@ -238,7 +231,7 @@ _FENCE_TITLE = re.compile(r"\btitle\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _PRE_TAG = re.compile(r"(?i)</?(?:pre|code|span|b|i|em|strong|a|samp|kbd)\b[^<>]*>")
 
 
-def read_markdown(text: str, *, mdx: bool = False) -> tuple[str, list[Block]]:
+def read_markdown(text: str, *, mdx: bool = False) -> TitledBlocks:
     """The title in a document's front matter ("" without one) and its blocks.
 
     With `mdx`, braces in it hold JavaScript.
@@ -248,17 +241,12 @@ def read_markdown(text: str, *, mdx: bool = False) -> tuple[str, list[Block]]:
     from labeler.corpus.readers.markdown_tokens import block_tokens
 
     title, first, body = without_front_matter(_LINE_ENDS.sub("\n", text).replace("\0", "\ufffd"))
-    lines, md = body.split("\n"), _parser(mdx)
+    lines, md = body.split("\n"), parser(mdx)
     closing = {match[1]: n for n, line in enumerate(lines) if (match := _SLASHES.fullmatch(line))}
     env = {"last_closing": closing, "unclosed": {}}
     reader, outline = _Reader(md, frozenset(_CLOSED.findall(body)), env, lines, first), Outline()
     reader.walk(SyntaxTreeNode(block_tokens(md, body, env)), outline)
     return title, outline.blocks
-
-
-@cache
-def _parser(mdx: bool) -> MarkdownIt:
-    return parser(mdx=mdx)
 
 
 @dataclass
@@ -271,7 +259,7 @@ class _Reader:
 
     parser: MarkdownIt
     components: frozenset[str]
-    env: dict[str, Any]
+    env: JsonObject
     lines: Sequence[str]
     first: int
 
@@ -284,16 +272,20 @@ class _Reader:
         """The line of the file at which a node begins."""
         return self.first + (node.map[0] if node.map else 0)
 
-    def code(self, lines: Lines, outline: Outline, language: str = "") -> None:
-        """Add a code block, without lines that stand for the text of another file."""
-        included = [row for row in lines if INCLUSION.fullmatch(row[1])]
-        for _, line in included:
-            drop(INCLUDES, line)
-        outline.code([row for row in lines if row not in included] if included else lines, language)
+    def code(
+        self, text: str, node: SyntaxTreeNode, outline: Outline, language: str = "", below: int = 0
+    ) -> None:
+        """Add a code block, without lines that stand for the text of another file.
 
-    def numbered(self, text: str, first: int) -> Lines:
-        """The lines of a code block that begins at line `first`."""
-        return list(enumerate(text.removesuffix("\n").split("\n"), first))
+        It begins so many lines below its node.
+        """
+        lines: Lines = []
+        for row in enumerate(text.removesuffix("\n").split("\n"), self.line(node) + below):
+            if INCLUSION.fullmatch(row[1]):
+                drop(INCLUDES, row[1])
+            else:
+                lines.append(row)
+        outline.code(lines, language)
 
     def heading(self, node: SyntaxTreeNode, outline: Outline) -> None:
         """A heading, unless it is empty."""
@@ -335,8 +327,7 @@ class _Reader:
         cells = [one_line(self, self.inline_tokens(cell.content)) for cell in node.children]
         head = node.parent is not None and node.parent.type == "thead"
         if any(cells):
-            text = f"| {' | '.join(cells)} |"
-            outline.prose(text, self.line(node), tight=not head, leads=head)
+            outline.prose(f"| {' | '.join(cells)} |", self.line(node), tight=not head, leads=head)
 
     def fence(self, node: SyntaxTreeNode, outline: Outline) -> None:
         """A fenced block of code, with its title where it has one; not one that shows nothing."""
@@ -348,8 +339,7 @@ class _Reader:
         title, language = _FENCE_TITLE.search(info), _LANGUAGE.match(info)
         if title:
             outline.prose(title[1] or title[2], self.line(node), leads=True)
-        lines = self.numbered(node.content, self.line(node) + 1)
-        self.code(lines, outline, language[1] if language else "")
+        self.code(node.content, node, outline, language[1] if language else "", below=1)
 
     def inline_tokens(self, text: str) -> Sequence[Token]:
         """The tokens of a text without blocks."""
@@ -368,19 +358,13 @@ class _Reader:
             drop("kinds of notes", kind[0])
         return self.inline_tokens(text[kind.end() if kind else 0 :])
 
-    def indented_code(self, node: SyntaxTreeNode, outline: Outline) -> None:
-        """Code that is indented by four."""
-        self.code(self.numbered(node.content, self.line(node)), outline)
-
     def preformatted(self, node: SyntaxTreeNode, outline: Outline) -> None:
         """HTML's preformatted text, without its tags."""
-        self.code(
-            self.numbered(html.unescape(_PRE_TAG.sub("", node.content)), self.line(node)), outline
-        )
+        self.code(html.unescape(_PRE_TAG.sub("", node.content)), node, outline)
 
     def formula(self, node: SyntaxTreeNode, outline: Outline) -> None:
         """A formula of lines of its own, as it is."""
-        self.code(self.numbered(node.content.strip("\n"), self.line(node)), outline, "math")
+        self.code(node.content.strip("\n"), node, outline, "math")
 
 
 _HANDLERS: dict[str, Callable[[_Reader, SyntaxTreeNode, Outline], None]] = {
@@ -393,7 +377,7 @@ _HANDLERS: dict[str, Callable[[_Reader, SyntaxTreeNode, Outline], None]] = {
     "dt": _Reader.term,
     "tr": _Reader.row,
     "fence": _Reader.fence,
-    "code_block": _Reader.indented_code,
+    "code_block": lambda reader, node, outline: reader.code(node.content, node, outline),
     "preformatted": _Reader.preformatted,
     "math_block": _Reader.formula,
     "math_block_label": _Reader.formula,

@@ -7,6 +7,7 @@ that a reader of the page sees, or nothing. Nothing is included, imported or run
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from labeler.corpus.losses import CODE_OF_PAGES, INCLUDES, SCRIPTS, drop, drop_directive
@@ -96,7 +97,7 @@ _UNSHOWN_LINES = re.compile(
     r"|import\s{1,80}(?:[\w*{][^;'\"]{0,800}?\s{1,80}from\s{1,80})?"  # MDX; many lines, no file
     r"(?:\"[^\"\n]*\"|'[^'\n]*')[ \t]*;?"
     r"|export\s+(?:(?:const|let|var|default|(?:async\s+)?function|class)\b|[{*])(?:.|\n(?!\s*\n))*"
-    r")[ \t]*$",
+    r")[ \t]*$"
 )
 
 _ELEMENT = re.compile(r"(?i)<(?:!--|!(?=[A-Za-z])|\?|(script|style|pre)(?=[\s>]))")
@@ -112,7 +113,8 @@ _UNTITLED = re.compile(r"html|define|(?:figure-|table-)?caption|columns?")
 _TITLED_ONLY = re.compile(r"tab|tab-item|details|admonition|dropdown|grid-item(?:-card)?|card")
 
 
-def parser(*, mdx: bool = False) -> MarkdownIt:
+@cache
+def parser(mdx: bool) -> MarkdownIt:
     """Return the parser; with `mdx`, braces hold expressions and indentation makes no code."""
     from markdown_it import MarkdownIt
     from mdit_py_plugins.deflist import deflist_plugin
@@ -139,11 +141,16 @@ def parser(*, mdx: bool = False) -> MarkdownIt:
     return md
 
 
+def _begin(state: StateBlock, line: int) -> int:
+    """Where a line begins, behind its indentation."""
+    return state.bMarks[line] + state.tShift[line]
+
+
 def _line(state: StateBlock, line: int) -> str:
     """A line's text without its indentation; "" where it would be code."""
     if state.is_code_block(line):
         return ""
-    return state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]]
+    return state.src[_begin(state, line) : state.eMarks[line]]
 
 
 def _push_paragraph(state: StateBlock, text: str, start: int, end: int, **meta: Any) -> None:
@@ -164,7 +171,7 @@ def _deepest(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 def _unshown_lines(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Lines that show nothing: snippets, attributes, imports and exports."""
-    begin = state.bMarks[start] + state.tShift[start]
+    begin = _begin(state, start)
     if silent and state.src[begin] in "ie":
         return False
     match = _UNSHOWN_LINES.match(state.src, begin)
@@ -185,7 +192,7 @@ def _element(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     match = _ELEMENT.match(_line(state, start))
     if not match:
         return False
-    begin = state.bMarks[start] + state.tShift[start]
+    begin = _begin(state, start)
     name = (match[1] or "").lower()
     closing = _CLOSING.get(match[0], f"</{name}>")
     unclosed = state.env["unclosed"]
@@ -199,15 +206,14 @@ def _element(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     if silent:
         return True
     after = start + 1 + state.src.count("\n", begin, closed.end())
-    if name != "pre":
-        drop(SCRIPTS, state.src[begin : closed.end()])
     if name == "pre":
         token = state.push("preformatted", "", 0)
         token.content = state.getLines(start, after, state.blkIndent, False)
         token.map = [start, after]
-    rest = state.src[closed.end() : state.eMarks[after - 1]].strip()
-    if rest and name != "pre":
-        _push_paragraph(state, rest, after - 1, after)
+    else:
+        drop(SCRIPTS, state.src[begin : closed.end()])
+        if rest := state.src[closed.end() : state.eMarks[after - 1]].strip():
+            _push_paragraph(state, rest, after - 1, after)
     state.line = after
     return True
 
@@ -302,5 +308,5 @@ def _extension(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Apply the rule for lines that begin as this one does, if there is one."""
     if state.is_code_block(start) or state.isEmpty(start):
         return False
-    rule = _RULES.get(state.src[state.bMarks[start] + state.tShift[start]])
+    rule = _RULES.get(state.src[_begin(state, start)])
     return rule is not None and rule(state, start, end, silent)

@@ -6,7 +6,7 @@ are held as tokens, and there are bounds to how many tokens there are.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
@@ -14,6 +14,7 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 from labeler.errors import TooLarge
+from labeler.files.jsonl import JsonObject
 
 MOST_TOKENS = 1_000_000
 """The most tokens of a document's blocks: an item of a list has five, a cell has one.
@@ -40,14 +41,14 @@ class _Blocks(StateBlock):
         return token
 
 
-def block_tokens(parser: MarkdownIt, text: str, env: dict[str, Any]) -> list[Token]:
+def block_tokens(parser: MarkdownIt, text: str, env: JsonObject) -> list[Token]:
     """The tokens of a text's blocks; the words in them are not read yet."""
     state = _Blocks(text, parser, env, [])
     parser.block.tokenize(state, state.line, state.lineMax)
     return state.tokens
 
 
-def inline_tokens(parser: MarkdownIt, text: str, env: dict[str, Any]) -> list[Token]:
+def inline_tokens(parser: MarkdownIt, text: str, env: JsonObject) -> list[Token]:
     """The tokens of the words in a text without blocks."""
     return parser.inline.parse(text, parser, env, [])
 

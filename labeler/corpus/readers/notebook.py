@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from labeler.corpus.losses import PRINTED, drop
 from labeler.corpus.readers.markdown import read_markdown
 from labeler.corpus.readers.outline import Extracted, extracted, fenced
 from labeler.errors import BadInput
+from labeler.files.jsonl import JsonObject
 
 
 def read_notebook(path: Path, text: str) -> Extracted:
@@ -29,7 +29,7 @@ def read_notebook(path: Path, text: str) -> Extracted:
     return extracted(title, blocks)
 
 
-def _sources(cells: list[dict[str, Any]], language: str) -> Iterator[str]:
+def _sources(cells: list[JsonObject], language: str) -> Iterator[str]:
     for cell in cells:
         value = cell.get("source", "")
         lines = value if isinstance(value, list) else [value]

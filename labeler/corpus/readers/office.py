@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import re
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
 from labeler.corpus.losses import drop
 from labeler.corpus.readers.outline import Extracted, Outline, finished, squeezed
-from labeler.exchange.workbooks import Workbook, parts_in_order, related, tree_of
-from labeler.files.archives import opened, part_of, xml_of
+from labeler.exchange.workbooks import Workbook, parts_in_order, related
+from labeler.files.archives import Archive, opened
 
 
 def read_xlsx(path: Path, raw: bytes) -> Extracted:
     """The sheets of a workbook as headings, their rows as rows of a table, formulas by value."""
     outline = Outline()
     with opened(path, raw) as archive:
-        reader = Workbook(archive, path)
-        for name, sheet in parts_in_order(archive, path, "xl/workbook.xml", "sheet"):
+        reader = Workbook(archive)
+        for name, sheet in parts_in_order(archive, "xl/workbook.xml", "sheet"):
             outline.heading(1, name, 1)
             outline.rows([squeezed(cell) for cell in row] for _, row in reader.rows(sheet))
-        _drop_parts(archive, path, "xl/(?:comment|drawing|chart)", "comments and drawings")
-        title = _title(archive, path)
+        _drop_parts(archive, "xl/(?:comment|drawing|chart)", "comments and drawings")
+        title = _title(archive)
     return finished(path, title, outline)
 
 
@@ -31,27 +30,27 @@ def read_pptx(path: Path, raw: bytes) -> Extracted:
     """The slides under their titles: paragraphs, rows of tables, and what the speaker notes."""
     outline = Outline()
     with opened(path, raw) as archive:
-        for _, name in parts_in_order(archive, path, "ppt/presentation.xml", "sldId"):
-            _add_slide(outline, tree_of(archive, name, path))
-            for notes in related(archive, path, name).values():
+        for _, name in parts_in_order(archive, "ppt/presentation.xml", "sldId"):
+            _add_slide(outline, archive.tree(name))
+            for notes in related(archive, name).values():
                 if "notesSlides/" in notes:
-                    _add_slide(outline.nested(), tree_of(archive, notes, path))
-        _drop_parts(archive, path, "ppt/(?:comment|chart|diagrams/data)", "comments and charts")
-        title = _title(archive, path)
+                    _add_slide(outline.nested(), archive.tree(notes))
+        _drop_parts(archive, "ppt/(?:comment|chart|diagrams/data)", "comments and charts")
+        title = _title(archive)
     return finished(path, title, outline)
 
 
-def _title(archive: zipfile.ZipFile, path: Path) -> str:
-    if "docProps/core.xml" not in archive.namelist():
-        return ""
-    return xml_of(path, part_of(archive, "docProps/core.xml", path)).findtext(".//{*}title") or ""
+def _title(archive: Archive) -> str:
+    name = "docProps/core.xml"
+    title = archive.tree(name).findtext(".//{*}title") if name in archive.names else ""
+    return title or ""
 
 
-def _drop_parts(archive: zipfile.ZipFile, path: Path, pattern: str, rule: str) -> None:
+def _drop_parts(archive: Archive, pattern: str, rule: str) -> None:
     """Note the texts of parts that are not read."""
-    for name in archive.namelist():
+    for name in archive.names:
         if re.match(pattern, name) and name.endswith(".xml"):
-            drop(rule, " ".join(tree_of(archive, name, path).itertext()))
+            drop(rule, " ".join(archive.tree(name).itertext()))
 
 
 _TITLES = ("title", "ctrTitle")

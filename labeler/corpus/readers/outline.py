@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
-from labeler.corpus.blocks import Block
+from labeler.corpus.blocks import Block, Headings, TitledBlocks
 from labeler.errors import BadInput
 
 Lines = list[tuple[int, str]]
@@ -44,9 +44,18 @@ def indentation(line: str) -> int:
 
 def dedented(lines: Lines) -> Lines:
     """The lines without the indentation that all of them share, and no blank ones at the ends."""
-    lines = trimmed(lines)
-    shared = min((indentation(line) for _, line in lines if line.strip(" ")), default=0)
+    return unindented(trimmed(lines))
+
+
+def unindented(lines: Lines) -> Lines:
+    """The lines without the indentation that all of them share."""
+    shared = min((indentation(line) for _, line in lines if line.strip()), default=0)
     return [(number, line[shared:]) for number, line in lines]
+
+
+def text_of(lines: Lines) -> str:
+    """The lines as one text."""
+    return "\n".join(line for _, line in lines)
 
 
 def trimmed(lines: Lines) -> Lines:
@@ -84,13 +93,13 @@ class Outline:
     """
 
     blocks: list[Block] = field(default_factory=list)
-    above: tuple[str, ...] = ()
+    above: Headings = ()
     levels: list[tuple[int, str]] = field(default_factory=list)
     items: int = 0
     mark: _Mark = field(default_factory=_Mark)
 
     @property
-    def path(self) -> tuple[str, ...]:
+    def path(self) -> Headings:
         """The headings above the next block."""
         return (*self.above, *(text for _, text in self.levels))
 
@@ -132,8 +141,7 @@ class Outline:
             if mark := self.mark.text.rstrip():
                 self.mark.text = ""
                 self.prose(mark, lines[0][0], tight=self.mark.tight, leads=True)
-            body = "\n".join(line for _, line in lines)
-            text = fenced(body, language)
+            text = fenced(text_of(lines), language)
             self.blocks.append(Block(text, self.path, lines[0][0], code=True))
 
     def rows(self, rows: Iterable[Sequence[str]], *, has_head: bool = True) -> None:
@@ -257,7 +265,7 @@ def quoted(text: str) -> str:
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
-def read_plaintext(text: str) -> tuple[str, list[Block]]:
+def read_plaintext(text: str) -> TitledBlocks:
     """An empty title and the text's paragraphs."""
     blocks: list[Block] = []
     paragraph: list[str] = []

@@ -19,15 +19,14 @@ from typing import TYPE_CHECKING, Any
 from labeler.corpus.blocks import Block
 from labeler.corpus.losses import drop
 from labeler.corpus.readers.outline import PAGE, Extracted, Outline
-from labeler.errors import BadInput, Misconfigured, TooLarge
-from labeler.files.archives import LARGEST_FILE
-from labeler.files.read import in_megabytes
+from labeler.errors import BadInput, TooLarge
+from labeler.files.archives import refuse_long
+from labeler.files.boundary import needing
 from labeler.messages import count_of, missing_extra
 
 if TYPE_CHECKING:
     from pypdf import PageObject, PdfReader
 
-NEEDS = missing_extra("pdf", "PDF files need")
 _FEW_CHARACTERS = 50
 """A page of an image with fewer characters of text is a scan, whatever these say."""
 
@@ -55,9 +54,7 @@ def read_pdf(path: Path, raw: bytes) -> Extracted:
             lines = _lines(page)
             characters = sum(len(cell.text) for line in lines for cell in line)
             size += characters
-            if size > LARGEST_FILE:
-                bound = in_megabytes(LARGEST_FILE)
-                raise TooLarge(f"{path}: more text than the {bound} of a document")
+            refuse_long(path, size)
             scans += characters < _FEW_CHARACTERS and _has_image(page)
             pages.append(lines)
         _refuse_scans(path, pages, scans)
@@ -80,14 +77,11 @@ def _quiet() -> Iterator[None]:
 
 
 def _opened(path: Path, raw: bytes) -> PdfReader:
-    try:
+    with needing(missing_extra("pdf", "PDF files need")):
         from pypdf import PdfReader
-    except ImportError as error:
-        raise Misconfigured(NEEDS) from error
     reader = PdfReader(BytesIO(raw))
     if reader.is_encrypted:
-        problem = "encrypted; save it without a password first (qpdf can)"
-        raise BadInput(f"{path}: {problem}")
+        raise BadInput(f"{path}: encrypted; save it without a password first (qpdf can)")
     return reader
 
 
@@ -110,22 +104,17 @@ class _Cell:
     @property
     def width(self) -> float:
         """About how long it is: fonts of text differ by less than a tenth."""
-        return self.size * sum(map(_width_of, self.text))
+        return self.size * sum(_WIDTHS.get(c) or (0.67 if c.isupper() else 0.53) for c in self.text)
 
 
 _Line = Sequence[_Cell]
-_NARROW, _WIDE = frozenset("fijlrtI.,:;'!|()[]- "), frozenset("mwMW@%—…")
+_WIDTHS = {**dict.fromkeys("fijlrtI.,:;'!|()[]- ", 0.3), **dict.fromkeys("mwMW@%—…", 0.85)}
+"""The widths of narrow and of wide characters by the size of their font."""
+
 _BOLD = re.compile(r"(?i)bold|black|heavy|cmbx|demi")
 _TABULATED = re.compile(r"(?<=\S) {3,}(?=\S)")
 _LONG_CELL = 25
 """Cells that have more characters on average are lines of columns, and no table's."""
-
-
-def _width_of(character: str) -> float:
-    """The width of a character by the size of its font."""
-    if character in _NARROW:
-        return 0.3
-    return 0.85 if character in _WIDE else 0.67 if character.isupper() else 0.53
 
 
 def _lines(page: PageObject) -> list[_Line]:
@@ -190,17 +179,14 @@ def _has_image(page: PageObject) -> bool:
     """Whether a page shows an image, which need not be decoded to know."""
     resources: Any = page.get("/Resources")
     objects = resources.get_object().get("/XObject") if resources is not None else None
-    if objects is None:
-        return False
-    inner = (value.get_object() for value in objects.get_object().values())
-    return any(each.get("/Subtype") == "/Image" for each in inner)
+    inner = objects.get_object().values() if objects is not None else ()
+    return any(each.get_object().get("/Subtype") == "/Image" for each in inner)
 
 
 def _refuse_scans(path: Path, pages: Sequence[Sequence[_Line]], scans: int) -> None:
     if scans and scans == len(pages):
         held = count_of(scans, "page")
-        problem = f"only images ({held}); recognize its text first (ocrmypdf does)"
-        raise BadInput(f"{path}: {problem}")
+        raise BadInput(f"{path}: only images ({held}); recognize its text first (ocrmypdf does)")
     if not any(pages):
         raise BadInput(f"{path}: no text in it")
 
@@ -230,9 +216,9 @@ def _levels_by(pages: Sequence[Sequence[_Line]]) -> _Levels:
             return 0
         if by_size := levels.get(round(cell.size, 1), 0):
             return by_size
+        is_whole = text.count("(") == text.count(")") and text[-1] not in ".,;:"
         stands_out = cell.bold and not is_bold and cell.size > 0.95 * body
-        stands_out = stands_out and text.count("(") == text.count(")")
-        return min(len(larger) + 1, _MOST_LEVELS) if stands_out and text[-1] not in ".,;:" else 0
+        return min(len(larger) + 1, _MOST_LEVELS) if stands_out and is_whole else 0
 
     return level
 
@@ -248,7 +234,7 @@ _EDGE = 2
 _PAGE_WORDS = r"page|p|seite|s|página|pagina|pág|pag|sida|strona|str|стр|第"
 _PAGE_NUMBER = re.compile(
     rf"(?i)\s*(?:(?:{_PAGE_WORDS})\.?\s*|[-–—|/(\[]\s*)?(\d{{1,5}})"
-    r"(?:\s*(?:of|von|de|di|van|av|z|из|sur|/)\s*\d{1,5})?\s*[-–—|)\]页頁]?\s*",
+    r"(?:\s*(?:of|von|de|di|van|av|z|из|sur|/)\s*\d{1,5})?\s*[-–—|)\]页頁]?\s*"
 )
 
 
@@ -283,12 +269,13 @@ def _inside(
     number: int, page: Sequence[_Line], often: Container[Sequence[object]]
 ) -> Iterator[_Line]:
     for position, line in enumerate(page):
-        inner = line
-        if position < _EDGE or position >= len(page) - _EDGE:
-            inner = [cell for cell in line if _edge_key(number, cell) not in often]
-            for cell in (each for each in line if _edge_key(number, each) in often):
+        is_edge, inner = position < _EDGE or position >= len(page) - _EDGE, list[_Cell]()
+        for cell in line:
+            if is_edge and _edge_key(number, cell) in often:
                 is_number = _PAGE_NUMBER.fullmatch(cell.text)
                 drop("page numbers" if is_number else "lines that most pages have", cell.text)
+            else:
+                inner.append(cell)
         if inner:
             yield inner
 

@@ -7,11 +7,11 @@ is read as text, so that nothing is lost by it.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from string import punctuation
 
-from labeler.corpus.blocks import Block
+from labeler.corpus.blocks import TitledBlocks
 from labeler.corpus.losses import ADDRESSES, DIRECTIVES, SCRIPTS, drop, drop_directive
 from labeler.corpus.readers.outline import (
     CODE,
@@ -29,7 +29,9 @@ from labeler.corpus.readers.outline import (
     quoted,
     role_text,
     squeezed,
+    text_of,
     trimmed,
+    unindented,
 )
 
 # reStructuredText within a paragraph: its words without roles, references and emphasis.
@@ -48,26 +50,32 @@ _ESCAPE = re.compile(r"\\(?:\s|(.))")
 _PROTECTED = re.compile(r"\0(\d+)\0")
 
 
+_SHOWN: dict[re.Pattern[str], Callable[[re.Match[str]], str]] = {
+    _LITERAL: lambda match: quoted(match[1]),
+    _ROLE: lambda match: _role(match[1], match[2]),
+    _ROLE_AFTER: lambda match: _role(match[2], match[1]),
+    _ESCAPE: lambda match: match[1] or "",
+    _EMBEDDED: lambda match: match[1] or match[2],
+    _REFERENCE: lambda match: match[1],
+    _INTERPRETED: lambda match: quoted(match[1]),
+}
+"""What marks show, in the order in which they are looked for; nothing in it is a mark any more."""
+
+
 def plain(text: str) -> str:
     """Return the words of a paragraph; literals and names of code stay between backticks."""
     protected: list[str] = []
-
-    def protect(shown: str) -> str:
-        protected.append(shown)
-        return f"\0{len(protected) - 1}\0"
-
     text = text.replace("\0", "\ufffd")  # as Markdown's readers do; the mark is ours here
-    text = _LITERAL.sub(lambda match: protect(quoted(match[1])), text)
-    text = _ROLE.sub(lambda match: protect(_role(match[1], match[2])), text)
-    text = _ROLE_AFTER.sub(lambda match: protect(_role(match[2], match[1])), text)
-    text = _ESCAPE.sub(lambda match: protect(match[1]) if match[1] else "", text)
-    text = _EMBEDDED.sub(lambda match: protect(match[1] or match[2]), text)
-    text = _REFERENCE.sub(lambda match: protect(match[1]), text)
-    text = _INTERPRETED.sub(lambda match: protect(quoted(match[1])), text)
-    text = _FOOTNOTE.sub(r"\1", text)
-    text = _NAMED.sub(r"\1", text)
-    text = _STRONG.sub(r"\1", text)
-    text = _EMPHASIS.sub(r"\1", text)
+    for pattern, shown_by in _SHOWN.items():
+
+        def protect(match: re.Match[str], show: Callable[..., str] = shown_by) -> str:
+            shown = show(match)
+            protected.append(shown)
+            return f"\0{len(protected) - 1}\0" if shown else ""
+
+        text = pattern.sub(protect, text)
+    for pattern in (_FOOTNOTE, _NAMED, _STRONG, _EMPHASIS):
+        text = pattern.sub(r"\1", text)
     while _PROTECTED.search(text):
         text = _PROTECTED.sub(lambda match: protected[int(match[1])], text)
     return text
@@ -134,7 +142,7 @@ _QUOTES = punctuation.replace(".", "")
 _SHOWN_OPTIONS = frozenset(("caption", "alt"))
 
 
-def read_rst(text: str) -> tuple[str, list[Block]]:
+def read_rst(text: str) -> TitledBlocks:
     """An empty title, since the first heading is one, and the document's blocks."""
     outline = Outline()
     for match in _EMBEDDED.finditer(text):
@@ -202,20 +210,19 @@ class _Reader:
         end = indented_block(self.lines, start + 1, 1)
         if line.startswith((".. _", "__ ")):  # a target ends at a blank line, other than a comment
             end = next((n for n in range(start + 1, end) if not line_at(self.lines, n)), end)
-            drop(ADDRESSES, _text_of(self.lines[start:end]))
+            drop(ADDRESSES, text_of(self.lines[start:end]))
             return end
         directive, footnote = _DIRECTIVE.fullmatch(line), _FOOTNOTE_TARGET.fullmatch(line)
         body = self.lines[start + 1 : end]
-        if directive and self.depth < DEEPEST:
-            if not UNSHOWN.fullmatch(directive[1]):
-                self.add_directive(number, directive[1], *_parts_of(directive[2], body))
-            else:
-                drop_directive(directive[1], _text_of(self.lines[start:end]))
+        if directive and self.depth < DEEPEST and UNSHOWN.fullmatch(directive[1]):
+            drop_directive(directive[1], text_of(self.lines[start:end]))
+        elif directive and self.depth < DEEPEST:
+            self.add_directive(number, directive[1], *_parts_of(directive[2], body))
         elif footnote:
             rest = " ".join(text for _, text in body)
             self.outline.prose(one_line(f"[{footnote[1]}] {footnote[2]} {rest}"), number)
         elif not _SUBSTITUTION.fullmatch(line):
-            drop(SCRIPTS, _text_of(self.lines[start:end]))
+            drop(SCRIPTS, text_of(self.lines[start:end]))
         return end
 
     def add_directive(
@@ -312,9 +319,7 @@ class _Reader:
         if waiting := self.outline.mark.text:  # a field or an item that begins with this one
             marker, tight, indented = waiting + marker, self.outline.mark.tight, False
         end, number = indented_block(self.lines, start + 1, 1), self.lines[start][0]
-        lines = self.lines[start + 1 : end]
-        shared = min((indentation(line) for _, line in lines if line.strip()), default=0)
-        below = [(number, line[shared:]) for number, line in lines]
+        below = unindented(self.lines[start + 1 : end])
         inner = self.outline.item(f"{marker} ", tight=tight, indented=indented)
         self.read_below([(number, first), *below], inner)
         if inner.mark.text:  # it has no words
@@ -351,10 +356,6 @@ class _Reader:
             end += 1
         self.outline.code(self.lines[begin:end])
         return end if end > begin else start
-
-
-def _text_of(lines: Lines) -> str:
-    return "\n".join(line for _, line in lines)
 
 
 def _term(name: str, argument: str) -> str:

@@ -15,46 +15,48 @@ from uuid import UUID
 
 from labeler.corpus.blocks import SourceDocument, SourceText
 from labeler.corpus.readers.outline import read_plaintext
-from labeler.errors import BadInput
-from labeler.exchange.any_table import structured_rows
+from labeler.errors import BadInput, BadRow
 from labeler.exchange.contents import DOCUMENTS, QUERIES, role_of
+from labeler.exchange.documents import (
+    ALL,
+    IDS,
+    TEXTS,
+    TITLES,
+    USUAL,
+    check_has_text,
+    paths_of,
+    takes_all_columns,
+)
 from labeler.exchange.fields import FieldNames, value_at
+from labeler.exchange.formats import Held, held_by, rows_in
 from labeler.exchange.responses import is_plumbing
-from labeler.exchange.shapes import head_of
 from labeler.exchange.tables import (
     Rows,
     delimiter_of,
     first_line,
-    refuse_pairs,
     rows_of_json_lines,
     rows_of_text,
 )
-from labeler.files.jsonl import RowIndex, identifier
-from labeler.messages import tell
+from labeler.files.boundary import reading
+from labeler.files.jsonl import JsonObject, NumberedRow, RowIndex, RowValues, identifier
+from labeler.messages import count_of, tell
 
 ROWS = (".jsonl", ".ndjson", ".json", ".parquet", ".arrow")
 """The endings of files of rows that are no tables of text."""
 
-_IDS = ("_id", "id", "doc_id", "docid", "document_id", "docno")
-_TEXTS = ("text", "contents", "content", "body", "passage", "segment", "abstract")
-_TITLES = ("title", "name", "headline")
-_USUAL = FieldNames()
-_LISTED = 12
 _OF_QUERIES = frozenset(("_id", "id", "text", "metadata"))
 _LOOKED_AT = 50
 _SHORT = 12
 """Words of a text between those of queries, some six in MS MARCO, and of its passages, some 50."""
 
-ALL = "*"
-"""The name of the field of texts that takes all columns together, each with its name."""
-
 
 def documents_of_file(path: Path, kind: str, fields: FieldNames) -> Iterator[SourceDocument]:
     """The documents of a file of rows: CSV, TSV, JSON Lines, JSON or Parquet."""
-    read = structured_rows(path)
+    held = held_by(path)
+    read = rows_in(held)
     if read is None and kind in ROWS:
         read = rows_of_json_lines(path)
-    read = read or _table(path, kind)
+    read = read or _table(held, kind)
     rows = iter(read.rows)
     first = next(rows, None)
     if first is None:
@@ -62,18 +64,18 @@ def documents_of_file(path: Path, kind: str, fields: FieldNames) -> Iterator[Sou
     if role_of(path.name) == QUERIES and _OF_QUERIES.issuperset(map(str.casefold, first[1])):
         problem = "queries by its name, and with texts alone"
         raise BadInput(f"{path}: {problem}; name it as documents if it holds those")
-    if not fields.text_field:
-        refuse_pairs(path, list(first[1]), [*_TEXTS, *_TITLES, "metadata"])
     check_has_text(path, first[1], fields)
     yield from documents_of_rows(path, chain([first], rows), fields)
     all_of_them = takes_all_columns(first[1], fields)
     more = "; none is called the text, so all are, each with its name" if all_of_them else ""
-    tell(path, f"documents from {read.form} (columns {', '.join(paths_of(first[1]))}){more}")
+    left = "".join(f"; left: {count_of(number, what)}" for what, number in read.left.items())
+    columns = ", ".join(paths_of(first[1]))
+    tell(path, f"documents from {read.form} (columns {columns}){more}{left}")
 
 
-def _table(path: Path, kind: str) -> Rows:
+def _table(held: Held, kind: str) -> Rows:
     """The rows of a table of text, of which MS MARCO's may name no columns."""
-    head = head_of(path)
+    path, head = held.path, held.head
     line = first_line(head)
     if kind != ".tsv":
         return rows_of_text(path, delimiter_of(line))
@@ -102,7 +104,7 @@ def _names_of(cells: list[str]) -> list[str]:
 
 
 def documents_of_rows(
-    path: Path, rows: Iterable[tuple[int, dict[str, Any]]], fields: FieldNames = _USUAL
+    path: Path, rows: Iterable[NumberedRow], fields: FieldNames = USUAL
 ) -> Iterator[SourceDocument]:
     """The documents of rows, their columns known by name, or as `fields` calls them.
 
@@ -112,100 +114,67 @@ def documents_of_rows(
     name.
     """
     ids, lines = RowIndex(), array("q")
-    for number, row in rows:
-        document = _document(path, number, row, fields)
-        if document.id is not None:
-            first = ids.add(document.id)
-            if first < len(lines):
-                raise BadInput.at(
-                    path, number, f"the id {document.id!r:.80} stands in line {lines[first]} too"
-                )
-            lines.append(number)
-        yield document
+    with reading(path) as position:
+        for number, row in position.follow(rows):
+            document = _document(path, number, row, fields)
+            if document.id is not None:
+                first = ids.add(document.id)
+                if first < len(lines):
+                    problem = f"the id {document.id!r:.80} stands in line {lines[first]} too"
+                    raise position.error(problem)
+                lines.append(number)
+            yield document
 
 
-def takes_all_columns(row: Mapping[str, Any], fields: FieldNames = _USUAL) -> bool:
-    """Whether no column is called as texts or titles are, and none is named."""
-    usual = {*_TEXTS, *_TITLES, "metadata"}
-    flat = not any(isinstance(value, Mapping) for value in row.values())
-    is_known = any(name.casefold() in usual for name in row)
-    return flat and not (is_known or fields.text_field or fields.title_field)
-
-
-def check_has_text(path: Path, row: Mapping[str, Any], fields: FieldNames = _USUAL) -> None:
-    """`BadInput` where all columns would be the text, and none looks like one: codes and numbers
-    make no document.
-    """
-    texts = (value for name, value in row.items() if name.casefold() not in _IDS)
-    is_text = any(isinstance(value, str) and len(value.split()) > 1 for value in texts)
-    if row and takes_all_columns(row, fields) and not is_text:
-        columns = ", ".join(paths_of(row))
-        problem = f"which column is the text? there are {columns}; '{ALL}' takes them all"
-        raise BadInput(f"{path}: {problem}", parameter="text_field")
-
-
-def _document(path: Path, number: int, row: dict[str, Any], fields: FieldNames) -> SourceDocument:
-    row = _named(path, number, row, fields)
+def _document(path: Path, number: int, row: JsonObject, fields: FieldNames) -> SourceDocument:
+    row = _named(row, fields)
     names = {name.casefold(): name for name in reversed(row)}
     id_key, title_key, text_key = (
         next((names[name] for name in usual if name in names), None)
-        for usual in (_IDS, _TITLES, _TEXTS)
+        for usual in (IDS, TITLES, TEXTS)
     )
     if len(names) < len(row):
-        _refuse_alike(path, number, row, (id_key, title_key, text_key))
+        _refuse_alike(row, (id_key, title_key, text_key))
     row_id = identifier(path, number, row, id_key) if id_key else None
-    title = _string(path, number, row, title_key) if title_key else ""
+    title = _string(row, title_key) if title_key else ""
     if text_key and fields.text_field != ALL:
-        text = _string(path, number, row, text_key)
+        text = _string(row, text_key)
         rest = {k: v for k, v in row.items() if k not in (id_key, title_key, text_key)}
     else:
         text, rest = _text_of_columns(row, {id_key, title_key})
-        flat = {name: value for name, value in row.items() if name not in rest}
-        _refuse_hidden_text(path, number, _length(flat), rest)
+        _refuse_hidden_text(_length(row) - _length(rest), rest)
     if row_id is None and not (text.strip() or title.strip()):
-        raise BadInput.at(path, number, "a document without text and title")
+        raise BadRow("a document without text and title")
     blocks = [] if row_id is not None else read_plaintext(text or title)[1]
     spans_in = SourceText(text, own=False) if text and row_id is None else None
-    metadata = _metadata(path, number, rest)
-    return SourceDocument(title, blocks, number, row_id, text, metadata, spans_in)
+    return SourceDocument(title, blocks, number, row_id, text, _metadata(rest), spans_in)
 
 
-def _named(path: Path, number: int, row: dict[str, Any], fields: FieldNames) -> dict[str, Any]:
+def _named(row: JsonObject, fields: FieldNames) -> JsonObject:
     """The row with its named fields under the usual names, and without what these were called."""
     named = {"_id": fields.id_field, "title": fields.title_field, "text": fields.text_field}
     named = {usual: name for usual, name in named.items() if name not in ("", ALL)}
-    if not named:
-        return row
-    values = {usual: value_at(row, name) for usual, name in named.items()}
+    values: JsonObject = {}
     for usual, called in named.items():
-        if values[usual] is None and usual == "_id" and fields.query_field:
-            del values[usual]  # it is that of the queries
-        elif values[usual] is None and usual != "title":
+        value = value_at(row, called)
+        is_of_queries = usual == "_id" and fields.query_field
+        if value is None and usual != "title" and not is_of_queries:
             parameter = f"{usual.removeprefix('_')}_field"
             problem = f"no field {called!r}; the row has {', '.join(paths_of(row)) or 'none'}"
-            raise BadInput.at(path, number, problem, parameter=parameter)
-    if isinstance(values.get("_id"), float) and values["_id"].is_integer():
-        values["_id"] = int(values["_id"])
+            raise BadRow(problem, parameter=parameter)
+        if value is not None or not is_of_queries:
+            is_whole = usual == "_id" and isinstance(value, float) and value.is_integer()
+            values[usual] = int(value) if is_whole else value
     taken = {*named.values(), *named, *(n for n in row if n.casefold() in named)}
     return {**values, **{name: value for name, value in row.items() if name not in taken}}
 
 
-def paths_of(row: Mapping[str, Any], above: str = "", depth: int = 3) -> list[str]:
-    """The fields of a row, nested ones with dots, as far as a message lists them."""
-    paths: list[str] = []
-    for name, value in row.items():
-        inner = isinstance(value, Mapping) and value and depth > 1
-        path = f"{above}{name}"
-        paths += paths_of(value, f"{path}.", depth - 1) if inner else [path]
-    return paths[:_LISTED]
-
-
-def _refuse_hidden_text(path: Path, number: int, length: int, rest: Mapping[str, Any]) -> None:
+def _refuse_hidden_text(length: int, rest: RowValues) -> None:
     """`BadInput` of a row whose texts are nested for the greater part: nobody can guess which."""
     nested = {name: value for name, value in rest.items() if name.casefold() != "metadata"}
     if _length(nested) > length:
         problem = f"the text is nested, in {', '.join(paths_of(nested))}; which is it?"
-        raise BadInput.at(path, number, problem, parameter="text_field")
+        raise BadRow(problem, parameter="text_field")
 
 
 def _length(value: Any) -> int:
@@ -217,59 +186,51 @@ def _length(value: Any) -> int:
     return len(value.strip()) if isinstance(value, str) else 0
 
 
-def _refuse_alike(
-    path: Path, number: int, row: Mapping[str, Any], keys: Iterable[str | None]
-) -> None:
+def _refuse_alike(row: RowValues, keys: Iterable[str | None]) -> None:
     """`BadInput` where a column that is read differs from another one in letter case alone."""
     for key in filter(None, keys):
-        alike = [name for name in row if name.casefold() == key.casefold()]
-        if len(alike) > 1:
-            both = " and ".join(f"{name!r:.80}" for name in alike[:2])
-            raise BadInput.at(path, number, f"{both} are one name; rename or remove one")
+        first, *others = (name for name in row if name.casefold() == key.casefold())
+        if others:
+            raise BadRow(f"{first!r:.80} and {others[0]!r:.80} are one name; rename or remove one")
 
 
-def _string(path: Path, number: int, row: Mapping[str, Any], key: str) -> str:
+def _string(row: RowValues, key: str) -> str:
     value = row[key]
     if value is None:
         return ""
     if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
         return "\n".join(value)  # Solr's fields, and those that OpenSearch returns, are lists
     if not isinstance(value, str):
-        raise BadInput.at(path, number, f"expected {key!r} to be a string, found {value!r:.40}")
+        raise BadRow(f"expected {key!r} to be a string, found {value!r:.40}")
     return value
 
 
-def _text_of_columns(
-    row: Mapping[str, Any], used_keys: set[str | None]
-) -> tuple[str, dict[str, Any]]:
+def _text_of_columns(row: RowValues, used_keys: set[str | None]) -> tuple[str, JsonObject]:
     shown = {
         k: v
         for k, v in row.items()
         if k not in used_keys and isinstance(v, str | int | float) and not is_plumbing(k)
     }
     text = "\n".join(f"{key}: {value}" for key, value in shown.items() if str(value).strip())
-    rest = {k: v for k, v in row.items() if k not in used_keys and k not in shown}
-    return text, rest
+    return text, {k: v for k, v in row.items() if k not in used_keys and k not in shown}
 
 
-def _metadata(path: Path, number: int, rest: dict[str, Any]) -> dict[str, Any]:
+def _metadata(rest: JsonObject) -> JsonObject:
     """Return a row's `metadata` together with its columns that have no other use."""
     inner = rest.pop("metadata", None) or {}
     if not isinstance(inner, dict):
-        raise BadInput.at(path, number, "expected 'metadata' to be an object")
+        raise BadRow("expected 'metadata' to be an object")
     values = {**inner, **{key: value for key, value in rest.items() if value not in ("", None)}}
-    return {key: _as_json(path, number, key, value) for key, value in values.items()}
+    return {key: _as_json(key, value) for key, value in values.items()}
 
 
-def _as_json(path: Path, number: int, key: str, value: Any) -> Any:
+def _as_json(key: str, value: Any) -> Any:
     """A value of a row as JSON has it: dates, times and exact numbers as text."""
 
     def text_of(inner: Any) -> str:
         if isinstance(inner, date | time | timedelta | Decimal | UUID):
             return str(inner)
-        raise BadInput.at(
-            path, number, f"expected text or numbers in {key!r}, found {type(inner).__name__}"
-        )
+        raise BadRow(f"expected text or numbers in {key!r}, found {type(inner).__name__}")
 
     is_plain = isinstance(value, str | bool | int | float)
     return value if is_plain else json.loads(json.dumps(value, default=text_of))

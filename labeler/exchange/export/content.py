@@ -6,15 +6,18 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from labeler.data import Document, Qrels, Query, Run
+from labeler.data import Documents, Qrels, Query, Run
 from labeler.errors import BadInput
 from labeler.files.atomic import replacing
 from labeler.messages import count_of
 
 Write = Callable[[Path], object]
 """Writes one file of an export."""
+
+Files = dict[str, Write]
+"""The files of an export by their names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +28,7 @@ class Content:
     """
 
     name: str
-    documents: Mapping[str, Document]
+    documents: Documents
     queries: Mapping[str, Query]
     qrels: Qrels
     runs: Mapping[str, Run] = field(default_factory=dict)
@@ -38,22 +41,17 @@ class Content:
 
 
 class Export(NamedTuple):
-    """The files of a format by their names, what it loses of a content, and who reads it how.
+    """The files of a format by their names, who reads it how, and what it loses of a content.
 
     `reader` is one line with `{}` for the file or the folder. With `takes_runs`, runs are exported
     too.
     """
 
-    files: Callable[[Content], dict[str, Write]]
-    losses: Callable[[Content], list[str]]
+    files: Callable[[Content], Files]
     reader: str
+    losses: Callable[[Content], list[str]] = lambda _content: []
     takes_runs: bool = False
     keeps_negative: bool = False
-
-
-def nothing_lost(_content: Content) -> list[str]:
-    """A format that holds all of it."""
-    return []
 
 
 def lost(count: int, singular: str, plural: str, what: str) -> list[str]:
@@ -61,17 +59,15 @@ def lost(count: int, singular: str, plural: str, what: str) -> list[str]:
     return [f"{count_of(count, singular, plural)} {what}"] if count else []
 
 
-def write_json_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write an object a line."""
+def write_text(path: Path, parts: Iterable[str]) -> None:
+    """Write a text that comes in parts."""
     with replacing(path) as out:
-        out.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        out.writelines(parts)
 
 
 def write_json(path: Path, value: object) -> None:
     """Write one JSON value, in ASCII, which every reader's encoding holds."""
-    with replacing(path) as out:
-        json.dump(value, out, indent=1)
-        out.write("\n")
+    write_text(path, [json.dumps(value, indent=1), "\n"])
 
 
 def refuse_equal_texts(content: Content, tool: str) -> None:
@@ -87,12 +83,5 @@ def refuse_equal_texts(content: Content, tool: str) -> None:
 
 # The names of the formats of exports, for whoever offers a choice of them.
 
-FormatName = Literal[
-    "beir",
-    "mteb",
-    "trec",
-    "hf",
-    "quepid",
-    "opensearch",
-]
+FormatName = Literal["beir", "mteb", "trec", "hf", "quepid", "opensearch"]
 """The names of `EXPORTS` in `exchange/export/formats.py`."""
