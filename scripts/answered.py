@@ -65,8 +65,16 @@ def _write(path: Path, rows: list[dict[str, str]]) -> None:
 
 
 def answer_all(folder: Path, *, logprobs: bool) -> None:
-    """Put a reply for every pair into the store, as a run that is over would have."""
+    """Put a reply for every pair of `make_collection` into the store."""
     texts = Texts(read_queries(folder / "queries.jsonl"), read_corpus(folder / "corpus.jsonl"))
+    pairs = _pairs(len(texts.queries), len(texts.documents))
+    answer_pairs(folder, texts, pairs, logprobs=logprobs)
+
+
+def answer_pairs(
+    folder: Path, texts: Texts, pairs: Iterator[Pair], *, logprobs: bool = False
+) -> None:
+    """Put a reply for each pair into the store, as a run that is over would have."""
     assessor = Assessor(find_prompt("four-grades"), server_model("bench", NOBODY, "k"))
     able = Abilities()
     canon = Canon(assessor.model.id, reads_inputs=False)
@@ -75,7 +83,6 @@ def answer_all(folder: Path, *, logprobs: bool) -> None:
     with open_store(folder / "replies.db") as store:
         assessor = replace(assessor, secret=kept_secret(store))
         store.learn(f"abilities of {assessor.model.id}", json.dumps(asdict(able)))
-        pairs = _pairs(len(texts.queries), len(texts.documents))
         while some := list(islice(pairs, BATCH)):
             requests = [assessor.request(*texts.of(pair)) for pair in some]
             _keep(store, canon, requests, assessor.model.id, reply)

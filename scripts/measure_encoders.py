@@ -40,7 +40,7 @@ def scores(folder: Path) -> dict[str, float]:
     """The mean nDCG@10 of each retriever, by people's grades."""
     collection = Collection(folder)
     documents, queries = read_corpus(collection.corpus), read_queries(collection.queries)
-    searched, asked = Searched.within(documents), list(queries.values())
+    searched, asked = Searched.of(documents.values()), list(queries.values())
     texts = EncoderTexts([*map(text_to_search, documents.values())], [q.text for q in asked])
     runs = {"bm25": bm25_run(searched, asked, DEPTH)}
     for name in (WORDLLAMA, MINILM):

@@ -142,7 +142,7 @@ class GradeMatrix:
         """The grades as numbers in the order of these pairs; `nan` where there is none."""
         rows = pairs.rows_in(self.pairs)
         numbers = np.full((pairs.size, len(self.assessors)), np.nan)
-        numbers[rows != NONE] = self.numbers[rows[rows != NONE]]
+        numbers[rows != NONE] = self._of_rows(rows[rows != NONE]).numbers
         return numbers
 
     def tables(self, first: int = 0, second: int = 1) -> Floats:
@@ -158,7 +158,7 @@ class GradeMatrix:
         for first in range(0, len(self.values), AT_ONCE):
             yield self._of_rows(slice(first, first + AT_ONCE))
 
-    def _of_rows(self, rows: Flags | slice) -> GradeMatrix:
+    def _of_rows(self, rows: Flags | Places | slice) -> GradeMatrix:
         return replace(
             self,
             values=self.values[rows],
@@ -186,7 +186,7 @@ def tables_of(
 
 
 def grade_matrix(
-    assessors: Mapping[str, Qrels],
+    assessors: Mapping[str, Mapping[str, Mapping[str, int | None]]],
     grades: Sequence[int],
     weights: Mapping[Pair, float] | None = None,
     *,
@@ -199,20 +199,20 @@ def grade_matrix(
     With `weights` of a sample, the pairs of the sample alone, which stand for the pool.
     """
     sets = [PairColumns.of(qrels, np.int64) for qrels in assessors.values()]
-    drawn = PairColumns.of_pairs(weights or {}, np.float64)
-    joined = joined_pairs([*sets, drawn])
+    drawn = [] if weights is None else [PairColumns.of_pairs(weights, np.float64)]
+    joined = joined_pairs([*sets, *drawn])
     each = [joined.values(at, _places(own, grades), UNGRADED) for at, own in enumerate(sets)]
     values = np.stack(each, axis=1)
     mask, weight = (values != UNGRADED).sum(axis=1) >= fewest, None
-    if weights is not None:
-        weight = joined.values(len(sets), drawn.value, np.nan)
+    for own in drawn:
+        weight = joined.values(len(sets), own.value, np.nan)
         mask &= ~np.isnan(weight)
     rows = joined.by_id(mask) if by_id else np.flatnonzero(mask)
     weight = None if weight is None else weight[rows]
     return GradeMatrix(tuple(assessors), tuple(grades), joined.columns(rows), values[rows], weight)
 
 
-def _places(own: PairColumns[int], grades: Sequence[int]) -> Places:
+def _places(own: PairColumns[Any], grades: Sequence[int]) -> Places:
     """The place of each pair's grade among `grades`, `UNGRADED` of another one."""
     distinct, code = own.coded
     places = [grades.index(grade) if grade in grades else UNGRADED for grade in distinct]

@@ -25,7 +25,7 @@ from labeler.collection.people import (
     read_sample,
     sample_path,
 )
-from labeler.collection.scale import sample_grades
+from labeler.collection.scale import sample_scale
 from labeler.data import Pair
 from labeler.errors import BadInput, Misuse
 from labeler.messages import Note
@@ -134,9 +134,10 @@ def _only_sample(collection: Collection, rater: str, rows: list[JournalRow]) -> 
 
 def _given(rows: Iterable[JournalRow], sampled: Container[str]) -> AnswersGiven:
     """The answers to items that the sample still has."""
-    given = AnswersGiven(lambda row: row.item in sampled)
+    given = AnswersGiven()
     for row in rows:
-        given.take(row)
+        if row.item in sampled:
+            given.take(row)
     return given
 
 
@@ -168,7 +169,7 @@ def _answers(
 def _check_scale(
     collection: Collection, sample: str, answers: dict[Pair, HumanAnswer], journal: Path
 ) -> None:
-    scale = sample_grades(collection, sample)
+    scale = sample_scale(collection, sample)
     for pair, answer in answers.items():
         if answer.grade is not None and answer.grade not in scale:
             listed = ", ".join(map(str, sorted(scale)))

@@ -114,7 +114,7 @@ class RatingSession:
         self.rater, self.task, self._journal, self._clock = rater, task, journal, clock
         self._by_id = {item.id: number for number, item in enumerate(task.items)}
         self._first = 0
-        self._given = AnswersGiven(self._is_of_task)
+        self._given = AnswersGiven()
         self._goto: str | None = None
         self._last_shown: tuple[str, Shown] = ("", {})
         self._lock = threading.Lock()
@@ -190,9 +190,10 @@ class RatingSession:
     def _refresh(self) -> None:
         rows, is_other = self._journal.fresh()
         if is_other:
-            self._given, self._first = AnswersGiven(self._is_of_task), 0
+            self._given, self._first = AnswersGiven(), 0
         for row in rows:
-            self._given.take(row)
+            if self._is_of_task(row):
+                self._given.take(row)
             if row.undo:
                 self._first = min(self._first, self._by_id.get(row.item, self._first))
 

@@ -7,7 +7,8 @@ line that a crash cut short at the end of the file was never confirmed to anybod
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
@@ -142,29 +143,23 @@ _FLAGS = ("cannot_judge", "skip", "undo")
 class AnswersGiven:
     """The answers of one task, as lines are read; an answer that is taken back leaves the earlier.
 
-    `is_own` tells which lines of the journal are of the task. `answered` are the items with an
-    answer, `skipped` those that were only put off.
+    `answered` are the items with an answer, `skipped` those that were only put off.
     """
 
-    def __init__(self, is_own: Callable[[JournalRow], bool]) -> None:
-        self._is_own = is_own
+    def __init__(self) -> None:
         self._rows: dict[str, list[JournalRow]] = {}
-        self._order: list[JournalRow] = []
+        self._order: dict[int, JournalRow] = {}
         self.answered: set[str] = set()
         self.skipped: set[str] = set()
 
     def take(self, row: JournalRow) -> None:
-        """Read the next line of the journal."""
-        if not self._is_own(row):
-            return
+        """Read the next line of the journal that is of the task."""
         rows = self._rows.setdefault(row.item, [])
         if not row.undo:
             rows.append(row)
-            self._order.append(row)
+            self._order[id(row)] = row
         elif rows:
-            last = rows.pop()
-            position = next(n for n in reversed(range(len(self._order))) if self._order[n] is last)
-            del self._order[position]
+            del self._order[id(rows.pop())]
         for items in (self.answered, self.skipped):
             items.discard(row.item)
         if rows:
@@ -173,11 +168,11 @@ class AnswersGiven:
     @property
     def last(self) -> JournalRow | None:
         """The last line that was not taken back."""
-        return self._order[-1] if self._order else None
+        return next(reversed(self._order.values()), None)
 
     def has(self, item: str) -> bool:
         """Whether an item was answered or skipped."""
-        return item in self.answered or item in self.skipped
+        return bool(self._rows.get(item))
 
     def row_of(self, item: str) -> JournalRow | None:
         """The answer that stands for an item."""
@@ -187,6 +182,10 @@ class AnswersGiven:
         """The answer of each item that has one, the earliest item first."""
         rows = {item: self.row_of(item) for item in self._rows}
         return {item: row for item, row in rows.items() if row is not None}
+
+    def put_off(self) -> Iterator[JournalRow]:
+        """The last line of each item that was only put off."""
+        return (self._rows[item][-1] for item in self.skipped)
 
 
 class RaterAnswers(NamedTuple):
@@ -202,13 +201,11 @@ class RaterAnswers(NamedTuple):
 
 def answers_in(rows: Sequence[JournalRow]) -> RaterAnswers:
     """The answers that stand, and how many items of random samples are put off."""
-    by_sample: dict[str, AnswersGiven] = {}
-    items: dict[str, dict[str, Purpose]] = {}
+    by_sample = defaultdict[str, AnswersGiven](AnswersGiven)
     for row in rows:
-        by_sample.setdefault(row.sample, AnswersGiven(lambda _row: True)).take(row)
-        items.setdefault(row.sample, {})[row.item] = row.purpose
-    standing = [row for given in by_sample.values() for row in given.standing().values()]
-    position = {id(row): number for number, row in enumerate(rows)}
-    standing.sort(key=lambda row: position[id(row)])
-    put_off = (items[key][item] for key, given in by_sample.items() for item in given.skipped)
-    return RaterAnswers(standing, sum(purpose == "audit" for purpose in put_off))
+        by_sample[row.sample].take(row)
+    stand = {id(row) for given in by_sample.values() for row in given.standing().values()}
+    put_off = (row for given in by_sample.values() for row in given.put_off())
+    return RaterAnswers(
+        [row for row in rows if id(row) in stand], sum(row.purpose == "audit" for row in put_off)
+    )

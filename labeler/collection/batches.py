@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from labeler.collection.layout import Collection
+from labeler.collection.rows import Row, records
 from labeler.errors import BadInput
 from labeler.files.atomic import replacing, replacing_bytes
 from labeler.files.boundary import first_invalid
@@ -140,15 +141,15 @@ def write_requests(
 
 def read_requests(collection: Collection, number: int) -> dict[bytes, str]:
     """The texts of a batch's requests by their keys."""
-    texts, path = dict[bytes, str](), texts_path(collection, number)
-    with file_problems(path):
-        for line_number, line in enumerate(path.read_bytes().splitlines(), start=1):
-            try:
-                row = json.loads(line)
-                texts[bytes.fromhex(row["key"])] = str(row["request"])
-            except (ValueError, KeyError, TypeError):
-                raise BadInput(f"{path}:{line_number}: no request of a batch") from None
-    return texts
+    return dict(records(texts_path(collection, number), _request))
+
+
+def _request(row: Row) -> tuple[bytes, str]:
+    """The key and the text of a request."""
+    try:
+        return bytes.fromhex(row.text("key", None)), row.text("request", None)
+    except ValueError:
+        raise row.wrong("key", "be hexadecimal digits") from None
 
 
 def remove_texts(collection: Collection, number: int) -> None:
@@ -219,14 +220,9 @@ class WaitingRequests(Mapping[bytes, str]):
         return len(self._now())
 
 
-def waiting_requests(collection: Collection) -> Mapping[bytes, str]:
-    """The keys of the requests that wait in a batch at any moment, each with the batch's name."""
-    return WaitingRequests(collection)
-
-
 def held_back(collection: Collection, options: SessionOptions) -> SessionOptions:
     """A session's options that leave to a batch what waits in one, and ask only the rest live."""
-    deferral = replace(options.deferral, waiting=waiting_requests(collection))
+    deferral = replace(options.deferral, waiting=WaitingRequests(collection))
     return replace(options, deferral=deferral)
 
 

@@ -12,12 +12,19 @@ from typing import Any, NamedTuple
 
 from labeler.collection.card import card_section, read_card, update_card_entry
 from labeler.collection.layout import Collection, check_locked
+from labeler.collection.rows import Row, records
 from labeler.data import Judged, Judgement, Pair
-from labeler.errors import BadInput
 from labeler.files.boundary import reading
-from labeler.files.jsonl import identifier, read_rows, write_rows
+from labeler.files.jsonl import write_rows
+from labeler.trec.rows import LARGEST_GRADE
 
 _STEM = re.compile(r"(.+)\.([1-9][0-9]{0,8})")
+
+
+def _by_name(stems: Iterable[str], name: str = "") -> dict[int, str]:
+    """The controls of a set, or of all, by their numbers in ascending order, as cards call them."""
+    matches = filter(None, map(_STEM.fullmatch, stems))
+    return dict(sorted((int(each[2]), each[0]) for each in matches if name in ("", each[1])))
 
 
 def next_control(collection: Collection) -> int:
@@ -26,9 +33,12 @@ def next_control(collection: Collection) -> int:
     Sets by one assessor ask the same requests, so two controls never share a number. The card
     remembers the numbers of controls that were stopped, and of those whose files were removed.
     """
-    files = (path.stem for path in collection.controls.glob("*.jsonl"))
-    stems = [*files, *card_section(read_card(collection), "control")]
-    return 1 + max((int(match[2]) for match in map(_STEM.fullmatch, stems) if match), default=0)
+    stems = [*_stems(collection), *card_section(read_card(collection), "control")]
+    return 1 + max(_by_name(stems), default=0)
+
+
+def _stems(collection: Collection) -> Iterator[str]:
+    return (path.stem for path in collection.controls.glob("*.jsonl"))
 
 
 def reserve_control(collection: Collection, name: str) -> int:
@@ -43,13 +53,8 @@ def reserve_control(collection: Collection, name: str) -> int:
 def verdicts_of(collection: Collection, name: str) -> list[str]:
     """What came of each control of a set that was not stopped early, in their order."""
     entries = card_section(read_card(collection), "control")
-    by_number = dict[int, str]()
-    for stem, made in entries.items():
-        match = _STEM.fullmatch(stem)
-        verdict = made.get("verdict") if isinstance(made, dict) else None
-        if match and match[1] == name and isinstance(verdict, str):
-            by_number[int(match[2])] = verdict
-    return [by_number[number] for number in sorted(by_number)]
+    made = (card_section(entries, stem) for stem in _by_name(entries, name).values())
+    return [verdict for each in made if isinstance(verdict := each.get("verdict"), str)]
 
 
 def control_file(collection: Collection, name: str, number: int) -> Path:
@@ -67,8 +72,6 @@ def write_control(
 
 
 # What controls hold.
-
-_LARGEST_GRADE = 2.0**31
 
 
 class PromptAndModel(NamedTuple):
@@ -159,13 +162,10 @@ class ControlRun:
 def read_controls(collection: Collection, name: str) -> list[ControlRun]:
     """The controls of a set that were finished, the oldest first."""
     entries = card_section(read_card(collection), "control")
-    runs = list[ControlRun]()
-    for path in sorted(collection.controls.glob("*.jsonl")):
-        match = _STEM.fullmatch(path.stem)
-        if match and match[1] == name:
-            entry = entries.get(path.stem)
-            runs.append(_run(path, int(match[2]), entry if isinstance(entry, dict) else {}))
-    return sorted(runs, key=lambda run: run.number)
+    return [
+        _run(control_file(collection, name, number), number, card_section(entries, stem))
+        for number, stem in _by_name(_stems(collection), name).items()
+    ]
 
 
 def _run(path: Path, number: int, made: Mapping[str, Any]) -> ControlRun:
@@ -186,15 +186,18 @@ def _run(path: Path, number: int, made: Mapping[str, Any]) -> ControlRun:
 
 def read_control(path: Path) -> Iterator[PairAgain]:
     """The pairs of one control's file; those that had no grade before are left out."""
-    for number, row in read_rows(path):
-        ids = (identifier(path, number, row, name) for name in Pair._fields)
-        pair, old, new, served = Pair(*ids), row.get("old"), row.get("new"), row.get("model")
-        if new is None:
-            raise BadInput.at(path, number, "expected new: a grade or a status")
-        for grade in (old, new):
-            is_whole = type(grade) is int and abs(grade) <= _LARGEST_GRADE
-            if not (is_whole or grade is None or isinstance(grade, str)):
-                raise BadInput.at(path, number, f"expected a grade, found {grade!r:.40}")
-        names = [name for name in served or () if isinstance(name, str)]
-        if isinstance(old, int):
-            yield PairAgain(pair, old, new, tuple(names))
+    for again in records(path, _pair_again):
+        if isinstance(again.old, int):
+            yield again
+
+
+def _pair_again(row: Row) -> PairAgain:
+    """The pair of a row; its old grade may be none."""
+    values = {"old": None, "new": None, "model": None} | row.values
+    for key in ("old", "new"):
+        grade = values[key]
+        is_whole = type(grade) is int and abs(grade) <= LARGEST_GRADE
+        if not (is_whole or isinstance(grade, str) or (grade is None and key == "old")):
+            raise row.wrong(key, "be a grade or a status")
+    names = (name for name in values["model"] or () if isinstance(name, str))
+    return PairAgain(row.pair, values["old"], values["new"], tuple(names))

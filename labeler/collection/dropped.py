@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from labeler.collection.card import card_section, read_card, update_card
-from labeler.collection.corpus import corpus_lines
+from labeler.collection.corpus import ids_among
 from labeler.collection.layout import Collection
-from labeler.collection.pool import Pool, merge_pools, read_pool, write_pool
+from labeler.collection.pool import merge_pools, read_pool, standing_pool, write_pool
 from labeler.collection.queries import read_queries
 from labeler.collection.rows import ids_in_words
 from labeler.messages import SHOWN, Note, count_of
@@ -53,10 +53,10 @@ def drop_absent(collection: Collection, note: Note = lambda _line: None) -> Drop
     """
     if not collection.pool.exists():
         return None
-    pool, away = read_pool(collection.pool), dropped_pairs(collection)
+    pool, away = read_pool(collection.pool), standing_pool(collection.dropped)
     queries = read_queries(collection.queries)
     named = {*pool.pairs.documents, *away.pairs.documents}
-    documents = {d.id for _, d in corpus_lines(collection.corpus) if d.id in named}
+    documents = ids_among(collection.corpus, named)
     is_left, is_back = (each.pairs.among(queries, documents) for each in (pool, away))
     if is_left.all() and not is_back.any():
         return None
@@ -80,8 +80,3 @@ def drop_absent(collection: Collection, note: Note = lambda _line: None) -> Drop
     for line in result.sentences():
         note(line)
     return result
-
-
-def dropped_pairs(collection: Collection) -> Pool:
-    """The pairs that left the pool; none without a file."""
-    return read_pool(collection.dropped) if collection.dropped.exists() else Pool.of(())

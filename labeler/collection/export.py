@@ -12,7 +12,7 @@ from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.collection.people import own_qrels
 from labeler.collection.queries import read_queries
 from labeler.collection.user_files import Output, collection_qrels
-from labeler.data import Qrels, Run
+from labeler.data import Run
 from labeler.errors import BadInput, Misuse
 from labeler.exchange.export.content import Content, Export, FormatName
 from labeler.exchange.export.formats import EXPORTS
@@ -113,7 +113,7 @@ def _content(
     if own.unjudged and not tool.keeps_negative:
         pairs = count_of(own.unjudged, "pair has", "pairs have")
         warn(f"{path}: {pairs} a negative grade, by which nobody judged it: left out")
-        qrels = _judged(qrels)
+        qrels = own.judged
     if not qrels:
         raise BadInput(f"{path}: no pair is judged")
     runs = {name: _run(collection, name) for name in options.runs}
@@ -125,11 +125,6 @@ def _content(
         qrels,
         runs,
     )
-
-
-def _judged(qrels: Qrels) -> Qrels:
-    judged = {q: {d: grade for d, grade in g.items() if grade >= 0} for q, g in qrels.items()}
-    return {query_id: grades for query_id, grades in judged.items() if grades}
 
 
 def _failed(collection: Collection, name: str) -> Iterable[str]:

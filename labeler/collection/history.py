@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from labeler.collection.layout import Collection, check_locked
+from labeler.collection.layout import FOLDERS, Collection, check_locked
 from labeler.files.read import file_problems
 
 FOLDER = "history"
@@ -13,9 +13,7 @@ _KEPT = (
     *("corpus.jsonl", "queries.jsonl", "unanswerable.jsonl", "rejected.jsonl", "pool.jsonl"),
     *("dropped.jsonl", "card.json", "README.md"),
 )
-_KEPT_FOLDERS = (
-    *("annotations", "controls", "qrels", "judgements", "repeats", "runs", "people", "samples"),
-)
+_KEPT_FOLDERS = frozenset(FOLDERS) - {"batches", "indexes", "vectors"}
 
 
 def states(collection: Collection) -> list[Path]:
@@ -42,7 +40,7 @@ def keep_state(collection: Collection) -> Path:
         for name in _KEPT:
             if (collection.folder / name).is_file():
                 shutil.copy2(collection.folder / name, partial / name)
-        for name in _KEPT_FOLDERS:
+        for name in sorted(_KEPT_FOLDERS):
             if (collection.folder / name).is_dir():
                 ignore = shutil.ignore_patterns(".*")
                 shutil.copytree(collection.folder / name, partial / name, ignore=ignore)

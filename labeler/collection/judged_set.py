@@ -6,6 +6,7 @@ import json
 import math
 import re
 import time
+from array import array
 from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -15,7 +16,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from labeler.arrays import Flags, Floats, Integers, Places
 from labeler.collection.judgements import JudgedBlock, Origin, Rest, Spent, judged_blocks
@@ -109,25 +109,25 @@ _BLOCK = 1 << 20
 
 
 class ShownColumns(NamedTuple):
-    """What rows say that was shown, in two parts: all up to the hash of the document, and that.
+    """What rows say that was shown, in two parts: up to the hash of the document, and that hash.
 
-    A row's are the `firsts` and `lasts` at its places in `first` and `last`, `(n,)`.
+    A row's are the one of `firsts` at its place in `first`, `(n,)`, and a number in `document`,
+    `(n,)`, `NONE` where no hash ends the text.
     """
 
     firsts: Sequence[str]
-    lasts: Sequence[str]
     first: Small
-    last: Small
+    document: Integers
 
     def choose(self, rows: Flags | Small) -> ShownColumns:
         """The same of some rows."""
-        return self._replace(first=self.first[rows], last=self.last[rows])
+        return ShownColumns(self.firsts, self.first[rows], self.document[rows])
 
 
 _HASH = len(" 0123456789ab")
+_LAST = re.compile(rb" [0-9a-f]{12}")
 FIRST = re.compile(r"([\w+]{1,200}) ([a-z+]{1,99}:[0-9]{0,9}) ([0-9a-f]{12})")
-LAST = re.compile(r" [0-9a-f]{12}")
-"""The rules by which a query and a document are shown and the query's hash; the document's."""
+"""The rules by which a query and a document are shown, and the query's hash."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +163,17 @@ class JudgedSet:
     def __len__(self) -> int:
         return self.states.size
 
+    @property
+    def labels(self) -> PairColumns[int | None]:
+        """The grade of each pair, or None, as the states are held: in no more bytes."""
+        labels, code = self.states.coded
+        return self.states.holding(code, tuple(state.grade for state in labels))
+
+    @property
+    def used(self) -> set[int]:
+        """The grades that any pair has."""
+        return {grade for grade in self.labels.used() if grade is not None}
+
     @cached_property
     def grades(self) -> PairColumns[int]:
         """The grades of the pairs that have one."""
@@ -171,8 +182,8 @@ class JudgedSet:
     @cached_property
     def grade(self) -> Integers:
         """The grade of each pair, `(n,)`; 0 where it has none."""
-        labels, code = self.states.coded
-        return np.array([state.grade or 0 for state in labels], dtype=np.int64)[code]
+        labels, code = self.labels.coded
+        return np.array([grade or 0 for grade in labels], dtype=np.int64)[code]
 
     @cached_property
     def amounts(self) -> Floats:
@@ -216,8 +227,8 @@ class JudgedSet:
         shown = self.shown
         if shown is None or not self.is_graded[row]:
             return ""
-        first, last = shown.firsts[shown.first[row]], shown.lasts[shown.last[row]]
-        return first + last if FIRST.fullmatch(first) and LAST.fullmatch(last) else ""
+        first, document = shown.firsts[shown.first[row]], int(shown.document[row])
+        return f"{first} {document:012x}" if document != NONE and FIRST.fullmatch(first) else ""
 
     def restricted(self, mask: Flags) -> JudgedSet:
         """The same of the pairs of a mask, `(n,)`, alone."""
@@ -238,10 +249,7 @@ class JudgedSet:
 
     def without(self, pairs: Set[Pair]) -> JudgedSet:
         """The same without some pairs."""
-        if not pairs:
-            return self
-        others = PairColumns.of_pairs(dict.fromkeys(pairs, 0), np.int8)
-        return self.restricted(self.states.rows_in(others) == NONE)
+        return self.restricted(self.states.outside(pairs)) if pairs else self
 
     def spent(self) -> Spent | None:
         """What all of its pairs took; None where that is not known."""
@@ -300,19 +308,17 @@ def _read(path: Path, file: FileIdentity | None, *, shares: bool) -> JudgedSet:
     """
     is_large = file is not None and file.size >= KEPT_FROM and path.parent.name == JUDGEMENTS
     stored = _kept_in(path) if is_large else None
-    columns = open_arrays(*stored) if stored else None
-    if columns and file:
-        read = _of_columns(columns, path, file.size)
-        if not (shares and read.has_shares):
-            return read
-    read, line = set_of_blocks(judged_blocks(path), shares=shares)
-    if file is None:
-        return read
-    read = replace(read, reasons=Reasons(path, line, file.size))
-    if stored and columns is None and FileIdentity.of(path) == file:
+    arrays = open_arrays(*stored) if stored else None
+    columns, given = _stored(arrays) if arrays else None, Shares()
+    if columns is None or (shares and columns["rest"]["has_shares"]):
+        columns, given = _columns_of(judged_blocks(path), shares=shares)
+    if stored and arrays is None and FileIdentity.of(path) == file:
         with suppress(LabelerError, OSError, UnicodeError):  # as where one may not write
-            _keep(read, *stored)
-    return read
+            _keep(columns, *stored)
+            arrays = open_arrays(*stored)
+            columns = _stored(arrays) if arrays else columns  # where they take no memory
+    read = replace(_set_of(columns), shares=given)
+    return replace(read, reasons=Reasons(path, columns["line"], file.size)) if file else read
 
 
 # The columns of a large file of judgements, kept beside it, for as long as its bytes are the same.
@@ -320,7 +326,7 @@ def _read(path: Path, file: FileIdentity | None, *, shares: bool) -> JudgedSet:
 KEPT_FROM = 1 << 24
 """Columns of a file of fewer bytes are not stored: it is read in a moment."""
 JUDGEMENTS, KEPT = "judgements", ".columns"
-_FORM = 1
+_FORM = 2
 """The number of what is stored: another one where it means something else."""
 
 
@@ -332,85 +338,67 @@ def _kept_in(path: Path) -> tuple[Path, dict[str, Any]]:
     return columns, {JUDGEMENTS: sha256, "form": _FORM}
 
 
-def _keep(of: JudgedSet, path: Path, about: Mapping[str, Any]) -> None:
+def _keep(columns: Columns, path: Path, about: Mapping[str, Any]) -> None:
     """Keep the columns of a set but for its shares; those of what the file held before go."""
-    states, shown, reasons = of.states, of.shown, of.reasons
-    if shown is None or reasons is None or of.of_spent is None:
-        return
-    columns: dict[str, NDArray[Any]] = {
-        "edges": states.edges.astype(np.int64),
-        "document": states.document,
-        "state": states.value,
-        "spent": of.of_spent,
-        "first": shown.first,
-        "last": shown.last,
-        "line": reasons.line,
-    }
-    texts = {
-        "queries": states.queries,
-        "documents": states.documents,
-        "firsts": shown.firsts,
-        "lasts": shown.lasts,
-        "rest": [json.dumps(_rest_of(of), default=dict)],
-    }
     path.parent.mkdir(exist_ok=True)
     with writing_arrays(path, about) as out:
-        for name, column in columns.items():
-            out.add(name, [column])
-        for name, each in texts.items():
-            out.add_texts(name, each)
+        for name in _ARRAYS:
+            out.add(name, [columns[name]])
+        for name in _TEXTS:
+            out.add_texts(name, columns[name])
+        out.add_texts("rest", [json.dumps(columns["rest"], default=dict)])
     for other in path.parent.glob(f"*{KEPT}"):
         is_of_same = other.name.rpartition("-")[0] == path.name.rpartition("-")[0]
         if is_of_same and other != path:
             other.unlink(missing_ok=True)
 
 
-def _rest_of(of: JudgedSet) -> dict[str, Any]:
-    """What a set says beside its columns."""
-    return {
-        "has_shares": of.has_shares,
-        "states": of.states.labels,
-        "spent": of.spent_on,
-        "asked": sorted(of.asked),
-        "served": sorted(of.served),
-        "prompts": sorted(of.prompts),
-        "origin": of.origin and (of.origin.prompt, of.origin.model, of.origin.parameters),
-    }
+def _stored(arrays: Arrays) -> Columns:
+    """The columns that were kept."""
+    columns: Columns = {name: arrays[name] for name in _ARRAYS}
+    columns |= {name: tuple(arrays.texts(name)) for name in _TEXTS}
+    return columns | {"rest": json.loads(arrays.texts("rest")[0])}
 
 
-def _of_columns(stored: Arrays, path: Path, size: int) -> JudgedSet:
-    """The set whose columns were kept of a file of so many bytes."""
-    rest = json.loads(stored.texts("rest")[0])
-    queries, documents, firsts, lasts = (
-        tuple(stored.texts(name)) for name in ("queries", "documents", "firsts", "lasts")
-    )
-    edges, document, state, spent, first, last, line = (
-        stored[name] for name in ("edges", "document", "state", "spent", "first", "last", "line")
-    )
+Columns = dict[str, Any]
+"""What a file of judgements says: arrays and texts by name, and as JSON has it the `rest`."""
+_ARRAYS = ("edges", "document", "state", "spent", "first", "shown", "line")
+_TEXTS = ("queries", "documents", "firsts")
+
+
+def _set_of(columns: Columns) -> JudgedSet:
+    """The set whose columns these are."""
+    rest = columns["rest"]
+    edges, document, state, spent, first, shown, _ = (columns[name] for name in _ARRAYS)
+    queries, documents, firsts = (columns[name] for name in _TEXTS)
     labels = tuple(State(*each) for each in rest["states"])
+    asked, served, prompts = (frozenset(rest[name]) for name in ("asked", "served", "prompts"))
     return JudgedSet(
         PairColumns(queries, edges, documents, document, state, labels),
         tuple(Spent(*each) for each in rest["spent"]),
         spent,
-        Reasons(path, line, size),
         has_shares=rest["has_shares"],
-        shown=ShownColumns(firsts, lasts, first, last),
-        asked=frozenset(rest["asked"]),
-        served=frozenset(rest["served"]),
-        prompts=frozenset(rest["prompts"]),
+        shown=ShownColumns(firsts, first, shown),
+        asked=asked,
+        served=served,
+        prompts=prompts,
         origin=rest["origin"] and Origin(*rest["origin"]),
     )
 
 
-def set_of_blocks(
-    blocks: Iterable[JudgedBlock], *, shares: bool = False
-) -> tuple[JudgedSet, Places]:
-    """What rows say of each pair, its last row where there are several, and that row's line.
+def set_of_blocks(blocks: Iterable[JudgedBlock]) -> JudgedSet:
+    """What rows say of each pair, its last row where there are several, with distributions."""
+    columns, given = _columns_of(blocks, shares=True)
+    return replace(_set_of(columns), shares=given)
 
-    `shares` says whether distributions are kept beside.
-    """
-    queries, documents, states, took, first, last = (Codes() for _ in range(6))
-    lines, given = list[Integers](), list[Mapping[int, float] | None]()
+
+Shares = list[Mapping[int, float] | None]
+
+
+def _columns_of(blocks: Iterable[JudgedBlock], *, shares: bool) -> tuple[Columns, Shares]:
+    """The columns of rows, and how probable each grade is, where that is asked for."""
+    queries, documents, states, took, first = (Codes() for _ in range(5))
+    lines, shown, given = array("i"), array("q"), Shares()
     rests, served, origin, has_shares = dict[int, Rest](), set[str](), None, False
     for block in blocks:
         queries.extend(block.query_id)
@@ -418,8 +406,8 @@ def set_of_blocks(
         states.extend(block.state)
         took.extend(block.spent)
         first.extend([text[:-_HASH] for text in block.shown])
-        last.extend([text[-_HASH:] for text in block.shown])
-        lines.append(np.array(block.line, dtype=np.int32))
+        shown.extend(map(_hash_in, block.shown))
+        lines.extend(block.line)
         rests |= zip(map(id, block.rest), block.rest, strict=True)
         served.update(block.model)
         given += [made_of.distribution for made_of in block.made_of] if shares else []
@@ -427,27 +415,36 @@ def set_of_blocks(
         origin = block.rest[-1].origin
     every = Pairs(tuple(queries.place), tuple(documents.place), queries.code, documents.code)
     row = _last_rows(every)
-    edges = np.searchsorted(every.query[row], np.arange(len(every.queries) + 1))
-    places = edges, every.documents, every.document[row]
     origins = [rest.origin for rest in rests.values()]
-    judged_set = JudgedSet(
-        PairColumns(every.queries, *places, states.code[row], tuple(states.place)),
-        tuple(took.place),
-        took.code[row],
-        shares=[given[at] for at in row.tolist()] if shares else (),
-        has_shares=has_shares,
-        shown=ShownColumns(_texts(first), _texts(last), first.code[row], last.code[row]),
-        asked=frozenset(each.model for each in origins if each.model),
-        served=frozenset(served - {""}),
-        prompts=frozenset(each.prompt for each in origins),
-        origin=origin,
-    )
-    return judged_set, np.concatenate([np.zeros(0, dtype=np.int32), *lines])[row]
+    columns = {
+        "queries": every.queries,
+        "edges": np.searchsorted(every.query[row], np.arange(len(every.queries) + 1)),
+        "documents": every.documents,
+        "document": every.document[row],
+        "state": states.code[row],
+        "spent": took.code[row],
+        # texts that were cut within a character match nothing
+        "firsts": [text.decode(errors="surrogateescape") for text in first.place],
+        "first": first.code[row],
+        "shown": np.array(shown)[row],
+        "line": np.array(lines)[row],
+        "rest": {
+            "states": tuple(states.place),
+            "spent": tuple(took.place),
+            "has_shares": has_shares,
+            "asked": sorted({each.model for each in origins if each.model}),
+            "served": sorted(served - {""}),
+            "prompts": sorted({each.prompt for each in origins}),
+            "origin": origin and (origin.prompt, origin.model, origin.parameters),
+        },
+    }
+    return columns, [given[at] for at in row.tolist()] if shares else given
 
 
-def _texts(codes: Codes) -> list[str]:
-    """The distinct texts; those that were cut within a character match nothing."""
-    return [text.decode(errors="surrogateescape") for text in codes.place]
+def _hash_in(shown: bytes) -> int:
+    """The hash at the end of what was shown, as a number; `NONE` where there is none."""
+    last = shown[-_HASH:]
+    return int(last, 16) if _LAST.fullmatch(last) else NONE
 
 
 def _last_rows(every: Pairs) -> Small:

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count as count_from
+from itertools import takewhile
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import TemporaryDirectory
@@ -324,41 +325,40 @@ def _members_in(text: bytes) -> Row:
     return Row(Path(), 1, row_of_line(Path(), 1, b"{%b}" % text) or {})
 
 
-def _state_in(text: bytes) -> State | None:
+def _state_in(text: bytes) -> State:
     """A grade with its status, before the key of a reason; before that of a detail a failure's."""
-    with suppress(BadInput):
-        row = _members_in(text + b"null")
-        state = _state(row)
-        beside = "detail" if state.grade is None else "reason"
-        return state if row.values.keys() == {"grade", "status", beside} else None
-    return None
+    row = _members_in(text + b"null")
+    state = _state(row)
+    if row.values.keys() != {"grade", "status", "detail" if state.grade is None else "reason"}:
+        raise Irregular
+    return state
 
 
 @lru_cache(1024)
-def _made_of_in(text: bytes) -> MadeOf | None:
+def _made_of_in(text: bytes) -> MadeOf:
     """What a grade was made of, after a comma; nothing where no text stands there."""
-    with suppress(BadInput, RecursionError):
-        row = _members_in(text.removeprefix(b", "))
-        is_known = row.values and row.values.keys() <= {*MadeOf._fields} and text[:2] == b", "
-        return _made_of(row) if is_known or not text else None
-    return None
+    row = _members_in(text.removeprefix(b", "))
+    is_known = row.values and row.values.keys() <= {*MadeOf._fields} and text[:2] == b", "
+    if text and not is_known:
+        raise Irregular
+    return _made_of(row)
 
 
 @lru_cache(1024)
-def _rest_in(text: bytes) -> Rest | None:
+def _rest_in(text: bytes) -> Rest:
     """The members at the end of a row; not those of a document that was shown in a list."""
-    with suppress(BadInput, RecursionError):
-        row = _members_in(text)
-        return _rest(row) if row.values and _BEFORE_REST.isdisjoint(row.values) else None
-    return None
+    row = _members_in(text)
+    if not row.values or not _BEFORE_REST.isdisjoint(row.values):
+        raise Irregular
+    return _rest(row)
 
 
 def _each(read: Callable[[bytes], Any]) -> Callable[[Sequence[bytes]], Sequence[Any]]:
     def each(texts: Sequence[bytes]) -> Sequence[Any]:
-        values = list(map(read, texts))
-        if None in values:
-            raise Irregular
-        return values
+        try:
+            return list(map(read, texts))
+        except (BadInput, RecursionError):
+            raise Irregular from None
 
     return each
 
@@ -537,30 +537,13 @@ def repeat_file(collection: Collection, name: str, time: int) -> Path:
     return collection.repeats / f"{name}.{time}.jsonl"
 
 
-def repeat_files(collection: Collection, name: str) -> list[Path]:
-    """The files that are there of one set, up to the first that is not."""
-    files: list[Path] = []
-    for time in count_from(1):
-        path = repeat_file(collection, name, time)
-        if not path.exists():
-            return files
-        files.append(path)
-    return files
-
-
 def repeats_of(collection: Collection, name: str) -> list[Path]:
-    """The files of a set's pairs that were asked about again.
+    """The files of a set's pairs that were asked about again, up to the first that is not there.
 
     Those that another prompt, model or parameters made are passed over.
     """
     path = collection.judgements(name)
     if not collection.repeats.is_dir() or not path.exists():
         return []
-    made_by = origin_of(path)
-    return [file for file in repeat_files(collection, name) if origin_of(file) == made_by]
-
-
-def remove_repeats(collection: Collection) -> None:
-    """Remove what was asked about documents that are others now."""
-    for path in collection.repeats.glob("*.jsonl"):
-        path.unlink()
+    made_by, files = origin_of(path), (repeat_file(collection, name, n) for n in count_from(1))
+    return [file for file in takewhile(Path.exists, files) if origin_of(file) == made_by]

@@ -336,10 +336,6 @@ NOTE_SECONDS = 60.0
 _HELD: ContextVar[frozenset[str]] = ContextVar("held", default=frozenset())
 
 
-def _say_nothing(_line: str) -> None:
-    return None
-
-
 def lock_file(path: Path, **more: Any) -> FileLock:
     """A lock that is a file: of all threads of this process, and never a mere file's presence."""
     from filelock import FileLock  # takes long to load
@@ -372,7 +368,7 @@ def locked_if_free(path: Path) -> Iterator[bool]:
 
 
 @contextmanager
-def locked(collection: Collection, note: Note = _say_nothing) -> Iterator[None]:
+def locked(collection: Collection, note: Note = lambda _line: None) -> Iterator[None]:
     """Hold the lock of a collection, whose folder is made where there is none.
 
     Waits while another process or thread holds it, and says so to `note`; Ctrl-C ends the wait. A
@@ -390,7 +386,7 @@ def locked(collection: Collection, note: Note = _say_nothing) -> Iterator[None]:
 
 @asynccontextmanager
 async def locked_in_loop(
-    collection: Collection, stop: StopSignal, note: Note = _say_nothing
+    collection: Collection, stop: StopSignal, note: Note = lambda _line: None
 ) -> AsyncIterator[None]:
     """The same in asynchronous work, which goes on meanwhile.
 

@@ -8,16 +8,19 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
+
 from labeler.collection.card import card_section, read_card, update_card
 from labeler.collection.corpus import corpus_lines, ids_among
 from labeler.collection.layout import Collection, check_locked, check_name, is_name
-from labeler.collection.pool import merge_pools, standing_pool, write_pool
+from labeler.collection.pool import Pairs, merge_pools, standing_pool, write_pool
 from labeler.collection.queries import read_queries
 from labeler.collection.rows import Row, ids_in_words, records
 from labeler.data import Pair, Pooled, Qrels
 from labeler.errors import BadInput, FileProblem
 from labeler.files.jsonl import write_rows
 from labeler.messages import Note, count_of, guess, no_query_in_common
+from labeler.trec.pairs import PairColumns
 
 _WRITTEN = ("assessor", "time", "comment")
 
@@ -131,7 +134,7 @@ class OwnQrels:
     by which TREC says that a pair was pooled and not judged.
     """
 
-    qrels: Qrels
+    qrels: PairColumns[int]
     left_out: int = 0
     unknown_queries: Sequence[str] = ()
     unknown_documents: Sequence[str] = ()
@@ -139,17 +142,17 @@ class OwnQrels:
     @property
     def pairs(self) -> int:
         """How many pairs have a grade here."""
-        return sum(map(len, self.qrels.values()))
+        return self.qrels.size
 
     @property
     def unjudged(self) -> int:
         """How many of them have a negative grade."""
-        return self.pairs - len(self.judged_pairs())
+        return self.pairs - self.judged.size
 
-    def judged_pairs(self) -> list[Pair]:
-        """The pairs that somebody judged, in the order of the qrels."""
-        graded = ((q, d, grade) for q, grades in self.qrels.items() for d, grade in grades.items())
-        return [Pair(query, document) for query, document, grade in graded if grade >= 0]
+    @property
+    def judged(self) -> PairColumns[int]:
+        """The grades of the pairs that somebody judged."""
+        return self.qrels.keep(self.qrels.value >= 0)
 
     def warnings(self, source: object) -> list[str]:
         """A line that counts and lists what was left out of `source`; none where nothing was."""
@@ -175,17 +178,13 @@ def own_qrels(collection: Collection, qrels: Qrels, source: object) -> OwnQrels:
         )
         reasons = filter(None, [problem, guess(sorted(named), others)])
         raise BadInput(f"{source}: {'; '.join(reasons)}")
-    present = {
-        query_id: own
-        for query_id, grades in qrels.items()
-        if query_id in queries and (own := {d: g for d, g in grades.items() if d in documents})
-    }
-    if not present:
+    whole = PairColumns.of(qrels, np.int64)
+    present = whole.keep(Pairs.in_columns(whole).among(queries, documents))
+    if not present.size:
         problem = "no pair of which the collection has both the query and the document"
         raise BadInput(f"{source}: {problem} ({collection.folder})")
-    left_out = sum(map(len, qrels.values())) - sum(map(len, present.values()))
-    unknown = (name for name in qrels if name not in queries)
-    return OwnQrels(present, left_out, tuple(unknown), tuple(sorted(named - documents)))
+    unknown = tuple(name for name in whole.queries if name not in queries)
+    return OwnQrels(present, whole.size - present.size, unknown, tuple(sorted(named - documents)))
 
 
 def pool_judged(
@@ -197,15 +196,15 @@ def pool_judged(
 
     The collection must be locked. Its card names the qrels that the pairs came from.
     """
-    old = standing_pool(collection)
-    by_name = {name: own.judged_pairs() for name, own in qrels_by_name.items()}
+    old = standing_pool(collection.pool)
+    by_name = {name: own.judged for name, own in qrels_by_name.items()}
     for name, own in qrels_by_name.items():
         if own.unjudged:
             pairs = count_of(own.unjudged, "pair has", "pairs have")
             warn(f"{name}: {pairs} a negative grade, which is none; not pooled")
-    merged = merge_pools(old, [Pooled(pair) for pairs in by_name.values() for pair in pairs])
+    merged = merge_pools(old, [Pooled(pair) for own in by_name.values() for pair in own.pairs()])
     write_pool(collection.pool, merged)
     section = card_section(read_card(collection), "pool")
-    counts = {**card_section(section, "qrels"), **{n: len(pairs) for n, pairs in by_name.items()}}
+    counts = {**card_section(section, "qrels"), **{name: own.size for name, own in by_name.items()}}
     update_card(collection, "pool", {**section, "pairs": len(merged), "qrels": counts})
     return len(merged), len(merged) - len(old)

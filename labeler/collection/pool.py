@@ -15,19 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeler.arrays import Flags, Integers
-from labeler.collection.layout import Collection as CollectionFolder
 from labeler.collection.layout import check_locked
 from labeler.collection.rows import Row, records
 from labeler.data import Pair, Pooled
 from labeler.errors import BadInput
 from labeler.files.jsonl import write_rows
-from labeler.trec.columns import Codes, id_ranks
+from labeler.trec.columns import Codes, id_ranks, plain_values
 from labeler.trec.pairs import PairColumns
 
 _BITS = 32
 _LOW = 2**_BITS - 1
-_BLOCK = 1 << 16
-"""So many numbers of a column are Python's at a time."""
 
 Which = Flags | Integers | slice
 """Some rows of columns: a mask `(n,)`, their places, or a slice."""
@@ -64,8 +61,8 @@ class Pairs(Collection[Pair]):
         return len(self.query)
 
     def __iter__(self) -> Iterator[Pair]:
-        queries = map(self.queries.__getitem__, _plain(self.query))
-        return map(Pair, queries, map(self.documents.__getitem__, _plain(self.document)))
+        queries = map(self.queries.__getitem__, plain_values(self.query))
+        return map(Pair, queries, map(self.documents.__getitem__, plain_values(self.document)))
 
     def __contains__(self, pair: object) -> bool:
         assert isinstance(pair, tuple)
@@ -117,11 +114,6 @@ class Pairs(Collection[Pair]):
         return has_query[self.query] & has_document[self.document]
 
 
-def _plain(column: NDArray[Any]) -> Iterator[int]:
-    for start in range(0, len(column), _BLOCK):
-        yield from column[start : start + _BLOCK].tolist()
-
-
 class PoolSource(NamedTuple):
     """How a pair came into a pool, but for its best rank; `Pooled` says what each value is."""
 
@@ -156,8 +148,8 @@ class Pool(Iterable[Pooled]):
         return len(self.pairs)
 
     def __iter__(self) -> Iterator[Pooled]:
-        sources = map(self.sources.__getitem__, _plain(self.source))
-        for pair, rank, source in zip(self.pairs, _plain(self.rank), sources, strict=True):
+        sources = map(self.sources.__getitem__, plain_values(self.source))
+        for pair, rank, source in zip(self.pairs, plain_values(self.rank), sources, strict=True):
             yield Pooled(pair, source.runs, rank or None, *source[1:])
 
     def keep(self, which: Which) -> Pool:
@@ -228,9 +220,9 @@ def read_pool(
     return pool
 
 
-def standing_pool(collection: CollectionFolder) -> Pool:
-    """The pool of a collection, empty where it has none yet."""
-    return read_pool(collection.pool) if collection.pool.exists() else Pool.of(())
+def standing_pool(path: Path) -> Pool:
+    """The pool in a file, empty where there is none yet."""
+    return read_pool(path) if path.exists() else Pool.of(())
 
 
 def _pooled(row: Row) -> Pooled:

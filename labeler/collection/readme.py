@@ -72,12 +72,8 @@ def datasheet(card: Card, queries: Mapping[str, Query]) -> dict[str, list[str]]:
     The names in them are as they stand in the card, which anybody may have written.
     """
     origins = Counter(str(query.metadata.get("origin") or "unknown") for query in queries.values())
-    parts = {
-        "What made it": _made(card, origins),
-        "Limits": _limits(card, origins),
-    }
-    listed = {title: list(lines) for title, lines in parts.items()}
-    return {title: lines for title, lines in listed.items() if lines}
+    parts = {"What made it": [*_made(card, origins)], "Limits": [*_limits(card, origins)]}
+    return {title: lines for title, lines in parts.items() if lines}
 
 
 def _made(card: Card, origins: Counter[str]) -> Iterator[str]:

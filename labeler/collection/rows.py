@@ -110,8 +110,8 @@ def check_exists(path: Path) -> None:
     """`FileProblem` says how to make a part of a collection that is missing, or that it is none."""
     if path.name in STEPS:
         check_regular(path)
-    if path.name in STEPS and not path.exists():
-        raise FileProblem(f"{path}: no such file; next: {next_step(path.parent)}")
+        if not path.exists():
+            raise FileProblem(f"{path}: no such file; next: {next_step(path.parent)}")
 
 
 def repeated_id(path: Path, number: int, repeated: str) -> BadInput:

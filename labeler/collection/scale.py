@@ -84,19 +84,18 @@ def card_top_grade(folder: Path, name: str | None = None, asked: Iterable[int] =
     return max(next(filter(None, scales), []), default=None)
 
 
-def sample_grades(collection: Collection, sample: str) -> set[int]:
-    """The grades that a sample's sheet may hold; `BadInput` where the card does not say them."""
-    grades = _grades_by_name(collection, read_card(collection), "samples").get(sample)
+def sample_scale(collection: Collection, sample: str) -> dict[int, str]:
+    """The grades that a sample's sheet may hold, with their names, empty where one has none.
+
+    `BadInput` where the card does not say them.
+    """
+    card = read_card(collection)
+    section = card_section(card, "samples", sample)
+    grades = _grades(collection, "samples", card_section(section, "scale"))
     if not grades:
         problem = f"no scale of the sample {sample!r}, by which its sheet is checked"
         raise BadInput(f"{collection.card}: {problem}; draw it again with the same seed")
-    return set(grades)
-
-
-def sample_scale(collection: Collection, sample: str) -> dict[int, str]:
-    """The grades that a sample is graded by, with their names, empty where one has none."""
-    grades = sample_grades(collection, sample)
-    names = _names_in(card_section(read_card(collection), "samples", sample))
+    names = _names_in(section)
     return {grade: names.get(grade, "") for grade in sorted(grades)}
 
 

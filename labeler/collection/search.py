@@ -6,6 +6,7 @@ import hashlib
 import json
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection as Collected
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -46,8 +47,8 @@ from labeler.trec.files import best
 KEPT_FROM = 1 << 24
 """Indexes of a corpus of fewer bytes are not kept: they are made anew in a moment."""
 
-WritePart = Callable[[ArraysWriter, Iterator[Document]], None]
-"""Writes the index of some documents."""
+WritePart = Callable[[ArraysWriter, Iterator[str]], None]
+"""Writes the index of some documents' texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +67,15 @@ class IndexFolder:
     def parts(
         self, name: str, settings: Mapping[str, Any], write: WritePart, advance: Advance
     ) -> list[Arrays]:
-        """The indexes of all parts; `write` makes those that are missing, with their `ids`."""
+        """The indexes of all parts; `write` makes those that are missing."""
         files = [self._index(name, part, settings) for part in self.corpus.parts]
         by_part = [open_arrays(*file) for file in files]
         missing = {number for number, part in enumerate(by_part) if part is None}
         for number, documents in self.corpus.documents(missing) if missing else ():
+            ids = list[str]()
             with writing_arrays(*files[number]) as out:
-                write(out, _counted(documents, self.corpus.lines, advance))
+                write(out, _texts(_counted(documents, self.corpus.lines, advance), ids))
+                out.add_texts("ids", ids)
             by_part[number] = open_arrays(*files[number])
         whole = [arrays for arrays in by_part if arrays is not None]
         if len(whole) < len(by_part):  # another process removed one, which reads another corpus
@@ -125,14 +128,9 @@ class Searched:
     bm25: Bm25Settings = USUAL
 
     @classmethod
-    def of(cls, documents: Sequence[Document]) -> Searched:
-        """Documents in the memory."""
+    def of(cls, documents: Collected[Document]) -> Searched:
+        """Documents that can be gone through again, wherever their texts are."""
         return cls(lambda: iter(documents), len(documents))
-
-    @classmethod
-    def within(cls, documents: Mapping[str, Document]) -> Searched:
-        """Documents by id, wherever their texts are."""
-        return cls(lambda: iter(documents.values()), len(documents))
 
     def counted(self, advance: Advance) -> Iterator[Document]:
         """The documents, each of them counted as it is passed."""
@@ -294,10 +292,8 @@ class Bm25Index:
 
 
 def _kept_parts(folder: IndexFolder, progress: Progress, bm25: Bm25Settings) -> list[Arrays]:
-    def write(out: ArraysWriter, documents: Iterator[Document]) -> None:
-        ids: list[str] = []
-        write_part(out, _texts(documents, ids), bm25)
-        out.add_texts("ids", ids)
+    def write(out: ArraysWriter, texts: Iterator[str]) -> None:
+        write_part(out, texts, bm25)
 
     with progress("indexing, BM25") as advance:
         return folder.parts("bm25", index_settings(bm25), write, advance)
@@ -398,24 +394,19 @@ def _encoded(
     """The vectors of all documents, a batch at a time; their ids take the place of `ids`."""
     ids.clear()
     with progress("encoding") as advance:
-        yield from _in_batches(searched.counted(advance), encoder.documents, ids)
+        yield from _in_batches(_texts(searched.counted(advance), ids), encoder.documents)
 
 
-def _in_batches(
-    documents: Iterator[Document], encode_some: Encode, ids: list[str]
-) -> Iterator[Vectors]:
-    while batch := list(islice(documents, BATCH)):
-        ids += [document.id for document in batch]
-        yield encode_some([*map(text_to_search, batch)])
+def _in_batches(texts: Iterator[str], encode_some: Encode) -> Iterator[Vectors]:
+    while batch := list(islice(texts, BATCH)):
+        yield encode_some(batch)
 
 
 def _kept_vectors(folder: IndexFolder, encoder: Encoder, progress: Progress) -> list[Arrays]:
     """The index of vectors in parts; a kill loses none but the part that is being encoded."""
 
-    def write(out: ArraysWriter, documents: Iterator[Document]) -> None:
-        ids: list[str] = []
-        out.add("vectors", _in_batches(documents, encoder.documents, ids))
-        out.add_texts("ids", ids)
+    def write(out: ArraysWriter, texts: Iterator[str]) -> None:
+        out.add("vectors", _in_batches(texts, encoder.documents))
 
     with progress("encoding") as advance:
         return folder.parts("vectors", {"vectors": 2, "encoder": encoder.id}, write, advance)

@@ -12,14 +12,14 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from labeler.collection.corpus import distinct_documents
-from labeler.collection.judged_set import FIRST, LAST, JudgedSet, judged_in
+from labeler.collection.judged_set import FIRST, JudgedSet, judged_in
 from labeler.collection.layout import Collection
 from labeler.collection.queries import read_queries
 from labeler.data import Document, Pair, Query
@@ -28,7 +28,7 @@ from labeler.files.paths import true_path
 from labeler.messages import Note, count_of
 from labeler.text.terms import text_to_search
 from labeler.text.visible import bounded, visible
-from labeler.trec.pairs import NONE, PairColumns, factorised
+from labeler.trec.pairs import NONE, PairColumns
 
 if TYPE_CHECKING:
     from labeler.prompt import Prompt
@@ -119,8 +119,7 @@ def without(labels: Mapping[str, Mapping[str, Any]], pairs: set[Pair]) -> PairCo
     """Grades or other labels without those of stale pairs; `BadInput` where none is left."""
     rest = PairColumns.of(labels)
     if pairs:
-        out = PairColumns.of_pairs(dict.fromkeys(pairs, 0), np.int8)
-        rest = rest.keep(rest.rows_in(out) == NONE)
+        rest = rest.keep(rest.outside(pairs))
         if not rest.size:
             raise BadInput("all grades are of texts that have changed since they were judged")
     return rest
@@ -140,53 +139,50 @@ def stale_by_set(collection: Collection, names: Sequence[str]) -> dict[str, set[
 
 
 def _stale(collection: Collection, read: Mapping[str, JudgedSet]) -> dict[str, set[Pair]]:
-    sets = [(each, each.shown) for each in read.values() if each.shown is not None]
-    firsts = (first for _, shown in sets for first in map(FIRST.fullmatch, shown.firsts))
-    rules = {first[2] for first in firsts if first}
-    if not (rules and collection.corpus.is_file() and collection.queries.is_file()):
+    sets = [(each, each.shown.firsts) for each in read.values() if each.shown is not None]
+    matches = (match for _, firsts in sets for match in map(FIRST.fullmatch, firsts))
+    now: dict[str, dict[str, int]] = {match[2]: {} for match in matches if match}
+    if not (now and collection.corpus.is_file() and collection.queries.is_file()):
         return {name: set() for name in read}
     ids = set[str]().union(*(each.states.documents for each, _ in sets))
-    documents = (each for each in distinct_documents(collection.corpus) if each.id in ids)
-    of_document = {(each.id, rule): _hash(rule, each) for each in documents for rule in rules}
+    for document in distinct_documents(collection.corpus):
+        for rule, hashes in now.items() if document.id in ids else ():
+            hashes[document.id] = int(_hash(rule, document), 16)
     queries = read_queries(collection.queries)
-    return {name: _stale_in_set(each, queries, of_document) for name, each in read.items()}
+    return {name: _stale_in_set(each, queries, now) for name, each in read.items()}
+
+
+_GONE, _ANOTHER = -2, -3
+"""In place of what is shown now: the query or document is not there, or was never shown so."""
 
 
 def _stale_in_set(
-    judged: JudgedSet, queries: Mapping[str, Query], of_document: Mapping[tuple[str, str], str]
+    judged: JudgedSet, queries: Mapping[str, Query], documents: Mapping[str, Mapping[str, int]]
 ) -> set[Pair]:
     """The pairs of which both texts are there now, and either is another one than was shown.
 
-    `of_document` are the hashes of what is shown of documents now, by their ids and a rule.
+    `documents` are the hashes of what is shown of documents now, by a rule and their ids.
     """
-    if judged.shown is None:
+    pairs, shown = judged.states, judged.shown
+    if shown is None:
         return set()
-    firsts, lasts, first, last = judged.shown
-    texts = [
-        ((match := FIRST.fullmatch(text)) and match.groups()) or ("", "", "") for text in firsts
-    ]
-    rules, rule = factorised(text[1] for text in texts)
-    is_known = judged.is_graded & np.array([bool(text[0]) for text in texts])[first]
-    is_known &= np.array([bool(LAST.fullmatch(text)) for text in lasts])[last]
-    pairs, first, last = judged.states.keep(is_known), first[is_known], last[is_known]
-
-    def is_same_query(row: int) -> bool | None:
-        query, text = queries.get(pairs.queries[pairs.query[row]]), texts[first[row]]
-        return None if query is None else _hash(text[0], query) == text[2]
-
-    def is_same_document(row: int) -> bool | None:
-        now = of_document.get((pairs.documents[pairs.document[row]], texts[first[row]][1]))
-        return None if now is None else now == lasts[last[row]][1:]
-
-    changed, gone = np.zeros((2, pairs.size), dtype=np.bool_)
-    of_query = pairs.query.astype(np.int64) * len(firsts) + first
-    of_text = (pairs.document.astype(np.int64) * len(rules) + rule[first]) * len(lasts) + last
-    for number, is_same in ((of_query, is_same_query), (of_text, is_same_document)):
-        distinct, row = np.unique(number, return_index=True)
-        kinds = [is_same(at) for at in row.tolist()]
-        changed |= np.isin(number, distinct[[kind is False for kind in kinds]])
-        gone |= np.isin(number, distinct[[kind is None for kind in kinds]])
-    return set(pairs.keep(changed & ~gone).pairs())
+    changed = np.zeros(pairs.size, dtype=np.bool_)
+    code_of = {text: at for at, text in enumerate(shown.firsts) if FIRST.fullmatch(text)}
+    for rules, of_rules in groupby(sorted(code_of), lambda first: first.rpartition(" ")[0]):
+        of_query, of_document = rules.split()
+        firsts, hashes = [code_of[first] for first in of_rules], documents[of_document]
+        first = [
+            code_of.get(f"{rules} {_hash(of_query, queries[each])}", _ANOTHER)
+            if each in queries
+            else _GONE
+            for each in pairs.queries
+        ]
+        query = np.array(first, dtype=np.int32)[pairs.query]
+        document = np.array([hashes.get(each, _GONE) for each in pairs.documents], dtype=np.int64)
+        document = document[pairs.document]
+        is_other = (query != shown.first) | (document != shown.document)
+        changed |= is_other & (query != _GONE) & (document != _GONE) & np.isin(shown.first, firsts)
+    return set(pairs.keep(changed & judged.is_graded & (shown.document != NONE)).pairs())
 
 
 def shown_in(path: Path) -> Iterator[tuple[Pair, str]]:

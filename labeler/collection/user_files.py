@@ -59,19 +59,23 @@ def _runs_of(path: Path) -> list[Path]:
 
 def runs_named(folder: Path, words: Sequence[Path]) -> list[Path]:
     """Runs of a collection by their names, and files of others; without any, all of its own."""
-    own = {} if not words else open_collection(folder).run_files()
-    files = (word if word.exists() else own.get(str(word), word) for word in words)
-    return run_paths(files) if words else collection_runs(folder)
+    if not words:
+        return collection_runs(folder)
+    own = open_collection(folder).run_files()
+    return run_paths(word if word.exists() else own.get(str(word), word) for word in words)
 
 
 def runs_in(folder: Path) -> list[Path]:
     """The runs of a collection; of another folder, the files in it that are called as runs are."""
-    if is_collection(folder) or (folder / "runs").is_dir():
+    if _has_own_runs(folder):
         return collection_runs(folder)
-    runs = sorted(path for path in folder.glob("[!.]*") if _is_called_a_run(path))
-    if not runs:
+    if not (runs := sorted(filter(_is_called_a_run, folder.glob("[!.]*")))):
         raise FileProblem(f"{folder}: no run in it (*.trec, *.run, *.txt, also .gz)")
     return runs
+
+
+def _has_own_runs(folder: Path) -> bool:
+    return is_collection(folder) or (folder / "runs").is_dir()
 
 
 def _is_called_a_run(path: Path) -> bool:
@@ -82,9 +86,8 @@ def _is_called_a_run(path: Path) -> bool:
 
 def unread_in(folder: Path) -> list[Path]:
     """The files among runs whose names do not say that they are runs."""
-    collection = Collection(folder)
-    if is_collection(folder) or (folder / "runs").is_dir():
-        return [*collection.unread_runs()]
+    if _has_own_runs(folder):
+        return [*Collection(folder).unread_runs()]
     files = sorted(path for path in folder.glob("[!.]*") if path.is_file())
     return [path for path in files if not _is_called_a_run(path)]
 

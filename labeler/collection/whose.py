@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
+
+import numpy as np
 
 from labeler.collection.card import card_section, read_card
 from labeler.collection.judgements import read_judgements
@@ -23,6 +24,7 @@ from labeler.errors import BadInput
 from labeler.files.boundary import reading
 from labeler.files.read import numbered_lines, sha256_of
 from labeler.messages import Note, count_of
+from labeler.trec.pairs import PairColumns
 
 # Which models made the qrels and the queries of a collection, and what its systems are called.
 
@@ -49,7 +51,9 @@ def made_by(collection: Collection, name: str) -> MadeBy:
     named = tuple(dict.fromkeys(m for m in models if isinstance(m, str) and m))
     pooled = card_section(card, "pool", "runs")
     runs = dict.fromkeys((*pooled, *card_section(card, "retrieve")))
-    tags = {run: " ".join(_called(card, run, pooled.get(run))) for run in runs}
+    # what each is called, and the models behind it
+    tag_of = {run: [tag] for run, tag in pooled.items() if isinstance(tag, str)}
+    tags = {run: " ".join([*tag_of.get(run, ()), *models_behind(card, run)]) for run in runs}
     writer = card_section(card, "generate").get("model", "")
     return MadeBy(named or _judged_by(collection.judgements(name)), str(writer), tags)
 
@@ -64,21 +68,13 @@ def models_behind(card: Mapping[str, Any], run: str) -> list[str]:
     return [name for name in names if isinstance(name, str) and name]
 
 
-def _called(card: Mapping[str, Any], run: str, tag: object) -> list[str]:
-    """What a run is called, and the models behind it."""
-    return [*([tag] if isinstance(tag, str) else []), *models_behind(card, run)]
-
-
 def _judged_by(judgements: Path) -> tuple[str, ...]:
     """The models that the first row of judgements names."""
     if not judgements.exists():
         return ()
-    models = [
-        model
-        for row in islice(read_judgements(judgements), 1)
-        for model in (row.origin.model, row.judged.model)
-    ]
-    return tuple(dict.fromkeys(model for model in models if model))
+    first = next(read_judgements(judgements), None)
+    models = [first.origin.model, first.judged.model] if first else []
+    return tuple(dict.fromkeys(filter(None, models)))
 
 
 COLUMNS = "query_id\tdoc_id\tgrade\tsource"
@@ -187,12 +183,9 @@ def drawn_by_chance(
     """
     if not routed:
         return qrels
-    rest = {
-        query: {doc: grade for doc, grade in grades.items() if Pair(query, doc) not in routed}
-        for query, grades in qrels.items()
-    }
-    rest = {query: grades for query, grades in rest.items() if grades}
-    left_out = sum(map(len, qrels.values())) - sum(map(len, rest.values()))
+    whole = PairColumns.of(qrels, np.int64)
+    rest = whole.keep(whole.outside(routed))
+    left_out = whole.size - rest.size
     if left_out and not rest:
         problem = f"all {count_of(left_out, 'pair was', 'pairs were')} {CHOSEN}"
         advice = "grade a sheet that `sample` draws, and compare with that"

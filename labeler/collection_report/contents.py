@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from labeler.collection.card import card_section, read_card
 from labeler.collection.corpus import distinct_documents
 from labeler.collection.layout import HUMAN, Collection
-from labeler.collection.pool import read_pool
+from labeler.collection.pool import standing_pool
 from labeler.collection.queries import read_queries
 from labeler.collection.user_files import collection_qrels
 from labeler.collection.whose import is_of_people
@@ -170,7 +170,7 @@ def contents_of(collection: Collection) -> CollectionContents:
         read_card(collection),
         sum(1 for _ in distinct_documents(collection.corpus)) if has_corpus else 0,
         read_queries(collection.queries) if collection.queries.is_file() else {},
-        len(read_pool(collection.pool)) if collection.pool.is_file() else 0,
+        len(standing_pool(collection.pool)),
         collection.run_files(),
         qrels,
         tuple(name for name in qrels if is_of_people(collection, name)),

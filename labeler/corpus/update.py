@@ -15,9 +15,8 @@ import numpy as np
 
 from labeler.collection.card import card_section, making, note_changed, read_card, update_card
 from labeler.collection.corpus import corpus_on_demand, write_corpus
-from labeler.collection.dropped import dropped_pairs
 from labeler.collection.history import keep_state
-from labeler.collection.judgements import grades_of, read_judgements, remove_repeats
+from labeler.collection.judgements import grades_of, read_judgements
 from labeler.collection.layout import (
     AnyCollection,
     Collection,
@@ -28,7 +27,7 @@ from labeler.collection.layout import (
 )
 from labeler.collection.people import people_path, read_people, read_sample, write_people
 from labeler.collection.people import write_sample as write_sampled
-from labeler.collection.pool import Pool, PoolSource, read_pool, united, united_pool, write_pool
+from labeler.collection.pool import Pool, PoolSource, standing_pool, united, united_pool, write_pool
 from labeler.collection.queries import read_queries, write_queries
 from labeler.collection.readme import write_readme
 from labeler.collection.stale import shown_by, shown_in
@@ -118,7 +117,7 @@ class Carrying:
         """The pairs of a pool's file: those carried over, and the parts of what was split."""
         entries = (
             self._pooled(entry, new_id)
-            for entry in (read_pool(path) if path.exists() else ())
+            for entry in standing_pool(path)
             for new_id in self.match(entry.pair.doc_id).new_ids
         )
         return united_pool(entries, _united)
@@ -256,7 +255,7 @@ def write_carried(collection: Collection, carrying: Carrying) -> None:
         write_pool(collection.dropped, carrying.pool(old.dropped))
     if old.queries.exists():
         write_queries(collection.queries, carrying.queries(old.queries))
-    absent = dropped_pairs(collection).pairs
+    absent = standing_pool(collection.dropped).pairs
     for name in old.judgement_names():
         rows = list(carrying.judgement_rows(old.judgements(name)))
         path = collection.judgements(name)
@@ -274,7 +273,8 @@ def write_carried(collection: Collection, carrying: Carrying) -> None:
         else:  # what holds no grade is no file of qrels
             collection.qrels(name).unlink(missing_ok=True)
     _write_people(collection, carrying)
-    remove_repeats(collection)
+    for path in collection.repeats.glob("*.jsonl"):
+        path.unlink()  # what was asked about documents that are others now
     for path in collection.run_files().values():
         path.unlink()
 
@@ -283,10 +283,10 @@ def note_in_card(collection: Collection) -> None:
     """Let the card count the pool and the judgements as they are now; the collection is locked."""
     card = read_card(collection)
     if collection.pool.exists():
-        pool = {**card_section(card, "pool"), "pairs": len(read_pool(collection.pool))}
+        pool = {**card_section(card, "pool"), "pairs": len(standing_pool(collection.pool))}
         update_card(collection, "pool", pool)
     names = collection.judgement_names()
-    absent = dropped_pairs(collection).pairs
+    absent = standing_pool(collection.dropped).pairs
     entries = {n: e for n, e in card_section(card, "judge").items() if n in names}
     for name, entry in entries.items():
         rows = grades_of(collection.judgements(name))

@@ -246,12 +246,15 @@ def scenarios(
     divides by what could be found, neither scenario is a bound, because the ideal moves. About
     `size` documents are worked on at a time.
     """
-    blocks = [_Block(block) for block in r.blocks(r.documents, size)]
     values_of = _Block.ends if ends_alone else _Block.cases
+    # what is filled in of some queries is let go of before the next
+    parts = [
+        [values_of(block, measure) for measure in measures]
+        for block in map(_Block, r.blocks(r.documents, size))
+    ]
     means = {}
-    for measure in measures:
-        parts = [values_of(block, measure) for block in blocks]
-        values = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    for measure, of_blocks in zip(measures, zip(*parts, strict=True), strict=True):
+        values = {name: np.concatenate([part[name] for part in of_blocks]) for name in of_blocks[0]}
         means[str(measure)] = {name: summed_up(measure, row) for name, row in values.items()}
     return means
 

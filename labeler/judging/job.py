@@ -16,6 +16,7 @@ import numpy as np
 from labeler import __version__
 from labeler.collection.card import Parent, update_card_entry
 from labeler.collection.corpus import corpus_on_demand
+from labeler.collection.judged_set import KEPT_FROM, judged_in
 from labeler.collection.judgements import (
     JudgementLines,
     JudgementRow,
@@ -301,6 +302,8 @@ async def write_set(
                     out.add(rows.line(row.judged, row.carried), outcome, is_there=False)
         _note_in_card(job, assessor, tally)
         write_readme(job.collection)
+    if path.stat().st_size >= KEPT_FROM:
+        judged_in(path)  # whoever reads a large set first finds its columns kept
     return tally
 
 

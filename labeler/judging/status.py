@@ -9,10 +9,9 @@ from typing import Any
 
 from labeler.collection.card import Parent, parent_of
 from labeler.collection.controls import verdicts_of
-from labeler.collection.dropped import dropped_pairs
 from labeler.collection.judgements import Origin, read_judgements
 from labeler.collection.layout import AnyCollection, Collection, open_collection
-from labeler.collection.pool import read_pool
+from labeler.collection.pool import standing_pool
 from labeler.collection.stale import stale_by_set
 from labeler.errors import LabelerError
 from labeler.files.jsonl import RowIndex
@@ -147,8 +146,7 @@ class StoreStatus:
 
 def pool_size(collection: AnyCollection) -> int:
     """How many pairs a collection's pool has; 0 where there is none yet."""
-    path = open_collection(collection).pool
-    return len(read_pool(path)) if path.exists() else 0
+    return len(standing_pool(open_collection(collection).pool))
 
 
 def status(collection: AnyCollection) -> Iterator[SetStatus]:
@@ -162,7 +160,7 @@ def status(collection: AnyCollection) -> Iterator[SetStatus]:
 
 def _status_of(collection: Collection, name: str, pool: int) -> SetStatus:
     tally, origin, attempts, cost = Tally(name), None, 0, None
-    absent, shown = dropped_pairs(collection).pairs, RowIndex()
+    absent, shown = standing_pool(collection.dropped).pairs, RowIndex()
     for row in read_judgements(collection.judgements(name)):
         judged = row.judged
         if judged.outcome.pair in absent:

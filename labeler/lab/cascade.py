@@ -281,7 +281,7 @@ async def _judged(
 ) -> tuple[Member, int]:
     """What the strong assessor says of pairs, and the calls that took; what stops it is raised."""
     if not pairs:
-        return Member(name, set_of_blocks([])[0]), 0
+        return Member(name, set_of_blocks([])), 0
     result = await judging(pairs)
     if result.stopped:
         raise result.stopped

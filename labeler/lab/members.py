@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from labeler.errors import BadInput, Misuse
 from labeler.lab.panel_rules import PANEL_RULES, check_rule, combine, votes_of
 from labeler.messages import Note, count_of
 from labeler.options import COUNT, SEED, Options, option
+from labeler.trec.columns import plain_values
 from labeler.trec.files import read_qrels
 from labeler.trec.pairs import NONE, PairColumns, joined_pairs
 
@@ -239,17 +241,19 @@ class PanelSet:
 
     def made_rows(self) -> Iterator[tuple[Judged, Mapping[str, Any]]]:
         """How each pair was judged, and what each member says, made one by one."""
-        models, mean_shares = ", ".join(models_of(self.members)), self.votes.mean_shares
-        grades = self.votes.grades
-        at = zip(self.pairs.pairs(), self._judged_rows.tolist(), strict=True)
+        models, grades = ", ".join(models_of(self.members)), self.votes.grades
+        # the pairs with a grade are in the order of all pairs
+        each = (plain_values(votes.mean_shares) for votes in self.votes.blocks())
+        mean_shares = chain.from_iterable(each)
+        at = zip(self.pairs.pairs(), plain_values(self._judged_rows), strict=True)
         for row, (pair, vote) in enumerate(at):
             answers = self._answers(row)
             outcome: Outcome = _failure(pair, answers, self.fewest)
             if vote != NONE:
                 given = (f"{name} {each}" for name, each in answers.items() if each is not None)
                 reason = f"{self.options.rule} of {', '.join(given)}"
-                each = zip(grades, mean_shares[vote].tolist(), strict=True)
-                shares = {grade: round(share, 6) for grade, share in each}
+                of_grades = zip(grades, next(mean_shares), strict=True)
+                shares = {grade: round(share, 6) for grade, share in of_grades}
                 outcome = Judgement(pair, grades[int(self.values[vote])], reason, shares)
             judged = Judged(outcome, cost=0.0, model=models, shown=self._shown(row))
             yield judged, {"members": answers}

@@ -117,13 +117,17 @@ def _moments(votes: GradeMatrix, group: Integers) -> Floats:
     groups = int(group.max(initial=0)) + 1
     links = list(combinations(range(len(votes.assessors)), 2))
     sums = np.zeros((queries, len(links), groups, 6))
-    numbers = np.nan_to_num(votes.numbers, copy=False)
-    for number, (a, b) in enumerate(links):
-        both = votes.graded[:, a] & votes.graded[:, b]
-        cell, x, y = (query * groups + group)[both], numbers[both, a], numbers[both, b]
-        for index, values in enumerate((np.ones_like(x), x, y, x * x, y * y, x * y)):
-            counted = np.bincount(cell, weights=values, minlength=queries * groups)
-            sums[:, number, :, index] = counted.reshape(queries, groups)
+    first = 0
+    for block in votes.blocks():
+        rows = slice(first, first + len(block.values))
+        cells, first = query[rows] * groups + group[rows], rows.stop
+        numbers = np.nan_to_num(block.numbers, copy=False)
+        for number, (a, b) in enumerate(links):
+            both = block.graded[:, a] & block.graded[:, b]
+            cell, x, y = cells[both], numbers[both, a], numbers[both, b]
+            for index, values in enumerate((np.ones_like(x), x, y, x * x, y * y, x * y)):
+                counted = np.bincount(cell, weights=values, minlength=queries * groups)
+                sums[:, number, :, index] += counted.reshape(queries, groups)
     return sums
 
 
@@ -198,7 +202,7 @@ class PanelResult(Result):
         columns = [Column("assessor", align="left"), Column("pairs"), Column("failed")]
         of_panel = ("the panel", self.panel.judged, self.panel.failed)
         rows = [
-            (short(m.name), m.judged.grades.size, len(m.judged.failures))
+            (short(m.name), int(m.judged.is_graded.sum()), len(m.judged.failures))
             for m in self.panel.members
         ]
         return [Table("members", columns, [of_panel, *rows], self.panel.options.rule)]
@@ -255,7 +259,7 @@ def panel(
         check_made_name(opened, name, options.rule, names)
     if options.scale is None and graded:
         # from the lowest to the highest grade of the members and of people
-        used = {grade for member in members for grade in member.judged.grades.used()}
+        used = {grade for member in members for grade in member.judged.used}
         every = used.union(scale_of(graded, Rules()))
         options = replace(options, scale=tuple(range(min(every), max(every) + 1)))
     judged = panel_of(members, options)

@@ -30,15 +30,15 @@ def votes_of(
     The pairs are in the order of their ids. `Misuse` of a grade that a named `scale` does not hold;
     without one it is that of the grades.
     """
-    qrels = {name: own.grades for name, own in sets.items()}
-    used = {grade for own in qrels.values() for grade in own.used()}
+    used = {grade for own in sets.values() for grade in own.used}
     grades = usual_scale(used or {0}, "scale") if scale is None else tuple(scale)
     if outside := sorted(used - set(grades)):
         raise Misuse(
             f"the grade {outside[0]} is outside of the scale {grades[0]}:{grades[-1]}",
             parameter="scale",
         )
-    votes = grade_matrix(qrels, grades, fewest=fewest, by_id=True)
+    labels = {name: own.labels for name, own in sets.items()}
+    votes = grade_matrix(labels, grades, fewest=fewest, by_id=True)
     return votes.with_distributions([own.distributions for own in sets.values()])
 
 

@@ -219,7 +219,7 @@ class Tuning:
     def answers(self) -> dict[str, CandidateAnswers]:
         """What every candidate said so far."""
         return {
-            name: CandidateAnswers(set_of_blocks(blocks_of(rows))[0])
+            name: CandidateAnswers(set_of_blocks(blocks_of(rows)))
             for name, rows in self.asked.items()
         }
 

@@ -16,7 +16,7 @@ from labeler.collection.people import (
     sample_path,
     write_people,
 )
-from labeler.collection.scale import sample_grades
+from labeler.collection.scale import sample_scale
 from labeler.data import Pair
 from labeler.errors import BadInput, FileProblem
 from labeler.messages import Note
@@ -70,7 +70,7 @@ def import_sheet(
     [sample], answered = samples, dict[Pair, HumanAnswer]()
     with locked(collection, warn):
         sampled = {row.number: row for row in read_sample(sample_path(collection.folder, sample))}
-        scale = sample_grades(collection, sample)
+        scale = sample_scale(collection, sample)
         for answer in answers:
             row = sampled.get(answer.number)
             if row is None:

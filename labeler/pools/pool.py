@@ -183,7 +183,7 @@ def _add_pairs(
     The card names these runs and those that were pooled before. A run of a user's own that stands
     there already is the same; it only gains the queries that it was pooled without.
     """
-    depth, old, most = options.most, standing_pool(collection), options.max_pairs
+    depth, old, most = options.most, standing_pool(collection.pool), options.max_pairs
     if most:
         depth = depth_within(runs, depth, old.pairs, max(0, most - len(old)))
     if not depth:
@@ -359,7 +359,7 @@ def _pool(
             )
         built_in, bm25 = _retrieved(collection, queries, sources, control)
         runs, sources = {**built_in, **standing, **runs}, sources._replace(bm25=bm25)
-    before = len(standing_pool(collection))
+    before = len(standing_pool(collection.pool))
     pairs, reached = before, None
     if runs:
         merged, depth = _add_pairs(collection, runs, options, sources, control.progress)

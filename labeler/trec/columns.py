@@ -404,3 +404,12 @@ class Codes:
     def code(self) -> Small:
         """The number of each value, `(n,)`."""
         return np.array(self._codes, dtype=np.int32)
+
+
+_AT_ONCE = 1 << 16
+
+
+def plain_values(column: NDArray[Any]) -> Iterator[Any]:
+    """The values of an array as Python's own, of which few are there at a time."""
+    for start in range(0, len(column), _AT_ONCE):
+        yield from column[start : start + _AT_ONCE].tolist()

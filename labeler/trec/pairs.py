@@ -7,7 +7,7 @@ document is one number, its id stands once, and the values are one array. Read l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, pairwise
@@ -34,6 +34,7 @@ from labeler.trec.columns import (
     id_ranks,
     joined_texts,
     keys,
+    plain_values,
     widened,
 )
 from labeler.trec.rows import LONGEST_ID, QRELS_COLUMNS
@@ -171,8 +172,8 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
 
     def pairs(self) -> Iterator[Pair]:
         """The pairs, in their order."""
-        documents = map(self.documents.__getitem__, self.document.tolist())
-        return map(Pair, map(self.queries.__getitem__, self.query.tolist()), documents)
+        documents = map(self.documents.__getitem__, plain_values(self.document))
+        return map(Pair, map(self.queries.__getitem__, plain_values(self.query)), documents)
 
     @cached_property
     def coded(self) -> tuple[tuple[Value, ...], Integers]:
@@ -210,8 +211,15 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
 
     def rows_in(self, other: PairColumns[Any]) -> Small:
         """Where each of these pairs stands in another set, `(n,)`; -1 where it does not."""
-        row = joined_pairs([self, other]).row
-        return np.asarray(row[row[:, 0] != NONE, 1])
+        if not (self.size and other.size):
+            return np.full(self.size, NONE, dtype=np.int32)
+        _, _, numbers = _numbered([self, other])
+        return _rows_of(*numbers)
+
+    def outside(self, others: Set[Pair]) -> Flags:
+        """Which pairs are none of some others, `(n,)`."""
+        rows = self.rows_in(PairColumns.of_pairs(dict.fromkeys(others, 0), np.int8))
+        return np.asarray(rows == NONE)
 
     def beside(self, other: PairColumns[Any], missing: Any) -> NDArray[Any]:
         """Another set's numbers, or places in its labels, of these pairs; else `missing`."""
@@ -223,7 +231,9 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
 
     def by_pair(self) -> Iterator[tuple[Pair, Value]]:
         """Each pair with its value."""
-        return zip(self.pairs(), self._plain(self.value), strict=True)
+        values = plain_values(self.value)
+        each = values if self.labels is None else map(self.labels.__getitem__, values)
+        return zip(self.pairs(), each, strict=True)
 
     def keep(self, mask: Flags) -> PairColumns[Value]:
         """The pairs of a mask, `(n,)`, alone, and the queries that have any of them."""
@@ -303,8 +313,8 @@ class Joined:
 
     def pairs(self, rows: Places) -> Iterator[Pair]:
         """Some of the pairs."""
-        documents = map(self.documents.__getitem__, self.document[rows].tolist())
-        return map(Pair, map(self.queries.__getitem__, self.query[rows].tolist()), documents)
+        documents = map(self.documents.__getitem__, plain_values(self.document[rows]))
+        return map(Pair, map(self.queries.__getitem__, plain_values(self.query[rows])), documents)
 
     def by_id(self, mask: Flags) -> Integers:
         """The rows of a mask, in the order of their queries' ids and then of their documents'."""
@@ -339,36 +349,45 @@ def taken(values: NDArray[Any], rows: Places, missing: Any) -> NDArray[Any]:
 
 def joined_pairs(sets: Sequence[PairColumns[Any]]) -> Joined:
     """Sets of pairs side by side. No set holds a pair twice."""
+    queries, documents, parts = _numbered(sets)
+    every = parts[0]
+    for part in parts[1:]:
+        every = np.append(every, part[_rows_of(part, every) == NONE])
+    size = max(len(documents), 1)
+    every = every[np.argsort(every // size, kind="stable")]
+    row = np.stack([_rows_of(every, part) for part in parts], axis=1)
+    query, document = np.divmod(every, size)
+    return Joined(queries, documents, query.astype(np.int32), document.astype(np.int32), row)
+
+
+def _rows_of(own: Integers, theirs: Integers) -> Small:
+    """Where each of some numbers stands among others; -1 where it does not."""
+    if np.array_equal(own, theirs):
+        return np.arange(len(own), dtype=np.int32)
+    rows = np.full(len(own), NONE, dtype=np.int32)
+    if len(theirs):
+        order = np.argsort(theirs, kind="stable")
+        at = order[np.minimum(np.searchsorted(theirs, own, sorter=order), len(theirs) - 1)]
+        is_in = theirs[at] == own
+        rows[is_in] = at[is_in]
+    return rows
+
+
+def _numbered(
+    sets: Sequence[PairColumns[Any]],
+) -> tuple[tuple[str, ...], tuple[str, ...], list[Integers]]:
+    """All queries and documents of sets, and a number for each pair: its query's place in these,
+    then its document's.
+    """
     queries, of_query = _one_numbering([own.queries for own in sets])
     documents, of_document = _one_numbering([own.documents for own in sets])
-    # one number for a pair: its query's, then its document's
-    parts = [
-        of_query[i][own.query].astype(np.int64) * len(documents) + of_document[i][own.document]
-        for i, own in enumerate(sets)
-    ]
-    if all(np.array_equal(part, parts[0]) for part in parts[1:]):
-        rows = np.repeat(np.arange(len(parts[0]), dtype=np.int32)[:, None], len(sets), axis=1)
-        of = of_document[0][sets[0].document].astype(np.int32)
-        return Joined(queries, documents, of_query[0][sets[0].query].astype(np.int32), of, rows)
-    ends, every = np.cumsum([len(part) for part in parts]), np.concatenate(parts)
-    del parts  # of many pairs each such column counts, and `np.unique` makes six of them
-    by_key = np.argsort(every, kind="stable")
-    every = every[by_key]
-    is_new = np.append(True, every[1:] != every[:-1])[: len(every)]
-    key, first = every[is_new], by_key[is_new]
-    del every
-    number = np.empty(len(by_key), dtype=np.int32)
-    number[by_key] = np.cumsum(is_new, dtype=np.int32) - 1
-    del by_key
-    order = np.lexsort((first, key // max(len(documents), 1)))
-    del first
-    rank = np.empty(len(order), dtype=np.int32)
-    rank[order] = np.arange(len(order))
-    row = np.full((len(key), len(sets)), NONE, dtype=np.int32)
-    for column, own in enumerate(np.split(rank[number], ends[:-1])):
-        row[own, column] = np.arange(len(own))
-    query, document = np.divmod(key[order], max(len(documents), 1))
-    return Joined(queries, documents, query.astype(np.int32), document.astype(np.int32), row)
+    numbers = []
+    for i, own in enumerate(sets):
+        number = of_query[i][own.query]
+        number *= len(documents)
+        number += of_document[i][own.document]
+        numbers.append(number)
+    return queries, documents, numbers
 
 
 def _one_numbering(ids: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], list[Integers]]:

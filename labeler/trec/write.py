@@ -27,7 +27,7 @@ from labeler.trec.files import ranking
 from labeler.trec.pairs import PairColumns
 from labeler.trec.rows import LARGEST_GRADE, QRELS_COLUMNS, RUN_COLUMNS, shown
 
-_BLOCK = 1 << 22
+_BLOCK = 1 << 20
 _LINES = 25_000
 """So many lines are made at a time."""
 

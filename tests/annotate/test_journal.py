@@ -179,7 +179,7 @@ def test_a_row_that_no_rater_could_write_is_named(
 
 
 def test_of_two_answers_the_last_stands_and_taking_it_back_brings_the_first() -> None:
-    given = AnswersGiven(lambda _row: True)
+    given = AnswersGiven()
     for row in (ROW, replace(ROW, grade=0)):
         given.take(row)
     last = given.row_of("1")

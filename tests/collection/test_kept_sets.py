@@ -10,6 +10,8 @@ import pytest
 
 from labeler.collection.judged_set import KEPT, KEPT_FROM, JudgedSet, judged_in
 from labeler.data import Pair
+from labeler.judging.judge import judge
+from labeler.testing import fake_model, small_collection
 
 QUERIES, DOCUMENTS = 20, 20
 LONG = "x" * (KEPT_FROM // QUERIES // DOCUMENTS)
@@ -133,3 +135,18 @@ def test_small_files_and_files_elsewhere_are_not_kept(path: Path) -> None:
         os.utime(each, (1_000_000_000, 1_000_000_000))
         judged_in(each)
     assert not (path.parents[1] / "indexes").exists()
+
+
+def test_judge_keeps_the_columns_of_a_large_set_that_it_wrote() -> None:
+    collection, model = small_collection(), fake_model('{"grade": 2}', "fair")
+    judge(collection, model=model, prompt="basic", name="long")
+    path = collection.judgements("long")
+    lines = path.read_text().splitlines()
+    of_gone = json.loads(lines[0]) | {"doc_id": "gone", "reason": LONG * QUERIES * DOCUMENTS}
+    path.write_text("".join(f"{line}\n" for line in [*lines, json.dumps(of_gone)]))
+    judge(collection, model=model, prompt="basic", name="long")
+    assert path.stat().st_size >= KEPT_FROM
+    (kept,) = kept_in(path)
+    made = kept.stat().st_mtime_ns
+    assert set(judged_in(path).grades.value.tolist()) == {2}
+    assert kept.stat().st_mtime_ns == made

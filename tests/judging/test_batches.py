@@ -13,7 +13,7 @@ import pytest
 from forked import Forked
 from running import environment
 
-from labeler.collection.batches import read_batches, waiting_requests, write_batch
+from labeler.collection.batches import WaitingRequests, read_batches, write_batch
 from labeler.collection.layout import Collection
 from labeler.data import Query
 from labeler.errors import BadInput, Locked, Misuse, NotFound, ProviderError
@@ -300,7 +300,7 @@ def test_requests_go_into_a_file_and_answers_come_from_one(
         assert {line["url"] for line in lines} == {"/v1/chat/completions"}
         answers = tmp_path / "answers.jsonl"
         answers.write_text("\n".join(json.dumps(answered(line)) for line in reversed(lines)))
-        assert len(waiting_requests(collection)) == 4
+        assert len(WaitingRequests(collection)) == 4
         assert run(aread_answers(collection, answers)).results[0].judged == 4
         assert server.live_calls == 0
         with pytest.raises(Misuse, match="no batch was written"):
@@ -325,7 +325,7 @@ def test_a_file_that_answers_nothing_changes_nothing(
         run(awrite_requests(collection, options(server), tmp_path / "requests.jsonl"))
     with pytest.raises(BadInput, match="answers a request that was written"):
         run(aread_answers(collection, tmp_path / "requests.jsonl"))
-    assert len(waiting_requests(collection)) == 4
+    assert len(WaitingRequests(collection)) == 4
 
 
 def test_methods_of_several_requests_take_a_batch_a_round(collection: Collection) -> None:
@@ -393,7 +393,7 @@ def test_a_look_while_a_batch_is_begun_takes_nothing_from_it(collection: Collect
 
         server.on_upload = look
         submit(collection, server)
-        assert (len(looks), len(waiting_requests(collection))) == (1, 4)
+        assert (len(looks), len(WaitingRequests(collection))) == (1, 4)
         assert collect(collection).results[0].judged == 4
 
 
@@ -415,7 +415,7 @@ def test_what_the_service_refuses_does_not_wait(collection: Collection) -> None:
     with BatchServer(refuse_batches=1) as server:
         with pytest.raises(ProviderError):
             submit(collection, server)
-        assert waiting_requests(collection) == {}
+        assert WaitingRequests(collection) == {}
         assert live(collection, server).judged == 4
 
 
@@ -480,7 +480,7 @@ def test_answers_come_in_several_files(collection: Collection, tmp_path: Path) -
         assert (some.results[0].judged, some.open) == (3, 1)
         assert "read them" in some.advice()
         assert any("read the others" in sentence for sentence in some.sentences)
-        assert len(waiting_requests(collection)) == 1
+        assert len(WaitingRequests(collection)) == 1
         rest = run(aread_answers(collection, tmp_path / "answers.1.jsonl"))
         assert (rest.results[0].judged, rest.open) == (4, 0)
 
@@ -643,7 +643,7 @@ def test_killed_anywhere_it_loses_nothing_and_pays_nothing_twice(
         asked = [row["custom_id"] for row in server.requests]
         assert (len(asked), len(set(asked))) == (4, 4)
         assert not any(name.startswith("file-") for name in server.files)
-    assert waiting_requests(collection) == {}
+    assert WaitingRequests(collection) == {}
 
 
 def be_killed(collection: Collection, server: BatchServer, kill: tuple[str, str, int]) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from labeler.cli import execute
-from labeler.collection.dropped import drop_absent, dropped_pairs
+from labeler.collection.dropped import drop_absent
 from labeler.collection.layout import Collection, locked
-from labeler.collection.pool import read_pool, write_pool
+from labeler.collection.pool import read_pool, standing_pool, write_pool
 from labeler.corpus.update import update
 from labeler.data import Pair, Pooled
 from labeler.judging.judge import judge
@@ -78,7 +78,7 @@ def test_what_the_pool_knew_of_a_pair_returns_with_it(tmp_path: Path) -> None:
         text = remove_line(collection.queries, 2)
         assert drop_absent(collection)
         assert drop_absent(collection) is None
-        assert list(dropped_pairs(collection)) == entries[:1]
+        assert list(standing_pool(collection.dropped)) == entries[:1]
         collection.queries.write_text(text)
         drop_absent(collection)
     assert sorted(read_pool(collection.pool), key=str) == sorted(entries, key=str)
@@ -95,7 +95,7 @@ def test_a_pair_that_a_kill_left_in_both_files_is_once_in_one(tmp_path: Path) ->
         remove_line(collection.queries, 2)
         drop_absent(collection)
     assert list(read_pool(collection.pool)) == entries[:2]
-    assert list(dropped_pairs(collection)) == entries[2:]
+    assert list(standing_pool(collection.dropped)) == entries[2:]
 
 
 def test_judge_and_validate_name_the_command_that_mends_the_pool(
@@ -142,7 +142,7 @@ def test_pairs_that_left_the_pool_follow_a_change_of_the_documents(tmp_path: Pat
     pool(collection)
     page.write_text("# The cat\n\nA cat sleeps anywhere.\n")
     update(page, collection)
-    (entry,) = dropped_pairs(collection)
+    (entry,) = standing_pool(collection.dropped)
     assert entry.pair == ("q2", next(iter(read_pool(collection.pool))).pair.doc_id)
     assert [p.level for p in validate(collection).problems if "edited" not in p.problem] == [
         "warning"

@@ -159,7 +159,7 @@ def noise_of(sides: Sides, common: GradeMatrix, options: StatisticOptions) -> No
     once, again, controls = replace(common, weight=None), list[GradeMatrix](), list[GradeMatrix]()
     for side, name in enumerate(sides.names):
         control = asked_in_controls(sides.collection, name).among(once.pairs)
-        grades = once.numbers[control.pairs.rows_in(once.pairs), side]
+        grades = once.beside(control.pairs)[:, side]
         controls.append(control.keep(control.numbers[:, 0] == grades))
         repeats = asked_again(sides.collection, name)[0].among(once.pairs)
         again.append(repeats if repeats.pairs.size else controls[side])

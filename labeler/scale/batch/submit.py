@@ -17,10 +17,10 @@ from labeler.collection.batches import (
     PARTIAL,
     WRITTEN,
     BatchRecord,
+    WaitingRequests,
     batches_folder,
     read_batches,
     remove_batch,
-    waiting_requests,
     write_batch,
     write_requests,
 )
@@ -262,7 +262,7 @@ async def _submit(
                 sent = await _send(collection, records[number:], recorder.path(number), where)
             batches.append(sent)
             control.note(f"batch {sent.number}: {count_of(sent.requests, 'request', 'requests')}")
-    waiting = len(waiting_requests(collection)) - sum(recorder.counts)
+    waiting = len(WaitingRequests(collection)) - sum(recorder.counts)
     session = prepared.session
     is_priced = session.selection.price is not None
     spent = session.guard.budget.spent

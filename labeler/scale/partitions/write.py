@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
-from labeler.collection.batches import waiting_requests
+from labeler.collection.batches import WaitingRequests
 from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.data import Pair
 from labeler.errors import CallFailed, Misuse, Stopped
@@ -68,7 +68,7 @@ async def awrite_partitions(
     opened, control = open_collection(collection), control or Control()
     target = PartitionFolder.of(folder)
     target.check_own()
-    if waiting_requests(opened):
+    if WaitingRequests(opened):
         problem = "requests wait in batches; collect or cancel those first"
         raise Misuse(f"{opened.folder}: {problem}", parameter="folder")
     deferred = replace(options.session, deferral=Deferral(is_live=False, later=True))
