@@ -19,11 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeler.arrays import Flags, Floats, Integers
-from labeler.metrics.judged import Outside
+from labeler.metrics.judged import marks_by_query
 from labeler.metrics.measures import dcg_sums, gains, ratio, relevant
 from labeler.metrics.rankings import Rankings
 from labeler.metrics.registry import Measure
 from labeler.metrics.scores import summed_up
+from labeler.trec.columns import Words
 
 Ends = tuple[Floats, Floats]
 Work = Callable[[Rankings, Measure, int], Ends]
@@ -86,15 +87,12 @@ def _average_precision(r: Rankings, measure: Measure, depth: int) -> Ends:
     above: Integers = np.cumsum(good, axis=1) - good
     below = _after(good * weight)
     start = (good * (above + 1) * weight).sum(axis=1, keepdims=True)
-    first = np.cumsum(hole, axis=1)
-    risen = hole * ((above + first) * weight + below)
-    most = _extended(start, start + np.cumsum(risen, axis=1))
-    high = ratio(most, _extended(relevants, relevants + first))
-    last = np.cumsum(hole[:, ::-1], axis=1)
+    first, last = _sums(hole), _sums(hole[:, ::-1])
+    risen = hole * ((above + first[:, 1:]) * weight + below)
+    high = ratio(start + _sums(risen), relevants + first)
     fallen = hole * ((above + 1) * weight + below + _after(hole * weight))
-    sums = _extended(start, start + np.cumsum(fallen[:, ::-1], axis=1))
-    relevant_in_all = _extended(relevants, relevants + last) + outside
-    return ratio(sums, relevant_in_all).min(axis=1), high.max(axis=1)
+    low = ratio(start + _sums(fallen[:, ::-1]), relevants + last + outside)
+    return low.min(axis=1), high.max(axis=1)
 
 
 def _after(values: Floats) -> Floats:
@@ -102,16 +100,9 @@ def _after(values: Floats) -> Floats:
     return np.cumsum(values[:, ::-1], axis=1)[:, ::-1] - values
 
 
-def _extended(first: Floats | Integers, rest: NDArray[Any]) -> Floats:
-    """A matrix with one more column before the others."""
-    return np.concatenate([first, rest], axis=1).astype(np.float64)
-
-
-def _distinct(values: Integers) -> Integers:
-    """Each value once, ascending (numpy's own `unique` loads its masked arrays first)."""
-    ordered = np.sort(values)
-    distinct: Integers = ordered[np.append(True, ordered[1:] != ordered[:-1])]
-    return distinct
+def _sums(values: NDArray[Any]) -> Floats:
+    """The sums of the first so many entries of each row, from none on."""
+    return np.cumsum(np.pad(values, ((0, 0), (1, 0))), axis=1, dtype=np.float64)
 
 
 def largest_ratios(
@@ -149,7 +140,7 @@ def _ndcg(r: Rankings, measure: Measure, depth: int) -> Ends:
     """
     kind = str(dict(measure.parameters).get("dcg", "log2"))
     cutoff = None if measure.cutoff is None else int(measure.cutoff)
-    levels = _distinct(np.append(r.pool_grade[r.pool_grade > 0], r.max_grade))
+    levels = np.unique(np.append(r.pool_grade[r.pool_grade > 0], r.max_grade))
     worth, is_open = gains(np.append(0, levels), kind), levels <= r.max_grade
     steps, top = np.diff(worth), float(worth[1:][is_open][-1])
     judged = [r.in_pool(int(level))[:, None] for level in levels]
@@ -168,11 +159,6 @@ def _ndcg(r: Rankings, measure: Measure, depth: int) -> Ends:
     lowest = ratio(gained[:, None] + top * _sums(weighed[:, ::-1]), least).min(axis=1)
     ideals = [ideal[j + (holes if may else holes[:, :1])] for _, j, may in of_steps]
     return lowest, largest_ratios(gained, _sums(weighed), steps, ideals)
-
-
-def _sums(values: NDArray[Any]) -> Floats:
-    """The sums of the first so many entries of each row, from none on."""
-    return _extended(np.zeros((len(values), 1)), np.cumsum(values, axis=1))
 
 
 BOUND_FUNCTIONS: dict[str, Work] = {
@@ -240,7 +226,7 @@ def scenarios(
     divides by what could be found, neither scenario is a bound, because the ideal moves. About
     `size` documents are worked on at a time.
     """
-    blocks = [_Block(block) for block in r.blocks(r.documents, size)]
+    blocks = [_Block(block) for block in r.blocks(size)]
     values_of = _Block.ends if ends_alone else _Block.cases
     means = {}
     for measure in measures:
@@ -318,7 +304,7 @@ class UnjudgedOfAllRuns:
     """
 
     queries: Sequence[str]
-    of_runs: list[Outside] = field(default_factory=list)
+    of_runs: list[Words] = field(default_factory=list)
 
     @cached_property
     def number(self) -> dict[str, int]:
@@ -328,7 +314,7 @@ class UnjudgedOfAllRuns:
     @cached_property
     def total(self) -> Integers:
         """How many there are of each query, those of several runs counted once."""
-        return Outside.of_all(self.of_runs).by_query(len(self.queries))
+        return marks_by_query(np.unique(np.concatenate(self.of_runs)), len(self.queries))
 
 
 @dataclass(frozen=True, eq=False)
@@ -340,7 +326,7 @@ class UnjudgedOfRun:
 
     ranked: Rankings
     measures: tuple[Measure, ...]
-    outside: Outside | None
+    outside: Words | None
     of_all: UnjudgedOfAllRuns
 
     @cached_property
@@ -349,7 +335,7 @@ class UnjudgedOfRun:
         ranked = self.ranked
         if self.outside is None:
             return ranked
-        own = self.outside.by_query(len(self.of_all.queries))
+        own = marks_by_query(self.outside, len(self.of_all.queries))
         index = np.array([self.of_all.number[query] for query in ranked.queries], dtype=np.int64)
         others = (self.of_all.total - own)[index]
         if not others.any():
@@ -361,10 +347,3 @@ class UnjudgedOfRun:
     def scenarios(self) -> dict[str, dict[str, float]]:
         """The scenarios by measure."""
         return scenarios(self.candidates, self.measures)
-
-    def first_ends(self) -> tuple[Measure, dict[str, float]] | None:
-        """The first measure whose ends are known, and these."""
-        measure = next(filter(has_ends, self.measures), None)
-        if measure is None:
-            return None
-        return measure, scenarios(self.candidates, [measure], ends_alone=True)[str(measure)]

@@ -92,17 +92,13 @@ class Rankings:
             self.max_grade,
         )
 
-    @property
-    def documents(self) -> Integers:
-        """How many documents each query retrieved, and how many are in its pool, together."""
-        return self.retrieved + np.bincount(self.pool_query, minlength=self.n)
-
-    def blocks(self, documents: Integers, size: int) -> Iterator[Rankings]:
+    def blocks(self, size: int) -> Iterator[Rankings]:
         """The rankings of some queries after another, about `size` documents at a time.
 
-        `documents` are those that each query counts. No query is in two blocks; one with more than
-        an eighth of them is alone, as what is worked out by ranks takes the deepest of a block.
+        Counted are those retrieved and those in the pool. No query is in two blocks; one with more
+        than an eighth of `size` is alone, as what is worked out by ranks takes the deepest of all.
         """
+        documents = self.retrieved + np.bincount(self.pool_query, minlength=self.n)
         is_large = documents > size // 8
         cuts = (np.diff(np.cumsum(documents) // size) > 0) | is_large[1:] | is_large[:-1]
         block = np.append(0, np.cumsum(cuts))

@@ -339,7 +339,7 @@ def test_a_measure_that_is_not_corrected_is_told_of_by_the_option(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert execute([*with_people(tmp_path), "-m", "Judged@10"]) == 2
-    assert "--measure: Judged@10 says how much is judged" in capsys.readouterr().err
+    assert "--measure: Judged@10 is no mean over queries that grades" in capsys.readouterr().err
 
 
 def corrected_two(shared: Path, tmp_path: Path) -> list[str]:
