@@ -34,6 +34,7 @@ from labeler.evaluation.evaluator import Evaluator
 from labeler.metrics import parse
 from labeler.runs.fuse import rrf
 from labeler.stats.families import FEW, Family, Systems, compared, each_pair
+from labeler.stats.intervals import jackknife
 from labeler.stats.means import mean_interval
 from labeler.stats.power import (
     level_of,
@@ -309,7 +310,7 @@ def differences(given: argparse.Namespace) -> None:
             for seed, (run, base) in enumerate(pairs):
                 values = (run - base)[rng.integers(real.shape[1], size=queries)]
                 (verdict,) = each_pair(values[None], 1.0, seed)
-                both = [(verdict.low, verdict.high), mean_interval(values, "t")]
+                both = [(verdict.low, verdict.high), mean_interval(values, jackknife)]
                 truth = (run - base).mean()
                 held += [low - 1e-9 <= truth <= high + 1e-9 for low, high in both]
                 width += [high - low for low, high in both]

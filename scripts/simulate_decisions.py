@@ -26,7 +26,7 @@ from labeler.exchange.qrels import read_qrels
 from labeler.exchange.runs import read_run
 from labeler.metrics import parse
 from labeler.pipeline.decide import Draws, Grades
-from labeler.stats.families import pair
+from labeler.stats.families import each_pair
 from labeler.trec.files import ranking
 
 DIFFERENCES = Differences(parse("nDCG@10"), 3)
@@ -79,8 +79,8 @@ def cases(queries: int, seeds: int, margin: float, in_use: bool) -> Iterator[Cas
         truth = draws.look(whole, len(draws.order))
         verdict, judged = decided(draws, whole, margin)
         half = draw.sample(list(names), len(names) // 2)
-        of_half = pair(np.array([draws.span(query, whole)[0] for query in half])).word
-        yield Case(truth.difference, verdict, judged / truth.judged, of_half)
+        (alone,) = each_pair(np.array([[draws.span(query, whole)[0] for query in half]]))
+        yield Case(truth.difference, verdict, judged / truth.judged, alone.word)
 
 
 def main() -> None:

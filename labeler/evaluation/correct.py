@@ -122,11 +122,8 @@ def _means(texts: Sequence[str]) -> list[Measure]:
     with about("measures"):
         measures = parse_all(texts)
     for measure in measures:
-        if measure.definition.summary not in MEANS:
-            problem = "is no mean over queries, and means alone can be corrected"
-            raise Misuse(f"{measure} {problem}", parameter="measures")
-        if measure.name == "Judged":
-            problem = "says how much is judged, not what it is worth; there is nothing to correct"
+        if measure.definition.summary not in MEANS or measure.name == "Judged":
+            problem = "is no mean over queries that grades decide; such means can be corrected"
             raise Misuse(f"{measure} {problem}", parameter="measures")
     return measures
 

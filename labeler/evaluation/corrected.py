@@ -140,11 +140,11 @@ def corrected_scores(
     runs: Sequence[ScoredByBoth], measures: Sequence[Measure], target: str
 ) -> list[CorrectedScores]:
     """Every run by every measure, with one lambda for all runs."""
-    means = [_joint(runs, i, each, target).means() for i, each in enumerate(measures)]
+    means = [(str(m), _joint(runs, i, m, target).means()) for i, m in enumerate(measures)]
     return [
-        CorrectedScores(both.run, str(measure), means[i][run], both.unjudged)
+        CorrectedScores(both.run, measure, of_runs[run], both.unjudged)
         for run, both in enumerate(runs)
-        for i, measure in enumerate(measures)
+        for measure, of_runs in means
     ]
 
 

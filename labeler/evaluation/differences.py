@@ -14,7 +14,7 @@ import numpy as np
 
 from labeler.arrays import Floats
 from labeler.errors import Misuse
-from labeler.evaluation.holes import ROUNDS
+from labeler.evaluation.holes import largest_ratios
 from labeler.metrics.measures import discounts, gains
 from labeler.metrics.registry import Measure
 
@@ -55,8 +55,7 @@ class Differences:
     def _most(self, weights: Mapping[str, float], grades: Mapping[str, int]) -> float:
         """The largest sum of weighted gains over that of the ideal ranking.
 
-        As in `holes`: for each step from a grade to the next one, the number of open documents that
-        reach it is searched for alone, and the ratio is found by Dinkelbach's method (1967).
+        A step leads from a grade to the next one; the open documents of largest weight reach it.
         """
         worth = gains(np.arange(self.top + 1), str(dict(self.measure.parameters).get("dcg")))
         steps, inside = np.diff(worth), [doc for doc in weights if doc in grades]
@@ -66,18 +65,10 @@ class Differences:
         # (open + 1,): the weights of the best open documents together
         best = np.append(0.0, np.cumsum(free))
         ideal = np.append(0.0, np.cumsum(self._discounts(len(weights))))
-        # (steps, open + 1): what is ideal where so many more documents reach a step
+        # (steps, 1, open + 1): what is ideal where so many more documents reach a step
         reached = (judged > np.arange(self.top)[:, None]).sum(axis=1)
-        ideals = ideal[reached[:, None] + np.arange(len(best))]
-        columns, value = np.zeros(self.top, dtype=np.int64), -math.inf
-        for _ in range(ROUNDS):
-            below = float(steps @ ideals[np.arange(self.top), columns])
-            larger = (settled + float(steps @ best[columns])) / below if below else 0.0
-            if larger <= value:
-                break
-            value = larger
-            columns = (best - value * ideals).argmax(axis=1)
-        return value
+        ideals = ideal[reached[:, None, None] + np.arange(len(best))]
+        return float(largest_ratios(np.array([settled]), best[None], steps, [*ideals])[0])
 
 
 def to_judge(weights: Mapping[str, float], judged: Container[str]) -> list[str]:

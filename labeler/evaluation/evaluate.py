@@ -56,7 +56,6 @@ from labeler.evaluation.scores import (
     Weights,
     counted,
     few_queries,
-    for_both,
     hole_findings,
     identical_findings,
     in_order,
@@ -174,6 +173,11 @@ def report_on(
     scored, of_runs = score_runs(runs, pool, measures, options, scope.weights)
     findings += of_runs
     comparing = compared(scored, options, findings)
+    of_margins: tuple[Equivalence, ...] = ()
+    if comparing is not None and options.margins and (baseline := options.baseline):
+        marks = {run.name: run.mark for run in scored}
+        identical = [run for run, mark in marks.items() if mark == marks[baseline]]
+        of_margins = tuple(equivalences(comparing.scores, baseline, options.margins, identical))
     by = grouped_by(scope, scored, options) if grouping.by else ()
     findings += [finding for grouped in by for finding in grouped.findings]
     filling = fill_paths(qrels_path(qrels), options.fill)[0] if options.fill else qrels
@@ -186,7 +190,7 @@ def report_on(
         comparing,
         tuple(findings),
         of_judges,
-        _equivalences(scored, comparing, options.margins),
+        of_margins,
         by,
         grouping.weights,
         pool.stale,
@@ -259,17 +263,6 @@ def compared(
         return None
     findings += identical_findings(runs)
     return Comparing(scores, options.baseline, options.seed, options.compare)
-
-
-def _equivalences(
-    runs: Sequence[RunScores], comparing: Comparing | None, margins: Mapping[str, float]
-) -> tuple[Equivalence, ...]:
-    """What the margins show of the runs, where there are some."""
-    if comparing is None or comparing.baseline is None or not margins:
-        return ()
-    mark = next(run.mark for run in runs if run.name == comparing.baseline)
-    identical = [run.name for run in runs if run.mark == mark]
-    return tuple(equivalences(comparing.scores, comparing.baseline, margins, identical))
 
 
 def mean_measure(measure: object) -> Measure:
@@ -476,7 +469,7 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Table:
     if not comparisons:
         return programs
     sides, of_several = beside(comparisons), len({c.measure for c in comparisons}) > 1
-    columns = [
+    people = [
         *sides,
         *([Column("measure", align="left")] if of_several else []),
         Column("verdict", align="left", widest=None, colors=COLORS),
@@ -484,14 +477,17 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Table:
         Column("w/t/l"),
         Column("p"),
     ]
+    columns = [replace(column, only="programs") for column in programs.columns]
+    columns += [replace(column, only="people") for column in people]
     rows: list[Row] = [
         (
+            *row,
             *(c.run, c.baseline)[: len(sides)],
             *([c.measure] if of_several else []),
             *(c.verdict, c.interval, c.counts, c.p),
         )
-        for c in comparisons
+        for row, c in zip(programs.rows, comparisons, strict=True)
     ]
     by = "" if of_several else f" by {comparisons[0].measure}"
     title, note = f"{against(comparisons)}{by}".strip(), allowance(comparisons)
-    return for_both(programs, Table("comparisons", columns, rows, title, note))
+    return Table("comparisons", columns, rows, title, note)

@@ -101,12 +101,8 @@ def outcome_of(
     pass, however many runs and measures are held (Berger 1982, Technometrics 24).
     `Misuse` where these data could not pass the gate, or not fail it.
     """
-    outcome = GateOutcome()
-    for run in report.runs:
-        for gate in gates:
-            outcome += GateOutcome() if gate.by else _held(report, run, gate)
-    for gate in gates:
-        outcome += _held_by_group(report, gate) if gate.by else GateOutcome()
+    outcomes = [_held(report, run, gate) for run in report.runs for gate in gates if not gate.by]
+    outcomes += [_held_by_group(report, gate) for gate in gates if gate.by]
     if no_worse_than:
         from labeler.evaluation.equivalence import check_equivalences  # agreement needs none of it
 
@@ -114,8 +110,8 @@ def outcome_of(
         tested = [e for e in report.equivalences if e.run not in doubts]
         failures, unshown = check_equivalences(tested)
         open_ones = [*unshown, *(f"{run}: {doubt}" for run, doubt in doubts.items())]
-        outcome += GateOutcome(tuple(failures), tuple(open_ones))
-    return outcome
+        outcomes.append(GateOutcome(tuple(failures), tuple(open_ones)))
+    return sum(outcomes, GateOutcome())
 
 
 def doubt_of(report: Report, e: Equivalence) -> str:
@@ -148,8 +144,10 @@ EXAMPLE = "nDCG@10:0.4@worst-kind or nDCG@10:0.4@kind=keyword"
 def check_groups(report: Report, gates: Sequence[ScoreGate]) -> None:
     """`Misuse` where a gate names a group that no query is in."""
     for gate in gates:
-        sizes = _grouped(report, gate).sizes if gate.group is not None else {}
-        if gate.group is not None and gate.group not in sizes:
+        if gate.group is None:
+            continue
+        sizes = _grouped(report, gate).sizes
+        if gate.group not in sizes:
             listed = ", ".join(f"{name:.40}" for name in list(sizes)[:12])
             problem = f"no query has {gate.by}={gate.group}; {gate.by} is one of {listed}"
             raise Misuse(problem, parameter=gate.parameter)

@@ -230,11 +230,6 @@ class ByGroup(Result):
             without_field=self.sizes.get(NO_GROUP, 0),
         )
 
-    def of(self, run: str, measure: str) -> list[GroupScore]:
-        """A run's groups by a measure, the worst first, those without a score last."""
-        rows = [s for s in self.scores if (s.run, s.measure) == (run, measure)]
-        return sorted(rows, key=lambda s: (not s.queries, s.value if s.queries else 0.0))
-
 
 def grouped_by(
     scope: QueryScope, runs: Sequence[RunScores], options: EvaluationOptions
@@ -306,8 +301,11 @@ def group_table(grouped: ByGroup, runs: Sequence[str], measures: Sequence[str]) 
         *map(measure_column, shown),
         Column(grouped.judged, format=".2f"),
     ]
+    first_rows = [s for s in grouped.scores if (s.run, s.measure) == (runs[0], measures[0])]
+    # those without a score come last
+    worst = sorted(first_rows, key=lambda s: (not s.queries, s.value if s.queries else 0.0))
     rows: list[Row] = []
-    for group in (score.group for score in grouped.of(runs[0], measures[0])):
+    for group in (score.group for score in worst):
         for run in runs:
             means = [cells[group, run, measure] for measure in shown]
             first, names = means[0], [run] if len(runs) > 1 else []

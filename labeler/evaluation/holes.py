@@ -19,11 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeler.arrays import Flags, Floats, Integers
-from labeler.metrics.judged import Outside
+from labeler.metrics.judged import marks_by_query
 from labeler.metrics.measures import dcg_sums, gains, ratio, relevant
 from labeler.metrics.rankings import Rankings
 from labeler.metrics.registry import Measure
 from labeler.metrics.scores import summed_up
+from labeler.trec.columns import Words
 
 Ends = tuple[Floats, Floats]
 Work = Callable[[Rankings, Measure, int], Ends]
@@ -86,15 +87,12 @@ def _average_precision(r: Rankings, measure: Measure, depth: int) -> Ends:
     above: Integers = np.cumsum(good, axis=1) - good
     below = _after(good * weight)
     start = (good * (above + 1) * weight).sum(axis=1, keepdims=True)
-    first = np.cumsum(hole, axis=1)
-    risen = hole * ((above + first) * weight + below)
-    most = _extended(start, start + np.cumsum(risen, axis=1))
-    high = ratio(most, _extended(relevants, relevants + first))
-    last = np.cumsum(hole[:, ::-1], axis=1)
+    first, last = _sums(hole), _sums(hole[:, ::-1])
+    risen = hole * ((above + first[:, 1:]) * weight + below)
+    high = ratio(start + _sums(risen), relevants + first)
     fallen = hole * ((above + 1) * weight + below + _after(hole * weight))
-    sums = _extended(start, start + np.cumsum(fallen[:, ::-1], axis=1))
-    relevant_in_all = _extended(relevants, relevants + last) + outside
-    return ratio(sums, relevant_in_all).min(axis=1), high.max(axis=1)
+    low = ratio(start + _sums(fallen[:, ::-1]), relevants + last + outside)
+    return low.min(axis=1), high.max(axis=1)
 
 
 def _after(values: Floats) -> Floats:
@@ -102,83 +100,65 @@ def _after(values: Floats) -> Floats:
     return np.cumsum(values[:, ::-1], axis=1)[:, ::-1] - values
 
 
-def _extended(first: Floats | Integers, rest: NDArray[Any]) -> Floats:
-    """A matrix with one more column before the others."""
-    return np.concatenate([first, rest], axis=1).astype(np.float64)
+def _sums(values: NDArray[Any]) -> Floats:
+    """The sums of the first so many entries of each row, from none on."""
+    return np.cumsum(np.pad(values, ((0, 0), (1, 0))), axis=1, dtype=np.float64)
 
 
-def _distinct(values: Integers) -> Integers:
-    """Each value once, ascending (numpy's own `unique` loads its masked arrays first)."""
-    ordered = np.sort(values)
-    distinct: Integers = ordered[np.append(True, ordered[1:] != ordered[:-1])]
-    return distinct
+def largest_ratios(
+    gained: Floats, first: Floats, steps: Floats, ideals: Sequence[Floats]
+) -> Floats:
+    """The most that gains over those of an ideal ranking can be, of each query.
 
-
-class _Search:
-    """nDCG's ends, by levels: a gain is a sum of steps, and so are both sums of gains.
-
-    With L the highest nDCG, DCG - L IDCG has its maximum, 0, there. For each step, which number of
-    holes reaches it is a search of its own: as better documents leave less room in the ideal, fewer
-    holes need to reach the higher step, so the numbers fit together (Topkis 1978). L is found by
-    Dinkelbach's method (1967). The lowest: DCG - l IDCG is concave in the gains, so that some end
-    of their range, every hole 0 or top, is lowest: some number of the last holes is top there.
+    A gain is a sum of steps. `gained` is what is settled, `(queries,)`; `first` what the first so
+    many open documents weigh, `(queries, open + 1)`, and each of `ideals` what is ideal where so
+    many of them reach a step. With L the largest, gained - L ideal has its maximum, 0, there. For
+    each step, which number of documents reaches it is a search of its own: as better documents
+    leave less room in the ideal, fewer need to reach the higher step, so the numbers fit together
+    (Topkis 1978). L is found by Dinkelbach's method (1967).
     """
-
-    def __init__(self, r: Rankings, measure: Measure, depth: int) -> None:
-        kind = str(dict(measure.parameters).get("dcg", "log2"))
-        cutoff = None if measure.cutoff is None else int(measure.cutoff)
-        levels = _distinct(np.append(r.pool_grade[r.pool_grade > 0], r.max_grade))
-        worth = gains(np.append(0, levels), kind)
-        self.steps = np.diff(worth)
-        self.open = levels <= r.max_grade
-        self.top = float(worth[1:][self.open][-1])
-        self.judged = [r.in_pool(int(level))[:, None] for level in levels]
-        self.outside = holes_outside(r, depth)[:, None]
-        _, hole = _squares(r, 1, depth)
-        none, weighed = np.zeros((r.n, 1)), hole * (1.0 / np.log2(np.arange(2, depth + 2)))
-        self.holes = _extended(none, np.cumsum(hole, axis=1)).astype(np.int64)
-        self.first = _extended(none, np.cumsum(weighed, axis=1))
-        self.last = _extended(none, np.cumsum(weighed[:, ::-1], axis=1))
-        self.last_holes = _extended(none, np.cumsum(hole[:, ::-1], axis=1))
-        self.gained = dcg_sums(r, cutoff, kind)[0]
-        # what the first places of an ideal ranking weigh together, from none on
-        most = max(int(np.max(judged, initial=0)) for judged in self.judged)
-        most += int(np.max(self.outside, initial=0)) + int(np.max(self.holes, initial=0))
-        ranks = np.arange(most)
-        inside = ranks < (np.inf if cutoff is None else cutoff)
-        self.ideal = np.append(0.0, np.cumsum(np.where(inside, 1 / np.log2(ranks + 2), 0)))
-
-    def lowest(self) -> Floats:
-        """The least nDCG of each query."""
-        ideal = np.zeros_like(self.last)
-        reached = self.last_holes.astype(np.int64) + self.outside
-        for step, open_, judged in zip(self.steps, self.open, self.judged, strict=True):
-            ideal += step * self.ideal[judged + (reached if open_ else 0)]
-        least: Floats = ratio(self.gained[:, None] + self.top * self.last, ideal).min(axis=1)
-        return least
-
-    def highest(self) -> Floats:
-        """The most that nDCG can be for each query."""
-        best = np.zeros(len(self.gained))
-        for _ in range(ROUNDS):
-            gained, ideal = self.gained.copy(), np.zeros(len(self.gained))
-            rows = np.arange(len(best))
-            for step, open_, judged in zip(self.steps, self.open, self.judged, strict=True):
-                # of each query the best number of holes for a level, 0 where none reaches it
-                worth = self.first - best[:, None] * self.ideal[judged + self.holes]
-                columns = worth.argmax(axis=1) * open_
-                gained += step * self.first[rows, columns]
-                ideal += step * self.ideal[judged[:, 0] + self.holes[rows, columns]]
-            better = np.maximum(best, ratio(gained, ideal))
-            if not (better > best).any():
-                break
-            best = better
-        return best
+    rows, best = np.arange(len(gained)), np.full(len(gained), -np.inf)
+    columns = [np.zeros(len(gained), dtype=np.int64) for _ in steps]
+    for _ in range(ROUNDS):
+        above, below = gained.copy(), np.zeros(len(gained))
+        for step, ideal, at in zip(steps, ideals, columns, strict=True):
+            above += step * first[rows, at]
+            below += step * ideal[rows, at]
+        better = np.maximum(best, ratio(above, below))
+        if not (better > best).any():
+            break
+        best = better
+        columns = [(first[:, : i.shape[1]] - best[:, None] * i).argmax(axis=1) for i in ideals]
+    return best
 
 
 def _ndcg(r: Rankings, measure: Measure, depth: int) -> Ends:
-    search = _Search(r, measure, depth)
-    return search.lowest(), search.highest()
+    """nDCG's ends, by levels: a gain is a sum of steps, and so are both sums of gains.
+
+    The lowest: DCG - l IDCG is concave in the gains, so that some end of their range, every hole 0
+    or top, is lowest: some number of the last holes is top there.
+    """
+    kind = str(dict(measure.parameters).get("dcg", "log2"))
+    cutoff = None if measure.cutoff is None else int(measure.cutoff)
+    levels = np.unique(np.append(r.pool_grade[r.pool_grade > 0], r.max_grade))
+    worth, is_open = gains(np.append(0, levels), kind), levels <= r.max_grade
+    steps, top = np.diff(worth), float(worth[1:][is_open][-1])
+    judged = [r.in_pool(int(level))[:, None] for level in levels]
+    outside, gained = holes_outside(r, depth)[:, None], dcg_sums(r, cutoff, kind)[0]
+    _, hole = _squares(r, 1, depth)
+    # (queries, depth + 1): how many holes the first or last so many places have, and their weight
+    holes, last_holes = (_sums(each).astype(np.int64) for each in (hole, hole[:, ::-1]))
+    weighed = hole * (1.0 / np.log2(np.arange(2, depth + 2)))
+    # what the first places of an ideal ranking weigh together, from none on
+    most = sum(int(np.max(each, initial=0)) for each in (judged, outside, holes))
+    inside = np.arange(most) < (np.inf if cutoff is None else cutoff)
+    ideal = np.append(0.0, np.cumsum(np.where(inside, 1 / np.log2(np.arange(most) + 2), 0)))
+    of_steps = [*zip(steps, judged, is_open.tolist(), strict=True)]
+    # no hole reaches a level that is not open
+    least = sum(s * ideal[j + (last_holes + outside if may else 0)] for s, j, may in of_steps)
+    lowest = ratio(gained[:, None] + top * _sums(weighed[:, ::-1]), least).min(axis=1)
+    ideals = [ideal[j + (holes if may else holes[:, :1])] for _, j, may in of_steps]
+    return lowest, largest_ratios(gained, _sums(weighed), steps, ideals)
 
 
 BOUND_FUNCTIONS: dict[str, Work] = {
@@ -250,7 +230,7 @@ def scenarios(
     # what is filled in of some queries is let go of before the next
     parts = [
         [values_of(block, measure) for measure in measures]
-        for block in map(_Block, r.blocks(r.documents, size))
+        for block in map(_Block, r.blocks(size))
     ]
     means = {}
     for measure, of_blocks in zip(measures, zip(*parts, strict=True), strict=True):
@@ -327,7 +307,7 @@ class UnjudgedOfAllRuns:
     """
 
     queries: Sequence[str]
-    of_runs: list[Outside] = field(default_factory=list)
+    of_runs: list[Words] = field(default_factory=list)
 
     @cached_property
     def number(self) -> dict[str, int]:
@@ -337,7 +317,7 @@ class UnjudgedOfAllRuns:
     @cached_property
     def total(self) -> Integers:
         """How many there are of each query, those of several runs counted once."""
-        return Outside.of_all(self.of_runs).by_query(len(self.queries))
+        return marks_by_query(np.unique(np.concatenate(self.of_runs)), len(self.queries))
 
 
 @dataclass(frozen=True, eq=False)
@@ -349,7 +329,7 @@ class UnjudgedOfRun:
 
     ranked: Rankings
     measures: tuple[Measure, ...]
-    outside: Outside | None
+    outside: Words | None
     of_all: UnjudgedOfAllRuns
 
     @cached_property
@@ -358,7 +338,7 @@ class UnjudgedOfRun:
         ranked = self.ranked
         if self.outside is None:
             return ranked
-        own = self.outside.by_query(len(self.of_all.queries))
+        own = marks_by_query(self.outside, len(self.of_all.queries))
         index = np.array([self.of_all.number[query] for query in ranked.queries], dtype=np.int64)
         others = (self.of_all.total - own)[index]
         if not others.any():
@@ -370,10 +350,3 @@ class UnjudgedOfRun:
     def scenarios(self) -> dict[str, dict[str, float]]:
         """The scenarios by measure."""
         return scenarios(self.candidates, self.measures)
-
-    def first_ends(self) -> tuple[Measure, dict[str, float]] | None:
-        """The first measure whose ends are known, and these."""
-        measure = next(filter(has_ends, self.measures), None)
-        if measure is None:
-            return None
-        return measure, scenarios(self.candidates, [measure], ends_alone=True)[str(measure)]

@@ -435,26 +435,23 @@ def _apart(text: str) -> str:
 def _pattern(family: str) -> re.Pattern[str]:
     before = f"(?:{'|'.join(BEFORE)})?"
     after = rf"(?:{_SIZES}|\d\w*)?"
-    members = []
-    for name in FAMILIES[family].split():
-        words = name.replace("-", " ")
-        if words.endswith("#"):
-            members.append(rf"{before}{words[:-1]} ?\d\w*")
-        else:
-            members.append(f"{before}{words}{after}")
-    return re.compile(rf"(?<!\S)(?:{'|'.join(members)})(?!\S)")
+    members = (
+        rf"{name[:-1]} ?\d\w*" if name.endswith("#") else f"{name}{after}"
+        for name in (name.replace("-", " ") for name in FAMILIES[family].split())
+    )
+    return re.compile(rf"(?<!\S){before}(?:{'|'.join(members)})(?!\S)")
 
 
 def short_model(model: str) -> str:
-    """Models by their names alone, without addresses and what stands in brackets, each once.
+    """Models by their names alone, each once: without addresses, and from a bracket on.
 
     >>> short_model("similarity, similarity [0.3*terms; 0.4, 0.7] wordllama")
     'similarity'
     >>> short_model("https://api.openai.com/v1 gpt-4o, gpt-4o-2024-08-06")
     'gpt-4o, gpt-4o-2024-08-06'
     """
-    names = map(_without_origin, _without_brackets(model).split(", "))
-    return ", ".join(dict.fromkeys(names))
+    plain = re.sub(r"\s*\[[^]]*\][^,]*", "", model)
+    return ", ".join(dict.fromkeys(map(_without_origin, plain.split(", "))))
 
 
 def _without_origin(name: str) -> str:
@@ -463,17 +460,6 @@ def _without_origin(name: str) -> str:
     if "://" in origin and rest:
         return rest
     return f"gguf {rest[:8]}" if origin == "gguf" else name
-
-
-def _without_brackets(model: str) -> str:
-    """The text less what stands in brackets, and what follows them up to a comma."""
-    outside = ""
-    while "]" in model.partition("[")[2]:
-        before, _, rest = model.partition("[")
-        after = rest.partition("]")[2]
-        outside += before.rstrip()
-        model = after[after.find(",") :] if "," in after else ""
-    return outside + model
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import numpy as np
 
 from labeler.arrays import Floats
 from labeler.errors import BadInput
-from labeler.evaluation.holes import UnjudgedOfRun
+from labeler.evaluation.holes import UnjudgedOfRun, has_ends, scenarios
 from labeler.evaluation.inputs import Doubt
 from labeler.evaluation.options import Compare, Scoring
 from labeler.messages import count_of, no_query_in_common
@@ -24,7 +24,7 @@ from labeler.metrics.registry import Measure, parse, renamed
 from labeler.metrics.scores import SMALLEST_IN_GEOMETRIC_MEAN, Scores, Weighting
 from labeler.report.finding import Finding, Setting
 from labeler.report.result import Hidden, as_plain
-from labeler.report.table import Column, Interval, Table, shown
+from labeler.report.table import Column, Interval, shown
 from labeler.stats.families import Family, Systems, compared, wins_ties_losses
 from labeler.stats.means import bounded_interval, mean_interval, share_interval
 
@@ -368,14 +368,6 @@ def listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def for_both(programs: Table, people: Table) -> Table:
-    """One table of two of the same rows: the columns that programs get, and those people see."""
-    columns = [replace(column, only="programs") for column in programs.columns]
-    columns += [replace(column, only="people") for column in people.columns]
-    rows = [[*ours, *theirs] for ours, theirs in zip(programs.rows, people.rows, strict=True)]
-    return replace(people, columns=columns, rows=rows)
-
-
 # What a reader of scores should know, one finding each.
 
 FEW_QUERIES = 25
@@ -492,10 +484,10 @@ def hole_findings(runs: Sequence[RunScores]) -> list[Finding]:
     """Of the run that is judged least: what its unjudged documents could do to a score."""
     run = min(runs, key=lambda run: next(iter(run.judged.values())))
     share_name, share = next(iter(run.judged.items()))
-    bounded = run.unjudged.first_ends() if run.unjudged and share < WELL_JUDGED else None
-    if bounded is None:
+    measure = next(filter(has_ends, run.scores.measures), None)
+    if run.unjudged is None or measure is None or share >= WELL_JUDGED:
         return []
-    measure, case = bounded
+    case = scenarios(run.unjudged.candidates, [measure], ends_alone=True)[str(measure)]
     ends = f"{case['low']:.3f} to {case['high']:.3f}"
     table = Setting("scenarios")
     what = f"were the rest judged, its {measure} could be anything from {ends} ({table})"

@@ -115,17 +115,11 @@ def two_qrels(
     pairs = np.bincount(code, minlength=len(used))
     kinds = (by_first & by_second, by_first & ~by_second, by_second & ~by_first)
     counts = PairCounts(*(int(pairs[kind].sum()) for kind in kinds))
-    coded: PairColumns[int] = PairColumns(
-        joined.queries,
-        np.searchsorted(joined.query, np.arange(len(joined.queries) + 1)),
-        joined.documents,
-        joined.document,
-        code,
-    )
-    if not counts.same:  # queries of which both judged some pair
-        coded = coded.keep(np.isin(joined.query, joined.query[kinds[0][code]]))
-    if not coded.size:
+    # of queries of which both judged some pair
+    rows = np.flatnonzero(np.isin(joined.query, joined.query[kinds[0][code]]) | counts.same)
+    if not len(rows):
         return None
+    coded: PairColumns[int] = joined.columns(rows).holding(code[rows])
     first_top, second_top = (
         top_grade(side.value) if top is None else top for side, top in zip(sides, tops, strict=True)
     )

@@ -261,9 +261,11 @@ class Trust:
 
     def _holes(self, names: Sequence[str], measure: str) -> Doubt | None:
         """That too little of a run is judged."""
-        shares = {name: self.judged(name, measure) for name in names}
-        name = min(shares, key=lambda run: shares[run][1])
-        what, share = shares[name]
+        judged = {name: self.runs[name].judged for name in names}
+        shares, own = judged[names[0]], f"Judged@{parse(measure).cutoff}"
+        what = own if own in shares else next(iter(shares))
+        name = min(judged, key=lambda run: judged[run][what])
+        share = judged[name][what]
         if share >= LEAST_JUDGED:
             return None
         cutoff = int(what.partition("@")[2])
@@ -271,12 +273,6 @@ class Trust:
         because = f"{what} of {name} is {share:.2f}, below {LEAST_JUDGED:.2f}"
         command = f"labeler compare {self._folder} {shlex.join(names)}"
         return Doubt(because, command, f"about {count_of(holes, 'pair')} of {name}")
-
-    def judged(self, name: str, measure: str) -> tuple[str, float]:
-        """The share judged of a run's documents that a measure looks at, and what it is called."""
-        shares = self.runs[name].judged
-        own = f"Judged@{parse(measure).cutoff}"
-        return (own, shares[own]) if own in shares else next(iter(shares.items()))
 
     @property
     def _folder(self) -> str:

@@ -120,6 +120,7 @@ def _measured(judged: Sequence[Judged], total: int, seconds: float, guard: Guard
     """What the pairs of a pilot say of all."""
     import numpy as np  # which smaller runs need not load
 
+    from labeler.stats.intervals import jackknife
     from labeler.stats.means import mean_interval, share_interval
 
     price, limits, pairs = guard.budget.price, guard.limiter.limits, len(judged)
@@ -127,7 +128,7 @@ def _measured(judged: Sequence[Judged], total: int, seconds: float, guard: Guard
     tokens = np.array([(each.prompt_tokens, each.completion_tokens) for each in judged], float)
     inside, outside = map(float, tokens.mean(axis=0))
     taken = tokens @ ((price.tokens_in, price.tokens_out) if price else (1, 1))
-    ends = mean_interval(taken, "t") or (0.0, 0.0)
+    ends = mean_interval(taken, jackknife) or (0.0, 0.0)
     spread = np.array([taken.mean(), *ends]) / max(taken.mean(), 1e-9)
     took, hours = (taken.mean() * total / 1e6 if price else 0.0), 0.0
     if calls := sum(each.attempts for each in judged if not each.remembered):

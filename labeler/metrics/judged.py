@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count, repeat
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,8 +16,8 @@ from labeler.arrays import Flags, Floats, Integers
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput
 from labeler.metrics.rankings import Rankings, ordinals, top_grade
-from labeler.trec.blocks import Batch, in_order
-from labeler.trec.columns import Irregular, Keys, Words, hashed, mixed, widened
+from labeler.trec.blocks import Batch
+from labeler.trec.columns import Irregular, Keys, Words, hashed, id_ranks, mixed, widened
 from labeler.trec.files import through_run
 from labeler.trec.memory import as_qrels, as_run
 from labeler.trec.pairs import PairColumns
@@ -45,14 +45,11 @@ class JudgedPairs:
         """The pool of qrels, without queries that have no judgement."""
         sizes = np.diff(qrels.edges)
         ids = [query_id for query_id, size in zip(qrels.queries, sizes, strict=True) if size]
-        names = sorted(ids)
-        number = {query_id: i for i, query_id in enumerate(names)}
-        numbers = np.array([number[query_id] for query_id in ids], np.int64)
-        query = np.repeat(numbers, sizes[sizes > 0])
+        query = np.repeat(id_ranks(ids).astype(np.int64), sizes[sizes > 0])
         grade = qrels.value.astype(np.int64)
         order = best_first(query, grade)
         documents = qrels.document_keys.take(qrels.document[order])
-        return cls(tuple(names), query[order], grade[order], documents, name, stale)
+        return cls(tuple(sorted(ids)), query[order], grade[order], documents, name, stale)
 
     @cached_property
     def number(self) -> dict[bytes, int]:
@@ -158,32 +155,18 @@ def _places(grades: Mapping[str, int], scores: Mapping[str, float]) -> tuple[Int
 
 def best_first(query: Integers, grade: Integers) -> Integers:
     """The order of pairs by query, and by grade, best first."""
-    # both as one number, by which sorting is faster than by two, the more so where that is short
-    top, least = int(np.max(grade, initial=0)), int(np.min(grade, initial=0))
-    key = query * (top - least + 1) + top - grade
-    return np.argsort(key.astype(np.min_scalar_type(np.max(key, initial=0))), kind="stable")
+    return np.lexsort((-grade, query))
 
 
-class Outside(NamedTuple):
-    """A run's documents outside the qrels, each as a 64-bit mark of its query and its id.
+def marks_by_query(marks: Words, queries: int) -> Integers:
+    """How many documents outside the qrels each of so many queries has, by their marks."""
+    place = marks >> np.uint64(64 - _bits(queries))
+    return np.bincount(place.view(np.int64), minlength=queries)
 
-    The highest `bits` of a mark are the query's place in the qrels.
-    """
 
-    marks: Words
-    bits: int
-
-    def by_query(self, queries: int) -> Integers:
-        """How many marks each of so many queries has."""
-        return np.bincount(
-            (self.marks >> np.uint64(64 - self.bits)).view(np.int64), minlength=queries
-        )
-
-    @classmethod
-    def of_all(cls, runs: Sequence[Outside]) -> Outside:
-        """The marks of several runs, each once."""
-        marks = np.sort(np.concatenate([run.marks for run in runs]))
-        return cls(marks[np.append(True, marks[1:] != marks[:-1])[: len(marks)]], runs[0].bits)
+def _bits(queries: int) -> int:
+    """How many bits hold the place of any query."""
+    return max(queries - 1, 1).bit_length()
 
 
 SOME = 1000
@@ -192,7 +175,11 @@ SOME = 1000
 
 @dataclass
 class Facts:
-    """What a reader of the scores should know of a run; `outside` where it is asked for."""
+    """What a reader of the scores should know of a run.
+
+    `outside` are its documents outside the qrels, where they are asked for, each as a 64-bit mark
+    of its query and its id: the highest bits are the query's place in the qrels.
+    """
 
     common: int = 0
     extra: int = 0
@@ -200,7 +187,7 @@ class Facts:
     matched: int = 0
     tied_pairs: int = 0
     contradictions: int = 0
-    outside: Outside | None = None
+    outside: Words | None = None
 
 
 def _ranked(parts: Iterable[Batch], pool: JudgedPairs, *, outside: bool) -> tuple[Rankings, Facts]:
@@ -209,7 +196,7 @@ def _ranked(parts: Iterable[Batch], pool: JudgedPairs, *, outside: bool) -> tupl
     gathered: list[Words] | None = [] if outside else None
     placed = [_placed(lines, pool, facts, gathered) for lines in parts]
     if gathered is not None:
-        facts.outside = Outside(np.concatenate(gathered), _bits(pool))
+        facts.outside = np.concatenate(gathered)
     retrieved = np.zeros(n, np.int64)
     for part in placed:
         retrieved[part.pop("queries")] = part.pop("retrieved")
@@ -239,7 +226,7 @@ def _placed(
     facts.some_ids += [name.decode() for name in lines.names[: SOME - len(facts.some_ids)]]
     hits, pairs = _matches(lines, pool, pool_query)
     facts.matched += len(hits)
-    order = in_order(lines.query, lines.score, lines.documents)  # by query and rank
+    order = lines.ranked  # by query and rank
     facts.tied_pairs += tied_pairs(lines.query[order], lines.score[order])
     if lines.part is not None:  # only lines of a file have a rank column
         facts.contradictions += contradictions(lines.query, lines.declared, lines.score)
@@ -253,7 +240,7 @@ def _placed(
     if gathered is not None:
         is_outside = in_pool[lines.query]
         is_outside[hits] = False
-        bits = np.uint64(_bits(pool))
+        bits = np.uint64(_bits(len(pool.queries)))
         of = pool_query[lines.query[is_outside]].astype(np.uint64) << np.uint64(64) - bits
         gathered.append(lines.documents.hashes[is_outside] >> bits | of)
     return {
@@ -265,18 +252,10 @@ def _placed(
     }
 
 
-def _bits(pool: JudgedPairs) -> int:
-    """How many bits hold the place of any query."""
-    return max(len(pool.queries) - 1, 1).bit_length()
-
-
 def tied_pairs(group: Integers, score: Floats) -> int:
     """How many pairs of one query's documents have one score, in lines that are in order."""
     tied = (score[1:] == score[:-1]) & (group[1:] == group[:-1])
-    if not tied.any():
-        return 0
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], tied, [False]]).astype(np.int8)))
-    sizes = edges[1::2] - edges[::2] + 1
+    sizes = np.bincount(np.cumsum(np.append(True, ~tied)))
     return int((sizes * (sizes - 1) // 2).sum())
 
 

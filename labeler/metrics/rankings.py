@@ -11,7 +11,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 
@@ -93,40 +92,18 @@ class Rankings:
             self.max_grade,
         )
 
-    @property
-    def documents(self) -> Integers:
-        """How many documents each query retrieved, and how many are in its pool, together."""
-        return self.retrieved + np.bincount(self.pool_query, minlength=self.n)
-
-    def blocks(self, documents: Integers, size: int) -> Iterator[Rankings]:
+    def blocks(self, size: int) -> Iterator[Rankings]:
         """The rankings of some queries after another, about `size` documents at a time.
 
-        `documents` are those that each query counts. No query is in two blocks; one with more than
-        an eighth of them is alone, as what is worked out by ranks takes the deepest of a block.
+        Counted are those retrieved and those in the pool. No query is in two blocks; one with more
+        than an eighth of `size` is alone, as what is worked out by ranks takes the deepest of all.
         """
-        block = np.cumsum(documents) // size
+        documents = self.retrieved + np.bincount(self.pool_query, minlength=self.n)
         is_large = documents > size // 8
-        cuts = (np.diff(block) > 0) | is_large[1:] | is_large[:-1]
-        edges = [0, *(np.flatnonzero(cuts) + 1).tolist(), self.n]
-        if len(edges) == 2:
-            yield self
-            return
-        entries = np.searchsorted(self.query, edges).tolist()
-        pool_entries = np.searchsorted(self.pool_query, edges).tolist()
-        for queries, own, pool in zip(
-            pairwise(edges), pairwise(entries), pairwise(pool_entries), strict=True
-        ):
-            some, of_run, of_pool = slice(*queries), slice(*own), slice(*pool)
-            yield Rankings(
-                self.queries[some],
-                self.retrieved[some],
-                self.query[of_run] - queries[0],
-                self.rank[of_run],
-                self.grade[of_run],
-                self.pool_query[of_pool] - queries[0],
-                self.pool_grade[of_pool],
-                self.max_grade,
-            )
+        cuts = (np.diff(np.cumsum(documents) // size) > 0) | is_large[1:] | is_large[:-1]
+        block = np.append(0, np.cumsum(cuts))
+        for number in range(int(block[-1]) + 1):
+            yield self.choose(block == number) if block[-1] else self
 
 
 def sums(query: Integers, weights: Floats, n: int) -> Floats:

@@ -78,19 +78,15 @@ def swapped_pairs(x: Sequence[float], y: Sequence[float]) -> list[tuple[int, int
 
 def competition_ranks(x: ArrayLike) -> Integers:
     """Ranks from 1 for the highest; tied items share the first rank of their group."""
-    scores = _scores(x)
+    scores = np.asarray(x, dtype=np.float64)
     # (..., i, j): whether j scores higher than i
     higher: Integers = np.sum(scores[..., None, :] > scores[..., None], axis=-1, dtype=np.int64)
     return higher + 1
 
 
-def _scores(x: ArrayLike) -> Floats:
-    return np.asarray(x, dtype=np.float64)
-
-
 def _signs(x: ArrayLike) -> Integers:
     """For every ordered pair, 1 where the first scores higher, -1 where lower, 0 where tied."""
-    scores = _scores(x)
+    scores = np.asarray(x, dtype=np.float64)
     return np.sign(scores[..., None] - scores[..., None, :]).astype(np.int64)
 
 

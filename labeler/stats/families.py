@@ -20,7 +20,7 @@ verdicts err, and what they find: scripts/simulate_comparisons.py.
     compared(Systems(scores), baseline=0)     each other system less the first
     compared(Systems(scores))                 each other system less the best
     compared(Systems(scores), family="all pairs")
-    pair(scores_of_one - scores_of_other)     one verdict, the same wherever it is asked for
+    each_pair((scores_of_one - scores_of_other)[None])    one verdict, of two systems alone
 """
 
 from __future__ import annotations
@@ -167,11 +167,6 @@ class Systems:
         """At how many queries the two systems of each pair differ."""
         apart = np.abs(self.values[first] - self.values[second]) > TIED
         return np.asarray(np.count_nonzero(apart, axis=1))
-
-
-def pair(differences: Floats, most: float = math.inf, seed: int = 0) -> Verdict:
-    """The verdict on one pair of systems, from its differences at each query, `nan` left out."""
-    return each_pair(differences[~np.isnan(differences)][None], most, seed)[0]
 
 
 def each_pair(differences: Floats, most: float = math.inf, seed: int = 0) -> list[Verdict]:

@@ -106,15 +106,10 @@ class Sample:
     @cached_property
     def resampled(self) -> Floats:
         """The sums of each draw, `(draws, ...)`."""
-        counts = drawn_counts(self.queries, self.count, self.seed)
-        blocks = [self._added(block) for block in counts]
-        return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
-
-    def _added(self, counts: Floats) -> Floats:
-        """The sums of draws that hold each query so many times."""
+        flat = self.sums.reshape(self.queries, -1)
         # (draws, queries) @ (queries, features)
-        drawn = counts @ self.sums.reshape(self.queries, -1)
-        return drawn.reshape(-1, *self.sums.shape[1:])
+        blocks = [block @ flat for block in drawn_counts(self.queries, self.count, self.seed)]
+        return np.concatenate(blocks).reshape(-1, *self.sums.shape[1:])
 
     @cached_property
     def without_one(self) -> Floats:
@@ -123,10 +118,7 @@ class Sample:
 
     def of_rest(self, compute: Callable[[Floats], Floats]) -> Floats:
         """A function of the sums of all queries but one, `(queries,)`."""
-        if self.queries <= AT_ONCE:
-            return compute(self.without_one)
-        starts = range(0, self.queries, AT_ONCE)
-        blocks = (self.sums[start : start + AT_ONCE] for start in starts)
+        blocks = np.split(self.sums, range(AT_ONCE, self.queries, AT_ONCE))
         return np.concatenate([compute(self.total - block) for block in blocks])
 
 

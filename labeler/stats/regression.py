@@ -27,13 +27,32 @@ def cumulative_logistic(
     share = weight[:, None] / weight.mean()
     penalty = np.repeat([HOLD, RIDGE], [cuts, features])
     theta = np.zeros(cuts + features)
-    loss = _ordinal_loss(theta, columns, above, share, penalty)
+
+    def linear(at: Floats) -> Floats:
+        return at[:cuts] + columns @ at[cuts:]
+
+    def loss_at(at: Floats) -> float:
+        """The weighted log loss of all cuts with the ridge."""
+        eta = linear(at)
+        losses = share * (np.logaddexp(0, eta) - above * eta)
+        return float(losses.sum() + (penalty * at**2).sum())
+
+    def newton_step() -> Floats:
+        probability = logistic_function(linear(theta))
+        residual = share * (above - probability)
+        gradient = np.concatenate([residual.sum(axis=0), np.einsum("nc,ncf->f", residual, columns)])
+        curvature = share * probability * (1 - probability)
+        hessian = np.diag(np.append(curvature.sum(axis=0), np.zeros(features)))
+        hessian[:cuts, cuts:] = np.einsum("nc,ncf->cf", curvature, columns)
+        hessian[cuts:, :cuts] = hessian[:cuts, cuts:].T
+        hessian[cuts:, cuts:] = np.einsum("nc,ncf,ncg->fg", curvature, columns, columns)
+        hessian += np.diag(2 * penalty)
+        return np.asarray(np.linalg.solve(hessian, gradient - 2 * penalty * theta))
+
+    loss = loss_at(theta)
     for _ in range(ORDINAL_STEPS):
-        step = _newton_step(theta, columns, above, share, penalty)
-        size = 1.0
-        while (
-            new := _ordinal_loss(theta + size * step, columns, above, share, penalty)
-        ) > loss + 1e-12:
+        step, size = newton_step(), 1.0
+        while (new := loss_at(theta + size * step)) > loss + 1e-12:
             size /= 2
             if size < 1e-6:
                 return theta[:cuts], theta[cuts:]
@@ -41,37 +60,6 @@ def cumulative_logistic(
         if np.abs(size * step).max() < 1e-9:
             break
     return theta[:cuts], theta[cuts:]
-
-
-def _linear(theta: Floats, columns: Floats) -> Floats:
-    cuts = columns.shape[1]
-    return theta[:cuts] + columns @ theta[cuts:]
-
-
-def _ordinal_loss(
-    theta: Floats, columns: Floats, above: Floats, share: Floats, penalty: Floats
-) -> float:
-    """The weighted log loss of all cuts with the ridge."""
-    eta = _linear(theta, columns)
-    return float((share * (np.logaddexp(0, eta) - above * eta)).sum() + (penalty * theta**2).sum())
-
-
-def _newton_step(
-    theta: Floats, columns: Floats, above: Floats, share: Floats, penalty: Floats
-) -> Floats:
-    cuts = columns.shape[1]
-    probability = logistic_function(_linear(theta, columns))
-    residual = share * (above - probability)
-    gradient = np.concatenate([residual.sum(axis=0), np.einsum("nc,ncf->f", residual, columns)])
-    curvature = share * probability * (1 - probability)
-    size = len(theta)
-    hessian = np.zeros((size, size))
-    hessian[:cuts, :cuts] = np.diag(curvature.sum(axis=0))
-    hessian[:cuts, cuts:] = np.einsum("nc,ncf->cf", curvature, columns)
-    hessian[cuts:, :cuts] = hessian[:cuts, cuts:].T
-    hessian[cuts:, cuts:] = np.einsum("nc,ncf,ncg->fg", curvature, columns, columns)
-    hessian += np.diag(2 * penalty)
-    return np.asarray(np.linalg.solve(hessian, gradient - 2 * penalty * theta), dtype=np.float64)
 
 
 def logistic_function(values: Floats) -> Floats:

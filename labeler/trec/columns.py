@@ -51,7 +51,7 @@ class Fields(NamedTuple):
         """One field."""
         return self.text[self.starts[line, column] : self.ends[line, column]].tobytes()
 
-    def cells(self, lines: Integers, column: int) -> list[bytes]:
+    def cells(self, lines: Integers | slice, column: int) -> list[bytes]:
         """One field of each of some lines."""
         text = self.text.tobytes()
         starts, ends = self.starts[lines, column].tolist(), self.ends[lines, column].tolist()

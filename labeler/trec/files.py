@@ -186,19 +186,14 @@ def through_run(
 
 def read_run_by_line(path: Path) -> Run:
     """The same, line by line: it knows the line that is wrong, and takes several times as long."""
-    return _by_line(path, more=False)[0]
+    return read_loose_run(path, more=False)[0]
 
 
-def read_loose_run(path: Path) -> tuple[Run, str]:
-    """The scores of a run and its tag, as trec_eval reads them.
+def read_loose_run(path: Path, *, more: bool = True) -> tuple[Run, str]:
+    """The scores of a run and its last line's tag, as trec_eval reads them.
 
-    Columns after the sixth are ignored, and the last line's tag is the run's.
+    With `more` columns than six in a line those after the sixth are ignored.
     """
-    return _by_line(path, more=True)
-
-
-def _by_line(path: Path, *, more: bool) -> tuple[Run, str]:
-    """The scores and the last line's tag, of lines that may have `more` columns than six."""
     run: dict[str, dict[str, float]] = {}
     tag = b""
     with reading(path):

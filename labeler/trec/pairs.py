@@ -35,7 +35,6 @@ from labeler.trec.columns import (
     joined_texts,
     keys,
     plain_values,
-    widened,
 )
 from labeler.trec.rows import LONGEST_ID, QRELS_COLUMNS
 
@@ -67,7 +66,6 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
     document: Small
     value: NDArray[Any]
     labels: tuple[Value, ...] | None = None
-    known_keys: Keys | None = None
 
     @classmethod
     def of(cls, table: Mapping[str, Mapping[str, Value]], dtype: Any = None) -> PairColumns[Value]:
@@ -108,7 +106,7 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
     @cached_property
     def document_keys(self) -> Keys:
         """The keys of the `documents`."""
-        return self.known_keys or keys(joined_texts(self.documents), 0)
+        return keys(joined_texts(self.documents), 0)
 
     def batches(self, size: int = BATCH) -> Iterator[Batch]:
         """About `size` pairs at a time, no query in two batches, as lines of a file are held."""
@@ -213,7 +211,7 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
         """Where each of these pairs stands in another set, `(n,)`; -1 where it does not."""
         if not (self.size and other.size):
             return np.full(self.size, NONE, dtype=np.int32)
-        _, _, numbers = _numbered([self, other])
+        _, _, numbers = _pair_numbers([self, other])
         return _rows_of(*numbers)
 
     def outside(self, others: Set[Pair]) -> Flags:
@@ -241,14 +239,12 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
             return self
         sizes = np.bincount(self.query[mask], minlength=len(self.queries))
         left = np.flatnonzero(sizes)
-        return PairColumns(
-            tuple(self.queries[at] for at in left.tolist()),
-            np.append(0, np.cumsum(sizes[left])),
-            self.documents,
-            self.document[mask],
-            self.value[mask],
-            self.labels,
-            self.known_keys,
+        return replace(
+            self,
+            queries=tuple(self.queries[at] for at in left.tolist()),
+            edges=np.append(0, np.cumsum(sizes[left])),
+            document=self.document[mask],
+            value=self.value[mask],
         )
 
     def by_id(self) -> PairColumns[Value]:
@@ -349,7 +345,7 @@ def taken(values: NDArray[Any], rows: Places, missing: Any) -> NDArray[Any]:
 
 def joined_pairs(sets: Sequence[PairColumns[Any]]) -> Joined:
     """Sets of pairs side by side. No set holds a pair twice."""
-    queries, documents, parts = _numbered(sets)
+    queries, documents, parts = _pair_numbers(sets)
     every = parts[0]
     for part in parts[1:]:
         every = np.append(every, part[_rows_of(part, every) == NONE])
@@ -373,7 +369,7 @@ def _rows_of(own: Integers, theirs: Integers) -> Small:
     return rows
 
 
-def _numbered(
+def _pair_numbers(
     sets: Sequence[PairColumns[Any]],
 ) -> tuple[tuple[str, ...], tuple[str, ...], list[Integers]]:
     """All queries and documents of sets, and a number for each pair: its query's place in these,
@@ -407,7 +403,8 @@ def numbers_in_file(path: Path, kind: Kind, block: int = _BLOCK) -> PairColumns[
 
     Raises `Irregular` or `BadInput` where a line is not plain, or names a pair a second time.
     """
-    return _gathered(fields(path, kind.columns, block), kind.values, kind.dtype, None)
+    blocks = fields(path, kind.columns, block)
+    return _gathered(blocks, lambda part: kind.values(part).astype(kind.dtype))
 
 
 def read_numbers(
@@ -424,18 +421,17 @@ def read_numbers(
 
 def labels_in_file(path: Path, block: int = _BLOCK) -> PairColumns[str]:
     """The same of the fourth column's texts, whatever they are."""
-    labels = _Numbering(3)
-    return _gathered(fields(path, QRELS_COLUMNS, block), labels.of, np.int32, labels)
+    labels = Codes()
+    blocks = fields(path, QRELS_COLUMNS, block)
+    pairs = _gathered(blocks, lambda part: _numbered(part, 3, labels))
+    return replace(pairs, labels=tuple(labels.place))
 
 
 def _gathered(
-    blocks: Iterator[Fields],
-    values_of: Callable[[Fields], NDArray[Any]],
-    dtype: Any,
-    labels: _Numbering | None,
+    blocks: Iterator[Fields], values_of: Callable[[Fields], NDArray[Any]]
 ) -> PairColumns[Any]:
     queries: dict[bytes, int] = {}
-    documents = _Numbering(2)
+    documents = Codes()
     parts: list[tuple[Small, Small, NDArray[Any]]] = []  # of each block of lines
     for part in blocks:
         if int((part.ends - part.starts)[:, [0, 2]].max()) > LONGEST_ID:
@@ -443,61 +439,31 @@ def _gathered(
         stretches = Stretches.of(part)
         numbers = [queries.setdefault(name, len(queries)) for name in stretches.names]
         query = np.array(numbers, dtype=np.int32)[stretches.of_line]
-        parts.append((query, documents.of(part), values_of(part).astype(dtype)))
+        parts.append((query, _numbered(part, 2, documents), values_of(part)))
     query, document, value = (np.concatenate(column) for column in zip(*parts, strict=True))
-    if (np.diff(query) < 0).any():  # lines of one query stand apart
+    names = [name.decode() for name in queries]
+    return of_columns(names, list(documents.place), query, document, value)
+
+
+def of_columns(
+    queries: Sequence[str],
+    documents: Sequence[str],
+    query: Small,
+    document: Small,
+    value: NDArray[Any],
+) -> PairColumns[Any]:
+    """Pairs by the places of their query and their document; `Irregular` where one is twice."""
+    if (np.diff(query) < 0).any():  # pairs of one query stand apart
         order = np.argsort(query, kind="stable")
         query, document, value = query[order], document[order], value[order]
-    _refuse_repeated(query, document, len(documents.texts))
-    edges = np.searchsorted(query, np.arange(len(queries) + 1))
-    names = tuple(name.decode() for name in queries)
-    of = None if labels is None else tuple(labels.texts)
-    return PairColumns(names, edges, documents.texts, document, value, of)
-
-
-class _Numbering:
-    """The distinct texts of one column in the lines so far, numbered as they first appear.
-
-    Beside the `texts` stand their `hashes`, ascending, each with the words and the number of its
-    text.
-    """
-
-    def __init__(self, column: int) -> None:
-        self.column = column
-        self.texts: list[str] = []
-        self.hashes = np.zeros(0, dtype=np.uint64)
-        self.words = np.zeros((0, 1), dtype=np.uint64)
-        self.number = np.zeros(0, dtype=np.int32)
-
-    def of(self, part: Fields) -> Small:
-        """The number of each line's text; `Irregular` where two texts have one hash."""
-        own = keys(part, self.column)
-        hashes, first, line = np.unique(own.hashes, return_index=True, return_inverse=True)
-        words = own.words[first]
-        if (own.words != words[line]).any():
-            raise Irregular
-        at = np.searchsorted(self.hashes, hashes)
-        is_new = at == len(self.hashes)
-        is_new[~is_new] = self.hashes[at[~is_new]] != hashes[~is_new]
-        earlier = at[~is_new]
-        width = max(words.shape[1], self.words.shape[1])
-        words, self.words = widened(words, width), widened(self.words, width)
-        if (self.words[earlier] != words[~is_new]).any():
-            raise Irregular
-        numbers = np.empty(len(hashes), dtype=np.int32)
-        numbers[~is_new] = self.number[earlier]
-        new = np.flatnonzero(is_new)
-        new = new[np.argsort(first[new])]  # in the order of their lines
-        numbers[new] = np.arange(len(self.texts), len(self.texts) + len(new))
-        self.texts += [text.decode() for text in part.cells(first[new], self.column)]
-        self.hashes = np.insert(self.hashes, at[is_new], hashes[is_new])
-        self.words = np.insert(self.words, at[is_new], words[is_new], axis=0)
-        self.number = np.insert(self.number, at[is_new], numbers[is_new])
-        return numbers[line]
-
-
-def _refuse_repeated(query: Small, document: Small, documents: int) -> None:
-    """`Irregular` where a pair stands there twice."""
-    key = np.sort(query.astype(np.int64) * documents + document)
+    key = np.sort(query.astype(np.int64) * len(documents) + document)
     if (key[1:] == key[:-1]).any():
         raise Irregular
+    edges = np.searchsorted(query, np.arange(len(queries) + 1))
+    return PairColumns(tuple(queries), edges, documents, document, value)
+
+
+def _numbered(part: Fields, column: int, codes: Codes) -> Small:
+    """The number of each line's text in a column, among those of all lines so far."""
+    texts = map(bytes.decode, part.cells(slice(None), column))
+    return np.fromiter(map(codes.place.__getitem__, texts), np.int32, len(part.starts))

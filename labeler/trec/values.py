@@ -74,8 +74,6 @@ def grade_of(where: str, value: Any) -> int:
 
 def score_of(where: str, value: Any) -> float:
     """A score: a finite number."""
-    if type(value) is float and math.isfinite(value):
-        return value
     if not _is_finite(value):
         raise BadInput(f"{where}: expected a finite number as score, found {shown(value)}")
     return float(value)

@@ -15,6 +15,7 @@ from labeler.evaluation.evaluate import evaluate
 from labeler.evaluation.inputs import pool_from, rank
 from labeler.metrics import JudgedPairs
 from labeler.metrics import evaluate as scored
+from labeler.metrics.judged import marks_by_query
 from labeler.trec.files import read_qrels
 
 TOP = 2
@@ -89,6 +90,6 @@ def test_files_and_dicts_have_the_same_documents_outside_the_qrels(tmp_path: Pat
     _, by_dict = rank(run, held, outside=True)
     assert by_file.outside is not None
     assert by_dict.outside is not None
-    assert sorted(by_file.outside.marks.tolist()) == sorted(by_dict.outside.marks.tolist())
+    assert sorted(by_file.outside.tolist()) == sorted(by_dict.outside.tolist())
     holes = [len(run[q].keys() - qrels[q].keys()) for q in qrels]
-    assert by_file.outside.by_query(len(qrels)).tolist() == holes
+    assert marks_by_query(by_file.outside, len(qrels)).tolist() == holes

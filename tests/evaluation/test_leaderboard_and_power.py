@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
 
@@ -22,7 +23,13 @@ from labeler.evaluation.power import power as power_of_runs
 from labeler.evaluation.scores import Comparing, Comparison
 from labeler.metrics import Scores, evaluate
 from labeler.stats.correlation import correlations
-from labeler.stats.intervals import quantiles
+from labeler.stats.intervals import (
+    Interval,
+    Replicates,
+    cluster_bootstrap,
+    jackknife,
+    quantiles,
+)
 from labeler.stats.means import mean_interval
 from labeler.stats.power import detectable, power, queries_needed
 from labeler.stats.student import t_below, t_quantile, two_sided
@@ -104,12 +111,14 @@ def test_the_number_of_queries_is_the_smallest_that_is_enough() -> None:
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("queries", [8, 50])
-@pytest.mark.parametrize("kind", ["bootstrap", "t"])
-def test_intervals_cover_the_truth_about_as_often_as_they_say(queries: int, kind: str) -> None:
+@pytest.mark.parametrize("method", [cluster_bootstrap, jackknife])
+def test_intervals_cover_the_truth_about_as_often_as_they_say(
+    queries: int, method: Callable[[Replicates], Interval]
+) -> None:
     rng = np.random.default_rng(3)
     hits = 0
     for seed in range(400):
-        low, high = mean_interval(rng.beta(2, 1, size=queries), kind, seed) or (0, 0)
+        low, high = mean_interval(rng.beta(2, 1, size=queries), method, seed) or (0, 0)
         hits += low <= 2 / 3 <= high
     assert 0.93 <= hits / 400 <= 0.98  # plain percentiles: .89 for 8 queries
 

@@ -175,12 +175,12 @@ def test_blocks_hold_whole_queries_in_order_and_large_ones_alone() -> None:
     qrels = {f"q{q:02}": {"a": 1, "b": 0} for q in range(25)}
     run = {q: {"a": 2.0, "c": 1.0} for q in qrels}
     ranked = rankings(qrels, run)
-    blocks = [block.queries for block in ranked.blocks(ranked.documents, 40)]
+    blocks = [block.queries for block in ranked.blocks(40)]
     assert [len(queries) for queries in blocks] == [9, 10, 6]
     assert sum(blocks, ()) == ranked.queries
     run["q05"] = {f"d{d}": float(d) for d in range(9)}
     ranked = rankings(qrels, run)
-    blocks = [block.queries for block in ranked.blocks(ranked.documents, 40)]
+    blocks = [block.queries for block in ranked.blocks(40)]
     assert blocks[1] == ("q05",)
     assert sum(blocks, ()) == ranked.queries
-    assert list(ranked.blocks(ranked.documents, 999)) == [ranked]
+    assert list(ranked.blocks(999)) == [ranked]

@@ -18,7 +18,6 @@ from labeler.stats.families import (
     contenders,
     each_pair,
     p_of_all_pairs,
-    pair,
 )
 from labeler.stats.intervals import drawn_counts
 
@@ -42,7 +41,7 @@ def statistic(centred: Floats, counts: Floats) -> float:
 
 def test_a_pair_is_held_against_its_own_statistic_in_each_draw() -> None:
     row = np.random.default_rng(1).normal(0.05, 0.2, 12)
-    found = pair(row)
+    found = each_pair(row[None])[0]
     (counts,) = drawn_counts(12, DRAWS, 0)
     drawn = np.array([abs(statistic(row - row.mean(), each)) for each in counts[:2000]])
     t = row.mean() / np.sqrt(row.var() / 11)
@@ -81,7 +80,7 @@ def test_the_two_systems_of_a_pair_are_told_apart_by_every_family_alike(
 
 def test_two_systems_have_one_verdict_whatever_else_there_is() -> None:
     values = of_skills(0, -0.06, -0.1, -0.4)
-    alone = pair(values[1] - values[0], 1.0)
+    (alone,) = each_pair(values[1:2] - values[0], 1.0)
     beside = each_pair(values[1:] - values[0], 1.0)[0]
     assert (alone.p, alone.word) == (beside.p, beside.word)
     (of_two,) = compared(Systems(values[:2], most=1.0), 0)

@@ -1,5 +1,6 @@
 """One engine of intervals: what it draws, what it stretches, and that nobody gets another."""
 
+import math
 import sys
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from labeler.evaluation.leaderboard import leaderboard_of
 from labeler.evaluation.scores import Comparing, summary_interval
 from labeler.evaluation.two_sided import two_qrels
 from labeler.metrics import evaluate, parse
-from labeler.stats.families import pair
+from labeler.stats.families import Verdict, each_pair
 from labeler.stats.intervals import (
     Replicates,
     Sample,
@@ -69,6 +70,10 @@ def test_the_same_differences_get_the_same_interval_from_whoever_is_asked() -> N
     )
     differences = board.scores[1, 0] - board.scores[0, 0]
     assert (system.low, system.high) == pytest.approx(pair(differences, 1.0, 3).ends)
+
+
+def pair(differences: Floats, most: float = math.inf, seed: int = 0) -> Verdict:
+    return each_pair(differences[None], most, seed)[0]
 
 
 def test_the_mean_of_a_measure_has_the_interval_of_the_engine_within_its_bounds() -> None:
