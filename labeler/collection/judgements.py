@@ -206,6 +206,10 @@ class JudgedBlock(NamedTuple):
             [_rest(row)._replace(listed=_listed(row, pair))],
         )
 
+    def lined(self) -> Iterator[tuple[int, Pair, State, Rest]]:
+        """The line, the pair and the state of each row, and what it holds beside."""
+        return zip(self.line, self.pairs(), self.state, self.rest, strict=True)
+
     def pairs(self) -> Iterator[Pair]:
         """The pair of each row."""
         return map(Pair, self.query_id, self.doc_id)

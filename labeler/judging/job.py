@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Container, Iterable, Mapping
 from collections.abc import Collection as Some
 from contextlib import AsyncExitStack
@@ -79,9 +79,7 @@ class Tally:
     pairs: int = 0
     judged: int = 0
     failures: dict[str, int] = field(default_factory=lambda: dict.fromkeys(FAILURES, 0))
-    examples: dict[str, list[tuple[Pair, str]]] = field(
-        default_factory=lambda: {status: [] for status in FAILURES}
-    )
+    examples: dict[str, list[tuple[Pair, str]]] = field(default_factory=lambda: defaultdict(list))
     models: dict[str, None] = field(default_factory=dict)
     served: set[str] = field(default_factory=set)
     sent: list[Mapping[str, Any]] = field(default_factory=list)
@@ -393,7 +391,7 @@ class JudgeResult(Result, WithCost):
     @property
     def examples(self) -> dict[str, list[tuple[Pair, str]]]:
         """The first pairs that failed in each way that occurred, each with its detail."""
-        return {status: self.tally.examples[status] for status in self.failures}
+        return dict(self.tally.examples)
 
     @property
     def stopped(self) -> BudgetReached | None:
