@@ -325,17 +325,20 @@ def _note_in_card(job: Job, assessor: Assessor, tally: Tally) -> None:
         "served": sorted(tally.served - {""}),
         "declared": dict(made.parameters),
         "parameters": dict(sorted(next(iter(tally.sent), made.parameters).items())),
-        **({"also_sent": tally.sent[1:]} if tally.sent[1:] else {}),
-        **({"context": assessor.context} if assessor.context else {}),
         "scale": assessor.prompt.front.scale,
         "pairs": job.total,
         "judged": tally.judged,
         "failed": tally.failed,
         "failures": tally.failures_by_status,
         "suspicious": tally.suspicious,
-        **({"examples": assessor.examples.noted()} if assessor.examples else {}),
-        **({"parent": job.parent.as_json()} if job.parent else {}),
     }
+    some = {
+        "also_sent": tally.sent[1:],
+        "context": assessor.context,
+        "examples": list(map(list, assessor.examples.pairs)) if assessor.examples else None,
+        "parent": job.parent.as_json() if job.parent else None,
+    }
+    entry |= {what: value for what, value in some.items() if value}
     update_card_entry(job.collection, "judge", job.name, entry)
 
 

@@ -18,7 +18,6 @@ from labeler.collection.layout import (
     STEPS,
     AnyCollection,
     Collection,
-    check_name,
     locked,
     open_collection,
 )
@@ -41,6 +40,7 @@ from labeler.report.result import Result
 from labeler.runs.retrieve import (
     BUILT_IN,
     RUN_DEPTH,
+    check_run_name,
     note_analyzer,
     retrieve,
     tag_of,
@@ -63,10 +63,8 @@ def read_own_run(
     collection or its first `depth` documents are not all in the corpus.
     """
     mend = f"rename the file, or write NAME={path}"
-    if name in BUILT_IN:
-        raise Misuse(f"{path}: the name {name!r} is a built-in run's; {mend}")
     try:
-        check_name(name)
+        check_run_name(name)
     except Misuse as error:
         raise Misuse(f"{path}: {error}; {mend}") from error
     whole = read_run(path)
