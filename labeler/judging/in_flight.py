@@ -147,7 +147,9 @@ async def judge_pairs(
     """
     options = options or PairOptions()
     inquiries = Inquiries(pairs, texts, assessor)
-    in_flight = InFlight(assessor.model, options, shares_parts=inquiries.shares_parts)
+    # all pairs of a query wait for the request that writes its questions
+    shares_parts = assessor.prompt.front.questions is not None
+    in_flight = InFlight(assessor.model, options, shares_parts=shares_parts)
     try:
         for chunk in in_chunks(options.only or inquiries.pairs):
             await asyncio.sleep(0)  # where all is answered, nothing else lets a signal through

@@ -108,8 +108,8 @@ def plan_job(
         first = list(likely())
         every = chain(first, further())
         calls = plan_calls(every, session, example, likely=len(first), tries=TRIES)
-    if earlier := learned_of(session, assessor):
-        pairs, *tokens = earlier
+    if earlier := session.store.fact(_fact_of(assessor)):
+        pairs, *tokens = json.loads(earlier)
         took = Tokens(*tokens).times(asked / pairs)
         calls = replace(calls, about=took, learned=pairs)
     total = job.total + (times - 1) * len(job.pairs)
@@ -121,12 +121,6 @@ def learn_from(tally: Tally, session: Session, assessor: Assessor) -> None:
     took = (tally.pairs, tally.prompt_tokens, tally.completion_tokens)
     if all(took):
         session.store.learn(_fact_of(assessor), json.dumps(took))
-
-
-def learned_of(session: Session, assessor: Assessor) -> list[int]:
-    """How many pairs were judged before, and the tokens in and out that they took; else nothing."""
-    took: list[int] = json.loads(session.store.fact(_fact_of(assessor)) or "[]")
-    return took
 
 
 def _fact_of(assessor: Assessor) -> str:

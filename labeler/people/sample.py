@@ -102,8 +102,6 @@ def share_out(drawn: Chances, assessors: int, overlap: float, seed: int) -> list
 
     Each probability is that of the pair being drawn and dealt to this assessor.
     """
-    if assessors == 1:
-        return [drawn]
     order = np.random.default_rng(seed).permutation(len(drawn))
     shared, pairs = round(overlap * len(drawn)), list(drawn)
     dealt = []

@@ -115,17 +115,6 @@ def standing_runs(
     return runs
 
 
-def with_standing(path: Path, run: Run) -> Run | None:
-    """A run with the queries of the file that stands in its place; None where that has all of it.
-
-    So a run that was pooled while a query was missing is whole when that is there again.
-    """
-    if not path.exists():
-        return run
-    present = read_run(path)
-    return None if run.keys() <= present.keys() else {**present, **run}
-
-
 def _of_queries(run: PairColumns[float], queries: Container[str]) -> PairColumns[float]:
     is_asked = np.array([query_id in queries for query_id in run.queries], bool)
     return run if is_asked.all() else run.keep(is_asked[run.query])
@@ -179,7 +168,8 @@ def _add_pairs(
     """Write the runs whole, and add their first pairs to the pool, and how deep that goes.
 
     The card names these runs and those that were pooled before. A run of a user's own that stands
-    there already is the same; it only gains the queries that it was pooled without.
+    there already is the same; it only gains the queries that it was pooled without, so that it is
+    whole when a missing query is there again.
     """
     depth, old, most = options.most, standing_pool(collection), options.max_pairs
     if most:
@@ -188,14 +178,16 @@ def _add_pairs(
         raise Misuse("too few for the first document of each run and query", parameter="max_pairs")
     pairs = pool_runs(runs, depth)
     tags = {name: tag_of(name, sources.encoder, sources.bm25) for name in runs}
-    paths = {name: collection.run(name) for name in runs}
-    own = {n: with_standing(path, runs[n]) for n, path in paths.items() if n not in BUILT_IN}
-    runs = {**runs, **{name: run for name, run in own.items() if run is not None}}
-    new_paths = {n: path for n, path in paths.items() if n in BUILT_IN or own[n] is not None}
-    with making(collection, new_paths.values(), force=options.force):
-        for name, path in new_paths.items():
+    written = dict[str, Run]()
+    for name, run in runs.items():
+        path = collection.run(name)
+        earlier = read_run(path) if name not in BUILT_IN and path.exists() else {}
+        if not earlier or not run.keys() <= earlier.keys():
+            written[name] = {**earlier, **run} if earlier else run
+    with making(collection, map(collection.run, written), force=options.force):
+        for name, run in written.items():
             with progress(f"writing the run {name}") as advance:
-                write_run(path, runs[name], tags[name], advance)
+                write_run(collection.run(name), run, tags[name], advance)
     merged = merge_pools(old, pairs)
     write_pool(collection.pool, merged)
     section = card_section(read_card(collection), "pool")

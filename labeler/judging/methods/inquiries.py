@@ -244,11 +244,6 @@ class Inquiries:
         self._begun: dict[tuple[Pair, ...], tuple[Inquiry, int]] = {}
         self._queries: set[str] = set()
 
-    @property
-    def shares_parts(self) -> bool:
-        """Whether all pairs of a query wait for one request before they are asked about."""
-        return self.assessor.prompt.front.questions is not None
-
     def example(self, pair: Pair) -> Request | None:
         """The first request for a pair, were nothing stored, by inquiries made for it."""
         inquiry, _ = self.of(pair)
