@@ -206,10 +206,6 @@ class JudgedBlock(NamedTuple):
             [_rest(row)._replace(listed=_listed(row, pair))],
         )
 
-    def lined(self) -> Iterator[tuple[int, Pair, State, Rest]]:
-        """The line, the pair and the state of each row, and what it holds beside."""
-        return zip(self.line, self.pairs(), self.state, self.rest, strict=True)
-
     def pairs(self) -> Iterator[Pair]:
         """The pair of each row."""
         return map(Pair, self.query_id, self.doc_id)
@@ -488,6 +484,12 @@ def states_of(path: Path) -> Iterator[tuple[Pair, State]]:
     """The pair of each row with its grade or status, in the file's order; none without a file."""
     for block in judged_blocks(path) if path.exists() else ():
         yield from zip(block.pairs(), block.state, strict=True)
+
+
+def judged_lines(path: Path) -> Iterator[tuple[int, Pair, State, Rest]]:
+    """The line, the pair and the state of each row, and what it holds beside."""
+    for block in judged_blocks(path):
+        yield from zip(block.line, block.pairs(), block.state, block.rest, strict=True)
 
 
 class SetWriter:

@@ -11,8 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from labeler import __version__
 from labeler.collection.card import Parent, update_card_entry
 from labeler.collection.corpus import corpus_on_demand
@@ -78,7 +76,7 @@ class Tally:
     name: str = ""
     pairs: int = 0
     judged: int = 0
-    failures: dict[str, int] = field(default_factory=lambda: dict.fromkeys(FAILURES, 0))
+    failures: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[tuple[Pair, str]]] = field(default_factory=lambda: defaultdict(list))
     models: dict[str, None] = field(default_factory=dict)
     served: set[str] = field(default_factory=set)
@@ -134,7 +132,7 @@ class Tally:
     @property
     def failures_by_status(self) -> dict[str, int]:
         """How many pairs failed in each way that occurred."""
-        return {status: count for status, count in self.failures.items() if count}
+        return {status: self.failures[status] for status in FAILURES if self.failures[status]}
 
 
 def default_name(prompt: str, model: str) -> str:
@@ -229,8 +227,8 @@ def job_of(
     if not rows:
         return Job(collection, name, asked, texts, parent=parent)
     own = {pair: rows[pair] for pair in asked if pair in rows}
-    is_left = np.fromiter((pair not in own for pair in asked), np.bool_, len(asked))
-    return Job(collection, name, asked.keep(is_left), texts, own, parent)
+    left = asked.keep(~asked.within(Pairs.of(own)))
+    return Job(collection, name, left, texts, own, parent)
 
 
 def check_keeps(collection: Collection, name: str, pairs: Container[Pair]) -> None:

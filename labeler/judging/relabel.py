@@ -8,7 +8,6 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple, cast
@@ -18,7 +17,7 @@ import numpy as np
 from labeler.arrays import Flags
 from labeler.collection.card import DISAGREEMENTS, FAILURES, QUERIES, SAMPLE, Parent, parent_of
 from labeler.collection.judged_set import JudgedSet, read_set
-from labeler.collection.judgements import JudgedBlock, Origin, judged_blocks, origin_of, states_of
+from labeler.collection.judgements import Origin, judged_lines, origin_of, states_of
 from labeler.collection.layout import AnyCollection, Collection, check_name, open_collection
 from labeler.collection.pool import Pairs, Which
 from labeler.collection.queries import parse_ids
@@ -196,9 +195,7 @@ def unproven(
     lines, grades = array("q"), list[int | None]()
 
     def pairs() -> Iterator[Pair]:
-        for line, pair, state, rest in chain.from_iterable(
-            map(JudgedBlock.lined, judged_blocks(path))
-        ):
+        for line, pair, state, rest in judged_lines(path):
             if texts.has(pair):
                 lines.append(line)
                 grades.append(None if rest.carried or pair in stale else state.grade)

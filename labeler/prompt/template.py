@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from labeler.errors import BadInput, Misuse
+from labeler.messages import count_of
 from labeler.model import Message
 from labeler.prompt.reply import ReplyReader, parse_reader
 
@@ -42,7 +43,7 @@ def refuse_errors(path: Path | str, problems: Iterable[PromptProblem]) -> None:
     errors = sorted(problem for problem in problems if problem.level == "error")
     if errors:
         others = len(errors) - 1
-        more = f" (and {others} more error{'s' if others > 1 else ''} in the file)"
+        more = f" (and {count_of(others, 'more error')} in the file)"
         raise BadInput.at(path, errors[0].line, errors[0].text + (more if others else ""))
 
 
