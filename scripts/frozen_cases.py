@@ -715,7 +715,7 @@ LOOKING: dict[str, Case] = {
         fuse a.trec b.trec -o out.trec.gz --k 10 --depth 2 --tag mine
         fuse a.trec b.trec -o - --method combsum
         fuse a.trec b.trec -o - --method combmnz --norm {min-max,none}
-        fuse a.trec b.trec -o - --method wsum --weights b=0.8,a=0.2
+        fuse a.trec b.trec -o - --method wsum --weights 0.2,0.8
         fuse $SYSTEMS -o out.trec --depth 10
     """,
     "fuse-refused": """

@@ -11,7 +11,7 @@ from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.diff.diff import Diff, DiffOptions, diff
 from labeler.cli.options import Destination, Without, argument
 from labeler.cli.output import name_unread_runs, show, show_result
-from labeler.cli.screen import note, result_width, say
+from labeler.cli.screen import note, say
 from labeler.collection.layout import Collection, open_collection
 from labeler.errors import Misuse
 from labeler.options import COUNT_OR_NONE, declared, option
@@ -57,10 +57,9 @@ def command(
         raise Misuse("it names the qrels of two states of a collection", parameter="qrels")
     name_unread_runs(sources[0], *run)
     changes = diff(*sources, people=people, runs=run, options=options)
-    width = result_width() if to.file is None else None
     is_listed = to.form in ("table", "json")  # of a table all that moved are gathered
     parts = None if is_listed else [changes.moved_table(), *changes.tables()]
-    show_result(changes, to, lambda shown: show_diff(shown, limit, width), parts)
+    show_result(changes, to, lambda shown: show_diff(shown, limit), parts)
     if Path(sources[0]).is_dir():
         note_next(open_collection(sources[0]), changes)
 
@@ -74,12 +73,12 @@ def _state_of(sources: Sequence[str]) -> int | None:
     return int(before.name) if is_state else None
 
 
-def show_diff(changes: Diff, limit: int = LISTED, width: int | None = None) -> None:
+def show_diff(changes: Diff, limit: int = LISTED) -> None:
     """Write the sentences, the tables and the first moved pairs; `relabel` ends with it too."""
     before, after = changes.names
     moved = changes.transitions.changed
     show(["\n".join(changes.sentences), *(t for t in changes.tables() if t.rows)])
-    if listed := changes.transitions.listing(before, after, limit, width):
+    if listed := changes.transitions.listing(before, after, limit):
         more = f"… and {moved - limit:,} more (--limit {moved})"
         say(f"\n{before} -> {after}\n{listed}" + (f"\n{more}" if moved > limit else ""))
 

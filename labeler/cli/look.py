@@ -45,7 +45,7 @@ def status(collection: Opened, *, to: Destination) -> None:
                 say(f"pool: {pool:,} pairs")
             _show_sets(collection, sets, table)
             if store:
-                size = "" if store.size is None else f", {store.size / 1e6:,.1f} MB"
+                size = "" if store.bytes is None else f", {store.bytes / 1e6:,.1f} MB"
                 say(f"store: {store.replies:,} replies{size} ({store.path})")
     else:
         show([table], to)

@@ -17,7 +17,7 @@ from labeler.cli.reporting import (
     show_judging_plan,
     show_outcome,
 )
-from labeler.cli.screen import result_width, say
+from labeler.cli.screen import say
 from labeler.errors import Misuse
 from labeler.judging.judge import JudgeOptions
 from labeler.judging.relabel import PartOfSet, RelabelResult, arelabel, areparse
@@ -98,5 +98,5 @@ def _show(shown: _Shown) -> None:
     """Print what was done, and what moved from the old judgements to the new ones."""
     show_judging(shown.result.judging)
     say()
-    show_diff(shown.diff, width=result_width())
+    show_diff(shown.diff)
     note_next(shown.result.judging.job.collection, shown.diff)

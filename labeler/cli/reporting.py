@@ -214,11 +214,10 @@ def suspicious_pairs(tally: Tally) -> str:
 
 def show_failures(tally: Tally) -> None:
     """Print how many pairs failed in each way, and examples of them."""
-    for status, count in tally.failures.items():
-        if count:
-            say(f"{count:,} {status}, for example:")
-            for pair, detail in tally.examples[status]:
-                say(f"  {pair.query_id} {pair.doc_id}: {one_line(detail, 100)}")
+    for status, count in tally.failures_by_status.items():
+        say(f"{count:,} {status}, for example:")
+        for pair, detail in tally.examples[status]:
+            say(f"  {pair.query_id} {pair.doc_id}: {one_line(detail, 100)}")
 
 
 def _sources(tally: Tally, carried: int) -> str:

@@ -149,15 +149,13 @@ def fuse(
     ],
     *,
     fusion: Fusion,
-    weights: str = option(
-        "", "For wsum, one for each run: 0.3,0.7 or bm25=0.3,dense=0.7.", panel=SCORES
-    ),
+    weights: str = option("", "For wsum, one for each run in order: 0.3,0.7.", panel=SCORES),
     tag: str = option("fused", "The run's last column.", panel=OUTPUT),
     file: Output,
 ) -> None:
     """Fuse runs, by rank (RRF) or by score."""
     runs = run_paths(runs)
-    fusion = replace(fusion, weights=weights_of(weights, runs))
+    fusion = replace(fusion, weights=weights_of(weights))
     queries, lines = fuse_files(runs, file, fusion, tag, caution)
     shown = f"{count_of(queries, 'query', 'queries')}, {count_of(lines, 'line')}"
     note(f"wrote {file.path}: {shown} from {len(runs)} runs by {fusion.method}")

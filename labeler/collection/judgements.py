@@ -486,6 +486,12 @@ def states_of(path: Path) -> Iterator[tuple[Pair, State]]:
         yield from zip(block.pairs(), block.state, strict=True)
 
 
+def judged_lines(path: Path) -> Iterator[tuple[int, Pair, State, Rest]]:
+    """The line, the pair and the state of each row, and what it holds beside."""
+    for block in judged_blocks(path):
+        yield from zip(block.line, block.pairs(), block.state, block.rest, strict=True)
+
+
 class SetWriter:
     """Writes the lines of a file of judgements, and keeps the grades for its qrels."""
 

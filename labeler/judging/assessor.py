@@ -242,10 +242,6 @@ class Examples:
             for number, (asked, passage, answer) in enumerate(texts, start=1)
         )
 
-    def noted(self) -> list[list[str | int]]:
-        """The examples as the card keeps them: a set goes on with those that it was begun with."""
-        return [list(example) for example in self.pairs]
-
     def _for_query(self, query: Query) -> Iterator[GradedExample]:
         """The examples that a query is shown: none of its own, nor of one of the same words."""
         own = _words(query.text)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from textwrap import wrap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -143,20 +142,13 @@ class Transitions(Result):
         before: str = "before",
         after: str = "after",
         limit: int = 20,
-        width: int | None = None,
     ) -> str:
-        """The first pairs that moved, to be read: the grades, the query, and both reasons.
-
-        Lines are broken at `width`, where there is one.
-        """
+        """The first pairs that moved, to be read: the grades, the query, and both reasons."""
         lines = []
         for move in self.first_moved(limit):
-            lines.append(
-                _broken(f"{' '.join(move.pair)}  {move.before} -> {move.after}", "", width)
-            )
+            lines.append(flat(f"{' '.join(move.pair)}  {move.before} -> {move.after}"))
             texts = {"query": move.query, before: move.reason_before, after: move.reason_after}
-            for name, text in texts.items():
-                lines += [_broken(f"{name}: {text}", "    ", width)] if text else []
+            lines += [f"    {name}: {flat(text)}" for name, text in texts.items() if text]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -185,14 +177,6 @@ def changes_of(
     states = tuple(every[at] for at in used.tolist())
     table = counts[np.ix_(used, used)].astype(np.float64)
     return Transitions(states, table, joined, before, after, (old, new), queries or {})
-
-
-def _broken(text: str, indent: str, width: int | None) -> str:
-    """One line of a listing, broken at a width, with what follows indented further."""
-    line = indent + flat(text)
-    if width is None or len(line) <= width:
-        return line
-    return "\n".join(wrap(line, width, subsequent_indent=f"{indent}  ", break_on_hyphens=False))
 
 
 def _order(state: State) -> tuple[bool, int, bool, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import re
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +14,6 @@ from labeler.errors import (
     AskedElsewhere,
     BudgetReached,
     CallFailed,
-    Misconfigured,
     ProviderError,
     Retryable,
     Stopped,
@@ -41,44 +39,8 @@ from labeler.models.settings import Proof
 
 # Calls and pairs that fail one after the other: when it is no pair that is what is wrong.
 
-_ABOUT_LENGTH = re.compile("context|length|too (long|large|many)|token", re.IGNORECASE)
 FAILED_IN_A_ROW = 8
-REFUSED_IN_A_ROW = 50
-"""Requests refused in the same words with no answer between them, after which the run ends."""
-
-
-@dataclass(slots=True)
-class FailuresInARow:
-    """Counts calls that failed since the last answer; of `at_once` calls, all may fail at once."""
-
-    at_once: int
-    failed: int = 0
-    refused: int = 0
-    refused_with: str = ""
-
-    def end(self) -> None:
-        """Begin to count anew, as the server answered."""
-        self.failed = self.refused = 0
-
-    def count(self, error: CallFailed) -> None:
-        """Count a failed call; raise what ends the run, rather than fail every pair."""
-        if isinstance(error, WaitsInBatch):
-            return
-        if isinstance(error, Retryable):
-            self.failed += 1
-            if self.failed >= max(FAILED_IN_A_ROW, self.at_once):
-                problem = f"{self.failed} pairs failed in a row, the last with: {error}"
-                raise ProviderError(problem)
-            return
-        # all calls refused in the same words, unless for their length
-        words = re.sub(r"\b\w*\d\w*", "", str(error))  # a request's own number makes no difference
-        same = words == self.refused_with and not _ABOUT_LENGTH.search(words)
-        self.refused_with = words
-        self.refused = self.refused + 1 if same else 1
-        if self.refused >= max(REFUSED_IN_A_ROW, self.at_once):
-            problem = f"the server refused {self.refused} requests in a row, each with: {error}"
-            raise Misconfigured(f"{problem}; what the server accepts may have changed")
-
+"""Calls that fail one after the other, or as many as are under way at once, end the run."""
 
 FEWEST = 100
 """A run of fewer pairs has nothing to show, and no pilot."""
@@ -185,12 +147,14 @@ async def judge_pairs(
     """
     options = options or PairOptions()
     inquiries = Inquiries(pairs, texts, assessor)
-    in_flight = InFlight(assessor.model, options, shares_parts=inquiries.shares_parts)
+    # all pairs of a query wait for the request that writes its questions
+    shares_parts = assessor.prompt.front.questions is not None
+    in_flight = InFlight(assessor.model, options, shares_parts=shares_parts)
     try:
         for chunk in in_chunks(options.only or inquiries.pairs):
             await asyncio.sleep(0)  # where all is answered, nothing else lets a signal through
             in_flight.check_stop()
-            for pair, given in inquiries.recalled(chunk, retry_failed=options.retry_failed):
+            for pair, given, _ in inquiries.recalled(chunk, retry_failed=options.retry_failed):
                 if isinstance(item := options.pilot.get(pair, given), Judged):
                     if not in_flight.waiting:  # nearly all, where all is answered
                         options.on_judged(item)
@@ -265,7 +229,7 @@ class InFlight:
         self._underway: dict[int, _Underway] = {}
         self._workers: set[asyncio.Task[None]] = set()
         self._fatal: Exception | None = None
-        self._in_a_row = FailuresInARow(options.at_once)
+        self._failed_in_a_row = 0
         self._latest = LatestPairs(options.proof)
 
     def pass_on(self, judged: Judged) -> None:
@@ -392,16 +356,17 @@ class InFlight:
                     continue
                 calls -= 1
                 task.take_in(reply)
-                self._in_a_row.end()
+                self._failed_in_a_row = 0
                 if not task.is_reasked:
                     return
         except CallFailed as error:
             task.outcome, task.remembered = Failure(pair, error.status, str(error)), False
-            try:
-                self._in_a_row.count(error)
-            except Exception as fatal:
-                self._end(fatal)
-                raise
+            if isinstance(error, Retryable) and not isinstance(error, WaitsInBatch):
+                self._failed_in_a_row += 1
+                if self._failed_in_a_row >= max(FAILED_IN_A_ROW, self.options.at_once):
+                    failed = f"{self._failed_in_a_row} pairs failed in a row"
+                    self._end(fatal := ProviderError(f"{failed}, the last with: {error}"))
+                    raise fatal from error
         except Stopped:
             raise
         except BudgetReached as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Container, Iterable, Mapping
 from collections.abc import Collection as Some
 from contextlib import AsyncExitStack
@@ -10,8 +10,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
 
 from labeler import __version__
 from labeler.collection.card import Parent, update_card_entry
@@ -79,10 +77,8 @@ class Tally:
     name: str = ""
     pairs: int = 0
     judged: int = 0
-    failures: dict[str, int] = field(default_factory=lambda: dict.fromkeys(FAILURES, 0))
-    examples: dict[str, list[tuple[Pair, str]]] = field(
-        default_factory=lambda: {status: [] for status in FAILURES}
-    )
+    failures: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, list[tuple[Pair, str]]] = field(default_factory=lambda: defaultdict(list))
     models: dict[str, None] = field(default_factory=dict)
     served: set[str] = field(default_factory=set)
     sent: list[Mapping[str, Any]] = field(default_factory=list)
@@ -137,7 +133,7 @@ class Tally:
     @property
     def failures_by_status(self) -> dict[str, int]:
         """How many pairs failed in each way that occurred."""
-        return {status: count for status, count in self.failures.items() if count}
+        return {status: self.failures[status] for status in FAILURES if self.failures[status]}
 
 
 def default_name(prompt: str, model: str) -> str:
@@ -232,8 +228,8 @@ def job_of(
     if not rows:
         return Job(collection, name, asked, texts, parent=parent)
     own = {pair: rows[pair] for pair in asked if pair in rows}
-    is_left = np.fromiter((pair not in own for pair in asked), np.bool_, len(asked))
-    return Job(collection, name, asked.keep(is_left), texts, own, parent)
+    left = asked.keep(~asked.within(Pairs.of(own)))
+    return Job(collection, name, left, texts, own, parent)
 
 
 def check_keeps(collection: Collection, name: str, pairs: Container[Pair]) -> None:
@@ -330,17 +326,20 @@ def _note_in_card(job: Job, assessor: Assessor, tally: Tally) -> None:
         "served": sorted(tally.served - {""}),
         "declared": dict(made.parameters),
         "parameters": dict(sorted(next(iter(tally.sent), made.parameters).items())),
-        **({"also_sent": tally.sent[1:]} if tally.sent[1:] else {}),
-        **({"context": assessor.context} if assessor.context else {}),
         "scale": assessor.prompt.front.scale,
         "pairs": job.total,
         "judged": tally.judged,
         "failed": tally.failed,
         "failures": tally.failures_by_status,
         "suspicious": tally.suspicious,
-        **({"examples": assessor.examples.noted()} if assessor.examples else {}),
-        **({"parent": job.parent.as_json()} if job.parent else {}),
     }
+    some = {
+        "also_sent": tally.sent[1:],
+        "context": assessor.context,
+        "examples": list(map(list, assessor.examples.pairs)) if assessor.examples else None,
+        "parent": job.parent.as_json() if job.parent else None,
+    }
+    entry |= {what: value for what, value in some.items() if value}
     update_card_entry(job.collection, "judge", job.name, entry)
 
 
@@ -396,7 +395,7 @@ class JudgeResult(Result, WithCost):
     @property
     def examples(self) -> dict[str, list[tuple[Pair, str]]]:
         """The first pairs that failed in each way that occurred, each with its detail."""
-        return {status: self.tally.examples[status] for status in self.failures}
+        return dict(self.tally.examples)
 
     @property
     def stopped(self) -> BudgetReached | None:

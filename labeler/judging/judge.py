@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from random import Random
@@ -17,7 +17,6 @@ from labeler.collection.pool import Pairs
 from labeler.data import Pair
 from labeler.errors import BudgetReached, Misuse
 from labeler.files.atomic import replacing
-from labeler.files.boundary import count
 from labeler.judging.assessor import Assessor, Texts, as_shown
 from labeler.judging.in_flight import PairOptions, judge_pairs, proof_in
 from labeler.judging.job import (
@@ -60,21 +59,18 @@ from labeler.models.settings import (
 )
 from labeler.options import COUNT, given, option
 from labeler.prompt import checked_prompt
+from labeler.report.result import Merged, Result
 
 # What judging would take, before any pair is asked about.
 
 
 @dataclass(frozen=True, slots=True)
-class JudgingPlan:
+class JudgingPlan(Result):
     """How many pairs there are, how many of them need no call, and what the others would take."""
 
     pairs: int
     remembered: int
-    calls: CallPlan
-
-    def as_json(self) -> dict[str, Any]:
-        """The figures by name."""
-        return {"pairs": self.pairs, "remembered": self.remembered, **self.calls.as_json()}
+    calls: Merged[CallPlan]
 
 
 def plan_job(
@@ -112,8 +108,8 @@ def plan_job(
         first = list(likely())
         every = chain(first, further())
         calls = plan_calls(every, session, example, likely=len(first), tries=TRIES)
-    if earlier := learned_of(session, assessor):
-        pairs, *tokens = earlier
+    if earlier := session.store.fact(_fact_of(assessor)):
+        pairs, *tokens = json.loads(earlier)
         took = Tokens(*tokens).times(asked / pairs)
         calls = replace(calls, about=took, learned=pairs)
     total = job.total + (times - 1) * len(job.pairs)
@@ -125,16 +121,6 @@ def learn_from(tally: Tally, session: Session, assessor: Assessor) -> None:
     took = (tally.pairs, tally.prompt_tokens, tally.completion_tokens)
     if all(took):
         session.store.learn(_fact_of(assessor), json.dumps(took))
-
-
-def learned_of(session: Session, assessor: Assessor) -> list[int]:
-    """How many pairs were judged before, and the tokens in and out that they took; else nothing."""
-    with suppress(ValueError, TypeError, RecursionError):
-        took = [
-            count(part) or 0 for part in json.loads(session.store.fact(_fact_of(assessor)) or "[]")
-        ]
-        return took if len(took) == 3 and all(took) else []  # not what another version wrote
-    return []
 
 
 def _fact_of(assessor: Assessor) -> str:

@@ -8,7 +8,6 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple, cast
@@ -18,7 +17,7 @@ import numpy as np
 from labeler.arrays import Flags
 from labeler.collection.card import DISAGREEMENTS, FAILURES, QUERIES, SAMPLE, Parent, parent_of
 from labeler.collection.judged_set import JudgedSet, read_set
-from labeler.collection.judgements import Origin, judged_blocks, origin_of, states_of
+from labeler.collection.judgements import Origin, judged_lines, origin_of, states_of
 from labeler.collection.layout import AnyCollection, Collection, check_name, open_collection
 from labeler.collection.pool import Pairs, Which
 from labeler.collection.queries import parse_ids
@@ -36,7 +35,7 @@ from labeler.judging.changes import (
 from labeler.judging.job import DerivedPairs, Job, JudgeResult, check_free, texts_of
 from labeler.judging.judge import JudgeOptions, JudgingPlan, judge_set, judged_after_pilot
 from labeler.judging.methods.inquiries import Inquiries
-from labeler.judging.methods.inquiry import ReadAtMost, in_chunks
+from labeler.judging.methods.inquiry import ReadAtMost
 from labeler.messages import Note, count_of
 from labeler.models.choose import Choice, rehearsed
 from labeler.models.embedded import embedded_name
@@ -196,8 +195,7 @@ def unproven(
     lines, grades = array("q"), list[int | None]()
 
     def pairs() -> Iterator[Pair]:
-        rows = (zip(b.pairs(), b.state, b.rest, strict=True) for b in judged_blocks(path))
-        for line, (pair, state, rest) in enumerate(chain.from_iterable(rows), start=1):
+        for line, pair, state, rest in judged_lines(path):
             if texts.has(pair):
                 lines.append(line)
                 grades.append(None if rest.carried or pair in stale else state.grade)
@@ -216,8 +214,7 @@ def _contradicted(
     """What stored replies say against the grades of pairs, and how many grades they give."""
     texts, assessor, seen = inquiries.texts, inquiries.assessor, ReadAtMost()
     every, wrong, proven = inquiries.pairs, list[Contradiction](), 0
-    recalled = chain.from_iterable(map(inquiries.recalled, in_chunks(every)))
-    for line, grade, (pair, judged) in zip(lines, grades, recalled, strict=True):
+    for line, grade, (pair, judged, _) in zip(lines, grades, inquiries.every(), strict=True):
         if grade is None or not isinstance(judged, Judged):
             continue
         seen.note_pair(judged, *texts.of(pair))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 from labeler.data import Failure, Judgement, Outcome, Pair
 from labeler.files.boundary import log_probability
@@ -49,6 +49,7 @@ def check_ending(reply: Reply) -> None:
 # The text is read by the prompt's reader; how the reply ended is looked at before what it says.
 
 JSON = ReplyReader()
+Value = TypeVar("Value")
 
 
 def parse_grade(
@@ -58,15 +59,24 @@ def parse_grade(
 
     A refusal that holds a number, or half an answer, is no grade.
     """
+
+    def judgement(text: str) -> Judgement:
+        grade, reason, position = reader.read(text, grades)
+        reason = reason if reason is None else whole(reason)
+        if not reply.top_tokens or position is None:
+            return Judgement(pair, grade, reason)
+        return Judgement(pair, grade, reason, _distribution(reply, grades, position))
+
+    return _read(pair, reply, judgement)
+
+
+def _read(pair: Pair, reply: Reply, read: Callable[[str], Value]) -> Value | Failure:
+    """What is read in a reply's text, or why that is nothing, as a failure of a pair."""
     try:
         check_ending(reply)
-        grade, reason, position = reader.read(reply.text, grades)
+        return read(reply.text)
     except NoGrade as none:
         return Failure(pair, none.status, whole(none.detail))
-    reason = reason if reason is None else whole(reason)
-    if not reply.top_tokens or position is None:
-        return Judgement(pair, grade, reason)
-    return Judgement(pair, grade, reason, _distribution(reply, grades, position))
 
 
 def _distribution(reply: Reply, grades: Sequence[int], position: int) -> Mapping[int, float] | None:
@@ -127,32 +137,25 @@ def parse_numbered(
 
     `Failure`, of the first pair, where it says nothing of any of them.
     """
-    try:
-        check_ending(reply)
-        entries = _entries(reply.text[after_thoughts(reply.text) :])
+
+    def numbered(whole_text: str) -> Numbered:
+        text = whole_text[after_thoughts(whole_text) :]
+        entries = [
+            _entry({name.strip().lower(): value for name, value in entry.items()})
+            for entry in objects_named(answer_in(text)[0], _NUMBER)
+        ]
+        if not entries:
+            raise_nothing('no JSON object with "grades"', text)
         for entry in entries:
             if not 1 <= entry.number <= len(pairs):
                 problem = f"a grade of number {entry.number}, where 1 to {len(pairs)} were asked"
                 raise NoGrade("conflict", f"{problem} about")
-    except NoGrade as none:
-        return Failure(pairs[0], none.status, whole(none.detail))
-    numbered = enumerate(pairs, start=1)
-    return [
-        _graded(pair, number, [entry for entry in entries if entry.number == number], grades)
-        for number, pair in numbered
-    ]
+        return [
+            _graded(pair, number, [entry for entry in entries if entry.number == number], grades)
+            for number, pair in enumerate(pairs, start=1)
+        ]
 
-
-def _entries(text: str) -> Sequence[_Entry]:
-    """The grades that the objects of a text give, in a list or not."""
-    objects, _ = answer_in(text)
-    entries = [
-        {name.strip().lower(): value for name, value in entry.items()}
-        for entry in objects_named(objects, _NUMBER)
-    ]
-    if not entries:
-        raise_nothing('no JSON object with "grades"', text)
-    return [_entry(entry) for entry in entries]
+    return _read(pairs[0], reply, numbered)
 
 
 def _entry(members: Mapping[str, object]) -> _Entry:
@@ -188,9 +191,9 @@ def parse_questions(pair: Pair, reply: Reply, most: int) -> tuple[str, ...] | Fa
 
     `pair` is the one that a failure names.
     """
-    try:
-        check_ending(reply)
-        text = reply.text[after_thoughts(reply.text) :]
+
+    def questions(whole_text: str) -> tuple[str, ...]:
+        text = whole_text[after_thoughts(whole_text) :]
         holders = objects_named(answer_in(text)[0], _QUESTIONS)
         members = [member for holder in holders for member in holder.items()]
         values = [value for name, value in members if _QUESTIONS.fullmatch(name.strip())]
@@ -207,9 +210,9 @@ def parse_questions(pair: Pair, reply: Reply, most: int) -> tuple[str, ...] | Fa
             raise NoGrade("unparsable", none if written else "an empty list of questions")
         if refuses(listed[0]):
             raise NoGrade("refused", listed[0])
-    except NoGrade as none:
-        return Failure(pair, none.status, whole(none.detail))
-    return listed[:most]
+        return listed[:most]
+
+    return _read(pair, reply, questions)
 
 
 def distinct(questions: list[str]) -> tuple[str, ...]:

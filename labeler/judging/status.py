@@ -21,7 +21,7 @@ from labeler.models.embedded import embedded_name
 from labeler.prompt import find_prompt, prompt_files
 from labeler.report.result import Result
 from labeler.report.table import Column, Row, Table
-from labeler.store import StorePlace, open_store
+from labeler.store import open_store
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -132,16 +132,12 @@ def prompt_source(identity: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class StoreStatus:
+class StoreStatus(Result):
     """How many replies a store holds, and its size in bytes; None of a database."""
 
-    path: StorePlace
+    path: str
     replies: int
-    size: int | None
-
-    def as_json(self) -> dict[str, Any]:
-        """The file and its counts by name."""
-        return {"path": str(self.path), "replies": self.replies, "bytes": self.size}
+    bytes: int | None
 
 
 def pool_size(collection: AnyCollection) -> int:
@@ -186,4 +182,4 @@ def store_status(collection: AnyCollection) -> StoreStatus | None:
         return None
     with open_store(path, reading=True) as store:
         size = path.stat().st_size if isinstance(path, Path) else None
-        return StoreStatus(path, len(store), size)
+        return StoreStatus(str(path), len(store), size)

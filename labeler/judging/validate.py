@@ -8,14 +8,13 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from labeler.collection.annotations import journal_names, journal_path, numbered_journal
 from labeler.collection.card import SECTION, card_section, read_card
 from labeler.collection.corpus import document_in
-from labeler.collection.judgements import Origin, judged_blocks, states_of
+from labeler.collection.judgements import Origin, judged_lines, states_of
 from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.collection.pool import DROPS, Pairs, read_pool
 from labeler.collection.queries import query_in
@@ -297,9 +296,7 @@ class _Validator:
         """Pairs stand once, ids are in the collection, and all rows are of one origin."""
         grades, origins = _PairGrades(), list[Origin]()
         beyond = 0
-        blocks = judged_blocks(path)
-        rows = chain.from_iterable(zip(b.pairs(), b.state, b.rest, strict=True) for b in blocks)
-        for number, (pair, state, rest) in enumerate(rows, start=1):
+        for number, pair, state, rest in judged_lines(path):
             is_dropped = len(self.dropped) > 0 and pair in self.dropped
             if not is_dropped:
                 self._ids(path, number, pair)

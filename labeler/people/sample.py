@@ -15,7 +15,7 @@ from labeler.arrays import Floats
 from labeler.collection.annotations import texts_identity
 from labeler.collection.card import update_card_entry
 from labeler.collection.corpus import corpus_on_demand
-from labeler.collection.judgements import judged_blocks
+from labeler.collection.judgements import judged_lines
 from labeler.collection.layout import Collection, locked
 from labeler.collection.people import SampledPair, people_path, sample_path, write_sample
 from labeler.collection.pool import read_pool
@@ -102,8 +102,6 @@ def share_out(drawn: Chances, assessors: int, overlap: float, seed: int) -> list
 
     Each probability is that of the pair being drawn and dealt to this assessor.
     """
-    if assessors == 1:
-        return [drawn]
     order = np.random.default_rng(seed).permutation(len(drawn))
     shared, pairs = round(overlap * len(drawn)), list(drawn)
     dealt = []
@@ -266,10 +264,9 @@ def _strata(collection: Collection, source: str | None) -> tuple[Strata, Mapping
     strata = dict[Pair, int | None]()
     prompts = set[str]()
     if source is not None and collection.judgements(source).exists():
-        for block in judged_blocks(collection.judgements(source)):
-            grades = (state.grade for state in block.state)
-            strata |= zip(block.pairs(), grades, strict=True)
-            prompts.update(rest.origin.prompt for rest in block.rest)
+        for _, pair, state, rest in judged_lines(collection.judgements(source)):
+            strata[pair] = state.grade
+            prompts.add(rest.origin.prompt)
     else:
         if collection.pool.exists():
             strata = dict.fromkeys(read_pool(collection.pool).pairs)

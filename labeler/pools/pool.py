@@ -18,7 +18,6 @@ from labeler.collection.layout import (
     STEPS,
     AnyCollection,
     Collection,
-    check_name,
     locked,
     open_collection,
 )
@@ -41,6 +40,7 @@ from labeler.report.result import Result
 from labeler.runs.retrieve import (
     BUILT_IN,
     RUN_DEPTH,
+    check_run_name,
     note_analyzer,
     retrieve,
     tag_of,
@@ -63,10 +63,8 @@ def read_own_run(
     collection or its first `depth` documents are not all in the corpus.
     """
     mend = f"rename the file, or write NAME={path}"
-    if name in BUILT_IN:
-        raise Misuse(f"{path}: the name {name!r} is a built-in run's; {mend}")
     try:
-        check_name(name)
+        check_run_name(name)
     except Misuse as error:
         raise Misuse(f"{path}: {error}; {mend}") from error
     whole = read_run(path)
@@ -115,17 +113,6 @@ def standing_runs(
     if others:
         note(f"stands in runs/ and is in no pool until it is named: {_some(others)}")
     return runs
-
-
-def with_standing(path: Path, run: Run) -> Run | None:
-    """A run with the queries of the file that stands in its place; None where that has all of it.
-
-    So a run that was pooled while a query was missing is whole when that is there again.
-    """
-    if not path.exists():
-        return run
-    present = read_run(path)
-    return None if run.keys() <= present.keys() else {**present, **run}
 
 
 def _of_queries(run: PairColumns[float], queries: Container[str]) -> PairColumns[float]:
@@ -181,7 +168,8 @@ def _add_pairs(
     """Write the runs whole, and add their first pairs to the pool, and how deep that goes.
 
     The card names these runs and those that were pooled before. A run of a user's own that stands
-    there already is the same; it only gains the queries that it was pooled without.
+    there already is the same; it only gains the queries that it was pooled without, so that it is
+    whole when a missing query is there again.
     """
     depth, old, most = options.most, standing_pool(collection.pool), options.max_pairs
     if most:
@@ -190,14 +178,16 @@ def _add_pairs(
         raise Misuse("too few for the first document of each run and query", parameter="max_pairs")
     pairs = pool_runs(runs, depth)
     tags = {name: tag_of(name, sources.encoder, sources.bm25) for name in runs}
-    paths = {name: collection.run(name) for name in runs}
-    own = {n: with_standing(path, runs[n]) for n, path in paths.items() if n not in BUILT_IN}
-    runs = {**runs, **{name: run for name, run in own.items() if run is not None}}
-    new_paths = {n: path for n, path in paths.items() if n in BUILT_IN or own[n] is not None}
-    with making(collection, new_paths.values(), force=options.force):
-        for name, path in new_paths.items():
+    written = dict[str, Run]()
+    for name, run in runs.items():
+        path = collection.run(name)
+        earlier = read_run(path) if name not in BUILT_IN and path.exists() else {}
+        if not earlier or not run.keys() <= earlier.keys():
+            written[name] = {**earlier, **run} if earlier else run
+    with making(collection, map(collection.run, written), force=options.force):
+        for name, run in written.items():
             with progress(f"writing the run {name}") as advance:
-                write_run(path, runs[name], tags[name], advance)
+                write_run(collection.run(name), run, tags[name], advance)
     merged = merge_pools(old, pairs)
     write_pool(collection.pool, merged)
     section = card_section(read_card(collection), "pool")

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
+from labeler.messages import meant
 from labeler.prompt.reply import NoGrade
 from labeler.prompt.template import (
     GRADE,
@@ -24,7 +25,6 @@ from labeler.prompt.template import (
     PromptProblem,
     Source,
     WrittenQuestions,
-    close_to,
     warning,
 )
 
@@ -70,7 +70,7 @@ def _of_values(source: Source, error: ValidationError) -> Iterator[PromptProblem
         names = list(_TABLES[table].model_fields) if table in _TABLES else []
         shown, message = repr(detail["input"])[:40], f"it {detail['msg'].partition(' ')[2]}"
         if detail["type"] == "extra_forbidden":
-            hint = close_to(key, names) + f"known: {', '.join(names)}"
+            hint = meant(key, names) + f"known: {', '.join(names)}"
             yield PromptProblem(line, f"unknown key {key[:40]!r}{of_table}; {hint}")
         elif detail["type"] == "missing":
             yield PromptProblem(line, f"the key {key!r}{of_table} is missing; add {key} = …")
@@ -78,7 +78,7 @@ def _of_values(source: Source, error: ValidationError) -> Iterator[PromptProblem
             yield PromptProblem(line, f"{key}: {detail['ctx']['error']}")
         else:
             expected = re.findall(r"'(\w+)'", message) if detail["type"] == "literal_error" else ()
-            hint = close_to(str(detail["input"]), expected)
+            hint = meant(str(detail["input"]), expected)
             yield PromptProblem(line, f"{key}{of_table} is {shown}; {hint}{message}")
 
 
@@ -205,20 +205,13 @@ _DOCUMENTS = ("passage", "passages", "title", "text")
 _QUERY = ("query", "description", "narrative")
 
 
-class _Part(NamedTuple):
-    """Placeholders of which a template shows one where the front matter has something."""
-
-    names: Sequence[str]
-    key: str
-    is_set: Callable[[FrontMatter], object]
-
-
-_PARTS = (
-    _Part(("criterion", "criteria"), "[criteria]", lambda front: front.criteria),
-    _Part(("question", "questions"), "[questions]", lambda front: front.questions),
-    _Part(("passages",), "batch", lambda front: front.batch > 1),
-    _Part(("examples",), "[examples]", lambda front: front.examples),
-)
+_PARTS = {
+    "[criteria]": ("criterion", "criteria"),
+    "[questions]": ("question", "questions"),
+    "batch": ("passages",),
+    "[examples]": ("examples",),
+}
+"""Placeholders of which a template shows one where the front matter has a key, or a batch of 2."""
 
 
 def template_problems(
@@ -284,13 +277,14 @@ def _of_parts(
     source: Source, front: FrontMatter, used: Mapping[str, int]
 ) -> Iterator[PromptProblem]:
     """Whether the template shows what the front matter says there is, and nothing else."""
-    for names, key, is_set in _PARTS:
+    for key, names in _PARTS.items():
         shown = [name for name in names if name in used]
-        if is_set(front) and len(shown) != 1:
+        is_set = getattr(front, key.strip("[]")) not in ({}, None, 1)
+        if is_set and len(shown) != 1:
             which = f"does not show {_braced(names, ' or ')}" if not shown else "shows both"
             problem = f"the front matter has {key}, and the template {which}; put it into the last"
             yield PromptProblem(source.last, f"{problem} section, once")
-        elif shown and not is_set(front):
+        elif shown and not is_set:
             problem = f"{{{shown[0]}}} stands for nothing without {key} in the front matter"
             yield PromptProblem(used[shown[0]], f"{problem}; add it")
     for name in sorted({*_DOCUMENTS}.intersection(used)) if front.batch > 1 else ():

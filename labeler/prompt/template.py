@@ -6,7 +6,6 @@ import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import cached_property, lru_cache, partial
 from itertools import islice
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from labeler.errors import BadInput, Misuse
+from labeler.messages import count_of
 from labeler.model import Message
 from labeler.prompt.reply import ReplyReader, parse_reader
 
@@ -43,15 +43,8 @@ def refuse_errors(path: Path | str, problems: Iterable[PromptProblem]) -> None:
     errors = sorted(problem for problem in problems if problem.level == "error")
     if errors:
         others = len(errors) - 1
-        more = f" (and {others} more error{'s' if others > 1 else ''} in the file)"
+        more = f" (and {count_of(others, 'more error')} in the file)"
         raise BadInput.at(path, errors[0].line, errors[0].text + (more if others else ""))
-
-
-def close_to(name: str, names: Iterable[str]) -> str:
-    """The words that propose what a name was meant to be; empty where none is close."""
-    by_lower = {known_name.lower(): known_name for known_name in names}
-    close = get_close_matches(name.lower(), by_lower, 1)
-    return f"did you mean {by_lower[close[0]]}? " if close else ""
 
 
 _FENCE = re.compile(r"(?m)^\+\+\+[ \t]*$")

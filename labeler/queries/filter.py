@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, partial
@@ -41,7 +40,7 @@ MIN_LETTERS = 8
 _EXAMPLE_SHARE = 0.5
 """A query with a larger share of words of an example of the prompt was echoed."""
 
-_SAME_SHARE = 0.8
+SAME_SHARE = 0.8
 """A query that shares so many of its terms with an earlier or a real one asks the same."""
 _PARTS = r"passage|text|document|excerpt|section|chapter|snippet|listing|paragraph|tutorial|article"
 _POINTS_AT_ITS_SOURCE = re.compile(
@@ -124,14 +123,6 @@ def holds_answer(query: str, passage: str) -> bool:
     if mark and len(words(rest)) > 2 and len(words(question)) > 2:
         return True
     return not {*_NUMBER.findall(query)}.isdisjoint(_NUMBER.findall(passage))
-
-
-def like_an_earlier(query: AbstractSet[str], earlier: Sequence[AbstractSet[str]]) -> int | None:
-    """The place of the first set of terms that shares so many with a query's; None without one."""
-    for number, other in enumerate(earlier):
-        if query and overlap(query, other) >= _SAME_SHARE:
-            return number
-    return None
 
 
 def longest_copy(query: Sequence[str], passage: Sequence[str]) -> int:

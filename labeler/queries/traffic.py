@@ -6,7 +6,7 @@ import random
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,7 +37,15 @@ def personal(text: str) -> Sequence[str]:
     >>> personal("invoice of jane.doe@example.org"), personal("iphone 13")
     (('mail address or name with @',), ())
     """
-    return tuple(_kinds(text))
+    kinds = {
+        "mail address or name with @": any("@" in w and w != "@" for w in text.split()),
+        "bank account": _IBAN.search(text),
+        "phone number": _PHONE.search(text),
+        "long number": any(
+            sum(map(str.isdigit, match[0])) >= _LONG for match in _DIGITS.finditer(text)
+        ),
+    }
+    return tuple(kind for kind, is_there in kinds.items() if is_there)
 
 
 def no_query(text: str) -> str:
@@ -47,17 +55,6 @@ def no_query(text: str) -> str:
     if not words(text):
         return "no word"
     return f"more than {LONGEST} characters" if len(text) > LONGEST else ""
-
-
-def _kinds(text: str) -> Iterator[str]:
-    if any("@" in word and word != "@" for word in text.split()):
-        yield "mail address or name with @"
-    if _IBAN.search(text):
-        yield "bank account"
-    if _PHONE.search(text):
-        yield "phone number"
-    if any(sum(map(str.isdigit, match[0])) >= _LONG for match in _DIGITS.finditer(text)):
-        yield "long number"
 
 
 STRATA = ("head", "torso", "tail")

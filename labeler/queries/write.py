@@ -17,7 +17,7 @@ from labeler.messages import Advance
 from labeler.model import Reply, Request
 from labeler.models.server.answers import parsed
 from labeler.prompt import Prompt, object_schema
-from labeler.queries.filter import like_an_earlier
+from labeler.queries.filter import SAME_SHARE, overlap
 from labeler.queries.writer import (
     BEATEN,
     IN_A_ROW,
@@ -201,13 +201,13 @@ def _keep_best(now: _Progress, candidates: Candidates) -> bool:
 
 def _repeats(text: str, now: _Progress) -> str:
     """Which earlier query a text is nearly the same as; empty where it is like none."""
-    at = like_an_earlier(_term_set(text), now.earlier)
-    if at is None:
-        return ""
-    real = now.writer.real
-    if at < len(real):
-        return f"like a real query: {real[at]}"
-    return f"like another query: {now.result.queries[at - len(real)].text}"
+    own, real = _term_set(text), now.writer.real
+    for at, other in enumerate(now.earlier):
+        if own and overlap(own, other) >= SAME_SHARE:
+            if at < len(real):
+                return f"like a real query: {real[at]}"
+            return f"like another query: {now.result.queries[at - len(real)].text}"
+    return ""
 
 
 def _term_set(text: str) -> frozenset[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from labeler.collection.corpus import corpus_on_demand
 from labeler.collection.layout import Collection
-from labeler.collection.search import KEPT_FROM, Bm25Index, searched_corpus
+from labeler.collection.search import Bm25Index, searched_corpus
 from labeler.data import Document, Query
 from labeler.errors import CallFailed
 from labeler.messages import Progress, no_progress
@@ -44,15 +44,10 @@ class CorpusSearch:
 
     @classmethod
     def of(cls, collection: Collection, progress: Progress = no_progress) -> CorpusSearch:
-        """BM25 over a collection's corpus, whose texts stay in its file.
-
-        The progress is that of a large corpus; a small one is indexed in a moment.
-        """
-        is_large = collection.corpus.stat().st_size >= KEPT_FROM
-        shown = progress if is_large else no_progress
-        with shown("reading the corpus") as advance:
+        """BM25 over a collection's corpus, whose texts stay in its file."""
+        with progress("reading the corpus") as advance:
             searched = searched_corpus(collection, advance)
-        return cls(Bm25Index.of(searched, shown), corpus_on_demand(collection.corpus))
+        return cls(Bm25Index.of(searched, progress), corpus_on_demand(collection.corpus))
 
     def neighbour(self, document: Document) -> Document | None:
         """The most similar passage under another heading, by BM25; None where none is similar."""

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from labeler.arrays import Floats, Integers
-from labeler.collection.user_files import Output, run_name
+from labeler.collection.user_files import Output
 from labeler.data import Run
 from labeler.errors import BadInput, Misuse
 from labeler.exchange.runs import read_run
@@ -98,23 +98,13 @@ class Fusion(Options):
         return sums * np.bincount(lists.pair) if self.method == "combmnz" else sums
 
 
-def weights_of(text: str, paths: Sequence[Path]) -> tuple[float, ...]:
-    """`0.3,0.7` in the order of the runs, or `dense=0.7,bm25=0.3` by their names."""
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    fields = [part.rpartition("=") for part in parts]
+def weights_of(text: str) -> tuple[float, ...]:
+    """The weights in a text, as `0.3,0.7`, in the order of the runs."""
     try:
-        numbers = [float(number) for _, _, number in fields]
+        return tuple(float(part) for part in text.split(",") if part.strip())
     except ValueError as error:
         problem = f"cannot read the weights {text!r}; write them as 0.3,0.7"
         raise Misuse(problem, parameter="weights") from error
-    names = [name for name, equals, _ in fields if equals]
-    if not names:
-        return tuple(numbers)
-    runs = [run_name(path) for path in paths]
-    if sorted(names) != sorted(runs):
-        problem = f"weights of {', '.join(names)}; the runs are {', '.join(runs)}"
-        raise Misuse(problem, parameter="weights")
-    return tuple(numbers[names.index(name)] for name in runs)
 
 
 def rrf(runs: Sequence[Run], k: float = 60, depth: int = 1000) -> Run:

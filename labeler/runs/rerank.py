@@ -39,7 +39,8 @@ from labeler.models.settings import AnyModel
 from labeler.options import COUNT, Bounds, check_options, given, option
 from labeler.prompt import Prompt, find_prompt, object_schema
 from labeler.report.result import Result
-from labeler.runs.retrieve_run import SECTION, check_run_name
+from labeler.runs.retrieve import check_run_name
+from labeler.runs.retrieve_run import SECTION
 from labeler.text.languages import first_words
 from labeler.trec.files import ranking, read_tag
 from labeler.trec.write import write_run

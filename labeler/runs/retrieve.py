@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from labeler.collection.corpus import CorpusTexts
-from labeler.collection.layout import AnyCollection, Collection, open_collection
+from labeler.collection.layout import AnyCollection, Collection, check_name, open_collection
 from labeler.collection.queries import read_queries
 from labeler.collection.search import Searched, bm25_run, dense_run
 from labeler.data import Document, Query, Run
+from labeler.errors import Misuse
 from labeler.messages import Note, Progress, no_progress
 from labeler.models.encoders import EncoderTexts, Encoding, EncodingPlan
 from labeler.runs.fuse import rrf
@@ -62,6 +63,13 @@ ENGINES: dict[str, Engine] = {
 
 BUILT_IN = (*ENGINES, "hybrid")
 """The names that the runs of a user's own may not have."""
+
+
+def check_run_name(name: str) -> None:
+    """Raise `Misuse` where a run of a user's own may not be called so."""
+    if name in BUILT_IN:
+        raise Misuse(f"the name {name!r} is a built-in run's; take another", parameter="name")
+    check_name(name)
 
 
 def retrieve(

@@ -14,7 +14,6 @@ from labeler.collection.layout import (
     STEPS,
     AnyCollection,
     Collection,
-    check_name,
     locked,
     open_collection,
 )
@@ -39,9 +38,9 @@ from labeler.runs.asking import (
 from labeler.runs.engines.answers import ANSWER, TEXT, Hit, text_key
 from labeler.runs.engines.in_python import PythonEngine
 from labeler.runs.retrieve import (
-    BUILT_IN,
     ENGINES,
     Engine,
+    check_run_name,
     engines_with,
     note_analyzer,
     tag_of,
@@ -214,13 +213,6 @@ def ranked_by(
         journal.forget()
         raise
     return ranked, asked
-
-
-def check_run_name(name: str) -> None:
-    """Raise `Misuse` where a run of a user's own may not be called so."""
-    if name in BUILT_IN:
-        raise Misuse(f"the name {name!r} is a built-in run's; take another", parameter="name")
-    check_name(name)
 
 
 # A built-in engine, as a run of its own name.

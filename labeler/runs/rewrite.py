@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labeler.collection.user_files import Output
-from labeler.errors import Misuse
 from labeler.exchange.qrels import Meaning
 from labeler.exchange.queries import Queries
 from labeler.exchange.runs import hold_run
-from labeler.exchange.written import RUN_FORMATS, write_run_as
+from labeler.exchange.written import write_run_as
 from labeler.files.read import rereadable
 from labeler.messages import Note
 from labeler.trec.blocks import Batch
@@ -33,13 +32,6 @@ class Change:
     read_as: str = ""
     write_as: str = ""
     queries: Queries | None = None
-
-    def __post_init__(self) -> None:
-        if self.depth is not None and self.depth < 1:
-            raise Misuse("depth counts from 1", parameter="depth")
-        for form in filter(None, (self.read_as, self.write_as)):
-            if form not in RUN_FORMATS:
-                raise Misuse(f"no format {form!r}; known: {', '.join(RUN_FORMATS)}")
 
 
 def rewrite_run(

@@ -30,7 +30,6 @@ from labeler.judging.methods.inquiry import (
     JudgingPart,
     Rounds,
     calls_left,
-    cut_of,
     fits,
     in_chunks,
     is_too_long,
@@ -44,18 +43,11 @@ from labeler.prompt import Prompt, numbered_schema
 # One document in one request, or in one a passage where it is too long; and votes of repeats.
 
 
-def single_rounds(
-    assessor: Assessor,
-    pair: Pair,
-    query: Query,
-    document: Document,
-    request: Request | None = None,
-) -> Rounds:
+def single_rounds(assessor: Assessor, pair: Pair, query: Query, document: Document) -> Rounds:
     """The only round of a document that fits into one request; else the rounds of its passages."""
-    whole = request or assessor.request(query, document)
 
     def asked(shown: Document) -> Rounds:
-        own = whole if shown is document else assessor.request(query, shown)
+        own = assessor.request(query, shown)
         most = assessor.context
         if most is not None and len(shown.text) >= SHORTEST and not fits(own, most):
             return {pair: Failure(pair, "call_failed", NEVER_FITS)}
@@ -220,8 +212,15 @@ def lists_of(pairs: Iterable[Pair], most: int, earlier: Lists) -> dict[Pair, Doc
     return lists
 
 
-Item = tuple[Pair, Judged | Inquiry]
-"""A pair, and what became of it where stored replies say that; else how it is asked about."""
+class Item(NamedTuple):
+    """A pair, and what became of it where stored replies say that; else how it is asked about.
+
+    `is_new` is false where an earlier pair was given the same inquiry.
+    """
+
+    pair: Pair
+    by: Judged | Inquiry
+    is_new: bool
 
 
 class Inquiries:
@@ -237,7 +236,6 @@ class Inquiries:
         self._asks_once = not (front.has_parts or front.batch > 1)
         votes = range(assessor.repeat * assessor.votes, (assessor.repeat + 1) * assessor.votes)
         self._voters = [replace(assessor, repeat=repeat) for repeat in votes]
-        self.is_single = self._asks_once and len(votes) == 1 and assessor.context is None
         self._lists: dict[Pair, DocumentList] = {}
         self.pairs = pairs
         if front.batch > 1:
@@ -246,18 +244,9 @@ class Inquiries:
         self._begun: dict[tuple[Pair, ...], tuple[Inquiry, int]] = {}
         self._queries: set[str] = set()
 
-    @property
-    def shares_parts(self) -> bool:
-        """Whether all pairs of a query wait for one request before they are asked about."""
-        return self.assessor.prompt.front.questions is not None
-
     def example(self, pair: Pair) -> Request | None:
-        """The first request for a pair, were nothing stored."""
-        if self._lists:
-            whole = self._lists[pair]
-            inquiry = Inquiry(whole.pairs, list_rounds(self._voters[0], self.texts, whole))
-        else:
-            inquiry, _ = Inquiries([pair], self.texts, self.assessor).of(pair)
+        """The first request for a pair, were nothing stored, by inquiries made for it."""
+        inquiry, _ = self.of(pair)
         return next((task.request for _, task in inquiry.open), None)
 
     def of(self, pair: Pair) -> tuple[Inquiry, bool]:
@@ -268,7 +257,8 @@ class Inquiries:
         if self._lists:
             return self._of_list(pair)
         if self._asks_once:
-            return self._alone(pair), True
+            texts = self.texts.of(pair)
+            return Inquiry([pair], self._voted(lambda by: single_rounds(by, pair, *texts))), True
         pays = pair.query_id not in self._queries
         self._queries.add(pair.query_id)
         query, document = self.texts.of(pair)
@@ -281,11 +271,6 @@ class Inquiries:
             return passage_rounds(asked, pair, document, by.prompt.grades[-1])
 
         return Inquiry([pair], self._voted(rounds)), True
-
-    def _alone(self, pair: Pair, request: Request | None = None) -> Inquiry:
-        """How a pair is asked about whose document is shown alone, first by that request."""
-        texts = self.texts.of(pair)
-        return Inquiry([pair], self._voted(lambda by: single_rounds(by, pair, *texts, request)))
 
     def _voted(self, rounds_by: Callable[[Assessor], Rounds]) -> Rounds:
         """The rounds by which an assessor judges, or those of each of its votes."""
@@ -303,43 +288,20 @@ class Inquiries:
             self._begun[whole.pairs] = inquiry, given + 1
         return inquiry, not given
 
+    def every(self, *, retry_failed: bool = False) -> Iterator[Item]:
+        """All pairs in their order, as `recalled` gives them."""
+        for chunk in in_chunks(self.pairs):
+            yield from self.recalled(chunk, retry_failed=retry_failed)
+
     def recalled(self, chunk: Sequence[Pair], *, retry_failed: bool = False) -> list[Item]:
         """The pairs of a chunk, each with what stored replies say of it, or with its inquiry."""
-        if self.is_single:
-            return self._recalled_singly(chunk, retry_failed)
         given = [(pair, *self.of(pair)) for pair in chunk]
         fresh = [inquiry for _, inquiry, is_new in given if is_new]
         recall_inquiries(fresh, self.assessor.model, retry_failed=retry_failed)
-        return [(pair, inquiry.judged().get(pair, inquiry)) for pair, inquiry, _ in given]
-
-    def _recalled_singly(self, chunk: Sequence[Pair], retry_failed: bool) -> list[Item]:
-        """The same where a pair takes one request: quick, as that is all that most runs do."""
-        assessor, result = self.assessor, list[Item]()
-        requests = [assessor.request(*self.texts.of(pair)) for pair in chunk]
-        replies = assessor.model.recall(requests)
-        for pair, request, reply in zip(chunk, requests, replies, strict=True):
-            is_whole = reply and not cut_of(request, reply)
-            outcome = assessor.outcome_of(pair, reply) if reply and is_whole else None
-            if reply and isinstance(outcome, Judgement):
-                judged = Judged(
-                    outcome,
-                    1,
-                    reply.prompt_tokens,
-                    reply.completion_tokens,
-                    reply.cost,
-                    reply.model,
-                    reply.remembered,
-                    reply.shared,
-                    thought=reply.thought,
-                    sent=reply.sent,
-                )
-                result.append((pair, judged))
-                continue
-            inquiry = self._alone(pair, request)
-            if reply:
-                recall_inquiries([inquiry], assessor.model, retry_failed=retry_failed)
-            result.append((pair, inquiry.judged().get(pair, inquiry)))
-        return result
+        return [
+            Item(pair, inquiry.judged().get(pair, inquiry), is_new)
+            for pair, inquiry, is_new in given
+        ]
 
 
 def check_reads(prompt: Prompt, model: str) -> None:
@@ -359,16 +321,9 @@ def unanswered(
     the `worst`, as if no reply held what was asked for. A request that pairs share is among those
     of one of them alone.
     """
-    begun: dict[int, Inquiry] = {}
-    for chunk in in_chunks(inquiries.pairs):
-        for _, item in inquiries.recalled(chunk, retry_failed=retry_failed):
-            if id(item) in begun:
-                yield ()
-            elif isinstance(item, Inquiry):
-                begun[id(item)] = item
-                yield _pretended(item, retry_failed, worst)
-        if inquiries.is_single:
-            begun.clear()
+    for _, by, is_new in inquiries.every(retry_failed=retry_failed):
+        if isinstance(by, Inquiry):
+            yield _pretended(by, retry_failed, worst) if is_new else ()
 
 
 def _pretended(inquiry: Inquiry, retry_failed: bool, worst: bool) -> list[Request]:

@@ -174,6 +174,11 @@ class Task(Generic[Value]):
         return [reply for _, reply in self.asked if reply.finish_reason != TOO_LONG]
 
     @property
+    def cost(self) -> float | None:
+        """What the replies cost in dollars; None without any, and where one has no price."""
+        return sum_of([reply.cost for reply in self.replies] or [None])
+
+    @property
     def is_reasked(self) -> bool:
         """Whether another reply may be what was asked for where the last one was not."""
         if not isinstance(self.outcome, Failure) or is_too_long(self.outcome):
@@ -303,44 +308,35 @@ class Inquiry:
         """The pairs that have an outcome, and what the replies behind them took."""
         if self.outcomes is None or self._judged is not None:
             return self._judged or {}
-        self._judged, tasks = {}, [task for _, task in self._asked]
+        tasks = [task for _, task in self._asked]
+        replies = [reply for task in tasks for reply in task.replies]
+        remembered = all(task.remembered for task in tasks)
+        self._judged = {}
         for pair, outcome in self.outcomes.items():
-            if outcome is not None:
-                paid = [(part, task) for part, task in self._asked if part.pays == pair]
-                listed = self.listed.get(pair)
-                if listed is not None:  # where it stood, and whether it was asked about alone then
-                    alone = any(part.name == ALONE and task.replies for part, task in paid)
-                    listed = listed._replace(alone=alone)
-                own = [task for _, task in paid]
-                self._judged[pair] = judged_by(outcome, tasks, own, listed)
+            if outcome is None:
+                continue
+            paid = [(part, task) for part, task in self._asked if part.pays == pair]
+            own = [reply for _, task in paid for reply in task.replies]
+            listed = self.listed.get(pair)
+            if listed is not None:  # where it stood, and whether it was asked about alone then
+                alone = any(part.name == ALONE and task.replies for part, task in paid)
+                listed = listed._replace(alone=alone)
+            # None where a task has no reply, or one without a price
+            cost = sum_of([task.cost for _, task in paid or self._asked])
+            self._judged[pair] = Judged(
+                outcome,
+                len(own),
+                sum(reply.prompt_tokens for reply in own),
+                sum(reply.completion_tokens for reply in own),
+                cost if paid or cost is None else 0.0,
+                next((reply.model for reply in reversed(replies) if reply.model), ""),
+                remembered,
+                remembered and any(reply.shared for reply in replies),
+                listed=listed,
+                thought=any(reply.thought for reply in replies),
+                sent=next((reply.sent for reply in reversed(replies) if reply.sent), {}),
+            )
         return self._judged
-
-
-def judged_by(
-    outcome: Outcome,
-    tasks: Sequence[Task[Any]],
-    paid: Sequence[Task[Any]],
-    listed: Listed | None = None,
-) -> Judged:
-    """An outcome that rests on the replies to some tasks, with what those took that are `paid`."""
-    replies = [reply for task in tasks for reply in task.replies]
-    own = [reply for task in paid for reply in task.replies]
-    costs = [sum_of([reply.cost for reply in task.replies] or [None]) for task in paid or tasks]
-    cost = sum_of(costs)  # None where a task has no reply, or one without a price
-    remembered = all(task.remembered for task in tasks)
-    return Judged(
-        outcome,
-        len(own),
-        sum(reply.prompt_tokens for reply in own),
-        sum(reply.completion_tokens for reply in own),
-        cost if paid or cost is None else 0.0,
-        next((reply.model for reply in reversed(replies) if reply.model), ""),
-        remembered,
-        remembered and any(reply.shared for reply in replies),
-        listed=listed,
-        thought=any(reply.thought for reply in replies),
-        sent=next((reply.sent for reply in reversed(replies) if reply.sent), {}),
-    )
 
 
 def _read_whole(part: JudgingPart, pair: Pair, reply: Reply) -> Any:

@@ -115,18 +115,14 @@ async def record_unanswered(
     ended it before all were handed over.
     """
     inquiries = Inquiries(prepared.job.pairs, prepared.job.texts, prepared.assessor)
-    begun: dict[int, Inquiry] = {}  # what is begun stays, so that no other gets its number
     try:
         for chunk in in_chunks(inquiries.pairs):
             if prepared.session.guard.stop.is_set():
                 raise Stopped("stopped before anything was sent")
-            for _, item in inquiries.recalled(chunk, retry_failed=retry_failed):
-                if not isinstance(item, Inquiry) or id(item) in begun:
-                    continue
-                if not inquiries.is_single:
-                    begun[id(item)] = item
-                for task, _ in item.unasked(retry_failed):
-                    await _defer(prepared, task.request)
+            for _, by, is_new in inquiries.recalled(chunk, retry_failed=retry_failed):
+                if isinstance(by, Inquiry) and is_new:
+                    for task, _ in by.unasked(retry_failed):
+                        await _defer(prepared, task.request)
             recorder.write(taken)
             taken.clear()
     except BudgetReached as reached:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import islice
 from typing import NamedTuple
 
 from labeler.collection.judgements import read_judgements
@@ -22,7 +22,6 @@ from labeler.judging.job import (
     write_set,
 )
 from labeler.judging.methods.inquiries import Inquiries
-from labeler.judging.methods.inquiry import in_chunks
 from labeler.messages import count_of
 from labeler.models.policies.limits import Spending
 from labeler.models.policies.stack import only_remembered
@@ -166,7 +165,7 @@ class _Partitions(NamedTuple):
         if self.folder.replies(number).is_file():
             with open_store(self.folder.replies(number), reading=True) as store:
                 own = replace(asked.assessor, model=only_remembered(self.job.model_id, store))
-                [(_, replies)] = Inquiries(asked.pairs, asked.texts, own).recalled([pair])
+                [(_, replies, _)] = Inquiries(asked.pairs, asked.texts, own).recalled([pair])
         if isinstance(replies, Judged):
             replied = state_of(replies.outcome).answer
             if replied == grade:
@@ -188,7 +187,7 @@ async def _judged(job: Job, assessor: Assessor, parts: _Partitions) -> AsyncIter
         is_done = number not in parts.unfinished
         rows = parts.rows(number) if is_done else earlier
         inquiries = Inquiries(pairs, job.texts, assessor)
-        for pair, item in chain.from_iterable(map(inquiries.recalled, in_chunks(inquiries.pairs))):
+        for pair, item, _ in inquiries.every():
             given, row = item if isinstance(item, Judged) else None, rows.get(pair)
             if is_done and row and isinstance(row.outcome, Judgement):
                 grade = row.outcome.grade

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -19,7 +20,6 @@ from labeler.judging.assessor import Assessor
 from labeler.judging.job import Job, pool_of
 from labeler.judging.judge import JudgeOptions, Prepared, prepare
 from labeler.judging.methods.inquiries import Inquiries
-from labeler.judging.methods.inquiry import in_chunks
 from labeler.model import Reply, Request
 from labeler.models.policies.call import Deferral
 from labeler.models.policies.stack import facts_about, only_remembered
@@ -193,8 +193,7 @@ def _bring_replies(store: Store, to: Path, pairs: Sequence[Pair], prepared: Prep
         return model.recall(requests)
 
     inquiries = Inquiries(pairs, job.texts, replace(assessor, model=replace(model, recall=recall)))
-    for chunk in in_chunks(inquiries.pairs):
-        inquiries.recalled(chunk)
+    deque(inquiries.every(), maxlen=0)
     if rows := store.stored_rows(keys):
         with open_store(to) as target:
             target.take_in(rows)
