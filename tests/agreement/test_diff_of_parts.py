@@ -17,7 +17,8 @@ from labeler.collection.layout import Collection, locked
 from labeler.collection.people import HumanAnswer, people_path, write_people
 from labeler.data import Pair
 from labeler.errors import BadInput, Misuse
-from labeler.judging.relabel import PartOfSet
+from labeler.judging.job import texts_of
+from labeler.judging.relabel import PartOfSet, derived_pairs
 from labeler.model import Model, Request
 from labeler.testing import fake_model
 from labeler.trec.write import write_qrels
@@ -104,13 +105,12 @@ def test_a_sample_is_drawn_by_its_seed_and_a_larger_one_holds_it(collection: Col
     assert pairs_of(collection, "d") == a
 
 
-def test_every_pair_is_as_likely_as_any_to_be_in_a_sample() -> None:
-    from labeler.collection.pool import Pairs
-    from labeler.judging.relabel import _drawn
-
-    pairs = Pairs.of(sorted(USUAL))
-    drawn = [pair for seed in range(600) for pair in pairs.keep(_drawn(pairs, 12, seed))]
-    counts = [drawn.count(pair) for pair in pairs]
+def test_every_pair_is_as_likely_as_any_to_be_in_a_sample(collection: Collection) -> None:
+    texts, said = texts_of(collection), list[str]()
+    parts = (PartOfSet("sample:12", seed) for seed in range(600))
+    each = (derived_pairs(collection, "old", part, texts, said.append).pairs for part in parts)
+    drawn = [pair for pairs in each for pair in pairs]
+    counts = [drawn.count(pair) for pair in USUAL]
     # binomial(600, 1/4): mean 150, standard deviation 10.6
     assert min(counts) > 150 - 4.5 * 10.6
     assert max(counts) < 150 + 4.5 * 10.6

@@ -157,9 +157,9 @@ def test_a_routed_sheet_is_taken_back_and_keeps_that_it_was_routed(
     assert execute(["lab", "route", folder, "first", "second", "--pairs", "300", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["candidates"] == QUERIES * DOCS - 30
-    with pytest.raises(BadInput, match="all 30 pairs were sent to a person"):
+    with pytest.raises(BadInput, match="all 30 pairs were chosen for a person"):
         labeler.route(folder, "first", options=labeler.RouteOptions(people="checked"))
-    with pytest.raises(BadInput, match="all 30 pairs were sent to a person"):
+    with pytest.raises(BadInput, match="all 30 pairs were chosen for a person"):
         labeler.calibrate(folder, "first", options=labeler.CalibrateOptions("checked"))
 
 

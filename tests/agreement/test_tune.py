@@ -249,7 +249,7 @@ def test_people_s_pairs_that_are_left_out_are_counted_at_once_and_in_the_result(
         control=Control(said.append),
     )
     left_out = [line for line in said if "left out" in line]
-    assert "2 pairs are left out, sent to a person" in left_out[0]
+    assert "2 pairs are left out, chosen for a person" in left_out[0]
     assert "2 pairs are left out: query or document not in the collection" in left_out[1]
     assert result.as_json()["warnings"][:2] == left_out
     assert "q1" not in result.split.chosen_by + result.split.held_out
