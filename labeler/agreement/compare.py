@@ -133,10 +133,9 @@ def cautions(statistics: Sequence[Statistic], agreement: Agreement) -> Iterator[
     yield from _too_few(queries, [s for s in statistics if _has_width(estimates[s.name])])
     reasons: dict[str, list[str]] = {}
     for statistic in statistics:
-        reason = agreement.unused.get(statistic.name, statistic.undefined)
         if estimates[statistic.name].value is None:
-            named = reasons.setdefault(reason if sample.total.sum() else NO_PAIRS, [])
-            named.append(statistic.name)
+            reason = statistic.undefined if sample.total.sum() else NO_PAIRS
+            reasons.setdefault(reason, []).append(statistic.name)
     for reason, undefined in reasons.items():
         yield f"{', '.join(undefined)} undefined: {reason}"
     if queries < 2:
@@ -168,20 +167,6 @@ def _too_few(queries: int, with_width: Sequence[Statistic]) -> Iterator[str]:
         yield f"{queries} queries: in simulations with 25 to 50 of them {held}"
 
 
-def unused_cuts(
-    statistics: Sequence[Statistic], table: Floats, scale: Sequence[int]
-) -> dict[str, str]:
-    """Statistics at a cut that no pair lies beyond, and why they say nothing."""
-    used = [g for g, n in zip(scale, table.sum(axis=0) + table.sum(axis=1), strict=True) if n]
-    reasons = {}
-    for statistic in statistics:
-        cut = statistic.cut
-        if used and cut is not None and not min(used) < cut <= max(used):
-            end, limit = ("above", max(used)) if cut > max(used) else ("below", min(used))
-            reasons[statistic.name] = f"neither side used a grade {end} {limit}"
-    return reasons
-
-
 def _names(names: Sequence[str]) -> str:
     """All of up to four names, three of more."""
     more = f" and {len(names) - 3} more" if len(names) > 4 else ""
@@ -205,8 +190,7 @@ class Scenario:
 class Agreement:
     """How far two assessors agree; the `sample` is of tables by query, people's grades in rows.
 
-    `statistics` are those asked for; `unused` says of those at cuts that no pair lies beyond why
-    they say nothing.
+    `statistics` are those asked for.
     """
 
     paired: GradeMatrix
@@ -214,7 +198,6 @@ class Agreement:
     left_out: LeftOut
     statistics: dict[str, Interval]
     scenarios: dict[str, Scenario]
-    unused: Mapping[str, str]
     warnings: Sequence[Finding] = ()
 
     def of(self, name: str) -> Interval:
@@ -283,7 +266,6 @@ def agreement_of(
         both.left_out,
         {s.name: estimate(s, sample) for s in statistics},
         _scenarios(statistics, sample.total, both.left_out.missing, scale),
-        unused_cuts(statistics, sample.total, scale),
     )
     warnings = []
     if agreement.is_weighted:

@@ -23,20 +23,20 @@ from labeler.collection.people import people_path
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput, Misuse
 from labeler.trec.files import read_qrels
-from labeler.trec.labels import number
+from labeler.trec.labels import whole
 from labeler.trec.pairs import PairColumns
 
 
-def graded_together(sources: Sequence[AssessorLabels]) -> tuple[GradeMatrix, int]:
-    """The grades and distributions of the pairs that all assessors graded; how many labels are not.
+def graded_together(sources: Sequence[AssessorLabels]) -> tuple[GradeMatrix, list[str]]:
+    """The grades and distributions of the pairs that all assessors graded, and what is left out.
 
-    Left out are labels that are no grade, and grades that next to no pair has. `BadInput` where
+    Those are labels that are no grade, and grades that next to no pair has. `BadInput` where
     nothing is left.
     """
     columns, every, left_out = dict[str, PairColumns[int]](), set[int](), 0
     for source in sources:
         labels = PairColumns.of(source.labels)
-        graded = labels.replaced({label: _whole(label) for label in labels.coded[0]})
+        graded = labels.replaced({label: whole(label) for label in labels.coded[0]})
         if not graded.size:
             raise BadInput(f"{source.name}: no pair has a grade")
         used = _used(graded, source.distributions)
@@ -46,13 +46,9 @@ def graded_together(sources: Sequence[AssessorLabels]) -> tuple[GradeMatrix, int
     matrix = grade_matrix(columns, sorted(every), fewest=len(columns))
     if not matrix.pairs.size:
         raise BadInput("the assessors have no graded pair in common")
-    return matrix.with_distributions([source.distributions for source in sources]), left_out
-
-
-def _whole(label: int | str) -> int | None:
-    """A label as a whole grade; None where it is none."""
-    value = number(label)
-    return None if value is None or not float(value).is_integer() else int(value)
+    text = f"{left_out} labels are no grade, or one that next to no pair has: left out"
+    matrix = matrix.with_distributions([source.distributions for source in sources])
+    return matrix, [text] if left_out else []
 
 
 def _used(graded: PairColumns[int], given: Distributions | None) -> set[int]:
@@ -147,7 +143,5 @@ def _of_collection(
 def _matrix(sources: Sequence[AssessorLabels], notes: list[str]) -> GradeMatrix:
     """The grades of several as one matrix; a note says which labels are left out."""
     matrix, left_out = graded_together(sources)
-    if left_out:
-        text = f"{left_out} labels are no grade, or one that next to no pair has"
-        notes.append(f"{text}: left out")
+    notes += left_out
     return matrix

@@ -123,8 +123,6 @@ class CorpusDrift(Result):
             f"{held:,} of {self.judged:,} grades of {self.qrels} hold for the documents as they "
             "are now"
         ]
-        if self.stale:
-            texts.append(f"what mends the stale ones: {self.mended_by}")
         if self.new_passages:
             passages = count_of(self.new_passages, "passage is", "passages are")
             texts.append(f"{passages} new or edited")

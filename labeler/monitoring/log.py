@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -197,12 +196,9 @@ def _kept_parts(path: Path, parts: Path, rows: RowReader) -> dict[str, Any]:
             sums["clicks_on_nothing_shown"] += int(clicks[impressions["shown"] == 0].sum())
             times = searches["time"]
             ends = [np.fmin(ends[0], times.min()), np.fmax(ends[1], times.max())]
-    first, last = map(_iso, ends) if ends[0] <= ends[1] else (None, None)
+    dated = ends if ends[0] <= ends[1] else ()
+    first, last = [f"{np.datetime64(int(at), 's')}Z" for at in dated] or (None, None)
     return {**sums, "first": first, "last": last}
-
-
-def _iso(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 @dataclass(frozen=True, eq=False)
@@ -341,9 +337,8 @@ def _impressions(frame: DataFrame, is_from_0: bool) -> DataFrame:
     ).sort_values(["is_clicked_alone", "rank_or_last"], kind="stable")
     columns = {"rank": "first", "row": "first", "shown": "max", "clicks": "max"}
     grouped = about.groupby(["at", "document"], sort=False).agg(columns).reset_index()
-    result = grouped.assign(search=grouped["at"])
-    result = result.sort_values(["search", "rank", "row"], ignore_index=True)
-    return result[["search", "rank", "shown", "clicks"]]
+    grouped = grouped.sort_values(["at", "rank", "row"], ignore_index=True)
+    return grouped.rename(columns={"at": "search"})[["search", "rank", "shown", "clicks"]]
 
 
 def _searches(frame: DataFrame, impressions: DataFrame) -> DataFrame:
