@@ -30,9 +30,9 @@ from labeler.agreement.statistics import (
 )
 from labeler.arrays import Floats
 from labeler.data import Pair, Qrels
-from labeler.errors import Misuse, about
+from labeler.errors import about
 from labeler.messages import no_pair_in_common
-from labeler.options import DRAWS, SEED, option
+from labeler.options import DRAWS, SEED, Options, option
 from labeler.report.finding import Finding, Setting
 from labeler.report.table import Interval
 from labeler.stats.intervals import Compute, Replicates, Sample, between, jackknife_error, of_tables
@@ -41,16 +41,13 @@ from labeler.stats.student import LEVEL, t_quantile
 
 # One statistic of an assessor and people: its value and its interval over queries.
 
-MOST_DRAWS = 1_000_000
-"""More take gigabytes, and no end of an interval hangs on them any more."""
-
 INTERVALS_OF = "Intervals"
 IN_GRADES = ("mae", "bias")
 """Statistics that cannot exceed the width of the scale."""
 
 
 @dataclass(frozen=True)
-class StatisticOptions:
+class StatisticOptions(Options):
     """Which statistics (the default ones where `None`), and the draws of their intervals."""
 
     names: Sequence[str] | None = option(
@@ -64,11 +61,6 @@ class StatisticOptions:
         rare=True,
     )
     seed: int = option(0, "Seed of the bootstrap.", SEED, panel=INTERVALS_OF)
-
-    def __post_init__(self) -> None:
-        if self.draws is not None and not 1 <= self.draws <= MOST_DRAWS:
-            problem = f"expected 1 to {MOST_DRAWS:,} draws, found {self.draws:,}"
-            raise Misuse(problem, parameter="draws")
 
 
 UNDEFINED = Interval(None, None, None)

@@ -55,7 +55,7 @@ from labeler.models.session import (
     select_model,
     sync,
 )
-from labeler.options import COUNT, Options, given, option
+from labeler.options import Bounds, Options, given, option
 from labeler.prompt import find_prompt
 from labeler.report.result import Result
 from labeler.report.table import Cell, Interval, Table, figure_table, table_of
@@ -272,7 +272,7 @@ class DriftOptions(Options):
     where it names no others.
     """
 
-    pairs: int = option(PAIRS, "Judge so many graded pairs again.", COUNT)
+    pairs: int = option(PAIRS, "Judge so many graded pairs again.", Bounds(2, 10**9))
     judging: JudgeOptions = field(default_factory=JudgeOptions)
 
 
@@ -381,8 +381,6 @@ async def _prepared(
         problem = "a control asks about every pair anew; there is nothing to retry"
         raise Misuse(problem, parameter="retry_failed")
     name = _name_of(collection, options)
-    if which.pairs < 2:
-        raise Misuse("a control takes two pairs at least", parameter="control")
     made_by = origin_of(collection.judgements(name))
     source = prompt_source(made_by.prompt) if made_by and made_by.prompt else options.grading_prompt
     options = asked_again(collection, name, replace(options, prompt=options.prompt or source))
