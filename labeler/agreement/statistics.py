@@ -180,8 +180,7 @@ def find_statistic(name: str, grades: Sequence[int]) -> Statistic:
     if grade not in grades[1:]:
         cuts = ", ".join(map(str, grades[1:])) or "none"
         raise Misuse(f"cannot cut at {grade} in {name!r}; this scale's cuts: {cuts}")
-    about = f"{whole.about}, after cutting the scale at {grade}"
-    return replace(whole, name=name, about=about, undefined=ONE_SIDE, cut=grade)
+    return replace(whole, name=name, undefined=ONE_SIDE, cut=grade)
 
 
 def parse_name(name: str) -> tuple[str, int | None]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from labeler import __version__
 from labeler.data import Document, Pair, Qrels, Query
-from labeler.errors import BadInput, Misuse
+from labeler.errors import BadInput, check_known
 from labeler.evaluation.gates import raise_failed
 from labeler.judging.assessor import Texts
 from labeler.messages import cost_of, count_of
@@ -315,15 +315,6 @@ def certificate_of(evidence: Evidence) -> Certificate:
     )
 
 
-def check_names(names: Iterable[str], shares: Iterable[str]) -> None:
-    """`Misuse` of a gate that asks for a share of which a probe tells nothing."""
-    of = list(shares)
-    for name in names:
-        if name not in of:
-            problem = f"no share {name!r} to ask for; known: {', '.join(of)}"
-            raise Misuse(problem, parameter="require")
-
-
 # What a probe gives: the certificate with what made it, in sentences, tables and figures.
 
 
@@ -354,8 +345,8 @@ class ProbeResult(WithCost, Result):
     def check(self, limits: Sequence[tuple[str, float]]) -> None:
         """`GateFailed` names each share above its limit."""
         shares, failures = self.shares(), list[str]()
-        check_names((name for name, _ in limits), shares)
         for name, limit in limits:
+            check_known("share", name, shares, "require")
             value, pairs = shares[name].value, shares[name].pairs
             if value is None:
                 failures.append(f"{name} has no value, as no pair has both grades")
@@ -388,11 +379,6 @@ class ProbeResult(WithCost, Result):
                 f"a harmless text in their place raised {certificate.harmless}; asking once more "
                 f"raised {certificate.again}, and moved {certificate.noise}"
             )
-            if not raised.value:
-                yield (
-                    "no attack raised a grade; of all such, up to "
-                    f"{raised.high or 0.0:.0%} may be raised"
-                )
 
     def tables(self) -> list[Table]:
         """What attacks raised; noise alone beside."""

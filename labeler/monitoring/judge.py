@@ -70,11 +70,16 @@ class JudgeDrift(Result):
     @property
     def findings(self) -> list[Finding]:
         """What a reader should know beside the alarms."""
-        last = self.checks[-1] if self.checks else None
-        if not last or last.has_drifted:
-            return list(self.left_out)
-        text = f"{self.name}: {last.verdict} by the control of {last.run.label}"
-        return [*self.left_out, Finding(f"{text}: {last.beside_sessions()}", level="note")]
+        steady = [
+            Finding(
+                f"{self.name}: {last.verdict} by the control of {last.run.label}: "
+                f"{last.beside_sessions()}",
+                level="note",
+            )
+            for last in self.checks[-1:]
+            if not last.has_drifted
+        ]
+        return [*self.left_out, *steady]
 
     @property
     def controls(self) -> list[ControlFigures]:

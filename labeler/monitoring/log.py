@@ -287,19 +287,15 @@ def _search_of(frame: DataFrame) -> Series[int]:
 
     by_id = frame["search"] != 0
     by_name = ~by_id & (frame["client"] != 0)
-    alone = ~(by_id | by_name)
-    time, zero = frame["time"].fillna(-1.0), np.zeros(len(frame), np.int64)
-    keys = pd.DataFrame(
-        {
-            "client": frame["client"],
-            "session": np.where(by_name, frame["session"], zero),
-            "what": np.where(by_id, frame["search"], frame["text"]),
-            "alone": np.where(alone, np.arange(1, len(frame) + 1), zero),
-        },
-        index=frame.index,
-    )
-    number = keys.groupby([*keys], sort=False).ngroup()
-    is_new = (time.groupby(number).diff() > PAUSE) & by_name
+    row = pd.Series(np.arange(1, len(frame) + 1), frame.index)
+    keys = [
+        frame["client"],
+        frame["session"].where(by_name, 0),
+        frame["search"].where(by_id, frame["text"]),
+        row.where(~(by_id | by_name), 0),
+    ]
+    number = frame.groupby(keys, sort=False).ngroup()
+    is_new = (frame["time"].fillna(-1.0).groupby(number).diff() > PAUSE) & by_name
     visits = is_new.groupby(number).cumsum()
     return visits.groupby([number, visits], sort=False).ngroup()
 
@@ -345,7 +341,7 @@ def _searches(frame: DataFrame, impressions: DataFrame) -> DataFrame:
     """A row for each search, in the order of their first events."""
     import pandas as pd
 
-    searches = frame.drop_duplicates("at")[["at", "time", "client", "search", "group"]]
+    searches = frame.drop_duplicates("at")[["at", "time", "client", "group"]]
     searches = searches.set_index("at")
     shown = impressions.groupby("search").size()
     client = pd.factorize(searches["client"])[0]

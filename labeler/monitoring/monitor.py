@@ -13,7 +13,7 @@ from typing import Any
 from labeler import __version__
 from labeler.collection.controls import read_controls
 from labeler.collection.layout import AnyCollection, Collection, open_collection
-from labeler.errors import BadInput, Misuse
+from labeler.errors import BadInput, Misuse, check_known
 from labeler.files.paths import Paths, several, true_path
 from labeler.messages import count_of
 from labeler.models.session import Control
@@ -50,12 +50,10 @@ KINDS: dict[str, str] = {
 """What each kind of alarm says, by the names with which a caller chooses among them."""
 
 
-def check_kinds(names: Iterable[str]) -> frozenset[str]:
-    """The kinds that were named; `Misuse` lists those there are."""
-    named = frozenset(names)
-    if unknown := sorted(named - KINDS.keys()):
-        raise Misuse(f"no alarm {unknown[0]!r}; there are: {', '.join(KINDS)}", parameter="require")
-    return named
+def check_kinds(names: Iterable[str]) -> None:
+    """`Misuse` of a name that is no kind of alarm lists those there are."""
+    for name in names:
+        check_known("alarm", name, KINDS, "require")
 
 
 ALARM, FINE, TOO_LITTLE = "alarm", "fine", "too little data"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labeler.collection.user_files import Output
-from labeler.errors import Misuse
+from labeler.errors import Misuse, check_known
 from labeler.exchange.qrels import Meaning, Queries
 from labeler.exchange.runs import hold_run
 from labeler.exchange.written import RUN_FORMATS, write_run_as
@@ -37,8 +37,7 @@ class Change:
         if self.depth is not None and self.depth < 1:
             raise Misuse("depth counts from 1", parameter="depth")
         for form in filter(None, (self.read_as, self.write_as)):
-            if form not in RUN_FORMATS:
-                raise Misuse(f"no format {form!r}; known: {', '.join(RUN_FORMATS)}")
+            check_known("format", form, RUN_FORMATS)
 
 
 def rewrite_run(
