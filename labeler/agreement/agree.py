@@ -51,8 +51,8 @@ CEILING_STATISTICS = ("kappa-quadratic", "kappa")
 class AgreeOptions:
     """What a user asks for: how grades are read, which statistics, what orders the systems.
 
-    `width` is that of the interval for which more human grades are planned; `epsilon` is that of
-    `alternative_test`.
+    `width` is that of the interval for which more human grades are planned; `gated` names the
+    statistics that will have to keep a gate. `epsilon` is that of `alternative_test`.
     `stale` says whether grades of texts that have changed since are left out (`drop`) or counted
     (`keep`).
     """
@@ -68,6 +68,7 @@ class AgreeOptions:
         flags="--how-many",
         panel=INTERVALS_OF,
     )
+    gated: Sequence[str] = ()
     epsilon: float = option(
         EPSILON,
         "Of three people or more: how much less often than a person may it be as close?",
@@ -120,6 +121,10 @@ def agree_all(
         parse(options.measure)
     if len(sources.runs) == 1:
         raise Misuse("an order takes two runs or more, and there is one", parameter="runs")
+    scale = GradeReader.of(sources.human, options.rules).grades
+    with about("require"):
+        for name in options.gated:
+            find_statistic(name, scale)
     reports = [_report(sources, source, options) for source in sources.assessors]
     if jointly and (len(reports) > 1 or sources.more_humans):
         reports = _beside_everybody(sources, reports, options)

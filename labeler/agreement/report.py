@@ -222,8 +222,7 @@ def check_agreement(reports: Sequence[AssessorReport], gates: Sequence[Agreement
     for report in reports:
         agreement = report.agreement
         for gate in gates:
-            with about("require"):
-                statistic = find_statistic(gate.name, agreement.scale)
+            statistic = find_statistic(gate.name, agreement.scale)
             short = shortfall(gate, statistic, agreement.of(gate.name))
             failed += [f"{report.assessor}: {short}"] if short else []
     raise_failed(failed)

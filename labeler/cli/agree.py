@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -71,6 +72,7 @@ def command(
     """
     gates = [*agreement_gates(require), *agreement_gates(require_low, low_end=True)]
     statistics = options.statistics.names
+    options = replace(options, gated=tuple(gate.name for gate in gates))
     opened = sources_of(sources[0], sources[1:], runs, more_humans, options.stale)
     name_unread_runs(sources[0], *runs)
     reports = agree_all(opened, options)

@@ -67,19 +67,13 @@ class JudgeDrift(Result):
         if last.fails_often:
             yield f"{last.without_grade()}, at the control of {day}", "judge-failures"
 
-    @property
-    def findings(self) -> list[Finding]:
+    def _findings(self) -> Iterator[Finding]:
         """What a reader should know beside the alarms."""
-        steady = [
-            Finding(
-                f"{self.name}: {last.verdict} by the control of {last.run.label}: "
-                f"{last.beside_sessions()}",
-                level="note",
-            )
-            for last in self.checks[-1:]
-            if not last.has_drifted
-        ]
-        return [*self.left_out, *steady]
+        yield from self.left_out
+        for last in self.checks[-1:]:
+            if not last.has_drifted:
+                text = f"{self.name}: {last.verdict} by the control of {last.run.label}"
+                yield Finding(f"{text}: {last.beside_sessions()}", level="note")
 
     @property
     def controls(self) -> list[ControlFigures]:

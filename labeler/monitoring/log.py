@@ -87,32 +87,28 @@ class LogReading(Result):
         """How many rows were not left out."""
         return self.rows - sum(reason.rows for reason in self.left_out)
 
-    @property
-    def findings(self) -> list[Finding]:
+    def _findings(self) -> Iterator[Finding]:
         """What a reader of figures from this log should know."""
-        findings = list[Finding]()
         for reason, rows, first in self.left_out:
             count = count_of(rows, "row")
             text = f"{count} of {self.rows:,} left out: {reason}; the first is {first}"
-            findings.append(Finding(text, level="warning" if rows > MUCH * self.rows else "note"))
-        findings += self.remarks
+            yield Finding(text, level="warning" if rows > MUCH * self.rows else "note")
+        yield from self.remarks
         if unseen := self.clicks_on_nothing_shown:
             text = (
                 f"{unseen:,} of {self.clicks:,} clicks are on documents that the log does not say "
                 "were shown: they count as clicks of their searches, and in no figure by rank"
             )
-            is_much = unseen > MUCH * self.clicks
-            findings.append(Finding(text, level="warning" if is_much else "note"))
+            yield Finding(text, level="warning" if unseen > MUCH * self.clicks else "note")
         if not self.searches:
-            findings.append(Finding("no search of the log is left"))
+            yield Finding("no search of the log is left")
         elif not self.clients:
             text = (
                 "the log names neither users nor sessions: searches are taken as independent but "
                 "for their queries, rows without a search id as one each, and bots and repeated "
                 "rows cannot be told"
             )
-            findings.append(Finding(text, level="note"))
-        return findings
+            yield Finding(text, level="note")
 
     def tables(self) -> list[Table]:
         """What was left out, a reason a row."""

@@ -431,17 +431,14 @@ class SystemComparison(Result):
         deviation = pooled_deviation(values) if values.shape[1] > 1 else 0.0
         return queries_needed(size, deviation, CHANCE) if size > 0 and deviation > 0 else None
 
-    @property
-    def findings(self) -> tuple[Finding, ...]:
+    def _findings(self) -> Iterator[Finding]:
         """What a reader of the scores should know, and how holes are filled."""
-        of_scores = (*self.report.of_scoring, *self.report.of_judges)
-        findings = tuple(finding.without_advice() for finding in of_scores)
-        if not self.systems.missing:
-            return findings
-        fill = Setting("fill", "ASSESSOR")
-        pairs = count_of(len(self.systems.missing), "pair")
-        text = f"{fill} fills the {pairs} that nobody judged with an assessor's grades"
-        return (*findings, Finding(text, settings=(fill,), level="note"))
+        for finding in (*self.report.of_scoring, *self.report.of_judges):
+            yield finding.without_advice()
+        if missing := len(self.systems.missing):
+            fill, pairs = Setting("fill", "ASSESSOR"), count_of(missing, "pair")
+            text = f"{fill} fills the {pairs} that nobody judged with an assessor's grades"
+            yield Finding(text, settings=(fill,), level="note")
 
     @cached_property
     def queries(self) -> tuple[ShownQuery, ...]:

@@ -177,18 +177,15 @@ class Decision(Result, WithCost):
         measure = self.systems.options.measures[0]
         return trust.of([*self.systems.runs], measure, self.queries, decided=True)
 
-    @property
-    def findings(self) -> tuple[Finding, ...]:
+    def _findings(self) -> Iterator[Finding]:
         """What a reader should know of the runs, and of whoever judged."""
-        of_judges = self.report.of_judges if self.report else ()
-        return (*self._of_runs(), *(finding.without_advice() for finding in of_judges))
-
-    def _of_runs(self) -> Iterator[Finding]:
         ids = read_queries(self.systems.collection.queries)
         for name, tops in self.systems.all_tops.items():
             if missing := sum(not tops.get(query) for query in ids):
                 what = f"{count_of(missing, 'query', 'queries')} of {len(ids):,} missing"
                 yield Finding(f"{name}: {what} from the run; counted as 0", name)
+        for finding in self.report.of_judges if self.report else ():
+            yield finding.without_advice()
 
     @property
     def sentences(self) -> list[str]:

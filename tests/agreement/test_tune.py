@@ -210,7 +210,7 @@ def test_prompts_of_several_scales_are_refused_before_any_call(
     ("changes", "message"),
     [
         ({"statistic": "bias"}, "does not say who is closer"),
-        ({"held_out": 1.0}, "between 0 and 1"),
+        ({"held_out": 1.0}, "expected 0.01 to 0.99"),
         ({"prompts": ("four-grades",), "models": ("similarity",)}, "one assessor alone"),
         ({"human": "nobody"}, "nobody"),
     ],
