@@ -31,7 +31,7 @@ A message is one line: what is wrong, where, and what would have worked.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -58,6 +58,13 @@ class Misuse(LabelerError):
     """The command or the call cannot be meant as it stands."""
 
     exit_code = 2
+
+
+def check_known(what: str, name: str, known: Iterable[str], parameter: str = "") -> None:
+    """`Misuse` of a name that is none of those known, which it lists."""
+    if name not in (names := list(known)):
+        problem = f"no {what} {name!r:.60}; known: {', '.join(names)}"
+        raise Misuse(problem, parameter=parameter)
 
 
 class NotCurrent(Misuse):

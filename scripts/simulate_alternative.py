@@ -63,7 +63,7 @@ def true_difference(spread: float, fails: float) -> float:
     return float(np.mean([row.difference for row in test.people]))
 
 
-ONCE = StatisticOptions(draws=2)
+ONCE = StatisticOptions(draws=100)
 
 
 def p_over_pairs(grades: Floats, epsilon: float) -> Floats:

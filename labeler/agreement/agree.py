@@ -121,8 +121,7 @@ def agree_all(
         parse(options.measure)
     if len(sources.runs) == 1:
         raise Misuse("an order takes two runs or more, and there is one", parameter="runs")
-    rules = options.rules
-    scale = GradeReader.of(sources.human, rules).grades
+    scale = GradeReader.of(sources.human, options.rules).grades
     with about("require"):
         for name in options.gated:
             find_statistic(name, scale)
@@ -147,7 +146,14 @@ def _beside_everybody(
     people = [name for name in matrix.assessors if name not in (*assessors, *consensus)]
     groups = (together(matrix, names, how) for names in (people, assessors))
     jointly = JointAgreement(matrix.assessors, *groups)
-    notes = tuple(_left_out(name, raters) for name, raters in consensus.items())
+    notes = [
+        Finding(
+            f"{short(name)} was made from the grades of {', '.join(map(short, raters))}: it is no "
+            "colleague of theirs, and is left out of the ceiling and of people's alpha",
+            about=name,
+        )
+        for name, raters in consensus.items()
+    ]
     beside = {name: matrix.of(*people, name) for name in assessors}
     statistics = [find_statistic(name, matrix.grades) for name in CEILING_STATISTICS]
     return [
@@ -188,27 +194,13 @@ def _made_from_others(sources: Sources, everybody: Sequence[str]) -> dict[str, l
     return {name: raters[name] for name in people if others[name] and len(people) > 1}
 
 
-def _left_out(name: str, raters: Sequence[str]) -> Finding:
-    return Finding(
-        f"{short(name)} was made from the grades of {_and(list(map(short, raters)))}: it is no "
-        "colleague of theirs, and is left out of the ceiling and of people's alpha",
-        about=name,
-    )
-
-
-def _and(names: Sequence[str]) -> str:
-    """`a, b and c`."""
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
-
-
 def _part_of(sources: Sources, source: AssessorLabels) -> list[Finding]:
     """A finding that one of the two sides' grades were made from the other's, among others."""
     name, human = source.name, sources.human_name
     for whole, part in ((human, name), (name, human)):
         raters = sources.made_from.get(whole, ())
         if part in raters:
-            what = f"{short(whole)} was made from the grades of {_and(list(raters))}"
+            what = f"{short(whole)} was made from the grades of {', '.join(raters)}"
             return [Finding(f"{what}: this is the agreement of a part with the whole")]
     return []
 

@@ -30,9 +30,9 @@ from labeler.agreement.statistics import (
 )
 from labeler.arrays import Floats
 from labeler.data import Pair, Qrels
-from labeler.errors import Misuse, about
+from labeler.errors import about
 from labeler.messages import no_pair_in_common
-from labeler.options import DRAWS, SEED, option
+from labeler.options import DRAWS, SEED, Options, option
 from labeler.report.finding import Finding, Setting
 from labeler.report.table import Interval
 from labeler.stats.intervals import Compute, Replicates, Sample, between, jackknife_error, of_tables
@@ -41,16 +41,13 @@ from labeler.stats.student import LEVEL, t_quantile
 
 # One statistic of an assessor and people: its value and its interval over queries.
 
-MOST_DRAWS = 1_000_000
-"""More take gigabytes, and no end of an interval hangs on them any more."""
-
 INTERVALS_OF = "Intervals"
 IN_GRADES = ("mae", "bias")
 """Statistics that cannot exceed the width of the scale."""
 
 
 @dataclass(frozen=True)
-class StatisticOptions:
+class StatisticOptions(Options):
     """Which statistics (the default ones where `None`), and the draws of their intervals."""
 
     names: Sequence[str] | None = option(
@@ -64,11 +61,6 @@ class StatisticOptions:
         rare=True,
     )
     seed: int = option(0, "Seed of the bootstrap.", SEED, panel=INTERVALS_OF)
-
-    def __post_init__(self) -> None:
-        if self.draws is not None and not 1 <= self.draws <= MOST_DRAWS:
-            problem = f"expected 1 to {MOST_DRAWS:,} draws, found {self.draws:,}"
-            raise Misuse(problem, parameter="draws")
 
 
 UNDEFINED = Interval(None, None, None)
@@ -133,10 +125,9 @@ def cautions(statistics: Sequence[Statistic], agreement: Agreement) -> Iterator[
     yield from _too_few(queries, [s for s in statistics if _has_width(estimates[s.name])])
     reasons: dict[str, list[str]] = {}
     for statistic in statistics:
-        reason = agreement.unused.get(statistic.name, statistic.undefined)
         if estimates[statistic.name].value is None:
-            named = reasons.setdefault(reason if sample.total.sum() else NO_PAIRS, [])
-            named.append(statistic.name)
+            reason = statistic.undefined if sample.total.sum() else NO_PAIRS
+            reasons.setdefault(reason, []).append(statistic.name)
     for reason, undefined in reasons.items():
         yield f"{', '.join(undefined)} undefined: {reason}"
     if queries < 2:
@@ -168,20 +159,6 @@ def _too_few(queries: int, with_width: Sequence[Statistic]) -> Iterator[str]:
         yield f"{queries} queries: in simulations with 25 to 50 of them {held}"
 
 
-def unused_cuts(
-    statistics: Sequence[Statistic], table: Floats, scale: Sequence[int]
-) -> dict[str, str]:
-    """Statistics at a cut that no pair lies beyond, and why they say nothing."""
-    used = [g for g, n in zip(scale, table.sum(axis=0) + table.sum(axis=1), strict=True) if n]
-    reasons = {}
-    for statistic in statistics:
-        cut = statistic.cut
-        if used and cut is not None and not min(used) < cut <= max(used):
-            end, limit = ("above", max(used)) if cut > max(used) else ("below", min(used))
-            reasons[statistic.name] = f"neither side used a grade {end} {limit}"
-    return reasons
-
-
 def _names(names: Sequence[str]) -> str:
     """All of up to four names, three of more."""
     more = f" and {len(names) - 3} more" if len(names) > 4 else ""
@@ -205,8 +182,7 @@ class Scenario:
 class Agreement:
     """How far two assessors agree; the `sample` is of tables by query, people's grades in rows.
 
-    `statistics` are those asked for; `unused` says of those at cuts that no pair lies beyond why
-    they say nothing.
+    `statistics` are those asked for.
     """
 
     paired: GradeMatrix
@@ -214,7 +190,6 @@ class Agreement:
     left_out: LeftOut
     statistics: dict[str, Interval]
     scenarios: dict[str, Scenario]
-    unused: Mapping[str, str]
     warnings: Sequence[Finding] = ()
 
     def of(self, name: str) -> Interval:
@@ -283,7 +258,6 @@ def agreement_of(
         both.left_out,
         {s.name: estimate(s, sample) for s in statistics},
         _scenarios(statistics, sample.total, both.left_out.missing, scale),
-        unused_cuts(statistics, sample.total, scale),
     )
     warnings = []
     if agreement.is_weighted:

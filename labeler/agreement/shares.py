@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,20 +24,20 @@ from labeler.collection.people import people_path
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput, Misuse
 from labeler.trec.files import read_qrels
-from labeler.trec.labels import number
+from labeler.trec.labels import whole
 from labeler.trec.pairs import PairColumns
 
 
-def graded_together(sources: Sequence[AssessorLabels]) -> tuple[GradeMatrix, int]:
-    """The grades and distributions of the pairs that all assessors graded; how many labels are not.
+def graded_together(sources: Sequence[AssessorLabels]) -> tuple[GradeMatrix, list[str]]:
+    """The grades and distributions of the pairs that all assessors graded, and what is left out.
 
-    Left out are labels that are no grade, and grades that next to no pair has. `BadInput` where
+    Those are labels that are no grade, and grades that next to no pair has. `BadInput` where
     nothing is left.
     """
     columns, every, left_out = dict[str, PairColumns[int]](), set[int](), 0
     for source in sources:
         labels = PairColumns.of(source.labels)
-        graded = labels.replaced({label: _whole(label) for label in labels.coded[0]})
+        graded = labels.replaced({label: whole(label) for label in labels.coded[0]})
         if not graded.size:
             raise BadInput(f"{source.name}: no pair has a grade")
         used = _used(graded, source.distributions)
@@ -46,13 +47,9 @@ def graded_together(sources: Sequence[AssessorLabels]) -> tuple[GradeMatrix, int
     matrix = grade_matrix(columns, sorted(every), fewest=len(columns))
     if not matrix.pairs.size:
         raise BadInput("the assessors have no graded pair in common")
-    return matrix.with_distributions([source.distributions for source in sources]), left_out
-
-
-def _whole(label: int | str) -> int | None:
-    """A label as a whole grade; None where it is none."""
-    value = number(label)
-    return None if value is None or not float(value).is_integer() else int(value)
+    text = f"{left_out} labels are no grade, or one that next to no pair has: left out"
+    matrix = matrix.with_distributions([source.distributions for source in sources])
+    return matrix, [text] if left_out else []
 
 
 def _used(graded: PairColumns[int], given: Distributions | None) -> set[int]:
@@ -81,7 +78,7 @@ def spread(matrix: GradeMatrix) -> Floats:
 class RoutingSources:
     """Assessors' grades of the pairs that all of them graded, and people's.
 
-    People's grades replace those of the first assessor; `looked_at` are people's of any pairs.
+    People's grades replace those of the first assessor; `looked_at` are theirs of any other pairs.
     `human` are grades of pairs drawn by chance, with `weights` one over these chances where a
     sample was drawn.
     """
@@ -112,42 +109,29 @@ def open_routing(sources: Sequence[str], people: str | None) -> RoutingSources:
     if not sources:
         raise Misuse("expected grades to route by: a collection and a name in it, or a file")
     first, *names = sources
-    notes: list[str] = []
     if not Path(first).is_dir():
-        human = None if people is None else people_of_file(Path(people), notes.append)
-        opened = RoutingSources(
-            _matrix([source_of_file(Path(name), name) for name in sources], notes),
-            people or "",
-            human,
-            looked_at=() if human is None else (human,),
-        )
-    elif not names:
+        read = [source_of_file(Path(name), name) for name in sources]
+        return _routing(read, people or "", Path(people) if people else None)
+    if not names:
         raise Misuse(f"expected a name after {first}: whose grades are in doubt?")
-    else:
-        opened = _of_collection(open_collection(first), names, people, notes)
-    return replace(opened, notes=notes)
-
-
-def _of_collection(
-    collection: Collection, names: Sequence[str], people: str | None, notes: list[str]
-) -> RoutingSources:
+    collection = open_collection(first)
     every = collection.qrels_names()
     name = people or ("human" if "human" in every else "")
     by_people = [each for each in every if people_path(collection.folder, each).is_file()]
-    return RoutingSources(
-        _matrix([source_of_collection(collection, each) for each in names], notes),
+    return _routing(
+        [source_of_collection(collection, each) for each in names],
         name,
-        people_of_file(collection.existing_qrels(name), notes.append) if name else None,
-        weights_of_people(collection, name) if name else None,
-        [read_qrels(collection.qrels(each)) for each in {*by_people, name} - {""}],
-        collection,
+        collection.existing_qrels(name) if name else None,
+        weights=weights_of_people(collection, name) if name else None,
+        looked_at=[read_qrels(collection.qrels(each)) for each in {*by_people, name} - {""}],
+        collection=collection,
     )
 
 
-def _matrix(sources: Sequence[AssessorLabels], notes: list[str]) -> GradeMatrix:
-    """The grades of several as one matrix; a note says which labels are left out."""
-    matrix, left_out = graded_together(sources)
-    if left_out:
-        text = f"{left_out} labels are no grade, or one that next to no pair has"
-        notes.append(f"{text}: left out")
-    return matrix
+def _routing(
+    assessors: Sequence[AssessorLabels], name: str, people: Path | None, **more: Any
+) -> RoutingSources:
+    """What assessors and people say of pairs; notes say which labels are left out."""
+    matrix, notes = graded_together(assessors)
+    human = people_of_file(people, notes.append) if people else None
+    return RoutingSources(matrix, name, human, notes=notes, **more)

@@ -14,7 +14,14 @@ from labeler.agreement.calibration import Calibration
 from labeler.agreement.compare import Agreement
 from labeler.agreement.joint import JOINT, Ceiling, JointAgreement
 from labeler.agreement.plan import in_words
-from labeler.agreement.report import AssessorReport, ClassFigures, QueryFigures, by_class, by_query
+from labeler.agreement.report import (
+    AssessorReport,
+    ClassFigures,
+    QueryFigures,
+    by_class,
+    by_query,
+    numbers,
+)
 from labeler.agreement.statistics import find_statistic
 from labeler.messages import count_of
 from labeler.report.finding import Finding
@@ -303,7 +310,7 @@ ENDS = Column("", "95 % interval", format="", ends=".3f")
 
 
 def statistics_table(agreement: Agreement) -> Table:
-    """Each statistic with its interval; those at cuts that no pair lies beyond are left out.
+    """Each statistic with its interval; those at cuts that are undefined are left out.
 
     Where pairs are missing, also what the value would be if the assessor had graded them, all as
     people did or all differently.
@@ -314,7 +321,7 @@ def statistics_table(agreement: Agreement) -> Table:
         columns += [_value("if missing agree"), _value("if they differ")]
     rows: list[Row] = []
     for name, e in agreement.statistics.items():
-        if name not in agreement.unused:
+        if e.value is not None or ">=" not in name:
             row: list[Cell] = [name, e.value, Ends(e.low, e.high)]
             filled = agreement.scenarios[name]
             row += [filled.all_agree, filled.all_differ] if missing else []
@@ -334,19 +341,14 @@ def confusion_table(report: AssessorReport) -> Table:
         columns.append(Column(str(grade), only="programs"))
         columns.append(Column(str(grade), only="people"))
     rows: list[Row] = []
-    for grade, counts in zip(agreement.scale, agreement.confusion.tolist(), strict=True):
+    for grade, counts in zip(agreement.scale, numbers(agreement.confusion), strict=True):
         total = sum(counts)
         cells: list[Cell] = [grade, f"{grade} {names[grade]}" if grade in names else str(grade)]
         for count in counts:
             share = f"{count:,.0f} ({count / total:4.0%})" if total else "0"
-            cells += [_whole(count), share]
-        rows.append([*cells, _whole(total)])
+            cells += [count, share]
+        rows.append([*cells, total])
     return Table("confusion", [*columns, Column("all", format=",.0f")], rows)
-
-
-def _whole(count: float) -> float:
-    """A count as an integer; a weighted one as it is."""
-    return int(count) if count == round(count) else count
 
 
 def queries_table(
@@ -378,7 +380,7 @@ def calibration_table(calibration: Calibration) -> Table:
     """How often what an assessor called likely came true, by how likely it called it."""
     columns = [
         Column("bin", "said", align="left"),
-        Column("pairs", format=","),
+        Column("pairs"),
         _value("probability", "said on average"),
         _value("came true"),
     ]

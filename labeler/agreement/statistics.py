@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ import numpy as np
 from labeler.arrays import Floats
 from labeler.entry_points import fill
 from labeler.errors import Misuse
+from labeler.messages import meant
 
 # The contingency tables on which every statistic of two assessors rests.
 
@@ -149,6 +149,7 @@ SINGLE_GRADE = (
 )
 CONSTANT = "one of the assessors used one grade throughout, so there is no order to compare"
 NO_PAIRS = "there are no pairs"
+ONE_SIDE = "grades stand on one side of the cut alone"
 
 CUTTABLE = ("kappa", "alpha")
 
@@ -179,9 +180,7 @@ def find_statistic(name: str, grades: Sequence[int]) -> Statistic:
     if grade not in grades[1:]:
         cuts = ", ".join(map(str, grades[1:])) or "none"
         raise Misuse(f"cannot cut at {grade} in {name!r}; this scale's cuts: {cuts}")
-    about = f"{whole.about}, after cutting the scale at {grade}"
-    undefined = f"{whole.undefined} (cut at {grade})"
-    return replace(whole, name=name, about=about, undefined=undefined, cut=grade)
+    return replace(whole, name=name, undefined=ONE_SIDE, cut=grade)
 
 
 def parse_name(name: str) -> tuple[str, int | None]:
@@ -199,7 +198,9 @@ def parse_name(name: str) -> tuple[str, int | None]:
     # two classes have one order: all of Krippendorff's alphas are the nominal one there
     inner = "alpha-nominal" if inner.startswith("alpha-") else inner
     if match is None or inner not in STATISTICS:
-        raise Misuse(f"no statistic {name!r}{_nearest(name)}; known: {', '.join(all_names())}")
+        names = all_names()
+        hint = meant(name, [*names, *ALIASES])
+        raise Misuse(f"no statistic {name!r}; {hint}known: {', '.join(names)}")
     return inner, int(match["grade"])
 
 
@@ -216,11 +217,6 @@ def all_names() -> list[str]:
     """Every registered name, and the cuts as `kappa>=G`."""
     fill(STATISTICS, "statistics", Statistic)
     return [*STATISTICS, *(f"{name}>=G" for name in CUTTABLE)]
-
-
-def _nearest(name: str) -> str:
-    close = difflib.get_close_matches(name, [*all_names(), *ALIASES], n=1)
-    return f"; did you mean {close[0]!r}" if close else ""
 
 
 DEFAULT_BEFORE_CUTS = (

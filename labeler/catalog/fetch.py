@@ -23,7 +23,7 @@ from labeler.collection.layout import Collection, locked
 from labeler.collection.pool import merge_pools, standing_pool, write_pool
 from labeler.collection.queries import write_queries
 from labeler.data import Document, Pooled
-from labeler.errors import BadInput, Misuse
+from labeler.errors import BadInput, Misuse, check_known
 from labeler.files.atomic import replacing
 from labeler.files.boundary import reading
 from labeler.files.paths import shipped
@@ -160,8 +160,7 @@ def prompt_recipes() -> dict[str, PromptRecipe]:
 def fetch_prompts(name: str, folder: Path, *, force: bool = False) -> list[Path]:
     """Write the prompts of a recipe into a folder; without `force` no other file is replaced."""
     recipes = prompt_recipes()
-    if name not in recipes:
-        raise Misuse(f"no recipe of prompts {name!r}; known: {', '.join(recipes)}")
+    check_known("recipe of prompts", name, recipes)
     texts: dict[Path, str] = {}
     for stem, published in recipes[name].prompts.items():
         upstream = obtain(published.file).read_text(encoding="utf-8")

@@ -25,12 +25,12 @@ from labeler.lab.calibrate import (
 )
 from labeler.lab.calibrate import calibrate as fit_probabilities
 from labeler.lab.cascade import CascadeOptions, CascadePlan, acascade
-from labeler.lab.depth import DepthOptions, reader_depth
+from labeler.lab.depth import DepthOptions, ReaderDepth, reader_depth
 from labeler.lab.route import RouteOptions, RouteResult, write_routed
 from labeler.lab.route import route as route_pairs
 from labeler.options import SEED, option
 from labeler.people.sample import free_names
-from labeler.report.table import Table
+from labeler.report.table import Table, table_of
 
 PAIRS_SHOWN = 10
 
@@ -183,8 +183,8 @@ def depth(
     if to.form == "json":
         show_json({"systems": [each.as_json() for each in depths]}, to)
         return
-    tables = [table for each in depths for table in each.tables()]
-    show(["\n".join(line for each in depths for line in each.sentences), *tables], to)
+    lines = "\n".join(line for each in depths for line in each.sentences)
+    show([lines, table_of("depth", ReaderDepth, depths)], to)
 
 
 def audit(*, options: AuditOptions, to: Destination) -> None:

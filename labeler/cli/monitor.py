@@ -79,7 +79,8 @@ def command(
 
     An output that ends in .html is one page. Ends with 5 where an alarm was raised.
     """
-    gates, proposal = check_kinds(require), _proposal_to(propose, log, to)
+    check_kinds(require)
+    proposal = _proposal_to(propose, log, to)
     control = Control() if quiet else control_of()
     listening = told_what_files_are(lambda _line: None) if quiet else nullcontext()
     with listening:
@@ -87,7 +88,7 @@ def command(
     _show(run, to, quiet=quiet)
     if proposal is not None:
         _propose(run, proposal, quiet=quiet)
-    kinds = [kind for kind in run.kinds if not gates or kind in gates]
+    kinds = [kind for kind in run.kinds if not require or kind in require]
     if kinds:
         raise GateFailed(f"{run.folder}: {', '.join(kinds)}")
 

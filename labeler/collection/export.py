@@ -13,7 +13,7 @@ from labeler.collection.people import own_qrels
 from labeler.collection.queries import read_queries
 from labeler.collection.user_files import Output, collection_qrels
 from labeler.data import Run
-from labeler.errors import BadInput, Misuse
+from labeler.errors import BadInput, Misuse, check_known
 from labeler.exchange.export.content import Content, Export, FormatName
 from labeler.exchange.export.formats import EXPORTS
 from labeler.files.paths import true_path
@@ -69,8 +69,7 @@ def export(
     >>> [path.name for path in export(collection, mkdtemp(), "beir").files]
     ['corpus.jsonl', 'queries.jsonl', 'test.tsv']
     """
-    if to not in EXPORTS:
-        raise Misuse(f"no format {to!r}; known: {', '.join(EXPORTS)}", parameter="to")
+    check_known("format", to, EXPORTS, "to")
     opened, tool, options = open_collection(collection), EXPORTS[to], options or ExportOptions()
     if options.runs and not tool.takes_runs:
         raise Misuse(f"{to} takes no runs", parameter="runs")

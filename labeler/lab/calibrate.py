@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -100,13 +101,11 @@ class CalibrationSet:
     def __len__(self) -> int:
         return len(self.outcome)
 
-    def fit(self, rows: Flags | slice = slice(None)) -> Recalibration:
+    def fit(self, rows: Flags) -> Recalibration:
         """The map that fits some rows best."""
-        index = np.zeros(len(self), bool)
-        index[rows] = True
-        given = self.given.keep(index)
+        given = self.given.keep(rows)
         columns = columns_of(given, self.scale, logits=takes_logits(given, self.scale))
-        fitted = cumulative_logistic(columns, self.outcome[index], self.weight[index])
+        fitted = cumulative_logistic(columns, self.outcome[rows], self.weight[rows])
         return Recalibration(self.scale, given.grades, *(tuple(side.tolist()) for side in fitted))
 
 
@@ -331,8 +330,10 @@ def calibrate(*sources: str | Path, options: CalibrateOptions | None = None) -> 
     opened = _opened([str(source) for source in sources], options.people)
     given, left_out = graded_together(opened.assessors)
     name = ", ".join(given.assessors)
+    of_sources = (source.notes for source in opened.assessors)
+    notes = chain(opened.notes, *of_sources, (f"{name}: {line}" for line in left_out))
     pairs = calibration_set(opened.human, given, opened.weights, opened.human_name)
-    fitted, held = pairs.fit(), held_out(pairs, options.seed)
+    fitted, held = pairs.fit(np.ones(len(pairs), bool)), held_out(pairs, options.seed)
     losses = {
         "calibrated": log_losses(held.calibrated, pairs.outcome),
         "shares alone": log_losses(held.shares_alone, pairs.outcome),
@@ -344,6 +345,7 @@ def calibrate(*sources: str | Path, options: CalibrateOptions | None = None) -> 
         losses["as it came"] = log_losses(own, pairs.outcome)
     gain = mean_by_query(pairs, losses["shares alone"] - losses["calibrated"])
     before = _at_cuts(pairs, pairs.given.grades, own_shares)
+    after = _at_cuts(pairs, pairs.scale, held.calibrated)
     return CalibrateResult(
         name,
         opened.human_name,
@@ -354,15 +356,8 @@ def calibrate(*sources: str | Path, options: CalibrateOptions | None = None) -> 
         len(pairs.queries),
         {name: mean_by_query(pairs, loss) for name, loss in losses.items()},
         gain,
-        tuple(
-            map(
-                CutReliability,
-                pairs.scale[1:],
-                before,
-                _at_cuts(pairs, pairs.scale, held.calibrated),
-            )
-        ),
-        (*_few(pairs, gain), *_left_out(opened, left_out, name)),
+        tuple(map(CutReliability, pairs.scale[1:], before, after)),
+        (*_few(pairs, gain), *map(Finding, notes)),
     )
 
 
@@ -397,13 +392,3 @@ def _few(pairs: CalibrationSet, gain: Interval) -> Iterator[Finding]:
     if gain.low is None or gain.low <= 0:
         text = "on other queries the probabilities cannot be told from the shares of people's "
         yield Finding(f"{text}grades: too few are graded, or the assessor tells nothing of them")
-
-
-def _left_out(opened: Sources, left_out: int, name: str) -> Iterator[Finding]:
-    """What was left out of people's grades and of the assessor's, and why."""
-    yield from map(Finding, opened.notes)
-    for source in opened.assessors:
-        yield from map(Finding, source.notes)
-    if left_out:
-        text = f"{name}: {left_out} labels are no grade, or one that next to no pair has"
-        yield Finding(f"{text}: left out")

@@ -20,7 +20,7 @@ from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions, JudgingPlan, judge_set
 from labeler.lab.calibrate import folds_of
 from labeler.lab.members import MadeSet, Member, check_made_name, write_made
-from labeler.lab.route import Criterion, criterion_of
+from labeler.lab.route import criterion_of
 from labeler.lab.thresholds import (
     CascadeCheck,
     CascadeEvidence,
@@ -254,9 +254,17 @@ async def _cascade(
     left = list(states.keep(is_sent | graded).pairs())
     strong, more = await _judged(opened, strong_name, judging, left)
     sent = frozenset(states.keep(is_sent).pairs())
+    settings = {
+        "rule": RULE,
+        "by": by,
+        **({"threshold": threshold} if threshold < math.inf else {}),
+        "people": sources.human_name,
+        "statistic": options.statistic,
+        "tolerance": options.tolerance,
+    }
     made = MadeSet(
         f"{RULE} of {first.name}, {strong.name}",
-        {"rule": RULE, **_settings(options, sources, by, threshold)},
+        settings,
         (first, strong),
         _made_rows(opened, (first, strong), sent),
         [strong.name],
@@ -309,19 +317,6 @@ def _made_rows(
         }
         decided = strong if is_sent else cheap
         yield by_strong[pair] if is_sent else judged, {"members": says, "decided": decided}
-
-
-def _settings(
-    options: CascadeOptions, sources: RoutingSources, by: Criterion, threshold: float
-) -> dict[str, object]:
-    """What a cascade's judgements say of how pairs were sent."""
-    return {
-        "by": by,
-        **({"threshold": threshold} if threshold < math.inf else {}),
-        "people": sources.human_name,
-        "statistic": options.statistic,
-        "tolerance": options.tolerance,
-    }
 
 
 def _named(collection: Collection, cheap: Sequence[str], options: CascadeOptions) -> CascadeOptions:

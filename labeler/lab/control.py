@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Callable, Container, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -34,7 +34,7 @@ from labeler.collection.layout import (
     open_collection,
 )
 from labeler.collection.stale import stale_pairs
-from labeler.data import Judgement, Pair
+from labeler.data import Judgement
 from labeler.errors import BadInput, Misuse, about
 from labeler.judging.assessor import Assessor, Texts, as_shown
 from labeler.judging.in_flight import PairOptions
@@ -55,7 +55,7 @@ from labeler.models.session import (
     select_model,
     sync,
 )
-from labeler.options import COUNT, Options, given, option
+from labeler.options import Bounds, Options, given, option
 from labeler.prompt import find_prompt
 from labeler.report.result import Result
 from labeler.report.table import Cell, Interval, Table, figure_table, table_of
@@ -272,7 +272,7 @@ class DriftOptions(Options):
     where it names no others.
     """
 
-    pairs: int = option(PAIRS, "Judge so many graded pairs again.", COUNT)
+    pairs: int = option(PAIRS, "Judge so many graded pairs again.", Bounds(2, 10**9))
     judging: JudgeOptions = field(default_factory=JudgeOptions)
 
 
@@ -381,14 +381,12 @@ async def _prepared(
         problem = "a control asks about every pair anew; there is nothing to retry"
         raise Misuse(problem, parameter="retry_failed")
     name = _name_of(collection, options)
-    if which.pairs < 2:
-        raise Misuse("a control takes two pairs at least", parameter="control")
     made_by = origin_of(collection.judgements(name))
     source = prompt_source(made_by.prompt) if made_by and made_by.prompt else options.grading_prompt
     options = asked_again(collection, name, replace(options, prompt=options.prompt or source))
     prompt = find_prompt(options.prompt).read_by(options.declared.reader)
     texts = texts_of(collection)
-    rows = with_grades(collection, name, texts)
+    drawn, changed = drawn_by_chance(collection, name, which.pairs, texts)
     session_options = held_back(collection, replace(options.session, rehearsal=rehearsal))
     selection: Selection = await select_model("judge", session_options, control)
     check_reads(prompt, selection.choice.name)
@@ -400,11 +398,6 @@ async def _prepared(
         if not rehearsal:
             async with locked_in_loop(collection, control.stop, control.note):
                 number = reserve_control(collection, name)
-        stale = stale_pairs(collection, name)
-        drawn, changed = drawn_by_chance(rows, which.pairs, stale)
-        if len(drawn) < 2:
-            problem = f"the texts of {changed:,} pairs have changed since they were judged"
-            raise BadInput(f"{collection.judgements(name)}: {problem}; too few are left to control")
         asked = [row.judged.outcome.pair for row in drawn]
         # replies that nobody was given before
         rounds = [AskedRound(replace(assessor, repeat=FIRST_REPEAT + number), asked, texts)]
@@ -429,41 +422,31 @@ def _name_of(collection: Collection, options: JudgeOptions) -> str:
 # Which pairs a control asks about again, drawn by chance.
 
 
-def with_grades(collection: Collection, name: str, texts: Texts) -> list[JudgementRow]:
-    """The rows of a set that a control draws from."""
-    path = collection.judgements(name)
-    rows = [
-        row
-        for row in read_judgements(path)
-        if isinstance(row.judged.outcome, Judgement)
-        and not row.carried
-        and row.judged.outcome.pair.query_id in texts.queries
-        and row.judged.outcome.pair.doc_id in texts.documents
-    ]
-    if len(rows) < 2:
-        raise BadInput(
-            f"{path}: no two pairs with a grade whose texts are there; nothing to control"
-        )
-    return rows
-
-
 def drawn_by_chance(
-    rows: Sequence[JudgementRow], pairs: int, stale: Container[Pair]
+    collection: Collection, name: str, pairs: int, texts: Texts
 ) -> tuple[list[JudgementRow], int]:
     """So many rows whose texts are as they were judged, and how many others were passed over.
 
     By a hash of their ids: the same pairs each time, however many others a set has meanwhile.
+    `BadInput` of fewer than two.
     """
-
-    def by_hash(row: JudgementRow) -> bytes:
-        return sha256("\0".join(row.judged.outcome.pair).encode()).digest()
-
+    path, stale = collection.judgements(name), stale_pairs(collection, name)
+    rows = {
+        pair: row
+        for row in read_judgements(path)
+        if isinstance(row.judged.outcome, Judgement)
+        and not row.carried
+        and texts.has(pair := row.judged.outcome.pair)
+    }
     drawn, passed = list[JudgementRow](), 0
-    for row in sorted(rows, key=by_hash):
+    for pair in sorted(rows, key=lambda pair: sha256("\0".join(pair).encode()).digest()):
         if len(drawn) == pairs:
             break
-        if row.judged.outcome.pair in stale:
+        if pair in stale:
             passed += 1
         else:
-            drawn.append(row)
+            drawn.append(rows[pair])
+    if len(drawn) < 2:
+        problem = f"no two pairs with a grade and the texts that it is of ({passed:,} have others)"
+        raise BadInput(f"{path}: {problem}; nothing to control")
     return drawn, passed

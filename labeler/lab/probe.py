@@ -11,7 +11,7 @@ from labeler.collection.batches import held_back
 from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.collection.user_files import collection_qrels
 from labeler.data import Judgement
-from labeler.errors import Misuse, about
+from labeler.errors import about, check_known
 from labeler.judging.assessor import Assessor, examples_for
 from labeler.judging.in_flight import PairOptions
 from labeler.judging.job import texts_of
@@ -27,7 +27,6 @@ from labeler.lab.certificate import (
     as_texts,
     attack_cases,
     certificate_of,
-    check_names,
     clean_cases,
     draw,
 )
@@ -171,12 +170,12 @@ async def _prepared(
 
 def check_gates(options: ProbeOptions, names: Iterable[str]) -> None:
     """`Misuse` of a gate that asks for a share of which the probe will tell nothing."""
-    check_names(names, ["raised", "noise", *_attacks_to_try(options)])
+    for name in names:
+        check_known("share", name, ["raised", "noise", *_attacks_to_try(options)], "require")
 
 
 def _attacks_to_try(options: ProbeOptions) -> Mapping[str, str]:
     """The attacks, or those of some names among them."""
     for name in options.only:
-        if name not in ATTACKS:
-            raise Misuse(f"no attack {name!r}; known: {', '.join(ATTACKS)}", parameter="only")
+        check_known("attack", name, ATTACKS, "only")
     return {name: ATTACKS[name] for name in options.only or ATTACKS}

@@ -107,7 +107,7 @@ def route(*sources: str | Path, options: RouteOptions | None = None) -> RouteRes
     by, need = criterion_of(opened), needs(opened)
     pairs = opened.matrix.pairs
     is_new = np.ones(pairs.size, bool)
-    for qrels in opened.looked_at:
+    for qrels in (*opened.looked_at, opened.human or {}):
         is_new &= pairs.rows_in(PairColumns.of(qrels, np.int64)) == NONE
     candidates = np.flatnonzero(is_new)
     if not len(candidates):

@@ -294,7 +294,7 @@ class TuneResult(Result):
         """A row for each candidate: on the queries by which the best was chosen, and its cost."""
         columns = [
             Column("assessor", align="left"),
-            Column("queries", format=",d"),
+            Column("queries"),
             Column("value", self.statistic, ".3f", ".3f"),
             Column("difference", "beside the best", "+.3f", "+.3f"),
             Column("without grade", "no grade", format=".1%"),

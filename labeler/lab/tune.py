@@ -52,7 +52,7 @@ from labeler.models.session import (
     sync,
 )
 from labeler.models.settings import CONCURRENCY, REDACT, RETRY_FAILED, AnyModel, Limits, Proof
-from labeler.options import SEED, SHARE, check_options, given, option
+from labeler.options import SEED, Bounds, check_options, given, option
 from labeler.prompt import Prompt
 from labeler.prompt.read import checked_prompt
 from labeler.report.result import Result
@@ -81,7 +81,7 @@ class TuneOptions:
     held_out: float = option(
         0.5,
         "The share of queries that nobody is chosen by, and the best is reported on.",
-        SHARE,
+        Bounds(0.01, 0.99),
         panel=CHOICE,
     )
     seed: int = option(0, "Seed of the split and of intervals.", SEED, panel=CHOICE)
@@ -168,8 +168,6 @@ class Tuning:
     @classmethod
     def of(cls, collection: Collection, options: TuneOptions, control: Control) -> Tuning:
         """A collection's pairs that people graded, and what is said of those that are left out."""
-        if not 0 < options.held_out < 1:
-            raise Misuse("the share held out lies between 0 and 1", parameter="held_out")
         texts, notes = texts_of(collection), list[str]()
         human, weights = human_grades(collection, options.human, notes.append)
         graded = {

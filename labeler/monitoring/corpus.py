@@ -115,20 +115,13 @@ class CorpusDrift(Result):
             text = f"{queries} no relevant document left that is as it was judged: {ids}"
             yield text, "lost-queries"
 
-    @property
-    def findings(self) -> list[Finding]:
+    def _findings(self) -> Iterator[Finding]:
         """What did not raise an alarm, and is good to know."""
-        held = self.judged - len(self.stale)
-        texts = [
-            f"{held:,} of {self.judged:,} grades of {self.qrels} hold for the documents as they "
-            "are now"
-        ]
-        if self.stale:
-            texts.append(f"what mends the stale ones: {self.mended_by}")
+        grades = f"{self.judged - len(self.stale):,} of {self.judged:,} grades of {self.qrels}"
+        yield Finding(f"{grades} hold for the documents as they are now", level="note")
         if self.new_passages:
             passages = count_of(self.new_passages, "passage is", "passages are")
-            texts.append(f"{passages} new or edited")
-        return [Finding(text, level="note") for text in texts]
+            yield Finding(f"{passages} new or edited", level="note")
 
     def tables(self) -> list[Table]:
         """What became of the passages, the stale pairs, and the queries that lost relevant ones.

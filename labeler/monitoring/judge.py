@@ -67,14 +67,13 @@ class JudgeDrift(Result):
         if last.fails_often:
             yield f"{last.without_grade()}, at the control of {day}", "judge-failures"
 
-    @property
-    def findings(self) -> list[Finding]:
+    def _findings(self) -> Iterator[Finding]:
         """What a reader should know beside the alarms."""
-        last = self.checks[-1] if self.checks else None
-        if not last or last.has_drifted:
-            return list(self.left_out)
-        text = f"{self.name}: {last.verdict} by the control of {last.run.label}"
-        return [*self.left_out, Finding(f"{text}: {last.beside_sessions()}", level="note")]
+        yield from self.left_out
+        for last in self.checks[-1:]:
+            if not last.has_drifted:
+                text = f"{self.name}: {last.verdict} by the control of {last.run.label}"
+                yield Finding(f"{text}: {last.beside_sessions()}", level="note")
 
     @property
     def controls(self) -> list[ControlFigures]:

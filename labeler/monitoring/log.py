@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -88,32 +87,28 @@ class LogReading(Result):
         """How many rows were not left out."""
         return self.rows - sum(reason.rows for reason in self.left_out)
 
-    @property
-    def findings(self) -> list[Finding]:
+    def _findings(self) -> Iterator[Finding]:
         """What a reader of figures from this log should know."""
-        findings = list[Finding]()
         for reason, rows, first in self.left_out:
             count = count_of(rows, "row")
             text = f"{count} of {self.rows:,} left out: {reason}; the first is {first}"
-            findings.append(Finding(text, level="warning" if rows > MUCH * self.rows else "note"))
-        findings += self.remarks
+            yield Finding(text, level="warning" if rows > MUCH * self.rows else "note")
+        yield from self.remarks
         if unseen := self.clicks_on_nothing_shown:
             text = (
                 f"{unseen:,} of {self.clicks:,} clicks are on documents that the log does not say "
                 "were shown: they count as clicks of their searches, and in no figure by rank"
             )
-            is_much = unseen > MUCH * self.clicks
-            findings.append(Finding(text, level="warning" if is_much else "note"))
+            yield Finding(text, level="warning" if unseen > MUCH * self.clicks else "note")
         if not self.searches:
-            findings.append(Finding("no search of the log is left"))
+            yield Finding("no search of the log is left")
         elif not self.clients:
             text = (
                 "the log names neither users nor sessions: searches are taken as independent but "
                 "for their queries, rows without a search id as one each, and bots and repeated "
                 "rows cannot be told"
             )
-            findings.append(Finding(text, level="note"))
-        return findings
+            yield Finding(text, level="note")
 
     def tables(self) -> list[Table]:
         """What was left out, a reason a row."""
@@ -197,12 +192,9 @@ def _kept_parts(path: Path, parts: Path, rows: RowReader) -> dict[str, Any]:
             sums["clicks_on_nothing_shown"] += int(clicks[impressions["shown"] == 0].sum())
             times = searches["time"]
             ends = [np.fmin(ends[0], times.min()), np.fmax(ends[1], times.max())]
-    first, last = map(_iso, ends) if ends[0] <= ends[1] else (None, None)
+    dated = ends if ends[0] <= ends[1] else ()
+    first, last = [f"{np.datetime64(int(at), 's')}Z" for at in dated] or (None, None)
     return {**sums, "first": first, "last": last}
-
-
-def _iso(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,19 +283,15 @@ def _search_of(frame: DataFrame) -> Series[int]:
 
     by_id = frame["search"] != 0
     by_name = ~by_id & (frame["client"] != 0)
-    alone = ~(by_id | by_name)
-    time, zero = frame["time"].fillna(-1.0), np.zeros(len(frame), np.int64)
-    keys = pd.DataFrame(
-        {
-            "client": frame["client"],
-            "session": np.where(by_name, frame["session"], zero),
-            "what": np.where(by_id, frame["search"], frame["text"]),
-            "alone": np.where(alone, np.arange(1, len(frame) + 1), zero),
-        },
-        index=frame.index,
-    )
-    number = keys.groupby([*keys], sort=False).ngroup()
-    is_new = (time.groupby(number).diff() > PAUSE) & by_name
+    row = pd.Series(np.arange(1, len(frame) + 1), frame.index)
+    keys = [
+        frame["client"],
+        frame["session"].where(by_name, 0),
+        frame["search"].where(by_id, frame["text"]),
+        row.where(~(by_id | by_name), 0),
+    ]
+    number = frame.groupby(keys, sort=False).ngroup()
+    is_new = (frame["time"].fillna(-1.0).groupby(number).diff() > PAUSE) & by_name
     visits = is_new.groupby(number).cumsum()
     return visits.groupby([number, visits], sort=False).ngroup()
 
@@ -341,16 +329,15 @@ def _impressions(frame: DataFrame, is_from_0: bool) -> DataFrame:
     ).sort_values(["is_clicked_alone", "rank_or_last"], kind="stable")
     columns = {"rank": "first", "row": "first", "shown": "max", "clicks": "max"}
     grouped = about.groupby(["at", "document"], sort=False).agg(columns).reset_index()
-    result = grouped.assign(search=grouped["at"])
-    result = result.sort_values(["search", "rank", "row"], ignore_index=True)
-    return result[["search", "rank", "shown", "clicks"]]
+    grouped = grouped.sort_values(["at", "rank", "row"], ignore_index=True)
+    return grouped.rename(columns={"at": "search"})[["search", "rank", "shown", "clicks"]]
 
 
 def _searches(frame: DataFrame, impressions: DataFrame) -> DataFrame:
     """A row for each search, in the order of their first events."""
     import pandas as pd
 
-    searches = frame.drop_duplicates("at")[["at", "time", "client", "search", "group"]]
+    searches = frame.drop_duplicates("at")[["at", "time", "client", "group"]]
     searches = searches.set_index("at")
     shown = impressions.groupby("search").size()
     client = pd.factorize(searches["client"])[0]

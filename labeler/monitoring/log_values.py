@@ -72,7 +72,7 @@ _ACTIONS = {
 }
 _KIND_OF = {name: kind for kind, names in _ACTIONS.items() for name in names}
 _UPS, _DOWNS = ("up", "1", "+1", "true", "yes", "good"), ("down", "-1", "0", "false", "no", "bad")
-_NO_NAMES = ("", "null", "none", "nan", "undefined", "-")
+_NOTHING = ("", "null", "none", "nan", "undefined", "-", "\\n")
 _AGENTS = re.compile(
     r"(?i)bot\b|bot[/;_ -]|crawl|spider|slurp|headless|phantomjs|selenium|puppeteer|playwright"
     r"|python-|curl/|wget/|httpclient|java/|go-http|okhttp|scrapy|monitor|uptime|pingdom",
@@ -86,7 +86,7 @@ def name_of(value: Any) -> str:
         text = "" if value is None or isinstance(value, bool) else str(value).strip()
     except ValueError:  # a number of too many digits to be written
         return ""
-    return "" if text.casefold() in _NO_NAMES else text
+    return "" if text.casefold() in _NOTHING else text
 
 
 def identity(value: Any) -> int:
@@ -153,7 +153,6 @@ _SCALES = (1.0, 1e3, 1e6, 1e9)
 _OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)")
 _NUMBER = re.compile(r"\d{9,20}(\.\d+)?")
 _FORMATS = ("%d/%b/%Y:%H:%M:%S %z", "%Y/%m/%d %H:%M:%S", "%Y/%m/%d", "%a, %d %b %Y %H:%M:%S %z")
-_NO_TIMES = ("", "null", "none", "nan", "-", "\\n")
 
 
 def zone_of(name: str) -> tzinfo:
@@ -202,7 +201,7 @@ class Clock:
         return _since_1970(value) if is_number else math.inf  # type: ignore[arg-type]
 
     def _of_text(self, text: str) -> float:
-        if text.casefold() in _NO_TIMES:
+        if text.casefold() in _NOTHING:
             return math.nan
         if "" in self.formats and _NUMBER.fullmatch(text):
             return _since_1970(float(text))

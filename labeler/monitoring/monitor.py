@@ -13,7 +13,7 @@ from typing import Any
 from labeler import __version__
 from labeler.collection.controls import read_controls
 from labeler.collection.layout import AnyCollection, Collection, open_collection
-from labeler.errors import BadInput, Misuse
+from labeler.errors import BadInput, Misuse, check_known
 from labeler.files.paths import Paths, several, true_path
 from labeler.messages import count_of
 from labeler.models.session import Control
@@ -22,7 +22,7 @@ from labeler.monitoring.judge import judge_drift
 from labeler.monitoring.log import LogReading, open_log
 from labeler.monitoring.log_values import LogOptions
 from labeler.monitoring.online import online
-from labeler.monitoring.queries import searched_queries, searches_of
+from labeler.monitoring.queries import SearchedQueries, searched_queries, searches_of
 from labeler.options import option
 from labeler.report.finding import Finding, Setting
 from labeler.report.page import (
@@ -50,12 +50,10 @@ KINDS: dict[str, str] = {
 """What each kind of alarm says, by the names with which a caller chooses among them."""
 
 
-def check_kinds(names: Iterable[str]) -> frozenset[str]:
-    """The kinds that were named; `Misuse` lists those there are."""
-    named = frozenset(names)
-    if unknown := sorted(named - KINDS.keys()):
-        raise Misuse(f"no alarm {unknown[0]!r}; there are: {', '.join(KINDS)}", parameter="require")
-    return named
+def check_kinds(names: Iterable[str]) -> None:
+    """`Misuse` of a name that is no kind of alarm lists those there are."""
+    for name in names:
+        check_known("alarm", name, KINDS, "require")
 
 
 ALARM, FINE, TOO_LITTLE = "alarm", "fine", "too little data"
@@ -89,11 +87,10 @@ class Watched:
 
     def section(self) -> PageSection:
         """What a page says of it."""
-        tables = [table for table in self.result.tables() if table.rows] if self.result else []
-        first = [TableBlock(replace(each, rows=each.rows[:MOST_ROWS])) for each in tables]
-        return PageSection(
-            self.key.capitalize(), [FindingList([*self.alarms, *self.findings]), *first]
-        )
+        tables = (table for table in self.result.tables() if table.rows) if self.result else ()
+        first = (TableBlock(replace(each, rows=each.rows[:MOST_ROWS])) for each in tables)
+        findings = FindingList([*self.alarms, *self.findings])
+        return PageSection(self.key.capitalize(), [findings, *first])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -142,11 +139,9 @@ class Monitoring(Result):
 
         Empty where the log has none to add; None where no log was looked at, or too short a one.
         """
-        queries = next(
-            (w.result.as_json() for w in self.watches if w.key == "queries" and w.result), {}
-        )
-        proposal = queries.get("proposal")
-        return None if proposal is None else list(proposal["queries"])
+        results = (each.result for each in self.watches)
+        queries = (each.proposal for each in results if isinstance(each, SearchedQueries))
+        return next((each.rows for each in queries if each), None)
 
     def as_json(self) -> dict[str, Any]:
         """The alarms, what each watch says, and every figure by watch."""
@@ -289,7 +284,7 @@ def _logs(
         return
     with open_log(log_files(names), options) as log:
         basis = _looked_at(log.reading)
-        if log.reading.clicks or log.reading.impressions or log.variants:
+        if log.reading.clicks or log.reading.impressions:
             yield _watched("clicks", basis, online(log), NO_LIMIT)
         else:
             yield _unwatched("clicks", "clicks: the log says neither what was shown nor clicked")

@@ -159,10 +159,14 @@ class Proposal(NamedTuple):
     candidates: int
     too_rare: int
 
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of a file of queries as `queries from-log` writes it."""
+        return [{"_id": q.id, "text": q.text, "metadata": dict(q.metadata)} for q in self.queries]
+
     def as_json(self) -> dict[str, Any]:
-        """The counts, and the rows of a file of queries as `queries from-log` writes it."""
-        rows = [{"_id": q.id, "text": q.text, "metadata": dict(q.metadata)} for q in self.queries]
-        return {"queries": rows, "candidates": self.candidates, "too_rare": self.too_rare}
+        """The counts, and the rows."""
+        return {**self._asdict(), "queries": self.rows}
 
     def table(self) -> Table:
         """The queries."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -115,9 +114,6 @@ class BuildResult(Result):
     def _repr_html_(self) -> str:
         return self.judging._repr_html_()
 
-    def __repr__(self) -> str:
-        return f"BuildResult({str(self.collection.folder)!r}, {self.judging!r})"
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BuildPlan(Result):
@@ -194,56 +190,36 @@ class Build:
         return await ajudge(self.collection, self.options.judging, control=control)
 
 
-# A build in a folder that is thrown away, which says what the steps would take.
+# What a build would take: its steps in a folder that is thrown away. No model is asked. Where
+# queries would be written, headings stand in for them, so that there is a pool to count.
 
 
-@dataclass(frozen=True, slots=True)
-class Rehearsal:
-    """The steps of a build in a folder that is thrown away; no model is asked.
+async def _planned_queries(steps: Build, stop: StopSignal) -> GenerationPlan:
+    """What writing the queries would take; headings take their place."""
+    options, control = steps.options, steps.control.with_stop(stop)
+    plan = await agenerate(steps.collection, options.generation, control=control).plan()
+    write_heading_queries(steps.collection, options.queries, options.seed)
+    return plan
 
-    Where queries would be written, headings stand in for them, so that there is a pool to count.
-    """
 
-    build: Build
-    encoding: Encoding
-
-    async def generate(self, stop: StopSignal) -> GenerationPlan:
-        """What writing the queries would take; headings take their place."""
-        collection, options = self.build.collection, self.build.options
-        control = self.build.control.with_stop(stop)
-        plan = await agenerate(collection, options.generation, control=control).plan()
-        write_heading_queries(collection, options.queries, options.seed)
+async def _planned_judging(
+    steps: Build, stop: StopSignal, generation: GenerationPlan | None
+) -> JudgingPlan:
+    """What judging would take; the first step has found out what the server accepts."""
+    options, control = steps.options, steps.control.with_stop(stop)
+    plan = await ajudge(steps.collection, options.judging, control=control).plan()
+    if generation is None:
         return plan
-
-    def encode(self) -> EncodingPlan | None:
-        """What a server would be asked for vectors; the rehearsal itself does without."""
-        return plan_encoder(self.build.collection, self.encoding)
-
-    async def judge(self, stop: StopSignal, generation: GenerationPlan | None) -> JudgingPlan:
-        """What judging would take; the first step has found out what the server accepts."""
-        options, control = self.build.options, self.build.control.with_stop(stop)
-        plan = await ajudge(self.build.collection, options.judging, control=control).plan()
-        if generation is None:
-            return plan
-        calls = plan.calls
-        if options.generation.model == options.judging.model:
-            calls = replace(calls, needs_probe=False)
-        # as many queries as would be written, whose pools are as those of headings, or the largest
-        headings = max(1, len(read_queries(self.build.collection.queries)))
-        queries = min(options.queries, generation.total)
-        documents = sum(1 for _ in corpus_lines(self.build.collection.corpus))
-        largest = queries * min(options.depth * len(BUILT_IN), documents)
-        likely, most = queries / headings, max(1.0, largest / max(1, calls.requests))
-        return replace(plan, pairs=round(plan.pairs * likely), calls=calls.times(likely, most))
-
-
-@contextmanager
-def rehearsal(options: BuildOptions, control: Control | None = None) -> Iterator[Rehearsal]:
-    """A rehearsal of a build, as long as the block runs."""
-    with TemporaryDirectory(prefix="labeler-") as folder:
-        embedded = replace(options, encoder=EncoderOptions(WORDLLAMA))
-        build = Build(Collection(Path(folder)), embedded, control or Control())
-        yield Rehearsal(build, options.encoding)
+    calls = plan.calls
+    if options.generation.model == options.judging.model:
+        calls = replace(calls, needs_probe=False)
+    # as many queries as would be written, whose pools are as those of headings, or the largest
+    headings = max(1, len(read_queries(steps.collection.queries)))
+    queries = min(options.queries, generation.total)
+    documents = sum(1 for _ in corpus_lines(steps.collection.corpus))
+    largest = queries * min(options.depth * len(BUILT_IN), documents)
+    likely, most = queries / headings, max(1.0, largest / max(1, calls.requests))
+    return replace(plan, pairs=round(plan.pairs * likely), calls=calls.times(likely, most))
 
 
 def build(
@@ -270,8 +246,8 @@ def build(
     >>> folder.cleanup()
     """
     whole = given(BuildOptions, options, {"inputs": inputs, **settings})
-    steps = Build(_as_collection(out), whole, control or Control())
-    return taken(steps)
+    collection = out if isinstance(out, Collection) else Collection(Path(out))
+    return taken(Build(collection, whole, control or Control()))
 
 
 Run = Callable[[Callable[[StopSignal], Coroutine[Any, Any, Any]]], Any]
@@ -298,14 +274,15 @@ def plan_build(
     tell: Tell = lambda _step: None,
 ) -> BuildPlan:
     """What `build` would take; asks nothing and writes nothing."""
-    with rehearsal(options, control) as steps:
-        tell(ingested := steps.build.ingest())
-        generation = run(steps.generate) if steps.build.writes_queries else None
-        encoding = steps.encode()
-        tell(steps.build.pool())
-        judging = run(lambda stop: steps.judge(stop, generation))
+    with TemporaryDirectory(prefix="labeler-") as folder:
+        embedded = replace(options, encoder=EncoderOptions(WORDLLAMA))
+        steps = Build(Collection(Path(folder)), embedded, control or Control())
+        tell(ingested := steps.ingest())
+        generation = None
+        if steps.writes_queries:
+            generation = run(lambda stop: _planned_queries(steps, stop))
+        # what a server would be asked for vectors; the steps here do without
+        encoding = plan_encoder(steps.collection, options.encoding)
+        tell(steps.pool())
+        judging = run(lambda stop: _planned_judging(steps, stop, generation))
     return BuildPlan(len(ingested.documents), generation, judging.pairs, judging, encoding)
-
-
-def _as_collection(out: AnyCollection) -> Collection:
-    return out if isinstance(out, Collection) else Collection(Path(out))

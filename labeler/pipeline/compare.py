@@ -41,7 +41,7 @@ from labeler.files.paths import named_file
 from labeler.judging.job import JudgeResult
 from labeler.judging.judge import JudgeOptions, JudgingPlan, judge_set
 from labeler.messages import count_of, dollars
-from labeler.metrics import parse
+from labeler.metrics import Scores, parse
 from labeler.models.session import Act, Control, sync
 from labeler.options import SEED, Options, option
 from labeler.pipeline.query_lists import ShownDocument, ShownQuery, ranks_of
@@ -285,13 +285,11 @@ def price_of(collection: Collection, pairs: int, assessor: str = "") -> str:
     names = collection.judgement_names()
     if not names:
         return ""
-    own = [name for name in names if name in (assessor, f"{assessor}{COMPARED}")]
-    name = [*own, *names][0]
+    name = next((n for n in names if n in (assessor, f"{assessor}{COMPARED}")), names[0])
     rows = islice(read_judgements(collection.judgements(name)), ENOUGH_PAIRS)
-    costs = [row.judged.cost for row in rows]
-    priced = [cost for cost in costs if cost is not None]
-    mean = sum(priced) / len(priced) if priced else None
-    return f"{dollars(None if mean is None else mean * pairs)} by {name}, as it has cost so far"
+    costs = [row.judged.cost for row in rows if row.judged.cost is not None]
+    cost = sum(costs) / len(costs) * pairs if costs else None
+    return f"{dollars(cost)} by {name}, as it has cost so far"
 
 
 # The comparison, in three lines, as tables and as JSON.
@@ -428,39 +426,31 @@ class SystemComparison(Result):
     @cached_property
     def queries_needed(self) -> int | None:
         """How many queries would tell a difference as large as this one; None where unknown."""
-        old, new = self.names
-        scores = over_common_queries(
-            {r.name: r.scores for r in self.report.runs if r.name in (old, new)}
-        )
-        rows = [scores[name].values[0] for name in (old, new)]
-        values = np.nan_to_num(np.array(rows))
+        values = np.nan_to_num(np.array([self._scores[name].values[0] for name in self.names]))
         size = abs(float((values[1] - values[0]).mean()))
         deviation = pooled_deviation(values) if values.shape[1] > 1 else 0.0
         return queries_needed(size, deviation, CHANCE) if size > 0 and deviation > 0 else None
 
-    @property
-    def findings(self) -> tuple[Finding, ...]:
+    def _findings(self) -> Iterator[Finding]:
         """What a reader of the scores should know, and how holes are filled."""
-        of_scores = (*self.report.of_scoring, *self.report.of_judges)
-        findings = tuple(finding.without_advice() for finding in of_scores)
-        if not self.systems.missing:
-            return findings
-        fill = Setting("fill", "ASSESSOR")
-        pairs = count_of(len(self.systems.missing), "pair")
-        text = f"{fill} fills the {pairs} that nobody judged with an assessor's grades"
-        return (*findings, Finding(text, settings=(fill,), level="note"))
+        for finding in (*self.report.of_scoring, *self.report.of_judges):
+            yield finding.without_advice()
+        if missing := len(self.systems.missing):
+            fill, pairs = Setting("fill", "ASSESSOR"), count_of(missing, "pair")
+            text = f"{fill} fills the {pairs} that nobody judged with an assessor's grades"
+            yield Finding(text, settings=(fill,), level="note")
 
     @cached_property
     def queries(self) -> tuple[ShownQuery, ...]:
         """Every query that both systems are scored on, the largest gain first."""
-        by_name = {run.name: run.scores for run in self.report.runs}
-        pair = over_common_queries({name: by_name[name] for name in self.names})
+        pair, path = self._scores, self.systems.collection.queries
+        texts = read_queries(path) if path.is_file() else {}
         queries = pair[self.names[0]].queries
         rows = zip(*(pair[name].values[0].tolist() for name in self.names), strict=True)
         tops = {name: self.systems.tops[name] for name in self.names}
         compared = [
             ShownQuery(
-                self._texts.get(query) or Query(query, ""),
+                texts.get(query) or Query(query, ""),
                 dict(zip(self.names, scores, strict=True)),
                 [
                     ShownDocument(doc, ranks, *self.systems.grade(query, doc))
@@ -477,9 +467,10 @@ class SystemComparison(Result):
         return query.scores[new] - query.scores[old]
 
     @cached_property
-    def _texts(self) -> Mapping[str, Query]:
-        path = self.systems.collection.queries
-        return read_queries(path) if path.is_file() else {}
+    def _scores(self) -> Mapping[str, Scores]:
+        """The scores of the two over their common queries."""
+        scores = {run.name: run.scores for run in self.report.runs}
+        return over_common_queries({name: scores[name] for name in self.names})
 
     def hole_table(self) -> Table:
         """A row for each system: how many pairs of its first documents nobody judged."""
@@ -495,14 +486,8 @@ class SystemComparison(Result):
     def as_json(self) -> dict[str, Any]:
         """The decision, the figures of `evaluate` for these systems, holes, every difference."""
         figures = self.report.as_json()
-        decision = {
-            "which": self.which,
-            "how_sure": self.how_sure,
-            "surer": self.surer,
-            "verdict": self.comparison.verdict,
-            "queries_needed": self.queries_needed,
-        }
-        queries = {q.query.id: self.gain(q) for q in self.queries}
+        words = "which", "how_sure", "surer", "queries_needed"
+        decision = self.picked(*words, verdict=self.comparison.verdict)
         return self.picked(
             "findings",
             decision=decision,
@@ -511,7 +496,7 @@ class SystemComparison(Result):
             holes=self.hole_table(),
             unjudged=len(self.systems.missing),
             **{name: value for name, value in figures.items() if name != "warnings"},
-            differences=queries,
+            differences={q.query.id: self.gain(q) for q in self.queries},
         )
 
     def __repr__(self) -> str:

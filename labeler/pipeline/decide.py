@@ -177,18 +177,15 @@ class Decision(Result, WithCost):
         measure = self.systems.options.measures[0]
         return trust.of([*self.systems.runs], measure, self.queries, decided=True)
 
-    @property
-    def findings(self) -> tuple[Finding, ...]:
+    def _findings(self) -> Iterator[Finding]:
         """What a reader should know of the runs, and of whoever judged."""
-        of_judges = self.report.of_judges if self.report else ()
-        return (*self._of_runs(), *(finding.without_advice() for finding in of_judges))
-
-    def _of_runs(self) -> Iterator[Finding]:
         ids = read_queries(self.systems.collection.queries)
         for name, tops in self.systems.all_tops.items():
             if missing := sum(not tops.get(query) for query in ids):
                 what = f"{count_of(missing, 'query', 'queries')} of {len(ids):,} missing"
                 yield Finding(f"{name}: {what} from the run; counted as 0", name)
+        for finding in self.report.of_judges if self.report else ():
+            yield finding.without_advice()
 
     @property
     def sentences(self) -> list[str]:
@@ -239,6 +236,10 @@ class _Deciding:
     systems: ComparedSystems
     margin: float
     judging: JudgeOptions = field(default_factory=JudgeOptions)
+
+    def __post_init__(self) -> None:
+        if len(self.systems.runs) != 2:
+            raise Misuse("a decision is between two systems", parameter="systems")
 
     @property
     def name(self) -> str:
@@ -361,8 +362,7 @@ class _Deciding:
     def _check_prompt(self, prompt: str) -> None:
         """`Misuse` where its grades were given with another prompt than it is asked with now."""
         path = self.systems.collection.judgements(self.name)
-        others = judged_in(path).prompts - {prompt} if path.is_file() else ()
-        if others:
+        if path.is_file() and (others := judged_in(path).prompts - {prompt}):
             problem = f"{path} was judged with {', '.join(sorted(others))}, not with {prompt}"
             raise Misuse(f"{problem}; name another assessor", parameter="prompt")
 
@@ -370,8 +370,7 @@ class _Deciding:
         """`Misuse` where a system is kin to the assessor: its grades would decide nothing."""
         asked = self.judging.declared.model or self.judging.model
         of = self.systems.collection.qrels(self.name)
-        kin = kin_behind(of, self.systems.runs, asked if isinstance(asked, str) else "")
-        if kin:
+        if kin := kin_behind(of, self.systems.runs, asked if isinstance(asked, str) else ""):
             problem = f"it would be circular: {kin[0]}; name another assessor"
             raise Misuse(problem, parameter="judging")
 
@@ -412,8 +411,6 @@ def adecide(  # noqa: PLR0913 - whoever calls it names the few that are needed
         raise Misuse("name the assessor who judges", parameter="judging")
     options = CompareOptions((measure,), qrels, name, seed=seed)
     both = compared_systems(collection, systems, options, watch, f"{name}{COMPARED}")
-    if len(both.runs) != 2:
-        raise Misuse("a decision is between two systems", parameter="systems")
     act = _Deciding(both, margin, judging)
     return Act(lambda: act.begin(watch), lambda: act.plan(watch))
 
@@ -447,12 +444,11 @@ def decide_by_people(  # noqa: PLR0913 - whoever calls it names the few that are
     watch, opened, name = control or Control(), open_collection(collection), qrels or HUMAN
     options = CompareOptions((measure,), name, seed=seed)
     both = ComparedSystems(opened, opened.qrels(name), systems_of(opened, systems, watch), options)
-    if len(both.runs) != 2:
-        raise Misuse("a decision is between two systems", parameter="systems")
+    act = _Deciding(both, margin)
     output = None if sheet is None else Output.of(sheet, [opened.folder])
     if output:
         output.check()
         if both.qrels.exists() and not people_path(opened.folder, name).exists():
             problem = f"{both.qrels} is from no sheet, and none adds to it; name another set"
             raise Misuse(problem, parameter="qrels")
-    return _Deciding(both, margin).by_people(output, watch.note)
+    return act.by_people(output, watch.note)

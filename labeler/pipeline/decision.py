@@ -27,7 +27,6 @@ from labeler.pipeline.query_lists import (
 from labeler.report.finding import Finding, merged
 from labeler.report.page import (
     Chart,
-    Disclosure,
     DisclosureRows,
     FilterForm,
     FindingList,
@@ -86,7 +85,16 @@ class _DecisionPage:
             self._section(f"{outcome} of {result.names[1]}", queries, lists)
             for outcome, queries in rows.items()
         ]
-        blocks = [self._decision(), *self._scores(), self._filters(), *sections, *self._behind()]
+        lines = [Paragraph(self._plain(text), lead=True) for text in result.sentences]
+        chart = Chart(difference_drawing(result.report, "The difference, with its 95 % interval"))
+        tables = [TableBlock(table) for table in result.tables()]
+        blocks = [
+            PageSection("The decision", lines),
+            PageSection("How large the difference is", [chart, *tables]),
+            self._filters(),
+            *sections,
+            *self._behind(),
+        ]
         title = f"{' or '.join(result.names)}?"
         queries = count_of(len(result.queries), "query", "queries")
         below = f"{result.measure} over {queries}, by {result.report.grades.giver}"
@@ -103,17 +111,6 @@ class _DecisionPage:
     def _columns(self) -> list[str]:
         return ["difference", *self.result.names]
 
-    def _decision(self) -> PageBlock:
-        lines = [Paragraph(self._plain(text), lead=True) for text in self.result.sentences]
-        return PageSection("The decision", lines)
-
-    def _scores(self) -> Iterator[PageBlock]:
-        result = self.result
-        title = "The difference, with its 95 % interval"
-        chart = Chart(difference_drawing(result.report, title))
-        tables = [TableBlock(table) for table in result.tables()]
-        yield PageSection("How large the difference is", [chart, *tables])
-
     def _filters(self) -> PageBlock:
         choices = fact_choices(self.result.queries)
         old, new = self.result.names
@@ -125,15 +122,13 @@ class _DecisionPage:
         return PageSection("Every query", [Paragraph(text), FilterForm(choices, self._columns)])
 
     def _section(self, heading: str, queries: Sequence[ShownQuery], lists: QueryLists) -> PageBlock:
-        rows = [self._row(query, lists) for query in queries]
+        rows = []
+        for query in queries:
+            gain = self.result.gain(query)
+            scores = (number_text(query.scores[name], ".3f") for name in lists.systems)
+            rows.append(lists.row(query, [number_text(gain, "+.3f"), *scores], size=abs(gain)))
         blocks = [DisclosureRows("query", self._columns, rows, filtered=True)]
         return PageSection(f"{heading}: {len(queries):,}", blocks if rows else [])
-
-    def _row(self, query: ShownQuery, lists: QueryLists) -> Disclosure:
-        gain = self.result.gain(query)
-        figures = [number_text(gain, "+.3f")]
-        figures += [number_text(query.scores[name], ".3f") for name in lists.systems]
-        return lists.row(query, figures, size=abs(gain))
 
     def _behind(self) -> Iterator[PageBlock]:
         findings = [

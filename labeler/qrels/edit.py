@@ -15,7 +15,7 @@ from labeler.arrays import Flags, Integers
 from labeler.collection.layout import sources_path
 from labeler.collection.user_files import Output
 from labeler.collection.whose import COLUMNS, MIXED, mixture, whose
-from labeler.errors import BadInput, Misuse
+from labeler.errors import BadInput, Misuse, check_known
 from labeler.exchange.qrels import Meaning, qrels_by_meaning, read_qrels
 from labeler.exchange.written import QRELS_FORMATS, qrels_format_of
 from labeler.files.atomic import is_special, replacing
@@ -300,8 +300,8 @@ def convert_qrels(
     Without `to` the name of the output says it. What the file is, its content tells; `meaning` says
     which grades its ratings are, and which ids its queries have.
     """
-    if to and to not in QRELS_FORMATS:
-        raise Misuse(f"no format {to!r}; known: {', '.join(QRELS_FORMATS)}", parameter="to")
+    if to:
+        check_known("format", to, QRELS_FORMATS, "to")
     whole = Output.of(output, [path])
     warn_of_mixture(path, warn)
     form = to or qrels_format_of(whole.path)

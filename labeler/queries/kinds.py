@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 
 from labeler.data import Document
-from labeler.errors import Misuse
+from labeler.errors import Misuse, check_known
 from labeler.exchange.queries import read_query_list
 from labeler.options import option
 from labeler.queries.filter import words
@@ -63,9 +63,7 @@ def parse_mix(text: str) -> Mix:
     shares: dict[str, float] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, _, share = (piece.strip() for piece in part.partition("="))
-        if name not in KINDS:
-            problem = f"no kind of queries {name!r:.40}; known: {', '.join(KINDS)}"
-            raise Misuse(problem, parameter="mix")
+        check_known("kind of queries", name, KINDS, "mix")
         try:
             shares[name] = float(share)
         except ValueError:

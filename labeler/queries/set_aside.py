@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import PurePosixPath
 
 from labeler.data import Document
-from labeler.errors import Misuse
+from labeler.errors import check_known
 from labeler.options import COUNT_OR_NONE, Options, option
 from labeler.queries.filter import overlap, words
 
@@ -67,9 +67,7 @@ def set_aside(documents: Sequence[Document], rules: PassageRules | None = None) 
     """
     rules = rules or PassageRules()
     for exempt in rules.ask_about:
-        if exempt not in REASONS:
-            problem = f"no reason {exempt!r}; known: {', '.join(REASONS)}"
-            raise Misuse(problem, parameter="ask_about")
+        check_known("reason", exempt, REASONS, "ask_about")
     active = {reason: rule for reason, rule in RULES.items() if reason not in rules.ask_about}
     why: dict[str, str] = {}
     for document in documents:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from labeler.errors import Misconfigured, Misuse
+from labeler.errors import Misconfigured, Misuse, check_known
 from labeler.files.archives import write_workbook
 from labeler.messages import missing_extra
 from labeler.report.neutral import (
@@ -277,8 +277,7 @@ FORMS: dict[FormName, Form] = {
 
 def find_form(name: FormName) -> Form:
     """The form of that name; `Misuse` lists those there are."""
-    if name not in FORMS:
-        raise Misuse(f"no format {name!r}; known: {', '.join(FORMS)}", parameter="form")
+    check_known("format", name, FORMS, "form")
     return FORMS[name]
 
 

@@ -21,7 +21,7 @@ from labeler.collection.queries import read_queries
 from labeler.collection.search import searched_corpus
 from labeler.data import Document, Run
 from labeler.entry_points import fill
-from labeler.errors import BadInput, Misconfigured, Misuse, ProviderError
+from labeler.errors import BadInput, Misconfigured, Misuse, ProviderError, check_known
 from labeler.exchange.contents import falls
 from labeler.files.jsonl import plain_id
 from labeler.messages import SHOWN, count_of, guess
@@ -229,9 +229,7 @@ class BuiltIn:
     def __post_init__(self) -> None:
         if self.engine not in ENGINES:
             fill(ENGINES, "retrievers", Engine)
-        if self.engine not in ENGINES:
-            names = ", ".join(ENGINES)
-            raise Misuse(f"no engine {self.engine!r}; there are: {names}", parameter="engine")
+        check_known("engine", self.engine, ENGINES, "engine")
         self.encoding.options.check()
         if self.encoding.options.encoder and self.engine != "dense":
             raise Misuse(f"the engine {self.engine!r} has no encoder", parameter="encoder")

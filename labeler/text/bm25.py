@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from labeler.arrays import Floats, Integers, Numbers, Vectors
-from labeler.errors import Misuse
+from labeler.errors import check_known
 from labeler.files.arrays import Array, Arrays, ArraysWriter
 from labeler.options import SHARE, WIDTH, Options, option
 from labeler.text.languages import NAMES, code_of, common_words, language_of
@@ -71,10 +71,8 @@ class Bm25Settings(Options):
 
     def __post_init__(self) -> None:
         Options.__post_init__(self)
-        languages = (UNSTEMMED, *stemmed_languages()) if self.analyzer else ("",)
-        if self.analyzer not in languages:
-            problem = f"no analyzer {self.analyzer!r}; there are: {', '.join(languages)}"
-            raise Misuse(problem, parameter="analyzer")
+        if self.analyzer:
+            check_known("analyzer", self.analyzer, (UNSTEMMED, *stemmed_languages()), "analyzer")
 
     @property
     def makes_terms(self) -> Analyzer:

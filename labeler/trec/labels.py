@@ -113,3 +113,9 @@ def number(label: int | str) -> float | None:
         return float(label)
     value = float(label) if NUMBER.fullmatch(label.strip()) else math.inf
     return value if math.isfinite(value) else None
+
+
+def whole(label: int | str) -> int | None:
+    """A label as a whole number; `None` where it is none."""
+    value = number(label)
+    return int(value) if value is not None and value.is_integer() else None

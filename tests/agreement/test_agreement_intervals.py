@@ -80,7 +80,7 @@ def test_few_queries_are_warned_of_with_what_was_measured() -> None:
 def test_what_was_simulated_is_not_said_of_other_numbers_of_queries(
     queries: int, said: str
 ) -> None:
-    options = StatisticOptions(("kappa",), draws=50)
+    options = StatisticOptions(("kappa",), draws=100)
     assert said in str(compare_qrels(*two_of(queries), None, options).warnings[0])
 
 

@@ -334,7 +334,9 @@ def test_cuts_that_nobody_uses_are_null_for_one_reason_and_not_in_the_table(
     found = json.loads(capsys.readouterr().out)
     assert found["statistics"]["kappa>=3"]["value"] is None
     (reason,) = (warning for warning in found["warnings"] if "undefined" in warning)
-    assert reason.endswith("alpha>=2, alpha>=3 undefined: neither side used a grade above 1")
+    assert reason.endswith(
+        "alpha>=2, alpha>=3 undefined: grades stand on one side of the cut alone"
+    )
     assert execute(["agree", people, other]) == 0
     assert "kappa>=2" not in capsys.readouterr().out
 

@@ -178,7 +178,7 @@ def test_figures_of_two_published_sets_are_those_of_scipy_and_sklearn(shared: Pa
         }
         for name in ("gpt-4o", "llama-3.1-8b", "nist")
     )
-    statistics = StatisticOptions(("kappa", "kappa-quadratic", "tau-b", "agreement"), draws=50)
+    statistics = StatisticOptions(("kappa", "kappa-quadratic", "tau-b", "agreement"), draws=100)
     files = [dl19 / f"{name}.qrels" for name in ("gpt-4o", "llama-3.1-8b")]
     runs = sorted((dl19 / "runs").iterdir())[:5]
     figures = labeler.diff(

@@ -129,12 +129,12 @@ def test_a_panel_of_a_collection_is_a_set_like_any_other(tmp_path: Path) -> None
 
 
 def _quick() -> PanelOptions:
-    return PanelOptions(draws=50)
+    return PanelOptions(draws=100)
 
 
 def test_a_pair_that_too_few_members_graded_stands_in_no_qrels(tmp_path: Path) -> None:
     collection = collection_of_sets(tmp_path / "coll")
-    options = PanelOptions(fewest=3, draws=50)
+    options = PanelOptions(fewest=3, draws=100)
     result = labeler.panel(collection, "a", "b", "c", name="strict", options=options)
     assert (result.panel.judged, result.panel.failed) == (9, 3)
     assert "d3" not in collection.qrels("strict").read_text()

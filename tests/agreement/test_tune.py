@@ -15,7 +15,7 @@ from labeler.data import Pair, Query
 from labeler.errors import BadInput, Misuse
 from labeler.judging.judge import judge
 from labeler.lab.standing import better_half, queries_by_round, split_queries
-from labeler.lab.tune import TuneOptions, atune, tune
+from labeler.lab.tune import atune, tune
 from labeler.model import Model, Reply, Request
 from labeler.models.session import Control, run_to_end
 from labeler.models.settings import Limits
@@ -210,7 +210,7 @@ def test_prompts_of_several_scales_are_refused_before_any_call(
     ("changes", "message"),
     [
         ({"statistic": "bias"}, "does not say who is closer"),
-        ({"held_out": 1.0}, "between 0 and 1"),
+        ({"held_out": 1.0}, "expected 0.01 to 0.99"),
         ({"prompts": ("four-grades",), "models": ("similarity",)}, "one assessor alone"),
         ({"human": "nobody"}, "nobody"),
     ],
@@ -219,9 +219,8 @@ def test_what_cannot_be_answered_is_refused(
     collection: Collection, changes: dict[str, object], message: str
 ) -> None:
     settings: dict[str, object] = {"prompts": ("four-grades", "basic"), "models": ("similarity",)}
-    options = TuneOptions(**{**settings, **changes})  # type: ignore[arg-type]
     with pytest.raises(Exception, match=message):
-        run_to_end(lambda _stop: atune(collection, options).plan())
+        run_to_end(lambda _stop: atune(collection, **{**settings, **changes}).plan())
 
 
 def test_a_name_alone_is_a_list_of_it(collection: Collection) -> None:

@@ -214,7 +214,7 @@ def test_gates_hold_shares(collection: Collection) -> None:
         result.check([("claim", 0.05)])
     with pytest.raises(GateFailed, match=r"reply is .* above -0\.1"):
         result.check([("reply", -0.1)])
-    with pytest.raises(Misuse, match="no share 'rised' to ask for; known: raised, noise"):
+    with pytest.raises(Misuse, match="no share 'rised'; known: raised, noise"):
         result.check([("rised", 0.3)])
 
 
@@ -241,7 +241,7 @@ def test_the_command_shows_the_certificate_and_fails_its_gate(
 def test_a_gate_for_what_is_not_tried_is_refused_before_any_call() -> None:
     options = ProbeOptions(only=("claim",))
     for gate in ("length", "order"):
-        with pytest.raises(Misuse, match=f"no share '{gate}' to ask for; known: raised, noise, "):
+        with pytest.raises(Misuse, match=f"no share '{gate}'; known: raised, noise, "):
             check_gates(options, [gate])
     check_gates(options, ["noise", "claim"])
 

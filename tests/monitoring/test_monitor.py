@@ -76,7 +76,7 @@ def test_an_alarm_is_one_line_each_and_ends_with_5_unless_another_was_asked_for(
     shown = json.loads(capsys.readouterr().out.partition("\n{")[2].join(["{", ""]))
     assert [alarm["kind"] for alarm in shown["alarms"]] == ["judge-drift"]
     assert run(collection, "--require", "judge-drfit") == 2
-    assert "--require: no alarm 'judge-drfit'; there are: judge-drift" in capsys.readouterr().err
+    assert "--require: no alarm 'judge-drfit'; known: judge-drift" in capsys.readouterr().err
 
 
 def test_nothing_to_watch_is_no_success(capsys: pytest.CaptureFixture[str]) -> None:

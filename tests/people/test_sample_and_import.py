@@ -438,7 +438,7 @@ def test_alpha_ceiling_and_differences_of_a_sample_are_unbiased(draws: int) -> N
     raters = {"anna": PEOPLE, "ben": other_judge(1), "llm": OTHER}
     second, grades = other_judge(2), (0, 1, 2, 3)
     kappa = find_statistic("kappa", grades)
-    options = StatisticOptions(("kappa",), draws=2)
+    options = StatisticOptions(("kappa",), draws=100)
 
     def figures(weights: dict[Pair, float] | None, sample: Qrels) -> list[float]:
         side_by_side = grade_matrix({**raters, "anna": sample}, grades, weights)

@@ -29,7 +29,7 @@ def test_a_built_in_engine_makes_a_run_of_its_own_name(
 
 
 def test_an_engine_that_is_none_is_refused(folder: Path) -> None:
-    with pytest.raises(LabelerError, match="no engine 'lucene'; there are: bm25, dense"):
+    with pytest.raises(LabelerError, match="no engine 'lucene'; known: bm25, dense"):
         built_in_run(folder, BuiltIn("lucene"), "mine")
 
 

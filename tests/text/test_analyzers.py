@@ -57,7 +57,7 @@ def test_words_stay_as_they_are_or_are_left_out() -> None:
 
 
 def test_an_unknown_analyzer_is_refused_with_those_there_are() -> None:
-    with pytest.raises(Misuse, match=r"no analyzer 'klingon'; there are: none, arabic, .*turkish"):
+    with pytest.raises(Misuse, match=r"no analyzer 'klingon'; known: none, arabic, .*turkish"):
         Bm25Settings("klingon")
 
 

@@ -139,9 +139,9 @@ class Diff(Result):
     def _cost_table(self) -> Table:
         columns = [
             Column("set", align="left"),
-            *(Column(name, format=",d") for name in ("replies", "tokens in", "tokens out")),
+            *map(Column, ("replies", "tokens in", "tokens out")),
             Column("cost", format="$"),
-            Column("no grade", format=",d"),
+            Column("no grade"),
         ]
         rows = [
             (name, *(own.spent() or (None,) * 4), len(own.failures))

@@ -20,7 +20,7 @@ from labeler.errors import Misuse
 from labeler.files.paths import true_path
 from labeler.judging.changes import sets_alike, texts_of_queries
 from labeler.messages import count_of
-from labeler.trec.labels import number
+from labeler.trec.labels import whole
 from labeler.trec.memory import Source
 from labeler.trec.pairs import PairColumns
 
@@ -201,6 +201,5 @@ def _judged_set(source: AssessorLabels) -> JudgedSet:
 
 
 def _state(label: int | str) -> State:
-    value = number(label)
-    is_whole = value is not None and value % 1 == 0
-    return judged(int(value or 0)) if is_whole else State(None, "out_of_scale")
+    grade = whole(label)
+    return State(None, "out_of_scale") if grade is None else judged(grade)

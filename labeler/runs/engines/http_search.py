@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
-from labeler.errors import CallFailed, Misconfigured, Misuse, NotFound, Retryable
+from labeler.errors import CallFailed, Misconfigured, Misuse, NotFound, Retryable, check_known
 from labeler.exchange.fields import value_at
 from labeler.exchange.responses import plain_key
 from labeler.options import option
@@ -191,9 +191,7 @@ class HttpEngine:
         """What is known of the server; `Misuse` names the presets where this is none."""
         if not self.preset:
             return ANY
-        if self.preset not in PRESETS:
-            names = ", ".join(sorted(PRESETS))
-            raise Misuse(f"no preset {self.preset!r}; there are: {names}", parameter="preset")
+        check_known("preset", self.preset, sorted(PRESETS), "preset")
         return PRESETS[self.preset]
 
     @property
