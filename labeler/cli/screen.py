@@ -81,12 +81,6 @@ def _columns_said() -> int | None:
     return int(columns) if columns.isascii() and columns.isdigit() and int(columns[:9]) else None
 
 
-def has_colors() -> bool:
-    """Whether results may be colored: on a terminal that can, unless NO_COLOR says otherwise."""
-    can = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-    return can and not os.environ.get("NO_COLOR")
-
-
 class Advance(Protocol):
     """Tell a progress bar how many of how many are done."""
 

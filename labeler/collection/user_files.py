@@ -198,9 +198,12 @@ class Output:
         from labeler.report.picture import check_ending, picture_bytes
 
         check_ending(self.path)
-        content = picture_bytes(drawings, self.path.suffix)
+        self.write(picture_bytes(drawings, self.path.suffix))
+
+    def write(self, content: str | bytes) -> None:
+        """Write all that the output holds, text as UTF-8; whole or not at all."""
         with self.writing(), replacing_bytes(self.path) as out:
-            out.write(content)
+            out.write(content.encode() if isinstance(content, str) else content)
 
 
 def _refusal(path: Path, problem: str) -> Misuse:

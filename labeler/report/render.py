@@ -38,18 +38,16 @@ FEWEST = 16
 MOST_NAMING = 3
 """Rows are told apart by so many columns at most, so that there is room for others beside them."""
 _PIECES = re.compile(r"\[[^\]]*\]|\S+")
-COLORS = {"green": "\x1b[32m", "red": "\x1b[31m"}
-_PLAIN = "\x1b[0m"
 
 
-def text_table(table: Table, width: int | None = None, *, color: bool = False) -> str:
+def text_table(table: Table, width: int | None = None) -> str:
     """The table as lines of at most `width` terminal columns; of any width where that is `None`."""
     columns, titles = table.shown, table.titles
     rows = [_cut_words(columns, row) for row in table.texts()]
     cells = list(zip(titles, *rows, strict=True))
     natural = [max(map(width_of, column)) for column in cells]
     if width is None or _total(natural) <= width:
-        return _around(table, _beside(columns, [titles, *rows], natural, color=color), width)
+        return _around(table, _beside(columns, [titles, *rows], natural), width)
     least = [
         _least(columns[i], column, own) if i else own
         for i, (own, column) in enumerate(zip(natural, cells, strict=True))
@@ -62,7 +60,7 @@ def text_table(table: Table, width: int | None = None, *, color: bool = False) -
         if may_be_cut[-1]:  # it ends the line, and takes what is left of it
             widths[-1] = min(natural[group[-1]], widths[-1] + width - _total(widths))
         lines = [[row[i] for i in group] for row in [titles, *rows]]
-        blocks.append(_beside([columns[i] for i in group], lines, widths, color=color))
+        blocks.append(_beside([columns[i] for i in group], lines, widths))
     return _around(table, "\n".join(blocks), width)
 
 
@@ -73,10 +71,8 @@ def _least(column: Column, cells: Sequence[str], natural: int) -> int:
     return min(natural, max(FEWEST, width_of(cells[0]))) if _may_be_cut(column) else natural
 
 
-def _beside(
-    columns: Sequence[Column], rows: Sequence[Sequence[str]], widths: Sequence[int], *, color: bool
-) -> str:
-    return "".join(_folded(columns, row, widths, color=color) for row in rows)
+def _beside(columns: Sequence[Column], rows: Sequence[Sequence[str]], widths: Sequence[int]) -> str:
+    return "".join(_folded(columns, row, widths) for row in rows)
 
 
 def wrapped(text: str, width: int | None, indent: str = "") -> str:
@@ -139,9 +135,7 @@ def _total(widths: Sequence[int]) -> int:
     return sum(widths) + len(GAP) * (len(widths) - 1)
 
 
-def _folded(
-    columns: Sequence[Column], cells: Sequence[str], widths: Sequence[int], *, color: bool
-) -> str:
+def _folded(columns: Sequence[Column], cells: Sequence[str], widths: Sequence[int]) -> str:
     """The lines of one row, whose cells are broken between their pieces where they are too wide."""
     parts = [
         [text]
@@ -153,8 +147,7 @@ def _folded(
     ]
     height = max(map(len, parts))
     lines = [[part[i] if i < len(part) else "" for part in parts] for i in range(height)]
-    tones = [column.colors.get(cell, "") for column, cell in zip(columns, cells, strict=True)]
-    return "".join(f"{_line(columns, line, widths, tones if color else None)}\n" for line in lines)
+    return "".join(f"{_line(columns, line, widths)}\n" for line in lines)
 
 
 def _fold(pieces: Sequence[str], width: int) -> list[str]:
@@ -168,18 +161,11 @@ def _fold(pieces: Sequence[str], width: int) -> list[str]:
     return lines
 
 
-def _line(
-    columns: Sequence[Column],
-    cells: Sequence[str],
-    widths: Sequence[int],
-    tones: Sequence[str] | None = None,
-) -> str:
+def _line(columns: Sequence[Column], cells: Sequence[str], widths: Sequence[int]) -> str:
     padded = []
-    for index, (column, cell, width) in enumerate(zip(columns, cells, widths, strict=True)):
-        text, blank = cell, " " * (width - width_of(cell))
-        if tones and tones[index] and cell:
-            text = f"{COLORS[tones[index]]}{cell}{_PLAIN}"
-        padded.append(text + blank if column.align == "left" else blank + text)
+    for column, cell, width in zip(columns, cells, widths, strict=True):
+        blank = " " * (width - width_of(cell))
+        padded.append(cell + blank if column.align == "left" else blank + cell)
     return GAP.join(padded).rstrip()
 
 
@@ -282,16 +268,14 @@ def find_form(name: FormName) -> Form:
     return FORMS[name]
 
 
-def render(
-    table: Table, form: FormName = "table", width: int | None = None, *, color: bool = False
-) -> str:
+def render(table: Table, form: FormName = "table", width: int | None = None) -> str:
     """A table in one of `FORMS`, with a newline at its end.
 
     The text form fits a terminal of `width` columns; without a width it is as wide as it needs.
     """
     renderer = find_form(form)
     if form == "table":
-        return text_table(table, width, color=color)
+        return text_table(table, width)
     return renderer.of_table(table)
 
 
@@ -299,15 +283,13 @@ def rendered_all(
     parts: Iterable[Table | str],
     form: FormName = "table",
     width: int | None = None,
-    *,
-    color: bool = False,
 ) -> str:
     """Tables and paragraphs, a blank line apart; a form without prose shows the tables only."""
     of_prose = find_form(form).of_prose
     blocks = []
     for part in parts:
         if isinstance(part, Table):
-            blocks.append(render(part, form, width, color=color))
+            blocks.append(render(part, form, width))
         elif of_prose:
             prose = of_prose(part)
             blocks.append(f"{wrapped(prose, width) if form == 'table' else prose}\n")

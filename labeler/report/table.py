@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import UnionType
 from typing import (
@@ -96,8 +96,7 @@ class Column:
     empty, `Ends`: people read `0.8552 [0.704, 1.000]`, programs `name`, `name low`, `name high`.
     `undefined` is what people see of nan and `None`. `widest` is how much of its words the text
     form shows at most, 0 for all that there is room for, `None` for all.
-    A column is for both audiences, or `only` for one. `colors` are those in which a terminal shows
-    some of its cells.
+    A column is for both audiences, or `only` for one.
     """
 
     name: str = ""
@@ -108,7 +107,6 @@ class Column:
     undefined: str = "-"
     widest: int | None = 0
     only: Literal["", "people", "programs"] = ""
-    colors: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def keys(self) -> tuple[str, ...]:
