@@ -73,7 +73,6 @@ class RatingTask:
     for whoever starts the work.
     """
 
-    name: str
     purpose: Purpose
     sample: str
     items: Sequence[RatingItem]
@@ -120,8 +119,7 @@ class RatingSession:
         self._lock = threading.Lock()
 
     def _is_of_task(self, row: JournalRow) -> bool:
-        own = (row.task, row.sample) == (self.task.name, self.task.sample)
-        if not own or row.item not in self._by_id:
+        if row.sample != self.task.sample or row.item not in self._by_id:
             return False
         item = self.task.items[self._by_id[row.item]]
         return not row.texts or row.texts == self.task.texts(item)  # else it is open again
@@ -217,7 +215,7 @@ class RatingSession:
         time = self._clock().astimezone(UTC).isoformat(timespec="milliseconds")
         probability = item.probability if self.task.purpose == "audit" else None
         return JournalRow(
-            self.task.name,
+            "grade",
             self.task.purpose,
             self.task.sample,
             item.id,

@@ -13,7 +13,7 @@ from labeler.cli.reporting import control_of, show_failures, suspicious_pairs
 from labeler.cli.screen import how_long, note, say
 from labeler.cli.settings import project_path
 from labeler.collection.layout import Collection, next_for_qrels
-from labeler.data import Failure, Judgement, Pair
+from labeler.data import Failure, Judgement
 from labeler.errors import BadInput, Misuse
 from labeler.messages import count_of, dollars, moment
 from labeler.models.settings import Limits
@@ -115,7 +115,6 @@ def explain(
 ) -> None:
     """Show how a pair came by its grade: prompt, reply, attempts, cost."""
     from labeler.judging.explain import explain as explain_pair
-    from labeler.judging.explain import is_judged
     from labeler.models.choose import find_assessor
 
     if assessor:
@@ -124,10 +123,7 @@ def explain(
     explanations = list(explain_pair(collection, query_id, doc_id, name, prompt))
     if not explanations:
         names = ", ".join([name] if name else collection.judgement_names())
-        others = f"there are: {names or '-'}"
-        if is_judged(collection, Pair(doc_id, query_id)):
-            others += f"; did you mean {doc_id} {query_id}?"
-        raise Misuse(f"no judgements of {query_id} {doc_id}; {others}")
+        raise Misuse(f"no judgements of {query_id} {doc_id}; there are: {names or '-'}")
     if to.form == "json":
         show_json([explanation.as_json() for explanation in explanations], to)
     elif to.form == "table":

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, is_dataclass, replace
 from functools import cache, partial, wraps
 from pathlib import Path
 from textwrap import fill
@@ -190,7 +190,7 @@ def unfolded(function: Callable[..., None]) -> Callable[..., None]:
         given = {name: v for name, v in values.items() if _is_given(context, name)}
         project = read_project(taken.settings, given.get("set_", ()))
         if "assessor" in given:
-            project = project.without("model")
+            project = replace(project, in_file={**project.in_file, "model": {}})
 
         def value_of(each: Declared) -> Any:
             if each.name in given and taken.has_flag(each):
@@ -371,10 +371,8 @@ def settings_help(settings: Mapping[str, Declared]) -> str:
     """What help says of settings: the name, a value, and what it is for."""
     lines = ["In labeler.toml, or by --set for this time:"]
     for name, each in settings.items():
-        usual = each.default if each.option.example is None else each.option.example
-        lines.append(
-            f"  {name}={'' if usual is None else usual}".ljust(31) + " " + each.option.text
-        )
+        usual = "" if each.example is None else each.example
+        lines.append(f"  {name}={usual}".ljust(31) + " " + each.option.text)
     return "\n".join(
         fill(line, result_width() or 100, subsequent_indent=32 * " ") for line in lines
     )

@@ -11,8 +11,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
 
+from labeler.messages import Advance
 from labeler.report.neutral import flat, printable
 
 
@@ -79,13 +79,6 @@ USUAL_WIDTH = 80
 def _columns_said() -> int | None:
     columns = os.environ.get("COLUMNS", "")
     return int(columns) if columns.isascii() and columns.isdigit() and int(columns[:9]) else None
-
-
-class Advance(Protocol):
-    """Tell a progress bar how many of how many are done."""
-
-    def __call__(self, done: int, total: int) -> None:
-        """Set the bar."""
 
 
 @contextmanager

@@ -303,7 +303,7 @@ _COMMANDS = (
         Command(
             "validate",
             "Read files strictly, and check their grades.",
-            "human.qrels --scale 0,1,2,3",
+            "human.qrels --scale 0:3",
         ),
     ),
     *_group(

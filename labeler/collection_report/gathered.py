@@ -93,12 +93,9 @@ class GatheredReport(Result):
         return reasons_in(self.contents.collection, names, (far.pair for far in self.far))
 
     @property
-    def sentences(self) -> tuple[str, str, str]:
+    def sentences(self) -> Sequence[str]:
         """What was measured, how sure it is, and how far the assessor agrees with people."""
-        first, second, third = map(
-            self.private, (self._measured(), self._leading(), self._agreeing())
-        )
-        return first, second, third
+        return tuple(map(self.private, (self._measured(), self._leading(), self._agreeing())))
 
     def _measured(self) -> str:
         contents, scores = self.contents, self.scores

@@ -202,13 +202,9 @@ class Table:
             parts = (column.values(cell) for column, cell in cells if column.only != "people")
             yield [value for values in parts for value in values]
 
-    def records(self) -> list[dict[str, Scalar]]:
+    def as_json(self) -> list[dict[str, Scalar]]:
         """The rows for programs, each a dict."""
         return [dict(zip(self.keys, values, strict=True)) for values in self.values()]
-
-    def as_json(self) -> list[dict[str, Scalar]]:
-        """The rows for programs: what a result that holds a table says of it."""
-        return self.records()
 
     @property
     def shown(self) -> list[Column]:

@@ -41,7 +41,6 @@ RARE = "aiohttp asyncio email http importlib.metadata openai pandas pydantic ric
     ("words", "heavy"),
     [
         ("--help", f"{RARE} inspect numpy shutil traceback typer"),
-        ("evaluate human.qrels missing.trec", f"{RARE} inspect numpy shutil traceback typer"),
         ("evaluate -m P@5 human.qrels missing.trec", f"{RARE} numpy"),
         (
             "evaluate human.qrels bm25.trec",

@@ -69,7 +69,7 @@ def test_programs_get_the_ends_of_an_interval_in_columns_of_their_own() -> None:
     ]
     undefined = ("nDCG@10", "nDCG@10 low", "nDCG@10 high", "difference")
     own = {"run": "none", "queries": 0, "low": 0.0, "high": 0.0, "wins": 0}
-    assert SCORES.records()[2] == own | dict.fromkeys(undefined)
+    assert SCORES.as_json()[2] == own | dict.fromkeys(undefined)
 
 
 @every_row(
@@ -106,9 +106,9 @@ def test_csv_reads_back_exactly() -> None:
 
 
 def test_json_reads_back_exactly_and_what_is_undefined_is_null() -> None:
-    assert json.loads(render(SCORES, "json")) == SCORES.records()
+    assert json.loads(render(SCORES, "json")) == SCORES.as_json()
     lines = render(TABLE, "jsonl").splitlines()
-    assert [json.loads(line) for line in lines] == TABLE.records()
+    assert [json.loads(line) for line in lines] == TABLE.as_json()
 
 
 def test_latex_escapes_what_is_special_to_it() -> None:
