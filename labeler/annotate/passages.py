@@ -213,7 +213,8 @@ def _parts_of_paragraph(paragraph: str, most: int, preformatted: bool) -> Iterat
     if count_words(paragraph) <= most:
         yield paragraph
         return
-    spans = _lines(paragraph) if preformatted else short_stretches(paragraph, most)
+    lines = (line.span() for line in re.finditer(".+", paragraph))
+    spans = lines if preformatted else short_stretches(paragraph, most)
     start = end = words = 0
     for first, last in spans:
         added = count_words(paragraph[first:last])
@@ -222,13 +223,6 @@ def _parts_of_paragraph(paragraph: str, most: int, preformatted: bool) -> Iterat
             start, words = first, 0
         words, end = words + added, last
     yield paragraph[start:]
-
-
-def _lines(paragraph: str) -> Iterator[tuple[int, int]]:
-    start = 0
-    for line in paragraph.split("\n"):
-        yield start, start + len(line)
-        start += len(line) + 1
 
 
 def _read(text: str, preformatted: bool, terms: QueryTerms) -> ShownParagraph:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -124,7 +123,7 @@ def command(
         options,
         measures=(*options.measures, *(str(gate.measure) for gate in held)),
         grouping=replace(options.grouping, by=groups, queries=queries),
-        progress=partial(progress, stays=False),
+        progress=progress,
     )
     named_by = "require" if gates.require else "require_low"
     with about(named_by, "by") if groups and not by else nullcontext():

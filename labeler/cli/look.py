@@ -110,16 +110,11 @@ def explain(
     *,
     name: str | None = option(None, "One set of judgements; else all.", flags="--as"),
     prompt: str | None = option(None, "The prompt's file, where it is no longer as it was."),
-    assessor: str = option("", "Its set, and its prompt, where one is declared.", metavar="NAME"),
     to: Destination,
 ) -> None:
     """Show how a pair came by its grade: prompt, reply, attempts, cost."""
     from labeler.judging.explain import explain as explain_pair
-    from labeler.models.choose import find_assessor
 
-    if assessor:
-        declared = find_assessor(assessor)
-        name, prompt = name or declared.name, prompt or declared.prompt or None
     explanations = list(explain_pair(collection, query_id, doc_id, name, prompt))
     if not explanations:
         names = ", ".join([name] if name else collection.judgement_names())

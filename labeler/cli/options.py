@@ -323,8 +323,9 @@ def _flag(each: Declared) -> inspect.Parameter:
     spelled = each.name.replace("_", "-")
     names = tuple(declared.flags.split()) or ((f"--{spelled}",) if default is False else ())
     shown: dict[str, Any] = {"metavar": declared.metavar or None}
-    if declared.bounds is not None:
-        shown = _number(each)
+    if declared.bounds is not None:  # `N` leaves room for texts; the other bounds are told later
+        least = declared.bounds.least
+        shown = {"metavar": declared.metavar or "N", "min": least if least >= 0 else None}
     if declared.usual:
         shown["show_default"] = declared.usual
     panel = declared.panel or None
@@ -335,30 +336,14 @@ def _flag(each: Declared) -> inspect.Parameter:
     return _keyword(each.name, Annotated[kind, typed], given)
 
 
-def _number(each: Declared) -> dict[str, Any]:
-    """How Typer reads an option that is a number; help calls it `N`, which leaves room for texts.
-
-    It shows a lower bound of 0 or 1 alone: nobody has to know the others before meeting them.
-    """
-
-    def check(value: Any) -> Any:
-        try:
-            each.check(value)
-        except Misuse as error:
-            raise typer.BadParameter(str(error)) from None
-        return value
-
-    bounds = each.option.bounds
-    least = bounds.least if bounds is not None and bounds.least >= 0 else None
-    return {"metavar": each.option.metavar or "N", "min": least, "callback": check}
-
-
 def _read(each: Declared, given: Any) -> Any:
     """The value of an option out of what the command line gives."""
     if each.option.read is not None:
         with about(each.name):
             return each.option.read(given)
-    return tuple(given) if each.kind_of_each is not None else given
+    value = tuple(given) if each.kind_of_each is not None else given
+    each.check(value)
+    return value
 
 
 def settings_of(command: Any) -> Mapping[str, Declared]:

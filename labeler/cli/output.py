@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from labeler.cli.options import OPTIONS, Destination
 from labeler.cli.screen import caution, note, result_width, say
-from labeler.errors import LabelerError
 from labeler.messages import Note
 
 if TYPE_CHECKING:  # every command imports this module, and most print no table
@@ -174,17 +173,12 @@ def warn(
 
 @contextmanager
 def lines_to(output: Output | None) -> Iterator[Note]:
-    """Lines for a file, where there is one; it stays when the block ends with an error too."""
-    if output is None:
-        yield lambda _line: None
-        return
-    from labeler.files.atomic import replacing
-
-    failed: list[LabelerError] = []
-    with output.writing(), replacing(output.path) as out:
-        try:
-            yield lambda line: print(line, file=out)
-        except LabelerError as error:
-            failed.append(error)
-    if failed:
-        raise failed[0]
+    """Lines for a file, where there is one; it is written when the block ends with an error, too."""
+    lines: list[str] = []
+    if output is not None:
+        output.check()
+    try:
+        yield lines.append
+    finally:
+        if output is not None:
+            output.write("".join(f"{line}\n" for line in lines))

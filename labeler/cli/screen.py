@@ -82,11 +82,8 @@ def _columns_said() -> int | None:
 
 
 @contextmanager
-def progress(label: str, stays: bool = True) -> Iterator[Advance]:
-    """A progress bar on stderr: a live one on a terminal, lines elsewhere.
-
-    On a terminal it `stays` when its step is done, or is gone then, as that of a quick step should.
-    """
+def progress(label: str) -> Iterator[Advance]:
+    """A progress bar on stderr: on a terminal a live one until its step is done, else lines."""
     if not sys.stderr.isatty():
         yield plain_progress(label)
         return
@@ -96,7 +93,7 @@ def progress(label: str, stays: bool = True) -> Iterator[Advance]:
 
     columns = (*Progress.get_default_columns(), MofNCompleteColumn())
     console = Console(stderr=True, highlight=False)
-    with Progress(*columns, console=console, transient=not stays) as bar:
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(escape(label), total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 

@@ -104,7 +104,6 @@ _COMMANDS = (
             "generate",
             "Write queries that the documents answer.",
             "coll/ --queries 50",
-            words="realism",
             function="queries:generate",
         ),
         Command(
@@ -141,13 +140,11 @@ _COMMANDS = (
             "evaluate",
             "Score runs against qrels, with intervals and the share judged.",
             "qrels/human.qrels runs/*.trec",
-            words="reuse",
         ),
         Command(
             "compare",
             "Say which of two systems to take, how sure that is, what would help.",
             "coll/ old=bm25 new=new.trec --html decision.html",
-            words="decide",
         ),
         Command(
             "agree",
@@ -158,7 +155,6 @@ _COMMANDS = (
             "diff",
             "Show which grades changed, and whether systems change places.",
             "coll/ four-grades-gpt basic-gpt",
-            words="shift",
         ),
         Command(
             "correct",
@@ -276,7 +272,6 @@ _COMMANDS = (
             "map",
             "Turn ratings of any kind into grades, and queries' texts into ids.",
             "a.csv -o b.qrels --map 0:0,0.5:1,1:2",
-            words="binarise clip",
             function="qrels:map_grades",
         ),
         Command(
@@ -317,7 +312,6 @@ _COMMANDS = (
             "import",
             "Check a graded sheet, and keep its grades as qrels of the collection.",
             "sheet.csv coll/ --as human2",
-            words="import-labels",
             function="people:take_in",
         ),
         Command(
@@ -329,7 +323,6 @@ _COMMANDS = (
             "status",
             "Say how far raters are and how they agree.",
             "coll/",
-            words="--status",
             function="annotate:status",
         ),
     ),
@@ -349,13 +342,12 @@ _COMMANDS = (
             "repeat",
             "Ask about each pair several times: how far do grades differ by chance?",
             "coll/ --times 3 --model gpt-4.1-mini",
-            words="--repeat",
         ),
         Command(
             "control",
             "Judge some graded pairs again: has the assessor drifted?",
             "coll/ --as first --pairs 50",
-            words="--control drift",
+            words="drift",
         ),
         Command(
             "probe",
@@ -407,7 +399,6 @@ _COMMANDS = (
             "submit",
             "Hand over the pairs of the pool that have no answer.",
             "coll/ --model gpt-4.1-mini --as first",
-            words="--batch",
         ),
         Command(
             "status", "Show the batches of a collection, as their server has them now.", "coll/"
@@ -427,7 +418,6 @@ _COMMANDS = (
             "write",
             "Write the requests of the pairs that have no answer, to a file.",
             "coll/ requests.jsonl --model qwen3-8b --as first",
-            words="--batch-file",
         ),
         Command(
             "read",
@@ -441,7 +431,6 @@ _COMMANDS = (
             "make",
             "Cut a pool into partitions that workers anywhere judge.",
             "coll/ /shared/parts --model gpt-4.1-mini --as first",
-            words="--partition-rows",
         ),
         Command(
             "work",
@@ -498,7 +487,7 @@ _COMMANDS = (
             "import",
             "Say what a file, folder or archive of any tool holds, and take it into a collection.",
             "scifact/ --into coll/",
-            words="import-qrels beir hugging face ragas quepid",
+            words="beir hugging face ragas quepid",
             function="more:take_in",
         ),
         Command(

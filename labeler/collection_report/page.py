@@ -180,7 +180,7 @@ def queries_section(report: GatheredReport, lists: QueryLists) -> PageSection:
         unjudged = sum(document.grade is None for document in query.documents)
         figures += [f"{unjudged:,}"] if lists.systems else []
         rows.append(lists.row(query, figures, size=query.spread))
-    table = DisclosureRows("query", columns, rows, filtered=True)
+    table = DisclosureRows("query", columns, rows)
     form = FilterForm(fact_choices(report.queries), columns)
     return PageSection("Every query", [Paragraph(text), form, table])
 

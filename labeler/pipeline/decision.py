@@ -123,7 +123,7 @@ class _DecisionPage:
 
     def _section(self, heading: str, queries: Sequence[ShownQuery], lists: QueryLists) -> PageBlock:
         rows = [self._row(query, lists) for query in queries]
-        blocks = [DisclosureRows("query", self._columns, rows, filtered=True)]
+        blocks = [DisclosureRows("query", self._columns, rows)]
         return PageSection(f"{heading}: {len(queries):,}", blocks if rows else [])
 
     def _row(self, query: ShownQuery, lists: QueryLists) -> Disclosure:

@@ -196,13 +196,12 @@ class Disclosure(PageBlock):
 class DisclosureRows(PageBlock):
     """Rows that open: what their words are, what each column of figures is, and the rows.
 
-    Those that are `filtered` a `FilterForm` of the page may hide.
+    A `FilterForm` of the page may hide some.
     """
 
     heading: str
     columns: Sequence[str]
     rows: Sequence[Disclosure]
-    filtered: bool = False
 
     def html(self, depth: _Depth) -> str:
         """Rows below a header."""
@@ -210,8 +209,7 @@ class DisclosureRows(PageBlock):
         head = f'<span class="words">{html_text(self.heading)}</span>{names}'
         rows = depth.html(replace(row, names=self.columns) for row in self.rows)
         above = f'<div class="head" aria-hidden="true">{head}</div>'
-        kind = "rows filtered" if self.filtered else "rows"
-        return f'<div class="{kind}">\n{above}\n{rows}</div>\n'
+        return f'<div class="rows filtered">\n{above}\n{rows}</div>\n'
 
 
 @dataclass(frozen=True)
