@@ -112,7 +112,6 @@ class RatingSession:
     ) -> None:
         self.rater, self.task, self._journal, self._clock = rater, task, journal, clock
         self._by_id = {item.id: number for number, item in enumerate(task.items)}
-        self._first = 0
         self._given = AnswersGiven(self._is_of_task)
         self._goto: str | None = None
         self._last_shown: tuple[str, Shown] = ("", {})
@@ -188,11 +187,9 @@ class RatingSession:
     def _refresh(self) -> None:
         rows, is_other = self._journal.fresh()
         if is_other:
-            self._given, self._first = AnswersGiven(self._is_of_task), 0
+            self._given = AnswersGiven(self._is_of_task)
         for row in rows:
             self._given.take(row)
-            if row.undo:
-                self._first = min(self._first, self._by_id.get(row.item, self._first))
 
     def _row(self, item: RatingItem, answer: RaterAnswer) -> JournalRow | None:
         """The line of an answer; None where what is skipped was answered already."""
@@ -234,12 +231,7 @@ class RatingSession:
 
     def _untouched(self) -> RatingItem | None:
         """The first item that is neither answered nor skipped."""
-        while self._first < len(self.task.items):
-            item = self.task.items[self._first]
-            if not self._given.has(item.id):
-                return item
-            self._first += 1
-        return None
+        return next((item for item in self.task.items if not self._given.has(item.id)), None)
 
     def _next_after(self, item: RatingItem) -> str | None:
         """Whither to go from an item: None is the first that has nothing yet.

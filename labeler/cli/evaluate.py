@@ -140,8 +140,9 @@ def command(
     warn(report.findings)
     if drawing is not None:
         from labeler.evaluation.plot import score_drawings  # few calls draw
+        from labeler.report.picture import picture_bytes
 
-        drawing.draw(score_drawings(report))
+        drawing.write(picture_bytes(score_drawings(report), drawing.path.suffix))
         note(f"drawn: {drawing.path}")
     if held:
         outcome_of(report, held).check()

@@ -490,13 +490,9 @@ def _setting_called(command: Command, option: str) -> str:
 
 def answer_shell(words: Sequence[str]) -> object:
     """Install or show the script of a shell, or answer what it asks while a line is typed."""
-    return typer.main.get_command(_all_commands(_line_so_far()))(
-        [*words], prog_name="labeler", standalone_mode=False
-    )
-
-
-def _line_so_far() -> list[str]:
-    return next((os.environ[name] for name in LINES if name in os.environ), "").split()[1:]
+    typed = next((os.environ[name] for name in LINES if name in os.environ), "").split()[1:]
+    app = typer.main.get_command(_all_commands(typed))
+    return app([*words], prog_name="labeler", standalone_mode=False)
 
 
 def _all_commands(line: Sequence[str]) -> typer.Typer:

@@ -173,7 +173,7 @@ def warn(
 
 @contextmanager
 def lines_to(output: Output | None) -> Iterator[Note]:
-    """Lines for a file, where there is one; it is written when the block ends with an error, too."""
+    """Lines for a file, where there is one; it stays when the block ends with an error."""
     lines: list[str] = []
     if output is not None:
         output.check()

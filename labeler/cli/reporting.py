@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
@@ -318,7 +319,7 @@ class RunProgress:
     done: int = 0
     remembered: int = 0
     shared: int = 0
-    failures: dict[str, int] = field(default_factory=dict)
+    failures: Counter[str] = field(default_factory=Counter)
     began: float = 0.0
     before: Spending = field(init=False)
 
@@ -332,8 +333,7 @@ class RunProgress:
         self.remembered += judged.remembered
         self.shared += judged.shared
         if isinstance(judged.outcome, Failure):
-            status = judged.outcome.status
-            self.failures[status] = self.failures.get(status, 0) + 1
+            self.failures[judged.outcome.status] += 1
 
     def line(self, *, ended: bool = False) -> str:
         """All that is known, in words; what only concerns calls to come is left out at the end."""

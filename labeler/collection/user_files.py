@@ -35,7 +35,7 @@ from labeler.files.paths import named_file
 from labeler.files.read import STANDARD
 
 if TYPE_CHECKING:
-    from labeler.report.charts import Drawing
+    pass
 
 # Which files an evaluation reads, and what its runs are called.
 
@@ -192,13 +192,6 @@ class Output:
         self.check()
         with recording(self.path, force=self.force):
             yield
-
-    def draw(self, drawings: Sequence[Drawing]) -> None:
-        """Draw charts below one another; the path's ending says in which form."""
-        from labeler.report.picture import check_ending, picture_bytes
-
-        check_ending(self.path)
-        self.write(picture_bytes(drawings, self.path.suffix))
 
     def write(self, content: str | bytes) -> None:
         """Write all that the output holds, text as UTF-8; whole or not at all."""

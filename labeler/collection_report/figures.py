@@ -59,15 +59,9 @@ def fields_with_groups(queries: Mapping[str, Query], judged: Iterable[str]) -> I
     for name in FACTS:
         values = [query.metadata.get(name) for query in queries.values()]
         if all(value is None or isinstance(value, str | int | float) for value in values):
-            groups = {group_of(query, name) for query in with_grades}
+            groups = {query.metadata.get(name) for query in with_grades}
             if 1 < len(groups) <= MOST_GROUPS:
                 yield name
-
-
-def group_of(query: Query, field: str) -> str:
-    """A query's value of a field of its metadata as text; empty where it has none."""
-    value = query.metadata.get(field)
-    return "" if value is None else str(value)
 
 
 @dataclass(frozen=True)

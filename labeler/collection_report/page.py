@@ -12,6 +12,7 @@ from labeler.agreement.shown import (
     statistics_table,
     summary,
 )
+from labeler.collection_report.contents import NextStep
 from labeler.collection_report.figures import (
     WHERE_UNJUDGED,
     FarPair,
@@ -36,7 +37,6 @@ from labeler.report.page import (
     Chart,
     Disclosure,
     DisclosureRows,
-    FactList,
     FilterForm,
     FindingList,
     Page,
@@ -46,7 +46,7 @@ from labeler.report.page import (
     TableBlock,
 )
 from labeler.report.render import rendered_all
-from labeler.report.table import Column, Row, Table
+from labeler.report.table import Column, Row, Table, table_of
 
 MOST_BYTES = 2_000_000
 """A page is smaller than that."""
@@ -236,8 +236,8 @@ def summary_section(report: GatheredReport, *, cuts: bool) -> PageSection:
     blocks: list[PageBlock] = [*findings_blocks(report.findings)]
     blocks += [Paragraph(sentence, lead=True) for sentence in report.sentences]
     if missing := report.missing:
-        blocks.append(Paragraph("What is missing, and the command that makes it:"))
-        blocks.append(FactList([(step.lacks, step.command) for step in missing]))
+        title = "What is missing, and the command that makes it"
+        blocks.append(TableBlock(table_of("missing", NextStep, missing), title))
     if cuts:
         text = "titles and reasons of documents are cut shorter, and long lists."
         blocks.append(Paragraph(f"So that this page stays below 2 MB, {text}"))

@@ -38,16 +38,15 @@ class Private:
             for spelling in (os.fspath(folder), os.path.abspath(folder), os.path.realpath(folder))
         }
         longest_first = sorted(spellings - {"."}, key=len, reverse=True)
-        before = r"(?<![\w/.-])"
-        self._inside = [re.compile(rf"{before}{re.escape(f)}/") for f in longest_first]
-        self._whole = [re.compile(rf"{before}{re.escape(f)}(?![\w/.-])") for f in longest_first]
+        self._folders = [
+            re.compile(rf"(?<![\w/.-]){re.escape(folder)}(?:/|(?![\w/.-]))")
+            for folder in longest_first
+        ]
 
     def __call__(self, text: str) -> str:
         """The text, fit for a page that others read."""
-        for inside in self._inside:
-            text = inside.sub("", text)
-        for whole in self._whole:
-            text = whole.sub(lambda match: os.path.basename(match[0]), text)
+        for folder in self._folders:  # of what lies inside nothing stays, else its name
+            text = folder.sub(lambda match: os.path.basename(match[0]), text)
         text = _USER_OF_ADDRESS.sub("", text)
         text = _SECRET_OF_ADDRESS.sub(rf"\1{HIDDEN}", text)
         text = _KEY.sub(HIDDEN, text)

@@ -150,21 +150,6 @@ class Chart(PageBlock):
 
 
 @dataclass(frozen=True)
-class FactList(PageBlock):
-    """Names and their values, such as a model and its version."""
-
-    pairs: Sequence[tuple[str, str]]
-
-    def html(self, depth: _Depth) -> str:
-        """A list of terms."""
-        rows = "".join(
-            f"<div><dt>{html_text(name)}</dt><dd>{html_text(value)}</dd></div>\n"
-            for name, value in self.pairs
-        )
-        return f"<dl>\n{rows}</dl>\n" if rows else ""
-
-
-@dataclass(frozen=True)
 class Disclosure(PageBlock):
     """A line that opens to show more: words, then figures in columns of their own.
 
