@@ -29,8 +29,6 @@ ASSESSOR_NAME = Option(
     panel=MODEL,
 )
 
-DRY_RUN = Option("Ask nothing; say how much would be asked, and show it.")
-
 
 @dataclass(frozen=True, slots=True)
 class ServerFlags:
@@ -84,7 +82,7 @@ class ModelFlags(NamedModel):
 class ShownFlags:
     """Whether anything is asked at all, what is shown meanwhile, and where replies are kept."""
 
-    dry_run: bool = option(False, DRY_RUN)
+    dry_run: bool = option(False, "Ask nothing; say how much would be asked, and show it.")
     quiet: bool = option(False, "Show no progress.", panel=OUTPUT)
     store: str = option(
         "",

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from labeler.judging.job import JudgeResult, Tally
     from labeler.judging.judge import JudgingPlan
     from labeler.models.call_plan import CallPlan, Duration
-    from labeler.models.encoders import EncodingPlan
     from labeler.models.policies.limits import Budget, RateLimiter, RateLimits, Spending
     from labeler.models.session import Act, Control, OnJudged, Underway
     from labeler.queries.generate import GenerateResult, GenerationPlan
@@ -133,14 +132,6 @@ def _time(needed: Duration, limits: RateLimits) -> str:
         "machine": "by what one process can do",
     }
     return f"about {how_long(needed.seconds)}, {why[needed.bound]}"
-
-
-def show_encoding_plan(plan: EncodingPlan | None, to: Destination) -> None:
-    """Print what a server would be asked for vectors."""
-    if plan is None:
-        note("nothing is asked: the encoder is on this machine")
-        return
-    show_outcome(plan, lambda shown: say(str(shown)), to)
 
 
 def note_generated(result: GenerateResult, queries: int) -> None:

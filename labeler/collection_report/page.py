@@ -12,6 +12,7 @@ from labeler.agreement.shown import (
     statistics_table,
     summary,
 )
+from labeler.collection.readme import NOBODY, assessors_table, datasheet
 from labeler.collection_report.contents import NextStep
 from labeler.collection_report.figures import (
     WHERE_UNJUDGED,
@@ -196,11 +197,16 @@ def cost_section(report: GatheredReport) -> PageSection | None:
 
 def provenance_section(report: GatheredReport) -> PageSection:
     """What made the collection."""
-    made = report.provenance
-    lines = map(report.private, made.lines)
-    blocks: list[PageBlock] = [Paragraph(f"{line[:1].upper()}{line[1:]}.") for line in lines]
-    if made.assessors.rows:
-        blocks.append(TableBlock(report.private.table(made.assessors), "Assessors"))
+    of, sheet = report.contents, datasheet(report.contents.card, report.contents.queries)
+    lines = [line for lines in sheet.values() for line in map(flat, lines)]
+    blocks: list[PageBlock] = [
+        Paragraph(f"{line[:1].upper()}{line[1:]}.")
+        for line in map(report.private, lines)
+        if not (of.people and line == NOBODY)
+    ]
+    assessors = assessors_table(of.card)
+    if assessors.rows:
+        blocks.append(TableBlock(report.private.table(assessors), "Assessors"))
     if not blocks:
         blocks.append(Paragraph("The collection has no card: what made it is not known."))
     return PageSection("What made it", blocks)

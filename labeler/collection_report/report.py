@@ -19,7 +19,7 @@ from labeler.collection_report.figures import (
 )
 from labeler.collection_report.gathered import GatheredReport
 from labeler.collection_report.page import fitting_page, summary_text
-from labeler.collection_report.provenance import Private, provenance_of
+from labeler.collection_report.private import Private
 from labeler.judging.status import status
 from labeler.report.page import Page
 
@@ -76,6 +76,5 @@ def report_of(collection: AnyCollection, options: ReportOptions | None = None) -
         agreement,
         tuple(status(opened)),
         tuple(reported_queries(contents, sets, failures, scores, how)),
-        provenance_of(contents),
         Private(opened.folder),
     )

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from labeler.agreement.align import parse_share
 from labeler.arrays import Floats
 from labeler.collection.annotations import texts_identity
 from labeler.collection.card import update_card_entry
@@ -26,6 +27,7 @@ from labeler.data import Pair
 from labeler.errors import BadInput, Misuse, about
 from labeler.files.paths import true_path
 from labeler.messages import Note, count_of
+from labeler.options import COUNT, SEED, option
 from labeler.people.sheet import (
     JUDGING_PROMPT,
     SheetRow,
@@ -112,6 +114,37 @@ def share_out(drawn: Chances, assessors: int, overlap: float, seed: int) -> list
         share = len(mine) / len(drawn)
         dealt.append({pairs[i]: drawn[pairs[i]] * share for i in mine})
     return dealt
+
+
+DRAW = "Which pairs"
+
+PAIRS = 200
+"""So many pairs are drawn where nobody says how many."""
+
+
+@dataclass(frozen=True)
+class DrawOptions:
+    """Which pairs people grade: so many, drawn at random.
+
+    They are balanced over the grades of `source`. Of several raters each grades `overlap` of them,
+    and a part of the others.
+    """
+
+    pairs: int | None = option(
+        None, "Draw so many at random (default: 200, or all there are).", COUNT, panel=DRAW
+    )
+    source: str | None = option(
+        None, "Balance a draw over the grades of these qrels.", flags="--from", panel=DRAW
+    )
+    overlap: float = option(
+        0.2,
+        "Of a draw for several raters, the share that all of them grade.",
+        panel=DRAW,
+        metavar="SHARE",
+        usual="20%",
+        read=parse_share,
+    )
+    seed: int = option(0, "Decides which pairs are drawn.", SEED, panel=DRAW)
 
 
 @dataclass(frozen=True)

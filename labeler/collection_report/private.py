@@ -1,16 +1,12 @@
-"""What made a collection, and texts of a report without what belongs to a machine or its owner."""
+"""Texts of a report without what belongs to a machine or its owner."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from labeler.collection.readme import NOBODY, assessors_table, datasheet
-from labeler.collection_report.contents import CollectionContents
-from labeler.report.neutral import flat
 from labeler.report.table import Table
 
 _USER_OF_ADDRESS = re.compile(r"(?<=://)[^/\s@]*@")
@@ -69,22 +65,3 @@ def _without_folders(word: str) -> str:
     if not path.startswith(("/", "~/")) or path.startswith("//") or path.count("/") < 2:
         return word
     return path.rstrip("/").rpartition("/")[2] + colon + rest
-
-
-@dataclass(frozen=True)
-class Provenance:
-    """What made a collection, as far as its card and its files tell.
-
-    `lines` are those of its datasheet; `assessors` has a row for each set of judgements.
-    """
-
-    lines: Sequence[str]
-    assessors: Table
-
-
-def provenance_of(contents: CollectionContents) -> Provenance:
-    """What the card and the files tell of how the collection was made."""
-    card = contents.card
-    lines = (flat(line) for of in datasheet(card, contents.queries).values() for line in of)
-    sheet = tuple(line for line in lines if not (contents.people and line == NOBODY))
-    return Provenance(sheet, assessors_table(card))
