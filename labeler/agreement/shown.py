@@ -21,7 +21,6 @@ from labeler.report.finding import Finding
 from labeler.report.table import (
     Cell,
     Column,
-    Ends,
     Interval,
     Row,
     Table,
@@ -315,7 +314,7 @@ def statistics_table(agreement: Agreement) -> Table:
     rows: list[Row] = []
     for name, e in agreement.statistics.items():
         if name not in agreement.unused:
-            row: list[Cell] = [name, e.value, Ends(e.low, e.high)]
+            row: list[Cell] = [name, e.value, Interval(None, e.low, e.high)]
             filled = agreement.scenarios[name]
             row += [filled.all_agree, filled.all_differ] if missing else []
             rows.append(row)

@@ -318,12 +318,11 @@ class PageTexts:
             "language": language or None,
         }
 
-    def identity(self, query_id: str, *doc_ids: str) -> str:
+    def identity(self, query_id: str, doc_id: str) -> str:
         """What identifies the texts that a rater reads."""
         self.check_unchanged()
         with self._lock:
-            documents = [self.documents[doc_id] for doc_id in doc_ids]
-        return texts_identity(self.queries[query_id], *documents)
+            return texts_identity(self.queries[query_id], self.documents[doc_id])
 
 
 def _state(path: Path) -> Sequence[int]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from labeler.cli.model_options import ModelFlags
 from labeler.cli.options import Destination, Opened, argument
 from labeler.cli.output import said_to, show, show_json, show_records
-from labeler.cli.reporting import control_of, show_failures, suspicious_pairs
+from labeler.cli.reporting import control_of, say_messages, show_failures, suspicious_pairs
 from labeler.cli.screen import how_long, note, say
 from labeler.cli.settings import project_path
 from labeler.collection.layout import Collection, next_for_qrels
@@ -164,9 +164,9 @@ def show_attempts(history: AttemptHistory) -> None:
         taken = f"{tokens}, cost {dollars(record.cost)}"
         say(f"\n-- attempt {number}, {moment(record.at)}, {record.served}, {taken}")
         if number == 1:
-            _show_messages(request.messages)
+            say_messages(request.messages)
         sent = {**request.parameters, "schema": request.schema is not None}
-        say(f"parameters: {sent}")
+        say(f"\nparameters: {sent}")
         say(f"reply ({record.finish_reason or 'no finish reason'}): {record.text}")
         if record.refusal:
             say(f"refusal: {record.refusal}")
@@ -175,15 +175,10 @@ def show_attempts(history: AttemptHistory) -> None:
         say(f"read as: {_outcome(outcome)}")
     if not history.attempts:
         say("\n-- no reply is stored to what would be asked today:")
-        _show_messages(history.asks.messages)
+        say_messages(history.asks.messages)
     if history.failed:
         at, status, detail = history.failed
         say(f"\n-- the last call, {moment(at)}: {status}: {detail}")
-
-
-def _show_messages(messages: Iterable[Sequence[str]]) -> None:
-    for role, content in messages:
-        say(f"[{role}]\n{content}\n")
 
 
 def _outcome(outcome: object) -> str:

@@ -12,12 +12,6 @@ from labeler.options import OUTPUT, Option, option
 
 Options = TypeVar("Options")
 
-MODEL_NAME = Option(
-    "A server's model, or local, similarity, gguf:PATH. Default: LABELER_MODEL; "
-    "without a key and a server, an embedded model.",
-    panel=MODEL,
-)
-
 BASE_URL = Option(
     "The address of an OpenAI-compatible server (OPENAI_BASE_URL).", metavar="URL", panel=MODEL
 )
@@ -41,7 +35,12 @@ class ServerFlags:
 class NamedModel:
     """Who is asked, where that is said for this time: a model by its name, or an assessor."""
 
-    model: str | None = option(None, MODEL_NAME)
+    model: str | None = option(
+        None,
+        "A server's model, or local, similarity, gguf:PATH. Default: LABELER_MODEL; "
+        "without a key and a server, an embedded model.",
+        panel=MODEL,
+    )
     base_url: str | None = option(None, BASE_URL)
     assessor: str = option("", ASSESSOR_NAME)
 

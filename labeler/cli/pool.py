@@ -152,32 +152,19 @@ def retrieve(
 
     With --engine, a built-in engine ranks the documents instead.
     """
-    options = replace(options, force=to.force)
+    options, control = replace(options, force=to.force), control_of()
+    if sum(map(bool, (engine, server.url_template, program.command, own.python))) != 1:
+        problem = "name one system: --url-template for an endpoint, --command for a program"
+        raise Misuse(f"{problem}, --python for a function or a retriever, or --engine")
     if engine:
-        if server.url_template or program.command or own.python:
-            problem = "two systems are described; leave this out, or what describes yours"
-            raise Misuse(problem, parameter="engine")
         built_in = BuiltIn(engine, encoding, bm25)
-        result = built_in_run(collection, built_in, name, options, control_of())
+        result = built_in_run(collection, built_in, name, options, control)
     else:
-        result = retrieve_run(
-            collection, _described(server, program, own), name, options, control_of()
-        )
+        system = own if own.python else program if program.command else server
+        result = retrieve_run(collection, system, name, options, control)
     show_outcome(result, lambda done: _show_retrieved(done, collection.folder), to)
     if result.failures:
         raise Incomplete(_failed(result))
-
-
-def _described(
-    server: HttpEngine, program: ProgramEngine, own: PythonEngine
-) -> HttpEngine | ProgramEngine | PythonEngine:
-    """The system that was described."""
-    if sum(map(bool, (server.url_template, program.command, own.python))) != 1:
-        problem = "name one system: --url-template for an endpoint, --command for a program"
-        raise Misuse(f"{problem}, or --python for a function or a retriever")
-    if own.python:
-        return own
-    return program if program.command else server
 
 
 def _show_retrieved(result: RetrieveResult, folder: Path) -> None:

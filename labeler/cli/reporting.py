@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from labeler.data import Judged
     from labeler.judging.job import JudgeResult, Tally
     from labeler.judging.judge import JudgingPlan
+    from labeler.model import Message
     from labeler.models.call_plan import CallPlan, Duration
     from labeler.models.policies.limits import Budget, RateLimiter, RateLimits, Spending
     from labeler.models.session import Act, Control, OnJudged, Underway
@@ -112,7 +113,12 @@ def show_calls(plan: CallPlan) -> None:
     say(f"cost        {cost if plan.calls else '$0: nothing to ask'}")
     if plan.calls and plan.duration and plan.limits:
         say(f"time        {_time(plan.duration, plan.limits)}")
-    for role, content in plan.example.messages if plan.example else ():
+    say_messages(plan.example.messages if plan.example else ())
+
+
+def say_messages(messages: Iterable[Message]) -> None:
+    """Print what a model is sent."""
+    for role, content in messages:
         say(f"\n--- {role}\n{content}")
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from labeler.agreement.agree import AgreeOptions, agree_all
 from labeler.agreement.align import GradeMatrix
@@ -64,8 +65,7 @@ def fields_with_groups(queries: Mapping[str, Query], judged: Iterable[str]) -> I
                 yield name
 
 
-@dataclass(frozen=True)
-class FarPair:
+class FarPair(NamedTuple):
     """A pair to which people and the assessor gave grades far apart."""
 
     pair: Pair
@@ -132,12 +132,12 @@ def _apart(paired: GradeMatrix) -> Sequence[FarPair]:
     rows = zip(unequal.pairs.pairs(), grades, strict=True)
     pairs = [FarPair(pair, *of_both) for pair, of_both in sorted(rows)]
     counts: Counter[tuple[int, str]] = Counter()
-    places = {}
+    placed = []
     for far in pairs:
         of_query = far.distance, far.pair.query_id
-        places[far.pair] = (-far.distance, counts[of_query], far.pair)
+        placed.append((-far.distance, counts[of_query], far))
         counts[of_query] += 1
-    return tuple(sorted(pairs, key=lambda far: places[far.pair]))
+    return tuple(far for *_, far in sorted(placed))
 
 
 def _first_documents(runs: Mapping[str, Path], top: int) -> Tops:

@@ -24,7 +24,7 @@ from labeler.metrics import evaluate
 from labeler.options import GRADE, Bounds, Options, option
 from labeler.report.finding import Finding
 from labeler.report.result import Hidden, Result
-from labeler.report.table import Column, Ends, Table, shown
+from labeler.report.table import Column, Interval, Table, shown
 from labeler.stats.means import wilson
 from labeler.stats.student import SIGNIFICANT, binomial_below
 from labeler.trec.memory import Source, as_qrels, as_run
@@ -125,7 +125,8 @@ class ReaderDepth(Result):
             Column("", title="95% interval", format="", ends=".3f"),
         ]
         rows = [
-            (depth, share, Ends(*ends)) for depth, share, *ends in zip(DEPTHS, *curve, strict=False)
+            (depth, share, Interval(None, *ends))
+            for depth, share, *ends in zip(DEPTHS, *curve, strict=False)
         ]
         return [Table(self.system, columns, rows, title=self.system)]
 

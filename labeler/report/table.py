@@ -75,14 +75,7 @@ class Interval(NamedTuple):
     high: float | None
 
 
-class Ends(NamedTuple):
-    """The ends of an interval whose value stands in another column, or that has none."""
-
-    low: float | None
-    high: float | None
-
-
-Cell = Scalar | Estimated | Ends
+Cell = Scalar | Estimated
 Row = Sequence[Cell]
 
 
@@ -92,8 +85,9 @@ class Column:
 
     `title` stands in the header for people, `name` where there is none. `format` is a format spec
     of numbers, such as ".4f" or "+.1f"; a whole number is shown whole in any of them. `ends` is the
-    spec of the ends of intervals, and says that the cells are `Estimated` or, where `format` is
-    empty, `Ends`: people read `0.8552 [0.704, 1.000]`, programs `name`, `name low`, `name high`.
+    spec of the ends of intervals, and says that the cells are `Estimated`, of which only the ends
+    are shown where `format` is empty: people read `0.8552 [0.704, 1.000]`, programs `name`,
+    `name low`, `name high`.
     `undefined` is what people see of nan and `None`. `widest` is how much of its words the text
     form shows at most, 0 for all that there is room for, `None` for all.
     A column is for both audiences, or `only` for one.
@@ -141,8 +135,6 @@ class Column:
 
 def _parts(cell: Cell) -> tuple[Scalar, float | None, float | None]:
     """The value of a cell and its ends, where it has some."""
-    if isinstance(cell, Ends):
-        return None, *cell
     if cell is None or isinstance(cell, str | int | float) or not hasattr(cell, "low"):
         return cast(Scalar, cell), None, None
     return cell.value, cell.low, cell.high
