@@ -22,7 +22,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from labeler.annotate.serve import is_address, is_loopback
+from labeler.annotate.hosts import is_address, is_loopback
 from labeler.annotate.session import RatingSession, answer_in
 from labeler.errors import LabelerError, Misuse, NotCurrent
 

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from labeler.agreement.align import parse_share
 from labeler.arrays import Floats
 from labeler.collection.annotations import texts_identity
 from labeler.collection.card import update_card_entry
@@ -114,6 +113,18 @@ def share_out(drawn: Chances, assessors: int, overlap: float, seed: int) -> list
         share = len(mine) / len(drawn)
         dealt.append({pairs[i]: drawn[pairs[i]] * share for i in mine})
     return dealt
+
+
+def parse_share(text: str) -> float:
+    """`20%` or `0.2` as 0.2."""
+    number_text, percent, rest = text.strip().partition("%")
+    try:
+        share = float(number_text) / (100 if percent else 1)
+    except ValueError:
+        share = -1.0
+    if rest or not 0 <= share <= 1:
+        raise Misuse(f"expected a share such as 20% or 0.2; got {text!r}", parameter="overlap")
+    return share
 
 
 DRAW = "Which pairs"
