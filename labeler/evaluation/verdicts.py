@@ -301,7 +301,7 @@ def scenario_table(runs: Sequence[RunScores]) -> Table:
         for name, case in run.scenarios.items():
             ends = Interval(None, case.get("low"), case.get("high"))
             cases = case["unjudged_irrelevant"], case["unjudged_top"]
-            rows.append((run.name, name, means[name], *cases, *ends, ends))
+            rows.append((run.name, name, means[name], *cases, *ends[1:], ends))
     return Table("scenarios", columns, rows)
 
 
