@@ -18,7 +18,7 @@ from markdown_it import MarkdownIt
 from labeler.errors import Misuse
 from labeler.exchange.workbooks import rows_of_workbook
 from labeler.report.render import FORMS, render, rendered_all
-from labeler.report.table import Column, Ends, FormName, Interval, Table
+from labeler.report.table import Column, FormName, Interval, Table
 
 TABLE = Table(
     "runs",
@@ -43,9 +43,17 @@ SCORES = Table(
         Column("win/loss", only="people"),
     ],
     [
-        ["bm25", 43, Interval(0.85519, 0.7041, 1.0), 0.00001, Ends(-0.25, 0.5), 3, "3/2"],
-        ["dense", 1200, Interval(0.5, None, None), -0.5, Ends(None, None), 0, "0/5"],
-        ["none", 0, Interval(math.nan, math.nan, math.nan), math.nan, Ends(0.0, 0.0), 0, "0/0"],
+        ["bm25", 43, Interval(0.85519, 0.7041, 1.0), 0.00001, Interval(None, -0.25, 0.5), 3, "3/2"],
+        ["dense", 1200, Interval(0.5, None, None), -0.5, Interval(None, None, None), 0, "0/5"],
+        [
+            "none",
+            0,
+            Interval(math.nan, math.nan, math.nan),
+            math.nan,
+            Interval(None, 0.0, 0.0),
+            0,
+            "0/0",
+        ],
     ],
 )
 
