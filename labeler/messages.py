@@ -73,15 +73,10 @@ def no_pair_in_common(
     Where documents differ, the message shows some of the first query that both have.
     """
     shared = next((query for query in first_pairs if query in second_pairs), None)
-    what = "no query" if shared is None else "queries, but no pair"
-    sides = (
-        (first_pairs, second_pairs)
-        if shared is None
-        else (first_pairs[shared], second_pairs[shared])
-    )
-    of = "" if shared is None else f"of query {shared}, "
-    has = _sides(first, sides[0], second, sides[1])
-    return f"{first} and {second} share {what}: {of}{has}"
+    if shared is None:
+        return no_query_in_common(first, first_pairs, second, second_pairs)
+    has = _sides(first, first_pairs[shared], second, second_pairs[shared])
+    return f"{first} and {second} share queries, but no pair: of query {shared}, {has}"
 
 
 def _sides(

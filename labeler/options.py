@@ -139,6 +139,11 @@ class Declared(NamedTuple):
         return f"{self.option.section}.{self.key}" if self.option.section else ""
 
     @property
+    def example(self) -> Any:
+        """A value to show: the one that is declared for that, else the default."""
+        return self.default if self.option.example is None else self.option.example
+
+    @property
     def kinds(self) -> tuple[Any, ...]:
         """The types of a value: those of a union, without None."""
         is_union = get_origin(self.kind) in (Union, UnionType)

@@ -659,8 +659,8 @@ LOOKING: dict[str, Case] = {
     """,
     "qrels-validate": """
         qrels validate a.qrels odd.qrels
-        qrels validate h.qrels --json --scale 0,1,2
-        qrels validate a.qrels --scale 0,1,2
+        qrels validate h.qrels --json --scale 0:2
+        qrels validate a.qrels --scale 0:2
     """,
     "qrels-merge": """
         qrels merge a.qrels b.qrels -o out.qrels

@@ -485,15 +485,3 @@ def _counted(values: Sequence[Any], places: Integers) -> Counter[Any]:
     """How often each value stands at some places, by first appearance."""
     distinct, first, counts = np.unique(places, return_index=True, return_counts=True)
     return Counter({values[distinct[at]]: int(counts[at]) for at in np.argsort(first)})
-
-
-def parse_share(text: str) -> float:
-    """`20%` or `0.2` as 0.2."""
-    number_text, percent, rest = text.strip().partition("%")
-    try:
-        share = float(number_text) / (100 if percent else 1)
-    except ValueError:
-        share = -1.0
-    if rest or not 0 <= share <= 1:
-        raise Misuse(f"expected a share such as 20% or 0.2; got {text!r}", parameter="overlap")
-    return share

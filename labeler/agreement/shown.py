@@ -28,7 +28,6 @@ from labeler.report.finding import Finding
 from labeler.report.table import (
     Cell,
     Column,
-    Ends,
     Interval,
     Row,
     Table,
@@ -322,7 +321,7 @@ def statistics_table(agreement: Agreement) -> Table:
     rows: list[Row] = []
     for name, e in agreement.statistics.items():
         if e.value is not None or ">=" not in name:
-            row: list[Cell] = [name, e.value, Ends(e.low, e.high)]
+            row: list[Cell] = [name, e.value, Interval(None, e.low, e.high)]
             filled = agreement.scenarios[name]
             row += [filled.all_agree, filled.all_differ] if missing else []
             rows.append(row)

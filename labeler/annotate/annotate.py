@@ -65,7 +65,6 @@ def grading(collection: Collection, texts: PageTexts, sample: str, purpose: Purp
         return {**shown, "notice": CHANGED} if is_other else shown
 
     return RatingTask(
-        "grade",
         purpose,
         sample,
         [RatingItem(str(row.number), *row.pair, row.probability) for row in present],

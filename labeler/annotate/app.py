@@ -7,7 +7,7 @@ import json
 import re
 import secrets
 import socket
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hmac import compare_digest
 from importlib.resources import files
 from typing import Any
@@ -20,6 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from labeler.annotate.hosts import is_address, is_loopback
 from labeler.annotate.session import RatingSession, answer_in
@@ -30,11 +31,6 @@ from labeler.errors import LabelerError, Misuse, NotCurrent
 # The address holds a token that nobody can guess. A page of another site could still let a rater's
 # browser send requests, under a name that leads to this machine (DNS rebinding) or across sites: so
 # `Host` must be an address of this machine and `Origin`, where a browser sends it, the same.
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -57,7 +53,7 @@ class PageGuard:
     `bound` is the host that the server listens at.
     """
 
-    def __init__(self, by_token: Mapping[str, Application], bound: str = "127.0.0.1") -> None:
+    def __init__(self, by_token: Mapping[str, ASGIApp], bound: str = "127.0.0.1") -> None:
         self._by_token = {token.encode(): app for token, app in by_token.items()}
         self._is_open = not is_loopback(bound)
         name = socket.gethostname().lower()
@@ -72,7 +68,7 @@ class PageGuard:
         path = scope["path"].split("/", 2)
         app = self._of_token(path[1] if len(path) > 1 else "")
         host = headers.get("host", "")
-        answer: Application
+        answer: ASGIApp
         if not self._is_own(host):
             problem = f"this is not the address of the page: {host[:80]!r}"
             answer = JSONResponse({"error": problem}, 421)
@@ -88,7 +84,7 @@ class PageGuard:
             answer = app
         await answer(scope, receive, _with_headers(send))
 
-    def _of_token(self, token: str) -> Application | None:
+    def _of_token(self, token: str) -> ASGIApp | None:
         """The application of a token, compared with each in the same time whatever it is."""
         own, app = token.encode("utf-8", "surrogatepass"), None
         for known_token, its_app in self._by_token.items():
@@ -134,7 +130,7 @@ def _is_of(origin: str, host: str) -> bool:
 
 
 def _with_headers(send: Send) -> Send:
-    async def sending(message: MutableMapping[str, Any]) -> None:
+    async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             for name, value in HEADERS.items():
@@ -170,8 +166,8 @@ class RaterPage:
     def application(self) -> Starlette:
         """The application, to be served behind a `PageGuard`."""
         routes = [
-            Route("/", self._page),
-            Route("/static/{name}", self._file),
+            Route("/", self._static),
+            Route("/static/{name}", self._static),
             Route("/api/session", self._about),
             Route("/api/item", self._item),
             Route("/api/answer", self._answer, methods=["POST"]),
@@ -180,13 +176,8 @@ class RaterPage:
         ]
         return _application(routes, self._on_bug)
 
-    async def _page(self, _request: Request) -> Response:
-        return self._static("page.html")
-
-    async def _file(self, request: Request) -> Response:
-        return self._static(request.path_params["name"])
-
-    def _static(self, name: str) -> Response:
+    async def _static(self, request: Request) -> Response:
+        name = request.path_params.get("name", "page.html")
         if name not in self._files:
             raise HTTPException(404, "no such file")
         content, kind = self._files[name]

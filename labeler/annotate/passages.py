@@ -213,7 +213,8 @@ def _parts_of_paragraph(paragraph: str, most: int, preformatted: bool) -> Iterat
     if count_words(paragraph) <= most:
         yield paragraph
         return
-    spans = _lines(paragraph) if preformatted else short_stretches(paragraph, most)
+    lines = (line.span() for line in re.finditer(".+", paragraph))
+    spans = lines if preformatted else short_stretches(paragraph, most)
     start = end = words = 0
     for first, last in spans:
         added = count_words(paragraph[first:last])
@@ -222,13 +223,6 @@ def _parts_of_paragraph(paragraph: str, most: int, preformatted: bool) -> Iterat
             start, words = first, 0
         words, end = words + added, last
     yield paragraph[start:]
-
-
-def _lines(paragraph: str) -> Iterator[tuple[int, int]]:
-    start = 0
-    for line in paragraph.split("\n"):
-        yield start, start + len(line)
-        start += len(line) + 1
 
 
 def _read(text: str, preformatted: bool, terms: QueryTerms) -> ShownParagraph:
@@ -324,12 +318,11 @@ class PageTexts:
             "language": language or None,
         }
 
-    def identity(self, query_id: str, *doc_ids: str) -> str:
+    def identity(self, query_id: str, doc_id: str) -> str:
         """What identifies the texts that a rater reads."""
         self.check_unchanged()
         with self._lock:
-            documents = [self.documents[doc_id] for doc_id in doc_ids]
-        return texts_identity(self.queries[query_id], *documents)
+            return texts_identity(self.queries[query_id], self.documents[doc_id])
 
 
 def _state(path: Path) -> Sequence[int]:

@@ -5,54 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from labeler.agreement.align import parse_share
 from labeler.collection.annotations import Purpose
 from labeler.collection.card import card_section, read_card
 from labeler.collection.layout import Collection
 from labeler.collection.people import read_sample, sample_path
 from labeler.errors import Misuse, about
 from labeler.messages import Note
-from labeler.options import COUNT, SEED, option
-from labeler.people.sample import SampleDesign, draw_for_raters
-
-PAIRS = 200
-"""How many pairs are drawn where nobody says so, as `sample` does."""
-
-
-DRAW = "Which pairs"
+from labeler.options import option
+from labeler.people.sample import DRAW, PAIRS, DrawOptions, SampleDesign, draw_for_raters
 
 
 @dataclass(frozen=True)
-class SampleChoice:
+class SampleChoice(DrawOptions):
     """Which pairs: `sample` is the id of a sample, be it drawn or routed.
 
-    Where none is said it is the rater's random sample, which is drawn where there is none: so
-    many `pairs`, balanced over the grades of `source`. Of several raters each grades `overlap` of
-    them, and a part of the others.
+    Where none is said it is the rater's random sample, which is drawn where there is none.
     """
 
     sample: str | None = option(
         None, "This sample, where there are several.", metavar="ID", panel=DRAW, rare=True
     )
-    pairs: int | None = option(
-        None, "Draw so many at random (default: 200, where none are drawn).", COUNT, panel=DRAW
-    )
-    source: str | None = option(
-        None,
-        "Balance a draw over these qrels.",
-        flags="--from",
-        panel=DRAW,
-    )
-    overlap: float = option(
-        0.2,
-        "Of a draw for several raters, the share that all of them grade.",
-        panel=DRAW,
-        metavar="SHARE",
-        usual="20%",
-        rare=True,
-        read=parse_share,
-    )
-    seed: int = option(0, "Decides which pairs are drawn.", SEED, panel=DRAW, rare=True)
 
 
 def purposes(collection: Collection) -> dict[str, Purpose]:
@@ -84,8 +56,7 @@ def samples_of(
     drawn = [sample for sample, purpose in by_id.items() if purpose == "audit"]
     if choice.pairs is None and drawn:
         return [_of_rater(collection, rater, drawn) for rater in raters]
-    pairs, up_to = (None, PAIRS) if choice.pairs is None else (choice.pairs, None)
-    design = SampleDesign(pairs, None, choice.overlap, choice.seed, up_to=up_to)
+    design = SampleDesign(choice.pairs, None, choice.overlap, choice.seed, up_to=PAIRS)
     return [each.id for each in draw_for_raters(collection, choice.source, design, raters, note)]
 
 

@@ -15,11 +15,7 @@ from typing import Any
 from labeler.annotate.session import RatingSession
 from labeler.errors import Misconfigured, Misuse
 from labeler.messages import missing_extra
-from labeler.options import PORT as ANY_PORT
-from labeler.options import option
-
-PORT = 8765
-"""The port that is tried first where none is named."""
+from labeler.options import PORT, option
 
 BACKLOG = 256
 
@@ -29,15 +25,13 @@ SERVER = "Server"
 
 @dataclass(frozen=True)
 class ServeOptions:
-    """Where pages are served: `port` None is 8765 or any that is free, 0 is any that is free.
+    """Where pages are served: a `port` of 0 is any that is free.
 
     A browser is opened where a person sits at a terminal, unless `no_browser` is set.
     """
 
     host: str = option("127.0.0.1", "The address to listen at.", panel=SERVER, rare=True)
-    port: int | None = option(
-        None, "The port (default: 8765, or one that is free).", ANY_PORT, panel=SERVER
-    )
+    port: int = option(0, "The port; 0 is any that is free.", PORT, panel=SERVER)
     no_browser: bool = option(False, "Open no browser.", panel=SERVER, rare=True)
 
 
@@ -96,7 +90,7 @@ def served(
         for session in sessions
     )
     guard = PageGuard(dict(zip(tokens, pages, strict=True)), options.host)
-    listening = _bound(options)
+    listening = _listening(options.host, options.port)
     config = uvicorn.Config(
         guard,
         http="h11",
@@ -133,18 +127,6 @@ def _address(listening: socket.socket, host: str, token: str) -> str:
     name = {"0.0.0.0": socket.gethostname(), "::": socket.gethostname()}.get(host, host)
     shown = f"[{name}]" if ":" in name else name
     return f"http://{shown}:{listening.getsockname()[1]}/{token}/"
-
-
-def _bound(options: ServeOptions) -> socket.socket:
-    """A listening socket; `Misuse` where the port is in use, or the host none of this machine."""
-    if options.port is not None:
-        return _listening(options.host, options.port)
-    try:
-        return _listening(options.host, PORT)
-    except Misuse as error:
-        if error.parameter != "port":
-            raise
-        return _listening(options.host, 0)
 
 
 def _listening(host: str, port: int) -> socket.socket:

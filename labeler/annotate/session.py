@@ -73,7 +73,6 @@ class RatingTask:
     for whoever starts the work.
     """
 
-    name: str
     purpose: Purpose
     sample: str
     items: Sequence[RatingItem]
@@ -113,15 +112,13 @@ class RatingSession:
     ) -> None:
         self.rater, self.task, self._journal, self._clock = rater, task, journal, clock
         self._by_id = {item.id: number for number, item in enumerate(task.items)}
-        self._first = 0
         self._given = AnswersGiven()
         self._goto: str | None = None
         self._last_shown: tuple[str, Shown] = ("", {})
         self._lock = threading.Lock()
 
     def _is_of_task(self, row: JournalRow) -> bool:
-        own = (row.task, row.sample) == (self.task.name, self.task.sample)
-        if not own or row.item not in self._by_id:
+        if row.sample != self.task.sample or row.item not in self._by_id:
             return False
         item = self.task.items[self._by_id[row.item]]
         return not row.texts or row.texts == self.task.texts(item)  # else it is open again
@@ -190,12 +187,10 @@ class RatingSession:
     def _refresh(self) -> None:
         rows, is_other = self._journal.fresh()
         if is_other:
-            self._given, self._first = AnswersGiven(), 0
+            self._given = AnswersGiven()
         for row in rows:
             if self._is_of_task(row):
                 self._given.take(row)
-            if row.undo:
-                self._first = min(self._first, self._by_id.get(row.item, self._first))
 
     def _row(self, item: RatingItem, answer: RaterAnswer) -> JournalRow | None:
         """The line of an answer; None where what is skipped was answered already."""
@@ -218,7 +213,7 @@ class RatingSession:
         time = self._clock().astimezone(UTC).isoformat(timespec="milliseconds")
         probability = item.probability if self.task.purpose == "audit" else None
         return JournalRow(
-            self.task.name,
+            "grade",
             self.task.purpose,
             self.task.sample,
             item.id,
@@ -237,12 +232,7 @@ class RatingSession:
 
     def _untouched(self) -> RatingItem | None:
         """The first item that is neither answered nor skipped."""
-        while self._first < len(self.task.items):
-            item = self.task.items[self._first]
-            if not self._given.has(item.id):
-                return item
-            self._first += 1
-        return None
+        return next((item for item in self.task.items if not self._given.has(item.id)), None)
 
     def _next_after(self, item: RatingItem) -> str | None:
         """Whither to go from an item: None is the first that has nothing yet.

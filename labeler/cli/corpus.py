@@ -109,8 +109,7 @@ def _note_not_looked_at(result: Ingested) -> None:
         note(f"{files} left out: {reasons}")
     if result.links_out:
         links = count_of(len(result.links_out), "link")
-        shown = ", ".join(result.links_out[:SHOWN]) + (" …" if result.links_out[SHOWN:] else "")
-        note(f"{links} out of the folder not followed (--follow-links reads them): {shown}")
+        note(f"{links} out of the folder not followed (--follow-links reads them)")
     if result.other_kinds:
         kinds = ", ".join(f"{kind} {n}" for kind, n in result.other_kinds.most_common())
         files = count_of(result.other_kinds.total(), "file")

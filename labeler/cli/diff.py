@@ -90,13 +90,10 @@ def note_next(collection: Collection, changes: Diff) -> None:
     if beside.is_of_both:
         what = f"{collection.folder} {beside.human} {before} {after}"
         note(f"more on who is closer: labeler agree {what}")
-    noise, is_asked = changes.noise, before in collection.judgement_names()
-    if noise is None and is_asked and changes.transitions.changed:
+    is_asked = before in collection.judgement_names()
+    if changes.noise is None and is_asked and changes.transitions.changed:
         again = f"labeler lab repeat {collection.folder} --as {before} --times 3"
         note(f"how many of these moves are chance? {again}, with its prompt and model, tells")
-    elif noise and is_asked and noise.change.tests == 1 and not noise.is_change_shown:
-        again = f"labeler lab control {collection.folder} --as {before} --pairs {changes.pairs}"
-        note(f"do moves cancel out? {again}, run beside the new set, asks the old prompt again")
     if not beside.is_of_both and {before, after} <= set(collection.judgement_names()):
         ask = f"labeler people sample {collection.folder} --from {after} -o sheet.csv"
         note(f"which is closer to people? draw a sheet for them: {ask}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -124,7 +123,7 @@ def command(
         options,
         measures=(*options.measures, *(str(gate.measure) for gate in held)),
         grouping=replace(options.grouping, by=groups, queries=queries),
-        progress=partial(progress, stays=False),
+        progress=progress,
     )
     named_by = "require" if gates.require else "require_low"
     with about(named_by, "by") if groups and not by else nullcontext():
@@ -141,8 +140,9 @@ def command(
     warn(report.findings)
     if drawing is not None:
         from labeler.evaluation.plot import score_drawings  # few calls draw
+        from labeler.report.picture import picture_bytes
 
-        drawing.draw(score_drawings(report))
+        drawing.write(picture_bytes(score_drawings(report), drawing.path.suffix))
         note(f"drawn: {drawing.path}")
     if held:
         outcome_of(report, held).check()

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from labeler.cli.model_options import ModelFlags
 from labeler.cli.options import Destination, Opened, argument
 from labeler.cli.output import said_to, show, show_json, show_records
-from labeler.cli.reporting import control_of, show_failures, suspicious_pairs
+from labeler.cli.reporting import control_of, say_messages, show_failures, suspicious_pairs
 from labeler.cli.screen import how_long, note, say
 from labeler.cli.settings import project_path
 from labeler.collection.layout import Collection, next_for_qrels
-from labeler.data import Failure, Judgement, Pair
+from labeler.data import Failure, Judgement
 from labeler.errors import BadInput, Misuse
 from labeler.messages import count_of, dollars, moment
 from labeler.models.settings import Limits
@@ -110,24 +110,15 @@ def explain(
     *,
     name: str | None = option(None, "One set of judgements; else all.", flags="--as"),
     prompt: str | None = option(None, "The prompt's file, where it is no longer as it was."),
-    assessor: str = option("", "Its set, and its prompt, where one is declared.", metavar="NAME"),
     to: Destination,
 ) -> None:
     """Show how a pair came by its grade: prompt, reply, attempts, cost."""
     from labeler.judging.explain import explain as explain_pair
-    from labeler.judging.explain import is_judged
-    from labeler.models.choose import find_assessor
 
-    if assessor:
-        declared = find_assessor(assessor)
-        name, prompt = name or declared.name, prompt or declared.prompt or None
     explanations = list(explain_pair(collection, query_id, doc_id, name, prompt))
     if not explanations:
         names = ", ".join([name] if name else collection.judgement_names())
-        others = f"there are: {names or '-'}"
-        if is_judged(collection, Pair(doc_id, query_id)):
-            others += f"; did you mean {doc_id} {query_id}?"
-        raise Misuse(f"no judgements of {query_id} {doc_id}; {others}")
+        raise Misuse(f"no judgements of {query_id} {doc_id}; there are: {names or '-'}")
     if to.form == "json":
         show_json([explanation.as_json() for explanation in explanations], to)
     elif to.form == "table":
@@ -173,9 +164,9 @@ def show_attempts(history: AttemptHistory) -> None:
         taken = f"{tokens}, cost {dollars(record.cost)}"
         say(f"\n-- attempt {number}, {moment(record.at)}, {record.served}, {taken}")
         if number == 1:
-            _show_messages(request.messages)
+            say_messages(request.messages)
         sent = {**request.parameters, "schema": request.schema is not None}
-        say(f"parameters: {sent}")
+        say(f"\nparameters: {sent}")
         say(f"reply ({record.finish_reason or 'no finish reason'}): {record.text}")
         if record.refusal:
             say(f"refusal: {record.refusal}")
@@ -184,15 +175,10 @@ def show_attempts(history: AttemptHistory) -> None:
         say(f"read as: {_outcome(outcome)}")
     if not history.attempts:
         say("\n-- no reply is stored to what would be asked today:")
-        _show_messages(history.asks.messages)
+        say_messages(history.asks.messages)
     if history.failed:
         at, status, detail = history.failed
         say(f"\n-- the last call, {moment(at)}: {status}: {detail}")
-
-
-def _show_messages(messages: Iterable[Sequence[str]]) -> None:
-    for role, content in messages:
-        say(f"[{role}]\n{content}\n")
 
 
 def _outcome(outcome: object) -> str:

@@ -12,12 +12,6 @@ from labeler.options import OUTPUT, Option, option
 
 Options = TypeVar("Options")
 
-MODEL_NAME = Option(
-    "A server's model, or local, similarity, gguf:PATH. Default: LABELER_MODEL; "
-    "without a key and a server, an embedded model.",
-    panel=MODEL,
-)
-
 BASE_URL = Option(
     "The address of an OpenAI-compatible server (OPENAI_BASE_URL).", metavar="URL", panel=MODEL
 )
@@ -28,8 +22,6 @@ ASSESSOR_NAME = Option(
     metavar="NAME",
     panel=MODEL,
 )
-
-DRY_RUN = Option("Ask nothing; say how much would be asked, and show it.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +35,12 @@ class ServerFlags:
 class NamedModel:
     """Who is asked, where that is said for this time: a model by its name, or an assessor."""
 
-    model: str | None = option(None, MODEL_NAME)
+    model: str | None = option(
+        None,
+        "A server's model, or local, similarity, gguf:PATH. Default: LABELER_MODEL; "
+        "without a key and a server, an embedded model.",
+        panel=MODEL,
+    )
     base_url: str | None = option(None, BASE_URL)
     assessor: str = option("", ASSESSOR_NAME)
 
@@ -84,7 +81,7 @@ class ModelFlags(NamedModel):
 class ShownFlags:
     """Whether anything is asked at all, what is shown meanwhile, and where replies are kept."""
 
-    dry_run: bool = option(False, DRY_RUN)
+    dry_run: bool = option(False, "Ask nothing; say how much would be asked, and show it.")
     quiet: bool = option(False, "Show no progress.", panel=OUTPUT)
     store: str = option(
         "",

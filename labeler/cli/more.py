@@ -41,11 +41,8 @@ def init(force: bool = option(False, FORCE)) -> None:
     An option beats the environment, and the environment beats the file. Every init that uses a
     setting says so. LABELER_CONFIG names another file; set to nothing, no file is read.
     """
-    from labeler.files.atomic import replacing
-
     path = Path(NAME)
-    with Output(path, force).writing(), replacing(path) as out:
-        out.write(template())
+    Output(path, force).write(template())
     say(f"wrote {path}: every setting is commented out; remove the # of those that you want")
 
 

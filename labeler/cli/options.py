@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, is_dataclass, replace
 from functools import cache, partial, wraps
 from pathlib import Path
 from textwrap import fill
@@ -190,7 +190,7 @@ def unfolded(function: Callable[..., None]) -> Callable[..., None]:
         given = {name: v for name, v in values.items() if _is_given(context, name)}
         project = read_project(taken.settings, given.get("set_", ()))
         if "assessor" in given:
-            project = project.without("model")
+            project = replace(project, in_file={**project.in_file, "model": {}})
 
         def value_of(each: Declared) -> Any:
             if each.name in given and taken.has_flag(each):
@@ -323,8 +323,9 @@ def _flag(each: Declared) -> inspect.Parameter:
     spelled = each.name.replace("_", "-")
     names = tuple(declared.flags.split()) or ((f"--{spelled}",) if default is False else ())
     shown: dict[str, Any] = {"metavar": declared.metavar or None}
-    if declared.bounds is not None:
-        shown = _number(each)
+    if declared.bounds is not None:  # `N` leaves room for texts; the other bounds are told later
+        least = declared.bounds.least
+        shown = {"metavar": declared.metavar or "N", "min": least if least >= 0 else None}
     if declared.usual:
         shown["show_default"] = declared.usual
     panel = declared.panel or None
@@ -335,30 +336,14 @@ def _flag(each: Declared) -> inspect.Parameter:
     return _keyword(each.name, Annotated[kind, typed], given)
 
 
-def _number(each: Declared) -> dict[str, Any]:
-    """How Typer reads an option that is a number; help calls it `N`, which leaves room for texts.
-
-    It shows a lower bound of 0 or 1 alone: nobody has to know the others before meeting them.
-    """
-
-    def check(value: Any) -> Any:
-        try:
-            each.check(value)
-        except Misuse as error:
-            raise typer.BadParameter(str(error)) from None
-        return value
-
-    bounds = each.option.bounds
-    least = bounds.least if bounds is not None and bounds.least >= 0 else None
-    return {"metavar": each.option.metavar or "N", "min": least, "callback": check}
-
-
 def _read(each: Declared, given: Any) -> Any:
     """The value of an option out of what the command line gives."""
     if each.option.read is not None:
         with about(each.name):
             return each.option.read(given)
-    return tuple(given) if each.kind_of_each is not None else given
+    value = tuple(given) if each.kind_of_each is not None else given
+    each.check(value)
+    return value
 
 
 def settings_of(command: Any) -> Mapping[str, Declared]:
@@ -371,10 +356,8 @@ def settings_help(settings: Mapping[str, Declared]) -> str:
     """What help says of settings: the name, a value, and what it is for."""
     lines = ["In labeler.toml, or by --set for this time:"]
     for name, each in settings.items():
-        usual = each.default if each.option.example is None else each.option.example
-        lines.append(
-            f"  {name}={'' if usual is None else usual}".ljust(31) + " " + each.option.text
-        )
+        usual = "" if each.example is None else each.example
+        lines.append(f"  {name}={usual}".ljust(31) + " " + each.option.text)
     return "\n".join(
         fill(line, result_width() or 100, subsequent_indent=32 * " ") for line in lines
     )
@@ -507,13 +490,9 @@ def _setting_called(command: Command, option: str) -> str:
 
 def answer_shell(words: Sequence[str]) -> object:
     """Install or show the script of a shell, or answer what it asks while a line is typed."""
-    return typer.main.get_command(_all_commands(_line_so_far()))(
-        [*words], prog_name="labeler", standalone_mode=False
-    )
-
-
-def _line_so_far() -> list[str]:
-    return next((os.environ[name] for name in LINES if name in os.environ), "").split()[1:]
+    typed = next((os.environ[name] for name in LINES if name in os.environ), "").split()[1:]
+    app = typer.main.get_command(_all_commands(typed))
+    return app([*words], prog_name="labeler", standalone_mode=False)
 
 
 def _all_commands(line: Sequence[str]) -> typer.Typer:

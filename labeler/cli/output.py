@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from labeler.cli.options import OPTIONS, Destination
-from labeler.cli.screen import caution, has_colors, note, result_width, say
-from labeler.errors import LabelerError
+from labeler.cli.screen import caution, note, result_width, say
 from labeler.messages import Note
 
 if TYPE_CHECKING:  # every command imports this module, and most print no table
@@ -53,15 +52,11 @@ def show(parts: Iterable[Table | str], to: Destination = ON_SCREEN) -> None:
     if not form.for_people:
         table = next(part for part in parts if isinstance(part, Table))
         if form.in_bytes and to.file:
-            from labeler.files.atomic import replacing_bytes
-
-            with to.file.writing(), replacing_bytes(to.file.path) as out:
-                out.write(form.in_bytes(table))
+            to.file.write(form.in_bytes(table))
             return
         parts = [table]
     width = result_width() if to.file is None else None
-    color = to.file is None and has_colors()
-    deliver(rendered_all(parts, to.form, width, color=color), to.file)
+    deliver(rendered_all(parts, to.form, width), to.file)
 
 
 def show_result(
@@ -148,14 +143,11 @@ def show_counts(
 
 def deliver(text: str, output: Output | None) -> None:
     """Write a result to a file, whole or not at all, or to stdout."""
-    if output is None:
-        sys.stdout.write(text)
-        sys.stdout.flush()  # before what is said of it on stderr
+    if output is not None:
+        output.write(text)
         return
-    from labeler.files.atomic import replacing
-
-    with output.writing(), replacing(output.path) as out:
-        out.write(text)
+    sys.stdout.write(text)
+    sys.stdout.flush()  # before what is said of it on stderr
 
 
 def warn(
@@ -181,17 +173,12 @@ def warn(
 
 @contextmanager
 def lines_to(output: Output | None) -> Iterator[Note]:
-    """Lines for a file, where there is one; it stays when the block ends with an error too."""
-    if output is None:
-        yield lambda _line: None
-        return
-    from labeler.files.atomic import replacing
-
-    failed: list[LabelerError] = []
-    with output.writing(), replacing(output.path) as out:
-        try:
-            yield lambda line: print(line, file=out)
-        except LabelerError as error:
-            failed.append(error)
-    if failed:
-        raise failed[0]
+    """Lines for a file, where there is one; it stays when the block ends with an error."""
+    lines: list[str] = []
+    if output is not None:
+        output.check()
+    try:
+        yield lines.append
+    finally:
+        if output is not None:
+            output.write("".join(f"{line}\n" for line in lines))

@@ -73,7 +73,7 @@ def unknown(words: Sequence[str]) -> str:
 
 
 def _meant_by(name: str, group: Sequence[str]) -> list[str]:
-    """The commands and groups that have, or had, a name or one like it; inside a group if given."""
+    """The commands and groups that have a name or one like it; inside a group if given."""
     from difflib import get_close_matches
 
     commands = list(commands_of(group[0]) if group else COMMANDS.values())
@@ -89,5 +89,5 @@ def _meant_by(name: str, group: Sequence[str]) -> list[str]:
 
 
 def names_of(command: Command) -> list[str]:
-    """What a command is called, and what it or a part of it was called before."""
+    """What a command is called, and words by which it is looked for."""
     return [command.name, *command.name.split(), *command.words.split()]

@@ -11,19 +11,18 @@ from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import caution, note, say
 from labeler.errors import Misuse
 from labeler.messages import count_of
-from labeler.options import COUNT, OUTPUT, REQUIRED, SEED, option
+from labeler.options import COUNT, OUTPUT, REQUIRED, option
+from labeler.people.sample import PAIRS, DrawOptions, SampleDesign, draw_sheets, free_names
 
 if TYPE_CHECKING:
     from labeler.collection.layout import Collection
     from labeler.people.merge import MergedRaters
 
-DEFAULT_PAIRS = 200
-
 
 def sample(
     collection: Opened,
     *,
-    pairs: int | None = option(None, "How many pairs people grade (default: 200, or all).", COUNT),
+    draw: DrawOptions,
     all_pairs: bool = option(False, "All pairs of the queries, to correct scores by."),
     queries: int | None = option(
         None, "From so many queries, drawn at random (default: all).", COUNT
@@ -34,32 +33,24 @@ def sample(
         flags="--output -o",
         panel=OUTPUT,
     ),
-    source: str | None = option(
-        None, "Balance the sample over the grades of these qrels.", flags="--from"
-    ),
-    overlap: str = option(
-        "20%", "With several sheets: the share of pairs that every rater grades."
-    ),
     scale: str | None = option(None, "The grades, as 0:3; otherwise the judging prompt's."),
-    seed: int = option(0, "Decides which pairs are drawn.", SEED),
     force: bool = option(False, FORCE),
 ) -> None:
     """Draw pairs for people into a sheet to grade in.
 
     `labeler people import` takes the graded sheet back. The sheet is blind: it shows no grade.
     """
-    from labeler.agreement.align import parse_scale, parse_share
+    from labeler.agreement.align import parse_scale
     from labeler.collection.user_files import Output
-    from labeler.people.sample import SampleDesign, draw_sheets, free_names
 
-    if all_pairs and pairs is not None:
+    if all_pairs and draw.pairs is not None:
         raise Misuse("--all-pairs draws every pair of the queries; --pairs so many: which one?")
     grades = parse_scale(scale)
     names_by_grade = dict.fromkeys(grades, "") if grades else None
-    up_to = None if all_pairs else DEFAULT_PAIRS
-    design = SampleDesign(pairs, queries, parse_share(overlap), seed, names_by_grade, up_to)
+    up_to = None if all_pairs else PAIRS
+    design = SampleDesign(draw.pairs, queries, draw.overlap, draw.seed, names_by_grade, up_to)
     outputs = [Output(sheet, force) for sheet in sheets]
-    samples = draw_sheets(collection, source, design, outputs, note)
+    samples = draw_sheets(collection, draw.source, design, outputs, note)
     for sheet, drawn in zip(sheets, samples, strict=True):
         pairs_drawn = count_of(drawn.pairs, "pair")
         queries_drawn = count_of(drawn.queries, "query", "queries")

@@ -7,12 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-from labeler.cli.model_options import DRY_RUN, ModelFlags, ShownFlags
+from labeler.cli.model_options import ModelFlags, ShownFlags
 from labeler.cli.options import Destination, Opened, Shown
 from labeler.cli.reporting import (
     check_complete,
     control_of,
-    show_encoding_plan,
     show_judging,
     show_judging_plan,
     show_outcome,
@@ -100,7 +99,11 @@ def command(
         show_outcome(grown, _show_rounds, to)
         check_complete(grown.judging)
     elif flags.dry_run:
-        show_encoding_plan(plan_encoder(collection, options.encoding), to)
+        plan = plan_encoder(collection, options.encoding)
+        if plan is None:
+            note("nothing is asked: the encoder is on this machine")
+        else:
+            show_outcome(plan, lambda shown: say(str(shown)), to)
     else:
         pooled = pool(collection, replace(options, force=to.force), control=control_of(flags))
         show_outcome(pooled, _show, to)
@@ -143,44 +146,25 @@ def retrieve(
     ),
     encoding: Annotated[Encoding, Shown(["encoder"])],
     bm25: Bm25Settings,
-    dry_run: bool = option(False, DRY_RUN),
     to: Destination,
 ) -> None:
     """Ask your own search system for every query, and keep its run.
 
     With --engine, a built-in engine ranks the documents instead.
     """
-    options = replace(options, force=to.force)
+    options, control = replace(options, force=to.force), control_of()
+    if sum(map(bool, (engine, server.url_template, program.command, own.python))) != 1:
+        problem = "name one system: --url-template for an endpoint, --command for a program"
+        raise Misuse(f"{problem}, --python for a function or a retriever, or --engine")
     if engine:
-        if server.url_template or program.command or own.python:
-            problem = "two systems are described; leave this out, or what describes yours"
-            raise Misuse(problem, parameter="engine")
         built_in = BuiltIn(engine, encoding, bm25)
-        if dry_run:
-            show_encoding_plan(plan_encoder(collection, built_in.encoding), to)
-            return
-        result = built_in_run(collection, built_in, name, options, control_of())
+        result = built_in_run(collection, built_in, name, options, control)
     else:
-        if dry_run:
-            raise Misuse("only what a built-in engine would take can be told", parameter="dry_run")
-        result = retrieve_run(
-            collection, _described(server, program, own), name, options, control_of()
-        )
+        system = own if own.python else program if program.command else server
+        result = retrieve_run(collection, system, name, options, control)
     show_outcome(result, lambda done: _show_retrieved(done, collection.folder), to)
     if result.failures:
         raise Incomplete(_failed(result))
-
-
-def _described(
-    server: HttpEngine, program: ProgramEngine, own: PythonEngine
-) -> HttpEngine | ProgramEngine | PythonEngine:
-    """The system that was described."""
-    if sum(map(bool, (server.url_template, program.command, own.python))) != 1:
-        problem = "name one system: --url-template for an endpoint, --command for a program"
-        raise Misuse(f"{problem}, or --python for a function or a retriever")
-    if own.python:
-        return own
-    return program if program.command else server
 
 
 def _show_retrieved(result: RetrieveResult, folder: Path) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from labeler.cli.options import MADE, Destination, ToFile, argument
 from labeler.cli.output import deliver, said_to, show_result
 from labeler.cli.output import show as show_tables
+from labeler.cli.reporting import say_messages
 from labeler.cli.screen import note, say
 from labeler.errors import BadInput, Misuse
 from labeler.options import option
@@ -16,7 +16,6 @@ from labeler.prompt import find_prompt
 from labeler.report.render import FORMS
 
 if TYPE_CHECKING:
-    from labeler.model import Message
     from labeler.prompt.check import PromptCheck
 
 
@@ -92,12 +91,8 @@ def _show_check(checked: PromptCheck) -> None:
         from labeler.report.neutral import json_text
 
         say(f"replies are bound to {json_text(checked.schema, None)}")
-    _show_example(checked.example, "filled in:")
+    say("\nfilled in:")
+    say_messages(checked.example)
     if checked.writing:
-        _show_example(checked.writing, "asked once for each query, to write its questions:")
-
-
-def _show_example(messages: Sequence[Message], title: str) -> None:
-    say(f"\n{title}")
-    for role, content in messages:
-        say(f"\n# {role}\n{content}")
+        say("\nasked once for each query, to write its questions:")
+        say_messages(checked.writing)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from labeler.agreement.align import parse_scale
 from labeler.cli.options import GRADE_MAP, QUERIES_OF_TEXTS, SCALE, Destination, argument
 from labeler.cli.output import lines_to, show, show_counts, show_json
 from labeler.cli.screen import caution, note
@@ -44,16 +45,11 @@ def stats(paths: Files, *, to: Destination) -> None:
 def validate(
     paths: Files,
     *,
-    scale: str = option("", "The grades that may occur, as 0,1,2,3."),
+    scale: str | None = option(None, "The grades that may occur, as 0:3."),
     to: Destination,
 ) -> None:
     """Read files strictly, and check their grades."""
-    try:
-        grades = {int(text) for text in scale.split(",") if text}
-    except ValueError as error:
-        raise Misuse(
-            f"cannot read {scale!r:.80}; write the grades as 0,1,2,3", parameter="scale"
-        ) from error
+    grades = {*(parse_scale(scale) or ())}
     counts = (validate_qrels(path, grades, caution) for path in paths)
     show_counts(counts, stats_table, to, _sound)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import replace
-from functools import partial
 
 from labeler.cli.options import Opened, ToFile
 from labeler.cli.output import deliver
@@ -29,7 +28,7 @@ def command(
     """
     if to.file is not None and to.file.path.suffix == ".json":
         raise Misuse("a report is a page (.html) or its summary (.md)", parameter="output")
-    report = report_of(collection, replace(options, progress=partial(progress, stays=False)))
+    report = report_of(collection, replace(options, progress=progress))
     if to.file is not None:
         report.write(to.file)
         note(f"wrote {to.file.path}")

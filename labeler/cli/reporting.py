@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
     from labeler.data import Judged
     from labeler.judging.job import JudgeResult, Tally
     from labeler.judging.judge import JudgingPlan
+    from labeler.model import Message
     from labeler.models.call_plan import CallPlan, Duration
-    from labeler.models.encoders import EncodingPlan
     from labeler.models.policies.limits import Budget, RateLimiter, RateLimits, Spending
     from labeler.models.session import Act, Control, OnJudged, Underway
     from labeler.queries.generate import GenerateResult, GenerationPlan
@@ -112,7 +113,12 @@ def show_calls(plan: CallPlan) -> None:
     say(f"cost        {cost if plan.calls else '$0: nothing to ask'}")
     if plan.calls and plan.duration and plan.limits:
         say(f"time        {_time(plan.duration, plan.limits)}")
-    for role, content in plan.example.messages if plan.example else ():
+    say_messages(plan.example.messages if plan.example else ())
+
+
+def say_messages(messages: Iterable[Message]) -> None:
+    """Print what a model is sent."""
+    for role, content in messages:
         say(f"\n--- {role}\n{content}")
 
 
@@ -132,14 +138,6 @@ def _time(needed: Duration, limits: RateLimits) -> str:
         "machine": "by what one process can do",
     }
     return f"about {how_long(needed.seconds)}, {why[needed.bound]}"
-
-
-def show_encoding_plan(plan: EncodingPlan | None, to: Destination) -> None:
-    """Print what a server would be asked for vectors."""
-    if plan is None:
-        note("nothing is asked: the encoder is on this machine")
-        return
-    show_outcome(plan, lambda shown: say(str(shown)), to)
 
 
 def note_generated(result: GenerateResult, queries: int) -> None:
@@ -317,7 +315,7 @@ class RunProgress:
     done: int = 0
     remembered: int = 0
     shared: int = 0
-    failures: dict[str, int] = field(default_factory=dict)
+    failures: Counter[str] = field(default_factory=Counter)
     began: float = 0.0
     before: Spending = field(init=False)
 
@@ -331,8 +329,7 @@ class RunProgress:
         self.remembered += judged.remembered
         self.shared += judged.shared
         if isinstance(judged.outcome, Failure):
-            status = judged.outcome.status
-            self.failures[status] = self.failures.get(status, 0) + 1
+            self.failures[judged.outcome.status] += 1
 
     def line(self, *, ended: bool = False) -> str:
         """All that is known, in words; what only concerns calls to come is left out at the end."""

@@ -11,8 +11,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
 
+from labeler.messages import Advance
 from labeler.report.neutral import flat, printable
 
 
@@ -81,25 +81,9 @@ def _columns_said() -> int | None:
     return int(columns) if columns.isascii() and columns.isdigit() and int(columns[:9]) else None
 
 
-def has_colors() -> bool:
-    """Whether results may be colored: on a terminal that can, unless NO_COLOR says otherwise."""
-    can = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-    return can and not os.environ.get("NO_COLOR")
-
-
-class Advance(Protocol):
-    """Tell a progress bar how many of how many are done."""
-
-    def __call__(self, done: int, total: int) -> None:
-        """Set the bar."""
-
-
 @contextmanager
-def progress(label: str, stays: bool = True) -> Iterator[Advance]:
-    """A progress bar on stderr: a live one on a terminal, lines elsewhere.
-
-    On a terminal it `stays` when its step is done, or is gone then, as that of a quick step should.
-    """
+def progress(label: str) -> Iterator[Advance]:
+    """A progress bar on stderr: on a terminal a live one until its step is done, else lines."""
     if not sys.stderr.isatty():
         yield plain_progress(label)
         return
@@ -109,7 +93,7 @@ def progress(label: str, stays: bool = True) -> Iterator[Advance]:
 
     columns = (*Progress.get_default_columns(), MofNCompleteColumn())
     console = Console(stderr=True, highlight=False)
-    with Progress(*columns, console=console, transient=not stays) as bar:
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(escape(label), total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 

@@ -70,18 +70,9 @@ class Project:
         self.used[each.setting] = value
         return each.converted(value)
 
-    def without(self, section: str) -> Project:
-        """The same without what the file says in a section."""
-        sections = {name: values for name, values in self.in_file.items() if name != section}
-        return replace(self, in_file=sections)
-
-    def says(self, *settings: str) -> bool:
-        """Whether the file alone gave one of these settings."""
-        return any(setting in self.used for setting in settings)
-
     def marked(self, record: Any) -> Any:
         """A record of options; what the file says of an assessor says where it was declared."""
-        if not self.says("model.server", "model.key"):
+        if self.used.keys().isdisjoint(("model.server", "model.key")):
             return record
         from labeler.models.settings import AssessorSettings
 
@@ -240,7 +231,7 @@ def template() -> str:
     for section in SECTIONS:
         lines.append(f"\n[{section}]")
         for key, each in settings_in(section).items():
-            usual = each.default if each.option.example is None else each.option.example
+            usual = each.example
             if usual is not None:
                 value = list(usual) if isinstance(usual, tuple) else usual
                 line = f"# {key} = {json.dumps(value, default=str)}"

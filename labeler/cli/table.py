@@ -33,8 +33,7 @@ class Command(NamedTuple):
 
     `function` is `module:name`. Its parameters are the command's options and its docstring begins
     with `summary`. It is imported when the command runs: importing all takes longer than most run.
-    `words` finds the command in `labeler help WORD`, where its name and help do not say them. It
-    reads at least so many `files`: all its words without options, unless the first is a folder.
+    `words` finds the command in `labeler help WORD`, where its name and help do not say them.
     """
 
     name: str
@@ -42,7 +41,6 @@ class Command(NamedTuple):
     example: str
     words: str = ""
     function: str = ""
-    files: int = 0
     group: str = ""
 
     def load(self) -> Callable[..., Any]:
@@ -106,7 +104,6 @@ _COMMANDS = (
             "generate",
             "Write queries that the documents answer.",
             "coll/ --queries 50",
-            words="realism",
             function="queries:generate",
         ),
         Command(
@@ -143,40 +140,33 @@ _COMMANDS = (
             "evaluate",
             "Score runs against qrels, with intervals and the share judged.",
             "qrels/human.qrels runs/*.trec",
-            words="reuse",
-            files=2,
         ),
         Command(
             "compare",
             "Say which of two systems to take, how sure that is, what would help.",
             "coll/ old=bm25 new=new.trec --html decision.html",
-            words="decide",
         ),
         Command(
             "agree",
             "Say how far assessors agree with people, and how sure that is.",
             "human.qrels gpt-4o.qrels",
-            files=2,
         ),
         Command(
             "diff",
             "Show which grades changed, and whether systems change places.",
             "coll/ four-grades-gpt basic-gpt",
-            words="shift",
         ),
         Command(
             "correct",
             "Correct an assessor's scores by people's qrels of some queries.",
             "human.qrels llm.qrels runs/*.trec",
             function="correct:correct",
-            files=3,
         ),
         Command(
             "power",
             "Say what so many queries can tell apart, and how many are needed.",
             "human.qrels runs/*.trec --difference 0.02",
             function="correct:power",
-            files=2,
         ),
         Command("report", "Write what a collection says on one page.", "coll/ -o report.html"),
     ),
@@ -249,37 +239,31 @@ _COMMANDS = (
             "fuse",
             "Fuse runs, by rank (RRF) or by score.",
             "bm25.trec dense.trec -o hybrid.trec",
-            files=2,
         ),
         Command(
             "cut",
             "Keep the first documents of every query.",
             "bm25.trec -o top100.trec --depth 100",
-            files=1,
         ),
         Command(
             "sort",
             "Sort by query, then as trec_eval does, and number the ranks anew.",
             "bm25.trec -o sorted.trec",
-            files=1,
         ),
         Command(
             "convert",
             "Convert between TREC's columns, BEIR's JSON and parquet, by the files' names.",
             "bm25.trec.gz -o bm25.json",
-            files=1,
         ),
         Command(
             "stats",
             "Count queries, documents, ties, and ranks that contradict their scores.",
             "bm25.trec dense.trec",
-            files=1,
         ),
         Command(
             "validate",
             "Read runs strictly; warn of ties and ranks that contradict scores.",
             "bm25.trec.gz",
-            files=1,
         ),
     ),
     *_group(
@@ -288,7 +272,6 @@ _COMMANDS = (
             "map",
             "Turn ratings of any kind into grades, and queries' texts into ids.",
             "a.csv -o b.qrels --map 0:0,0.5:1,1:2",
-            words="binarise clip",
             function="qrels:map_grades",
         ),
         Command(
@@ -315,7 +298,7 @@ _COMMANDS = (
         Command(
             "validate",
             "Read files strictly, and check their grades.",
-            "human.qrels --scale 0,1,2,3",
+            "human.qrels --scale 0:3",
         ),
     ),
     *_group(
@@ -329,7 +312,6 @@ _COMMANDS = (
             "import",
             "Check a graded sheet, and keep its grades as qrels of the collection.",
             "sheet.csv coll/ --as human2",
-            words="import-labels",
             function="people:take_in",
         ),
         Command(
@@ -341,7 +323,6 @@ _COMMANDS = (
             "status",
             "Say how far raters are and how they agree.",
             "coll/",
-            words="--status",
             function="annotate:status",
         ),
     ),
@@ -361,13 +342,12 @@ _COMMANDS = (
             "repeat",
             "Ask about each pair several times: how far do grades differ by chance?",
             "coll/ --times 3 --model gpt-4.1-mini",
-            words="--repeat",
         ),
         Command(
             "control",
             "Judge some graded pairs again: has the assessor drifted?",
             "coll/ --as first --pairs 50",
-            words="--control drift",
+            words="drift",
         ),
         Command(
             "probe",
@@ -411,7 +391,6 @@ _COMMANDS = (
             "Rank the same runs by two qrels: correlation, drops, and pairs that swap.",
             "human.qrels llm.qrels runs/*.trec",
             function="lab_grades:leaderboard",
-            files=3,
         ),
     ),
     *_group(
@@ -420,7 +399,6 @@ _COMMANDS = (
             "submit",
             "Hand over the pairs of the pool that have no answer.",
             "coll/ --model gpt-4.1-mini --as first",
-            words="--batch",
         ),
         Command(
             "status", "Show the batches of a collection, as their server has them now.", "coll/"
@@ -440,7 +418,6 @@ _COMMANDS = (
             "write",
             "Write the requests of the pairs that have no answer, to a file.",
             "coll/ requests.jsonl --model qwen3-8b --as first",
-            words="--batch-file",
         ),
         Command(
             "read",
@@ -454,7 +431,6 @@ _COMMANDS = (
             "make",
             "Cut a pool into partitions that workers anywhere judge.",
             "coll/ /shared/parts --model gpt-4.1-mini --as first",
-            words="--partition-rows",
         ),
         Command(
             "work",
@@ -511,7 +487,7 @@ _COMMANDS = (
             "import",
             "Say what a file, folder or archive of any tool holds, and take it into a collection.",
             "scifact/ --into coll/",
-            words="import-qrels beir hugging face ragas quepid",
+            words="beir hugging face ragas quepid",
             function="more:take_in",
         ),
         Command(

@@ -35,7 +35,7 @@ from labeler.files.paths import named_file
 from labeler.files.read import STANDARD
 
 if TYPE_CHECKING:
-    from labeler.report.charts import Drawing
+    pass
 
 # Which files an evaluation reads, and what its runs are called.
 
@@ -196,14 +196,10 @@ class Output:
         with recording(self.path, force=self.force):
             yield
 
-    def draw(self, drawings: Sequence[Drawing]) -> None:
-        """Draw charts below one another; the path's ending says in which form."""
-        from labeler.report.picture import check_ending, picture_bytes
-
-        check_ending(self.path)
-        content = picture_bytes(drawings, self.path.suffix)
+    def write(self, content: str | bytes) -> None:
+        """Write all that the output holds, text as UTF-8; whole or not at all."""
         with self.writing(), replacing_bytes(self.path) as out:
-            out.write(content)
+            out.write(content.encode() if isinstance(content, str) else content)
 
 
 def _refusal(path: Path, problem: str) -> Misuse:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from labeler.agreement.agree import AgreeOptions, agree_all
 from labeler.agreement.align import GradeMatrix
@@ -59,19 +60,12 @@ def fields_with_groups(queries: Mapping[str, Query], judged: Iterable[str]) -> I
     for name in FACTS:
         values = [query.metadata.get(name) for query in queries.values()]
         if all(value is None or isinstance(value, str | int | float) for value in values):
-            groups = {group_of(query, name) for query in with_grades}
+            groups = {query.metadata.get(name) for query in with_grades}
             if 1 < len(groups) <= MOST_GROUPS:
                 yield name
 
 
-def group_of(query: Query, field: str) -> str:
-    """A query's value of a field of its metadata as text; empty where it has none."""
-    value = query.metadata.get(field)
-    return "" if value is None else str(value)
-
-
-@dataclass(frozen=True)
-class FarPair:
+class FarPair(NamedTuple):
     """A pair to which people and the assessor gave grades far apart."""
 
     pair: Pair
@@ -138,12 +132,12 @@ def _apart(paired: GradeMatrix) -> Sequence[FarPair]:
     rows = zip(unequal.pairs.pairs(), grades, strict=True)
     pairs = [FarPair(pair, *of_both) for pair, of_both in sorted(rows)]
     counts: Counter[tuple[int, str]] = Counter()
-    places = {}
+    placed = []
     for far in pairs:
         of_query = far.distance, far.pair.query_id
-        places[far.pair] = (-far.distance, counts[of_query], far.pair)
+        placed.append((-far.distance, counts[of_query], far))
         counts[of_query] += 1
-    return tuple(sorted(pairs, key=lambda far: places[far.pair]))
+    return tuple(far for *_, far in sorted(placed))
 
 
 def _first_documents(runs: Mapping[str, Path], top: int) -> Tops:

@@ -22,7 +22,7 @@ from labeler.collection_report.figures import (
     AgreementWithPeople,
     FarPair,
 )
-from labeler.collection_report.provenance import Private, Provenance
+from labeler.collection_report.private import Private
 from labeler.data import Document, Pair
 from labeler.evaluation.evaluate import Report
 from labeler.judging.status import SetStatus
@@ -44,7 +44,7 @@ FAR = 20
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GatheredReport(Result):
-    """What one collection says: contents, scores, agreement, costs, queries, provenance.
+    """What one collection says: contents, scores, agreement, costs, queries.
 
     It rests on the results of `evaluate`, `agree` and `status`.
     """
@@ -56,7 +56,6 @@ class GatheredReport(Result):
     agreement: AgreementWithPeople
     judged: Sequence[SetStatus]
     queries: Hidden[Sequence[ShownQuery]]
-    provenance: Hidden[Provenance]
     private: Hidden[Private]
 
     @property
@@ -93,12 +92,9 @@ class GatheredReport(Result):
         return reasons_in(self.contents.collection, names, (far.pair for far in self.far))
 
     @property
-    def sentences(self) -> tuple[str, str, str]:
+    def sentences(self) -> Sequence[str]:
         """What was measured, how sure it is, and how far the assessor agrees with people."""
-        first, second, third = map(
-            self.private, (self._measured(), self._leading(), self._agreeing())
-        )
-        return first, second, third
+        return tuple(map(self.private, (self._measured(), self._leading(), self._agreeing())))
 
     def _measured(self) -> str:
         contents, scores = self.contents, self.scores

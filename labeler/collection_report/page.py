@@ -12,6 +12,8 @@ from labeler.agreement.shown import (
     statistics_table,
     summary,
 )
+from labeler.collection.readme import NOBODY, assessors_table, datasheet
+from labeler.collection_report.contents import NextStep
 from labeler.collection_report.figures import (
     WHERE_UNJUDGED,
     FarPair,
@@ -36,7 +38,6 @@ from labeler.report.page import (
     Chart,
     Disclosure,
     DisclosureRows,
-    FactList,
     FilterForm,
     FindingList,
     Page,
@@ -46,7 +47,7 @@ from labeler.report.page import (
     TableBlock,
 )
 from labeler.report.render import rendered_all
-from labeler.report.table import Column, Row, Table
+from labeler.report.table import Column, Row, Table, table_of
 
 MOST_BYTES = 2_000_000
 """A page is smaller than that."""
@@ -180,7 +181,7 @@ def queries_section(report: GatheredReport, lists: QueryLists) -> PageSection:
         unjudged = sum(document.grade is None for document in query.documents)
         figures += [f"{unjudged:,}"] if lists.systems else []
         rows.append(lists.row(query, figures, size=query.spread))
-    table = DisclosureRows("query", columns, rows, filtered=True)
+    table = DisclosureRows("query", columns, rows)
     form = FilterForm(fact_choices(report.queries), columns)
     return PageSection("Every query", [Paragraph(text), form, table])
 
@@ -196,11 +197,16 @@ def cost_section(report: GatheredReport) -> PageSection | None:
 
 def provenance_section(report: GatheredReport) -> PageSection:
     """What made the collection."""
-    made = report.provenance
-    lines = map(report.private, made.lines)
-    blocks: list[PageBlock] = [Paragraph(f"{line[:1].upper()}{line[1:]}.") for line in lines]
-    if made.assessors.rows:
-        blocks.append(TableBlock(report.private.table(made.assessors), "Assessors"))
+    of, sheet = report.contents, datasheet(report.contents.card, report.contents.queries)
+    lines = [line for lines in sheet.values() for line in map(flat, lines)]
+    blocks: list[PageBlock] = [
+        Paragraph(f"{line[:1].upper()}{line[1:]}.")
+        for line in map(report.private, lines)
+        if not (of.people and line == NOBODY)
+    ]
+    assessors = assessors_table(of.card)
+    if assessors.rows:
+        blocks.append(TableBlock(report.private.table(assessors), "Assessors"))
     if not blocks:
         blocks.append(Paragraph("The collection has no card: what made it is not known."))
     return PageSection("What made it", blocks)
@@ -236,8 +242,8 @@ def summary_section(report: GatheredReport, *, cuts: bool) -> PageSection:
     blocks: list[PageBlock] = [*findings_blocks(report.findings)]
     blocks += [Paragraph(sentence, lead=True) for sentence in report.sentences]
     if missing := report.missing:
-        blocks.append(Paragraph("What is missing, and the command that makes it:"))
-        blocks.append(FactList([(step.lacks, step.command) for step in missing]))
+        title = "What is missing, and the command that makes it"
+        blocks.append(TableBlock(table_of("missing", NextStep, missing), title))
     if cuts:
         text = "titles and reasons of documents are cut shorter, and long lists."
         blocks.append(Paragraph(f"So that this page stays below 2 MB, {text}"))

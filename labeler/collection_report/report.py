@@ -19,8 +19,7 @@ from labeler.collection_report.figures import (
 )
 from labeler.collection_report.gathered import GatheredReport
 from labeler.collection_report.page import fitting_page, summary_text
-from labeler.collection_report.provenance import Private, provenance_of
-from labeler.files.atomic import replacing
+from labeler.collection_report.private import Private
 from labeler.judging.status import status
 from labeler.report.page import Page
 
@@ -43,9 +42,7 @@ class CollectionReport(GatheredReport):
         """Write the report to a file, whole or not at all, in the form that its suffix says."""
         to = Output.of(output, [self.contents.collection.folder])
         is_short = to.path.suffix.casefold() in MARKDOWN
-        text = self.summary() if is_short else self.page().html()
-        with to.writing(), replacing(to.path) as out:
-            out.write(text)
+        to.write(self.summary() if is_short else self.page().html())
 
 
 def report_of(collection: AnyCollection, options: ReportOptions | None = None) -> CollectionReport:
@@ -79,6 +76,5 @@ def report_of(collection: AnyCollection, options: ReportOptions | None = None) -
         agreement,
         tuple(status(opened)),
         tuple(reported_queries(contents, sets, failures, scores, how)),
-        provenance_of(contents),
         Private(opened.folder),
     )

@@ -67,7 +67,6 @@ def read_margins(texts: Sequence[str]) -> dict[str, float]:
 
 NOT_SHOWN = "not shown either way"
 WORSE = "worse by more than the margin"
-COLORS = {WORSE: "red", "equal within the margin": "green"}
 
 
 @dataclass(frozen=True)
@@ -232,7 +231,7 @@ def equivalence_table(equivalences: Sequence[Equivalence]) -> Table:
         Column("margin", format="g"),
         Column("difference", format="+.4f", ends="+.3f"),
         *(Column(name, only="programs") for name in ("queries", "differing")),
-        Column("verdict", align="left", colors=COLORS),
+        Column("verdict", align="left"),
     ]
     rows = [
         (e.run, e.baseline, e.measure, e.margin, e.interval, e.queries, e.differing, e.verdict)

@@ -47,7 +47,6 @@ from labeler.evaluation.options import (
     names_of,
 )
 from labeler.evaluation.scores import (
-    COLORS,
     MEANS,
     NAMED,
     Comparing,
@@ -472,7 +471,7 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Table:
     people = [
         *sides,
         *([Column("measure", align="left")] if of_several else []),
-        Column("verdict", align="left", widest=None, colors=COLORS),
+        Column("verdict", align="left", widest=None),
         Column("difference", format="+.4f", ends="+.3f"),
         Column("w/t/l"),
         Column("p"),

@@ -17,7 +17,7 @@ from labeler.messages import count_of
 from labeler.options import COUNT, SHARE, SIZE, given, option
 from labeler.report.finding import Finding
 from labeler.report.result import Result
-from labeler.report.table import Column, Ends, Table
+from labeler.report.table import Column, Interval, Table
 from labeler.stats.families import Systems, contenders
 from labeler.stats.power import (
     MOST_QUERIES,
@@ -94,8 +94,10 @@ class PowerPlan(Result):
 
         least = [Column("queries", align="left"), Column(f"detectable with {chance}")]
         enough = [Column("difference", format="g", align="left"), Column(f"queries for {chance}")]
-        detected = [(n, d, Ends(*self.detectable_range[n])) for n, d in self.detectable.items()]
-        needed = [(d, n, Ends(*self.needed_range[d])) for d, n in self.needed.items()]
+        detected = [
+            (n, d, Interval(None, *self.detectable_range[n])) for n, d in self.detectable.items()
+        ]
+        needed = [(d, n, Interval(None, *self.needed_range[d])) for d, n in self.needed.items()]
         return [
             Table("detectable", [*least, between(".4f")], detected),
             Table("needed", [*enough, between(",")], needed),

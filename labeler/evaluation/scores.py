@@ -119,10 +119,6 @@ class CorrectedDifference:
         return figures | self.means.as_json()
 
 
-COLORS: Mapping[str, str] = {"better": "green", "worse": "red", "not the best": "red"}
-"""Of verdicts on a terminal."""
-
-
 def summary_interval(
     measure: Measure,
     values: Floats,

@@ -35,7 +35,7 @@ from labeler.evaluation.scores import (
 from labeler.exchange.qrels import read_qrels
 from labeler.messages import Note, count_of
 from labeler.metrics import JudgedPairs, parse
-from labeler.report.table import Column, Ends, Table
+from labeler.report.table import Column, Interval, Table
 from labeler.stats.families import FEW
 from labeler.trec.pairs import PairColumns
 
@@ -295,9 +295,9 @@ def scenario_table(runs: Sequence[RunScores]) -> Table:
     for run in runs:
         means = run.scores.means()
         for name, case in run.scenarios.items():
-            ends = Ends(case.get("low"), case.get("high"))
+            ends = Interval(None, case.get("low"), case.get("high"))
             cases = case["unjudged_irrelevant"], case["unjudged_top"]
-            rows.append((run.name, name, means[name], *cases, *ends, ends))
+            rows.append((run.name, name, means[name], *cases, *ends[1:], ends))
     return Table("scenarios", columns, rows)
 
 

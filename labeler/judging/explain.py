@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from labeler.collection.judgements import JudgementRow, read_judgements, states_of
-from labeler.collection.layout import AnyCollection, Collection, open_collection
+from labeler.collection.judgements import JudgementRow, read_judgements
+from labeler.collection.layout import AnyCollection, open_collection
 from labeler.data import JUDGED, Failure, Judgement, Outcome, Pair
 from labeler.errors import LabelerError, about
 from labeler.judging.assessor import Assessor, Texts, examples_for
@@ -119,12 +119,6 @@ def as_read(answer: object) -> Any:
     if isinstance(answer, list):
         return {str(number): as_read(entry) for number, entry in enumerate(answer, start=1)}
     return list(answer) if isinstance(answer, tuple) else answer
-
-
-def is_judged(collection: Collection, pair: Pair) -> bool:
-    """Whether any set of judgements holds a pair."""
-    sets = map(collection.judgements, collection.judgement_names())
-    return any(each == pair for path in sets for each, _ in states_of(path))
 
 
 def explain(

@@ -85,7 +85,7 @@ class Validation:
             "errors": self.errors,
             "warnings": self.warnings,
             "stale": self.stale,
-            "problems": self.table().records(),
+            "problems": self.table().as_json(),
             "checked": self.checked,
         }
 

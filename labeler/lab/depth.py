@@ -24,9 +24,13 @@ from labeler.metrics import evaluate
 from labeler.options import GRADE, Bounds, Options, option
 from labeler.report.finding import Finding
 from labeler.report.result import Hidden, Result
-from labeler.report.table import Table, shown, table_of
+from labeler.report.table import Column, Interval, Table, shown
+from labeler.stats.means import wilson
 from labeler.stats.student import SIGNIFICANT, binomial_below
 from labeler.trec.memory import Source, as_qrels, as_run
+
+DEPTHS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+"""The depths of the curve."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +88,12 @@ class ReaderDepth(Result):
         share = f"{100 * (1 - self.miss):g}%"
         if self.depth is None:
             return [f"{self.system}: {self._why_not(share)}"]
-        passages = count_of(self.depth, "passage")
-        sure = "no depth" if self.sure_depth is None else count_of(self.sure_depth, "passage")
+        passages = count_of(self.depth, "passage", "passages")
+        sure = (
+            "no depth"
+            if self.sure_depth is None
+            else count_of(self.sure_depth, "passage", "passages")
+        )
         return [
             f"{self.system}: with {passages}, a relevant one is among them for the next query with "
             f"a chance of {share} or more; to be 95 % sure of {share} of all queries takes {sure}"
@@ -96,8 +104,9 @@ class ReaderDepth(Result):
         if self.queries < least:
             queries = count_of(self.queries, "query", "queries")
             return f"{queries} cannot say it for {share}: that takes {least:,} or more"
-        reached = f"{self.reached:.0%} of queries have a relevant one in it"
-        return f"no depth of this run does it: {reached}"
+        return (
+            f"no depth of this run does it: {self.reached:.0%} of queries have a relevant one in it"
+        )
 
     def _findings(self) -> Iterator[Finding]:
         if self.without:
@@ -105,8 +114,21 @@ class ReaderDepth(Result):
             yield Finding(f"{queries} no relevant document in the qrels, and are left out")
 
     def tables(self) -> list[Table]:
-        """One row: the depths, and what they rest on."""
-        return [table_of("depth", ReaderDepth, [self])]
+        """The curve: the share of queries with a relevant document down to each depth."""
+        deepest = self.first[np.isfinite(self.first)].max(initial=1)
+        shorter = sum(depth < deepest for depth in DEPTHS)
+        shares = np.array([(self.first <= depth).mean() for depth in DEPTHS[: shorter + 1]])
+        curve = [each.tolist() for each in (shares, *wilson(shares, self.queries))]
+        columns = [
+            Column("depth", align="left"),
+            Column("queries", format=".3f"),
+            Column("", title="95% interval", format="", ends=".3f"),
+        ]
+        rows = [
+            (depth, share, Interval(None, *ends))
+            for depth, share, *ends in zip(DEPTHS, *curve, strict=False)
+        ]
+        return [Table(self.system, columns, rows, title=self.system)]
 
 
 _SURE = 1 - SIGNIFICANT

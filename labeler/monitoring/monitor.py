@@ -150,7 +150,7 @@ class Monitoring(Result):
             "collection": str(self.folder),
             "time": self.time.isoformat(timespec="seconds"),
             "alarms": [{"kind": alarm.about, "text": str(alarm)} for alarm in self.alarms],
-            "board": board.records(),
+            "board": board.as_json(),
             "watches": {each.key: each.result.as_json() for each in self.watches if each.result},
         }
 

@@ -121,7 +121,7 @@ class OnlineMeasures(Result):
 
     def as_json(self) -> dict[str, Any]:
         """All figures by name."""
-        records = {table.name: table.records() for table in self.tables()}
+        records = {table.name: table.as_json() for table in self.tables()}
         return self.picked(
             "measures",
             ranks=records.get("ranks", ()),

@@ -26,6 +26,7 @@ from labeler.data import Pair
 from labeler.errors import BadInput, Misuse, about
 from labeler.files.paths import true_path
 from labeler.messages import Note, count_of
+from labeler.options import COUNT, SEED, option
 from labeler.people.sheet import (
     JUDGING_PROMPT,
     SheetRow,
@@ -110,6 +111,49 @@ def share_out(drawn: Chances, assessors: int, overlap: float, seed: int) -> list
         share = len(mine) / len(drawn)
         dealt.append({pairs[i]: drawn[pairs[i]] * share for i in mine})
     return dealt
+
+
+def parse_share(text: str) -> float:
+    """`20%` or `0.2` as 0.2."""
+    number_text, percent, rest = text.strip().partition("%")
+    try:
+        share = float(number_text) / (100 if percent else 1)
+    except ValueError:
+        share = -1.0
+    if rest or not 0 <= share <= 1:
+        raise Misuse(f"expected a share such as 20% or 0.2; got {text!r}", parameter="overlap")
+    return share
+
+
+DRAW = "Which pairs"
+
+PAIRS = 200
+"""So many pairs are drawn where nobody says how many."""
+
+
+@dataclass(frozen=True)
+class DrawOptions:
+    """Which pairs people grade: so many, drawn at random.
+
+    They are balanced over the grades of `source`. Of several raters each grades `overlap` of them,
+    and a part of the others.
+    """
+
+    pairs: int | None = option(
+        None, "Draw so many at random (default: 200, or all there are).", COUNT, panel=DRAW
+    )
+    source: str | None = option(
+        None, "Balance a draw over the grades of these qrels.", flags="--from", panel=DRAW
+    )
+    overlap: float = option(
+        0.2,
+        "Of a draw for several raters, the share that all of them grade.",
+        panel=DRAW,
+        metavar="SHARE",
+        usual="20%",
+        read=parse_share,
+    )
+    seed: int = option(0, "Decides which pairs are drawn.", SEED, panel=DRAW)
 
 
 @dataclass(frozen=True)

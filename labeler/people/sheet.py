@@ -294,5 +294,4 @@ def write_instructions(sheet: Output, text: str, note: Note) -> None:
         if not path.is_file() or path.read_bytes() != text.encode():
             note(f"{path} is there already, and stays")
         return
-    with Output(path, sheet.force).writing(), replacing(path) as out:
-        out.write(text)
+    Output(path, sheet.force).write(text)

@@ -9,7 +9,6 @@ from functools import cached_property
 
 from labeler.collection.user_files import Output
 from labeler.evaluation.plot import difference_drawing
-from labeler.files.atomic import replacing
 from labeler.files.paths import true_path
 from labeler.messages import count_of
 from labeler.pipeline.compare import SystemComparison
@@ -50,9 +49,7 @@ def decision_page(result: SystemComparison) -> Page:
 
 def write_decision(result: SystemComparison, output: Output) -> None:
     """Write the page to a file, whole or not at all."""
-    text = decision_page(result).html()
-    with output.writing(), replacing(output.path) as out:
-        out.write(text)
+    output.write(decision_page(result).html())
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +124,7 @@ class _DecisionPage:
             gain = self.result.gain(query)
             scores = (number_text(query.scores[name], ".3f") for name in lists.systems)
             rows.append(lists.row(query, [number_text(gain, "+.3f"), *scores], size=abs(gain)))
-        blocks = [DisclosureRows("query", self._columns, rows, filtered=True)]
+        blocks = [DisclosureRows("query", self._columns, rows)]
         return PageSection(f"{heading}: {len(queries):,}", blocks if rows else [])
 
     def _behind(self) -> Iterator[PageBlock]:

@@ -150,21 +150,6 @@ class Chart(PageBlock):
 
 
 @dataclass(frozen=True)
-class FactList(PageBlock):
-    """Names and their values, such as a model and its version."""
-
-    pairs: Sequence[tuple[str, str]]
-
-    def html(self, depth: _Depth) -> str:
-        """A list of terms."""
-        rows = "".join(
-            f"<div><dt>{html_text(name)}</dt><dd>{html_text(value)}</dd></div>\n"
-            for name, value in self.pairs
-        )
-        return f"<dl>\n{rows}</dl>\n" if rows else ""
-
-
-@dataclass(frozen=True)
 class Disclosure(PageBlock):
     """A line that opens to show more: words, then figures in columns of their own.
 
@@ -196,13 +181,12 @@ class Disclosure(PageBlock):
 class DisclosureRows(PageBlock):
     """Rows that open: what their words are, what each column of figures is, and the rows.
 
-    Those that are `filtered` a `FilterForm` of the page may hide.
+    A `FilterForm` of the page may hide some.
     """
 
     heading: str
     columns: Sequence[str]
     rows: Sequence[Disclosure]
-    filtered: bool = False
 
     def html(self, depth: _Depth) -> str:
         """Rows below a header."""
@@ -210,8 +194,7 @@ class DisclosureRows(PageBlock):
         head = f'<span class="words">{html_text(self.heading)}</span>{names}'
         rows = depth.html(replace(row, names=self.columns) for row in self.rows)
         above = f'<div class="head" aria-hidden="true">{head}</div>'
-        kind = "rows filtered" if self.filtered else "rows"
-        return f'<div class="{kind}">\n{above}\n{rows}</div>\n'
+        return f'<div class="rows filtered">\n{above}\n{rows}</div>\n'
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 from labeler.errors import Misconfigured, Misuse
 from labeler.messages import missing_extra
 from labeler.report.charts import WIDTH, Drawing
+from labeler.report.render import fold
 from labeler.report.svg import element, length, svg, words
 
 ENDINGS = (".png", ".svg", ".pdf")
@@ -49,7 +50,7 @@ def picture_svg(drawings: Sequence[Drawing]) -> str:
         shift = f"translate({_MARGIN} {y + 14}) scale({_LARGE})"
         parts.append(f'<g transform="{shift}">{heading}</g>')
         y += 18
-        for text in _lines(drawing.message):
+        for text in fold(drawing.message.split(), WIDTH, length):
             y += _LINE
             parts.append(words("tick", (_MARGIN, y), text))
         y += _LINE
@@ -59,18 +60,6 @@ def picture_svg(drawings: Sequence[Drawing]) -> str:
     paper = f"<style>{_style()}</style>" + element("rect", "paper", width=width, height=y)
     titles = ", ".join(drawing.title for drawing in drawings)
     return svg(width, y, paper + "".join(parts), (titles, ""))
-
-
-def _lines(text: str) -> list[str]:
-    """Words on lines as wide as a chart."""
-    lines = [""]
-    for word in text.split():
-        longer = f"{lines[-1]} {word}".lstrip()
-        if length(longer) <= WIDTH:
-            lines[-1] = longer
-        else:
-            lines.append(word)
-    return lines
 
 
 @cache

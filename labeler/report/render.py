@@ -38,31 +38,25 @@ FEWEST = 16
 MOST_NAMING = 3
 """Rows are told apart by so many columns at most, so that there is room for others beside them."""
 _PIECES = re.compile(r"\[[^\]]*\]|\S+")
-COLORS = {"green": "\x1b[32m", "red": "\x1b[31m"}
-_PLAIN = "\x1b[0m"
 
 
-def text_table(table: Table, width: int | None = None, *, color: bool = False) -> str:
+def text_table(table: Table, width: int | None = None) -> str:
     """The table as lines of at most `width` terminal columns; of any width where that is `None`."""
     columns, titles = table.shown, table.titles
     rows = [_cut_words(columns, row) for row in table.texts()]
     cells = list(zip(titles, *rows, strict=True))
     natural = [max(map(width_of, column)) for column in cells]
-    if width is None or _total(natural) <= width:
-        return _around(table, _beside(columns, [titles, *rows], natural, color=color), width)
+    room = _total(natural) if width is None else width
     least = [
         _least(columns[i], column, own) if i else own
         for i, (own, column) in enumerate(zip(natural, cells, strict=True))
     ]
     blocks = []
-    for group in _groups(least, width, _naming(table.texts())):
-        fewest = [least[i] for i in group]
-        may_be_cut = [_may_be_cut(columns[i]) for i in group]
-        widths = _narrowed([natural[i] for i in group], fewest, may_be_cut, width)
-        if may_be_cut[-1]:  # it ends the line, and takes what is left of it
-            widths[-1] = min(natural[group[-1]], widths[-1] + width - _total(widths))
-        lines = [[row[i] for i in group] for row in [titles, *rows]]
-        blocks.append(_beside([columns[i] for i in group], lines, widths, color=color))
+    for group in _groups(least, room, _naming(table.texts())):
+        own = [columns[i] for i in group]
+        widths = _narrowed(own, [natural[i] for i in group], [least[i] for i in group], room)
+        lines = ([row[i] for i in group] for row in [titles, *rows])
+        blocks.append("".join(_folded(own, line, widths) for line in lines))
     return _around(table, "\n".join(blocks), width)
 
 
@@ -73,18 +67,12 @@ def _least(column: Column, cells: Sequence[str], natural: int) -> int:
     return min(natural, max(FEWEST, width_of(cells[0]))) if _may_be_cut(column) else natural
 
 
-def _beside(
-    columns: Sequence[Column], rows: Sequence[Sequence[str]], widths: Sequence[int], *, color: bool
-) -> str:
-    return "".join(_folded(columns, row, widths, color=color) for row in rows)
-
-
 def wrapped(text: str, width: int | None, indent: str = "") -> str:
     """Text whose lines are broken between words to fit a terminal; a longer word stays whole."""
     if width is None:
         return text
     return "\n".join(
-        f"\n{indent}".join(_fold(line.split(" "), width - len(indent))) for line in text.split("\n")
+        f"\n{indent}".join(fold(line.split(" "), width - len(indent))) for line in text.split("\n")
     )
 
 
@@ -121,13 +109,18 @@ def _groups(least: Sequence[int], width: int, naming: int) -> list[list[int]]:
 
 
 def _narrowed(
-    widths: Sequence[int], least: Sequence[int], may_be_cut: Sequence[bool], width: int
+    columns: Sequence[Column], natural: Sequence[int], least: Sequence[int], width: int
 ) -> list[int]:
-    """The least widths, and wider ones where there is room: of numbers, then of words."""
+    """The least widths, and wider ones where there is room: of numbers, then of words.
+
+    Words that end the line take what is left of it.
+    """
     narrowed = list(least)
-    for index in sorted(range(len(widths)), key=lambda i: may_be_cut[i]):
-        if widths[index] - narrowed[index] <= width - _total(narrowed):
-            narrowed[index] = widths[index]
+    for index in sorted(range(len(columns)), key=lambda i: _may_be_cut(columns[i])):
+        if natural[index] - narrowed[index] <= width - _total(narrowed):
+            narrowed[index] = natural[index]
+    if _may_be_cut(columns[-1]):
+        narrowed[-1] = min(natural[-1], narrowed[-1] + width - _total(narrowed))
     return narrowed
 
 
@@ -139,47 +132,39 @@ def _total(widths: Sequence[int]) -> int:
     return sum(widths) + len(GAP) * (len(widths) - 1)
 
 
-def _folded(
-    columns: Sequence[Column], cells: Sequence[str], widths: Sequence[int], *, color: bool
-) -> str:
+def _folded(columns: Sequence[Column], cells: Sequence[str], widths: Sequence[int]) -> str:
     """The lines of one row, whose cells are broken between their pieces where they are too wide."""
     parts = [
         [text]
         if width_of(text) <= width
         else [cut(text, width)]
         if _may_be_cut(column) and index
-        else _fold(_PIECES.findall(text), width)
+        else fold(_PIECES.findall(text), width)
         for index, (column, text, width) in enumerate(zip(columns, cells, widths, strict=True))
     ]
     height = max(map(len, parts))
     lines = [[part[i] if i < len(part) else "" for part in parts] for i in range(height)]
-    tones = [column.colors.get(cell, "") for column, cell in zip(columns, cells, strict=True)]
-    return "".join(f"{_line(columns, line, widths, tones if color else None)}\n" for line in lines)
+    return "".join(f"{_line(columns, line, widths)}\n" for line in lines)
 
 
-def _fold(pieces: Sequence[str], width: int) -> list[str]:
+def fold(
+    pieces: Sequence[str], width: float, measured: Callable[[str], float] = width_of
+) -> list[str]:
     """Pieces on lines of at most a width, one longer than that alone on its line."""
     lines = [pieces[0]] if pieces else [""]
     for piece in pieces[1:]:
-        if width_of(lines[-1]) + 1 + width_of(piece) <= width:
-            lines[-1] += f" {piece}"
+        if measured(longer := f"{lines[-1]} {piece}") <= width:
+            lines[-1] = longer
         else:
             lines.append(piece)
     return lines
 
 
-def _line(
-    columns: Sequence[Column],
-    cells: Sequence[str],
-    widths: Sequence[int],
-    tones: Sequence[str] | None = None,
-) -> str:
+def _line(columns: Sequence[Column], cells: Sequence[str], widths: Sequence[int]) -> str:
     padded = []
-    for index, (column, cell, width) in enumerate(zip(columns, cells, widths, strict=True)):
-        text, blank = cell, " " * (width - width_of(cell))
-        if tones and tones[index] and cell:
-            text = f"{COLORS[tones[index]]}{cell}{_PLAIN}"
-        padded.append(text + blank if column.align == "left" else blank + text)
+    for column, cell, width in zip(columns, cells, widths, strict=True):
+        blank = " " * (width - width_of(cell))
+        padded.append(cell + blank if column.align == "left" else blank + cell)
     return GAP.join(padded).rstrip()
 
 
@@ -209,11 +194,11 @@ def _csv_row(row: Sequence[Scalar]) -> list[Scalar]:
 
 
 def _json(table: Table) -> str:
-    return "[" + ",\n ".join(map(json_text, table.records())) + "]\n"
+    return "[" + ",\n ".join(map(json_text, table.as_json())) + "]\n"
 
 
 def _json_lines(table: Table) -> str:
-    return "".join(f"{json_text(record)}\n" for record in table.records())
+    return "".join(f"{json_text(record)}\n" for record in table.as_json())
 
 
 def markdown_table(table: Table) -> str:
@@ -281,16 +266,14 @@ def find_form(name: FormName) -> Form:
     return FORMS[name]
 
 
-def render(
-    table: Table, form: FormName = "table", width: int | None = None, *, color: bool = False
-) -> str:
+def render(table: Table, form: FormName = "table", width: int | None = None) -> str:
     """A table in one of `FORMS`, with a newline at its end.
 
     The text form fits a terminal of `width` columns; without a width it is as wide as it needs.
     """
     renderer = find_form(form)
     if form == "table":
-        return text_table(table, width, color=color)
+        return text_table(table, width)
     return renderer.of_table(table)
 
 
@@ -298,15 +281,13 @@ def rendered_all(
     parts: Iterable[Table | str],
     form: FormName = "table",
     width: int | None = None,
-    *,
-    color: bool = False,
 ) -> str:
     """Tables and paragraphs, a blank line apart; a form without prose shows the tables only."""
     of_prose = find_form(form).of_prose
     blocks = []
     for part in parts:
         if isinstance(part, Table):
-            blocks.append(render(part, form, width, color=color))
+            blocks.append(render(part, form, width))
         elif of_prose:
             prose = of_prose(part)
             blocks.append(f"{wrapped(prose, width) if form == 'table' else prose}\n")

@@ -9,20 +9,24 @@ Spot = tuple[float, float]
 
 SIZE = 12
 """The size of letters in pixels; on a page it is shown as it is."""
-_WIDTHS = (
-    dict.fromkeys("ijl'|", 0.22)
-    | dict.fromkeys(" !,./:;I[\\]ft", 0.28)
-    | dict.fromkeys('()-`r"{}', 0.34)
-    | dict.fromkeys("*^", 0.42)
-    | dict.fromkeys("cksvxyzJ", 0.5)
-    | dict.fromkeys("FTZ+<=>~", 0.61)
-    | dict.fromkeys("ABEKPSVXY&", 0.67)
-    | dict.fromkeys("CDHNRUw", 0.73)
-    | dict.fromkeys("GOQ", 0.78)
-    | dict.fromkeys("Mm", 0.84)
-    | dict.fromkeys("W%", 0.95)
-    | dict.fromkeys("@…→↓", 1.0)
-)
+_WIDTHS = {
+    letter: width
+    for letters, width in {
+        "ijl'|": 0.22,
+        " !,./:;I[\\]ft": 0.28,
+        '()-`r"{}': 0.34,
+        "*^": 0.42,
+        "cksvxyzJ": 0.5,
+        "FTZ+<=>~": 0.61,
+        "ABEKPSVXY&": 0.67,
+        "CDHNRUw": 0.73,
+        "GOQ": 0.78,
+        "Mm": 0.84,
+        "W%": 0.95,
+        "@…→↓": 1.0,
+    }.items()
+    for letter in letters
+}
 """Widths of letters of Helvetica and its like, in sizes; of the other ASCII ones it is 0.56."""
 
 

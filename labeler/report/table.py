@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import UnionType
 from typing import (
@@ -75,14 +75,7 @@ class Interval(NamedTuple):
     high: float | None
 
 
-class Ends(NamedTuple):
-    """The ends of an interval whose value stands in another column, or that has none."""
-
-    low: float | None
-    high: float | None
-
-
-Cell = Scalar | Estimated | Ends
+Cell = Scalar | Estimated
 Row = Sequence[Cell]
 
 
@@ -92,12 +85,12 @@ class Column:
 
     `title` stands in the header for people, `name` where there is none. `format` is a format spec
     of numbers, such as ".4f" or "+.1f"; a whole number is shown whole in any of them. `ends` is the
-    spec of the ends of intervals, and says that the cells are `Estimated` or, where `format` is
-    empty, `Ends`: people read `0.8552 [0.704, 1.000]`, programs `name`, `name low`, `name high`.
+    spec of the ends of intervals, and says that the cells are `Estimated`, of which only the ends
+    are shown where `format` is empty: people read `0.8552 [0.704, 1.000]`, programs `name`,
+    `name low`, `name high`.
     `undefined` is what people see of nan and `None`. `widest` is how much of its words the text
     form shows at most, 0 for all that there is room for, `None` for all.
-    A column is for both audiences, or `only` for one. `colors` are those in which a terminal shows
-    some of its cells.
+    A column is for both audiences, or `only` for one.
     """
 
     name: str = ""
@@ -108,7 +101,6 @@ class Column:
     undefined: str = "-"
     widest: int | None = 0
     only: Literal["", "people", "programs"] = ""
-    colors: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -143,8 +135,6 @@ class Column:
 
 def _parts(cell: Cell) -> tuple[Scalar, float | None, float | None]:
     """The value of a cell and its ends, where it has some."""
-    if isinstance(cell, Ends):
-        return None, *cell
     if cell is None or isinstance(cell, str | int | float) or not hasattr(cell, "low"):
         return cast(Scalar, cell), None, None
     return cell.value, cell.low, cell.high
@@ -204,13 +194,9 @@ class Table:
             parts = (column.values(cell) for column, cell in cells if column.only != "people")
             yield [value for values in parts for value in values]
 
-    def records(self) -> list[dict[str, Scalar]]:
+    def as_json(self) -> list[dict[str, Scalar]]:
         """The rows for programs, each a dict."""
         return [dict(zip(self.keys, values, strict=True)) for values in self.values()]
-
-    def as_json(self) -> list[dict[str, Scalar]]:
-        """The rows for programs: what a result that holds a table says of it."""
-        return self.records()
 
     @property
     def shown(self) -> list[Column]:

@@ -52,7 +52,7 @@ def test_the_statistics_are_numbers_for_programs_and_intervals_for_people() -> N
 def test_the_matrix_has_counts_for_programs_and_shares_of_rows_for_people() -> None:
     table = confusion_table(replace(RESULT.assessors[0], assessor="llm", grade_names={2: "best"}))
     assert table.keys == ["grade", "0", "1", "2", "3", "all"]
-    assert [record["all"] for record in table.records()] == [16, 16, 16, 0]
+    assert [record["all"] for record in table.as_json()] == [16, 16, 16, 0]
     assert render(table).splitlines()[0].split() == ["human", "\\", "llm", *"0123", "all"]
     assert "2 best" in render(table)
     assert "(100%)" in render(table)

@@ -63,7 +63,7 @@ def grading_of(items: Sequence[Shown], **more: Any) -> RatingTask:
         "instructions": "Read it all.\n\nIn doubt take the lower.",
     }
     show: Callable[[RatingItem], Shown] = lambda item: items[int(item.id)]  # noqa: E731
-    return RatingTask("grade", "audit", "s", rows, show, scale, session=session, **more)
+    return RatingTask("audit", "s", rows, show, scale, session=session, **more)
 
 
 @dataclass

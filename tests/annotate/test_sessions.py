@@ -37,7 +37,8 @@ def coll(judged: Path, tmp_path: Path) -> Collection:
 
 
 def pages(collection: Collection, *raters: str, **more: object) -> list[Page]:
-    choice = SampleChoice(**{k: v for k, v in more.items() if k in SampleChoice.__annotations__})  # type: ignore[arg-type]
+    drawn = {k: v for k, v in more.items() if k in SampleChoice.__dataclass_fields__}
+    choice = SampleChoice(**drawn)  # type: ignore[arg-type]
     own = {k: v for k, v in more.items() if k in AnnotateOptions.__annotations__}
     return [
         Page(s)

@@ -41,7 +41,6 @@ RARE = "aiohttp asyncio email http importlib.metadata openai pandas pydantic ric
     ("words", "heavy"),
     [
         ("--help", f"{RARE} inspect numpy shutil traceback typer"),
-        ("evaluate human.qrels missing.trec", f"{RARE} inspect numpy shutil traceback typer"),
         ("evaluate -m P@5 human.qrels missing.trec", f"{RARE} numpy"),
         (
             "evaluate human.qrels bm25.trec",
@@ -145,7 +144,6 @@ def test_a_file_with_an_error_is_closed_before_the_command_ends(
     ("word", "name"),
     [
         ("panel", "lab panel"),
-        ("import-labels", "people import"),
         ("balance", "people sample"),
         ("reciprocal rank fusion", "runs fuse"),
         ("most say", "judge"),
@@ -164,8 +162,6 @@ def test_help_finds_a_command_by_words_of_its_names_its_help_and_its_options(
         ("ingest", "corpus ingest"),
         ("run", "runs"),
         ("sample", "people sample"),
-        ("import-labels", "people import"),
-        ("import-qrels", "import"),
         ("leaderboard", "lab leaderboard"),
     ],
 )

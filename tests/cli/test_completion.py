@@ -49,5 +49,6 @@ def test_the_program_itself_completes() -> None:
 
 def test_the_script_of_a_shell_can_be_shown() -> None:
     command = [sys.executable, "-m", "labeler", "--show-completion", "bash"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "_LABELER_COMPLETE=complete_bash" in done.stdout
+    named = os.environ | {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}  # not the parent's
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=named)
+    assert "_LABELER_COMPLETE=complete_bash" in done.stdout, done.stderr

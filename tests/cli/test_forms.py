@@ -235,14 +235,6 @@ def test_a_rehearsal_needs_no_key(
     assert "did you mean 'similarity'?" in capsys.readouterr().err
 
 
-def test_a_pair_that_was_not_judged_is_named_with_the_one_that_was_meant(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    query, document = words_of("explain coll q1 PAIR", place)[2:]
-    assert execute(["explain", "coll", document, query]) == 2
-    assert f"did you mean {query} {document}?" in capsys.readouterr().err
-
-
 FOLDERS = {
     "corpus ingest docs -o NEW": {"files", "documents", "unread", "queries"},
     "build docs -o NEW --model similarity --queries-file q.txt": {"documents", "pooled", "judging"},

@@ -65,8 +65,8 @@ LONG = "9" * 5000
         ("correct a.qrels b.qrels a.trec -m foo", "--measure: no measure 'foo'"),
         ("lab leaderboard a.qrels b.qrels a.trec b.trec -m foo", "--measure: no measure 'foo'"),
         ("power a.qrels a.trec b.trec -m foo", "--measure: no measure 'foo'"),
-        ("qrels validate a.qrels --scale x", "--scale: cannot read 'x'"),
-        (f"qrels validate a.qrels --scale {LONG}", "--scale: cannot read '999"),
+        ("qrels validate a.qrels --scale x", "--scale: expected LOW:HIGH"),
+        (f"qrels validate a.qrels --scale {LONG}", "--scale: expected LOW:HIGH"),
     ],
 )
 def test_the_option_that_cannot_be_meant_stands_in_front(

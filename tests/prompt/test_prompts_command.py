@@ -89,7 +89,7 @@ def test_a_scale_that_the_text_contradicts_is_an_error_of_check(
     assert execute(["prompts", "check", "mine.md"]) == 65
     shown = capsys.readouterr().out
     assert 'the template says "0 to 4", and [scale] goes from 0 to 3' in shown
-    assert "# user\nHow useful is this passage" in shown
+    assert "--- user\nHow useful is this passage" in shown
 
 
 def test_a_prompt_is_copied_edited_checked_and_used() -> None:

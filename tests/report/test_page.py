@@ -12,7 +12,6 @@ from labeler.report.page import (
     Chart,
     Disclosure,
     DisclosureRows,
-    FactList,
     FindingList,
     Page,
     PageBlock,
@@ -42,7 +41,6 @@ def every_block(text: str) -> list[PageBlock]:
         FindingList([Finding(text, level="note"), Finding(text)]),
         TableBlock(table, text),
         Chart(chart),
-        FactList([(text, text)]),
         Disclosure(text, [Paragraph(text)], [text]),
         DisclosureRows(text, [text], [Disclosure(text, [Paragraph(text)], [text])]),
     ]

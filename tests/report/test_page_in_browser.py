@@ -219,7 +219,7 @@ def test_a_reader_sorts_rows_by_a_column_and_back(shown: BrowserPage, tmp_path: 
     figures = ["0.500", "1,200.0", "-0.900", "30.0", "-"]
     rows = [Disclosure(f"q{at}", [], ["x", figure]) for at, figure in enumerate(figures)]
     columns = ["words", "score"]
-    blocks = [FilterForm({}, columns), DisclosureRows("query", columns, rows, filtered=True)]
+    blocks = [FilterForm({}, columns), DisclosureRows("query", columns, rows)]
     opened(shown, Page("rows", blocks, filters=True), tmp_path)
     orders = {"1 1": [2, 0, 3, 1, 4], "1 -1": [1, 3, 0, 2, 4], "": [0, 1, 2, 3, 4]}
     for order, places in orders.items():

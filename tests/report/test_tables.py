@@ -18,7 +18,7 @@ from markdown_it import MarkdownIt
 from labeler.errors import Misuse
 from labeler.exchange.workbooks import rows_of_workbook
 from labeler.report.render import FORMS, render, rendered_all
-from labeler.report.table import Column, Ends, FormName, Interval, Table
+from labeler.report.table import Column, FormName, Interval, Table
 
 TABLE = Table(
     "runs",
@@ -43,9 +43,17 @@ SCORES = Table(
         Column("win/loss", only="people"),
     ],
     [
-        ["bm25", 43, Interval(0.85519, 0.7041, 1.0), 0.00001, Ends(-0.25, 0.5), 3, "3/2"],
-        ["dense", 1200, Interval(0.5, None, None), -0.5, Ends(None, None), 0, "0/5"],
-        ["none", 0, Interval(math.nan, math.nan, math.nan), math.nan, Ends(0.0, 0.0), 0, "0/0"],
+        ["bm25", 43, Interval(0.85519, 0.7041, 1.0), 0.00001, Interval(None, -0.25, 0.5), 3, "3/2"],
+        ["dense", 1200, Interval(0.5, None, None), -0.5, Interval(None, None, None), 0, "0/5"],
+        [
+            "none",
+            0,
+            Interval(math.nan, math.nan, math.nan),
+            math.nan,
+            Interval(None, 0.0, 0.0),
+            0,
+            "0/0",
+        ],
     ],
 )
 
@@ -69,7 +77,7 @@ def test_programs_get_the_ends_of_an_interval_in_columns_of_their_own() -> None:
     ]
     undefined = ("nDCG@10", "nDCG@10 low", "nDCG@10 high", "difference")
     own = {"run": "none", "queries": 0, "low": 0.0, "high": 0.0, "wins": 0}
-    assert SCORES.records()[2] == own | dict.fromkeys(undefined)
+    assert SCORES.as_json()[2] == own | dict.fromkeys(undefined)
 
 
 @every_row(
@@ -106,9 +114,9 @@ def test_csv_reads_back_exactly() -> None:
 
 
 def test_json_reads_back_exactly_and_what_is_undefined_is_null() -> None:
-    assert json.loads(render(SCORES, "json")) == SCORES.records()
+    assert json.loads(render(SCORES, "json")) == SCORES.as_json()
     lines = render(TABLE, "jsonl").splitlines()
-    assert [json.loads(line) for line in lines] == TABLE.records()
+    assert [json.loads(line) for line in lines] == TABLE.as_json()
 
 
 def test_latex_escapes_what_is_special_to_it() -> None:

@@ -75,14 +75,6 @@ def test_in_each_table_of_one_that_is_too_wide_the_rows_can_be_told_apart(width:
         assert names == [["bm25", "AP"], ["bm25", "RR"], ["dense", "AP"], ["dense", "RR"]]
 
 
-def test_only_what_a_column_says_is_colored_and_only_where_asked() -> None:
-    column = Column("verdict", colors={"worse": "red"})
-    table = Table("t", [Column("run", align="left"), column], [["a", "worse"], ["b", "better"]])
-    assert "\x1b" not in render(table)
-    assert render(table, color=True).count("\x1b[31mworse\x1b[0m") == 1
-    assert render(table, color=True).count("\x1b") == 2
-
-
 def test_a_column_of_words_is_cut_to_its_widest_in_the_text_form_alone() -> None:
     table = Table("t", [Column("text", align="left", widest=5)], [["abcdefgh"]])
     assert render(table) == "text\nabcd…\n"

@@ -38,4 +38,4 @@ def test_an_engine_and_a_system_exclude_each_other(
 ) -> None:
     words = ["retrieve", str(folder), "--as", "x", "--engine", "bm25", "--command", "cat {query}"]
     assert execute(words) == 2
-    assert "labeler: --engine: two systems are described; leave this out" in capsys.readouterr().err
+    assert "name one system" in capsys.readouterr().err

@@ -1,16 +1,12 @@
-"""What made a collection, and texts of a report without what belongs to a machine or its owner."""
+"""Texts of a report without what belongs to a machine or its owner."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from labeler.collection.readme import NOBODY, assessors_table, datasheet
-from labeler.collection_report.contents import CollectionContents
-from labeler.report.neutral import flat
 from labeler.report.table import Table
 
 _USER_OF_ADDRESS = re.compile(r"(?<=://)[^/\s@]*@")
@@ -38,16 +34,15 @@ class Private:
             for spelling in (os.fspath(folder), os.path.abspath(folder), os.path.realpath(folder))
         }
         longest_first = sorted(spellings - {"."}, key=len, reverse=True)
-        before = r"(?<![\w/.-])"
-        self._inside = [re.compile(rf"{before}{re.escape(f)}/") for f in longest_first]
-        self._whole = [re.compile(rf"{before}{re.escape(f)}(?![\w/.-])") for f in longest_first]
+        self._folders = [
+            re.compile(rf"(?<![\w/.-]){re.escape(folder)}(?:/|(?![\w/.-]))")
+            for folder in longest_first
+        ]
 
     def __call__(self, text: str) -> str:
         """The text, fit for a page that others read."""
-        for inside in self._inside:
-            text = inside.sub("", text)
-        for whole in self._whole:
-            text = whole.sub(lambda match: os.path.basename(match[0]), text)
+        for folder in self._folders:  # of what lies inside nothing stays, else its name
+            text = folder.sub(lambda match: os.path.basename(match[0]), text)
         text = _USER_OF_ADDRESS.sub("", text)
         text = _SECRET_OF_ADDRESS.sub(rf"\1{HIDDEN}", text)
         text = _KEY.sub(HIDDEN, text)
@@ -70,22 +65,3 @@ def _without_folders(word: str) -> str:
     if not path.startswith(("/", "~/")) or path.startswith("//") or path.count("/") < 2:
         return word
     return path.rstrip("/").rpartition("/")[2] + colon + rest
-
-
-@dataclass(frozen=True)
-class Provenance:
-    """What made a collection, as far as its card and its files tell.
-
-    `lines` are those of its datasheet; `assessors` has a row for each set of judgements.
-    """
-
-    lines: Sequence[str]
-    assessors: Table
-
-
-def provenance_of(contents: CollectionContents) -> Provenance:
-    """What the card and the files tell of how the collection was made."""
-    card = contents.card
-    lines = (flat(line) for of in datasheet(card, contents.queries).values() for line in of)
-    sheet = tuple(line for line in lines if not (contents.people and line == NOBODY))
-    return Provenance(sheet, assessors_table(card))
