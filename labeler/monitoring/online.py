@@ -5,21 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 
 from labeler.arrays import Flags, Floats
 from labeler.monitoring.log import EventLog, LogPart, LogReading
 from labeler.monitoring.log_rows import GROUPS
+from labeler.queries.filter import words
 from labeler.report.finding import Finding
 from labeler.report.result import Hidden, Result
 from labeler.report.table import Column, Interval, Table, interval_text, table_of
 from labeler.stats.intervals import Compute, Replicates, Sample, cluster_bootstrap
 from labeler.stats.means import wilson_of
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 DEPTH = 10
 """Ranks that are looked at."""
+SOON = 5 * 60.0
+"""A search within so many seconds of another may be that one in other words."""
 FEWEST = 10
 """With fewer groups of users there is no interval."""
 UNKNOWN = Interval(None, None, None)
@@ -44,6 +50,7 @@ MEASURES = (
     OnlineMeasure("CTR", "clicks", "shown", True, "clicks of documents shown"),
     OnlineMeasure("clicked", "clicked", "searches", True, "searches with a click"),
     OnlineMeasure("no results", "empty", "searches", False, "searches that showed no document"),
+    OnlineMeasure("reformulated", "reformulated", "followed", False, "searches put in other words"),
     OnlineMeasure("thumbs up", "ups", "thumbs", True, "thumbs that point up"),
 )
 """What is measured of searches, by name; abandonment is what `clicked` leaves of 1."""
@@ -134,7 +141,7 @@ def online(log: EventLog, seed: int = 0) -> OnlineMeasures:
     """What users' clicks say of a search; goes through the log once, a part at a time."""
     sums = BehaviorSums(len(log.variants))
     for part in log.parts():
-        sums.add(part)
+        sums.add(part, log.texts)
     of_all, by_rank = (held(each) for each in (sums.searches.sum(axis=1), sums.ranks))
     # what the log's columns allow for
     reading, totals = log.reading, of_all.sum(axis=0)
@@ -172,15 +179,18 @@ class BehaviorSums:
         self.ranks = np.zeros((GROUPS, DEPTH, 2))
         self.users = np.zeros(variants + 1)
 
-    def add(self, part: LogPart) -> None:
-        """Add up a part of a log."""
+    def add(self, part: LogPart, texts: Sequence[str]) -> None:
+        """Add up a part of a log with these texts."""
         own, shown = part
         shown = shown[(shown["shown"] > 0) & shown["rank"].between(1, DEPTH)]
         by_search = shown.groupby("search")[["shown", "clicks"]].sum()
+        followed, reformulated = reformulations(own, texts)
         values = by_search.reindex(own.index, fill_value=0.0).assign(
             searches=1.0,
             clicked=own["is_clicked"],
             empty=own["shown"] == 0,
+            followed=followed,
+            reformulated=reformulated,
             ups=own["ups"],
             thumbs=own["ups"] + own["downs"],
         )
@@ -192,6 +202,29 @@ class BehaviorSums:
         who = own["client"].where(own["client"] >= 0, -1 - own.index)
         pairs = own.assign(who=who)[own["variant"] > 0][["who", "variant"]].drop_duplicates()
         self.users += np.bincount(pairs["variant"], minlength=len(self.users))
+
+
+def reformulations(own: DataFrame, texts: Sequence[str]) -> tuple[Floats, Floats]:
+    """Whether each search could be reformulated, and whether it was.
+
+    It is by the next search of the same visit, soon after, whose words are not the same but have
+    one in common. One without a time or a user cannot be.
+    """
+    usable = own[(own["client"] >= 0) & own["time"].notna()]
+    usable = usable.sort_values(["client", "session", "time"], kind="stable")
+    could, was = np.zeros(len(own)), np.zeros(len(own))
+    could[usable.index] = 1.0
+    later = usable.groupby(["client", "session"])[["time", "text"]].shift(-1)
+    is_soon = (later["time"] - usable["time"] <= SOON) & (later["text"] != usable["text"])
+    pairs = zip(usable.index[is_soon], usable["text"][is_soon], later["text"][is_soon], strict=True)
+    terms: dict[int, frozenset[str]] = {}
+    for search, first, second in pairs:
+        for text in (first, int(second)):
+            if text not in terms:
+                terms[text] = frozenset(words(texts[text].casefold()))
+        before, after = terms[first], terms[int(second)]
+        was[search] = float(before != after and not before.isdisjoint(after))
+    return could, was
 
 
 def held(sums: Floats) -> Floats:

@@ -75,8 +75,8 @@ def test_what_a_log_cannot_tell_is_said(tmp_path: Path, text: str, sentence: str
 def test_names_that_stand_in_rows_left_out_alone_are_no_variants(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text(
-        "time,user_id,query,variant,user_agent,doc_id,clicked\n2024-05-01,u1,lcd,x,,d,1\n"
-        "2024-05-01,u2,lcd,y,,d,0\nsoon,u3,lcd,z,,d,1\n2024-05-01,u4,lcd,w,bot/1,d,1\n"
+        "time,user_id,query,variant,user_agent\n2024-05-01,u1,lcd,x,\n2024-05-01,u2,lcd,y,\n"
+        "soon,u3,lcd,z,\n2024-05-01,u4,lcd,w,bot/1\n"
     )
     with open_log(path) as log:
         variants = online(log).variants
@@ -94,3 +94,14 @@ def test_searches_that_showed_nothing_are_counted(
     )
     with open_log(path) as log:
         assert online(log).measures["no results"].value == 1 / 3
+
+
+def test_reformulations_are_other_words_of_one_visit_soon_after(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text(
+        "time,session,query\n2024-05-01T10:00:00,s,usb hub\n2024-05-01T10:01:00,s,usb hub 3\n"
+        "2024-05-01T10:02:00,s,lcd\n2024-05-01T10:30:00,s,lcd tv\n2024-05-01T10:31:00,t,lcd\n"
+    )
+    with open_log(path) as log:
+        value = online(log).measures["reformulated"].value
+    assert value == 1 / 5
