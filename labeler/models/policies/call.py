@@ -42,9 +42,8 @@ class ModelCall:
     thoughts: int | None = None
     keyed: Keyed | None = None
     began: float = 0.0
-    tried_at: float = 0.0
     sizes: tuple[Tokens, Tokens] | None = None
-    tries: int = 0
+    tries: Any = None
     fitted_by: Any = None
     reserved: Any = None
 
