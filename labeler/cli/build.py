@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -182,7 +181,7 @@ def can_ask_llm() -> bool:
     try:
         if not can_serve():
             raise Misconfigured(LOCAL_EXTRA)
-        if not os.environ.get("LABELER_MODEL_FILE") and model_path() is None:
+        if model_path() is None:
             with progress("fetching the model") as advance:
                 fetch_model(advance, note)
     except LabelerError as error:

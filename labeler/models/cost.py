@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import re
 from dataclasses import dataclass, replace
@@ -86,16 +85,9 @@ def price_of(address: str | None, model: str, *, writes: bool = True) -> Price |
     if address is None:
         return Price(0.0, 0.0)
     host = urlsplit(address).hostname or ""
-    return _listed(address, model, writes=writes) if _may_be_listed(host) else None
-
-
-def _may_be_listed(host: str) -> bool:
-    """Whether a host may be a provider's: not one of a local network, nor a bare IP address."""
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return "." in host
-    return False
+    # neither a host of a local network nor a bare IP address is a provider's
+    may_be_listed = "." in host and not host[-1].isdigit()
+    return _listed(address, model, writes=writes) if may_be_listed else None
 
 
 def _listed(address: str, model: str, *, writes: bool) -> Price | None:
