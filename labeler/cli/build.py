@@ -175,13 +175,13 @@ def demo(
 
 def can_ask_llm() -> bool:
     """Whether the embedded LLM is here, or could be fetched; says in one line why not."""
-    from labeler.models.embedded import fetch_model, model_path
+    from labeler.models.embedded import EMBEDDED, fetch_model
     from labeler.models.local.serve import LOCAL_EXTRA, can_serve
 
     try:
         if not can_serve():
             raise Misconfigured(LOCAL_EXTRA)
-        if model_path() is None:
+        if not EMBEDDED.is_here:
             with progress("fetching the model") as advance:
                 fetch_model(advance, note)
     except LabelerError as error:

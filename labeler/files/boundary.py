@@ -82,10 +82,11 @@ def problem_of(error: Exception) -> str:
     return _of_the_parser(error)
 
 
-def first_invalid(error: ValidationError, whole: str) -> str:
+def first_invalid(error: ValidationError, whole: str = "") -> str:
     """The first of the values that pydantic refuses, and why; `whole` names what holds them."""
     problem = error.errors()[0]
-    return f"{'.'.join(map(str, problem['loc'])) or whole}: {problem['msg']}"
+    name = ".".join(map(str, problem["loc"])) or whole
+    return f"{name}: {problem['msg']}" if name else problem["msg"]
 
 
 _PROBLEMS: tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], ...] = (
@@ -101,13 +102,10 @@ _PROBLEMS: tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], ...]
 
 def _of_the_parser(error: Exception) -> str:
     """What a parser's own exception says; of pydantic's, the first of its problems."""
-    text = str(error)
-    if "integer string conversion" in text:
+    if "integer string conversion" in str(error):
         return "a number of too many digits"
-    problems: Any = getattr(error, "errors", None)
-    if callable(problems) and (listed := problems()):
-        name = ".".join(map(str, listed[0]["loc"]))
-        text = f"{name}: {listed[0]['msg']}" if name else listed[0]["msg"]
+    refused: Any = error
+    text = first_invalid(refused) if hasattr(error, "errors") else str(error)
     return _short(text) or type(error).__name__
 
 

@@ -23,7 +23,7 @@ from labeler.files.settings import ASSESSORS, NAME, read_toml
 from labeler.messages import meant
 from labeler.model import JsonObject, Model, Reply, Request
 from labeler.models.cost import Price, price_of
-from labeler.models.embedded import EMBEDDED, model_path, similarity_model, similarity_rule
+from labeler.models.embedded import EMBEDDED, similarity_model, similarity_rule
 from labeler.models.local.serve import can_serve, engine_id, serving
 from labeler.models.server.client import Calls, answers, called_model, models_of, server_model
 from labeler.models.settings import AssessorSettings, check_model_name
@@ -341,11 +341,10 @@ def _gguf(name: str) -> tuple[Path, str]:
         if not path.is_file():
             raise Misconfigured(f"{path}: no such model file")
         return path, sha256_of(path)
-    cached = model_path()
-    if cached is None:
+    if not EMBEDDED.is_here:
         size = f"{EMBEDDED.size / 1e6:.0f} MB"
         raise Misconfigured(
             f"the embedded model is not here yet ({size}): labeler fetch model, or name a file of "
             "your own: LABELER_MODEL=gguf:PATH"
         )
-    return cached, EMBEDDED.sha256
+    return EMBEDDED.path, EMBEDDED.sha256

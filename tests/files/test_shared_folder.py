@@ -13,7 +13,6 @@ import pytest
 from file_server import Files, serving
 
 from labeler.cli import execute
-from labeler.errors import FileProblem
 from labeler.files.cache import exclusive
 from labeler.files.paths import make_private
 from labeler.models.embedded import ModelFile, fetch_model

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import quote
 
+import tenacity
+
 from labeler.errors import LabelerError, Misconfigured, NoAnswer, NotFound, ProviderError
 from labeler.files.read import file_problems
 from labeler.model import Headers, whole
@@ -123,14 +125,13 @@ class BatchService:
         with self._problems("batches"):
             return _state(await self._client.batches.cancel(batch_id))
 
+    @tenacity.retry(
+        retry=tenacity.retry_if_exception_type(NoAnswer),
+        stop=tenacity.stop_after_attempt(TRIES),
+        reraise=True,
+    )
     async def download(self, file_id: str, path: Path, most: int = MOST_ANSWERED) -> None:
         """Write a file of answers to a path, a part at a time; no more than `most` bytes of it."""
-        for _ in range(TRIES - 1):
-            with suppress(NoAnswer):
-                return await self._copy(file_id, path, most)
-        return await self._copy(file_id, path, most)
-
-    async def _copy(self, file_id: str, path: Path, most: int) -> None:
         from yarl import URL
 
         address = self.server.below(f"files/{quote(file_id, safe='')}/content").address
