@@ -29,7 +29,7 @@ from labeler import __version__
 from labeler.errors import LabelerError, Misconfigured, NoAnswer, Retryable
 from labeler.messages import Note
 from labeler.model import Bound, Headers, JsonObject, Model, OncePerPart, Reply, Request, whole
-from labeler.models.cost import about
+from labeler.models.cost import sizes_of
 from labeler.models.server.answers import read_models, read_reply
 from labeler.models.settings import AssessorSettings
 from labeler.wire import addresses
@@ -91,7 +91,8 @@ class WireFormat:
             declared["system"] = "\n\n".join(t["content"] for t in turns if t["role"] == "system")
             turns = [turn for turn in turns if turn["role"] != "system"]
         if "context" in self.words:
-            room = about(request).times(1.5).inside + (about(request).outside or _USUAL_REPLY)
+            likely = sizes_of(request).about
+            room = likely.times(1.5).inside + (likely.outside or _USUAL_REPLY)
             declared["context"] = self.context or max(_LEAST_CONTEXT, 1 << room.bit_length())
         body = {"model": name, **_filled(self.words["turns"], turns)}
         for what, value in declared.items():
