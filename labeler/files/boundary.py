@@ -76,7 +76,7 @@ def problem_of(error: Exception) -> str:
     """What an exception says is wrong with what was read, in words that fit one line."""
     for kinds, words in _PROBLEMS:
         if isinstance(error, kinds):
-            return words.format(text=_short(str(error)), error=error)
+            return words.format(text=_short(str(error)))
     if isinstance(error, UnicodeDecodeError):
         return f"not UTF-8 (byte 0x{error.object[error.start]:02x}); save the file as UTF-8"
     return _of_the_parser(error)

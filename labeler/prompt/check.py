@@ -94,8 +94,10 @@ class PromptCheck(Result):
         if writer and questions:
             turns = writer.render(dict.fromkeys(PLACEHOLDERS["grade"], ""))
             asked = sizes_of(Request(turns, {"max_tokens": questions.max_tokens})).about
-            once = f"1 call a query, to write its questions: about {asked.inside:,} tokens"
-            writing = [f"{once}, without the query, and at most {asked.outside:,} in reply"]
+            writing = [
+                f"1 call a query, to write its questions: about {asked.inside:,} tokens, "
+                f"without the query, and at most {asked.outside:,} in reply"
+            ]
         scale = f" on the scale {scale_of(self.prompt)}" if front.scale else ""
         reason = ", its reason first" if front.reason else ""
         calls = "a call"
