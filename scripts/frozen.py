@@ -250,7 +250,7 @@ SENTENCE = 3
 """A text of more blanks, printed beside values, is a sentence, and none of them."""
 TOLD = ("detail",)
 """Keys of sentences in rows of data, whose texts are otherwise values."""
-LOADED = ("aiohttp", "numpy", "pandas", "pydantic", "rich", "typer", "mdit_py_plugins")
+LOADED = ("aiohttp", "numpy", "openai", "pandas", "pydantic", "rich", "typer", "mdit_py_plugins")
 
 
 # Running commands.

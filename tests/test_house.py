@@ -55,7 +55,7 @@ FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in room
 MOST_FLAT_MODULES = 9
 
 ONLY_IN = {
-    "openai": set(),
+    "openai": {"models", "wire"},
     "aiohttp": {"wire"},
     "httpx2": set(),
     "ray": {"scale"},

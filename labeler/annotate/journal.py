@@ -14,8 +14,9 @@ from labeler.collection.annotations import (
     journal_rows,
     read_journal,
 )
-from labeler.collection.layout import Collection, lock_file
+from labeler.collection.layout import Collection
 from labeler.errors import BadInput, FileProblem
+from labeler.files.cache import lock_file
 from labeler.files.read import file_problems
 
 __all__ = ["JournalRow", "RatingJournal", "read_journal"]

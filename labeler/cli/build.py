@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -176,13 +175,13 @@ def demo(
 
 def can_ask_llm() -> bool:
     """Whether the embedded LLM is here, or could be fetched; says in one line why not."""
-    from labeler.models.embedded import fetch_model, model_path
+    from labeler.models.embedded import EMBEDDED, fetch_model
     from labeler.models.local.serve import LOCAL_EXTRA, can_serve
 
     try:
         if not can_serve():
             raise Misconfigured(LOCAL_EXTRA)
-        if not os.environ.get("LABELER_MODEL_FILE") and model_path() is None:
+        if not EMBEDDED.is_here:
             with progress("fetching the model") as advance:
                 fetch_model(advance, note)
     except LabelerError as error:

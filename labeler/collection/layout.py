@@ -15,13 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from labeler.errors import FileProblem, Misuse, Stopped
+from labeler.files.cache import is_acquired, lock_file
 from labeler.files.paths import did_you_mean, true_path
 from labeler.files.read import check_regular, file_problems
 from labeler.messages import Note
 
 if TYPE_CHECKING:
-    from filelock import FileLock
-
     from labeler.models.policies.call import StopSignal
     from labeler.store import StorePlace
 
@@ -334,24 +333,6 @@ NOTE_SECONDS = 60.0
 """After how long it is said again."""
 
 _HELD: ContextVar[frozenset[str]] = ContextVar("held", default=frozenset())
-
-
-def lock_file(path: Path, **more: Any) -> FileLock:
-    """A lock that is a file: of all threads of this process, and never a mere file's presence."""
-    from filelock import FileLock  # takes long to load
-
-    return FileLock(path, thread_local=False, fallback_to_soft=False, **more)
-
-
-def is_acquired(lock: FileLock) -> bool:
-    """Take a lock, if nobody holds it; whether that went well."""
-    from filelock import Timeout
-
-    try:
-        lock.acquire(blocking=False)
-    except Timeout:
-        return False
-    return True
 
 
 @contextmanager

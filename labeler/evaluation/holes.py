@@ -229,8 +229,7 @@ def scenarios(
     values_of = _Block.ends if ends_alone else _Block.cases
     # what is filled in of some queries is let go of before the next
     parts = [
-        [values_of(block, measure) for measure in measures]
-        for block in map(_Block, r.blocks(size))
+        [values_of(block, measure) for measure in measures] for block in map(_Block, r.blocks(size))
     ]
     means = {}
     for measure, of_blocks in zip(measures, zip(*parts, strict=True), strict=True):

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from gzip import BadGzipFile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from labeler.errors import BadInput, BadRow, LabelerError, Misconfigured
 
@@ -86,13 +86,13 @@ def problem_of(error: Exception) -> str:
     """What an exception says is wrong with what was read, in words that fit one line."""
     for kinds, words in _PROBLEMS:
         if isinstance(error, kinds):
-            return words.format(text=_short(str(error)), error=error)
+            return words.format(text=_short(str(error)))
     if isinstance(error, UnicodeDecodeError):
         return f"not UTF-8 (byte 0x{error.object[error.start]:02x}); save the file as UTF-8"
     return _of_the_parser(error)
 
 
-def first_invalid(error: ValidationError, whole: str) -> str:
+def first_invalid(error: ValidationError, whole: str = "") -> str:
     """The first of the values that pydantic refuses, and why; `whole` names what holds them."""
     problem = error.errors()[0]
     name = ".".join(map(str, problem["loc"])) or whole
@@ -112,12 +112,10 @@ _PROBLEMS: tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], ...]
 
 def _of_the_parser(error: Exception) -> str:
     """What a parser's own exception says; of pydantic's, the first of its problems."""
-    text = str(error)
-    if "integer string conversion" in text:
+    if "integer string conversion" in str(error):
         return "a number of too many digits"
-    problems: Any = getattr(error, "errors", None)
-    if callable(problems) and problems():
-        text = first_invalid(cast("ValidationError", error), "")
+    refused: Any = error
+    text = first_invalid(refused) if hasattr(error, "errors") else str(error)
     return _short(text) or type(error).__name__
 
 

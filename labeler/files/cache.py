@@ -1,23 +1,41 @@
-"""Files that one process fetches for all."""
+"""Locks that are files, and work that one process does for all while others wait for it."""
 
 from __future__ import annotations
 
 import errno
-import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from labeler.errors import Stopped
-from labeler.files.paths import lock_file, make_private
+from labeler.files.paths import make_private
 from labeler.messages import Note
 
-_POLL_SECONDS = 0.1
-_LOCKED_BY_OTHERS = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK}
-"""The last two are Windows' and some network file systems'."""
+if TYPE_CHECKING:
+    from filelock import FileLock
 
+_POLL_SECONDS = 0.1
 _WITHOUT_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}
+
+
+def lock_file(path: Path, **more: Any) -> FileLock:
+    """A lock that is a file: of all threads of this process, and never a mere file's presence."""
+    from filelock import FileLock  # takes long to load
+
+    return FileLock(path, thread_local=False, fallback_to_soft=False, **more)
+
+
+def is_acquired(lock: FileLock) -> bool:
+    """Take a lock, if nobody holds it; whether that went well."""
+    from filelock import Timeout
+
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        return False
+    return True
 
 
 @contextmanager
@@ -26,9 +44,8 @@ def exclusive(path: Path, tell: Note = lambda _: None) -> Iterator[None]:
 
     On a file system without locks nobody waits.
     """
-    make_private(path.parent)
-    with lock_file(_lock_path(path)) as lock:
-        for seconds in _waits(lock.fileno(), path, tell):
+    with _lock_of(path) as lock:
+        for seconds in _waits(lock, path, tell):
             time.sleep(seconds)
         yield
 
@@ -40,46 +57,33 @@ async def exclusive_in_loop(
     """The same in asynchronous work, which goes on meanwhile; `Stopped` where that is stopped."""
     import asyncio
 
-    make_private(path.parent)
-    with lock_file(_lock_path(path)) as lock:
-        for seconds in _waits(lock.fileno(), path, tell):
+    with _lock_of(path) as lock:
+        for seconds in _waits(lock, path, tell):
             await asyncio.sleep(seconds)
             if is_stopped():
-                raise Stopped(f"stopped while another process held {_lock_path(path)}")
+                raise Stopped(f"stopped while another process held {lock.lock_file}")
         yield
 
 
-def _lock_path(path: Path) -> Path:
-    return path.with_name(path.name + ".lock")
-
-
-def _waits(descriptor: int, path: Path, tell: Note) -> Iterator[float]:
-    """The seconds to wait before each further try, until an open file is locked."""
-    if _is_lockable(descriptor):
-        return
-    tell(f"another process is fetching {path.name}; waiting for it")
-    yield _POLL_SECONDS
-    while not _is_lockable(descriptor):
-        yield _POLL_SECONDS
-
-
-def _is_lockable(descriptor: int) -> bool:
-    """Whether no other process has an open file, which is then locked until it is closed.
-
-    Always true on a file system without locks. What else fails, fails.
-    """
+@contextmanager
+def _lock_of(path: Path) -> Iterator[FileLock]:
+    make_private(path.parent)
+    lock = lock_file(path.with_name(path.name + ".lock"))
     try:
-        if sys.platform == "win32":
-            import msvcrt
+        yield lock
+    finally:
+        lock.release()
 
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
 
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+def _waits(lock: FileLock, path: Path, tell: Note) -> Iterator[float]:
+    """The seconds to wait before each further try, until nobody else holds a lock."""
+    try:
+        if is_acquired(lock):
+            return
+        tell(f"another process is fetching {path.name}; waiting for it")
+        yield _POLL_SECONDS
+        while not is_acquired(lock):
+            yield _POLL_SECONDS
     except OSError as error:
-        if error.errno in _LOCKED_BY_OTHERS:
-            return False
         if error.errno not in _WITHOUT_LOCKS:
             raise
-    return True

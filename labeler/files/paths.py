@@ -160,15 +160,6 @@ def file_to_append(path: Path) -> IO[bytes]:
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | _NO_LINK), "ab")
 
 
-def lock_file(path: Path) -> IO[bytes]:
-    """The file at `path`, made where it is missing, to be locked."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _NO_LINK, 0o666)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise FileProblem(f"{path}: not a file; remove it")
-    return os.fdopen(descriptor, "rb+")
-
-
 def cache_folder() -> Path:
     """Return the user's cache folder for this package: `LABELER_CACHE`, else the platform's."""
     own = os.environ.get("LABELER_CACHE")

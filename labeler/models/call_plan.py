@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 from labeler.messages import Note
 from labeler.model import Request
 from labeler.models.choose import SERVER_CONCURRENCY, Choice, ready
-from labeler.models.cost import Price, Sizes, Tokens
+from labeler.models.cost import Price, Tokens, sizes_of
 from labeler.models.policies.call import asked_through
 from labeler.models.policies.learn import PROBE_TOKENS, PROBES, Abilities, probe
 from labeler.models.policies.limits import START, RateLimits
@@ -161,7 +161,7 @@ def plan_calls(
     The first of them is the example where none is given. Equal requests are one call.
     """
     calls = 0
-    estimate, most, asked, sizes = Tokens(0, 0), Tokens(0, 0), set[int](), Sizes()
+    estimate, most, asked = Tokens(0, 0), Tokens(0, 0), set[int]()
     reported = session.guard.budget.reported
     for number, request in enumerate(requests):
         example = example or request
@@ -169,7 +169,7 @@ def plan_calls(
         if key in asked:
             continue
         asked.add(key)
-        usual, whole = sizes.of(request)
+        usual, whole = sizes_of(request)
         inside, outside = reported.bound(whole)
         # each try may have twice the tokens of the one before for its reply
         most = most.plus(Tokens(tries * inside, (2**tries - 1) * outside))

@@ -23,7 +23,7 @@ from labeler.files.settings import ASSESSORS, NAME, read_toml
 from labeler.messages import meant
 from labeler.model import JsonObject, Model, Reply, Request
 from labeler.models.cost import Price, price_of
-from labeler.models.embedded import EMBEDDED, model_path, similarity_model, similarity_rule
+from labeler.models.embedded import EMBEDDED, similarity_model, similarity_rule
 from labeler.models.local.serve import can_serve, engine_id, serving
 from labeler.models.server.client import Calls, answers, called_model, models_of, server_model
 from labeler.models.settings import AssessorSettings, check_model_name
@@ -114,7 +114,7 @@ def check_no_secret(values: JsonObject) -> None:
             problem = f"{header!r} would hold a secret; name its variable in `key` instead"
             raise Misuse(problem, parameter="headers")
     if str(values.get("model", "")).startswith("gguf:"):
-        problem = "a model's file is named by an option or LABELER_MODEL_FILE, not by a file"
+        problem = "a model's file is named by an option or LABELER_MODEL, not by a file"
         raise Misuse(problem, parameter="model")
 
 
@@ -208,7 +208,7 @@ async def choose(
     is_all_declared = declared.file and declared.model and declared.server and not base_url
     base_url = base_url or declared.server or None
     if model_name and is_embedded_name(model_name):
-        return _with_own_file(_embedded(task, model_name, base_url, name_from))
+        return _embedded(task, model_name, base_url, name_from)
     check_model_name(model_name or "")
     server = await server_of(base_url)
     if server is None:
@@ -222,8 +222,7 @@ async def choose(
                 f"no server for the model {model_name!r}: set OPENAI_API_KEY, give an address, or "
                 f"name an embedded model: local, similarity, gguf:PATH{hint}"
             )
-        why = "no key in the environment, no server at Ollama's port"
-        return _with_own_file(Choice(DEFAULTS[task], why))
+        return Choice(DEFAULTS[task], "no key in the environment, no server at Ollama's port")
     address, why = server
     why = name_from if is_all_declared else f"{name_from}; {why}"
     choice = Choice(model_name or "", why, address, declared, named_by)
@@ -252,14 +251,6 @@ def _embedded(task: Task, name: str, base_url: str | None, name_from: str) -> Ch
         problem = f"'similarity' can only judge; {what} an LLM: local, gguf:PATH, a server"
         raise Misuse(problem, parameter="model")
     return Choice(name, name_from)
-
-
-def _with_own_file(choice: Choice) -> Choice:
-    """The choice, with the user's own file where it is the embedded LLM and one is named."""
-    path = os.environ.get("LABELER_MODEL_FILE")
-    if choice.name != "local" or not path:
-        return choice
-    return Choice(f"gguf:{path}", f"{choice.why}; LABELER_MODEL_FILE is set")
 
 
 def model_in(model: str | None, assessor: str = "") -> AssessorSettings | str | None:
@@ -350,11 +341,10 @@ def _gguf(name: str) -> tuple[Path, str]:
         if not path.is_file():
             raise Misconfigured(f"{path}: no such model file")
         return path, sha256_of(path)
-    cached = model_path()
-    if cached is None:
+    if not EMBEDDED.is_here:
         size = f"{EMBEDDED.size / 1e6:.0f} MB"
         raise Misconfigured(
             f"the embedded model is not here yet ({size}): labeler fetch model, or name a file of "
-            "your own in LABELER_MODEL_FILE"
+            "your own: LABELER_MODEL=gguf:PATH"
         )
-    return cached, EMBEDDED.sha256
+    return EMBEDDED.path, EMBEDDED.sha256

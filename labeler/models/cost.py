@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import re
 from dataclasses import dataclass, replace
@@ -12,7 +11,7 @@ from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
-from labeler.model import OncePerPart, Request
+from labeler.model import Request
 from labeler.wire.addresses import OPENAI
 
 if TYPE_CHECKING:
@@ -86,16 +85,9 @@ def price_of(address: str | None, model: str, *, writes: bool = True) -> Price |
     if address is None:
         return Price(0.0, 0.0)
     host = urlsplit(address).hostname or ""
-    return _listed(address, model, writes=writes) if _may_be_listed(host) else None
-
-
-def _may_be_listed(host: str) -> bool:
-    """Whether a host may be a provider's: not one of a local network, nor a bare IP address."""
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return "." in host
-    return False
+    # neither a host of a local network nor a bare IP address is a provider's
+    may_be_listed = "." in host and not host[-1].isdigit()
+    return _listed(address, model, writes=writes) if may_be_listed else None
 
 
 def _listed(address: str, model: str, *, writes: bool) -> Price | None:
@@ -193,38 +185,26 @@ class Tokens(NamedTuple):
 NOTHING = Tokens(0, 0)
 
 
-class Sizes:
-    """What requests take, about and at most; a schema that many of them have is counted once."""
+class Sizes(NamedTuple):
+    """What a request takes: about, with the most that its reply may, and at most."""
 
-    def __init__(self) -> None:
-        self._of_schema = OncePerPart[int](
-            lambda schema: _size(json.dumps(schema, default=dict)) if schema else 0
-        )
-
-    def of(self, request: Request) -> tuple[Tokens, Tokens]:
-        """What `about` and `at_most` say of a request."""
-        turns = contents = 0
-        for role, content in request.messages:
-            turns += _size(role) + OF_A_TURN
-            contents += _size(content)
-        sent = request.parameters
-        limit = sent.get("max_completion_tokens", sent.get("max_tokens"))
-        most = limit if isinstance(limit, int) else None
-        inside = turns + contents + self._of_schema.of(request.schema) + OF_A_REQUEST
-        outside = UNBOUNDED if most is None else most
-        return Tokens(contents // BYTES_OF_A_TOKEN, most or 0), Tokens(inside, outside)
+    about: Tokens
+    at_most: Tokens
 
 
-def about(request: Request) -> Tokens:
-    """About how many tokens a request takes, and the most that its reply may."""
-    return Sizes().of(request)[0]
-
-
-def at_most(request: Request) -> Tokens:
-    """How many tokens a call takes at most: no tokenizer that works on bytes makes more of a text
-    than it has bytes.
-    """
-    return Sizes().of(request)[1]
+def sizes_of(request: Request) -> Sizes:
+    """What a request takes; no tokenizer that works on bytes makes more of a text than it has."""
+    turns = contents = 0
+    for role, content in request.messages:
+        turns += _size(role) + OF_A_TURN
+        contents += _size(content)
+    sent = request.parameters
+    limit = sent.get("max_completion_tokens", sent.get("max_tokens"))
+    most = limit if isinstance(limit, int) else None
+    schema = _size(json.dumps(request.schema, default=dict)) if request.schema else 0
+    outside = UNBOUNDED if most is None else most
+    whole = Tokens(turns + contents + schema + OF_A_REQUEST, outside)
+    return Sizes(Tokens(contents // BYTES_OF_A_TOKEN, most or 0), whole)
 
 
 def _size(text: str) -> int:

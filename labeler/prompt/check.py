@@ -10,7 +10,7 @@ from typing import Any
 
 from labeler.messages import count_of
 from labeler.model import Message, Request
-from labeler.models.cost import about
+from labeler.models.cost import sizes_of
 from labeler.prompt.listing import calls_of, scale_of, tokens_of
 from labeler.prompt.read import read_draft
 from labeler.prompt.template import PLACEHOLDERS, TO_DO, Prompt, PromptProblem, schema_of
@@ -93,9 +93,11 @@ class PromptCheck(Result):
         writer, questions = self.prompt.question_writer, front.questions
         if writer and questions:
             turns = writer.render(dict.fromkeys(PLACEHOLDERS["grade"], ""))
-            asked = about(Request(turns, {"max_tokens": questions.max_tokens}))
-            once = f"1 call a query, to write its questions: about {asked.inside:,} tokens"
-            writing = [f"{once}, without the query, and at most {asked.outside:,} in reply"]
+            asked = sizes_of(Request(turns, {"max_tokens": questions.max_tokens})).about
+            writing = [
+                f"1 call a query, to write its questions: about {asked.inside:,} tokens, "
+                f"without the query, and at most {asked.outside:,} in reply"
+            ]
         scale = f" on the scale {scale_of(self.prompt)}" if front.scale else ""
         reason = ", its reason first" if front.reason else ""
         calls = "a call"

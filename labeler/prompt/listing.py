@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from labeler.model import Request
-from labeler.models.cost import Tokens, about
+from labeler.models.cost import Tokens, sizes_of
 from labeler.prompt.read import prompt_files, read_prompt
 from labeler.prompt.template import PLACEHOLDERS, Prompt
 from labeler.report.table import Column, Row, Table
@@ -24,7 +24,7 @@ def tokens_of(prompt: Prompt) -> Tokens:
     The query and the document, and a topic where there is one, come on top.
     """
     turns = prompt.render(dict.fromkeys(PLACEHOLDERS[prompt.front.kind], ""))
-    return about(Request(turns, {"max_tokens": prompt.front.max_tokens}))
+    return sizes_of(Request(turns, {"max_tokens": prompt.front.max_tokens})).about
 
 
 def calls_of(prompt: Prompt) -> int:

@@ -156,8 +156,6 @@ def rows_of(replies: Sequence[KeyedReply], *, redacted: bool) -> list[StoredRow]
     The columns are as SQLite gives them back, as checksums are of what is read: it would read NaN
     as NULL, -0.0 as 0.0 and true as 1.
     """
-    mappings = {id(keyed.reply.sent): keyed.reply.sent for keyed in replies}  # which many share
-    sent = {key: _SENT.encode(each) if each else None for key, each in mappings.items()}
     rows = []
     for key, model_id, request, reply, _ in replies:
         values = (
@@ -171,7 +169,7 @@ def rows_of(replies: Sequence[KeyedReply], *, redacted: bool) -> list[StoredRow]
             count(reply.completion_tokens) or 0,
             time.time(),
             amount(reply.cost),
-            sent[id(reply.sent)],
+            _SENT.encode(reply.sent) if reply.sent else None,
             json.dumps(reply.top_tokens, default=dict) if reply.top_tokens else None,
         )
         wire = (None if redacted else request, reply.body)

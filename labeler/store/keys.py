@@ -46,8 +46,8 @@ class Canon:
         self._model = _ENCODER.encode(model_id)
         self._reads_inputs = reads_inputs
         self._written = OncePerPart[str](_ENCODER.encode)
+        self._first = OncePerPart[str](_quoted)
         self._free = OncePerPart[str](_without_limit)
-        self._turns: list[tuple[Message | None, str]] = []
 
     def keyed(self, request: Request) -> Keyed:
         """Where the reply to a request is kept."""
@@ -60,21 +60,17 @@ class Canon:
     def _around(self, request: Request) -> tuple[str, str]:
         read = request.inputs and self._reads_inputs
         inputs = _ENCODER.encode(request.inputs) if read else "{}"
+        first, others = request.messages[:1], request.messages[1:]  # the first is often shared
+        turns = [*map(self._first.of, first), *map(_quoted, others)]
         return (
             f'{{"attempt":{request.attempt:d},"inputs":{inputs}'
-            f',"messages":[{self._messages(request)}],"model":{self._model},"parameters":',
+            f',"messages":[{",".join(turns)}],"model":{self._model},"parameters":',
             f',"repeat":{request.repeat:d},"schema":{self._written.of(request.schema)},"tag":"{_TAG}"}}',
         )
 
-    def _messages(self, request: Request) -> str:
-        """The turns; one that is the request's before, in its place, is not written again."""
-        turns = self._turns
-        turns += [(None, "")] * (len(request.messages) - len(turns))
-        for at, turn in enumerate(request.messages):
-            if turns[at][0] is not turn:
-                quoted = f"[{encode_basestring(turn.role)},{encode_basestring(turn.content)}]"
-                turns[at] = (turn, quoted)
-        return ",".join([text for _, text in turns[: len(request.messages)]])
+
+def _quoted(turn: Message) -> str:
+    return f"[{encode_basestring(turn.role)},{encode_basestring(turn.content)}]"
 
 
 def _without_limit(parameters: JsonObject) -> str:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from labeler.errors import AskedElsewhere, LabelerError, Stopped
-from labeler.messages import Clock, count_of
+from labeler.messages import Clock
 from labeler.model import Reply
 from labeler.store.base import Failed, Granted, KeyedReply, Waiting, WriteBatch
 from labeler.store.keys import LEASE_SECONDS, Keyed
@@ -63,7 +63,6 @@ class BatchWriter:
         self._is_due = False
         self._renewing: asyncio.Task[None] | None = None
         self._in_progress: dict[bytes, Sequence[asyncio.Future[None]]] = {}
-        self._since: dict[bytes, float] = {}  # when other processes were first seen to ask
         self._next_note = -math.inf
 
     async def claim(self, keyed: Keyed, *, patient: bool) -> Reply | Failed | None:
@@ -73,7 +72,7 @@ class BatchWriter:
         What another process is asking is waited for. Raises `AskedElsewhere` where this is not
         `patient`, `Stopped` where the run is told to stop meanwhile.
         """
-        key = keyed.key
+        key, began = keyed.key, self._clock()
         while True:
             while key in self._in_progress:
                 turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -90,22 +89,20 @@ class BatchWriter:
             if claimed is not True:
                 self.release(key)
             if claimed is not False:
-                self._since.pop(key, None)
                 return None if claimed is True else claimed
-            self._note_long_wait(key)
+            self._note_long_wait(key, began)
             if not patient:
                 raise AskedElsewhere("another process is asking this")
             if self._waiting.is_stopped():
                 raise Stopped("stopped; another process is asking this")
             await asyncio.sleep(POLL_SECONDS)
 
-    def _note_long_wait(self, key: bytes) -> None:
+    def _note_long_wait(self, key: bytes, began: float) -> None:
         """Say who is waited for, where that has gone on for long; at most once a minute."""
         now = self._clock()
-        if now - self._since.setdefault(key, now) >= NOTE_AFTER_SECONDS and now >= self._next_note:
+        if now - began >= NOTE_AFTER_SECONDS and now >= self._next_note:
             self._next_note = now + NOTE_SECONDS
-            requests = count_of(len(self._since), "request", "requests")
-            self._waiting.note(f"waiting for {self._store.asker(key)}, which asks {requests}")
+            self._waiting.note(f"waiting for {self._store.asker(key)}, which asks the same")
 
     def keep(self, keyed_reply: KeyedReply) -> Awaitable[Claimed]:
         """Keep a reply, even if the caller is cancelled; what was there before it, if anything."""

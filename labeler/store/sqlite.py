@@ -245,17 +245,13 @@ def _check_head(path: Path) -> None:
         head = file.read(_HEAD)
     if len(head) < _HEAD or not head.startswith(_MAGIC):
         raise BadInput(f"{path}: not a store of labeler's; move it away or give another folder")
-    page = struct.unpack_from(">H", head, 16)[0]
-    (pages,) = struct.unpack_from(">I", head, 28)
-    version, kind = struct.unpack_from(">I4xI", head, 60)
+    page, pages, version, kind = struct.unpack_from(">16xH10xI28xI4xI", head)
     if kind != APPLICATION_ID:
         raise BadInput(f"{path}: an SQLite file, but not a store of labeler's; move it away")
     if version > VERSION:
         raise BadInput(f"{path}: made by a newer labeler (store {version}); upgrade labeler")
-    if version == 0:
-        raise BadInput(f"{path}: a store of no version, so damaged; bring back a copy of it")
     if version < VERSION:
-        problem = f"a store of version {version}, from before the first release"
+        problem = f"a store of version {version}, from before the first release or damaged"
         raise BadInput(f"{path}: {problem}; move it away, and a new one is made")
     log = Path(f"{path}-wal")
     whole = path.stat().st_size >= pages * (65536 if page == 1 else page)

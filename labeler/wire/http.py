@@ -15,11 +15,11 @@ import time
 import zlib
 from base64 import b64encode
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
@@ -293,7 +293,7 @@ def most_connections() -> int:
     return max(4, min(MOST_CONNECTIONS, allowed - SPARE_FILES))
 
 
-Content = bytes | aiohttp.FormData
+Content = bytes | AsyncIterable[bytes]
 
 LARGEST_ANSWER = 4 * 1024 * 1024
 """Bytes, after unpacking; a reply with a grade takes some thousand."""
@@ -306,13 +306,6 @@ CHUNK = 64 * 1024
 CONNECT_SECONDS = 10.0
 LONGEST_CALL = 1e7
 """Seconds; a clock that counts further is of no use."""
-
-
-def file_form(file: IO[bytes], name: str, **fields: str) -> aiohttp.FormData:
-    """A form with a file, which is read while it is sent."""
-    form = aiohttp.FormData(fields)
-    form.add_field("file", file, filename=name)
-    return form
 
 
 class HttpAnswer(NamedTuple):

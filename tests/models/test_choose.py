@@ -93,11 +93,10 @@ def test_a_password_in_an_address_is_not_shown() -> None:
     assert "secret" not in f"{caught.value} {found}"
 
 
-@pytest.mark.parametrize("model", [None, "local"])
-def test_the_environment_can_name_the_embedded_llm_s_file(model: str | None) -> None:
-    environment = {**NOBODY, "LABELER_MODEL_FILE": "/models/own.gguf"}
-    chosen = choice("generate", model, environment=environment)
+def test_the_environment_can_name_the_embedded_llm_s_file() -> None:
+    environment = {**NOBODY, "LABELER_MODEL": "gguf:/models/own.gguf"}
+    chosen = choice("generate", None, environment=environment)
     assert chosen.name == "gguf:/models/own.gguf"
-    assert chosen.why.endswith("LABELER_MODEL_FILE is set")
+    assert chosen.why.endswith("LABELER_MODEL is set")
     assert "not measured" in caveat(chosen.name)
     assert choice("judge", "similarity", environment=environment).name == "similarity"

@@ -17,7 +17,7 @@ from labeler.cli import execute
 from labeler.collection.judgements import read_judgements
 from labeler.data import Judgement
 from labeler.model import Message, Reply, Request
-from labeler.models.embedded import model_path
+from labeler.models.embedded import EMBEDDED
 from labeler.models.local.serve import Served, can_serve, serving
 from labeler.models.policies.learn import Abilities, probe
 from labeler.models.server.client import server_model
@@ -32,8 +32,8 @@ GRADE = Request(
 
 @pytest.fixture(scope="module")
 def served() -> Iterator[Served]:
-    path = model_path()
-    if path is None:
+    path = EMBEDDED.path
+    if not EMBEDDED.is_here:
         pytest.skip("the embedded model is not in the cache folder: labeler fetch model")
     if not can_serve():
         pytest.skip("the engine is not installed: pip install 'ir-labeler[local]'")
@@ -75,8 +75,7 @@ def test_what_the_server_accepts_is_found_out(served: Served) -> None:
 
 @pytest.mark.slow
 def test_log_probabilities_give_a_distribution(served: Served, tmp_path: Path) -> None:
-    path = model_path()
-    assert path is not None
+    assert EMBEDDED.is_here
     collection = make_collection(tmp_path, queries=1, documents=3)
     url = ["--base-url", served.base_url, "--model", "tiny", "--as", "a"]
     with pytest.MonkeyPatch.context() as patch:
@@ -108,8 +107,8 @@ def test_requests_that_wait_for_one_another_do_not_mix_replies_up(served: Served
 
 @pytest.mark.slow
 def test_a_server_unplugged_in_mid_run_loses_no_reply(tmp_path: Path) -> None:
-    path = model_path()
-    if path is None or not can_serve():
+    path = EMBEDDED.path
+    if not EMBEDDED.is_here or not can_serve():
         pytest.skip("the embedded model or its engine is not here: labeler fetch model")
     collection = make_collection(tmp_path, queries=4, documents=20)
     with serving(path) as served:

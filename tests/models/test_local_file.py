@@ -12,7 +12,7 @@ from file_server import Files, serving
 
 from labeler.errors import BadInput, ProviderError
 from labeler.files.paths import cache_folder
-from labeler.models.embedded import ModelFile, fetch_model, model_path
+from labeler.models.embedded import ModelFile, fetch_model
 
 BODY = b"".join(hashlib.sha256(bytes([i])).digest() * 40 for i in range(3))
 SMALL = ModelFile(
@@ -73,14 +73,15 @@ def files_below(folder: Path) -> list[str]:
 def test_the_publisher_is_asked_first_and_the_file_is_then_known(
     machine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert model_path(SMALL) is None
+    assert not SMALL.is_here
     files = Files({ADDRESS: BODY})
     with serving(files):
         monkeypatch.setenv("HF_ENDPOINT", files.address)
         path = fetch_model(model=SMALL)
         assert fetch_model(model=SMALL) == path
     assert len(files.ranges) == 1
-    assert path == machine / "cache" / "models" / "small.gguf" == model_path(SMALL)
+    assert path == machine / "cache" / "models" / "small.gguf"
+    assert SMALL.is_here
     assert path.read_bytes() == BODY
 
 
@@ -127,7 +128,7 @@ def test_parts_that_hold_other_bytes_are_never_used(machine: Path, parts: Path) 
     write_wheel(parts, SMALL.parts[1], BODY[3000:-1] + b"!")
     with pytest.raises(BadInput, match=f"expected {SMALL.sha256}, found "):
         fetch_model(model=SMALL)
-    assert model_path(SMALL) is None
+    assert not SMALL.is_here
     assert files_below(machine / "cache") == []
 
 
@@ -136,7 +137,7 @@ def test_parts_that_are_too_long_are_never_used(parts: Path) -> None:
     write_wheel(parts, SMALL.parts[1], BODY)
     with pytest.raises(BadInput, match="more than the expected 3,840 bytes"):
         fetch_model(model=SMALL)
-    assert model_path(SMALL) is None
+    assert not SMALL.is_here
 
 
 def test_when_nothing_is_in_reach_one_line_says_what_would_help(machine: Path) -> None:
@@ -182,9 +183,9 @@ def test_a_file_that_was_changed_after_it_was_checked_is_checked_again(machine: 
     path = machine / "cache" / "models" / "small.gguf"
     path.parent.mkdir(parents=True)
     path.write_bytes(BODY)
-    assert model_path(SMALL) == path
+    assert SMALL.is_here
     path.write_bytes(BODY[:-1])
-    assert model_path(SMALL) is None
+    assert not SMALL.is_here
 
 
 @pytest.mark.sweep

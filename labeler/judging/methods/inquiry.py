@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 
 from labeler.data import Document, Failure, Judged, Listed, Outcome, Pair, Query
 from labeler.model import NO_TEXT, TOO_LONG, Model, Reply, Request, is_about_context
-from labeler.models.cost import FEWEST_BYTES, at_most
+from labeler.models.cost import FEWEST_BYTES, sizes_of
 
 # The attempts at a question: the replies so far, and the request that would follow them.
 
@@ -116,7 +116,7 @@ def is_too_long(failure: Failure) -> bool:
 
 def fits(request: Request, context: int) -> bool:
     """Whether a request and its reply fit into a context, as far as that is known before."""
-    most = at_most(request)
+    most = sizes_of(request).at_most
     return most.inside / FEWEST_BYTES + most.outside <= context
 
 

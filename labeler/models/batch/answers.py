@@ -110,15 +110,13 @@ UNASKED_CODES = frozenset({"batch_expired", "batch_cancelled"})
 class Collected:
     """What the lines of a batch's answers were, and what the replies among them took.
 
-    `replies` are those that were stored, `failed` the calls that failed for good; `unasked` those
-    that the service gave up or that may pass at another try; `strange` lines are about no request
-    of the batch, `repeated` ones about one that another line answers. `keys` are
-    those of all requests that a line is about.
+    `replies` are those that were stored, `failed` the calls that failed for good; `strange` lines
+    are about no request of the batch, `repeated` ones about one that another line answers. `keys`
+    are those of all requests that a line is about.
     """
 
     replies: int = 0
     failed: int = 0
-    unasked: int = 0
     repeated: int = 0
     strange: int = 0
     tokens: int = 0
@@ -140,7 +138,7 @@ class Collected:
         self.keys |= other.keys
 
 
-_COUNTS = ("replies", "failed", "unasked", "repeated", "strange", "tokens")
+_COUNTS = ("replies", "failed", "repeated", "strange", "tokens")
 
 
 def _both(cost: float | None, more: float | None) -> float | None:
@@ -185,13 +183,8 @@ def store_answers(
             collected.strange += 1
         else:
             collected.keys.add(line.key)
-            outcome = _outcome(line, asked)
-            if outcome is None:
-                collected.unasked += 1
-            elif line.key in several:
-                several[line.key].append(outcome)
-            else:
-                waiting.append(outcome)
+            if outcome := _outcome(line, asked):
+                several.get(line.key, waiting).append(outcome)
             if len(waiting) >= ROWS_AT_ONCE:
                 _write(waiting, store, collected)
                 waiting = []

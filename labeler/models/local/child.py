@@ -59,14 +59,14 @@ FOLDERS = frozenset(
         "TMPDIR",
         "TEMP",
         "TMP",
+        "PATH",
+        "PYTHONPATH",
+        "LD_LIBRARY_PATH",
+        "DYLD_LIBRARY_PATH",
+        "DYLD_FALLBACK_LIBRARY_PATH",
     ]
 )
-"""Variables that name a folder; a relative one would mean another folder in a child."""
-
-SEARCHED = frozenset(
-    ["PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH"]
-)
-"""Lists of folders; an entry that is empty or relative would be the current folder's."""
+"""Variables that name folders; one that is empty or relative would be another in a child."""
 
 
 def start(
@@ -152,13 +152,9 @@ def child_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
     `PYTHONSAFEPATH` and its like on Windows are for what a child starts in its turn.
     """
-    names = {name: name.upper() for name in environment}
-    passed_on = {name: environment[name] for name, upper in names.items() if upper in AS_IS}
-    for name, upper in names.items():
-        if upper in FOLDERS and os.path.isabs(environment[name]):
-            passed_on[name] = environment[name]
-        elif upper in SEARCHED:
-            folders = filter(os.path.isabs, environment[name].split(os.pathsep))
-            if joined := os.pathsep.join(folders):
-                passed_on[name] = joined
+    passed_on = {name: value for name, value in environment.items() if name.upper() in AS_IS}
+    for name, value in environment.items():
+        if name.upper() in FOLDERS:
+            folders = os.pathsep.join(filter(os.path.isabs, value.split(os.pathsep)))
+            passed_on |= {name: folders} if folders else {}
     return {**passed_on, "PYTHONSAFEPATH": "1", "NoDefaultCurrentDirectoryInExePath": "1"}

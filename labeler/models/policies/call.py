@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from labeler.errors import CallFailed, Stopped, WaitsInBatch
 from labeler.messages import Clock
 from labeler.model import Model, Reply, Request
-from labeler.models.cost import Tokens
+from labeler.models.cost import Sizes
 from labeler.store import Store
 from labeler.store.keys import Canon, Keyed
 
@@ -42,9 +42,8 @@ class ModelCall:
     thoughts: int | None = None
     keyed: Keyed | None = None
     began: float = 0.0
-    tried_at: float = 0.0
-    sizes: tuple[Tokens, Tokens] | None = None
-    tries: int = 0
+    sizes: Sizes | None = None
+    tries: Any = None
     fitted_by: Any = None
     reserved: Any = None
 

@@ -327,10 +327,7 @@ class Adapting(Policy):
 
     def admit(self, call: ModelCall) -> ToAwait:
         """Let one call pass before anything is known, then all."""
-        if not self.is_known:
-            return self._take_turn(call)
-        self.send_fitted(call)
-        return None
+        return self._take_turn(call)
 
     async def _take_turn(self, call: ModelCall) -> None:
         while not self.is_known and self._first_ended is not None:

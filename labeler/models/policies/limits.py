@@ -12,7 +12,7 @@ from labeler.errors import BudgetReached, CallFailed, Misconfigured, Retryable, 
 from labeler.files.boundary import count
 from labeler.messages import Clock, count_of
 from labeler.model import Reply
-from labeler.models.cost import Price, Reported, Sizes, Tokens
+from labeler.models.cost import Price, Reported, Tokens, sizes_of
 from labeler.models.policies.call import GivenUp, ModelCall, Policy, StopSignal, ToAwait
 from labeler.report.table import shown
 
@@ -223,7 +223,6 @@ class RateLimiter(Policy):
         self._slots = Slots(float(min(START, limits.at_once)))
         self._pace = Pace(Bucket.a_minute(limits.requests, 1.0), Bucket.a_minute(limits.tokens))
         self._answers = Answers()
-        self._sizes = Sizes()
 
     @property
     def why(self) -> str:
@@ -245,32 +244,21 @@ class RateLimiter(Policy):
 
     def admit(self, call: ModelCall) -> ToAwait:
         """Let a call begin, once fewer are under way than may be, and the rate allows it."""
-        about, _ = call.sizes = call.sizes or self._sizes.of(call.request)
-        if not self._slots.take_now():
-            return self._wait_for_slot(call, about)
-        return self._begin(call, about)
+        call.sizes = call.sizes or sizes_of(call.request)
+        return self._begin(call, sum(call.sizes.about))
 
-    async def _wait_for_slot(self, call: ModelCall, about: Tokens) -> None:
+    async def _begin(self, call: ModelCall, tokens: int) -> None:
         await self._slots.take()
-        if (waiting := self._begin(call, about)) is not None:
-            await waiting
-
-    def _begin(self, call: ModelCall, about: Tokens) -> ToAwait:
-        """Begin a call that has its slot, as soon as the rate allows it."""
-        now = call.began = self._clock()
-        start = self._pace.start(sum(about), now)
-        return self._wait(call, start) if max(start, self._pace.pause_until) > now else None
-
-    async def _wait(self, call: ModelCall, start: float) -> None:
         try:
-            while (now := self._clock()) < (until := max(start, self._pace.pause_until)):
-                if self._stop.is_over:
-                    break
+            now = self._clock()
+            start = self._pace.start(tokens, now)
+            while now < (until := max(start, self._pace.pause_until)) and not self._stop.is_over:
                 await self._stop.sleep(until - now)
+                now = self._clock()
         except BaseException:
             self._slots.release()
             raise
-        call.began = self._clock()
+        call.began = now
 
     def result(self, call: ModelCall, reply: Reply) -> ToAwait:
         """Learn from a call that ended well."""
@@ -280,7 +268,7 @@ class RateLimiter(Policy):
         self._pace.grow(now)
         if self._pace.tokens and call.sizes:
             taken = reply.prompt_tokens + reply.completion_tokens
-            self._pace.tokens.give_back(sum(call.sizes[0]) - taken)
+            self._pace.tokens.give_back(sum(call.sizes.about) - taken)
         self._slots.release()
         return None
 
@@ -415,22 +403,16 @@ class Budget:
 
         It waits, when need be, until calls under way have settled for less; or `BudgetReached`.
         """
-        while (reserved := self.reserve_now(most)) is None:
+        while True:
+            reservation = self.spending(self.reported.bound(most))
+            over = self._over(reservation)
+            if over is None and self.reserved.calls < self._most_at_once():
+                self.reserved.add(reservation)
+                return reservation
             if not self.reserved.calls:
-                raise self.reached(
-                    self._over(self.spending(self.reported.bound(most))) or "deadline"
-                )
+                raise self.reached(over or "deadline")
             self._settled.clear()
             await self._settled.wait()
-        return reserved
-
-    def reserve_now(self, most: Tokens) -> Spending | None:
-        """The same, where nothing has to be waited for; None where something has."""
-        reservation = self.spending(self.reported.bound(most))
-        if self._over(reservation) is not None or self.reserved.calls >= self._most_at_once():
-            return None
-        self.reserved.add(reservation)
-        return reservation
 
     def _most_at_once(self) -> float:
         """How many calls may be under way, where a bound depends on what each of them takes.
@@ -475,8 +457,6 @@ class Budget:
 
     def _over(self, more: Spending) -> str | None:
         """The parameter whose bound more spending would exceed, None where there is none."""
-        if self.max_seconds is self.max_calls is self.max_tokens is self.max_cost is None:
-            return None
         spent, reserved = self.spent, self.reserved
         amounts = (
             ("max_calls", self.max_calls, spent.calls + reserved.calls + more.calls),
@@ -511,16 +491,14 @@ class Budgeting(Policy):
     def __init__(self, budget: Budget, *, is_server: bool = False) -> None:
         self._budget = budget
         self._is_server = is_server
-        self._sizes = Sizes()
 
     def admit(self, call: ModelCall) -> ToAwait:
         """Reserve what a call may cost; wait for others to settle, where need be."""
-        _, most = call.sizes = call.sizes or self._sizes.of(call.request)
+        call.sizes = call.sizes or sizes_of(call.request)
         budget = self._budget
         if budget.max_seconds is not None:
             call.until = asyncio.get_running_loop().time() + max(0.0, budget.ends - budget.clock())
-        call.reserved = budget.reserve_now(most)
-        return None if call.reserved is not None else self._reserve(call, most)
+        return self._reserve(call, call.sizes.at_most)
 
     async def _reserve(self, call: ModelCall, most: Tokens) -> None:
         call.reserved = await self._budget.reserve(most)
@@ -542,7 +520,7 @@ class Budgeting(Policy):
         return None
 
     def _used(self, call: ModelCall, used: Tokens, cached: int = 0) -> Spending:
-        self._budget.learn(call.sizes[1] if call.sizes else used, used)
+        self._budget.learn(call.sizes.at_most if call.sizes else used, used)
         return self._budget.spending(used, cached)
 
     def error(self, call: ModelCall, error: Exception) -> ToAwait:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable
-from random import uniform
 from typing import NamedTuple
+
+import tenacity
 
 from labeler.errors import CallFailed, Misconfigured, NoAnswer, NoCompletion, Retryable
 from labeler.model import Reply
@@ -47,13 +47,19 @@ class Retrying(Policy):
         *,
         is_server: bool = False,
     ) -> None:
-        self._patience = patience or Patience()
+        how = patience or Patience()
         self._sleep = sleep
         self._is_new = is_server
+        self._first_tries = tenacity.stop_after_attempt(how.first_tries)
+        self._first = self._first_tries | tenacity.stop_after_delay(how.first_seconds)
+        self._usual = tenacity.AsyncRetrying(
+            wait=tenacity.wait_random_exponential(multiplier=how.first, max=how.longest),
+            stop=tenacity.stop_after_attempt(how.tries) | tenacity.stop_before_delay(how.seconds),
+        )
 
     def admit(self, call: ModelCall) -> ToAwait:
         """Note when the first try begins."""
-        call.tried_at, call.tries = time.monotonic(), 0
+        call.tries = tenacity.RetryCallState(self._usual, None, (), {})
         return None
 
     def result(self, call: ModelCall, reply: Reply) -> ToAwait:
@@ -71,23 +77,19 @@ class Retrying(Policy):
             self._is_new = False
         if not isinstance(error, Retryable):
             return None
-        how, now = self._patience, time.monotonic()
-        is_first = isinstance(error, NoAnswer) and error.is_first
-        if not call.tries:
-            if is_first and now - call.tried_at >= how.first_seconds:
-                return None
-            call.tried_at = now  # from the first failure on
-        call.tries += 1
-        longest = min(how.longest, how.first * 2.0 ** min(call.tries - 1, 64))
-        seconds, pause = now - call.tried_at, uniform(0.0, longest) + (error.wait or 0.0)
-        is_5xx = type(error) is Retryable and not error.busy
-        is_over = call.tries >= how.tries or seconds + pause >= how.seconds
-        if is_first or (is_5xx and call.is_first):
-            is_over |= call.tries >= how.first_tries
-        if is_over or (is_first and seconds >= how.first_seconds):
+        tries = call.tries
+        tries.set_exception((type(error), error, None))
+        if isinstance(error, NoAnswer) and error.is_first and self._first(tries):
             return None
-        return self._wait(call, pause)
+        is_5xx = type(error) is Retryable and not error.busy
+        if is_5xx and call.is_first and self._first_tries(tries):
+            return None
+        if tries.attempt_number == 1:
+            tries.start_time = tries.outcome_timestamp  # patience counts from the first failure on
+        tries.upcoming_sleep = self._usual.wait(tries) + (error.wait or 0.0)
+        return None if self._usual.stop(tries) else self._wait(call)
 
-    async def _wait(self, call: ModelCall, seconds: float) -> None:
-        await self._sleep(seconds)
+    async def _wait(self, call: ModelCall) -> None:
+        await self._sleep(call.tries.upcoming_sleep)
+        call.tries.prepare_for_next_attempt()
         call.again()

@@ -81,22 +81,16 @@ class Remembering(Policy):
         self._patient = patient
         self._batches = waiting.batches if waiting else {}
         self._writer = BatchWriter(store, waiting, clock)
-        self._looked_up: dict[int, tuple[Request, Keyed]] = {}
         self._refused = False
 
     def recall(self, requests: Sequence[Request]) -> list[Reply | None]:
         """The stored replies to requests."""
-        keyed = list(map(self.canon.keyed, requests))
-        self._looked_up = {id(r): (r, key) for r, key in zip(requests, keyed, strict=True)}
-        return stored_replies(self._store, keyed)
+        return stored_replies(self._store, map(self.canon.keyed, requests))
 
     def admit(self, call: ModelCall) -> ToAwait:
         """Answer a call from the store, or let it pass once it has a lease."""
-        request, keyed = self._looked_up.pop(id(call.asked), (None, None))
-        if keyed is None or request is not call.asked:
-            keyed = self.canon.keyed(call.asked)
-        call.keyed = keyed
-        return self._claim(call, keyed)
+        call.keyed = self.canon.keyed(call.asked)
+        return self._claim(call, call.keyed)
 
     async def _claim(self, call: ModelCall, keyed: Keyed) -> None:
         claimed = await self._writer.claim(keyed, patient=self._patient)

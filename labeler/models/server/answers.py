@@ -7,13 +7,11 @@ import math
 import re
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel
-from pydantic_core import from_json
 
 from labeler.errors import CallFailed, Misconfigured, NoCompletion, NotFound, Retryable
 from labeler.files.boundary import count, log_probability
@@ -387,7 +385,7 @@ def read_answer(body: bytes, where: str, headers: Headers, bound: Bound = None) 
     counts tokens, and `NoCompletion` where it does not even count.
     """
     try:
-        answer = _parsed(body)
+        answer = json.loads(body)
         turns = turns_in(answer)
         turn, usage = turns[0], usage_of(answer)
         text = "\n".join(dict.fromkeys(turn.text for turn in turns))
@@ -411,13 +409,6 @@ def read_answer(body: bytes, where: str, headers: Headers, bound: Bound = None) 
             return _without_completion(body, usage, headers)
         problem.tokens = (0, 0) if usage else None
         raise problem from None
-
-
-def _parsed(body: bytes) -> Any:
-    """What a body of JSON says, which a quick parser reads but for halves of surrogate pairs."""
-    with suppress(ValueError):
-        return from_json(body)
-    return json.loads(body)
 
 
 USUAL_BODY = 64 * 1024

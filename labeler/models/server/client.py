@@ -29,7 +29,7 @@ from labeler import __version__
 from labeler.errors import LabelerError, Misconfigured, NoAnswer, Retryable
 from labeler.messages import Note
 from labeler.model import Bound, Headers, JsonObject, Model, OncePerPart, Reply, Request, whole
-from labeler.models.cost import about
+from labeler.models.cost import sizes_of
 from labeler.models.server.answers import read_models, read_reply
 from labeler.models.settings import AssessorSettings
 from labeler.wire import addresses
@@ -50,13 +50,6 @@ _LEAST_CONTEXT, _USUAL_REPLY = 8192, 1024
 """Tokens that Ollama is told to make room for."""
 
 
-class SharedBody(NamedTuple):
-    """A part of a body that many requests have, and what ends the JSON of each of them."""
-
-    part: dict[str, Any]
-    end: bytes
-
-
 @dataclass(frozen=True, slots=True)
 class WireFormat:
     """How a server is asked: `words` say what is sent for what is declared, below `address`."""
@@ -67,7 +60,7 @@ class WireFormat:
     words: JsonObject
     more_headers: Headers = field(default_factory=dict, repr=False)
     context: int | None = None
-    shared: OncePerPart[SharedBody] = field(init=False, compare=False, repr=False)
+    shared: OncePerPart[dict[str, Any]] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shared", OncePerPart(self.of_all))
@@ -87,14 +80,8 @@ class WireFormat:
 
     def body(self, name: str, request: Request) -> dict[str, Any]:
         """What is sent for a request to the model `name`."""
-        return merged(self._of_one(name, request), self._shared(request)[0])
-
-    def content(self, name: str, request: Request) -> bytes:
-        """The same as JSON."""
-        own, (shared, end) = self._of_one(name, request), self._shared(request)
-        if shared.keys().isdisjoint(own):
-            return in_json(own)[:-1] + end
-        return in_json(merged(own, shared))
+        shared = self.shared.of(request.parameters, request.schema)
+        return merged(self._of_one(name, request), shared)
 
     def _of_one(self, name: str, request: Request) -> dict[str, Any]:
         """What is sent for a request alone."""
@@ -104,17 +91,15 @@ class WireFormat:
             declared["system"] = "\n\n".join(t["content"] for t in turns if t["role"] == "system")
             turns = [turn for turn in turns if turn["role"] != "system"]
         if "context" in self.words:
-            room = about(request).times(1.5).inside + (about(request).outside or _USUAL_REPLY)
+            likely = sizes_of(request).about
+            room = likely.times(1.5).inside + (likely.outside or _USUAL_REPLY)
             declared["context"] = self.context or max(_LEAST_CONTEXT, 1 << room.bit_length())
         body = {"model": name, **_filled(self.words["turns"], turns)}
         for what, value in declared.items():
             body = merged(body, self._sent_for(what, value))
         return body
 
-    def _shared(self, request: Request) -> SharedBody:
-        return self.shared.of(request.parameters, request.schema)
-
-    def of_all(self, asked_with: JsonObject, schema: JsonObject | None) -> SharedBody:
+    def of_all(self, asked_with: JsonObject, schema: JsonObject | None) -> dict[str, Any]:
         """What is sent for parameters and a schema."""
         parameters = dict(asked_with)
         more, thinking = parameters.pop("body", {}), parameters.pop("thinking", None)
@@ -131,8 +116,7 @@ class WireFormat:
                 body[what] = value
         if budget >= body.get("max_tokens", budget + 1):  # which has to be more than the thoughts
             body["max_tokens"] += budget
-        body = merged(body, more)
-        return SharedBody(body, b"," + in_json(body)[1:] if body else b"}")
+        return merged(body, more)
 
     def _sent_for(self, what: str, value: object) -> dict[str, Any]:
         """What is sent for something that is declared; nothing for an empty text."""
@@ -418,7 +402,7 @@ class Connected:
         """A model of the server, remembered under `identity`, else its address and name."""
 
         def ask(request: Request) -> Awaitable[Reply]:
-            return self.ask(self._form.content(name, request))
+            return self.ask(in_json(self._form.body(name, request)))
 
         where = addresses.identity(self._form.address)
         model_id = identity or f"{where} {name}{self._form.identity}"

@@ -40,7 +40,7 @@ from labeler.model import Request
 from labeler.models.batch.answers import FileBounds, request_line
 from labeler.models.batch.service import BatchService, batch_service
 from labeler.models.choose import namer_of
-from labeler.models.cost import at_most
+from labeler.models.cost import sizes_of
 from labeler.models.policies.call import Deferral, KeyedRequest
 from labeler.models.policies.limits import Spending
 from labeler.models.session import Control
@@ -134,7 +134,7 @@ async def record_unanswered(
 async def _defer(prepared: Prepared, request: Request) -> None:
     """Hand over one request, at the most that it may cost."""
     budget = prepared.session.guard.budget
-    reservation = await budget.reserve(at_most(request))
+    reservation = await budget.reserve(sizes_of(request).at_most)
     try:
         await prepared.session.model.ask(request)
     except WaitsInBatch:
