@@ -123,6 +123,8 @@ def command(
     judging = who.asking(JudgeOptions(prompt, limits=limits))
     if sheet or (who.assessor and not options.fill):
         by = loss.deciding(options, gates.require, html, sheet and (options.fill or who.assessor))
+        if sheet and flags.dry_run:
+            raise Misuse("with a sheet no model is asked; leave it out", parameter="dry_run")
         two = (collection, systems)
         decision = (
             decide_by_people(*two, sheet=to.beside(sheet), control=control_of(flags), **by)
