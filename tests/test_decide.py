@@ -485,12 +485,15 @@ def test_people_s_grades_of_no_sheet_are_not_added_to(
     assert "human.qrels is from no sheet" in capsys.readouterr().err
     sheet = coll.parent / "a.csv"
     assert execute([*command, str(sheet), "--qrels", "ann", "--assessor", "llm"]) == 2
+    assert execute([*command, str(sheet), "--qrels", "a/b"]) == 2
+    assert "--qrels: the name 'a/b'" in capsys.readouterr().err
     assert not sheet.exists()
     capsys.readouterr()
     assert execute([*command, str(sheet), "--qrels", "ann"]) == 3
     shown = capsys.readouterr()
     assert re.search(r"people's grades of \d+ pairs of \d+ queries", shown.out)
     assert "not known yet; people grade" in shown.err
+    assert f"labeler people import {sheet} {coll} --as ann" in shown.err
     grade_sheet(sheet, lambda _query, doc: 3 * (doc == "d0"))
     assert execute(["people", "import", str(sheet), str(coll), "--as", "ann"]) == 0
     assert "next: the same labeler compare" in capsys.readouterr().err

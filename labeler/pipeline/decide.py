@@ -17,13 +17,13 @@ import numpy as np
 
 from labeler.collection.card import update_card_entry
 from labeler.collection.judged_set import judged_in
-from labeler.collection.layout import HUMAN, locked_in_loop, open_collection
+from labeler.collection.layout import HUMAN, check_name, locked_in_loop, open_collection
 from labeler.collection.people import people_path, read_people
 from labeler.collection.queries import read_queries
 from labeler.collection.user_files import COMPARED, Output
 from labeler.collection.whose import CHOSEN
 from labeler.data import Pair
-from labeler.errors import BadInput, BudgetReached, Incomplete, Misuse
+from labeler.errors import BadInput, BudgetReached, Incomplete, Misuse, about
 from labeler.evaluation.differences import Differences, Span, to_judge
 from labeler.evaluation.equivalence import DEFAULT_MARGIN
 from labeler.evaluation.evaluate import Report
@@ -453,6 +453,8 @@ def decide_by_people(  # noqa: PLR0913 - whoever calls it names the few that are
     '2 queries are too few (at least 10)'
     """
     watch, opened, name = control or Control(), open_collection(collection), qrels or HUMAN
+    with about("qrels", "name"):
+        check_name(name)
     options = CompareOptions((measure,), name, seed=seed)
     both = ComparedSystems(opened, opened.qrels(name), systems_of(opened, systems, watch), options)
     if len(both.runs) != 2:
