@@ -242,6 +242,16 @@ def test_the_price_is_that_of_the_assessor_itself(coll: Path, decided: Decide) -
     assert "by llm.compared, as it has cost so far" in stopped.sentences[2]
 
 
+def test_a_panel_is_asked_about_nothing_and_names_no_price(coll: Path) -> None:
+    (coll / "pool.jsonl").write_text('{"query_id": "q00", "doc_id": "d0"}\n')
+    for name in ("one", "two"):
+        labeler.judge(coll, model=fake_model('{"grade": 2}'), name=name)
+    assert execute(["lab", "panel", str(coll), "one", "two", "--as", "both"]) == 0
+    compared = labeler.compare(coll, ["old", "new"], qrels="one")
+    assert "by one, as it has cost so far" in compared.surer
+    assert "both" not in compared.surer
+
+
 def test_failed_pairs_leave_the_difference_open_and_are_not_asked_for_twice(coll: Path) -> None:
     calls = []
 
