@@ -231,7 +231,7 @@ def test_queries_that_a_run_lacks_count_0_and_are_told(coll: Path, decided: Deci
     few = [line for line in lines if not line.startswith(("q00 ", "q01 "))]
     (coll / "runs/few.trec").write_text("".join(few))
     findings = [finding.text for finding in decided(old="few").findings]
-    assert f"few: 2 queries of {len(QUERIES)} missing from the run; counted as 0" in findings
+    assert f"few: 2 of {len(QUERIES)} queries missing from the run; counted as 0" in findings
     assert not [text for text in findings if text.startswith("new: ")]
 
 
@@ -240,6 +240,16 @@ def test_the_price_is_that_of_the_assessor_itself(coll: Path, decided: Decide) -
     labeler.judge(coll, model=fake_model('{"grade": 2}'), name="another")
     stopped = decided(limits=Limits(max_calls=10))
     assert "by llm.compared, as it has cost so far" in stopped.sentences[2]
+
+
+def test_a_panel_is_asked_about_nothing_and_names_no_price(coll: Path) -> None:
+    (coll / "pool.jsonl").write_text('{"query_id": "q00", "doc_id": "d0"}\n')
+    for name in ("one", "two"):
+        labeler.judge(coll, model=fake_model('{"grade": 2}'), name=name)
+    assert execute(["lab", "panel", str(coll), "one", "two", "--as", "both"]) == 0
+    compared = labeler.compare(coll, ["old", "new"], qrels="one")
+    assert "by one, as it has cost so far" in compared.surer
+    assert "both" not in compared.surer
 
 
 def test_failed_pairs_leave_the_difference_open_and_are_not_asked_for_twice(coll: Path) -> None:
@@ -419,6 +429,44 @@ def test_people_decide_by_few_grades_sheet_for_sheet(coll: Path) -> None:
     assert "by people's grades (human)" in decision.sentences[0]
 
 
+def test_a_sheet_is_written_only_where_something_is_left_to_decide(coll: Path) -> None:
+    """Whatever the margin is, that of the looks on the way among them."""
+    by_people(coll, "new", margin=0.0001)
+    (coll / "people/human.jsonl").rename(coll / "people/all.jsonl")
+    rows = (coll / "people/all.jsonl").read_text().splitlines(keepends=True)
+    for some in range(1, len(rows), 3):
+        (coll / "people/human.jsonl").write_text("".join(rows[:some]))
+        graded = [json.loads(row) for row in rows[:some]]
+        lines = (f"{row['query_id']} 0 {row['doc_id']} {row['grade']}\n" for row in graded)
+        (coll / "qrels/human.qrels").write_text("".join(lines))
+        for margin in (0.05, 0.2, 0.5):
+            sheet = coll.parent / f"{some}-{margin}.csv"
+            decision = decide_by_people(coll, ["old", "new"], MEASURE, sheet=sheet, margin=margin)
+            assert (decision.verdict == "not known yet") == sheet.exists() == bool(decision.sheet)
+
+
+def test_an_imported_sheet_is_replaced_by_the_next_and_what_was_skipped_blocks_nothing(
+    coll: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sheet = coll.parent / "next.csv"
+    command = ["compare", str(coll), "old", "new", "-m", MEASURE, "--sheet", str(sheet)]
+    assert execute(command) == 3
+    first = grade_sheet(sheet, lambda _query, _doc: 0)
+    text = sheet.read_text(encoding="utf-8")
+    sheet.write_text(text.replace(",0,0 =", ",,0 =", len(first) - 1), encoding="utf-8")
+    capsys.readouterr()
+    assert execute(command) == 2
+    assert "name another file" in capsys.readouterr().err  # its one grade is nowhere else
+    assert execute(["people", "import", str(sheet), str(coll), "--as", "human"]) == 0
+    assert f"1 grade; {len(first) - 1} rows skipped" in capsys.readouterr().out
+    assert execute(command) == 3
+    second = grade_sheet(sheet, lambda _query, doc: 3 * (doc == "d0"))
+    assert len({*second} - {*first}) >= 20
+    assert len({*first} & {*second}) == len(first) - 1
+    assert execute([*command, "--dry-run"]) == 2
+    assert "no model is asked" in capsys.readouterr().err
+
+
 def test_people_s_grades_come_to_the_exact_difference_and_that_of_compare(coll: Path) -> None:
     write_near(coll)
     ranked = (coll / "runs/old.trec").read_text().split("\n")[:3]
@@ -447,12 +495,15 @@ def test_people_s_grades_of_no_sheet_are_not_added_to(
     assert "human.qrels is from no sheet" in capsys.readouterr().err
     sheet = coll.parent / "a.csv"
     assert execute([*command, str(sheet), "--qrels", "ann", "--assessor", "llm"]) == 2
+    assert execute([*command, str(sheet), "--qrels", "a/b"]) == 2
+    assert "--qrels: the name 'a/b'" in capsys.readouterr().err
     assert not sheet.exists()
     capsys.readouterr()
     assert execute([*command, str(sheet), "--qrels", "ann"]) == 3
     shown = capsys.readouterr()
     assert re.search(r"people's grades of \d+ pairs of \d+ queries", shown.out)
     assert "not known yet; people grade" in shown.err
+    assert f"labeler people import {sheet} {coll} --as ann" in shown.err
     grade_sheet(sheet, lambda _query, doc: 3 * (doc == "d0"))
     assert execute(["people", "import", str(sheet), str(coll), "--as", "ann"]) == 0
     assert "next: the same labeler compare" in capsys.readouterr().err

@@ -499,7 +499,7 @@ def report_parts(
         yield queries_table(queries, texts)
         yield from map(calibration_table, report.calibration)
     if report.board is not None:
-        yield from report.board.tables(SHOWN_SWAPS)
+        yield from (table for table in report.board.tables(SHOWN_SWAPS) if table.rows)
     yield from _beside_people(report)
 
 

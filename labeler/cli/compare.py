@@ -75,14 +75,14 @@ class LossFlags:
         }
 
 
-def _show_decision(decision: Decision | None, to: Destination) -> None:
-    """What is decided, but of a dry run; raises what ended it before."""
-    if decision is None:
-        return
+def _show_decision(decision: Decision, to: Destination, sheet: Path | None) -> None:
+    """What is decided, and what becomes of a sheet; raises what ended it before."""
     show_result(decision, to)
     if decision.stopped:
         raise decision.stopped
     if decision.sheet:
+        folder, name = decision.systems.collection.folder, decision.systems.qrels.stem
+        note(f"when graded: labeler people import {sheet} {folder} --as {name}")
         raise Incomplete(f"not known yet; people grade {count_of(decision.sheet.pairs, 'pair')}")
     if decision.verdict == "not known yet":
         raise Incomplete("not known yet, as some pairs have no grade")
@@ -123,13 +123,15 @@ def command(
     judging = who.asking(JudgeOptions(prompt, limits=limits))
     if sheet or (who.assessor and not options.fill):
         by = loss.deciding(options, gates.require, html, sheet and (options.fill or who.assessor))
+        if sheet and flags.dry_run:
+            raise Misuse("with a sheet no model is asked; leave it out", parameter="dry_run")
         two = (collection, systems)
         decision = (
             decide_by_people(*two, sheet=to.beside(sheet), control=control_of(flags), **by)
             if sheet
             else asked(flags, partial(adecide, *two, judging=judging, **by), show_judging_plan, to)
         )
-        _show_decision(decision, to)
+        _show_decision(decision, to, sheet)
         return
     page = to.beside(html)
     held, is_gate = gates.read(), bool(loss.no_worse_than or options.history)

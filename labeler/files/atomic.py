@@ -139,13 +139,23 @@ def about_to_replace(target: Path, content: Path) -> None:
     """
     named = _NAMED.get()
     if named is not None and named.path == str(target):
-        with suppress(OSError):
-            record = _record_of(target)
-            hashes = list(dict.fromkeys((sha256_of(content), *_hashes(record))))[:_HASHES]
-            record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            beside = record.with_name(f"{record.name}.{os.getpid()}")
-            beside.write_text("".join(f"{line}\n" for line in hashes), encoding="ascii")
-            beside.replace(record)
+        _record(target, content)
+
+
+def may_be_replaced(path: Path) -> None:
+    """Record that what stands at a path is kept elsewhere, so that nothing is lost with it."""
+    if path.is_file():
+        _record(Path(os.path.realpath(path)), path)
+
+
+def _record(target: Path, content: Path) -> None:
+    with suppress(OSError):
+        record = _record_of(target)
+        hashes = list(dict.fromkeys((sha256_of(content), *_hashes(record))))[:_HASHES]
+        record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        beside = record.with_name(f"{record.name}.{os.getpid()}")
+        beside.write_text("".join(f"{line}\n" for line in hashes), encoding="ascii")
+        beside.replace(record)
 
 
 def is_as_written(path: Path) -> bool:

@@ -19,6 +19,7 @@ from labeler.collection.people import (
 from labeler.collection.scale import sample_scale
 from labeler.data import Pair
 from labeler.errors import BadInput, FileProblem
+from labeler.files.atomic import may_be_replaced
 from labeler.messages import Note
 from labeler.people.sheet import id_in, read_sheet
 from labeler.report.result import Result
@@ -59,8 +60,9 @@ def import_sheet(
     Every row is checked against the sample that the sheet was drawn as. Sheets of one draw may
     share a name, which then holds the pairs of both; those of two draws may not, for nobody knows
     the chance of a pair to be in either. Pairs that were routed to people have no such chance:
-    their sheets share a name with each other, and with no drawn one. `warn` is given a line that
-    says which process is waited for.
+    their sheets share a name with each other, and with no drawn one. The next sheet may take the
+    place of this one, of which all is kept. `warn` is given a line that says which process is
+    waited for.
     """
     check_name(options.name)
     answers = read_sheet(sheet)
@@ -90,6 +92,7 @@ def import_sheet(
             beside = answer.comment, row.probability, sample
             answered[row.pair] = HumanAnswer(row.pair, answer.grade, who, when, *beside)
         merge_answers(collection, options, answered, str(sheet))
+    may_be_replaced(sheet)
     graded = sum(answer.grade is not None for answer in answered.values())
     return ImportCounts(graded, len(answered) - graded, len(sampled) - len(answered))
 

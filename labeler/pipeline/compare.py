@@ -283,13 +283,15 @@ judge_missing = sync(ajudge_missing)
 def price_of(collection: Collection, pairs: int, assessor: str = "") -> str:
     """What so many pairs would cost by an assessor, as its first ones did; empty without any."""
     names = collection.judgement_names()
-    if not names:
-        return ""
-    name = next((n for n in names if n in (assessor, f"{assessor}{COMPARED}")), names[0])
-    rows = islice(read_judgements(collection.judgements(name)), ENOUGH_PAIRS)
-    costs = [row.judged.cost for row in rows if row.judged.cost is not None]
-    cost = sum(costs) / len(costs) * pairs if costs else None
-    return f"{dollars(cost)} by {name}, as it has cost so far"
+    own = [name for name in names if name in (assessor, f"{assessor}{COMPARED}")]
+    for name in (*own, *names):
+        rows = [*islice(read_judgements(collection.judgements(name)), ENOUGH_PAIRS)]
+        if any(row.judged.attempts for row in rows):  # a panel's set has none, and asks nobody
+            priced = [row.judged.cost for row in rows if row.judged.cost is not None]
+            mean = sum(priced) / len(priced) if priced else None
+            whole = None if mean is None else mean * pairs
+            return f"{dollars(whole)} by {name}, as it has cost so far"
+    return ""
 
 
 # The comparison, in three lines, as tables and as JSON.

@@ -17,12 +17,13 @@ import numpy as np
 
 from labeler.collection.card import update_card_entry
 from labeler.collection.judged_set import judged_in
-from labeler.collection.layout import HUMAN, locked_in_loop, open_collection
-from labeler.collection.people import people_path
+from labeler.collection.layout import HUMAN, check_name, locked_in_loop, open_collection
+from labeler.collection.people import people_path, read_people
 from labeler.collection.queries import read_queries
 from labeler.collection.user_files import COMPARED, Output
+from labeler.collection.whose import CHOSEN
 from labeler.data import Pair
-from labeler.errors import BadInput, BudgetReached, Incomplete, Misuse
+from labeler.errors import BadInput, BudgetReached, Incomplete, Misuse, about
 from labeler.evaluation.differences import Differences, Span, to_judge
 from labeler.evaluation.equivalence import DEFAULT_MARGIN
 from labeler.evaluation.evaluate import Report
@@ -182,10 +183,11 @@ class Decision(Result, WithCost):
         ids = read_queries(self.systems.collection.queries)
         for name, tops in self.systems.all_tops.items():
             if missing := sum(not tops.get(query) for query in ids):
-                what = f"{count_of(missing, 'query', 'queries')} of {len(ids):,} missing"
+                what = f"{missing:,} of {count_of(len(ids), 'query', 'queries')} missing"
                 yield Finding(f"{name}: {what} from the run; counted as 0", name)
         for finding in self.report.of_judges if self.report else ():
-            yield finding.without_advice()
+            if CHOSEN not in finding.text:  # its bounds are of all queries, though some were chosen
+                yield finding.without_advice()
 
     @property
     def sentences(self) -> list[str]:
@@ -292,15 +294,20 @@ class _Deciding:
         return min(names, key=lambda name: name != self.systems.qrels.stem, default=None)
 
     def by_people(self, output: Output | None, note: Note) -> Decision:
-        """What people's grades decide, with a sheet of what they are to grade next, if anything."""
-        draws, grades, drawn, pairs = self.draws, self.grades(), 0, list[Pair]()
-        while len(pairs) < ON_A_SHEET and not draws.look(grades, drawn).verdict(self.margin):
-            if drawn == len(draws.order):
+        """What people's grades decide, with a sheet of what they are to grade next, if anything.
+
+        What they skipped stands there again, beside as many other pairs as ever.
+        """
+        draws, grades, drawn, new = self.draws, self.grades(), 0, list[Pair]()
+        path = people_path(self.systems.collection.folder, self.systems.qrels.stem)
+        skipped = {a.pair for a in read_people(path) if a.grade is None} if path.exists() else set()
+        while len(new) < ON_A_SHEET and drawn < len(draws.order):
+            if draws.look(grades, drawn).verdict(self.margin):
                 break
             drawn = draws.further(drawn)
-            pairs = draws.to_judge(grades, drawn)
-        decision = self._decision(drawn)
-        if pairs and output and not decision.doubt:
+            new = draws.to_judge(grades, drawn, skipped)
+        decision, pairs = self._decision(drawn), draws.to_judge(grades, drawn)
+        if pairs and output and decision.verdict == "not known yet":
             made = {"source": self._graded, "by": "decide", "systems": [*self.systems.runs]}
             sheet = route_sheet(self.systems.collection, pairs, output, made, note)
             decision = replace(decision, sheet=sheet)
@@ -442,6 +449,8 @@ def decide_by_people(  # noqa: PLR0913 - whoever calls it names the few that are
     '2 queries are too few (at least 10)'
     """
     watch, opened, name = control or Control(), open_collection(collection), qrels or HUMAN
+    with about("qrels", "name"):
+        check_name(name)
     options = CompareOptions((measure,), name, seed=seed)
     both = ComparedSystems(opened, opened.qrels(name), systems_of(opened, systems, watch), options)
     act = _Deciding(both, margin)

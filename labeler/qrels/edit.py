@@ -276,7 +276,8 @@ def subset_qrels(
 
 def _are_named(what: str, named: NamedIds, ids: Sequence[str], path: Path) -> Flags:
     """Which ids of a file are among the named ones, all of which it must have."""
-    missing = sorted(named.keys() - set(ids), key=list(named).index)
+    present = set(ids)
+    missing = [name for name in named if name not in present]
     if missing:
         more = f"; {len(missing) - 1:,} more are none" if len(missing) > 1 else ""
         noun = {"queries": "query", "documents": "document"}[what]
