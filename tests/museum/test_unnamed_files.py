@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from labeler.pools.import_plan import look_at
 from specimen import lines, table
 
 from labeler.cli import execute
@@ -17,6 +16,7 @@ from labeler.corpus.documents import read_documents
 from labeler.errors import BadInput
 from labeler.exchange.qrels import read_qrels
 from labeler.exchange.runs import read_run
+from labeler.pools.import_qrels import look_at
 
 PASSAGE = {"docid": "d1", "title": "Shoes", "text": "A red shoe is a shoe that is red."}
 OTHER = {"docid": "d2", "title": "Hats", "text": "A hat is worn on the head."}
