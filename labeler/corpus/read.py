@@ -114,9 +114,10 @@ def _of_text(path: Path, kind: str, root: Path) -> SourceDocument:
     try:
         with recorded() as losses:
             title, blocks = TEXT_READERS[kind](text)
-            metadata = front_matter(text) if kind in _ANY_LINE_END else {}
     except TooLarge as error:
         raise TooLarge(f"{path}: {error}") from error
+    metadata = front_matter(text)[0] if kind in _ANY_LINE_END else {}
+    metadata.pop("title", "")
     spans_in = SourceText(text, own=text is own, any_line_end=kind in _ANY_LINE_END)
     losses = _counted(losses, blocks, characters_of(text))
     return SourceDocument(title, blocks, metadata=metadata, spans_in=spans_in, losses=losses)
