@@ -160,14 +160,14 @@ class _Draft:
     @property
     def words(self) -> int:
         """The number of words of the text, including the headings that will stand in it."""
-        inner = sum(map(count_words, self.inner_headings()))
-        return inner + sum(_total(pieces) for _, pieces in self.parts)
+        return sum(sum(map(count_words, inner)) + _total(pieces) for inner, pieces in self.shown())
 
-    def inner_headings(self) -> Iterator[str]:
-        shown = self.headings
-        for path, _ in self.parts:
-            yield from path[len(_common([shown, path])) :]
-            shown = path
+    def shown(self) -> Iterator[tuple[Headings, list[Piece]]]:
+        """The pieces of each part, and the headings that stand in the text above them."""
+        above = self.headings
+        for path, pieces in self.parts:
+            yield path[len(_common([above, path])) :], pieces
+            above = path
 
     @property
     def headings(self) -> Headings:
@@ -259,16 +259,10 @@ def _common(paths: Sequence[Headings]) -> Headings:
 
 def _finished(draft: _Draft) -> Passage:
     """Join a draft's pieces; headings that are not above all of it become lines of the text."""
-    above = draft.headings
-    shown = above
-    texts: list[str] = []
-    for path, pieces in draft.parts:
-        shared = len(_common([shown, path]))
-        texts += [f"\n\n{heading}" for heading in path[shared:]]
-        first, *rest = pieces
-        texts += [f"\n\n{first.text}"] if first.text else []
+    above, texts = draft.headings, list[str]()
+    for inner, (first, *rest) in draft.shown():
+        texts += [f"\n\n{text}" for text in (*inner, first.text) if text]
         texts += [piece.gap + piece.text for piece in rest]
-        shown = path
     text = "".join(texts).strip("\n") or above[-1]  # a heading alone, with nothing near it
     begin, end = draft.parts[0][1][0], draft.parts[-1][1][-1]
     return Passage(text, above, begin.line, begin.start, end.end)
