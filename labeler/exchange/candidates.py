@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from labeler.exchange.contents import Contents, may_be_id, objects, ranked, rated, text_id
+from labeler.exchange.contents import Contents, may_be_id, objects, text_id
 from labeler.exchange.ratings import number_of
 from labeler.exchange.tables import column_of
 from labeler.files.jsonl import JsonObject, RowValues
@@ -49,27 +49,21 @@ def candidate_lists(value: Any) -> Contents | None:
     if not all(queries) or any(None in of_rows for of_rows in hits.values()):
         return None
     asked = [query.get("_id", query["text"]) for query in queries if query]
-    by_text = not any("_id" in query for query in queries if query)
-    kind = f"queries with documents each ({', '.join(names)})"
     every = [hit for of_rows in hits.values() for row in of_rows for hit in row or ()]
     documents = {hit.id: hit.record for hit in every if "text" in hit.record}
-    pairs = _by_query(asked, hits.get(relevant or ""))
-    graded = ((query, hit.id, 1) for query, each in pairs for hit in each)
-    ranked_pairs = _by_query(asked, hits.get(retrieved or ""))
-    runs = [(query, [(hit.id, hit.score) for hit in each]) for query, each in ranked_pairs]
-    return Contents(
-        kind,
+    listed = Contents(
+        f"queries with documents each ({', '.join(names)})",
         [*documents.values()] or None,
         [query for query in queries if query],
-        rated(f"qrels from {kind}", dict.fromkeys(graded), by_text=by_text) if pairs else None,
-        ranked(f"a run from {kind}", runs, by_text=by_text) if runs else None,
     )
-
-
-def _by_query(
-    asked: Sequence[Any], lists: Sequence[list[_Hit] | None] | None
-) -> list[tuple[Any, list[_Hit]]]:
-    return [(query, each) for query, each in zip(asked, lists or (), strict=False) if each]
+    answers, runs = (
+        [
+            (query, [(hit.id, hit.score) for hit in row or ()])
+            for query, row in zip(asked, each, strict=False)
+        ]
+        for each in (hits.get(relevant or "", ()), hits.get(retrieved or "", ()))
+    )
+    return listed.with_lists(answers, runs, by_text=not any("_id" in q for q in queries if q))
 
 
 def _query(row: RowValues) -> JsonObject | None:

@@ -75,16 +75,14 @@ class QueryIds:
 
     def problems(self) -> list[str]:
         """What matched no query or several, in lines."""
-        lines = []
-        if self.unmatched:
-            some = _some([repr(text[:60]) for text in self.unmatched])
-            what = count_of(len(self.unmatched), "query matches", "queries match")
-            lines.append(f"{what} none of yours, left out: {some}")
-        if self.several:
-            some = _some([f"{t[:60]!r} ({', '.join(ids)})" for t, ids in self.several.items()])
-            what = count_of(len(self.several), "query matches", "queries match")
-            lines.append(f"{what} several of yours, left out: {some}")
-        return lines
+        unmatched = [repr(text[:60]) for text in self.unmatched]
+        several = [f"{text[:60]!r} ({', '.join(ids)})" for text, ids in self.several.items()]
+        return [
+            f"{count_of(len(texts), 'query matches', 'queries match')} {many} of yours, left out: "
+            f"{_some(texts)}"
+            for many, texts in (("none", unmatched), ("several", several))
+            if texts
+        ]
 
 
 def normalised(text: str) -> str:
