@@ -202,6 +202,7 @@ class UpstreamCollection:
 
     `conflicts` are pairs that have two grades upstream: they are in the pool and in no `human`
     qrels, since no rule says which of two people is right. `card` is what the card says of it all.
+    `passed_on` counts documents that come one after another, and are not held here.
     """
 
     queries: dict[str, Query] = field(default_factory=dict)
@@ -210,6 +211,7 @@ class UpstreamCollection:
     pool: list[Pair] = field(default_factory=list)
     conflicts: list[Pair] = field(default_factory=list)
     card: Mapping[str, Any] = field(default_factory=dict)
+    passed_on: int = 0
 
     def add(self, name: str, pair: Pair, grade: int) -> None:
         """Put a grade into the set of qrels called `name`."""

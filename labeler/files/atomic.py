@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO, TextIO, cast
 
 from labeler.errors import FileProblem
+from labeler.files.cache import is_lockable
 from labeler.files.read import STANDARD, file_problems, scratch_file, sha256_of
 
 # Outputs that are no regular files: pipes, terminals and open descriptors are written through.
@@ -285,17 +286,9 @@ def _take_permissions(target: Path, partial: Path) -> None:
 def _lock(handle: int) -> bool:
     """Whether nobody else holds a file; it is then held until the handle is closed.
 
-    Always true where files cannot be locked.
+    Always true of Windows, where nobody could write to it through another handle.
     """
-    try:
-        import fcntl
-
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except (ImportError, OSError):  # Windows, or a file system without locks
-        return True
-    return True
+    return sys.platform == "win32" or is_lockable(handle)
 
 
 def remove_abandoned(folder: Path, name: str = "") -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import math
 import re
 import zlib
@@ -99,13 +100,17 @@ def first_invalid(error: ValidationError, whole: str) -> str:
     return f"{name}: {problem['msg']}" if name else problem["msg"]
 
 
+DAMAGED = (EOFError, BadGzipFile, zlib.error, lzma.LZMAError)
+"""What unpacking a damaged file raises."""
+
 _PROBLEMS: tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], ...] = (
     (UnicodeEncodeError, "half a surrogate pair (\\ud800 …) in a text"),
     (RecursionError, "nested too deeply to be read"),
     (MemoryError, "needs more memory than there is"),
     (OverflowError, "a number that is too large"),
     (KeyError, "nothing is called {text}"),
-    ((BadGzipFile, EOFError, zlib.error), "damaged gzip file ({text})"),
+    (lzma.LZMAError, "damaged xz file ({text})"),
+    (DAMAGED, "damaged gzip file ({text})"),
     ((AttributeError, TypeError), "a value of another type than expected ({text})"),
 )
 

@@ -55,15 +55,15 @@ def _lock_path(path: Path) -> Path:
 
 def _waits(descriptor: int, path: Path, tell: Note) -> Iterator[float]:
     """The seconds to wait before each further try, until an open file is locked."""
-    if _is_lockable(descriptor):
+    if is_lockable(descriptor):
         return
     tell(f"another process is fetching {path.name}; waiting for it")
     yield _POLL_SECONDS
-    while not _is_lockable(descriptor):
+    while not is_lockable(descriptor):
         yield _POLL_SECONDS
 
 
-def _is_lockable(descriptor: int) -> bool:
+def is_lockable(descriptor: int) -> bool:
     """Whether no other process has an open file, which is then locked until it is closed.
 
     Always true on a file system without locks. What else fails, fails.

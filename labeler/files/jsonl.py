@@ -105,10 +105,9 @@ def _strict_row(path: Path, number: int, raw: bytes) -> JsonObject | None:
     try:
         row = STRICT.decode(line)
         line.encode("utf-8") if "\\u" not in line else json.dumps(row, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        raise BadInput.at(path, number, "half a surrogate pair (\\ud800 …) in a text") from error
     except (ValueError, RecursionError) as error:
-        raise BadInput.at(path, number, f"not JSON: {problem_of(error)}") from error
+        json_problem = "" if isinstance(error, UnicodeEncodeError) else "not JSON: "
+        raise BadInput.at(path, number, f"{json_problem}{problem_of(error)}") from error
     if not isinstance(row, dict):
         raise BadInput.at(path, number, f"expected a JSON object, found {line.strip()[:40]}")
     return row

@@ -217,10 +217,6 @@ class Bm25:
         idf = [math.log(1 + (count - n + 0.5) / (n + 0.5)) for n in frequency.tolist()]
         return cls(parts, rows, np.array(idf, np.float32), numbers, mean, settings)
 
-    def scorer(self, part: int) -> PartScorer:
-        """What scores the texts of a part."""
-        return PartScorer(self, part)
-
 
 class PartScorer:
     """Scores the texts of a part, query by query; what a term adds is computed once."""
