@@ -33,29 +33,15 @@ class Piece:
     end: Place
 
 
-Sized = tuple[int, Block, Piece | None]
-"""A block's position and the block, and the piece that it is; `None` of one that is cut."""
-
-
-def sized(position: int, block: Block, lengths: Lengths) -> Sized:
-    """A block, and the piece that it is unless it is too long for one."""
-    words = count_words(block.text)
-    if words > lengths.most and not block.code:
-        return position, block, None
-    end = (position, len(block.text))
-    piece = Piece(block.text, words, _gap(block), block.line, block.code, (position, 0), end)
-    return position, block, piece
-
-
 def _gap(block: Block) -> str:
     return "\n" if block.tight else "\n\n"
 
 
-def _units(blocks: Iterable[Sized], lengths: Lengths) -> Iterator[list[Piece]]:
+def _units(blocks: Iterable[tuple[int, Block]], lengths: Lengths) -> Iterator[list[Piece]]:
     """Yield lists of pieces that stay together: mostly one, or a lead and what it leads up to."""
     waiting: list[Piece] = []
-    for position, block, whole in blocks:
-        pieces = _cut(position, block, lengths) if whole is None else iter((whole,))
+    for position, block in blocks:
+        pieces = _cut(position, block, lengths)
         head, words = next(pieces), _total(waiting)
         fits = words + head.words <= lengths.most or (head.code and words <= 2 * lengths.few)
         if waiting and not fits:
@@ -75,8 +61,12 @@ def _units(blocks: Iterable[Sized], lengths: Lengths) -> Iterator[list[Piece]]:
 
 
 def _cut(number: int, block: Block, lengths: Lengths) -> Iterator[Piece]:
-    """The sentences of a block that is too long for one passage, or the words of long ones."""
-    gap = _gap(block)
+    """A block; of one that is too long for one passage its sentences, or words of long ones."""
+    gap, length = _gap(block), count_words(block.text)
+    if length <= lengths.most or block.code:
+        whole = (number, len(block.text))
+        yield Piece(block.text, length, gap, block.line, block.code, (number, 0), whole)
+        return
     position, line = 0, block.line
     for start, end in short_stretches(block.text, lengths.most):
         before = block.text[position:start] if position else gap
@@ -88,7 +78,7 @@ def _cut(number: int, block: Block, lengths: Lengths) -> Iterator[Piece]:
         position = end
 
 
-def packed(blocks: Sequence[Sized], lengths: Lengths) -> list[list[Piece]]:
+def packed(blocks: Sequence[tuple[int, Block]], lengths: Lengths) -> list[list[Piece]]:
     """Distribute a section's units over passages; a unit that is too long is a passage itself.
 
     The units are gone through twice rather than held: a long text has millions.
@@ -101,7 +91,7 @@ def packed(blocks: Sequence[Sized], lengths: Lengths) -> list[list[Piece]]:
 
 
 def _by_length(
-    blocks: Sequence[Sized], lengths: Lengths
+    blocks: Sequence[tuple[int, Block]], lengths: Lengths
 ) -> Iterator[tuple[bool, Iterator[list[Piece]]]]:
     """The units in stretches of those too long for a passage and of those that are not."""
     return groupby(_units(blocks, lengths), key=lambda unit: _total(unit) > lengths.most)
@@ -191,7 +181,7 @@ def passages(blocks: Iterable[Block], lengths: Lengths = _USUAL) -> list[Passage
     drafts: list[_Draft] = []
     below = [*(path for path, _ in sections[1:]), ()]
     for (path, section), following in zip(sections, below, strict=True):
-        texts = [sized(number, block, lengths) for number, block in section if block.text]
+        texts = [(number, block) for number, block in section if block.text]
         if texts:
             drafts += [_Draft([(path, pieces)]) for pieces in packed(texts, lengths)]
         elif following[: len(path)] != path:  # else the section below names this heading, too

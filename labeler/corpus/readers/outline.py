@@ -174,13 +174,15 @@ PAGE = "\f"
 class Extracted:
     """What a reader took out of a file: its title, the text, and the blocks that stand in it.
 
-    `paged` texts have a form feed between pages; `note` says what of the file could not be read.
+    `paged` texts have a form feed between pages; `own` ones are the file's content as it is; `note`
+    says what of the file could not be read.
     """
 
     title: str
     text: str
     blocks: list[Block]
     paged: bool = False
+    own: bool = False
     note: str = ""
 
 
