@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from labeler.corpus.blocks import FileRules
+from labeler.corpus.cut import writable
 from labeler.errors import FileProblem, LabelerError, Misuse
 from labeler.exchange.bundles import OF_DATASETS, is_bundle
 from labeler.exchange.contents import DOCUMENTS, role_of
@@ -169,9 +170,9 @@ class InputFiles:
 
     base: Path
     files: list[Path] = field(default_factory=list)
-    collection_files: list[Path] = field(default_factory=list)
+    collection_files: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
-    links_out: list[Path] = field(default_factory=list)
+    links_out: list[str] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
 
 
@@ -260,11 +261,11 @@ class _Walk:
         """
         real = f"{os.path.realpath(path)}{os.sep}"
         if self.roots and not real.startswith(self.roots):  # a link to what is below no input
-            self.result.links_out.append(path)
+            self.result.links_out.append(writable(str(path)))
         elif path.is_dir():
             yield from self.inside(path, above, all_of_it)
         elif path.exists() and not path.is_file():
-            self.result.unread.append(f"{path}: a device or a pipe, not a file")
+            self.result.unread.append(writable(f"{path}: a device or a pipe, not a file"))
         else:
             yield path
 
@@ -277,7 +278,7 @@ class _Walk:
         try:
             entries = sorted(folder.iterdir())
         except OSError as error:
-            self.result.unread.append(f"{folder}: {error.strerror or error}")
+            self.result.unread.append(writable(f"{folder}: {error.strerror or error}"))
             return
         own = self.rules_of(folder)
         rules = [*above, own] if own else above
@@ -296,7 +297,7 @@ class _Walk:
                 (belongs and role_of(entry.name) not in ("", DOCUMENTS))
                 or (is_saved and entry.name in OF_DATASETS)
             ):
-                self.result.collection_files.append(entry)
+                self.result.collection_files.append(writable(str(entry)))
             else:
                 yield from self.below(entry, rules, is_included)
 
@@ -307,7 +308,7 @@ class _Walk:
         try:
             return rules_in(folder)
         except (LabelerError, OSError) as error:
-            self.result.unread.append(str(error))
+            self.result.unread.append(writable(str(error)))
             return None
 
     def reason_against(self, entry: Path, rules: list[IgnoreRules], is_folder: bool) -> str:

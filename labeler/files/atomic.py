@@ -21,6 +21,7 @@ from typing import IO, TextIO, cast
 
 from labeler.errors import FileProblem
 from labeler.files.cache import is_lockable
+from labeler.files.paths import worded
 from labeler.files.read import STANDARD, file_problems, scratch_file, sha256_of
 
 # Outputs that are no regular files: pipes, terminals and open descriptors are written through.
@@ -81,7 +82,7 @@ def write_through(path: Path, source: IO[bytes]) -> None:
         except BrokenPipeError:
             raise
         except OSError as error:
-            raise FileProblem(f"{path}: {error.strerror or error}") from error
+            raise FileProblem(worded(error, path)) from error
 
 
 @contextmanager

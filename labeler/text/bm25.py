@@ -256,7 +256,6 @@ def write_part(out: ArraysWriter, texts: Iterable[str], settings: Bm25Settings =
     out.add("length", [part.lengths])
     out.add_texts("terms", part.terms)
     count = part.count.astype(np.uint8 if part.count.max(initial=0) < 1 << 8 else np.int32)
-    out.add("number", [part.number])
-    out.add("end", [part.end])
-    out.add("text", [part.text])
+    for name in ("number", "end", "text"):
+        out.add(name, [getattr(part, name)])
     out.add("count", [count])

@@ -60,12 +60,8 @@ def text_of(lines: Lines) -> str:
 
 def trimmed(lines: Lines) -> Lines:
     """The lines without blank ones at either end."""
-    first, last = 0, len(lines)
-    while first < last and not lines[first][1].strip():
-        first += 1
-    while first < last and not lines[last - 1][1].strip():
-        last -= 1
-    return lines[first:last]
+    filled = [position for position, (_, line) in enumerate(lines) if line.strip()]
+    return lines[filled[0] : filled[-1] + 1] if filled else []
 
 
 def indented_block(lines: Lines, start: int, least: int) -> int:
