@@ -175,25 +175,23 @@ def qrels_by_meaning(path: Path, meaning: Meaning, warn: Note) -> PairColumns[in
         return trec.read_qrels(path, warn)
 
 
-def hold_qrels(path: Path, warn: Note, meaning: Meaning) -> None:
+def hold_qrels(path: Path, warn: Note, meaning: Meaning, *, labels: bool = False) -> None:
     """Let qrels of any kind be read as TREC's columns, until the block of `rereadable` ends.
 
-    TREC's own are left as they are, unless `meaning` says more of them.
+    TREC's own are left as they are, unless `meaning` says more of them. With `labels` what is no
+    number stays as it is.
     """
     judged = judged_in(path)
     if judged is None and meaning.rule is not None:
         judged = _trec_ratings(path)
     if judged is not None:
         tell(path, judged.kind)
-        read_instead(path, lambda copy: _write(path, judged, meaning, warn, copy))
+        read_instead(path, lambda copy: _write(path, judged, meaning, warn, copy, labels=labels))
 
 
 def hold_labels(path: Path) -> None:
     """The same of labels, of which those that are no numbers stay as they are."""
-    judged = judged_in(path)
-    if judged is not None:
-        tell(path, judged.kind)
-        read_instead(path, lambda copy: _write_labels(path, judged, copy))
+    hold_qrels(path, lambda _line: None, AS_IT_STANDS, labels=True)
 
 
 def judged_in(path: Path) -> RatedFile | None:
@@ -243,13 +241,17 @@ def _trec_ratings(path: Path) -> RatedFile:
     return RatedFile("qrels in TREC's columns", ratings)
 
 
-def _write(path: Path, judged: RatedFile, meaning: Meaning, warn: Note, copy: Path) -> None:
+def _write(  # noqa: PLR0913  a file, what it means, and what becomes of it
+    path: Path, judged: RatedFile, meaning: Meaning, warn: Note, copy: Path, *, labels: bool
+) -> None:
     """The grades of a file as TREC's lines, each where its row stands in the file."""
     grades = Grades(path, meaning.rule, is_rating=judged.is_rating)
     counts = Counter[bool]()
 
     def graded(where: str, value: Any) -> str | None:
         is_empty = stripped(value) in (None, "")
+        if labels and number_of(value) is None:
+            return "" if value is None else " ".join(str(value).split())
         counts[is_empty] += 1
         grade = None if is_empty else grades.grade(where, value)
         return None if grade is None else str(grade)
@@ -264,21 +266,6 @@ def _write(path: Path, judged: RatedFile, meaning: Meaning, warn: Note, copy: Pa
         problems.append(f"{count_of(counts[True], 'pair has', 'pairs have')} no grade, left out")
     for problem in problems:
         warn(f"{path}: {problem}")
-
-
-def _write_labels(path: Path, judged: RatedFile, copy: Path) -> None:
-    grades = Grades(path, None, is_rating=judged.is_rating)
-
-    def label(where: str, value: Any) -> str:
-        if number_of(value) is not None:
-            grades.grade(where, value)
-        return "" if value is None else " ".join(str(value).split())
-
-    def end() -> str:
-        grades.check()
-        return "no label in it"
-
-    write_pairs(path, judged, AS_IT_STANDS, copy, label, end)
 
 
 def write_pairs(  # noqa: PLR0913, PLR0917  a file, what it means, and what becomes of its values

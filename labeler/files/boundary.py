@@ -172,8 +172,6 @@ def finite(value: object, least: float, most: float) -> float | None:
 
 def count(value: object) -> int | None:
     """A whole number from 0, as servers write it: `100`, `100.0` or `"100"`."""
-    if type(value) is int:  # as nearly all are
-        return value if 0 <= value <= LARGEST_COUNT else None
     if isinstance(value, str):
         return int(value) if _DIGITS.fullmatch(value) else None
     number = finite(value, 0, LARGEST_COUNT)
