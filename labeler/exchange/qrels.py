@@ -43,44 +43,40 @@ class QueryIds:
     """The ids of queries by their texts: as they stand, else normalised.
 
     Normalised texts differ neither in case nor in white space, in the form of their letters, nor in
-    punctuation at the end. `unmatched` and `several` collect the texts that match no query, or
-    more than one.
+    punctuation at the end. `unclear` collects the texts that match no query, or several, with
+    the ids of these.
     """
 
     texts: Mapping[str, str]
     """The text of each query, by id."""
-    unmatched: dict[str, None] = field(default_factory=dict)
-    several: dict[str, Sequence[str]] = field(default_factory=dict)
+    unclear: dict[str, Sequence[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.exact = _inverted(self.texts)
         self.alike = _inverted({id_: normalised(text) for id_, text in self.texts.items()})
 
-    def has(self, text: str) -> bool:
-        """Whether any query has this text."""
-        return text in self.exact or normalised(text) in self.alike
+    def ids_of(self, text: str) -> Sequence[str]:
+        """The ids of the queries that have this text."""
+        return self.exact.get(text) or self.alike.get(normalised(text), [])
 
     def id_of(self, text: str, *, may_be_id: bool) -> str | None:
         """The id of the one query that has this text, or this id where that may be."""
-        ids = self.exact.get(text) or self.alike.get(normalised(text)) or []
+        ids = self.ids_of(text)
         if may_be_id and text in self.texts and ids != [text]:
             ids = [text, *ids]
         if len(ids) == 1:
             return ids[0]
-        if ids:
-            self.several[text] = ids
-        else:
-            self.unmatched[text] = None
+        self.unclear[text] = ids
         return None
 
     def problems(self) -> list[str]:
         """What matched no query or several, in lines."""
-        unmatched = [repr(text[:60]) for text in self.unmatched]
-        several = [f"{text[:60]!r} ({', '.join(ids)})" for text, ids in self.several.items()]
+        none = [repr(text[:60]) for text, ids in self.unclear.items() if not ids]
+        several = [f"{t[:60]!r} ({', '.join(ids)})" for t, ids in self.unclear.items() if ids]
         return [
             f"{count_of(len(texts), 'query matches', 'queries match')} {many} of yours, left out: "
             f"{_some(texts)}"
-            for many, texts in (("none", unmatched), ("several", several))
+            for many, texts in (("none", none), ("several", several))
             if texts
         ]
 
@@ -112,7 +108,7 @@ def ids_of_pair(
     """
     query = stripped(rating.query)
     if isinstance(query, str) and ids is not None:
-        if by_text or (query not in ids.texts and ids.has(query)):
+        if by_text or (query not in ids.texts and ids.ids_of(query)):
             _, document = rating._replace(query="q").pair(where)
             return ids.id_of(query, may_be_id=True), document
     elif isinstance(query, str) and by_text and len(query.split()) > 1:
