@@ -188,55 +188,50 @@ def passages(blocks: Iterable[Block], lengths: Lengths = _USUAL) -> list[Passage
             number, block = section[0]
             alone = Piece("", 0, "", block.line, False, (number, 0), (number, 0))
             drafts.append(_Draft([(path, [alone])]))
-    return [_finished(draft) for draft in _Joining(lengths).joined(drafts)]
+    return [_finished(draft) for draft in _joined(drafts, lengths)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Joining:
-    """Lets drafts of few words join a neighbor."""
+def _joined(drafts: Sequence[_Draft], lengths: Lengths) -> Sequence[_Draft]:
+    """Let drafts of few words join a neighbor.
 
-    lengths: Lengths
+    Best one of their own section, else the section below them, else one beside or above.
+    """
 
-    def joined(self, drafts: Sequence[_Draft]) -> list[_Draft]:
-        """Best one of their own section, else the section below them, else one beside or above."""
-        same, near = self._same_section, self._near_section
-        for may_join, step in (
-            (same, 1),
-            (same, -1),
-            (self._into_section, -1),
-            (near, 1),
-            (near, -1),
-        ):
-            drafts = self._to_neighbor(drafts, may_join, step)
-        return [*drafts]
-
-    def _to_neighbor(self, drafts: Sequence[_Draft], may_join: _Test, step: int) -> list[_Draft]:
-        """Let drafts join the one before them, or with a `step` of -1 the one behind them."""
-        joined: list[_Draft] = []
-        for draft in drafts[::step]:
-            pair = [*joined[-1:], draft][::step]
-            if joined and draft.words < self.lengths.few and may_join(*pair):
-                joined[-1] = _Draft([part for each in pair for part in each.parts])
-            else:
-                joined.append(draft)
-        return joined[::step]
-
-    def _same_section(self, first: _Draft, second: _Draft) -> bool:
+    def same_section(first: _Draft, second: _Draft) -> bool:
         """Whether both have the same headings and fit into one passage, or nearly so."""
-        most, long = self.lengths.most, max(first.words, second.words)
-        fits = first.words + second.words <= most + self.lengths.few or long > most
+        most, long = lengths.most, max(first.words, second.words)
+        fits = first.words + second.words <= most + lengths.few or long > most
         return first.headings == second.headings and fits
 
-    def _into_section(self, first: _Draft, second: _Draft) -> bool:
-        """Whether the second lies in a section below the first, and both fit into one passage."""
-        below = second.headings[: len(first.headings)] == first.headings
-        return below and self._near_section(first, second)
-
-    def _near_section(self, first: _Draft, second: _Draft) -> bool:
+    def near_section(first: _Draft, second: _Draft) -> bool:
         """Whether both have one parent section, or one is the other's, and they fit together."""
         above = len(_common([first.headings, second.headings]))
         near = above >= min(len(first.headings), len(second.headings)) - 1
-        return near and _Draft(first.parts + second.parts).words <= self.lengths.most
+        return near and _Draft(first.parts + second.parts).words <= lengths.most
+
+    def into_section(first: _Draft, second: _Draft) -> bool:
+        """Whether the second lies in a section below the first, and both fit into one passage."""
+        below = second.headings[: len(first.headings)] == first.headings
+        return below and near_section(first, second)
+
+    tests = (same_section, same_section, into_section, near_section, near_section)
+    for may_join, step in zip(tests, (1, -1, -1, 1, -1), strict=True):
+        drafts = _to_neighbor(drafts, may_join, lengths.few, step)
+    return drafts
+
+
+def _to_neighbor(
+    drafts: Sequence[_Draft], may_join: _Test, few: int, step: int
+) -> Sequence[_Draft]:
+    """Let short drafts join the one before them, or with a `step` of -1 the one behind them."""
+    joined: list[_Draft] = []
+    for draft in drafts[::step]:
+        pair = [*joined[-1:], draft][::step]
+        if joined and draft.words < few and may_join(*pair):
+            joined[-1] = _Draft([part for each in pair for part in each.parts])
+        else:
+            joined.append(draft)
+    return joined[::step]
 
 
 def _common(paths: Sequence[Headings]) -> Headings:
