@@ -10,6 +10,7 @@ from textwrap import dedent
 from labeler import __version__
 from labeler.catalog.recipes import (
     READERS,
+    Described,
     Recipe,
     RecipeFile,
     UpstreamCollection,
@@ -109,11 +110,7 @@ def _card(recipe_file: RecipeFile, upstream: UpstreamCollection) -> dict[str, ob
         "labeler": __version__,
         "name": recipe_file.name,
         "recipe": recipe_file.id,
-        "title": recipe.title,
-        "licence": recipe.licence,
-        "citation": recipe.citation,
-        "homepage": recipe.homepage,
-        "notes": recipe.notes,
+        **recipe.model_dump(include={*Described.model_fields}),
         "sources": [
             {"address": source.url, "sha256": source.sha256} for source in recipe.sources.values()
         ],
@@ -138,14 +135,9 @@ class PublishedPrompt(UpstreamPart):
     file: UpstreamFile
 
 
-class PromptRecipe(UpstreamPart):
-    """Prompts of one source: where from, under which licence, and the files that they make."""
+class PromptRecipe(Described):
+    """Prompts of one source, and the files that they make."""
 
-    title: str
-    licence: str
-    citation: str
-    homepage: str
-    notes: str = ""
     prompts: dict[str, PublishedPrompt]
 
 

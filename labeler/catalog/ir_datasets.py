@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
-from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 from labeler import __version__
 from labeler.catalog.fetch import refuse_another, write_fetched
 from labeler.catalog.recipes import HUMAN, UpstreamCollection
 from labeler.collection.layout import Collection
-from labeler.data import Document, Pair, Qrels, Query
+from labeler.data import Document, Pair, Query
 from labeler.errors import FileProblem, Misconfigured, Misuse
 from labeler.files.boundary import needing, problem_of, reading
 from labeler.messages import Advance, Note, missing_extra
@@ -28,15 +27,6 @@ _QUERY_PARTS = ("description", "narrative")
 _EVERY = 1000
 
 
-class FetchedDataset(NamedTuple):
-    """How much a data set has; `conflicts` are pairs of two grades, which are in no qrels."""
-
-    documents: int
-    queries: int
-    qrels: Qrels
-    conflicts: tuple[Pair, ...]
-
-
 def fetch_dataset(
     name: str,
     collection: Collection,
@@ -44,7 +34,7 @@ def fetch_dataset(
     tell: Note = lambda _line: None,
     *,
     force: bool = False,
-) -> FetchedDataset:
+) -> UpstreamCollection:
     """Write a data set of ir_datasets as a collection: corpus, queries, `human` qrels and a pool.
 
     `name` is as ir_datasets has it, such as `beir/scifact/test`; it downloads what is not on this
@@ -58,11 +48,9 @@ def fetch_dataset(
     with _problems(name):
         upstream.queries = {query.id: query for query in map(_query, dataset.queries_iter())}
         _add_grades(upstream, dataset, name)
-    counts, documents = count(), _documents(dataset, name, advance)
-    counted = (document for document, _ in zip(documents, counts, strict=False))
-    write_fetched(upstream, collection, tell, force=force, documents=counted)
-    qrels, conflicts = upstream.qrels.get(HUMAN, {}), tuple(upstream.conflicts)
-    return FetchedDataset(next(counts), len(upstream.queries), qrels, conflicts)
+    documents = _documents(upstream, dataset, name, advance)
+    write_fetched(upstream, collection, tell, force=force, documents=documents)
+    return upstream
 
 
 def _load(name: str) -> Any:
@@ -102,10 +90,13 @@ def _problems(name: str) -> Iterator[None]:
             raise FileProblem(f"{source}: {problem_of(error)}") from error
 
 
-def _documents(dataset: Any, name: str, advance: Advance) -> Iterator[Document]:
+def _documents(
+    upstream: UpstreamCollection, dataset: Any, name: str, advance: Advance
+) -> Iterator[Document]:
     with _problems(name):
         total = int(dataset.docs_count() or 0)
         for number, row in enumerate(dataset.docs_iter(), start=1):
+            upstream.passed_on = number
             yield _document(row)
             if number % _EVERY == 0:
                 advance(number, max(total, number))

@@ -82,7 +82,17 @@ class Counts(UpstreamPart):
     conflicts: int = 0
 
 
-class Recipe(UpstreamPart):
+class Described(UpstreamPart):
+    """What is said of a source: its title, its licence, and whom to cite."""
+
+    title: str
+    licence: str
+    citation: str
+    homepage: str
+    notes: str = ""
+
+
+class Recipe(Described):
     """A collection: where from, under which licence, and the mapping onto ours.
 
     `sources`, `columns` and `members` are named by the parts that the reader of the `layout` asks
@@ -90,12 +100,7 @@ class Recipe(UpstreamPart):
     `consensus` says from whose grades a set of qrels was made.
     """
 
-    title: str
-    licence: str
-    citation: str
-    homepage: str
     layout: Literal["judged-table", "liveqa-medquad"]
-    notes: str = ""
     sources: dict[str, UpstreamFile] = Field(min_length=1)
     columns: dict[str, str] = Field(default_factory=dict)
     members: dict[str, str] = Field(default_factory=dict)
@@ -197,6 +202,7 @@ class UpstreamCollection:
 
     `conflicts` are pairs that have two grades upstream: they are in the pool and in no `human`
     qrels, since no rule says which of two people is right. `card` is what the card says of it all.
+    `passed_on` counts documents that come one after another, and are not held here.
     """
 
     queries: dict[str, Query] = field(default_factory=dict)
@@ -205,6 +211,7 @@ class UpstreamCollection:
     pool: list[Pair] = field(default_factory=list)
     conflicts: list[Pair] = field(default_factory=list)
     card: Mapping[str, Any] = field(default_factory=dict)
+    passed_on: int = 0
 
     def add(self, name: str, pair: Pair, grade: int) -> None:
         """Put a grade into the set of qrels called `name`."""

@@ -29,9 +29,7 @@ from labeler.messages import count_of
 from labeler.options import OUTPUT, REQUIRED, option
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from labeler.data import Qrels
+    from labeler.catalog.recipes import UpstreamCollection
     from labeler.pools.import_qrels import Imported
 
 
@@ -200,8 +198,7 @@ def _fetch(name: str, out: Path | None, force: bool) -> None:
         )
     note(f"licence: {recipe.recipe.licence}")
     note(f"cite: {recipe.recipe.citation}")
-    counts = len(judged.queries), len(judged.documents)
-    _say_fetched(collection, *counts, judged.qrels, len(judged.conflicts))
+    _say_fetched(collection, judged)
 
 
 def _fetch_prompts(name: str, out: Path | None, force: bool) -> None:
@@ -220,9 +217,7 @@ def _fetch_dataset(name: str, out: Path | None, force: bool) -> None:
     with progress("documents") as advance:
         fetched = fetch_dataset(name, collection, advance, note, force=force)
     note("licence and citation: see https://ir-datasets.com")
-    qrels = {"human": fetched.qrels} if fetched.qrels else {}
-    counts = fetched.queries, fetched.documents
-    _say_fetched(collection, *counts, qrels, len(fetched.conflicts))
+    _say_fetched(collection, fetched)
 
 
 def _fetched_into(out: Path | None, name: str, folder: str) -> Collection:
@@ -233,21 +228,15 @@ def _fetched_into(out: Path | None, name: str, folder: str) -> Collection:
     return Collection(out)
 
 
-def _say_fetched(
-    collection: Collection,
-    queries: int,
-    documents: int,
-    qrels: Mapping[str, Qrels],
-    conflicts: int,
-) -> None:
-    if conflicts:
+def _say_fetched(collection: Collection, fetched: UpstreamCollection) -> None:
+    if fetched.conflicts:
         pairs = ("pair with two grades upstream is", "pairs with two grades upstream are")
-        note(f"{count_of(conflicts, *pairs)} in no human.qrels")
-    counts = f"{count_of(queries, 'query', 'queries')}, {count_of(documents, 'document')}"
-    say(f"{collection.folder}: {counts}")
-    for name, grades in qrels.items():
+        note(f"{count_of(len(fetched.conflicts), *pairs)} in no human.qrels")
+    documents = count_of(fetched.passed_on or len(fetched.documents), "document")
+    say(f"{collection.folder}: {count_of(len(fetched.queries), 'query', 'queries')}, {documents}")
+    for name, grades in fetched.qrels.items():
         say(f"{collection.qrels(name)}: {count_of(sum(map(len, grades.values())), 'judged pair')}")
-    if not qrels:
+    if not fetched.qrels:
         say("no qrels")
 
 

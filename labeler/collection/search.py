@@ -36,6 +36,7 @@ from labeler.text.bm25 import (
     Bm25,
     Bm25Part,
     Bm25Settings,
+    PartScorer,
     index_settings,
     write_part,
 )
@@ -281,7 +282,7 @@ class Bm25Index:
         first, steps = 0, len(self.parts) * len(queries)
         with progress("searching, BM25") as advance:
             for part in range(len(self.parts)):
-                scorer = index.scorer(part)
+                scorer = PartScorer(index, part)
                 for number, (query, best) in enumerate(zip(queries, several, strict=True), start=1):
                     scores = scorer.scores(query.text)
                     rows = np.flatnonzero(scores >= best.floor if best.floor > 0 else scores > 0)

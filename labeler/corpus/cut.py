@@ -33,29 +33,15 @@ class Piece:
     end: Place
 
 
-Sized = tuple[int, Block, Piece | None]
-"""A block's position and the block, and the piece that it is; `None` of one that is cut."""
-
-
-def sized(position: int, block: Block, lengths: Lengths) -> Sized:
-    """A block, and the piece that it is unless it is too long for one."""
-    words = count_words(block.text)
-    if words > lengths.most and not block.code:
-        return position, block, None
-    end = (position, len(block.text))
-    piece = Piece(block.text, words, _gap(block), block.line, block.code, (position, 0), end)
-    return position, block, piece
-
-
 def _gap(block: Block) -> str:
     return "\n" if block.tight else "\n\n"
 
 
-def _units(blocks: Iterable[Sized], lengths: Lengths) -> Iterator[list[Piece]]:
+def _units(blocks: Iterable[tuple[int, Block]], lengths: Lengths) -> Iterator[list[Piece]]:
     """Yield lists of pieces that stay together: mostly one, or a lead and what it leads up to."""
     waiting: list[Piece] = []
-    for position, block, whole in blocks:
-        pieces = _cut(position, block, lengths) if whole is None else iter((whole,))
+    for position, block in blocks:
+        pieces = _cut(position, block, lengths)
         head, words = next(pieces), _total(waiting)
         fits = words + head.words <= lengths.most or (head.code and words <= 2 * lengths.few)
         if waiting and not fits:
@@ -75,8 +61,12 @@ def _units(blocks: Iterable[Sized], lengths: Lengths) -> Iterator[list[Piece]]:
 
 
 def _cut(number: int, block: Block, lengths: Lengths) -> Iterator[Piece]:
-    """The sentences of a block that is too long for one passage, or the words of long ones."""
-    gap = _gap(block)
+    """A block; of one that is too long for one passage its sentences, or words of long ones."""
+    gap, length = _gap(block), count_words(block.text)
+    if length <= lengths.most or block.code:
+        whole = (number, len(block.text))
+        yield Piece(block.text, length, gap, block.line, block.code, (number, 0), whole)
+        return
     position, line = 0, block.line
     for start, end in short_stretches(block.text, lengths.most):
         before = block.text[position:start] if position else gap
@@ -88,7 +78,7 @@ def _cut(number: int, block: Block, lengths: Lengths) -> Iterator[Piece]:
         position = end
 
 
-def packed(blocks: Sequence[Sized], lengths: Lengths) -> list[list[Piece]]:
+def packed(blocks: Sequence[tuple[int, Block]], lengths: Lengths) -> list[list[Piece]]:
     """Distribute a section's units over passages; a unit that is too long is a passage itself.
 
     The units are gone through twice rather than held: a long text has millions.
@@ -101,7 +91,7 @@ def packed(blocks: Sequence[Sized], lengths: Lengths) -> list[list[Piece]]:
 
 
 def _by_length(
-    blocks: Sequence[Sized], lengths: Lengths
+    blocks: Sequence[tuple[int, Block]], lengths: Lengths
 ) -> Iterator[tuple[bool, Iterator[list[Piece]]]]:
     """The units in stretches of those too long for a passage and of those that are not."""
     return groupby(_units(blocks, lengths), key=lambda unit: _total(unit) > lengths.most)
@@ -160,14 +150,14 @@ class _Draft:
     @property
     def words(self) -> int:
         """The number of words of the text, including the headings that will stand in it."""
-        inner = sum(map(count_words, self.inner_headings()))
-        return inner + sum(_total(pieces) for _, pieces in self.parts)
+        return sum(sum(map(count_words, inner)) + _total(pieces) for inner, pieces in self.shown())
 
-    def inner_headings(self) -> Iterator[str]:
-        shown = self.headings
-        for path, _ in self.parts:
-            yield from path[len(_common([shown, path])) :]
-            shown = path
+    def shown(self) -> Iterator[tuple[Headings, list[Piece]]]:
+        """The pieces of each part, and the headings that stand in the text above them."""
+        above = self.headings
+        for path, pieces in self.parts:
+            yield path[len(_common([above, path])) :], pieces
+            above = path
 
     @property
     def headings(self) -> Headings:
@@ -191,62 +181,57 @@ def passages(blocks: Iterable[Block], lengths: Lengths = _USUAL) -> list[Passage
     drafts: list[_Draft] = []
     below = [*(path for path, _ in sections[1:]), ()]
     for (path, section), following in zip(sections, below, strict=True):
-        texts = [sized(number, block, lengths) for number, block in section if block.text]
+        texts = [(number, block) for number, block in section if block.text]
         if texts:
             drafts += [_Draft([(path, pieces)]) for pieces in packed(texts, lengths)]
         elif following[: len(path)] != path:  # else the section below names this heading, too
             number, block = section[0]
             alone = Piece("", 0, "", block.line, False, (number, 0), (number, 0))
             drafts.append(_Draft([(path, [alone])]))
-    return [_finished(draft) for draft in _Joining(lengths).joined(drafts)]
+    return [_finished(draft) for draft in _joined(drafts, lengths)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Joining:
-    """Lets drafts of few words join a neighbor."""
+def _joined(drafts: Sequence[_Draft], lengths: Lengths) -> Sequence[_Draft]:
+    """Let drafts of few words join a neighbor.
 
-    lengths: Lengths
+    Best one of their own section, else the section below them, else one beside or above.
+    """
 
-    def joined(self, drafts: Sequence[_Draft]) -> list[_Draft]:
-        """Best one of their own section, else the section below them, else one beside or above."""
-        same, near = self._same_section, self._near_section
-        for may_join, step in (
-            (same, 1),
-            (same, -1),
-            (self._into_section, -1),
-            (near, 1),
-            (near, -1),
-        ):
-            drafts = self._to_neighbor(drafts, may_join, step)
-        return [*drafts]
-
-    def _to_neighbor(self, drafts: Sequence[_Draft], may_join: _Test, step: int) -> list[_Draft]:
-        """Let drafts join the one before them, or with a `step` of -1 the one behind them."""
-        joined: list[_Draft] = []
-        for draft in drafts[::step]:
-            pair = [*joined[-1:], draft][::step]
-            if joined and draft.words < self.lengths.few and may_join(*pair):
-                joined[-1] = _Draft([part for each in pair for part in each.parts])
-            else:
-                joined.append(draft)
-        return joined[::step]
-
-    def _same_section(self, first: _Draft, second: _Draft) -> bool:
+    def same_section(first: _Draft, second: _Draft) -> bool:
         """Whether both have the same headings and fit into one passage, or nearly so."""
-        most, long = self.lengths.most, max(first.words, second.words)
-        fits = first.words + second.words <= most + self.lengths.few or long > most
+        most, long = lengths.most, max(first.words, second.words)
+        fits = first.words + second.words <= most + lengths.few or long > most
         return first.headings == second.headings and fits
 
-    def _into_section(self, first: _Draft, second: _Draft) -> bool:
-        """Whether the second lies in a section below the first, and both fit into one passage."""
-        below = second.headings[: len(first.headings)] == first.headings
-        return below and self._near_section(first, second)
-
-    def _near_section(self, first: _Draft, second: _Draft) -> bool:
+    def near_section(first: _Draft, second: _Draft) -> bool:
         """Whether both have one parent section, or one is the other's, and they fit together."""
         above = len(_common([first.headings, second.headings]))
         near = above >= min(len(first.headings), len(second.headings)) - 1
-        return near and _Draft(first.parts + second.parts).words <= self.lengths.most
+        return near and _Draft(first.parts + second.parts).words <= lengths.most
+
+    def into_section(first: _Draft, second: _Draft) -> bool:
+        """Whether the second lies in a section below the first, and both fit into one passage."""
+        below = second.headings[: len(first.headings)] == first.headings
+        return below and near_section(first, second)
+
+    tests = (same_section, same_section, into_section, near_section, near_section)
+    for may_join, step in zip(tests, (1, -1, -1, 1, -1), strict=True):
+        drafts = _to_neighbor(drafts, may_join, lengths.few, step)
+    return drafts
+
+
+def _to_neighbor(
+    drafts: Sequence[_Draft], may_join: _Test, few: int, step: int
+) -> Sequence[_Draft]:
+    """Let short drafts join the one before them, or with a `step` of -1 the one behind them."""
+    joined: list[_Draft] = []
+    for draft in drafts[::step]:
+        pair = [*joined[-1:], draft][::step]
+        if joined and draft.words < few and may_join(*pair):
+            joined[-1] = _Draft([part for each in pair for part in each.parts])
+        else:
+            joined.append(draft)
+    return joined[::step]
 
 
 def _common(paths: Sequence[Headings]) -> Headings:
@@ -259,16 +244,10 @@ def _common(paths: Sequence[Headings]) -> Headings:
 
 def _finished(draft: _Draft) -> Passage:
     """Join a draft's pieces; headings that are not above all of it become lines of the text."""
-    above = draft.headings
-    shown = above
-    texts: list[str] = []
-    for path, pieces in draft.parts:
-        shared = len(_common([shown, path]))
-        texts += [f"\n\n{heading}" for heading in path[shared:]]
-        first, *rest = pieces
-        texts += [f"\n\n{first.text}"] if first.text else []
+    above, texts = draft.headings, list[str]()
+    for inner, (first, *rest) in draft.shown():
+        texts += [f"\n\n{text}" for text in (*inner, first.text) if text]
         texts += [piece.gap + piece.text for piece in rest]
-        shown = path
     text = "".join(texts).strip("\n") or above[-1]  # a heading alone, with nothing near it
     begin, end = draft.parts[0][1][0], draft.parts[-1][1][-1]
     return Passage(text, above, begin.line, begin.start, end.end)

@@ -219,9 +219,9 @@ def _read_all(
     input_files = find_files(inputs, leave_out, how.files, follow_links=how.follow_links)
     result = Ingested(
         left_out=input_files.left_out,
-        links_out=[writable(str(path)) for path in input_files.links_out],
-        collection_files=[writable(str(path)) for path in input_files.collection_files],
-        unread=[writable(problem) for problem in input_files.unread],
+        links_out=input_files.links_out,
+        collection_files=input_files.collection_files,
+        unread=input_files.unread,
     )
     sizes = [_steps_of(path) for path in input_files.files]
     total, folders = sum(sizes), [path for path in map(Path, inputs) if path.is_dir()]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from labeler.corpus.blocks import FileRules
+from labeler.corpus.cut import writable
 from labeler.errors import FileProblem, LabelerError, Misuse
 from labeler.exchange.bundles import OF_DATASETS, is_bundle
 from labeler.exchange.contents import DOCUMENTS, role_of
@@ -93,19 +94,11 @@ def _changed(part: re.Match[str]) -> str:
     return f"[{'!' + members[1:] if members[0] in '!^' else members}"
 
 
-@dataclass(frozen=True, slots=True)
-class IgnoreRules:
+class IgnoreRules(NamedTuple):
     """The rules of one file, and the folder that they are tied to."""
 
     folder: str
-    rules: tuple[Rule, ...]
-
-    def says(self, path: str, *, is_folder: bool) -> bool | None:
-        """Whether the last rule about a path leaves it out; `None` where none is about it."""
-        relative = os.path.relpath(path, self.folder).replace(os.sep, "/")
-        about = (r for r in reversed(self.rules) if r.applies(relative, is_folder=is_folder))
-        last = next(about, None)
-        return None if last is None else not last.takes_back
+    rules: Sequence[Rule]
 
 
 def rules_in(folder: Path) -> IgnoreRules | None:
@@ -115,7 +108,7 @@ def rules_in(folder: Path) -> IgnoreRules | None:
         return None
     raw = read_bytes(path, _MOST)
     text = decoded(path, raw) if raw.strip() else ""
-    return IgnoreRules(str(folder), tuple(filter(None, map(rule_of, text.split("\n")))))
+    return IgnoreRules(str(folder), [*filter(None, map(rule_of, text.split("\n")))])
 
 
 def rules_above(folder: Path) -> list[IgnoreRules]:
@@ -133,20 +126,25 @@ def rules_above(folder: Path) -> list[IgnoreRules]:
 
 
 def is_ignored(path: Path, above: Sequence[IgnoreRules], *, is_folder: bool) -> bool:
-    """Whether the `.gitignore` nearest to a path that says something of it leaves it out."""
-    absolute = os.path.abspath(path)
-    answers = (rules.says(absolute, is_folder=is_folder) for rules in reversed(above))
-    return next((answer for answer in answers if answer is not None), False)
+    """Whether the last rule that is about a path leaves it out; the nearest rules are the last."""
+    for folder, rules in reversed(above):
+        relative = os.path.relpath(path, folder).replace(os.sep, "/")
+        for rule in reversed(rules):
+            if rule.applies(relative, is_folder=is_folder):
+                return not rule.takes_back
+    return False
 
 
-def _rules(patterns: Iterable[str], parameter: str) -> tuple[Rule, ...]:
+def _rules(start: Path, patterns: Iterable[str], parameter: str) -> list[IgnoreRules]:
     """The rules that a user's patterns are; `Misuse` of one that can match nothing."""
-    rules = {pattern: rule_of(pattern) for pattern in patterns}
-    for pattern, rule in rules.items():
+    rules = list[Rule]()
+    for pattern in patterns:
+        rule = rule_of(pattern)
         if rule is None or rule.takes_back:
             problem = f"no pattern of files: {pattern!r:.80}; expected one like '*.md' or 'api/**'"
             raise Misuse(problem, parameter=parameter)
-    return tuple(filter(None, rules.values()))
+        rules.append(rule)
+    return [IgnoreRules(os.path.abspath(start), rules)]
 
 
 HIDDEN, IGNORED = "hidden", "gitignore"
@@ -172,9 +170,9 @@ class InputFiles:
 
     base: Path
     files: list[Path] = field(default_factory=list)
-    collection_files: list[Path] = field(default_factory=list)
+    collection_files: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
-    links_out: list[Path] = field(default_factory=list)
+    links_out: list[str] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
 
 
@@ -204,12 +202,12 @@ def find_files(
     result, real_roots = InputFiles(base), (os.path.realpath(start.root) for start in starts)
     roots = () if follow_links else tuple(f"{r.rstrip(os.sep)}{os.sep}" for r in real_roots)
     entered = {os.path.realpath(path) for path in leave_out}
-    included, excluded = _rules(rules.include, "include"), _rules(rules.exclude, "exclude")
     for start in starts:
         above = rules_above(start.path) if rules.gitignore and start.path.is_dir() else []
-        patterns = IgnoreRules(os.path.abspath(start.path), excluded)
-        walk = _Walk(start.path, rules.gitignore, patterns, included, entered, roots, result)
-        for path in walk.below(start.path, above, not included):
+        included = _rules(start.path, rules.include, "include")
+        excluded = _rules(start.path, rules.exclude, "exclude")
+        walk = _Walk(rules.gitignore, excluded, included, entered, roots, result)
+        for path in walk.below(start.path, above, not rules.include):
             real = os.path.realpath(path)
             if real not in entered:
                 entered.add(real)
@@ -249,10 +247,9 @@ class _Walk:
     Links are followed that lead to what is below one of `roots`, or anywhere where there are none.
     """
 
-    start: Path
     gitignore: bool
-    excluded: IgnoreRules
-    included: Sequence[Rule]
+    excluded: Sequence[IgnoreRules]
+    included: Sequence[IgnoreRules]
     entered: set[str]
     roots: tuple[str, ...]
     result: InputFiles
@@ -264,11 +261,11 @@ class _Walk:
         """
         real = f"{os.path.realpath(path)}{os.sep}"
         if self.roots and not real.startswith(self.roots):  # a link to what is below no input
-            self.result.links_out.append(path)
+            self.result.links_out.append(writable(str(path)))
         elif path.is_dir():
             yield from self.inside(path, above, all_of_it)
         elif path.exists() and not path.is_file():
-            self.result.unread.append(f"{path}: a device or a pipe, not a file")
+            self.result.unread.append(writable(f"{path}: a device or a pipe, not a file"))
         else:
             yield path
 
@@ -281,7 +278,7 @@ class _Walk:
         try:
             entries = sorted(folder.iterdir())
         except OSError as error:
-            self.result.unread.append(f"{folder}: {error.strerror or error}")
+            self.result.unread.append(writable(f"{folder}: {error.strerror or error}"))
             return
         own = self.rules_of(folder)
         rules = [*above, own] if own else above
@@ -289,15 +286,18 @@ class _Walk:
         belongs = is_bundle([entry.name for entry in entries])
         is_saved = any(entry.name in OF_DATASETS[:2] for entry in entries)
         for entry in entries:
-            is_included = all_of_it or self.is_included(entry)
-            reason = self.reason_against(entry, rules, is_included)
+            is_folder = entry.is_dir()
+            is_included = all_of_it or is_ignored(entry, self.included, is_folder=is_folder)
+            reason = self.reason_against(entry, rules, is_folder)
+            if not (reason or is_folder or is_included):
+                reason = NOT_INCLUDED
             if reason:
                 self.result.left_out[reason] += 1
             elif (is_collection and _COLLECTION.fullmatch(entry.name)) or (
                 (belongs and role_of(entry.name) not in ("", DOCUMENTS))
                 or (is_saved and entry.name in OF_DATASETS)
             ):
-                self.result.collection_files.append(entry)
+                self.result.collection_files.append(writable(str(entry)))
             else:
                 yield from self.below(entry, rules, is_included)
 
@@ -308,21 +308,13 @@ class _Walk:
         try:
             return rules_in(folder)
         except (LabelerError, OSError) as error:
-            self.result.unread.append(str(error))
+            self.result.unread.append(writable(str(error)))
             return None
 
-    def is_included(self, entry: Path) -> bool:
-        """Whether an entry of a folder is itself among those to read."""
-        relative = entry.relative_to(self.start).as_posix()
-        return any(rule.applies(relative, is_folder=entry.is_dir()) for rule in self.included)
-
-    def reason_against(self, entry: Path, rules: list[IgnoreRules], is_included: bool) -> str:
-        """Why an entry of a folder is not read; empty where it is."""
+    def reason_against(self, entry: Path, rules: list[IgnoreRules], is_folder: bool) -> str:
+        """Which rule an entry of a folder is not read by; empty where it is by none."""
         if entry.name.startswith("."):
             return HIDDEN
-        is_folder = entry.is_dir()
-        if rules and is_ignored(entry, rules, is_folder=is_folder):
+        if is_ignored(entry, rules, is_folder=is_folder):
             return IGNORED
-        if is_ignored(entry, [self.excluded], is_folder=is_folder):
-            return EXCLUDED
-        return "" if is_included or is_folder else NOT_INCLUDED
+        return EXCLUDED if is_ignored(entry, self.excluded, is_folder=is_folder) else ""

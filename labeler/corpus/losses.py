@@ -46,12 +46,6 @@ class Losses:
     characters_out: int = 0
     rules: dict[str, LostByRule] = field(default_factory=dict)
 
-    def drop(self, rule: str, text: str) -> None:
-        """Count a text that a rule leaves out."""
-        if lost := characters_of(text):
-            example = " ".join(text[: 4 * _EXAMPLE].split())[:_EXAMPLE]
-            self.add(rule, LostByRule(1, lost, example))
-
     def add(self, rule: str, lost: LostByRule) -> None:
         """Count what a rule left out."""
         all_of_it = self.rules.setdefault(rule, LostByRule())
@@ -119,5 +113,6 @@ def drop_directive(name: str, text: str) -> None:
 def drop(rule: str, text: str) -> None:
     """Note what a rule of a reader leaves out, if anybody keeps a ledger."""
     losses = _LEDGER.get()
-    if losses is not None:
-        losses.drop(rule, text)
+    if losses is not None and (lost := characters_of(text)):
+        example = " ".join(text[: 4 * _EXAMPLE].split())[:_EXAMPLE]
+        losses.add(rule, LostByRule(1, lost, example))

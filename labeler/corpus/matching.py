@@ -49,7 +49,9 @@ def _match(document: Document, same_id: Document | None, files: _Files) -> Match
     same = files.of_text(text)
     equal = [each for each in same if each in beside] or same
     if equal:
-        return Match(MOVED, (min(equal, key=lambda each: abs(_start(each) - _start(document))).id,))
+        return Match(
+            MOVED, (min(equal, key=lambda each: abs(_span(each)[0] - _span(document)[0])).id,)
+        )
     in_same_text = [each for each in beside if _is_of_same_text(document, each)]
     if in_same_text:
         return _by_span(document, in_same_text)
@@ -112,7 +114,3 @@ _NO_SPAN = (-1, -1)
 def _span(document: Document) -> tuple[int, int]:
     start, end = document.metadata.get("start"), document.metadata.get("end")
     return (start, end) if type(start) is int and type(end) is int else _NO_SPAN
-
-
-def _start(document: Document) -> int:
-    return _span(document)[0]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from labeler.corpus.blocks import Block, SourceDocument, SourceText, TitledBlocks
-from labeler.corpus.losses import Losses, characters_of, recorded
+from labeler.corpus.blocks import SourceDocument, SourceText, TitledBlocks
+from labeler.corpus.losses import characters_of, recorded
 from labeler.corpus.readers.asciidoc import read_asciidoc
 from labeler.corpus.readers.docx import read_docx
 from labeler.corpus.readers.epub import read_epub
@@ -57,8 +57,8 @@ EXTRACTED: dict[str, Callable[[Path, bytes], Extracted]] = {
 }
 """The registry of what takes the text out of other files' bytes."""
 
-_ARCHIVES = (".pdf", ".docx", ".epub", ".xlsx", ".pptx", ".eml", ".mhtml", ".mht")
 _PLAIN = (".txt", ".text")
+_LARGE = (*_PLAIN, ".pdf", ".docx", ".epub", ".xlsx", ".pptx", ".eml", ".mhtml", ".mht")
 _ANY_LINE_END = (".md", ".markdown", ".mdx")
 _TABLES = (".csv", ".tsv")
 _USUAL = FieldNames()
@@ -95,52 +95,46 @@ def documents_in(
     """
     kind = kind_of(path)
     with reading(path):
-        if kind in TEXT_READERS and not (kind in _PLAIN and _holds_rows(path)):
-            sources: Iterable[SourceDocument] = [_of_text(path, kind, root or path.parent)]
-        elif kind in EXTRACTED:
-            sources = [_of_extracted(path, kind)]
+        is_one = kind in (*TEXT_READERS, *EXTRACTED) and not (kind in _PLAIN and _holds_rows(path))
+        if is_one:
+            yield _one_document(path, kind, root or path.parent)
         else:
-            sources = documents_of_file(path, kind, fields)
-        yield from sources
+            yield from documents_of_file(path, kind, fields)
 
 
-def _of_text(path: Path, kind: str, root: Path) -> SourceDocument:
-    raw = read_bytes(path, LARGEST_FILE if kind in _PLAIN else LARGEST_MARKUP)
+def _one_document(path: Path, kind: str, root: Path) -> SourceDocument:
+    """A file as one document, and what it loses: each heading counts once."""
+    raw = read_bytes(path, LARGEST_FILE if kind in _LARGE else LARGEST_MARKUP)
+    if not raw:
+        raise BadInput(f"{path}: empty")
+    is_text, is_markdown = kind in TEXT_READERS, kind in _ANY_LINE_END
+    with recorded() as losses:
+        read = _of_text(path, raw, kind, root) if is_text else EXTRACTED[kind](path, raw)
+    if read.note:
+        tell(path, read.note)
+    metadata = front_matter(read.text)[0] if is_markdown else {}
+    metadata.pop("title", "")
+    shown = (block.text or ("", *block.headings)[-1] for block in read.blocks)
+    lost = 0 if is_text else sum(each.characters for each in losses.rules.values())
+    losses.characters_in = characters_of(read.text) + lost
+    losses.characters_out = sum(map(characters_of, shown))
+    spans_in = SourceText(read.text, own=read.own, paged=read.paged, any_line_end=is_markdown)
+    return SourceDocument(
+        read.title, read.blocks, metadata=metadata, spans_in=spans_in, losses=losses
+    )
+
+
+def _of_text(path: Path, raw: bytes, kind: str, root: Path) -> Extracted:
     if kind in _PLAIN:
         head = raw if len(raw) <= HEAD else raw[:HEAD].rpartition(b"\n")[0]
         refuse_trec(path, head, "documents")
     own = decoded(path, raw)
     text = own if kind in _PLAIN else inlined(own, path, root, kind)
     try:
-        with recorded() as losses:
-            title, blocks = TEXT_READERS[kind](text)
-            metadata = front_matter(text) if kind in _ANY_LINE_END else {}
+        title, blocks = TEXT_READERS[kind](text)
     except TooLarge as error:
         raise TooLarge(f"{path}: {error}") from error
-    spans_in = SourceText(text, own=text is own, any_line_end=kind in _ANY_LINE_END)
-    losses = _counted(losses, blocks, characters_of(text))
-    return SourceDocument(title, blocks, metadata=metadata, spans_in=spans_in, losses=losses)
-
-
-def _counted(losses: Losses, blocks: Iterable[Block], characters_in: int) -> Losses:
-    """The losses of a file with the characters of its blocks, each heading once."""
-    shown = (block.text or ("", *block.headings)[-1] for block in blocks)
-    losses.characters_in, losses.characters_out = characters_in, sum(map(characters_of, shown))
-    return losses
-
-
-def _of_extracted(path: Path, kind: str) -> SourceDocument:
-    raw = read_bytes(path, LARGEST_FILE if kind in _ARCHIVES else LARGEST_MARKUP)
-    if not raw:
-        raise BadInput(f"{path}: empty")
-    with recorded() as losses:
-        read = EXTRACTED[kind](path, raw)
-    if read.note:
-        tell(path, read.note)
-    spans_in = SourceText(read.text, own=False, paged=read.paged)
-    lost = sum(each.characters for each in losses.rules.values())
-    losses = _counted(losses, read.blocks, characters_of(read.text) + lost)
-    return SourceDocument(read.title, read.blocks, spans_in=spans_in, losses=losses)
+    return Extracted(title, text, blocks, own=text is own)
 
 
 def holds_rows(path: Path) -> bool:

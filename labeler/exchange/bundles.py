@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -255,41 +255,30 @@ def _looked_at(path: Path, role: str, left: list[str]) -> PlannedPart:
                 if count == 1:
                     check_has_text(path, row)
             left += (f"{path.name}: {count_of(n, what)}" for what, n in rows.left.items())
+        elif role == QUERIES:
+            form, count, asks = "queries", len(read_query_list(path)), ""
         else:
-            form, count, asks = _COUNTS[role](path)
+            form, count, asks = _rated(path, role)
     return PlannedPart(role, str(path), form, count, asks)
 
 
-def _graded(path: Path) -> tuple[str, int, str]:
-    judged = judged_in(path)
-    if judged is None:
-        return "TREC's columns", trec.read_qrels(path).size, ""
-    grades, count = Grades(path, None, is_rating=judged.is_rating), 0
-    for count, rating in enumerate(judged.ratings, start=1):  # noqa: B007 - counted after it
-        if stripped(rating.value) not in (None, ""):
-            grades.grade(f"{path}:{rating.line}", rating.value)
+def _rated(path: Path, role: str) -> tuple[str, int, str]:
+    """The form of a file of grades or rankings, how many there are, and what it asks."""
+    is_graded, count, asks = role == GRADES, 0, ""
+    rated = judged_in(path) if is_graded else scored_in(path)
+    if rated is None:
+        read = trec.read_qrels if is_graded else trec.read_run
+        return "TREC's columns", read(path).size, ""
+    grades = Grades(path, None, is_rating=rated.is_rating)
+    check = grades.grade if is_graded else score_of
+    for count, rating in enumerate(rated.ratings, start=1):  # noqa: B007 - counted after it
+        if not is_graded or stripped(rating.value) not in (None, ""):
+            check(f"{path}:{rating.line}", rating.value)
     try:
         grades.check()
     except UnmappedRatings as error:
-        return judged.kind, count, str(error)
-    return judged.kind, count, ""
-
-
-def _ranked(path: Path) -> tuple[str, int, str]:
-    scored = scored_in(path)
-    if scored is None:
-        return "TREC's columns", trec.read_run(path).size, ""
-    count = 0
-    for count, rating in enumerate(scored.ratings, start=1):  # noqa: B007 - counted after it
-        score_of(f"{path}:{rating.line}", rating.value)
-    return scored.kind, count, ""
-
-
-_COUNTS: dict[str, Callable[[Path], tuple[str, int, str]]] = {
-    QUERIES: lambda path: ("queries", len(read_query_list(path)), ""),
-    GRADES: _graded,
-    RANKINGS: _ranked,
-}
+        asks = str(error)
+    return rated.kind, count, asks
 
 
 def plan_lines(plan: ImportPlan) -> list[str]:

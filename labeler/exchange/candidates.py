@@ -6,10 +6,10 @@ a training set calls negative was mostly mined and judged by nobody: it gives do
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from labeler.exchange.contents import Contents, may_be_id, objects, ranked, rated, text_id
+from labeler.exchange.contents import Contents, Ranked, may_be_id, objects, text_id
 from labeler.exchange.ratings import number_of
 from labeler.exchange.tables import column_of
 from labeler.files.jsonl import JsonObject, RowValues
@@ -44,32 +44,25 @@ def candidate_lists(value: Any) -> Contents | None:
     names = [name for name in lists if name and isinstance(rows[0][name], list)]
     if not {relevant, retrieved} & {*names}:
         return None
-    queries = [_query(row) for row in rows]
-    hits = {name: [_hits(row.get(name) or []) for row in rows] for name in names}
-    if not all(queries) or any(None in of_rows for of_rows in hits.values()):
+    queries = [*filter(None, map(_query, rows))]
+    hits = {name: [[*map(_hit, row.get(name) or [])] for row in rows] for name in names}
+    every = [hit for of_rows in hits.values() for of_row in of_rows for hit in of_row]
+    if len(queries) < len(rows) or None in every:
         return None
-    asked = [query.get("_id", query["text"]) for query in queries if query]
-    by_text = not any("_id" in query for query in queries if query)
-    kind = f"queries with documents each ({', '.join(names)})"
-    every = [hit for of_rows in hits.values() for row in of_rows for hit in row or ()]
-    documents = {hit.id: hit.record for hit in every if "text" in hit.record}
-    pairs = _by_query(asked, hits.get(relevant or ""))
-    graded = ((query, hit.id, 1) for query, each in pairs for hit in each)
-    ranked_pairs = _by_query(asked, hits.get(retrieved or ""))
-    runs = [(query, [(hit.id, hit.score) for hit in each]) for query, each in ranked_pairs]
-    return Contents(
-        kind,
-        [*documents.values()] or None,
-        [query for query in queries if query],
-        rated(f"qrels from {kind}", dict.fromkeys(graded), by_text=by_text) if pairs else None,
-        ranked(f"a run from {kind}", runs, by_text=by_text) if runs else None,
+    asked = [query.get("_id", query["text"]) for query in queries]
+    documents = {hit.id: hit.record for hit in every if hit and hit.record}
+    answers, runs = (
+        zip(asked, map(_ranked, hits.get(name or "", ())), strict=False)
+        for name in (relevant, retrieved)
     )
+    kind = f"queries with documents each ({', '.join(names)})"
+    by_text = not any("_id" in query for query in queries)
+    contents = Contents(kind, [*documents.values()] or None, queries)
+    return contents.with_lists(answers, runs, by_text=by_text)
 
 
-def _by_query(
-    asked: Sequence[Any], lists: Sequence[list[_Hit] | None] | None
-) -> list[tuple[Any, list[_Hit]]]:
-    return [(query, each) for query, each in zip(asked, lists or (), strict=False) if each]
+def _ranked(hits: Iterable[_Hit | None]) -> Ranked:
+    return [(hit.id, hit.score) for hit in hits if hit]
 
 
 def _query(row: RowValues) -> JsonObject | None:
@@ -81,12 +74,6 @@ def _query(row: RowValues) -> JsonObject | None:
     if not isinstance(text, str) or not text.strip():
         return None
     return {"text": text} if id_ in (None, "") else {"_id": str(id_), "text": text}
-
-
-def _hits(values: Sequence[Any]) -> list[_Hit] | None:
-    """The documents of a list; None where one of them is no document."""
-    hits = [*map(_hit, values)]
-    return None if None in hits else [hit for hit in hits if hit]
 
 
 def _hit(value: Any) -> _Hit | None:

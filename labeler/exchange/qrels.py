@@ -43,48 +43,42 @@ class QueryIds:
     """The ids of queries by their texts: as they stand, else normalised.
 
     Normalised texts differ neither in case nor in white space, in the form of their letters, nor in
-    punctuation at the end. `unmatched` and `several` collect the texts that match no query, or
-    more than one.
+    punctuation at the end. `unclear` collects the texts that match no query, or several, with
+    the ids of these.
     """
 
     texts: Mapping[str, str]
     """The text of each query, by id."""
-    unmatched: dict[str, None] = field(default_factory=dict)
-    several: dict[str, Sequence[str]] = field(default_factory=dict)
+    unclear: dict[str, Sequence[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.exact = _inverted(self.texts)
         self.alike = _inverted({id_: normalised(text) for id_, text in self.texts.items()})
 
-    def has(self, text: str) -> bool:
-        """Whether any query has this text."""
-        return text in self.exact or normalised(text) in self.alike
+    def ids_of(self, text: str) -> Sequence[str]:
+        """The ids of the queries that have this text."""
+        return self.exact.get(text) or self.alike.get(normalised(text), [])
 
     def id_of(self, text: str, *, may_be_id: bool) -> str | None:
         """The id of the one query that has this text, or this id where that may be."""
-        ids = self.exact.get(text) or self.alike.get(normalised(text)) or []
+        ids = self.ids_of(text)
         if may_be_id and text in self.texts and ids != [text]:
             ids = [text, *ids]
         if len(ids) == 1:
             return ids[0]
-        if ids:
-            self.several[text] = ids
-        else:
-            self.unmatched[text] = None
+        self.unclear[text] = ids
         return None
 
     def problems(self) -> list[str]:
         """What matched no query or several, in lines."""
-        lines = []
-        if self.unmatched:
-            some = _some([repr(text[:60]) for text in self.unmatched])
-            what = count_of(len(self.unmatched), "query matches", "queries match")
-            lines.append(f"{what} none of yours, left out: {some}")
-        if self.several:
-            some = _some([f"{t[:60]!r} ({', '.join(ids)})" for t, ids in self.several.items()])
-            what = count_of(len(self.several), "query matches", "queries match")
-            lines.append(f"{what} several of yours, left out: {some}")
-        return lines
+        none = [repr(text[:60]) for text, ids in self.unclear.items() if not ids]
+        several = [f"{t[:60]!r} ({', '.join(ids)})" for t, ids in self.unclear.items() if ids]
+        return [
+            f"{count_of(len(texts), 'query matches', 'queries match')} {many} of yours, left out: "
+            f"{_some(texts)}"
+            for many, texts in (("none", none), ("several", several))
+            if texts
+        ]
 
 
 def normalised(text: str) -> str:
@@ -114,7 +108,7 @@ def ids_of_pair(
     """
     query = stripped(rating.query)
     if isinstance(query, str) and ids is not None:
-        if by_text or (query not in ids.texts and ids.has(query)):
+        if by_text or (query not in ids.texts and ids.ids_of(query)):
             _, document = rating._replace(query="q").pair(where)
             return ids.id_of(query, may_be_id=True), document
     elif isinstance(query, str) and by_text and len(query.split()) > 1:
@@ -177,25 +171,23 @@ def qrels_by_meaning(path: Path, meaning: Meaning, warn: Note) -> PairColumns[in
         return trec.read_qrels(path, warn)
 
 
-def hold_qrels(path: Path, warn: Note, meaning: Meaning) -> None:
+def hold_qrels(path: Path, warn: Note, meaning: Meaning, *, labels: bool = False) -> None:
     """Let qrels of any kind be read as TREC's columns, until the block of `rereadable` ends.
 
-    TREC's own are left as they are, unless `meaning` says more of them.
+    TREC's own are left as they are, unless `meaning` says more of them. With `labels` what is no
+    number stays as it is.
     """
     judged = judged_in(path)
     if judged is None and meaning.rule is not None:
         judged = _trec_ratings(path)
     if judged is not None:
         tell(path, judged.kind)
-        read_instead(path, lambda copy: _write(path, judged, meaning, warn, copy))
+        read_instead(path, lambda copy: _write(path, judged, meaning, warn, copy, labels=labels))
 
 
 def hold_labels(path: Path) -> None:
     """The same of labels, of which those that are no numbers stay as they are."""
-    judged = judged_in(path)
-    if judged is not None:
-        tell(path, judged.kind)
-        read_instead(path, lambda copy: _write_labels(path, judged, copy))
+    hold_qrels(path, lambda _line: None, AS_IT_STANDS, labels=True)
 
 
 def judged_in(path: Path) -> RatedFile | None:
@@ -245,13 +237,17 @@ def _trec_ratings(path: Path) -> RatedFile:
     return RatedFile("qrels in TREC's columns", ratings)
 
 
-def _write(path: Path, judged: RatedFile, meaning: Meaning, warn: Note, copy: Path) -> None:
+def _write(  # noqa: PLR0913  a file, what it means, and what becomes of it
+    path: Path, judged: RatedFile, meaning: Meaning, warn: Note, copy: Path, *, labels: bool
+) -> None:
     """The grades of a file as TREC's lines, each where its row stands in the file."""
     grades = Grades(path, meaning.rule, is_rating=judged.is_rating)
     counts = Counter[bool]()
 
     def graded(where: str, value: Any) -> str | None:
         is_empty = stripped(value) in (None, "")
+        if labels and number_of(value) is None:
+            return "" if value is None else " ".join(str(value).split())
         counts[is_empty] += 1
         grade = None if is_empty else grades.grade(where, value)
         return None if grade is None else str(grade)
@@ -266,21 +262,6 @@ def _write(path: Path, judged: RatedFile, meaning: Meaning, warn: Note, copy: Pa
         problems.append(f"{count_of(counts[True], 'pair has', 'pairs have')} no grade, left out")
     for problem in problems:
         warn(f"{path}: {problem}")
-
-
-def _write_labels(path: Path, judged: RatedFile, copy: Path) -> None:
-    grades = Grades(path, None, is_rating=judged.is_rating)
-
-    def label(where: str, value: Any) -> str:
-        if number_of(value) is not None:
-            grades.grade(where, value)
-        return "" if value is None else " ".join(str(value).split())
-
-    def end() -> str:
-        grades.check()
-        return "no label in it"
-
-    write_pairs(path, judged, AS_IT_STANDS, copy, label, end)
 
 
 def write_pairs(  # noqa: PLR0913, PLR0917  a file, what it means, and what becomes of its values

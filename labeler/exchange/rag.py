@@ -13,7 +13,6 @@ from labeler.exchange.contents import (
     as_queries,
     lacking,
     objects,
-    ranked,
     rated,
     text_id,
     texts_in,
@@ -31,19 +30,14 @@ def _asked(
     """Rows of a query, the contexts that answer it, and those that a system retrieved."""
     contexts = [pair for row in rows for of in (relevant, retrieved) for pair in _pairs(row, of)]
     documents = [{"_id": id_, "text": text} for id_, text in dict(contexts).items() if text]
-    graded = [(row[query], id_, 1) for row in rows for id_, _ in _pairs(row, relevant)]
-    by_query = {row[query]: dict(_pairs(row, retrieved)) for row in rows}
-    lists = [(q, [(id_, None) for id_ in pairs]) for q, pairs in by_query.items() if pairs]
+    answers = ((row[query], [(id_, None) for id_, _ in _pairs(row, relevant)]) for row in rows)
+    by_query = {row[query]: dict.fromkeys(dict(_pairs(row, retrieved))) for row in rows}
     return Contents(
-        kind,
+        f"{kind} ({relevant}, {retrieved})",
         documents or None,
         [*_queries(rows, query)],
-        rated(f"qrels from {kind} ({relevant})", dict.fromkeys(graded), by_text=True)
-        if graded
-        else None,
-        ranked(f"a run from {kind} ({retrieved})", lists, by_text=True) if lists else None,
-        {"grades": f"no query has {relevant}", "rankings": f"no query has {retrieved}"},
-    )
+        lacks={"grades": f"no query has {relevant}", "rankings": f"no query has {retrieved}"},
+    ).with_lists(answers, ((q, [*hits.items()]) for q, hits in by_query.items()))
 
 
 def _pairs(row: RowValues, contexts: str) -> list[tuple[str, str]]:

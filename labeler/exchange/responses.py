@@ -106,7 +106,7 @@ def search_responses(value: Any) -> Contents | None:
     rankings = ((each.query, _ranked(each)) for each in responses)
     return Contents(
         kind,
-        list(_documents(responses)) or None,
+        _documents(responses) or None,
         as_queries(each.query for each in responses) if is_known and by_text else None,
         rankings=ranked(f"a run from {kind}", rankings, by_text=by_text) if is_known else None,
         lacks={"rankings": _NO_QUERY},
@@ -239,15 +239,13 @@ def indexed_by_vespa(row: RowValues) -> JsonObject:
     return indexed({"id": key, "fields": row["fields"]}, VESPA)
 
 
-def _documents(responses: list[Response]) -> Iterator[JsonObject]:
+def _documents(responses: list[Response]) -> list[JsonObject]:
     """What was indexed of each hit, each document once."""
     hits = ((hit, each.engine) for each in responses if each.engine.id for hit in each.hits)
-    documents = (indexed(hit, engine) for hit, engine in hits)
-    seen = set[Any]()
-    for document in filter(None, documents):
-        if document["_id"] not in seen:
-            seen.add(document["_id"])
-            yield document
+    documents = dict[Any, JsonObject]()
+    for document in (indexed(hit, engine) for hit, engine in hits):
+        documents.setdefault(document.get("_id"), document)
+    return [*filter(None, documents.values())]
 
 
 # Objects by query: `{query: {document: value}}`, ranked lists, and predictions of MTEB.
@@ -260,7 +258,13 @@ def predictions(value: Any) -> Contents | None:
     if value_at(value, META) is None:
         return None
     model = value_at(value, f"{META}.model_name") or "a model"
-    runs = dict(_splits(value))
+    runs = {
+        f"{subset}.{split}": run
+        for subset, splits in value.items()
+        if subset != META and isinstance(splits, Mapping)
+        for split, run in splits.items()
+        if is_nested(run)
+    }
     kind = f"predictions of {model} in MTEB"
     if len(runs) == 1:
         ((name, run),) = runs.items()
@@ -271,14 +275,6 @@ def predictions(value: Any) -> Contents | None:
     path = "".join(f"[{name!r}]" for name in first.split(".", 1)).replace("'", '"')
     why = f"it holds {len(runs)} runs ({', '.join(runs)}); take one: jq '.{path}'"
     return Contents(kind, lacks={"rankings": why})
-
-
-def _splits(value: RowValues) -> Iterator[tuple[str, RowValues]]:
-    for subset, splits in value.items():
-        if subset != META and isinstance(splits, Mapping):
-            for split, run in splits.items():
-                if isinstance(run, Mapping) and all(isinstance(x, Mapping) for x in run.values()):
-                    yield f"{subset}.{split}", run
 
 
 def by_query(value: Any) -> Contents | None:

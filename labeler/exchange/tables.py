@@ -183,9 +183,7 @@ class Rows:
         `BadInput` at a row where another column that means the same holds another value.
         """
         columns = [part.column for part in parts]
-        is_doubtful = any(part.alike(self.columns) for part in parts)
-        rows = self.checked(parts) if is_doubtful else self.rows
-        return ((number, tuple(map(row.get, columns))) for number, row in rows)
+        return ((number, tuple(map(row.get, columns))) for number, row in self.checked(parts))
 
     def kind(self, what: str, columns: Iterable[str | None]) -> str:
         """What the file was taken for: `qrels from CSV (columns query_id, doc_id, grade)`."""

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO, TextIO, cast
 
 from labeler.errors import FileProblem
+from labeler.files.paths import worded
 from labeler.files.read import STANDARD, file_problems, scratch_file, sha256_of
 
 # Outputs that are no regular files: pipes, terminals and open descriptors are written through.
@@ -80,7 +81,7 @@ def write_through(path: Path, source: IO[bytes]) -> None:
         except BrokenPipeError:
             raise
         except OSError as error:
-            raise FileProblem(f"{path}: {error.strerror or error}") from error
+            raise FileProblem(worded(error, path)) from error
 
 
 @contextmanager
@@ -299,11 +300,13 @@ def _lock(handle: int) -> bool:
     """
     try:
         import fcntl
-
+    except ImportError:  # Windows
+        return True
+    try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except (ImportError, OSError):  # Windows, or a file system without locks
+    except OSError:  # a file system without locks
         return True
     return True
 

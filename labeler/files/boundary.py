@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import math
 import re
 import zlib
@@ -99,13 +100,17 @@ def first_invalid(error: ValidationError, whole: str = "") -> str:
     return f"{name}: {problem['msg']}" if name else problem["msg"]
 
 
+DAMAGED = (EOFError, BadGzipFile, zlib.error, lzma.LZMAError)
+"""What unpacking a damaged file raises."""
+
 _PROBLEMS: tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], ...] = (
     (UnicodeEncodeError, "half a surrogate pair (\\ud800 …) in a text"),
     (RecursionError, "nested too deeply to be read"),
     (MemoryError, "needs more memory than there is"),
     (OverflowError, "a number that is too large"),
     (KeyError, "nothing is called {text}"),
-    ((BadGzipFile, EOFError, zlib.error), "damaged gzip file ({text})"),
+    (lzma.LZMAError, "damaged xz file ({text})"),
+    (DAMAGED, "damaged gzip file ({text})"),
     ((AttributeError, TypeError), "a value of another type than expected ({text})"),
 )
 
@@ -165,8 +170,6 @@ def finite(value: object, least: float, most: float) -> float | None:
 
 def count(value: object) -> int | None:
     """A whole number from 0, as servers write it: `100`, `100.0` or `"100"`."""
-    if type(value) is int:  # as nearly all are
-        return value if 0 <= value <= LARGEST_COUNT else None
     if isinstance(value, str):
         return int(value) if _DIGITS.fullmatch(value) else None
     number = finite(value, 0, LARGEST_COUNT)

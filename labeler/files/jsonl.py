@@ -8,6 +8,7 @@ from abc import abstractmethod
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, ValuesView
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -34,29 +35,30 @@ def read_rows(path: Path, bad: Callable[[BadInput], None] = refuse) -> Iterator[
     Raises `BadInput` at a line that is no JSON object, names a key twice or holds half a surrogate
     pair, which no UTF-8 file could keep; or tells `bad` of it and goes on.
     """
-    from pydantic_core import from_json  # takes long to load
-
     for number, raw in numbered_bytes(path):
-        row = _plain_row(raw, from_json)
-        if row is None:
-            try:
-                row = _strict_row(path, number, raw)
-            except BadInput as error:
-                bad(error)
-                continue
+        try:
+            row = row_of_line(path, number, raw)
+        except BadInput as error:
+            bad(error)
+            continue
         if row is not None:
             yield number, row
 
 
 def row_of_line(path: Path, number: int, raw: bytes) -> JsonObject | None:
     """The object in one line as `read_rows` gives it; None of a blank line."""
-    from pydantic_core import from_json  # takes long to load
-
-    row = _plain_row(raw, from_json)
+    row = _plain_row(raw)
     return _strict_row(path, number, raw) if row is None else row
 
 
-def _plain_row(raw: bytes, parse: Callable[[bytes], Any]) -> JsonObject | None:
+@cache
+def _parser() -> Callable[[bytes], Any]:
+    from pydantic_core import from_json  # takes long to load
+
+    return from_json
+
+
+def _plain_row(raw: bytes) -> JsonObject | None:
     """The object in a line; `None` where the line holds none, or may name a key twice.
 
     Of a key that stands there twice pydantic's parser keeps the last, which the number of members
@@ -64,7 +66,7 @@ def _plain_row(raw: bytes, parse: Callable[[bytes], Any]) -> JsonObject | None:
     A row takes 3 to 4 µs so, and 7 by Python's own parser with a hook that sees every pair.
     """
     try:
-        row = parse(raw)
+        row = _parser()(raw)
     except ValueError:
         return None
     if type(row) is not dict:
@@ -103,10 +105,9 @@ def _strict_row(path: Path, number: int, raw: bytes) -> JsonObject | None:
     try:
         row = STRICT.decode(line)
         line.encode("utf-8") if "\\u" not in line else json.dumps(row, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        raise BadInput.at(path, number, "half a surrogate pair (\\ud800 …) in a text") from error
     except (ValueError, RecursionError) as error:
-        raise BadInput.at(path, number, f"not JSON: {problem_of(error)}") from error
+        json_problem = "" if isinstance(error, UnicodeEncodeError) else "not JSON: "
+        raise BadInput.at(path, number, f"{json_problem}{problem_of(error)}") from error
     if not isinstance(row, dict):
         raise BadInput.at(path, number, f"expected a JSON object, found {line.strip()[:40]}")
     return row

@@ -15,7 +15,6 @@ import shutil
 import stat
 import sys
 import tempfile
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
@@ -26,7 +25,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from labeler.errors import BadInput, FileProblem, TooLarge
-from labeler.files.boundary import needing
+from labeler.files.boundary import DAMAGED, needing, problem_of
 from labeler.files.paths import worded
 from labeler.messages import tell
 
@@ -152,23 +151,13 @@ class _Copies:
 _COPIES: ContextVar[_Copies | None] = ContextVar("copies", default=None)
 
 
-DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError)
-"""What unpacking a damaged file raises."""
-
-
-def _damaged(error: Exception) -> str:
-    """What is wrong with a packed file."""
-    form = "xz" if isinstance(error, lzma.LZMAError) else "gzip"
-    return f"damaged {form} file ({error})"
-
-
 @contextmanager
 def file_problems(path: Path) -> Iterator[None]:
     """Turn errors of the system, or of a damaged gzip, into one line that names the file."""
     try:
         yield
     except DAMAGED as error:
-        raise BadInput(f"{path}: {_damaged(error)}") from error
+        raise BadInput(f"{path}: {problem_of(error)}") from error
     except OSError as error:
         raise FileProblem(worded(error, path)) from error
 
@@ -244,7 +233,7 @@ def numbered_bytes(path: Path) -> Iterator[tuple[int, bytes]]:
                     raise _too_long(path, number)
                 yield number, line
         except DAMAGED as error:
-            raise BadInput.at(path, number + 1, _damaged(error)) from error
+            raise BadInput.at(path, number + 1, problem_of(error)) from error
 
 
 def _too_long(path: Path, number: int) -> TooLarge:

@@ -160,8 +160,8 @@ def best_first(query: Integers, grade: Integers) -> Integers:
 
 def marks_by_query(marks: Words, queries: int) -> Integers:
     """How many documents outside the qrels each of so many queries has, by their marks."""
-    place = marks >> np.uint64(64 - _bits(queries))
-    return np.bincount(place.view(np.int64), minlength=queries)
+    query = marks >> np.uint64(64 - _bits(queries))
+    return np.bincount(query.view(np.int64), minlength=queries)
 
 
 def _bits(queries: int) -> int:

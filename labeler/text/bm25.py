@@ -215,10 +215,6 @@ class Bm25:
         idf = [math.log(1 + (count - n + 0.5) / (n + 0.5)) for n in frequency.tolist()]
         return cls(parts, rows, np.array(idf, np.float32), numbers, mean, settings)
 
-    def scorer(self, part: int) -> PartScorer:
-        """What scores the texts of a part."""
-        return PartScorer(self, part)
-
 
 class PartScorer:
     """Scores the texts of a part, query by query; what a term adds is computed once."""
@@ -258,7 +254,6 @@ def write_part(out: ArraysWriter, texts: Iterable[str], settings: Bm25Settings =
     out.add("length", [part.lengths])
     out.add_texts("terms", part.terms)
     count = part.count.astype(np.uint8 if part.count.max(initial=0) < 1 << 8 else np.int32)
-    out.add("number", [part.number])
-    out.add("end", [part.end])
-    out.add("text", [part.text])
+    for name in ("number", "end", "text"):
+        out.add(name, [getattr(part, name)])
     out.add("count", [count])

@@ -113,7 +113,7 @@ def name(request: pytest.FixtureRequest) -> str:
 def test_a_data_set_becomes_a_collection_with_its_qrels_as_human(name: str, tmp_path: Path) -> None:
     collection = Collection(tmp_path / "coll")
     fetched = fetch_dataset(f"ir_datasets:{name}/test", collection)
-    assert (fetched.documents, fetched.queries) == (2, 2)
+    assert (fetched.passed_on, len(fetched.queries)) == (2, 2)
     assert read_corpus(collection.corpus) == {
         "007": Document("007", "sleep\ton the piano", "Cats", {"url": "http://a.example"}),
         "1e5": Document("1e5", "fish swim"),
@@ -150,7 +150,7 @@ def test_a_pair_of_two_grades_is_in_no_qrels_and_counted(name: str, tmp_path: Pa
     parts = (Docs([*DOCUMENTS]), Queries([*QUERIES]), Grades(rows))
     ir_datasets.registry.register(f"{name}/two", Dataset(*parts))
     collection = Collection(tmp_path / "coll")
-    assert fetch_dataset(f"{name}/two", collection).conflicts == (("2", "1e5"),)
+    assert fetch_dataset(f"{name}/two", collection).conflicts == [("2", "1e5")]
     assert collection.qrels_names() == ()
     assert [entry.pair for entry in read_pool(collection.pool)] == [("2", "1e5")]
 

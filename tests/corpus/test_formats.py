@@ -239,7 +239,7 @@ def test_a_number_that_is_no_page_number_stays(tmp_path: Path) -> None:
         ("a.eml", "\n", "begins with no header"),
         ("a.mhtml", "Subject: a\n\n", "no text in it"),
         ("a.ipynb", "{}", "expected a notebook, a JSON object with a list of cells"),
-        ("a.ipynb", '{"cells": []}', "without text and code"),
+        ("a.ipynb", '{"cells": []}', "no text in it"),
         ("a.html", "", "empty"),
     ],
     ids=lambda value: "content" if isinstance(value, bytes) else value,  # it holds the time

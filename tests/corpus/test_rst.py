@@ -67,7 +67,6 @@ def test_levels_are_those_of_first_appearance(source: str, wanted: list[tuple[st
             ".. code-block:: python\n   :linenos:\n   :caption: c.py\n\n   x\n",
             ["c.py", "```python\nx\n```"],
         ),
-        ("quoted::\n\n> a\n> b\n\nx", ["quoted:", "```\n> a\n> b\n```", "x"]),
         (">>> 1\n1\n\nx", ["```python\n>>> 1\n1\n```", "x"]),
         (".. note::\n\n   .. code::\n\n      A\n      =\n", ["```\nA\n=\n```"]),
         (".. math::\n\n   a\n", ["```\na\n```"]),

@@ -12,7 +12,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from labeler.files.arrays import open_arrays, writing_arrays
-from labeler.text.bm25 import Bm25, Bm25Part, write_part
+from labeler.text.bm25 import Bm25, Bm25Part, PartScorer, write_part
 from labeler.text.terms import K1, B, terms
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ ROUNDED = 0 if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else 1e-6
 
 def scores(index: Bm25, query: str) -> npt.NDArray[np.float32]:
     """The scores of all texts, in the order of the parts."""
-    parts = [index.scorer(part).scores(query) for part in range(len(index.parts))]
+    parts = [PartScorer(index, part).scores(query) for part in range(len(index.parts))]
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32)
 
 

@@ -169,39 +169,24 @@ def _is_html(name: str) -> bool:
 
 
 _ALERT = re.compile(r"\[!\w+\][+-]?[ \t]*")
-_TITLE = re.compile(r"title\s*[:=]\s*([\"']?)([^>|\s].*?)\1\s*")
-
-
-def without_front_matter(text: str) -> tuple[str, int, str]:
-    """Return the title in YAML or TOML, the first line after it, and the text from there."""
-    lines = text.split("\n")
-    ends = {"---": ("---", "..."), "+++": ("+++",)}.get(lines[0].rstrip(), ())
-    last = next((n for n, line in enumerate(lines[1:], 1) if line.rstrip() in ends), 0)
-    if not last:
-        return "", 1, text
-    titles = filter(None, map(_TITLE.fullmatch, lines[1:last]))
-    title = next((title[2].replace('\\"', '"') for title in titles), "")
-    return title, last + 2, "\n".join(lines[last + 1 :])
-
-
-_KEY = re.compile(r"([A-Za-z][\w-]{0,60})\s*:(?:\s+(.*?))?\s*")
+_KEY = re.compile(r"([A-Za-z][\w-]{0,60})\s*:(?:\s+([^>|\s].*?))?\s*")
 _ENTRY = re.compile(r"\s*-\s+(.*?)\s*")
 
 
-def front_matter(text: str) -> JsonObject:
-    """What a document's front matter says of it, beside its title: texts, numbers, lists of them.
+def front_matter(text: str) -> tuple[JsonObject, int]:
+    """What a document's front matter in YAML or TOML says of it, and the first line after it.
 
-    What is nested in YAML is left out.
+    These are texts, numbers and lists of them, and its title. What is nested in YAML is left out.
     """
-    _, first, _ = without_front_matter(text)
-    lines = text.split("\n")[: first - 1]
-    if lines[:1] and lines[0].startswith("+++"):
-        with suppress(tomllib.TOMLDecodeError):
-            values = tomllib.loads("\n".join(lines[1:-1]))
-            read = json.loads(json.dumps(values, default=str))
-            return {key: value for key, value in read.items() if key != "title"}
+    lines = text.split("\n")
+    ends = {"---": ("---", "..."), "+++": ("+++",)}.get(lines[0].rstrip(), ())
+    last = next((n for n, line in enumerate(lines[1:], 1) if line.rstrip() in ends), 0)
     values, entries = JsonObject(), list[Any]()
-    for line in lines[1:-1]:
+    if last and lines[0].startswith("+++"):
+        with suppress(tomllib.TOMLDecodeError):
+            values = tomllib.loads("\n".join(lines[1:last]))
+        return json.loads(json.dumps(values, default=str)), last + 2
+    for line in lines[1:last]:
         if key := _KEY.fullmatch(line):
             entries = []
             values[key[1]] = _value_of(key[2]) if key[2] else entries
@@ -209,7 +194,8 @@ def front_matter(text: str) -> JsonObject:
             entries.append(_value_of(entry[1]))
         elif line.strip() and not line.lstrip().startswith("#"):
             drop("front matter that is nested", line)
-    return {key: value for key, value in values.items() if key != "title" and value not in ("", [])}
+    read = {key: value for key, value in values.items() if value not in ("", [])}
+    return read, last + 2 if last else 1
 
 
 def _value_of(text: str) -> Any:
@@ -219,7 +205,7 @@ def _value_of(text: str) -> Any:
     if text.isascii() and text.isdigit() and len(text) < 16:
         return int(text)
     quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
-    return text[1:-1] if quoted else text
+    return text[1:-1].replace('\\"', '"') if quoted else text
 
 
 _LINE_ENDS = re.compile(r"\r\n?")
@@ -240,13 +226,15 @@ def read_markdown(text: str, *, mdx: bool = False) -> TitledBlocks:
 
     from labeler.corpus.readers.markdown_tokens import block_tokens
 
-    title, first, body = without_front_matter(_LINE_ENDS.sub("\n", text).replace("\0", "\ufffd"))
-    lines, md = body.split("\n"), parser(mdx)
+    whole = _LINE_ENDS.sub("\n", text).replace("\0", "\ufffd")
+    values, first = front_matter(whole)
+    lines, md = whole.split("\n")[first - 1 :], parser(mdx)
+    body = "\n".join(lines)
     closing = {match[1]: n for n, line in enumerate(lines) if (match := _SLASHES.fullmatch(line))}
     env = {"last_closing": closing, "unclosed": {}}
     reader, outline = _Reader(md, frozenset(_CLOSED.findall(body)), env, lines, first), Outline()
     reader.walk(SyntaxTreeNode(block_tokens(md, body, env)), outline)
-    return title, outline.blocks
+    return str(values.get("title", "")), outline.blocks
 
 
 @dataclass

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from labeler.corpus.losses import PRINTED, drop
 from labeler.corpus.readers.markdown import read_markdown
-from labeler.corpus.readers.outline import Extracted, extracted, fenced
+from labeler.corpus.readers.outline import Extracted, Outline, fenced, finished
 from labeler.errors import BadInput
+from labeler.exchange.fields import value_at
 from labeler.files.jsonl import JsonObject
 
 
@@ -19,14 +20,10 @@ def read_notebook(path: Path, text: str) -> Extracted:
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list) or not all(isinstance(cell, dict) for cell in cells):
         raise BadInput(f"{path}: expected a notebook, a JSON object with a list of cells")
-    language = "python"
-    match notebook:
-        case {"metadata": {"kernelspec": {"language": str(name)}}} if name.isalnum():
-            language = name
+    name = value_at(notebook, "metadata.kernelspec.language")
+    language = name if isinstance(name, str) and name.isalnum() else "python"
     title, blocks = read_markdown("\n\n".join(_sources(cells, language)))
-    if not any(block.text for block in blocks):
-        raise BadInput(f"{path}: a notebook without text and code")
-    return extracted(title, blocks)
+    return finished(path, title, Outline(blocks))
 
 
 def _sources(cells: list[JsonObject], language: str) -> Iterator[str]:

@@ -60,12 +60,8 @@ def text_of(lines: Lines) -> str:
 
 def trimmed(lines: Lines) -> Lines:
     """The lines without blank ones at either end."""
-    first, last = 0, len(lines)
-    while first < last and not lines[first][1].strip():
-        first += 1
-    while first < last and not lines[last - 1][1].strip():
-        last -= 1
-    return lines[first:last]
+    filled = [position for position, (_, line) in enumerate(lines) if line.strip()]
+    return lines[filled[0] : filled[-1] + 1] if filled else []
 
 
 def indented_block(lines: Lines, start: int, least: int) -> int:
@@ -174,13 +170,15 @@ PAGE = "\f"
 class Extracted:
     """What a reader took out of a file: its title, the text, and the blocks that stand in it.
 
-    `paged` texts have a form feed between pages; `note` says what of the file could not be read.
+    `paged` texts have a form feed between pages; `own` ones are the file's content as it is; `note`
+    says what of the file could not be read.
     """
 
     title: str
     text: str
     blocks: list[Block]
     paged: bool = False
+    own: bool = False
     note: str = ""
 
 

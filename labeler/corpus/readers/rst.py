@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from string import punctuation
 
 from labeler.corpus.blocks import TitledBlocks
 from labeler.corpus.losses import ADDRESSES, DIRECTIVES, SCRIPTS, drop, drop_directive
@@ -138,7 +137,6 @@ _FILE_OPTION = re.compile(r"orphan|nosearch|nocomments|tocdepth")
 _ITEM = re.compile(
     r"((?:[-*+•]|(?:\d{1,9}|#|[A-Za-z]|[ivxlcdm]{1,8})[.)]|\((?:\d{1,9}|#|[A-Za-z])\))(?: +|$))(.*)"
 )
-_QUOTES = punctuation.replace(".", "")
 _SHOWN_OPTIONS = frozenset(("caption", "alt"))
 
 
@@ -340,22 +338,12 @@ class _Reader:
             shown = text.removesuffix("::") if text == "::" or text.endswith(" ::") else text[:-1]
             self.outline.prose(one_line(shown), number, leads=bool(body))
             self.outline.code(body)
-            return body_end if body else self.take_quoted_literal(end)
+            return body_end if body else end
         defines = bool(line_at(self.lines, end)) and body_end > end and self.depth < DEEPEST
         self.outline.prose(one_line(text), number, leads=defines)
         if defines:
             self.read_below(body, self.outline.nested())
         return body_end if defines else end
-
-    def take_quoted_literal(self, start: int) -> int:
-        """A literal block that is not indented: each line begins with the same mark."""
-        following = (n for n in range(start, len(self.lines)) if self.lines[n][1].strip())
-        begin = end = next(following, start)
-        mark = line_at(self.lines, begin)[:1]
-        while mark and mark in _QUOTES and line_at(self.lines, end)[:1] == mark:
-            end += 1
-        self.outline.code(self.lines[begin:end])
-        return end if end > begin else start
 
 
 def _term(name: str, argument: str) -> str:

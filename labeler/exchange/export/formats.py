@@ -170,8 +170,7 @@ def _described(query: Query) -> Iterator[str]:
         yield f"\n<{tag}> {heading}:\n{_escaped(text) if isinstance(text, str) else ''}\n"
 
 
-def _escaped(text: str) -> str:
-    return html.escape(text, quote=False)
+_escaped = partial(html.escape, quote=False)
 
 
 def _in_one_line(text: str) -> str:
