@@ -202,16 +202,7 @@ def test_changes_that_cancel_out_are_seen_beside_a_control_of_the_old_prompt(
     assert noise.as_json()["p_apart"] is None
     assert not noise.is_change_shown
     execute(["diff", str(made.folder), "old", "new"])
-    out, err = capsys.readouterr()
-    assert "A mean shift alone was looked for" in " ".join(out.split())
-    assert "lab control" in err
-    rows = [json.loads(line) for line in made.judgements("old").read_text().splitlines()]
-    made.qrels("human").write_text(
-        "".join(f"{row['query_id']} 0 {row['doc_id']} {row['grade']}\n" for row in rows)
-    )
-    execute(["diff", str(made.folder), "human", "old"])
-    assert "lab control" not in capsys.readouterr().err  # people are asked by no model
-    made.qrels("human").unlink()
+    assert "A mean shift alone was looked for" in " ".join(capsys.readouterr().out.split())
     labeler.drift(made, "old", model=session(2, 0), pairs=80)
     noise = labeler.diff(made, "old", "new").noise
     assert noise is not None

@@ -340,7 +340,7 @@ def test_a_system_that_is_down_is_not_asked_for_every_query(collection: Collecti
         ({"url_template": "http://me:secret@h/{query}"}, Misuse, "a user or a password"),
         ({"url_template": "http://h/x"}, Misuse, "the query has no place"),
         ({"url_template": "http://h/x", "body": "{"}, Misuse, "not JSON"),
-        ({"preset": "nope"}, Misuse, "there are: azure, elasticsearch, opensearch, qdrant"),
+        ({"preset": "nope"}, Misuse, "known: azure, elasticsearch, opensearch, qdrant"),
         ({"headers": ("Authorization: secret",)}, Misuse, "Authorization=VARIABLE"),
         ({"headers": ("Authorization=secret",)}, Misconfigured, "the variable's name"),
     ],

@@ -158,7 +158,7 @@ def test_qrels_stats_and_validation(folder: Path, capsys: pytest.CaptureFixture[
     found = json.loads(capsys.readouterr().out)
     assert (found["queries"], found["pairs"]) == (2, 4)
     assert found["grades"] == {"-1": 1, "0": 1, "2": 1, "3": 1}
-    assert labeler(["qrels", "validate", path, "--scale", "0,1,2"]) == 65
+    assert labeler(["qrels", "validate", path, "--scale", "0:2"]) == 65
     assert "1 of grade -1, 1 of grade 3" in capsys.readouterr().err
 
 
