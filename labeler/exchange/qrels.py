@@ -133,7 +133,8 @@ class Meaning:
     def of(cls, grade_map: str = "", scale: str = "", queries: Queries | None = None) -> Meaning:
         """The meaning in the words of `read_qrels`."""
         texts = None if queries is None else texts_by_id(queries)
-        return cls(GradeRule.of(grade_map, scale), texts)
+        rule = GradeRule.of(grade_map, scale) if grade_map or scale else None
+        return cls(rule, texts)
 
 
 AS_IT_STANDS = Meaning()

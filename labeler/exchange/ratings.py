@@ -43,13 +43,13 @@ class GradeRule:
     scale: tuple[float, int] | None = None
 
     @classmethod
-    def of(cls, grade_map: str = "", scale: str = "") -> GradeRule | None:
-        """The rule in two texts, as `0:0,0.5:1,1:2` and `100:3`; `None` where both are empty."""
+    def of(cls, grade_map: str = "", scale: str = "") -> GradeRule:
+        """The rule in one of two texts, as `0:0,0.5:1,1:2` or `100:3`."""
         if grade_map and scale:
             raise Misuse("a mapping and a scale are given; one is enough", parameter="grade_map")
         if scale:
             return cls(scale=_scale_of(scale))
-        return cls(_mapping_of(grade_map)) if grade_map else None
+        return cls(_mapping_of(grade_map))
 
     def grade(self, rating: Scale) -> int | None:
         """The grade of a rating, `None` where the rule says nothing of it."""
