@@ -9,7 +9,7 @@ from labeler.cli.options import Opened, ToFile
 from labeler.cli.output import deliver
 from labeler.cli.screen import note, progress
 from labeler.collection_report.contents import ReportOptions
-from labeler.collection_report.report import report_of
+from labeler.collection_report.report import ENDINGS, report_of
 from labeler.errors import Misuse
 
 
@@ -26,7 +26,7 @@ def command(
     Without -o its summary goes to the terminal, as Markdown for a pull request; a file whose name
     ends in .md holds that, too.
     """
-    if to.file is not None and to.file.path.suffix == ".json":
+    if to.file is not None and to.file.path.suffix.casefold() not in ENDINGS:
         raise Misuse("a report is a page (.html) or its summary (.md)", parameter="output")
     report = report_of(collection, replace(options, progress=progress))
     if to.file is not None:

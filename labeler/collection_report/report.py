@@ -27,6 +27,10 @@ MARKDOWN = (".md", ".markdown")
 """How a file's name ends that holds the short form; any other holds the page."""
 
 
+ENDINGS = ("", ".html", ".htm", *MARKDOWN)
+"""How the names of files of reports end."""
+
+
 class CollectionReport(GatheredReport):
     """What one collection says, gathered, as a page or as Markdown."""
 

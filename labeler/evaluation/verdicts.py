@@ -83,7 +83,7 @@ class GradesUsed:
         if not self.name:
             return ""
         counted = "; ".join(f"{n:,} of {name}" for name, n in self.counts.items())
-        beside = f"; there is also {listed(self.others)}" if self.others else ""
+        beside = f"; also there: {listed(self.others)}" if self.others else ""
         return f"by {self.giver}{': ' if counted else ''}{counted}{beside}"
 
 

@@ -272,7 +272,7 @@ def test_people_score_the_systems_however_many_grades_others_have(
     human.write_text("\n".join(human.read_text().splitlines()[::3]) + "\n")
     made = report_of(folder)
     assert (made.sets.scoring, made.sets.human) == ("human", "human")
-    said = "Scored by people&#x27;s grades (human); there is also first and second."
+    said = "Scored by people&#x27;s grades (human); also there: first and second."
     assert said in made.page().html()
     by_name = choose_sets(contents_of(Collection(folder)), ReportOptions(qrels="second"))
     assert by_name.scoring == "second"
@@ -339,6 +339,7 @@ def test_the_command_writes_the_form_that_the_suffix_says(
     [
         ("report", 2, "Missing argument 'COLL'"),
         ("report COLL -o figures.json", 2, "--output: a report is a page"),
+        ("report COLL -o figures.csv", 2, "--output: a report is a page"),
         ("report nowhere", 74, "nowhere"),
         ("report COLL --run splade", 2, "--run: no run 'splade'"),
         ("report COLL -m nDGC@10", 2, "--measure: .*did you mean"),

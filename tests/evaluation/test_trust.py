@@ -126,7 +126,7 @@ def test_every_table_names_whose_grades_they_are_and_what_else_there_is(
     write_qrels(collection / "qrels/human.qrels")
     assert execute(["evaluate", str(collection), "-m", "P@1"]) == 0
     said = capsys.readouterr().out
-    assert "by people's grades (human); there is also llm" in said
+    assert "by people's grades (human); also there: llm" in said
     assert execute(["evaluate", str(collection), "--qrels", "llm", "-m", "P@1", "--json"]) == 0
     grades: Any = json.loads(capsys.readouterr().out)["grades"]
     assert (grades["name"], grades["whose"], grades["others"]) == ("llm", "model", ["human"])
