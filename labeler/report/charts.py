@@ -210,5 +210,5 @@ def _of_values(rows: Sequence[NamedValue], axis: Axis) -> str:
         f"{row.name}, {column.text(Interval(*row[1:]))}" for row in (ordered[0], ordered[-1])
     )
     if len(defined) == 1:
-        return f"{axis.label} of {first}."
+        return f"{axis.label}: {first}."
     return f"Highest {axis.label}: {first}; lowest: {last}; {len(defined):,} in all."
