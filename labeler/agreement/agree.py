@@ -108,12 +108,12 @@ def agree_all(
 ) -> list[AssessorReport]:
     """How far each of the assessors agrees with the human grades, alone and beside the others.
 
-    Only `jointly` is it said what all of them have among themselves.
+    With `jointly`, the reports also hold the agreement of all of them among themselves.
 
     What cannot be answered is refused before anything is computed. One of several assessors that
     has no pair in common with the human grades is named among the warnings.
     """
-    apart = [source for source in sources.assessors if not _meet(sources, source)]
+    apart = [source for source in sources.assessors if not _has_human_pair(sources, source)]
     if len(apart) == len(sources.assessors):
         human, other = sources.human, apart[0]
         raise BadInput(no_pair_in_common(sources.human_name, human, other.name, other.labels))
@@ -205,7 +205,7 @@ def _part_of(sources: Sources, source: AssessorLabels) -> list[Finding]:
     return []
 
 
-def _meet(sources: Sources, source: AssessorLabels) -> bool:
+def _has_human_pair(sources: Sources, source: AssessorLabels) -> bool:
     """Whether the assessor has a label or a failure of any pair with a human grade."""
     rows = chain(source.labels.items(), PairColumns.of_pairs(source.failures).items())
     return any(row.keys() & sources.human.get(query_id, {}).keys() for query_id, row in rows)

@@ -84,10 +84,11 @@ def stale_in(
     stale: str = "drop",
     read: Iterable[JudgedSet] = (),
 ) -> set[Pair]:
-    """The stale pairs of files of qrels or judgements in a collection; of other sources none.
+    """The pairs with stale grades in those `sources` that are a collection's qrels or judgements.
 
-    `warn` is given a line that counts those of a file, and says what becomes of them: `drop` or
-    `keep`. `read` are the sets of the sources, where they were read already.
+    Other sources have none. For each file with stale grades `warn` is given a line that counts
+    them, and says whether they are left out (`stale` is `drop`) or counted (`keep`). `read` are the
+    sets of the first sources, in their order, where they were read already.
     """
     if stale not in ("drop", "keep"):
         raise Misuse(f"stale is drop or keep, not {stale!r}", parameter="stale")

@@ -213,11 +213,10 @@ def score_runs(
     options: EvaluationOptions,
     weights: Weights | None,
 ) -> tuple[list[RunScores], list[Finding]]:
-    """Each run's scores, and what is to be said of them.
+    """Each run's scores, and the findings about them.
 
-    What unjudged documents leave open is not known of weighted means.
-
-    What any run retrieved may be relevant, and so is a candidate of all of them.
+    What unjudged documents leave open is worked out of unweighted means alone. Unjudged documents
+    that any run retrieved may be relevant, so they count among those that each run may lack.
     """
     scoring, is_open = options.scoring, options.scenarios and weights is None
     scored, findings = list[RunScores](), list[Finding]()

@@ -300,7 +300,7 @@ def has_ends(measure: Measure) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class UnjudgedOfAllRuns:
-    """The documents of all runs that stand outside the qrels, whose `queries` they are.
+    """The documents of all runs that are not in the qrels; `queries` are those of the qrels.
 
     `of_runs` has those of one run after another; of a single run none are needed.
     """

@@ -1,4 +1,7 @@
-"""OpenSearch and Elasticsearch: search responses, bulk files, judgements and query sets."""
+"""Judgements, query sets and rated requests of OpenSearch and Elasticsearch.
+
+Their answers to searches are read by `labeler.exchange.responses`.
+"""
 
 from __future__ import annotations
 

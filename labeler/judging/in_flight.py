@@ -202,11 +202,12 @@ class _Waiting(NamedTuple):
     """A pair that waits for its turn to be handed back: what became of it, or how it is asked."""
 
     pair: Pair
-    by: Judged | _Underway
+    state: Judged | _Underway
 
     @property
     def judged(self) -> Judged | None:
-        return self.by if isinstance(self.by, Judged) else self.by.inquiry.judged().get(self.pair)
+        state = self.state
+        return state if isinstance(state, Judged) else state.inquiry.judged().get(self.pair)
 
 
 class InFlight:
@@ -390,7 +391,7 @@ class InFlight:
     @property
     def is_first_done(self) -> bool:
         """Whether the first pair that waits can be handed back."""
-        first = self.waiting[0].by if self.waiting else None
+        first = self.waiting[0].state if self.waiting else None
         return isinstance(first, Judged) or (first is not None and first.has_ended)
 
     def done(self) -> Iterator[Judged]:
@@ -407,7 +408,7 @@ class InFlight:
 
     async def finish_first(self) -> None:
         """Wait for the first pair."""
-        first = self.waiting[0].by
+        first = self.waiting[0].state
         if isinstance(first, _Underway) and not first.has_ended:
             first.waited = asyncio.get_running_loop().create_future()
             await first.waited

@@ -222,7 +222,7 @@ def draw_for_raters(
     with locked(collection, note):
         for rater, rows, chance in zip(raters, all_rows, chances, strict=True):
             own = sheet if is_shared else sheet._replace(made={**sheet.made, "rater": rater})
-            samples.append(_keep(collection, rows, chance, own))
+            samples.append(_keep_sample(collection, rows, chance, own))
     return samples
 
 
@@ -230,7 +230,7 @@ def _dealt(
     collection: Collection, source: str | None, design: SampleDesign, raters: int
 ) -> tuple[list[Chances], _Sheet]:
     """The pairs of each rater with their chances, and what their sheets have in common."""
-    source = _only(collection) if source is None else source
+    source = _only_qrels(collection) if source is None else source
     strata, names, prompt = _strata(collection, source)
     if not strata:
         raise BadInput(f"{collection.folder}: {source or 'the pool'} holds no pair to draw from")
@@ -238,7 +238,7 @@ def _dealt(
     if design.pairs is None and design.up_to is not None and len(drawn) > design.up_to:
         drawn = draw(strata, design.up_to, design.queries, design.seed)
     scale = design.scale or names
-    made = {"source": source, "seed": design.seed, "draw": _id(drawn), "drawn": len(drawn)}
+    made = {"source": source, "seed": design.seed, "draw": _sample_id(drawn), "drawn": len(drawn)}
     sheet = _Sheet(made, scale, instructions(scale, prompt), design.seed)
     return share_out(drawn, raters, design.overlap, design.seed), sheet
 
@@ -289,7 +289,7 @@ def _write_sheets(
     all_rows = _sheet_rows(collection, chances, sheet.seed)
     for output, rows, chance in zip(outputs, all_rows, chances, strict=True):
         with locked(collection, note):
-            sample = _keep(collection, rows, chance, sheet)
+            sample = _keep_sample(collection, rows, chance, sheet)
         with output.writing():
             write_sheet(output.path, sample.id, rows, sheet.scale)
         write_instructions(output, sheet.page, note)
@@ -326,7 +326,7 @@ def _strata(collection: Collection, source: str | None) -> tuple[Strata, Mapping
     return strata, {int(grade): name for grade, name in prompt.front.scale.items()}, prompt.id
 
 
-def _only(collection: Collection) -> str | None:
+def _only_qrels(collection: Collection) -> str | None:
     """The only qrels of an assessor; `None` where there are none yet, but a pool."""
     names = [
         name
@@ -363,7 +363,7 @@ def _sheet_rows(
         yield rows
 
 
-def _keep(
+def _keep_sample(
     collection: Collection,
     rows: Sequence[SheetRow],
     chance: Mapping[Pair, float | None],
@@ -374,7 +374,7 @@ def _keep(
         SampledPair(r.number, r.pair, chance[r.pair], texts_identity(r.query, r.document))
         for r in rows
     ]
-    sample = "s" + _id({row.pair: row.probability for row in sampled})
+    sample = "s" + _sample_id({row.pair: row.probability for row in sampled})
     write_sample(sample_path(collection.folder, sample), sampled)
     scale = {str(grade): name for grade, name in sheet.scale.items()}
     entry = {**sheet.made, "pairs": len(sampled), "scale": scale}
@@ -382,7 +382,7 @@ def _keep(
     return SheetSample(sample, len(rows), len({row.query.id for row in rows}))
 
 
-def _id(chances: Mapping[Pair, float | None]) -> str:
+def _sample_id(chances: Mapping[Pair, float | None]) -> str:
     """Eight hex digits of the pairs and their probabilities, in their order."""
     lines = ("\0".join([*pair, repr(probability)]) for pair, probability in chances.items())
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:8]

@@ -1,7 +1,7 @@
-"""What is kept of calls, and who asks them: all that happens in a moment is written at once.
+"""The writer of a store, which puts all that came in while it wrote into one transaction.
 
-One transaction holds the replies that arrived, the calls that failed, and the leases on what is
-about to be asked.
+These are the replies that arrived, the calls that failed, and the leases on what is about to be
+asked.
 """
 
 from __future__ import annotations

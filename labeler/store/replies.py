@@ -1,8 +1,8 @@
-"""An open store: what it keeps, and the one transaction in which all of a moment is written.
+"""An open store: its replies are looked up, and written with leases in one transaction a batch.
 
-It is the same over every database: keys, rows, checksums and leases. A database is a file, or a
-server that several machines share; of its own it has how a transaction is begun and waited for, how
-rows are inserted, and by which clock leases end.
+Keys, rows, checksums and leases are the same over every database: a file, or a server that several
+machines share. How a transaction begins and waits, how rows are inserted, and by which clock leases
+end differs between databases.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The judging of pairs that share requests, or that take several: rounds of parts. The same replies
-make the same outcomes, whenever and in which order they came.
+"""Judging pairs that share requests, or that take several: rounds of requests, called parts.
+
+The same replies make the same outcomes, whenever and in which order they came.
 
 A method is a generator. It yields the parts of a round, is sent what was read in the replies to
 them, in their order, and returns the outcomes. It asks nobody: whoever drives it asks a model,
@@ -19,8 +20,6 @@ from typing import Any, Generic, TypeVar
 from labeler.data import Document, Failure, Judged, Listed, Outcome, Pair, Query
 from labeler.model import NO_TEXT, TOO_LONG, Model, Reply, Request, is_about_context
 from labeler.models.cost import FEWEST_BYTES, sizes_of
-
-# The attempts at a question: the replies so far, and the request that would follow them.
 
 # Requests that are too long for a server: as it says, or as its count of their tokens tells.
 
@@ -122,6 +121,8 @@ def fits(request: Request, context: int) -> bool:
 
 SHORTEST = 400
 """Characters of a text that is not cut any more."""
+
+# The attempts at a question: the replies so far, and the request that would follow them.
 
 TRIES = 3
 """The first attempt and two re-asks."""
