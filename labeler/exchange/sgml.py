@@ -12,9 +12,9 @@ from labeler.exchange.tables import Rows
 from labeler.files.jsonl import NumberedRow
 from labeler.files.read import numbered_lines
 
-_ID = re.compile(r"<DOCNO>\s*(.+?)\s*</DOCNO>", re.I | re.S)
-_TITLE = re.compile(r"<(TITLE|HEADLINE|HEAD|TTL|TI)\b[^>]*>(.*?)</\1>", re.I | re.S)
-_TAG = re.compile(r"<[^<>]{0,200}>")
+_ID = re.compile(r"<DOCNO>([^<]+)</DOCNO>", re.I)
+_TITLE = re.compile(r"<(?:TITLE|HEADLINE|HEAD|TTL|TI)>([^<]*)</[A-Z]+>", re.I)
+_MARK = re.compile(r"<[^<>]*>")
 _LONGEST = 1 << 24
 """Characters; a document that does not end before is taken for damage."""
 
@@ -50,13 +50,13 @@ def _row(path: Path, first: int, markup: str) -> dict[str, str]:
     title = _TITLE.search(markup)
     body = _ID.sub("", _TITLE.sub("", markup, count=1), count=1)
     return {
-        "_id": named[1],
-        "title": _plain(title[2]) if title else "",
+        "_id": named[1].strip(),
+        "title": _plain(title[1]) if title else "",
         "text": _plain(body),
     }
 
 
 def _plain(markup: str) -> str:
     """Text without tags and character references, each paragraph in a line."""
-    text = html.unescape(_TAG.sub(" ", markup))
+    text = html.unescape(_MARK.sub(" ", markup))
     return "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))

@@ -43,7 +43,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("a.json", "runs convert a.json -o out.parquet"),
     ("a.parquet", "runs convert a.parquet -o out.trec"),
     ("a.qrels", "qrels stats a.qrels"),
-    ("a.qrels", "qrels validate a.qrels --scale 0,1,2,3"),
+    ("a.qrels", "qrels validate a.qrels --scale 0:3"),
     ("a.qrels", "qrels merge a.qrels b.qrels --conflict max -o out.qrels"),
     ("a.qrels", "qrels map a.qrels --map 0:0,1:1,2:1,3:1 -o out.qrels"),
     ("ids.txt", "qrels subset a.qrels --queries ids.txt -o out.qrels"),

@@ -212,7 +212,7 @@ EVERY_LAB = {
             "--model",
             "fake",
             "--pairs",
-            "50",
+            "120",
             "--as",
             "all",
             "--prompt",
