@@ -47,7 +47,7 @@ from labeler.trec.values import DOCUMENT_ID, QUERY_ID, key_of
 _TOPIC = re.compile(
     r"(?is)<top(?:ic)?((?:\s[^<>]*)?)>(.*?)(?:</top(?:ic)?\s*>|(?=<top(?:ic)?[\s>])|(\Z))"
 )
-_TAG = re.compile(r"<(/?)([A-Za-z_][\w-]{0,40})(?:\s[^<>]*)?/?>")
+_FIELD_TAG = re.compile(r"<(/?)([A-Za-z_][\w-]{0,40})(?:\s[^<>]*)?/?>")
 _NUMBER = re.compile(r"""\b(?:number|num|id|qid)\s*=\s*["']([^"']*)["']""")
 _IDS = ("num", "number", "id", "qid")
 _TEXTS = ("title", "query", "question", "text")
@@ -66,7 +66,7 @@ def topics(path: Path, text: str) -> Iterator[NumberedRow]:
     line, at = 1, 0
     for topic in _TOPIC.finditer(text):
         line, at = line + text.count("\n", at, topic.start()), topic.start()
-        number, (own, *parts) = _NUMBER.search(topic[1]), _TAG.split(topic[2])
+        number, (own, *parts) = _NUMBER.search(topic[1]), _FIELD_TAG.split(topic[2])
         fields = {"num": number[1] if number else "", "text": own}
         for closes, tag, words in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
             if not closes:

@@ -12,9 +12,9 @@ from labeler.exchange.tables import Rows
 from labeler.files.jsonl import NumberedRow
 from labeler.files.read import numbered_lines
 
-_ID = re.compile(r"<DOCNO>([^<]+)</DOCNO>", re.I)
-_TITLE = re.compile(r"<(?:TITLE|HEADLINE|HEAD|TTL|TI)>([^<]*)</[A-Z]+>", re.I)
-_MARK = re.compile(r"<[^<>]*>")
+_SGML_ID = re.compile(r"<DOCNO>([^<]+)</DOCNO>", re.I)
+_SGML_TITLE = re.compile(r"<(?:TITLE|HEADLINE|HEAD|TTL|TI)>([^<]*)</[A-Z]+>", re.I)
+_SGML_TAG = re.compile(r"<[^<>]*>")
 _LONGEST = 1 << 24
 """Characters; a document that does not end before is taken for damage."""
 
@@ -44,11 +44,11 @@ def _rows(path: Path) -> Iterator[NumberedRow]:
 
 
 def _row(path: Path, first: int, markup: str) -> dict[str, str]:
-    named = _ID.search(markup)
+    named = _SGML_ID.search(markup)
     if named is None:
         raise BadInput.at(path, first, "a document without <DOCNO>")
-    title = _TITLE.search(markup)
-    body = _ID.sub("", _TITLE.sub("", markup, count=1), count=1)
+    title = _SGML_TITLE.search(markup)
+    body = _SGML_ID.sub("", _SGML_TITLE.sub("", markup, count=1), count=1)
     return {
         "_id": named[1].strip(),
         "title": _plain(title[1]) if title else "",
@@ -58,5 +58,5 @@ def _row(path: Path, first: int, markup: str) -> dict[str, str]:
 
 def _plain(markup: str) -> str:
     """Text without tags and character references, each paragraph in a line."""
-    text = html.unescape(_MARK.sub(" ", markup))
+    text = html.unescape(_SGML_TAG.sub(" ", markup))
     return "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))
