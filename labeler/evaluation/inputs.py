@@ -450,8 +450,8 @@ def short_model(model: str) -> str:
     >>> short_model("https://api.openai.com/v1 gpt-4o, gpt-4o-2024-08-06")
     'gpt-4o, gpt-4o-2024-08-06'
     """
-    plain = re.sub(r"\s*\[[^]]*\][^,]*", "", model)
-    return ", ".join(dict.fromkeys(map(_without_origin, plain.split(", "))))
+    names = re.sub(r"\[[^][]*\][^,]*", "", model).split(", ")
+    return ", ".join(dict.fromkeys(_without_origin(name.rstrip()) for name in names))
 
 
 def _without_origin(name: str) -> str:
