@@ -450,9 +450,8 @@ def short_model(model: str) -> str:
     >>> short_model("https://api.openai.com/v1 gpt-4o, gpt-4o-2024-08-06")
     'gpt-4o, gpt-4o-2024-08-06'
     """
-    plain = re.sub(r"\[[^][]*\][^,]*", "", model)
-    names = (_without_origin(name.strip()) for name in plain.split(", "))
-    return ", ".join(dict.fromkeys(names))
+    names = re.sub(r"\[[^][]*\][^,]*", "", model).split(", ")
+    return ", ".join(dict.fromkeys(_without_origin(name.rstrip()) for name in names))
 
 
 def _without_origin(name: str) -> str:

@@ -47,7 +47,7 @@ class JudgedPairs:
         ids = [query_id for query_id, size in zip(qrels.queries, sizes, strict=True) if size]
         query = np.repeat(id_ranks(ids).astype(np.int64), sizes[sizes > 0])
         grade = qrels.value.astype(np.int64)
-        order = best_first(query, grade)
+        order = np.lexsort((-grade, query))
         documents = qrels.document_keys.take(qrels.document[order])
         return cls(tuple(sorted(ids)), query[order], grade[order], documents, name, stale)
 
@@ -116,7 +116,7 @@ def _looked_up(qrels: Qrels, run: Run) -> Rankings:
     rank, score = (np.concatenate(column) for column in zip(*placed, strict=True))
     hits = np.flatnonzero(~np.isnan(score))
     hits = hits[np.lexsort((rank[hits], query[hits]))]
-    order = best_first(query, grade)
+    order = np.lexsort((-grade, query))
     return Rankings(
         tuple(queries),
         np.array(list(map(len, of_queries)), np.int64),
@@ -153,15 +153,10 @@ def _places(grades: Mapping[str, int], scores: Mapping[str, float]) -> tuple[Int
     return rank, score
 
 
-def best_first(query: Integers, grade: Integers) -> Integers:
-    """The order of pairs by query, and by grade, best first."""
-    return np.lexsort((-grade, query))
-
-
 def marks_by_query(marks: Words, queries: int) -> Integers:
     """How many documents outside the qrels each of so many queries has, by their marks."""
-    query = marks >> np.uint64(64 - _bits(queries))
-    return np.bincount(query.view(np.int64), minlength=queries)
+    of_mark = (marks >> np.uint64(64 - _bits(queries))).view(np.int64)
+    return np.bincount(of_mark, minlength=queries)
 
 
 def _bits(queries: int) -> int:

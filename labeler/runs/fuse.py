@@ -166,7 +166,7 @@ def fused(runs: Sequence[PairColumns[float]], fusion: Fusion) -> PairColumns[flo
     best = best[ranks_in_groups(query, best)[best] <= fusion.depth]
     sizes = np.bincount(query[best], minlength=len(joined.queries))
     edges, columns = np.append(0, np.cumsum(sizes)), (joined.document[best], score[best])
-    return PairColumns(joined.queries, edges, joined.documents, *columns)
+    return PairColumns(joined.queries, edges, joined.documents, *columns, None, documents)
 
 
 def _pairs_in(row: Small) -> Integers:

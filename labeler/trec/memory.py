@@ -20,9 +20,9 @@ import numpy as np
 
 from labeler.errors import BadInput, Misuse
 from labeler.messages import Note
-from labeler.trec.columns import Irregular, Small
+from labeler.trec.columns import Fields, Irregular, Small, joined_texts, keys, mixed
 from labeler.trec.files import gathered, read_qrels, read_run
-from labeler.trec.pairs import PairColumns, factorised, of_columns
+from labeler.trec.pairs import PairColumns, factorised
 from labeler.trec.rows import LARGEST_GRADE, LONGEST_ID
 from labeler.trec.values import (
     DOCUMENT_ID,
@@ -150,11 +150,22 @@ class _Held:
         """The columns; `Irregular` where anything is not as usual."""
         if not len(self.documents):
             raise Irregular
-        queries = _plain_ids(self.queries)
+        queries, _ = _plain_ids(self.queries)
+        documents, text = _plain_ids(self.documents)
+        values, query, ids = checked(self.values), self.query, keys(text, 0)
+        if self.numbered:
+            marks = np.sort(ids.hashes + mixed(query))
+            if (marks[1:] == marks[:-1]).any():
+                raise Irregular
         if any(query_id.startswith("#") for query_id in queries):
             raise Irregular
-        documents, document = factorised(_plain_ids(self.documents))
-        return of_columns(queries, documents, self.query, document, checked(self.values))
+        if self.numbered and (query[1:] < query[:-1]).any():
+            order = np.argsort(query, kind="stable")
+            documents = [documents[at] for at in order.tolist()]
+            query, values, ids = query[order], values[order], ids.take(order)
+        edges = np.searchsorted(query, np.arange(len(queries) + 1))
+        places = np.arange(len(documents), dtype=np.int32)
+        return PairColumns(tuple(queries), edges, documents, places, values, None, ids)
 
     def checked(self, name: str) -> Iterator[Row]:
         """Pair by pair, with checked ids; `BadInput` where there is none."""
@@ -167,19 +178,18 @@ class _Held:
             raise BadInput(f"{name}: no pair of a query and a document in it")
 
 
-def _plain_ids(ids: Sequence[Any]) -> Sequence[str]:
+def _plain_ids(ids: Sequence[Any]) -> tuple[Sequence[str], Fields]:
     """Ids as texts; `Irregular` where one is neither that nor an integer, or not plain."""
     if ids and type(ids[0]) is not str and set(map(type, ids)) == {int}:
         ids = list(map(str, ids))
-    try:
-        text = "\n".join(ids)
-        text.encode()  # which half a surrogate pair cannot be
-    except (TypeError, UnicodeEncodeError) as error:
-        raise Irregular from error
-    longest = max(map(len, ids), default=0) * 4  # bytes at most
-    if text.split() != list(ids) or "\0" in text or longest > LONGEST_ID:
+    part = joined_texts(ids)
+    lengths = part.ends - part.starts
+    spaces = (part.text[: part.ends[-1, 0] + 1] <= ord(" ")).sum()
+    if spaces > len(ids) or lengths.min() < 1 or lengths.max() > LONGEST_ID:
         raise Irregular
-    return ids
+    if int(part.text.max()) > 127 and "\n".join(ids).split() != list(ids):  # of any script
+        raise Irregular
+    return ids, part
 
 
 def _numbers(values: Sequence[Any]) -> Any:

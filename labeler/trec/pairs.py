@@ -66,6 +66,7 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
     document: Small
     value: NDArray[Any]
     labels: tuple[Value, ...] | None = None
+    known_keys: Keys | None = None
 
     @classmethod
     def of(cls, table: Mapping[str, Mapping[str, Value]], dtype: Any = None) -> PairColumns[Value]:
@@ -106,7 +107,7 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
     @cached_property
     def document_keys(self) -> Keys:
         """The keys of the `documents`."""
-        return keys(joined_texts(self.documents), 0)
+        return self.known_keys or keys(joined_texts(self.documents), 0)
 
     def batches(self, size: int = BATCH) -> Iterator[Batch]:
         """About `size` pairs at a time, no query in two batches, as lines of a file are held."""
@@ -424,7 +425,7 @@ def labels_in_file(path: Path, block: int = _BLOCK) -> PairColumns[str]:
     labels = Codes()
     blocks = fields(path, QRELS_COLUMNS, block)
     pairs = _gathered(blocks, lambda part: _numbered(part, 3, labels))
-    return replace(pairs, labels=tuple(labels.place))
+    return replace(pairs, labels=tuple(label.decode() for label in labels.place))
 
 
 def _gathered(
@@ -441,29 +442,18 @@ def _gathered(
         query = np.array(numbers, dtype=np.int32)[stretches.of_line]
         parts.append((query, _numbered(part, 2, documents), values_of(part)))
     query, document, value = (np.concatenate(column) for column in zip(*parts, strict=True))
-    names = [name.decode() for name in queries]
-    return of_columns(names, list(documents.place), query, document, value)
-
-
-def of_columns(
-    queries: Sequence[str],
-    documents: Sequence[str],
-    query: Small,
-    document: Small,
-    value: NDArray[Any],
-) -> PairColumns[Any]:
-    """Pairs by the places of their query and their document; `Irregular` where one is twice."""
-    if (np.diff(query) < 0).any():  # pairs of one query stand apart
+    if (np.diff(query) < 0).any():  # lines of one query stand apart
         order = np.argsort(query, kind="stable")
         query, document, value = query[order], document[order], value[order]
-    key = np.sort(query.astype(np.int64) * len(documents) + document)
-    if (key[1:] == key[:-1]).any():
+    key = np.sort(query.astype(np.int64) * len(documents.place) + document)
+    if (key[1:] == key[:-1]).any():  # a pair stands there twice
         raise Irregular
     edges = np.searchsorted(query, np.arange(len(queries) + 1))
-    return PairColumns(tuple(queries), edges, documents, document, value)
+    names = tuple(name.decode() for name in queries)
+    return PairColumns(names, edges, [d.decode() for d in documents.place], document, value)
 
 
 def _numbered(part: Fields, column: int, codes: Codes) -> Small:
     """The number of each line's text in a column, among those of all lines so far."""
-    texts = map(bytes.decode, part.cells(slice(None), column))
-    return np.fromiter(map(codes.place.__getitem__, texts), np.int32, len(part.starts))
+    texts = part.cells(slice(None), column)
+    return np.fromiter(map(codes.place.__getitem__, texts), np.int32, len(texts))
