@@ -59,10 +59,11 @@ class Misuse(LabelerError):
     exit_code = 2
 
 
-def check_known(what: str, name: str, known: Iterable[str], parameter: str = "") -> None:
-    """`Misuse` of a name that is none of those known, which it lists."""
-    if name not in (names := list(known)):
-        problem = f"no {what} {name!r:.60}; known: {', '.join(names)}"
+def check_known(what: str, name: str, names: Iterable[str], parameter: str = "") -> None:
+    """`Misuse` of a name that is none of these, which it lists."""
+    every = list(names)
+    if name not in every:
+        problem = f"no {what} {name!r:.60}; known: {', '.join(every)}"
         raise Misuse(problem, parameter=parameter)
 
 
