@@ -7,6 +7,7 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from labeler.cli.process import (
     Terminated,
@@ -16,7 +17,7 @@ from labeler.cli.process import (
     raise_signals,
 )
 from labeler.cli.screen import complain, note, say
-from labeler.cli.table import COMMANDS, GROUPS, named_by
+from labeler.cli.table import COMMANDS, GROUPS, Command, named_by
 from labeler.errors import FileProblem, LabelerError, Misuse, SaysTooLittle
 
 __all__ = ["COMMANDS", "complain_of_file", "execute", "main"]
@@ -67,12 +68,14 @@ def _answer(words: Sequence[str]) -> object:
         return answer_shell(words)
     command = named_by(words)
     if command:
+        words = words[len(command.name.split()) :]
+        _refuse_missing(command, words)
         from labeler.cli.options import run
         from labeler.files.read import rereadable
         from labeler.messages import told_what_files_are
 
         with rereadable(), told_what_files_are(note):
-            return run(command, words[len(command.name.split()) :])
+            return run(command, words)
     if words == ["--version"]:
         from labeler import __version__
 
@@ -92,6 +95,18 @@ def _answer(words: Sequence[str]) -> object:
 
         raise Misuse(unknown(words))
     return 0
+
+
+def _refuse_missing(command: Command, words: Sequence[str]) -> None:
+    """`FileProblem` of a file that is not there, before what takes long to load is loaded.
+
+    With options, these are read first: one that is wrong is said before.
+    """
+    from labeler.files.paths import check_existing
+
+    has_options = any(word.startswith("-") and word != "-" for word in words)
+    if 0 < command.files <= len(words) and not has_options and not os.path.isdir(words[0]):
+        check_existing(map(Path, words))
 
 
 def _refuse_no_text(words: Sequence[str]) -> None:

@@ -33,7 +33,8 @@ class Command(NamedTuple):
 
     `function` is `module:name`. Its parameters are the command's options and its docstring begins
     with `summary`. It is imported when the command runs: importing all takes longer than most run.
-    `words` finds the command in `labeler help WORD`, where its name and help do not say them.
+    `words` finds the command in `labeler help WORD`, where its name and help do not say them. It
+    reads at least so many `files`: all its words without options, unless the first is a folder.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Command(NamedTuple):
     example: str
     words: str = ""
     function: str = ""
+    files: int = 0
     group: str = ""
 
     def load(self) -> Callable[..., Any]:
@@ -140,6 +142,7 @@ _COMMANDS = (
             "evaluate",
             "Score runs against qrels, with intervals and the share judged.",
             "qrels/human.qrels runs/*.trec",
+            files=2,
         ),
         Command(
             "compare",
@@ -150,6 +153,7 @@ _COMMANDS = (
             "agree",
             "Say how far assessors agree with people, and how sure that is.",
             "human.qrels gpt-4o.qrels",
+            files=2,
         ),
         Command(
             "diff",
@@ -161,12 +165,14 @@ _COMMANDS = (
             "Correct an assessor's scores by people's qrels of some queries.",
             "human.qrels llm.qrels runs/*.trec",
             function="correct:correct",
+            files=3,
         ),
         Command(
             "power",
             "Say what so many queries can tell apart, and how many are needed.",
             "human.qrels runs/*.trec --difference 0.02",
             function="correct:power",
+            files=2,
         ),
         Command("report", "Write what a collection says on one page.", "coll/ -o report.html"),
     ),
@@ -239,31 +245,37 @@ _COMMANDS = (
             "fuse",
             "Fuse runs, by rank (RRF) or by score.",
             "bm25.trec dense.trec -o hybrid.trec",
+            files=2,
         ),
         Command(
             "cut",
             "Keep the first documents of every query.",
             "bm25.trec -o top100.trec --depth 100",
+            files=1,
         ),
         Command(
             "sort",
             "Sort by query, then as trec_eval does, and number the ranks anew.",
             "bm25.trec -o sorted.trec",
+            files=1,
         ),
         Command(
             "convert",
             "Convert between TREC's columns, BEIR's JSON and parquet, by the files' names.",
             "bm25.trec.gz -o bm25.json",
+            files=1,
         ),
         Command(
             "stats",
             "Count queries, documents, ties, and ranks that contradict their scores.",
             "bm25.trec dense.trec",
+            files=1,
         ),
         Command(
             "validate",
             "Read runs strictly; warn of ties and ranks that contradict scores.",
             "bm25.trec.gz",
+            files=1,
         ),
     ),
     *_group(
@@ -391,6 +403,7 @@ _COMMANDS = (
             "Rank the same runs by two qrels: correlation, drops, and pairs that swap.",
             "human.qrels llm.qrels runs/*.trec",
             function="lab_grades:leaderboard",
+            files=3,
         ),
     ),
     *_group(
