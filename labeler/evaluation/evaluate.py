@@ -331,28 +331,22 @@ class Report(Result):
         """Which run leads by the first measure, and how sure that is."""
         return headline(self.ranked, self.compared(), self.measures[0])
 
-    def compared(self, measures: Sequence[str] | None = None) -> list[Comparison]:
-        """The comparisons by some measures, else by the first that is a mean; best runs first."""
+    def compared(self) -> list[Comparison]:
+        """The comparisons by the first measure that is a mean; best runs first."""
         if self.comparing is None:
             return []
-        means = {str(measure): measure for measure in self.comparing.measures}
-        asked = list(means)[:1] if measures is None else measures
-        names = [name for name in asked if name in means]
         order = {run.name: number for number, run in enumerate(self.ranked)}
-        of = [comparison for name in names for comparison in self._by(means[name])]
-        return sorted(of, key=lambda c: (names.index(c.measure), order[c.run]))
+        of = [each for measure in self.comparing.measures[:1] for each in self._by(measure)]
+        return sorted(of, key=lambda c: order[c.run])
 
-    def tables(
-        self, compare: Sequence[str] | None = None, *, scenarios: bool = True
-    ) -> list[Table]:
+    def tables(self, *, scenarios: bool = True) -> list[Table]:
         """The tables `scores`, `comparisons`, `equivalence` and, if asked for, `scenarios`.
 
-        Those without a row are left out. Runs are compared by the measures of `compare`, by the
-        first of them by default.
+        Those without a row are left out. Runs are compared by the first measure.
         """
         tables = [
             replace(score_table(self.ranked, self.measures), note=str(self.grades)),
-            comparison_table(self.compared(compare)),
+            comparison_table(self.compared()),
             *([equivalence_table(self.equivalences)] if self.equivalences else []),
             *([scenario_table(self.ranked)] if scenarios else []),
         ]

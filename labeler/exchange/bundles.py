@@ -130,8 +130,10 @@ def plan_of(source: Path) -> ImportPlan:
         taken = [each for each in taken if each.what != other]
         what = f"its texts look like {role}; as {other}, it needs a name such as"
         left.append(f"{source.name}: {what} {other}{''.join(source.suffixes)}")
-    are_pairs = not {GRADES, RANKINGS} & {each.what for each in taken} and _names_documents(source)
-    refused = (f"{source}: {refusals[GRADES]}",) if are_pairs and GRADES in refusals else ()
+    is_unread = GRADES in refusals and all(each.what != RANKINGS for each in taken)
+    # the file is read once more only where pairs in it may be left unread
+    are_pairs = is_unread and _names_documents(source)
+    refused = (f"{source}: {refusals[GRADES]}",) if are_pairs else ()
     return ImportPlan(str(source), form, tuple(taken), tuple(left), refused)
 
 
