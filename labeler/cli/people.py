@@ -128,10 +128,12 @@ def note_next(collection: Collection, name: str) -> None:
     others = [stem for stem in collection.qrels_names() if stem != name] or ["NAME"]
     checked = sampled_from(collection, name) or others[-1]
     if routed_pairs(collection, name):
-        path = people_path(collection.folder, name)
+        rows = read_people(people_path(collection.folder, name))
         samples = card_section(read_card(collection), "samples")
-        if "systems" in card_section(samples, read_people(path)[-1].sample):
+        are_compared = {"systems" in card_section(samples, row.sample) for row in rows}
+        if True in are_compared:
             note("next: the same labeler compare, which goes on with these grades")
+        if False not in are_compared:
             return
         files = f"{collection.qrels(name)} {collection.qrels(checked)}"
         note("these pairs were routed: no statistic takes them for a random sample")

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
-from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -56,94 +55,58 @@ def in_utf8(body: bytes) -> bytes:
 
 def _masked(body: bytes, key: str) -> bytes:
     """The body with `[key]` in place of the key; work grows with the body's length, no faster."""
-    folded, spellings = _folded(body), _spellings(key)
-    spans = sorted({*spellings.spans(folded.text)})
-    parts, end = [], 0
-    for first, last in spans:
-        start = folded.begin(first)
-        if start >= end:  # what two spellings share is masked once
-            parts += [body[end:start], MASK.encode()]
-            end = folded.begin(last)
-    return b"".join([*parts, body[end:]])
-
-
-class _Folded(NamedTuple):
-    """A body whose escapes are undone, and where in the body each of its stretches begins.
-
-    `at` are the stretches' begins in `text`, `origins` the same in the body. A stretch that is an
-    escape is one byte of `text`.
-    """
-
-    text: bytes
-    at: list[int]
-    origins: list[int]
-
-    def begin(self, position: int) -> int:
-        """Where in the body the byte at `position` of `text` begins."""
-        stretch = bisect_right(self.at, position) - 1
-        return self.origins[stretch] + position - self.at[stretch]
-
-
-_ESCAPE = re.compile(rb"(?is)\\+(?:u([0-9a-f]{4})|x([0-9a-f]{2})|(.))?|%(?:25)*([0-9a-f]{2})")
-"""A run of backslashes with what it escapes, or a byte of an address: however often escaped."""
+    spellings = _spellings(key)
+    return spellings.pattern.sub(MASK.encode(), body) if spellings.may_be_in(body) else body
 
 
 _MATTERS = re.compile(rb"(?i)\\(?:u00[2-7]|x[2-7]|[^\\\"nrtbfux])|%(?:25)*[2-7]")
 """What may be an escape of a key's character; most bodies have none but `\\n` and `\\"`."""
 
 
-def _folded(body: bytes) -> _Folded:
-    """Undo the escapes of JSON, of other languages and of addresses."""
-    if not _MATTERS.search(body):
-        return _Folded(body, [0], [0])
-    parts: list[bytes] = []
-    at, origins, size, end = [0], [0], 0, 0
-    for escape in _ESCAPE.finditer(body):
-        in_json, in_hex, itself, in_address = escape.groups()
-        code = int(in_json or in_hex or in_address or b"5c", 16)
-        character = itself or bytes((code if code < 128 else 255,))
-        parts += [body[end : escape.start()], character]
-        at.append(size + escape.start() - end)
-        origins.append(escape.start())
-        size, end = at[-1] + 1, escape.end()
-        at.append(size)
-        origins.append(end)
-    return _Folded(b"".join([*parts, body[end:]]), at, origins)
-
-
 class _Spellings(NamedTuple):
-    """The spellings of a key: in any letter case, and in base64, which has but one."""
+    """The spellings of a key: in any letter case, and in base64, which has but one.
+
+    `pattern` finds them all, however often their characters are escaped.
+    """
 
     any_case: Sequence[bytes]
     in_base64: Sequence[bytes]
-    base64_pattern: re.Pattern[bytes]
+    pattern: re.Pattern[bytes]
 
-    def spans(self, text: bytes) -> set[tuple[int, int]]:
-        """Where in a text without escapes the key stands, as begins and ends."""
-        spans, lower = set(), text.lower()
-        for spelling in self.any_case:
-            position = lower.find(spelling)
-            while position >= 0:
-                spans.add((position, position + len(spelling)))
-                position = lower.find(spelling, position + len(spelling))
-        if any(core in text for core in self.in_base64):
-            spans |= {match.span() for match in self.base64_pattern.finditer(text)}
-        return spans
+    def may_be_in(self, body: bytes) -> bool:
+        """Whether a spelling stands in a body, or escapes that may hide one: a quick look."""
+        lower = body.lower()
+        is_plain = any(each in lower for each in self.any_case)
+        return is_plain or any(c in body for c in self.in_base64) or bool(_MATTERS.search(body))
 
 
 @lru_cache(maxsize=8)
 def _spellings(key: str) -> _Spellings:
-    """All ways to write the key, but for escapes."""
+    """All ways to write the key."""
     plain = key.encode("utf-8", "surrogatepass")
-    texts = (plain, plain[::-1], plain.hex().encode())
-    cores = {core for offset in range(3) for core in _base64_cores(plain, offset)}
-    begin, end = (
-        rb"(?:(?<!\\)(?<!\\u...)[\w+/-])?",
-        rb"[\w+/-]?",
-    )  # which hold some of the key's bits
-    pattern = rb"%s(?:%s)%s=*" % (begin, b"|".join(map(re.escape, sorted(cores))), end)
-    any_case = tuple(_folded(text).text.lower() for text in texts)
-    return _Spellings(any_case, tuple(cores), re.compile(pattern))
+    texts = [text.lower() for text in (plain, plain[::-1], plain.hex().encode())]
+    cores = sorted({core for offset in range(3) for core in _base64_cores(plain, offset)})
+    in_any_case, in_base64 = map(_any_of, (texts, cores))
+    # a match begins with all backslashes of its first escape; the characters of base64 round the
+    # key's own hold some of its bits
+    begin, end = rb"(?:\\+/|(?<!\\u...)[\w+/-])?", rb"(?:\\*/|[\w+-])?"
+    forms = (in_any_case, begin, in_base64, end)
+    return _Spellings(texts, cores, re.compile(rb"(?<!\\)(?:(?i:%s)|%s%s%s=*)" % forms))
+
+
+def _any_of(texts: Sequence[bytes]) -> bytes:
+    """The pattern of texts, however escaped; most places are passed over by the first character."""
+    firsts = b"".join(re.escape(text[:1]) for text in texts)
+    return rb"(?=[\\%%%s])(?:%s)" % (firsts, b"|".join(map(_escaped, texts)))
+
+
+def _escaped(text: bytes) -> bytes:
+    """The pattern of a text, each character of it as it is, or escaped any number of times.
+
+    That is by backslashes, as in JSON and in other languages, or as in addresses.
+    """
+    form = rb"(?:\\*+(?:%s|(?i:u00%02x|x%02x))|%%(?:25)*(?i:%02x))"
+    return b"".join(form % (re.escape(bytes((code,))), code, code, code) for code in text)
 
 
 def _base64_cores(plain: bytes, offset: int) -> set[bytes]:
