@@ -89,7 +89,7 @@ def _spellings(key: str) -> _Spellings:
     in_any_case, in_base64 = map(_any_of, (texts, cores))
     # a match begins with all backslashes of its first escape; the characters of base64 round the
     # key's own hold some of its bits
-    begin, end = rb"(?:\\+/|(?<!\\u...)[\w+/-])?", rb"(?:\\*/|[\w+-])?"
+    begin, end = rb"(?:\\+/|(?<!\\u...)(?<!%.)[\w+/-])?", rb"(?:\\*/|[\w+-])?"
     forms = (in_any_case, begin, in_base64, end)
     return _Spellings(texts, cores, re.compile(rb"(?<!\\)(?:(?i:%s)|%s%s%s=*)" % forms))
 
@@ -105,8 +105,8 @@ def _escaped(text: bytes) -> bytes:
 
     That is by backslashes, as in JSON and in other languages, or as in addresses.
     """
-    form = rb"(?:\\*+(?:%s|(?i:u00%02x|x%02x))|%%(?:25)*(?i:%02x))"
-    return b"".join(form % (re.escape(bytes((code,))), code, code, code) for code in text)
+    form = rb"(?:\\*+(?:(?i:u00%02x|x%02x)|%s)|%%(?:25)*(?i:%02x))"
+    return b"".join(form % (code, code, re.escape(bytes((code,))), code) for code in text)
 
 
 def _base64_cores(plain: bytes, offset: int) -> set[bytes]:
