@@ -1,47 +1,38 @@
-"""Vectors of texts in a file that only grows, so that no text is encoded twice.
+"""Vectors of texts in a file, so that no text is encoded twice.
 
-A file belongs to one encoder. A line of JSON opens it, padded to a fixed length; then come records
-of one length each: a hash of the text, a checksum, and the vector in 32-bit floats. A batch is in
-the file when it was added, so a kill loses none but the one under way; a power loss may cost those
-of the last second. A record that was cut off, or that fails its checksum, is none: its text is
-encoded again.
+A file belongs to one encoder: an SQLite database with the 32-bit floats of each vector under a hash
+of its text. A batch is in the file when it was added, so a kill loses none but the one under way; a
+power loss may cost the latest.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-import os
-import time
-import zlib
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass, field
-from io import FileIO
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from labeler.errors import BadInput
-from labeler.files.boundary import count
+from labeler.errors import BadInput, FileProblem
 from labeler.files.cache import exclusive_in_loop
 from labeler.files.read import check_regular, file_problems
-from labeler.messages import Clock, Note
+from labeler.messages import Note
 
 Vectors = NDArray[np.float32]
 
-FORMAT = "labeler vectors 1"
-HEAD = 1024
-"""Bytes of the line that opens a file."""
-
 MOST_DIMENSIONS = 65_536
-SYNC_SECONDS = 1.0
-"""How often what was added is synced to the disk: to wait for it each time would slow down all."""
-
 _KEY_BYTES = 16
-_READ_AT_ONCE = 4096
+_KEYS_AT_ONCE = 500
+_TABLES = """
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = NORMAL;
+CREATE TABLE IF NOT EXISTS about (encoder TEXT NOT NULL, dimensions INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL);
+"""
 
 
 def key_of_text(text: str) -> bytes:
@@ -51,46 +42,40 @@ def key_of_text(text: str) -> bytes:
 
 @dataclass(slots=True)
 class VectorFile:
-    """The vectors of an encoder in a file, and which record is whose; `dimensions` is 0 at first.
+    """The vectors of an encoder in a file, and the keys that it has; `dimensions` is 0 at first.
 
-    `append_to` is set while the file is open to be added to.
+    `_to_add` is the open file while it may be added to.
     """
 
     path: Path
     encoder: str
     dimensions: int = 0
-    _rows: dict[bytes, int] = field(default_factory=dict)
-    _records: int = 0
-    _append_to: FileIO | None = None
-    _clock: Clock = time.monotonic
-    _synced_at: float = 0.0
+    _keys: set[bytes] = field(default_factory=set)
+    _to_add: sqlite3.Connection | None = None
 
     @classmethod
     def read(cls, path: Path, encoder: str) -> VectorFile:
         """What a file holds; an empty one where there is none."""
         vectors = cls(path, encoder)
-        with file_problems(path):
-            vectors._read_anew()
+        vectors._read_anew()
         return vectors
 
     def __contains__(self, key: bytes) -> bool:
-        return key in self._rows
+        return key in self._keys
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._keys)
 
     def of(self, keys: Sequence[bytes]) -> Vectors:
         """The vectors under these keys, `(keys, dimensions)`; `KeyError` where one has none."""
-        if not keys:
-            return np.zeros((0, self.dimensions), np.float32)
-        rows = [self._rows[key] for key in keys]
-        with file_problems(self.path):
-            records = self._mapped()
-            held: bytes = records["key"][rows].tobytes()
-            vectors: Vectors = records["vector"][rows]
-        if held != b"".join(keys):
-            raise self._changed()
-        return vectors
+        vectors: dict[bytes, bytes] = {}
+        with self._opened() as database:
+            for start in range(0, len(keys), _KEYS_AT_ONCE):
+                some = keys[start : start + _KEYS_AT_ONCE]
+                query = f"SELECT * FROM vectors WHERE key IN ({','.join('?' * len(some))})"
+                vectors.update(database.execute(query, some))
+        numbers = np.frombuffer(b"".join([vectors[key] for key in keys]), np.float32)
+        return numbers.reshape(len(keys), self.dimensions)
 
     @asynccontextmanager
     async def appending(self, note: Note, is_stopped: Callable[[], bool]) -> AsyncIterator[None]:
@@ -98,49 +83,37 @@ class VectorFile:
 
         `Stopped` where that is stopped.
         """
-        _head(self.encoder, MOST_DIMENSIONS)  # fails before anything is paid for
-        async with AsyncExitStack() as stack:
-            with file_problems(self.path):
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                lock = self.path.with_name(f".{self.path.name}")
-                problem = f"another process encodes texts for {self.path}; waiting for it"
-                waiting = exclusive_in_loop(lock, is_stopped, lambda _: note(problem))
-                await stack.enter_async_context(waiting)
+        problem = f"another process encodes texts for {self.path}; waiting for it"
+        lock = self.path.with_name(f".{self.path.name}")
+        with file_problems(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            async with exclusive_in_loop(lock, is_stopped, lambda _: note(problem)):
                 self._read_anew()
-                file = stack.enter_context(self.path.open("ab", buffering=0))
-                size = HEAD + self._records * _record(self.dimensions).itemsize
-                file.truncate(size if self.dimensions else 0)  # what a kill left of a record
-            self._append_to, self._synced_at = file, self._clock()
-            try:
-                yield
-            finally:
-                self._append_to = None
-                with file_problems(self.path):
-                    os.fsync(file.fileno())
+                with self._opened() as database:
+                    database.executescript(_TABLES)
+                    self._to_add = database
+                    try:
+                        yield
+                    finally:  # without a log, it can be read where nothing may be written
+                        self._to_add = None
+                        database.execute("PRAGMA journal_mode = DELETE")
 
     def add(self, keys: Sequence[bytes], vectors: Vectors) -> None:
         """Keep vectors, a row each; they are in the file when this returns.
 
         Where they cannot be written, the file is as it was before, and others may be added.
         """
-        file, dimensions = self._append_to, vectors.shape[1]
-        if file is None:
+        database, dimensions = self._to_add, vectors.shape[1]
+        if database is None:
             raise RuntimeError(f"{self.path} is not open to be added to; use `appending`")
         self._check_length(dimensions)
-        records = np.empty(len(keys), _record(dimensions))
-        records["key"] = np.frombuffer(b"".join(keys), f"V{_KEY_BYTES}")
-        records["vector"] = vectors
-        records["check"] = list(_checks(records))
-        head = b"" if self.dimensions else _head(self.encoder, dimensions)
-        with file_problems(self.path):
-            end = _append(file, head + records.tobytes())
-            self._records = (end - HEAD) // records.dtype.itemsize
-            self.dimensions = dimensions
-            first = self._records - len(keys)
-            self._rows |= {key: first + at for at, key in enumerate(keys)}
-            if self._clock() - self._synced_at >= SYNC_SECONDS:
-                os.fsync(file.fileno())
-                self._synced_at = self._clock()
+        rows = zip(keys, (vector.tobytes() for vector in vectors), strict=True)
+        with _problems(self.path), database:
+            if not self.dimensions:
+                database.execute("INSERT INTO about VALUES (?, ?)", (self.encoder, dimensions))
+            database.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
+        self.dimensions = dimensions
+        self._keys.update(keys)
 
     def _check_length(self, dimensions: int) -> None:
         """Refuse vectors that the file cannot hold, or that others in it cannot be compared to."""
@@ -154,79 +127,36 @@ class VectorFile:
             )
 
     def _read_anew(self) -> None:
-        self.dimensions, self._records, self._rows = 0, 0, {}
         if not self.path.exists():
             return
         check_regular(self.path)
-        with self.path.open("rb") as file:
-            self.dimensions = _dimensions(self.path, file.read(HEAD), self.encoder)
-        size = max(0, self.path.stat().st_size - HEAD)
-        self._records = size // _record(self.dimensions).itemsize if self.dimensions else 0
-        records = self._mapped() if self._records else ()
-        for start in range(0, len(records), _READ_AT_ONCE):
-            some = np.array(records[start : start + _READ_AT_ONCE])
-            for at, check in enumerate(_checks(some)):
-                if check == some["check"][at]:
-                    self._rows[some["key"][at].tobytes()] = start + at
+        with self._opened() as database:
+            if not database.execute("SELECT name FROM sqlite_schema").fetchall():
+                return  # a kill left nothing else
+            for encoder, dimensions in database.execute("SELECT * FROM about"):
+                if encoder != self.encoder:
+                    whose = f"{encoder!r:.100}"
+                    problem = f"the vectors of another encoder, {whose}; move it away"
+                    raise BadInput(f"{self.path}: {problem}")
+                self.dimensions = dimensions
+            self._keys = {key for (key,) in database.execute("SELECT key FROM vectors")}
 
-    def _mapped(self) -> Any:
-        """The records, which are read from the disk where they are looked at."""
-        record, shape = _record(self.dimensions), (self._records,)
-        try:
-            return np.memmap(self.path, dtype=record, mode="r", offset=HEAD, shape=shape)
-        except ValueError:  # it is shorter than when it was read
-            raise self._changed() from None
-
-    def _changed(self) -> BadInput:
-        return BadInput(f"{self.path}: it was changed meanwhile; run the command again")
+    @contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        with _problems(self.path):
+            connection = sqlite3.connect(self.path, check_same_thread=False)
+            with closing(connection):
+                yield connection
 
 
-def _record(dimensions: int) -> np.dtype[Any]:
-    return np.dtype([("key", f"V{_KEY_BYTES}"), ("check", "<u4"), ("vector", "<f4", (dimensions,))])
-
-
-def _append(file: FileIO, content: bytes) -> int:
-    """Write at the end of a file, all or nothing; where it then ends."""
-    border = file.seek(0, os.SEEK_END)
-    rest = memoryview(content)
+@contextmanager
+def _problems(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into one line that names the file."""
     try:
-        while rest:
-            rest = rest[file.write(rest) :]
-    except BaseException:  # of Ctrl-C too, no part of a record stays, on which others would follow
-        file.truncate(border)
-        raise
-    return border + len(content)
-
-
-def _checks(records: Any) -> Iterable[int]:
-    """The checksum of each record, over its key and its vector."""
-    keys, vectors = records["key"], records["vector"]
-    return (
-        zlib.crc32(vectors[at].tobytes(), zlib.crc32(keys[at].tobytes()))
-        for at in range(len(records))
-    )
-
-
-def _head(encoder: str, dimensions: int) -> bytes:
-    line = json.dumps({"format": FORMAT, "encoder": encoder, "dimensions": dimensions}).encode()
-    if len(line) >= HEAD:
-        raise BadInput(f"the encoder's name and address are longer than {HEAD:,} bytes")
-    return line.ljust(HEAD - 1) + b"\n"
-
-
-def _dimensions(path: Path, head: bytes, encoder: str) -> int:
-    """The length of the vectors of a file; 0 where a kill cut off its first line."""
-    if len(head) < HEAD:
-        return 0
-    try:
-        values = json.loads(head)
-        dimensions = count(values["dimensions"]) or 0
-        is_ours = values["format"] == FORMAT and 0 < dimensions <= MOST_DIMENSIONS
-    except (ValueError, KeyError, TypeError, RecursionError):
-        is_ours = False
-    if not is_ours:
-        raise BadInput(f"{path}: no vectors that labeler keeps; move it away")
-    if values.get("encoder") != encoder:
-        whose = f"{values.get('encoder')!r:.100}"
-        raise BadInput(f"{path}: the vectors of another encoder, {whose}; move it away")
-    return dimensions
+        yield
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code in {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}:
+            problem = "no vectors that labeler keeps, or damaged; move it away"
+            raise BadInput(f"{path}: {problem}") from error
+        raise FileProblem(f"{path}: {error}") from error
