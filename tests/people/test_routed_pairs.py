@@ -8,6 +8,8 @@ import pytest
 
 import labeler
 from labeler.agreement.sources import sources_of
+from labeler.cli.people import note_next
+from labeler.collection.card import update_card_entry
 from labeler.collection.corpus import write_corpus
 from labeler.collection.layout import Collection, locked
 from labeler.collection.people import (
@@ -29,6 +31,7 @@ from labeler.people.sample import SampleDesign, draw_sheets, route_sheet
 from labeler.trec.write import write_qrels, write_run
 
 QUERIES, DOCS = 8, 10
+COMPARE, MERGE = "the same labeler compare", "labeler qrels merge"
 
 
 def grades_of_both() -> tuple[Qrels, Qrels]:
@@ -240,3 +243,27 @@ def test_neither_doubt_nor_a_threshold_is_learned_from_routed_pairs(collection: 
         for name in ("both", "human")
     ]
     assert fits[0] == fits[1]
+
+
+@pytest.mark.parametrize(
+    ("made_for", "expected"),
+    [("cc", [COMPARE]), ("rr", [MERGE]), ("cr", [COMPARE, MERGE]), ("rc", [COMPARE, MERGE])],
+)
+def test_the_note_after_an_import_goes_by_all_sheets_of_the_name(
+    collection: Collection,
+    made_for: str,
+    expected: list[str],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A sheet for a comparison and one of doubtful pairs may share a name, in either order."""
+    with locked(collection):
+        rows = []
+        for at, what in enumerate(made_for):
+            entry = {"source": "llm", "routed": True, **({"systems": ["a"]} if what == "c" else {})}
+            update_card_entry(collection, "samples", f"s{at}", entry)
+            rows.append(HumanAnswer(EVERY[at], 1, "ann", "", "", None, f"s{at}"))
+        write_people(people_path(collection.folder, "mine"), rows)
+        write_qrels(collection.qrels("mine"), {"q0": dict.fromkeys(("d0", "d1"), 1)})
+    note_next(collection, "mine")
+    noted = capsys.readouterr().err
+    assert [line for line in (COMPARE, MERGE) if line in noted] == expected
