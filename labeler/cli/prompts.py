@@ -93,6 +93,3 @@ def _show_check(checked: PromptCheck) -> None:
         say(f"replies are bound to {json_text(checked.schema, None)}")
     say("\nfilled in:")
     say_messages(checked.example)
-    if checked.writing:
-        say("\nasked once for each query, to write its questions:")
-        say_messages(checked.writing)

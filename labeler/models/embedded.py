@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from labeler.errors import BadInput, CallFailed, LabelerError, Misconfigured, ProviderError
+from labeler.files.atomic import replacing_bytes
 from labeler.files.cache import exclusive
-from labeler.files.paths import cache_folder, new_file
+from labeler.files.paths import cache_folder
 from labeler.files.read import file_problems, sha256_of
 from labeler.messages import Advance, Note, missing_extra
 from labeler.model import Model, Reply, Request
@@ -140,26 +141,18 @@ def _from_mirror(model: ModelFile, path: Path) -> bool:
     if not (mirror and source.is_file()):
         return False
     with source.open("rb") as original:
-        _write(model, path, iter(lambda: original.read(2**20), b""), source)
+        _write(model, path, iter(lambda: original.read(2**20), b""), str(source))
     return True
 
 
-def _write(model: ModelFile, path: Path, pieces: Iterable[bytes], origin: object) -> None:
+def _write(model: ModelFile, path: Path, pieces: Iterable[bytes], origin: str) -> None:
     """Write the model's bytes under a temporary name, and check their hash before they get it."""
-    temporary = path.with_name(path.name + ".joining")
-    try:
-        with new_file(temporary) as out:
-            for piece in pieces:
-                if out.tell() + len(piece) > model.size:
-                    problem = f"more than the expected {model.size:,} bytes"
-                    raise BadInput(f"{origin}: {problem}; not used")
-                out.write(piece)
-            out.flush()
-            os.fsync(out.fileno())
-        check_sha256(temporary, model.sha256, str(origin))
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing_bytes(path, lambda whole: check_sha256(whole, model.sha256, origin)) as out:
+        for piece in pieces:
+            if out.tell() + len(piece) > model.size:
+                problem = f"more than the expected {model.size:,} bytes"
+                raise BadInput(f"{origin}: {problem}; not used")
+            out.write(piece)
 
 
 def _from_index(model: ModelFile, folder: Path, path: Path, advance: Advance, earlier: str) -> None:

@@ -29,14 +29,22 @@ from labeler.errors import (
 from labeler.messages import cost_of, count_of, dollars
 from labeler.model import Bound, Headers, Message, Model, Reply, Request
 from labeler.models import embedded
+from labeler.models.call_plan import CallPlan
 from labeler.models.choose import SERVER_CONCURRENCY, server_of
-from labeler.models.cost import NOTHING, Price, Tokens, price_of, sizes_of
+from labeler.models.cost import NOTHING, Price, price_of, sizes_of
 from labeler.models.policies.call import StopSignal
 from labeler.models.policies.limits import Spending
 from labeler.models.policies.stack import unremembered
 from labeler.models.server.answers import as_text, begin_of, read_reply, tokens_used, usage_in
 from labeler.models.server.client import MUTE_SECONDS, Calls, Connected, in_json, wire_format
-from labeler.models.session import Control, check_priced, guard_of, run_to_end, sync
+from labeler.models.session import (
+    Control,
+    check_priced,
+    each_done,
+    guard_of,
+    run_to_end,
+    sync,
+)
 from labeler.models.settings import (
     ENCODER_ADDRESS,
     MINILM,
@@ -352,23 +360,12 @@ class _Text(NamedTuple):
 
 
 class EncodingPlan(NamedTuple):
-    """What encoding texts would take; of `texts`, `missing` have no vector yet.
-
-    `price` is None where it is not known.
-    """
+    """What encoding texts would take; of `texts`, `missing` have no vector yet."""
 
     encoder: str
     texts: int
     missing: int
-    calls: int = 0
-    about: Tokens = NOTHING
-    at_most: Tokens = NOTHING
-    price: Price | None = None
-
-    @property
-    def cost(self) -> float | None:
-        """About what it costs in dollars; None where no price is known."""
-        return self.price.of(*self.about, self.calls) if self.price else None
+    plan: CallPlan
 
     def as_json(self) -> dict[str, Any]:
         """The figures by name; a cost that is not known is None."""
@@ -376,20 +373,22 @@ class EncodingPlan(NamedTuple):
             "encoder": self.encoder,
             "texts": self.texts,
             "missing": self.missing,
-            "calls": self.calls,
-            "tokens": self.about.inside,
-            "tokens_at_most": self.at_most.inside,
-            "cost": self.cost,
+            "calls": self.plan.calls,
+            "tokens": self.plan.about.inside,
+            "tokens_at_most": self.plan.at_most.inside,
+            "cost": self.plan.about_cost,
         }
 
     def __str__(self) -> str:
         if not self.missing:
             return f"{self.encoder}: nothing to ask; all {self.texts:,} texts have a vector"
-        cost = f"about {dollars(self.cost)}, {self.price.basis}" if self.price else "unknown"
+        calls, price, cost = self.plan.calls, self.plan.price, "unknown"
+        if price:
+            cost = f"about {dollars(self.plan.about_cost)}, {price.basis}"
         more = f", {self.texts - self.missing:,} more have one" if self.missing < self.texts else ""
         return (
             f"{self.encoder}: {count_of(self.missing, 'text', 'texts')} to encode{more}; "
-            f"{count_of(self.calls, 'call', 'calls')}, about {self.about.inside:,} tokens, "
+            f"{count_of(calls, 'call', 'calls')}, about {self.plan.about.inside:,} tokens, "
             f"cost: {cost}"
         )
 
@@ -420,7 +419,7 @@ def plan_encoding(
         calls, missing = calls + 1, missing + len(batch)
         tokens, most = tokens.plus(sizes.about), most.plus(sizes.at_most)
     whole = len({key_of_text(text) for text in texts if text.strip()})
-    return EncodingPlan(encoder, whole, missing, calls, tokens, most, price)
+    return EncodingPlan(encoder, whole, missing, CallPlan(calls, tokens, most, price))
 
 
 _WORKERS = 64
@@ -442,16 +441,13 @@ async def _fill(
 ) -> _Work:
     """Encode the texts that have no vector yet; vectors are in the file as soon as they have come.
 
-    The texts are gone through twice. The first error ends the work, once the calls under way have
-    ended: what they gave is kept, too.
+    The texts are gone through twice.
     """
     total, batches = count_missing(texts, file), _batches(missing_texts(texts, file))
     async with file.appending(control.note, control.stop.is_set):
         with control.progress("encoding") as advance:
             work = _Work(file, encode, control.stop, lambda done: advance(done, total))
-            await asyncio.gather(*(work.go_on(batches) for _ in range(workers)))
-    if work.problem is not None:
-        raise work.problem
+            await each_done(batches, work.take, workers)
     return work
 
 
@@ -465,17 +461,8 @@ class _Work:
     advance: Callable[[int], None]
     done: int = 0
     cut: set[bytes] = field(default_factory=set)
-    problem: Exception | None = None
 
-    async def go_on(self, batches: Iterator[list[_Text]]) -> None:
-        """Encode batches until there are no more, or one fails."""
-        try:
-            while self.problem is None and (batch := next(batches, None)) is not None:
-                await self._encode(batch)
-        except Exception as problem:
-            self.problem = self.problem or problem
-
-    async def _encode(self, batch: list[_Text]) -> None:
+    async def take(self, batch: list[_Text]) -> None:
         """Encode a batch; in its place, where it is refused, halves of it, or of its one text.
 
         Some servers take fewer texts at once, and most take no text longer than their window.
@@ -488,10 +475,10 @@ class _Work:
             if not error.refused:
                 raise
             if half := len(batch) // 2:
-                await self._encode(batch[:half])
-                await self._encode(batch[half:])
+                await self.take(batch[:half])
+                await self.take(batch[half:])
             else:
-                await self._encode([self._shorter(batch[0], error)])
+                await self.take([self._shorter(batch[0], error)])
             return
         self.file.add([key for key, _ in batch], vectors)
         self.done += len(batch)

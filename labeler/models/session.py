@@ -203,6 +203,27 @@ def _run_in_thread(work: Work[T]) -> T:
             raise
 
 
+async def each_done(items: Iterable[T], do: Callable[[T], Awaitable[None]], at_once: int) -> None:
+    """Do something for each item, so many `at_once`.
+
+    The first error ends it, once what is under way has ended: what that was answered is kept.
+    """
+    waiting, problems = iter(items), list[Exception]()
+
+    async def go_on() -> None:
+        for item in waiting:
+            try:
+                await do(item)
+            except Exception as problem:
+                problems.append(problem)
+            if problems:
+                return
+
+    await asyncio.gather(*(go_on() for _ in range(at_once)))
+    if problems:
+        raise problems[0]
+
+
 @dataclass(frozen=True, slots=True)
 class SessionOptions:
     """Which model to ask, and how.

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from labeler.messages import count_of
-from labeler.model import Message, Request
-from labeler.models.cost import sizes_of
+from labeler.model import Message
 from labeler.prompt.listing import calls_of, scale_of, tokens_of
 from labeler.prompt.read import read_draft
 from labeler.prompt.template import PLACEHOLDERS, TO_DO, Prompt, PromptProblem, schema_of
@@ -60,15 +59,13 @@ Answer: {{"grade": 1}}"""
 class PromptCheck(Result):
     """A prompt's file as it was checked: its problems and, where it can be read, what it sends.
 
-    `example` is the chat for one query and document, `writing` that by which the questions of a
-    query are written, where the prompt has any.
+    `example` is the chat for one query and document.
     """
 
     path: Path
     prompt: Prompt | None
     problems: Sequence[PromptProblem]
     example: Sequence[Message] = ()
-    writing: Sequence[Message] = ()
 
     @property
     def errors(self) -> int:
@@ -89,15 +86,7 @@ class PromptCheck(Result):
         """What the prompt is, a line each; nothing where it could not be read."""
         if self.prompt is None:
             return []
-        front, tokens, writing = self.prompt.front, tokens_of(self.prompt), list[str]()
-        writer, questions = self.prompt.question_writer, front.questions
-        if writer and questions:
-            turns = writer.render(dict.fromkeys(PLACEHOLDERS["grade"], ""))
-            asked = sizes_of(Request(turns, {"max_tokens": questions.max_tokens})).about
-            writing = [
-                f"1 call a query, to write its questions: about {asked.inside:,} tokens, "
-                f"without the query, and at most {asked.outside:,} in reply"
-            ]
+        front, tokens = self.prompt.front, tokens_of(self.prompt)
         scale = f" on the scale {scale_of(self.prompt)}" if front.scale else ""
         reason = ", its reason first" if front.reason else ""
         calls = "a call"
@@ -108,7 +97,6 @@ class PromptCheck(Result):
             f"{self.prompt.id}: to {TO_DO[front.kind]}{scale}; a reply is {front.reply}{reason}",
             f"{calls}: about {tokens.inside:,} tokens each, of the template alone, and at most "
             f"{tokens.outside:,} in reply; temperature {front.temperature:g}",
-            *writing,
         ]
 
     def as_json(self) -> dict[str, Any]:
@@ -125,7 +113,6 @@ class PromptCheck(Result):
             reply_tokens=tokens and tokens.outside,
             problems=self.tables()[0],
             example=self.example,
-            writing=self.writing,
         )
 
     def tables(self) -> list[Table]:
@@ -155,8 +142,4 @@ def check_prompt(path: Path | str) -> PromptCheck:
         numbered = re.sub(r"\[(\d)\]", rf"[\1 {_MARK}]", MADE["passages"])
         made["passages"] = numbered if is_marked else MADE["passages"]
     example = draft.prompt.render({name: made.get(name, f"({name})") for name in names})
-    writer, questions = draft.prompt.question_writer, draft.prompt.front.questions
-    writing: Sequence[Message] = ()
-    if writer and questions:
-        writing = writer.render({**made, "count": str(questions.count)})
-    return PromptCheck(path, draft.prompt, draft.problems, example, writing)
+    return PromptCheck(path, draft.prompt, draft.problems, example)

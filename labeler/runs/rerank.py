@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -12,7 +10,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from labeler.collection.card import check_made, making, read_card, update_card_entry
+from labeler.collection.card import check_made, read_card
 from labeler.collection.corpus import documents_of
 from labeler.collection.layout import AnyCollection, Collection, locked, open_collection, safe_name
 from labeler.collection.queries import read_queries
@@ -31,6 +29,7 @@ from labeler.models.session import (
     CallOptions,
     Control,
     Session,
+    each_done,
     open_session,
     select_model,
     sync,
@@ -40,10 +39,9 @@ from labeler.options import COUNT, Bounds, check_options, given, option
 from labeler.prompt import Prompt, find_prompt, object_schema
 from labeler.report.result import Result
 from labeler.runs.retrieve import check_run_name
-from labeler.runs.retrieve_run import SECTION
+from labeler.runs.retrieve_run import keep_run
 from labeler.text.languages import first_words
 from labeler.trec.files import ranking, read_tag
-from labeler.trec.write import write_run
 
 # A re-ranked run: what it was made of, its file, and its entry in the card.
 
@@ -263,7 +261,7 @@ async def _rerank(
     if ranker.asked and ranker.untouched == ranker.asked:
         some = " ".join(ranker.example.split())[:_SHOWN]
         raise ProviderError(f"no reply is an order of the passages it was asked about, as {some!r}")
-    path, old = opened.run(name), run_name(source.path)
+    old = run_name(source.path)
     entry = {
         "engine": "rerank",
         "of": old,
@@ -279,9 +277,7 @@ async def _rerank(
     orders = {q: dict.fromkeys([*ranked[q], *ranking(dict(source.run[q]))]) for q in source.run}
     new = {q: {d: 1 / rank for rank, d in enumerate(order, 1)} for q, order in orders.items()}
     with locked(opened, watch.note):
-        with making(opened, [path], force=how.force):
-            write_run(path, new, str(entry["tag"]))
-        update_card_entry(opened, SECTION, name, entry)
+        path = keep_run(opened, name, new, entry, force=how.force)
     return RerankResult(
         path,
         len(new),
@@ -338,28 +334,18 @@ async def _ordered(
 ) -> dict[str, list[str]]:
     """The first documents of each query in the model's order.
 
-    The windows of a query follow one another; several queries are asked about at once. The first
-    error ends the work, once the windows under way have ended: their replies are kept.
+    The windows of a query follow one another; several queries are asked about at once.
     """
-    waiting, ranked = deque(source.tops.items()), dict[str, list[str]]()
-    problems: list[Exception] = []
+    ranked = dict[str, list[str]]()
 
-    async def go_on() -> None:
-        while waiting and not problems:
-            query_id, top = waiting.popleft()
-            try:
-                if control.stop.is_set():
-                    raise Stopped("stopped before all queries were re-ranked")
-                ordered = await ranker.ranked(source.queries[query_id], top)
-            except Exception as problem:
-                problems.append(problem)
-                return
-            ranked[query_id] = [document.id for document in ordered]
+    async def order(query_id: str) -> None:
+        if control.stop.is_set():
+            raise Stopped("stopped before all queries were re-ranked")
+        ordered = await ranker.ranked(source.queries[query_id], source.tops[query_id])
+        ranked[query_id] = [document.id for document in ordered]
 
     total = sum(len(ranker.windows.starts(len(top))) for top in source.tops.values())
     with control.progress("re-ranking") as advance:
         ranker.advance = lambda: advance(ranker.asked, total)
-        await asyncio.gather(*(go_on() for _ in range(session.at_once)))
-    if problems:
-        raise problems[0]
+        await each_done(source.tops, order, session.at_once)
     return ranked

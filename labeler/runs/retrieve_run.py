@@ -143,13 +143,11 @@ def retrieve_run(
         "scores": scores,
     }
     with locked(opened, watch.note):
-        with making(opened, [opened.run(name)], force=how.force):
-            write_run(opened.run(name), run, str(entry["tag"]))
-        update_card_entry(opened, SECTION, name, entry)
+        path = keep_run(opened, name, run, entry, force=how.force)
     if not asked.failures:
         asked.journal.forget()
     return RetrieveResult(
-        run=opened.run(name),
+        run=path,
         queries=len(asked.journal.texts),
         answered=len(asked.answers),
         documents=sum(map(len, ranked.run.values())),
@@ -159,6 +157,17 @@ def retrieve_run(
         repeated=ranked.repeated,
         scores=scores,
     )
+
+
+def keep_run(
+    collection: Collection, name: str, run: Run, entry: Mapping[str, Any], *, force: bool
+) -> Path:
+    """Write a run, and what made it into the card, as `entry` says; the collection is locked."""
+    path = collection.run(name)
+    with making(collection, [path], force=force):
+        write_run(path, run, str(entry["tag"]))
+    update_card_entry(collection, SECTION, name, entry)
+    return path
 
 
 def as_engine(engine: SearchEngine | Any) -> SearchEngine:
@@ -256,7 +265,6 @@ def built_in_run(
             raise Misconfigured(DENSE_EXTRA)
         texts = texts_to_encode(opened)
         encoder = built_in.encoding.ready(opened.vectors, texts, control=watch)
-    path = opened.run(name)
     with locked(opened, watch.note):
         with watch.progress("reading the corpus") as advance:
             searched = searched_corpus(opened, advance, bm25=built_in.bm25)
@@ -268,11 +276,9 @@ def built_in_run(
         if not run:
             problem = f"finds no document for any of {len(queries):,} queries"
             raise BadInput(f"{built_in.engine} {problem}")
-        with making(opened, [path], force=how.force):
-            write_run(path, run, tag)
         entry = {"engine": built_in.engine, "tag": tag, "depth": how.depth}
         with_encoder = {"encoder": encoder.id} if encoder else {}
-        update_card_entry(opened, SECTION, name, entry | with_encoder)
+        path = keep_run(opened, name, run, entry | with_encoder, force=how.force)
     empty = tuple(query.id for query in queries if query.id not in run)
     return RetrieveResult(
         path, len(queries), len(queries), sum(map(len, run.values())), empty, {}, 0, 0, THEIRS

@@ -90,19 +90,19 @@ class BatchWriter:
                 self.release(key)
             if claimed is not False:
                 return None if claimed is True else claimed
-            self._note_long_wait(key, began)
+            self._note_long_wait(began)
             if not patient:
                 raise AskedElsewhere("another process is asking this")
             if self._waiting.is_stopped():
                 raise Stopped("stopped; another process is asking this")
             await asyncio.sleep(POLL_SECONDS)
 
-    def _note_long_wait(self, key: bytes, began: float) -> None:
-        """Say who is waited for, where that has gone on for long; at most once a minute."""
+    def _note_long_wait(self, began: float) -> None:
+        """Say what is waited for, where that has gone on for long; at most once a minute."""
         now = self._clock()
         if now - began >= NOTE_AFTER_SECONDS and now >= self._next_note:
             self._next_note = now + NOTE_SECONDS
-            self._waiting.note(f"waiting for {self._store.asker(key)}, which asks the same")
+            self._waiting.note("waiting for another process, which asks the same")
 
     def keep(self, keyed_reply: KeyedReply) -> Awaitable[Claimed]:
         """Keep a reply, even if the caller is cancelled; what was there before it, if anything."""

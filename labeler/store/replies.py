@@ -39,7 +39,7 @@ from labeler.store.base import (
     reply_of,
     rows_of,
 )
-from labeler.store.keys import LeaseHolder, holders_of, this_process
+from labeler.store.keys import holders_of
 from labeler.store.sqlite import (
     Lost,
     SqliteDatabase,
@@ -181,19 +181,6 @@ class Store:
         if again := [key for _, key, *_ in rows if key in leased]:
             to.run("UPDATE failures SET at = -at WHERE at > 0 AND key IN ({keys})", again)
         return Granted(replies, failed, frozenset(leased))
-
-    def asker(self, key: bytes) -> str:
-        """Which other process asks for a key, in words."""
-        rows = self.rows(
-            "SELECT place, process, started FROM leases JOIN owners ON owners.id = leases.owner"
-            " WHERE key = :key",
-            key=key,
-        )
-        if not rows:
-            return "another process"
-        holder = LeaseHolder(*rows[0])
-        elsewhere = "" if holder.machine == this_process().machine else " of another machine"
-        return f"process {holder.process}{elsewhere}"
 
     def renew(self) -> None:
         """Renew the leases of this process, so that they do not expire."""

@@ -273,7 +273,7 @@ def test_a_plan_asks_nothing_writes_nothing_and_says_what_it_would_take(tmp_path
         assert server.calls == []
     assert not (tmp_path / "new").exists()
     assert plan is not None
-    tokens = plan.about.inside
+    tokens = plan.plan.about.inside
     assert plan.as_json() | {"tokens_at_most": 0} == {
         "encoder": "fake",
         "texts": 100,
@@ -283,7 +283,7 @@ def test_a_plan_asks_nothing_writes_nothing_and_says_what_it_would_take(tmp_path
         "tokens_at_most": 0,
         "cost": None,
     }
-    assert sum(map(len, TEXTS)) // 4 - CALLS <= tokens <= plan.at_most.inside
+    assert sum(map(len, TEXTS)) // 4 - CALLS <= tokens <= plan.plan.at_most.inside
 
 
 def test_the_prices_of_known_encoders_are_known() -> None:

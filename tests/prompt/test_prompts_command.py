@@ -112,15 +112,11 @@ def test_calls_are_counted_for_a_document_and_for_a_list_of_them() -> None:
 
 
 def test_a_check_shows_each_kind_of_request_in_the_form_in_which_it_is_sent() -> None:
-    checks = {name: check_prompt(prompt_files()[name]) for name in ("few-shot", "list", "rubric")}
+    checks = {name: check_prompt(prompt_files()[name]) for name in ("few-shot", "list")}
     examples = {name: check.example[-1].content for name, check in checks.items()}
     assert 'Answer: {"grade": 1}' in examples["few-shot"]
     code = examples["list"].partition("--- passages ")[2][:12]
     assert f"[1 {code}]\n" in examples["list"]
-    [writing] = checks["rubric"].writing
-    assert "Write up to 8 short questions" in writing.content
-    assert "1 call a query, to write its questions" in checks["rubric"].facts()[2]
-    assert "{" not in writing.content.partition("Reply with")[0]
 
 
 SLIPS = {

@@ -248,11 +248,8 @@ class Deferring(Policy):
     _deferral: Deferral
     _fitted: Fitted | None
 
-    def admit(self, call: ModelCall) -> ToAwait:
+    async def admit(self, call: ModelCall) -> None:
         """Hand a call over, unless it waits already."""
-        return self._defer(call)
-
-    async def _defer(self, call: ModelCall) -> None:
         key, text, _ = self._canon.keyed(call.asked)
         if batch := self._deferral.waiting.get(key):
             raise WaitsInBatch(f"{WAITS}{batch}")

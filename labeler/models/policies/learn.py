@@ -325,11 +325,8 @@ class Adapting(Policy):
             await self._save()
         return self._fit(request)
 
-    def admit(self, call: ModelCall) -> ToAwait:
+    async def admit(self, call: ModelCall) -> None:
         """Let one call pass before anything is known, then all."""
-        return self._take_turn(call)
-
-    async def _take_turn(self, call: ModelCall) -> None:
         while not self.is_known and self._first_ended is not None:
             await self._first_ended.wait()
         if not self.is_known:

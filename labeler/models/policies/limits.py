@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import NamedTuple
 
 from labeler.errors import BudgetReached, CallFailed, Misconfigured, Retryable, Stopped
@@ -242,16 +242,13 @@ class RateLimiter(Policy):
         """How many calls are under way."""
         return self._slots.taken
 
-    def admit(self, call: ModelCall) -> ToAwait:
+    async def admit(self, call: ModelCall) -> None:
         """Let a call begin, once fewer are under way than may be, and the rate allows it."""
         call.sizes = call.sizes or sizes_of(call.request)
-        return self._begin(call, sum(call.sizes.about))
-
-    async def _begin(self, call: ModelCall, tokens: int) -> None:
         await self._slots.take()
         try:
             now = self._clock()
-            start = self._pace.start(tokens, now)
+            start = self._pace.start(sum(call.sizes.about), now)
             while now < (until := max(start, self._pace.pause_until)) and not self._stop.is_over:
                 await self._stop.sleep(until - now)
                 now = self._clock()
@@ -331,12 +328,8 @@ class Spending:
 
     def add(self, spending: Spending, sign: int = 1) -> None:
         """Add another spending, or take it away."""
-        self.calls += sign * spending.calls
-        self.tokens += sign * spending.tokens
-        self.cost += sign * spending.cost
-        self.unknown += sign * spending.unknown
-        self.unknown_tokens += sign * spending.unknown_tokens
-        self.unknown_cost += sign * spending.unknown_cost
+        for name in _AMOUNTS:
+            setattr(self, name, getattr(self, name) + sign * getattr(spending, name))
 
     def since(self, earlier: Spending) -> Spending:
         """What was spent after an earlier state of the same spending."""
@@ -347,6 +340,9 @@ class Spending:
     def as_unknown(self) -> Spending:
         """The same as the most that calls may have taken, of which nothing is known."""
         return Spending(self.calls, 0, 0.0, self.calls, self.tokens, self.cost)
+
+
+_AMOUNTS = tuple(each.name for each in fields(Spending))
 
 
 class WithCost:
@@ -492,16 +488,13 @@ class Budgeting(Policy):
         self._budget = budget
         self._is_server = is_server
 
-    def admit(self, call: ModelCall) -> ToAwait:
+    async def admit(self, call: ModelCall) -> None:
         """Reserve what a call may cost; wait for others to settle, where need be."""
         call.sizes = call.sizes or sizes_of(call.request)
         budget = self._budget
         if budget.max_seconds is not None:
             call.until = asyncio.get_running_loop().time() + max(0.0, budget.ends - budget.clock())
-        return self._reserve(call, call.sizes.at_most)
-
-    async def _reserve(self, call: ModelCall, most: Tokens) -> None:
-        call.reserved = await self._budget.reserve(most)
+        call.reserved = await budget.reserve(call.sizes.at_most)
 
     def result(self, call: ModelCall, reply: Reply) -> ToAwait:
         """Settle for what the reply says that it took."""

@@ -87,12 +87,9 @@ class Remembering(Policy):
         """The stored replies to requests."""
         return stored_replies(self._store, map(self.canon.keyed, requests))
 
-    def admit(self, call: ModelCall) -> ToAwait:
+    async def admit(self, call: ModelCall) -> None:
         """Answer a call from the store, or let it pass once it has a lease."""
-        call.keyed = self.canon.keyed(call.asked)
-        return self._claim(call, call.keyed)
-
-    async def _claim(self, call: ModelCall, keyed: Keyed) -> None:
+        call.keyed = keyed = self.canon.keyed(call.asked)
         claimed = await self._writer.claim(keyed, patient=self._patient)
         if isinstance(claimed, Reply):
             call.reply = claimed
@@ -102,11 +99,11 @@ class Remembering(Policy):
             self._writer.release(keyed.key)
             raise WaitsInBatch(f"{WAITS}{batch}")
 
-    def result(self, call: ModelCall, reply: Reply) -> ToAwait:
+    async def result(self, call: ModelCall, reply: Reply) -> None:
         """Keep a reply."""
-        return self._keep(call, reply, call.keyed) if call.keyed else None
-
-    async def _keep(self, call: ModelCall, reply: Reply, keyed: Keyed) -> None:
+        keyed = call.keyed
+        if keyed is None:
+            return
         key = keyed.cut if is_cut(reply.finish_reason) else keyed.key
         row = KeyedReply(key, self._model_id, keyed.text, reply, keyed.key)
         earlier = await self._writer.keep(row)
