@@ -91,8 +91,9 @@ def read_upstream(recipe: Recipe, files: Mapping[str, Path]) -> UpstreamCollecti
     counts = zip(recipe.counts, [len(part) for part in parts], strict=True)
     wrong = [f"{n} {name} instead of {expected}" for (name, expected), n in counts if n != expected]
     if wrong:
-        problem = f"{', '.join(wrong)}; the recipe's counts do not fit its files"
-        raise BadInput(f"{recipe.title}: {problem}")
+        raise BadInput(
+            f"{recipe.title}: {', '.join(wrong)}; the recipe's counts do not fit its files"
+        )
     return upstream
 
 

@@ -143,8 +143,10 @@ def find_recipe(name: str) -> RecipeFile:
         return read_recipe(Path(name))
     names = [*shipped, "model"]
     hint = meant(name, names)
-    others = f"a .toml file's path, or ir_datasets:{name} if that package has it"
-    raise Misuse(f"no recipe {name!r}; {hint}known: {', '.join(names)}, {others}")
+    raise Misuse(
+        f"no recipe {name!r}; {hint}known: {', '.join(names)}, a .toml file's path, or "
+        f"ir_datasets:{name} if that package has it"
+    )
 
 
 def read_recipe(path: Path) -> RecipeFile:
@@ -155,8 +157,9 @@ def read_recipe(path: Path) -> RecipeFile:
         recipe = Recipe.model_validate(tomllib.loads(raw.decode("utf-8")))
     except (ValueError, RecursionError) as error:  # pydantic's own are such, too
         raise BadInput(f"{path}: {problem_of(error)}") from error
-    identity = f"{path.stem}@{hashlib.sha256(raw).hexdigest()[:8]}"
-    return RecipeFile(name=path.stem, id=identity, recipe=recipe)
+    return RecipeFile(
+        name=path.stem, id=f"{path.stem}@{hashlib.sha256(raw).hexdigest()[:8]}", recipe=recipe
+    )
 
 
 # Obtain an upstream file with its SHA-256: from a mirror, the cache or the network.
@@ -173,8 +176,10 @@ def obtain(source: UpstreamFile, advance: Advance = quiet) -> Path:
     if mirror:
         path = expanded(mirror) / source.pinned_path
         if not path.is_file():
-            remedy = f"put {source.url} there, or unset LABELER_MIRROR to download it"
-            raise FileProblem(f"{path}: not in the mirror; {remedy}")
+            raise FileProblem(
+                f"{path}: not in the mirror; put {source.url} there, or unset LABELER_MIRROR to "
+                "download it"
+            )
         with file_problems(path):
             check_sha256(path, source.sha256, str(path))
         return path
@@ -186,8 +191,9 @@ def obtain(source: UpstreamFile, advance: Advance = quiet) -> Path:
         try:
             download(Remote(source.url, source.size, source.sha256), path, advance)
         except ProviderError as error:
-            hint = f"LABELER_MIRROR may name a folder that holds it as {source.pinned_path}"
-            raise ProviderError(f"{error}; {hint}") from error
+            raise ProviderError(
+                f"{error}; LABELER_MIRROR may name a folder that holds it as {source.pinned_path}"
+            ) from error
     return path
 
 

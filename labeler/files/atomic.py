@@ -46,8 +46,7 @@ def is_special(path: Path) -> bool:
         except FileNotFoundError:
             return False
     if kind in _NO_OUTPUT:
-        expected = "results go to a file, a pipe or a terminal"
-        raise FileProblem(f"{path}: {_NO_OUTPUT[kind]}; {expected}")
+        raise FileProblem(f"{path}: {_NO_OUTPUT[kind]}; results go to a file, a pipe or a terminal")
     return kind != stat.S_IFREG
 
 

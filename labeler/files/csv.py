@@ -61,8 +61,11 @@ def _quoted_cells(path: Path, lines: Iterable[str], delimiter: str) -> Iterator[
         for number, line in enumerate(lines, start=1):
             size += len(line) + 1
             if size > LONGEST_LINE:
-                problem = f"a row of more than {in_megabytes(LONGEST_LINE)}; is a quote left open?"
-                raise TooLarge.at(path, number, problem)
+                raise TooLarge.at(
+                    path,
+                    number,
+                    f"a row of more than {in_megabytes(LONGEST_LINE)}; is a quote left open?",
+                )
             yield line + "\n"
 
     reader = csv.reader(ended(), delimiter=delimiter, strict=True)

@@ -144,8 +144,9 @@ def identifier(path: Path, number: int, row: RowValues, key: str) -> str:
         return str(value)
     text = text_of(path, number, row, key, None)
     if not text.strip() or "\0" in text:
-        problem = f"the id {text!r:.80} is nothing but white space, or holds a NUL"
-        raise BadInput.at(path, number, problem)
+        raise BadInput.at(
+            path, number, f"the id {text!r:.80} is nothing but white space, or holds a NUL"
+        )
     return kept_id(text, path)
 
 

@@ -94,8 +94,10 @@ def refuse_other_encodings(path: Path, raw: bytes) -> None:
     """`BadInput` where a file's first bytes are another encoding's, or no text's at all."""
     if raw.startswith((*_MARKS_OF_UTF_32, *_MARKS_OF_UTF_16)):
         encoding = "UTF-32" if raw.startswith(_MARKS_OF_UTF_32) else "UTF-16"
-        convert = f"iconv -f {encoding} -t utf-8 '{path.name}' > 'utf8-{path.name}'"
-        raise BadInput(f"{path}: {encoding}, not UTF-8; this converts it: {convert}")
+        raise BadInput(
+            f"{path}: {encoding}, not UTF-8; this converts it: iconv -f {encoding} -t utf-8 "
+            f"'{path.name}' > 'utf8-{path.name}'"
+        )
     if b"\0" in raw:
         raise BadInput(f"{path}: not a text file (it holds NUL bytes)")
 
@@ -411,8 +413,10 @@ class _Unpacked(_Derived):
         # what cannot say how much of it was read is not held to it
         packed = self.packed.tell() if self.packed.seekable() else self.size
         if self.size > most_unpacked(packed):
-            problem = f"unpacks to more than {TIMES} times its size; unpack it first if it should"
-            raise TooLarge(f"{self.path}: {problem}")
+            raise TooLarge(
+                f"{self.path}: unpacks to more than {TIMES} times its size; unpack it first if "
+                "it should"
+            )
         return count
 
 

@@ -55,8 +55,9 @@ def declared_assessors() -> dict[str, Path]:
     project = project_file()
     tables = read_toml(project).get(ASSESSORS, {}) if project.is_file() else {}
     if not isinstance(tables, dict):
-        problem = f"expected a table for each assessor, as [{ASSESSORS}.NAME]"
-        raise Misconfigured(f"{project}: {ASSESSORS}: {problem}")
+        raise Misconfigured(
+            f"{project}: {ASSESSORS}: expected a table for each assessor, as [{ASSESSORS}.NAME]"
+        )
     return dict.fromkeys(tables, project) | {
         path.stem: path for path in sorted(Path(FOLDER).glob("*.toml"))
     }
@@ -87,8 +88,9 @@ def _read(path: Path, name: str, values: object) -> AssessorSettings:
     try:
         for key in values:
             if key not in KEYS:
-                hint = f"{meant(key, KEYS)}known: {', '.join(KEYS)}"
-                raise Misuse(f"no such setting; {hint}", parameter=key)
+                raise Misuse(
+                    f"no such setting; {meant(key, KEYS)}known: {', '.join(KEYS)}", parameter=key
+                )
         check_no_secret(values)
         settings = _SETTINGS.validate_json(json.dumps(values))
     except Misuse as error:
@@ -106,16 +108,22 @@ def check_no_secret(values: JsonObject) -> None:
     """Raise `Misuse`, without the value, where a key stands in place of a variable's name."""
     key = values.get("key")
     if isinstance(key, str) and not _VARIABLE.fullmatch(key):
-        problem = "expected the name of the environment variable that holds the key, as MY_API_KEY"
-        raise Misuse(problem, parameter="key")
+        raise Misuse(
+            "expected the name of the environment variable that holds the key, as MY_API_KEY",
+            parameter="key",
+        )
     headers = values.get("headers")
     for header in headers if isinstance(headers, dict) else ():
         if _SECRET.search(header):
-            problem = f"{header!r} would hold a secret; name its variable in `key` instead"
-            raise Misuse(problem, parameter="headers")
+            raise Misuse(
+                f"{header!r} would hold a secret; name its variable in `key` instead",
+                parameter="headers",
+            )
     if str(values.get("model", "")).startswith("gguf:"):
-        problem = "a model's file is named by an option or LABELER_MODEL, not by a file"
-        raise Misuse(problem, parameter="model")
+        raise Misuse(
+            "a model's file is named by an option or LABELER_MODEL, not by a file",
+            parameter="model",
+        )
 
 
 def _at(path: Path, key: str, problem: str) -> str:
@@ -244,12 +252,15 @@ def is_embedded_name(name: str) -> bool:
 
 def _embedded(task: Task, name: str, base_url: str | None, name_from: str) -> Choice:
     if base_url:
-        problem = f"an address does not go with the embedded model {name!r}"
-        raise Misuse(problem, parameter="base_url")
+        raise Misuse(
+            f"an address does not go with the embedded model {name!r}", parameter="base_url"
+        )
     if task != "judge" and name == "similarity":
         what = "queries need" if task == "generate" else "ranking needs"
-        problem = f"'similarity' can only judge; {what} an LLM: local, gguf:PATH, a server"
-        raise Misuse(problem, parameter="model")
+        raise Misuse(
+            f"'similarity' can only judge; {what} an LLM: local, gguf:PATH, a server",
+            parameter="model",
+        )
     return Choice(name, name_from)
 
 
@@ -342,9 +353,8 @@ def _gguf(name: str) -> tuple[Path, str]:
             raise Misconfigured(f"{path}: no such model file")
         return path, sha256_of(path)
     if not EMBEDDED.is_here:
-        size = f"{EMBEDDED.size / 1e6:.0f} MB"
         raise Misconfigured(
-            f"the embedded model is not here yet ({size}): labeler fetch model, or name a file of "
-            "your own: LABELER_MODEL=gguf:PATH"
+            f"the embedded model is not here yet ({EMBEDDED.size / 1e6:.0f} MB): labeler fetch "
+            "model, or name a file of your own: LABELER_MODEL=gguf:PATH"
         )
     return EMBEDDED.path, EMBEDDED.sha256

@@ -71,8 +71,11 @@ class ModelFile:
     def remote(self) -> Remote:
         """Its address at Hugging Face, or at the mirror of it that `HF_ENDPOINT` names."""
         hub = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
-        url = f"{hub.rstrip('/')}/{self.repository}/resolve/{self.revision}/{self.name}"
-        return Remote(url, self.size, self.sha256)
+        return Remote(
+            f"{hub.rstrip('/')}/{self.repository}/resolve/{self.revision}/{self.name}",
+            self.size,
+            self.sha256,
+        )
 
 
 EMBEDDED = ModelFile(
@@ -150,8 +153,7 @@ def _write(model: ModelFile, path: Path, pieces: Iterable[bytes], origin: str) -
     with replacing_bytes(path, lambda whole: check_sha256(whole, model.sha256, origin)) as out:
         for piece in pieces:
             if out.tell() + len(piece) > model.size:
-                problem = f"more than the expected {model.size:,} bytes"
-                raise BadInput(f"{origin}: {problem}; not used")
+                raise BadInput(f"{origin}: more than the expected {model.size:,} bytes; not used")
             out.write(piece)
 
 

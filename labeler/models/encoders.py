@@ -142,9 +142,9 @@ class Encoding:
         )
         server = await server_of(url)
         if server is None:
-            problem = f"no server for the encoder {name!r}: give its address, or set OPENAI_API_KEY"
             raise Misconfigured(
-                f"{problem}; the embedded encoders are {MINILM} and {WORDLLAMA}",
+                f"no server for the encoder {name!r}: give its address, or set OPENAI_API_KEY; "
+                f"the embedded encoders are {MINILM} and {WORDLLAMA}",
                 parameter="embeddings_url",
             )
         address, why = server
@@ -196,8 +196,9 @@ class Encoding:
         )
         if work.cut:
             cut = count_of(len(work.cut), "text was", "texts were")
-            takes = f"what {self.options.name} takes, as the server refused them whole"
-            control.note(f"{cut} cut to {takes}")
+            control.note(
+                f"{cut} cut to what {self.options.name} takes, as the server refused them whole"
+            )
 
 
 class _Served(NamedTuple):
@@ -219,8 +220,9 @@ def looked_up(file: VectorFile, prefix: str) -> Encode:
             if keys:
                 vectors[list(keys)] = unit_vectors(file.of(list(keys.values())))
         except KeyError:
-            problem = "texts changed while they were encoded; run the command again"
-            raise BadInput(f"{file.path}: {problem}") from None
+            raise BadInput(
+                f"{file.path}: texts changed while they were encoded; run the command again"
+            ) from None
         return vectors
 
     return encode
@@ -285,8 +287,9 @@ def embeddings_model(name: str, server: Admitted, calls: Calls) -> Model:
 
         return await connection.ask(in_json({"model": name, "input": texts}), read)
 
-    identity = f"{addresses.identity(server.address)} {name}"
-    return Model(identity, ask, close=connection.close, is_server=True)
+    return Model(
+        f"{addresses.identity(server.address)} {name}", ask, close=connection.close, is_server=True
+    )
 
 
 def read_embeddings(texts: Sequence[str], body: bytes, where: str, bound: Bound = None) -> Reply:

@@ -381,8 +381,10 @@ async def select_model(task: Task, options: SessionOptions, control: Control) ->
     model = options.model
     if isinstance(model, Model):
         if options.base_url:
-            problem = "a server's address does not go with a model that is given as an object"
-            raise Misuse(problem, parameter="base_url")
+            raise Misuse(
+                "a server's address does not go with a model that is given as an object",
+                parameter="base_url",
+            )
         selection = Selection(Choice(model.id, "given"), None, options)
     else:
         choice = await choose(task, options.declared, options.base_url, rehearsal=options.rehearsal)
@@ -509,8 +511,11 @@ def _warn_of_place(path: StorePlace, control: Control) -> None:
     """Warn of a network file system, and of a file beside a database that answers nothing."""
     if isinstance(path, Path):
         if kind := network_file_system(path):
-            problem = f"{path} lies on a network file system ({kind})"
-            control.note(f"{problem}: use it from one machine at a time")
+            control.note(
+                f"{path} lies on a network file system ({kind}): use it from one machine at a time"
+            )
     elif path.unsent is not None and path.unsent.exists():
-        problem = f"{path.unsent} is not read, as replies are kept in {path}"
-        control.note(f"{problem}; what it holds may be asked again, unless it was copied there")
+        control.note(
+            f"{path.unsent} is not read, as replies are kept in {path}; what it holds may be "
+            "asked again, unless it was copied there"
+        )

@@ -235,8 +235,10 @@ def check_model_name(model_name: str) -> None:
     """Raise `Misuse` where no server can have a model of that name."""
     if not model_name.isprintable() or len(model_name) > LONGEST_NAME:
         shown = repr(model_name[:40])
-        problem = f"{shown} is no model's name: it is too long, or has characters without a shape"
-        raise Misuse(problem, parameter="model")
+        raise Misuse(
+            f"{shown} is no model's name: it is too long, or has characters without a shape",
+            parameter="model",
+        )
 
 
 MINILM, WORDLLAMA = "minilm", "wordllama"

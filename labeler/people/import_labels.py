@@ -79,13 +79,17 @@ def import_sheet(
                 raise BadInput.at(sheet, answer.line, f"the sample has no row {answer.number}")
             for cell, own in zip((answer.query_id, answer.doc_id), row.pair, strict=True):
                 if not id_in(cell, own):
-                    problem = f"row {answer.number} was {own!r}, and is {cell[:40]!r} in the sheet"
-                    raise BadInput.at(sheet, answer.line, problem)
+                    raise BadInput.at(
+                        sheet,
+                        answer.line,
+                        f"row {answer.number} was {own!r}, and is {cell[:40]!r} in the sheet",
+                    )
             if answer.grade is not None and answer.grade not in scale:
-                problem = (
-                    f"the grade {answer.grade} is none of {', '.join(map(str, sorted(scale)))}"
+                raise BadInput.at(
+                    sheet,
+                    answer.line,
+                    f"the grade {answer.grade} is none of {', '.join(map(str, sorted(scale)))}",
                 )
-                raise BadInput.at(sheet, answer.line, problem)
             if row.pair in answered:
                 raise BadInput.at(sheet, answer.line, f"row {answer.number} stands there twice")
             who, when = answer.assessor or options.assessor, answer.time or options.now
@@ -112,8 +116,10 @@ def merge_answers(
     """
     name, path = options.name, people_path(collection.folder, options.name)
     if not path.exists() and collection.qrels(name).exists():
-        problem = f"{collection.qrels(name)}: exists, and is not from a sheet; use another name"
-        raise FileProblem(problem, parameter="name")
+        raise FileProblem(
+            f"{collection.qrels(name)}: exists, and is not from a sheet; use another name",
+            parameter="name",
+        )
     earlier = read_people(path) if path.exists() else []
     before = {row.pair: row for row in earlier if not own(row)}
     if not options.replace:
@@ -122,8 +128,11 @@ def merge_answers(
     merged = {**before, **new}
     rows = [*merged.values(), *answered.values()]
     if len({row.probability is None for row in rows}) > 1:
-        problem = "would hold pairs drawn by chance and pairs routed to people"
-        raise BadInput(f"{where}: {name} {problem}; use another name", parameter="name")
+        raise BadInput(
+            f"{where}: {name} would hold pairs drawn by chance and pairs routed to people; use "
+            "another name",
+            parameter="name",
+        )
     samples = {row.sample for row in rows if row.probability is not None}
     if len(samples) > 1:
         merged = _pooled(collection, samples, merged, f"{where}: {name}")
@@ -164,13 +173,18 @@ def _pooled(
     entries = card_section(read_card(collection), "samples")
     if len({str(card_section(entries, sample).get("draw", sample)) for sample in samples}) > 1:
         names = ", ".join(sorted(samples))
-        problem = f"would hold grades of several draws ({names}), whose chances cannot be pooled"
-        raise BadInput(f"{where} {problem}; use another name", parameter="name")
+        raise BadInput(
+            f"{where} would hold grades of several draws ({names}), whose chances cannot be "
+            "pooled; use another name",
+            parameter="name",
+        )
     sample = min(samples)
     drawn = card_section(entries, sample).get("drawn")
     if type(drawn) is not int or drawn < 1:
-        problem = f"expected 'drawn' of the sample {sample!r} to be a count, found {drawn!r:.40}"
-        raise BadInput(f"{collection.card}: {problem}")
+        raise BadInput(
+            f"{collection.card}: expected 'drawn' of the sample {sample!r} to be a count, found "
+            f"{drawn!r:.40}"
+        )
     chance: dict[Pair, float] = {}
     for sample in sorted(samples):
         drawn_here = read_sample(sample_path(collection.folder, sample))

@@ -337,8 +337,10 @@ def _only_qrels(collection: Collection) -> str | None:
         return None
     if len(names) != 1:
         listed = ", ".join(names) or "none"
-        problem = f"over whose grades should the sample be balanced? there are: {listed}"
-        raise Misuse(problem, parameter="source")
+        raise Misuse(
+            f"over whose grades should the sample be balanced? there are: {listed}",
+            parameter="source",
+        )
     return names[0]
 
 

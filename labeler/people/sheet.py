@@ -155,13 +155,15 @@ def _roles(path: Path, header: Sequence[str]) -> list[str]:
     for role in (*COLUMNS, GRADE, *FILLED):
         both = [repr(name) for name in header if _role(name) == role]
         if len(both) > 1:
-            problem = f"{' and '.join(both)} are both the column {role}; rename or remove one"
-            raise BadInput.at(path, 1, problem)
+            raise BadInput.at(
+                path, 1, f"{' and '.join(both)} are both the column {role}; rename or remove one"
+            )
     missing = [name for name in (*COLUMNS[:3], "doc_id", GRADE) if name not in roles]
     if missing:
         columns = ", ".join(name.strip()[:40] for name in header[:20])
-        problem = f"no column {', '.join(missing)}, but {columns}; is this a sheet of ours?"
-        raise BadInput.at(path, 1, problem)
+        raise BadInput.at(
+            path, 1, f"no column {', '.join(missing)}, but {columns}; is this a sheet of ours?"
+        )
     return roles
 
 

@@ -56,8 +56,9 @@ def read_draft(path: Path) -> Draft:
         with path.open("rb") as file:
             data = file.read(LARGEST + 1)
         if len(data) > LARGEST:
-            most = f"{LARGEST // 1024} KB"
-            raise TooLarge(f"{path}: more than {most}, which no prompt has; name a prompt's file")
+            raise TooLarge(
+                f"{path}: more than {LARGEST // 1024} KB, which no prompt has; name a prompt's file"
+            )
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
         position.line = 1
         return _draft_of(path, text)
@@ -94,9 +95,11 @@ def prompt_path(name: str) -> Path:
         return shipped[name]
     if Path(name).is_file():
         return Path(name)
-    names = f"{', '.join(shipped)}, or the path of a file"
-    problem = f"no prompt {name!r}; {meant(name, shipped)}known: {names}"
-    raise Misuse(problem, parameter="prompt")
+    raise Misuse(
+        f"no prompt {name!r}; {meant(name, shipped)}known: {', '.join(shipped)}, or the path of "
+        "a file",
+        parameter="prompt",
+    )
 
 
 def find_prompt(name: str, kind: str | None = "grade") -> Prompt:
@@ -107,8 +110,10 @@ def find_prompt(name: str, kind: str | None = "grade") -> Prompt:
     """
     prompt = read_prompt(prompt_path(name))
     if kind and prompt.front.kind != kind:
-        is_one_to = f"is one to {TO_DO[prompt.front.kind]} with, not to {TO_DO[kind]}"
-        raise Misuse(f"the prompt {name!r} {is_one_to}", parameter="prompt")
+        raise Misuse(
+            f"the prompt {name!r} is one to {TO_DO[prompt.front.kind]} with, not to {TO_DO[kind]}",
+            parameter="prompt",
+        )
     return prompt
 
 
@@ -139,11 +144,15 @@ def copy_of(prompt: Prompt, name: str) -> str:
     with, since nobody has shown the copy with any.
     """
     if not _NAME.fullmatch(name) or len(name) > LONGEST_NAME:
-        problem = f"{name!r} is no name of a prompt; write letters, digits, dots, _ and -, as mine"
-        raise Misuse(problem, parameter="name")
+        raise Misuse(
+            f"{name!r} is no name of a prompt; write letters, digits, dots, _ and -, as mine",
+            parameter="name",
+        )
     if name in prompt_files():
-        problem = f"a shipped prompt is called {name!r}; give another name, as my-{name}"
-        raise Misuse(problem, parameter="name")
+        raise Misuse(
+            f"a shipped prompt is called {name!r}; give another name, as my-{name}",
+            parameter="name",
+        )
     source = cut_source(prompt.text)
     assert isinstance(source, Source), "a prompt was read from parts"
     lines = source.front.splitlines(keepends=True)

@@ -90,15 +90,23 @@ def _of_scale(source: Source, scale: object) -> Iterator[PromptProblem]:
     for grade in scale:
         line, others = source.line_of(grade, "scale"), 'write 0 = "irrelevant"'
         if not GRADE.fullmatch(grade):
-            problem = f"the grades of [scale] must be integers, and {grade[:40]!r} is none"
-            yield PromptProblem(line, f"{problem}; {others}, and all other keys above [scale]")
+            yield PromptProblem(
+                line,
+                f"the grades of [scale] must be integers, and {grade[:40]!r} is none; {others}, "
+                "and all other keys above [scale]",
+            )
         elif int(grade) in grades:
-            pair = f"{grades[int(grade)]} and {grade}"
-            problem = f"two grades of [scale] are one integer: {pair}; leave one out"
-            yield PromptProblem(line, problem)
+            yield PromptProblem(
+                line,
+                f"two grades of [scale] are one integer: {grades[int(grade)]} and {grade}; leave "
+                "one out",
+            )
         elif int(grade) < 0:
-            problem = f"the grade {grade} of [scale] is negative, which in qrels says that nobody"
-            yield warning(line, f"{problem} judged the pair; let the lowest grade be 0")
+            yield warning(
+                line,
+                f"the grade {grade} of [scale] is negative, which in qrels says that nobody "
+                "judged the pair; let the lowest grade be 0",
+            )
         grades |= {int(grade): grade} if GRADE.fullmatch(grade) else {}
     if len(scale) < 2:
         problem = 'a prompt of kind "grade" needs a [scale] of two grades or more; add that line'
@@ -219,15 +227,21 @@ def template_problems(
 ) -> Iterator[PromptProblem]:
     """What is wrong with the sections of a template, and with the placeholders in them."""
     if source.preamble.content:
-        problem = "text before the first section; expected '# system' or '# user' above it"
-        yield PromptProblem(source.preamble.start, problem)
+        yield PromptProblem(
+            source.preamble.start,
+            "text before the first section; expected '# system' or '# user' above it",
+        )
     if not source.sections or source.sections[-1].role != "user":
-        problem = "the last section must be '# user'; add it, with what is asked of the model"
-        yield PromptProblem(source.last, problem)
+        yield PromptProblem(
+            source.last,
+            "the last section must be '# user'; add it, with what is asked of the model",
+        )
     for section in source.sections:
         if not section.content:
-            problem = f"the section '# {section.role}' is empty; fill it, or leave it out"
-            yield PromptProblem(section.heading, problem)
+            yield PromptProblem(
+                section.heading,
+                f"the section '# {section.role}' is empty; fill it, or leave it out",
+            )
     lines = [
         (name, number)
         for section in source.sections
@@ -256,17 +270,24 @@ def _of_names(
     ranked, others = [("query",), ("passages",), ("count",)], [("passage", "text", "passages")]
     for needed in ranked if kind == "rank" else others:  # one of each of which has to be shown
         if used.isdisjoint(needed):
-            problem = f"the template does not show {_braced(needed, ' or ')}"
-            yield PromptProblem(source.last, f"{problem}; put it into the last section")
+            yield PromptProblem(
+                source.last,
+                f"the template does not show {_braced(needed, ' or ')}; put it into the last "
+                "section",
+            )
     if kind == "grade" and used.isdisjoint(_QUERY):
-        problem = "the template does not show {query}, so that all queries are graded alike"
-        yield warning(source.last, f"{problem}; put it into the last section")
+        yield warning(
+            source.last,
+            "the template does not show {query}, so that all queries are graded alike; put it "
+            "into the last section",
+        )
     is_marked = kind == "grade" and "mark" in used and not unknown
     for section in source.sections if is_marked else ():
         shown = [n for n in PLACEHOLDER.findall(section.content) if n in ("mark", *_DOCUMENTS)]
         if shown and not ({shown[0], shown[-1]} == {"mark"} != {*shown}):
-            problem = "a document stands between marks; put {mark} before and after it"
-            yield PromptProblem(section.start, problem)
+            yield PromptProblem(
+                section.start, "a document stands between marks; put {mark} before and after it"
+            )
 
 
 def _braced(names: Sequence[str], between: str) -> str:
@@ -282,23 +303,32 @@ def _of_parts(
         is_set = getattr(front, key.strip("[]")) not in ({}, None, 1)
         if is_set and len(shown) != 1:
             which = f"does not show {_braced(names, ' or ')}" if not shown else "shows both"
-            problem = f"the front matter has {key}, and the template {which}; put it into the last"
-            yield PromptProblem(source.last, f"{problem} section, once")
+            yield PromptProblem(
+                source.last,
+                f"the front matter has {key}, and the template {which}; put it into the last "
+                "section, once",
+            )
         elif shown and not is_set:
-            problem = f"{{{shown[0]}}} stands for nothing without {key} in the front matter"
-            yield PromptProblem(used[shown[0]], f"{problem}; add it")
+            yield PromptProblem(
+                used[shown[0]],
+                f"{{{shown[0]}}} stands for nothing without {key} in the front matter; add it",
+            )
     for name in sorted({*_DOCUMENTS}.intersection(used)) if front.batch > 1 else ():
         if name != "passages":
-            problem = f"{{{name}}} is one document, and a call shows several; write {{passages}}"
-            yield PromptProblem(used[name], problem)
+            yield PromptProblem(
+                used[name],
+                f"{{{name}}} is one document, and a call shows several; write {{passages}}",
+            )
     if front.reply != "json" and {"criteria", "questions"}.intersection(used):
         problem = 'all parts in one reply need a list of grades; write reply = "json"'
         yield PromptProblem(source.line_of("reply"), problem)
     asked = PLACEHOLDER.findall(front.questions.write) if front.questions else ["query"]
     if not set(WRITING_PLACEHOLDERS).issuperset(asked) or set(_QUERY).isdisjoint(asked):
-        problem = f"the template that writes questions shows {_braced(asked, ', ') or 'nothing'}"
-        remedy = f"write {{query}}, of {_braced(WRITING_PLACEHOLDERS, ', ')}"
-        yield PromptProblem(source.line_of("write", "questions"), f"{problem}; {remedy}")
+        yield PromptProblem(
+            source.line_of("write", "questions"),
+            f"the template that writes questions shows {_braced(asked, ', ') or 'nothing'}; "
+            f"write {{query}}, of {_braced(WRITING_PLACEHOLDERS, ', ')}",
+        )
 
 
 # The words of a template and the `[scale]`.
@@ -456,8 +486,7 @@ def _of_keys(source: Source, front: FrontMatter, is_several: bool) -> Iterator[P
             problem = f'the template asks for "{shown}", and reply = "json" reads an object'
             yield PromptProblem(line, f"{problem}; {remedy}")
         else:
-            problem = f"the template does not say how to reply; ask for {shape}"
-            yield warning(source.last, problem)
+            yield warning(source.last, f"the template does not say how to reply; ask for {shape}")
 
 
 def _of_forms(source: Source, front: FrontMatter) -> Iterator[PromptProblem]:
@@ -474,8 +503,11 @@ def _of_forms(source: Source, front: FrontMatter) -> Iterator[PromptProblem]:
         )
         yield PromptProblem(forms[0][0], f"{problem}; let both be of one form")
     elif not forms and front.reader.kind == "pattern" and source.asking == source.sections:
-        problem = "the template does not show the form of a reply that the pattern finds"
-        yield warning(source.last, f"{problem}; show it, with N for the grade")
+        yield warning(
+            source.last,
+            "the template does not show the form of a reply that the pattern finds; show it, "
+            "with N for the grade",
+        )
 
 
 def _forms(source: Source) -> Iterator[tuple[int, str, str]]:
@@ -509,5 +541,8 @@ def _of_examples(
             front.reader.read(section.content, grades)
         except NoGrade as none:
             shape = "one of them" if none.status == "out_of_scale" else front.reader.example("N")
-            problem = f"this example of an answer is not read as a grade ({none.detail})"
-            yield PromptProblem(section.start, f"{problem}; answer with {shape}")
+            yield PromptProblem(
+                section.start,
+                f"this example of an answer is not read as a grade ({none.detail}); answer with "
+                f"{shape}",
+            )

@@ -106,16 +106,21 @@ def is_listed(paths: Sequence[Path], to: Output, prefer: str) -> bool:
     by_people = [path for path, holder in holders.items() if holder == "people"]
     others = [path for path, holder in holders.items() if holder in ("model", "both")]
     if by_people and others and not prefer:
-        problem = f"{by_people[0]} holds people's grades, {others[0]} a model's"
-        raise Misuse(f"{problem}; say whose win, as {_short(by_people[0])}", parameter="prefer")
+        raise Misuse(
+            f"{by_people[0]} holds people's grades, {others[0]} a model's; say whose win, as "
+            f"{_short(by_people[0])}",
+            parameter="prefer",
+        )
     is_mixed = bool(by_people or others) and len(set(holders.values())) > 1
     if not prefer and not is_mixed:
         return False
     if is_special(to.path):
         if not prefer and not others:
             return False
-        problem = "a list of where each line came from stands beside the result"
-        raise Misuse(f"{problem}, so that needs a file", parameter="output")
+        raise Misuse(
+            "a list of where each line came from stands beside the result, so that needs a file",
+            parameter="output",
+        )
     return True
 
 

@@ -334,8 +334,9 @@ async def _prepared(
         among = considered(documents, options.seed)
         every = sum(1 for _ in documents) if len(among) >= MOST_CONSIDERED else 0
         if len(among) < every:
-            drawn = f"{len(among):,} of {every:,} passages may be asked about"
-            control.note(f"{drawn}; the seed decides which")
+            control.note(
+                f"{len(among):,} of {every:,} passages may be asked about; the seed decides which"
+            )
         yield _Prepared(choose_passages(among, options.seed, options.passages), writer, session)
 
 
@@ -356,9 +357,11 @@ def generated_before(collection: Collection, writer: Writer) -> list[Query]:
         for what, new in compared.items():
             earlier = query.metadata.get(what, new)
             if new is not None and earlier != new:
-                problem = f"queries that were generated with another {what}"
-                difference = f"({earlier}, not {new}); use a new directory"
-                raise Misuse(f"{collection.queries} holds {problem} {difference}", parameter=what)
+                raise Misuse(
+                    f"{collection.queries} holds queries that were generated with another {what} "
+                    f"({earlier}, not {new}); use a new directory",
+                    parameter=what,
+                )
     return generated
 
 

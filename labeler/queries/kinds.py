@@ -69,8 +69,10 @@ def parse_mix(text: str) -> Mix:
         except ValueError:
             shares[name] = math.nan
         if not 0 <= shares[name] <= 1e6:
-            problem = f"expected a share of {name!r} from 0 up, as {name}=.3, found {share!r:.40}"
-            raise Misuse(problem, parameter="mix")
+            raise Misuse(
+                f"expected a share of {name!r} from 0 up, as {name}=.3, found {share!r:.40}",
+                parameter="mix",
+            )
     total = sum(shares.values())
     if not total:
         raise Misuse("expected shares, as keyword=.5,question=.5", parameter="mix")

@@ -94,9 +94,10 @@ class AskedQueries:
                 await asyncio.gather(*tasks, return_exceptions=True)
         if self._in_a_row >= HOPELESS:
             query_id, problem = list(self.failures.items())[-1]
-            come = f"{len(self.answers) - earlier:,} of {len(texts):,} were answered"
-            failed = f"{self._in_a_row} queries failed in a row"
-            raise ProviderError(f"{failed}; {come}; {query_id}: {problem}")
+            raise ProviderError(
+                f"{self._in_a_row} queries failed in a row; {len(self.answers) - earlier:,} of "
+                f"{len(texts):,} were answered; {query_id}: {problem}"
+            )
 
     async def _first(self, search: Search, query_id: str, text: str) -> None:
         """Ask for one query; any error but a failure of this query alone goes up."""

@@ -84,8 +84,7 @@ class Fusion(Options):
         if not all(map(math.isfinite, self.weights)):
             raise Misuse("weights are finite numbers", parameter="weights")
         if self.weights and self.method != "wsum":
-            problem = f"weights are for the method wsum, not {self.method}"
-            raise Misuse(problem, parameter="weights")
+            raise Misuse(f"weights are for the method wsum, not {self.method}", parameter="weights")
 
     def scores(self, lists: Lists) -> Floats:
         """The fused score of each pair, added in the order of the runs."""
@@ -103,8 +102,9 @@ def weights_of(text: str) -> tuple[float, ...]:
     try:
         return tuple(float(part) for part in text.split(",") if part.strip())
     except ValueError as error:
-        problem = f"cannot read the weights {text!r}; write them as 0.3,0.7"
-        raise Misuse(problem, parameter="weights") from error
+        raise Misuse(
+            f"cannot read the weights {text!r}; write them as 0.3,0.7", parameter="weights"
+        ) from error
 
 
 def rrf(runs: Sequence[Run], k: float = 60, depth: int = 1000) -> Run:
@@ -131,8 +131,9 @@ def fuse_files(
     if len(paths) < 2:
         raise Misuse("fusing takes two runs or more")
     if fusion.method == "wsum" and len(fusion.weights) != len(paths):
-        problem = f"wsum needs {len(paths)} weights, one for each run, as 0.3,0.7"
-        raise Misuse(problem, parameter="weights")
+        raise Misuse(
+            f"wsum needs {len(paths)} weights, one for each run, as 0.3,0.7", parameter="weights"
+        )
     to = Output.of(output, paths)
     with to.writing():
         runs = [read_run(path) for path in paths]

@@ -110,8 +110,10 @@ class Windows:
     def __post_init__(self) -> None:
         check_options(self)
         if self.step > self.size:
-            problem = f"a window of {self.size} that moves by {self.step} leaves documents out"
-            raise Misuse(problem, parameter="step")
+            raise Misuse(
+                f"a window of {self.size} that moves by {self.step} leaves documents out",
+                parameter="step",
+            )
 
     def starts(self, documents: int) -> list[int]:
         """Where the windows over so many documents begin, the last of the ranking first."""

@@ -216,8 +216,10 @@ def ranked_by(
             raise ProviderError(f"no query has an answer; {query_id}: {problem}")
         if not any(ranked.run.values()):
             failed = f", and {len(asked.failures):,} failed" if asked.failures else ""
-            problem = f"{len(asked.answers):,} queries found no document of the corpus{failed}"
-            raise BadInput(f"{engine.shown()}: {problem}")
+            raise BadInput(
+                f"{engine.shown()}: {len(asked.answers):,} queries found no document of the "
+                f"corpus{failed}"
+            )
     except BadInput:  # whoever mends the system wants it to be asked anew
         journal.forget()
         raise
@@ -274,8 +276,9 @@ def built_in_run(
         ranked = search(searched, queries, how.depth, watch.progress)
         run = {query_id: scores for query_id, scores in ranked.items() if scores}
         if not run:
-            problem = f"finds no document for any of {len(queries):,} queries"
-            raise BadInput(f"{built_in.engine} {problem}")
+            raise BadInput(
+                f"{built_in.engine} finds no document for any of {len(queries):,} queries"
+            )
         entry = {"engine": built_in.engine, "tag": tag, "depth": how.depth}
         with_encoder = {"encoder": encoder.id} if encoder else {}
         path = keep_run(opened, name, run, entry | with_encoder, force=how.force)
@@ -331,10 +334,11 @@ class DocumentIds:
         some = ", ".join(self.first[:SHOWN])
         why = guess([doc_id], list(self.first))
         hint = f" ({why})" if why else ""
-        problem = f"the system returned {doc_id!r:.80}, which is no {self.name} of the corpus"
-        how = "name the field of documents that holds its ids, or leave out unknown documents"
         return BadInput(
-            f"query {query_id}: {problem}, as {some}{hint}; {how}", parameter="match_id"
+            f"query {query_id}: the system returned {doc_id!r:.80}, which is no {self.name} of "
+            f"the corpus, as {some}{hint}; name the field of documents that holds its ids, or "
+            "leave out unknown documents",
+            parameter="match_id",
         )
 
 

@@ -46,15 +46,18 @@ class DatabaseAddress:
         except ValueError:
             raise Misconfigured(f"a store's address cannot be read; expected {EXAMPLE}") from None
         if parts.password:
-            problem = "a store's address holds a password; give it in PGPASSWORD instead"
-            raise Misconfigured(problem, parameter="store")
+            raise Misconfigured(
+                "a store's address holds a password; give it in PGPASSWORD instead",
+                parameter="store",
+            )
         database = unquote(parts.path.strip("/"))
         user = unquote(parts.username or "") or os.environ.get("PGUSER", "")
         has_all = parts.scheme in SCHEMES and parts.hostname and database and user
         if not has_all or parts.fragment or "@" in parts.path:
             # what is no address is not shown: a password may stand anywhere in it
-            problem = f"this is no address of a database; expected {EXAMPLE}"
-            raise Misconfigured(problem, parameter="store")
+            raise Misconfigured(
+                f"this is no address of a database; expected {EXAMPLE}", parameter="store"
+            )
         return cls(parts.hostname or "", database, user, port, unsent, **_settings(parts.query))
 
     def __str__(self) -> str:
@@ -79,10 +82,13 @@ def _settings(query: str) -> dict[str, str]:
     """What an address says after its `?`; `Misconfigured` of what is not understood."""
     given = parse_qs(query, keep_blank_values=True)
     if strange := sorted(given.keys() - _SETTINGS.keys()):
-        problem = f"a store's address may set {' and '.join(_SETTINGS)}, not {strange[0]!r}"
-        raise Misconfigured(problem, parameter="store")
+        raise Misconfigured(
+            f"a store's address may set {' and '.join(_SETTINGS)}, not {strange[0]!r}",
+            parameter="store",
+        )
     settings = {_SETTINGS[name]: values[-1] for name, values in given.items()}
     if settings.get("tls", "prefer") not in TLS_MODES:
-        problem = f"sslmode of a store's address is one of {', '.join(TLS_MODES)}"
-        raise Misconfigured(problem, parameter="store")
+        raise Misconfigured(
+            f"sslmode of a store's address is one of {', '.join(TLS_MODES)}", parameter="store"
+        )
     return settings

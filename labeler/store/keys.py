@@ -120,8 +120,9 @@ def this_process() -> LeaseHolder:
     namespace = ""
     with suppress(OSError):
         namespace = str(Path("/proc/self/ns/pid").readlink())
-    machine = f"{socket.gethostname()} {boot} {namespace}"
-    return LeaseHolder(machine, os.getpid(), started_at(os.getpid()))
+    return LeaseHolder(
+        f"{socket.gethostname()} {boot} {namespace}", os.getpid(), started_at(os.getpid())
+    )
 
 
 def started_at(process: int) -> str:

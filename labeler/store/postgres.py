@@ -240,8 +240,10 @@ class PostgresDatabase:
         query = "SELECT version FROM labeler.version"
         versions = {row[0] for row in self.transaction(lambda to: to.run(query), writing=False)}
         if versions != {VERSION}:
-            problem = f"its tables are of version {max(versions, default=0)}, not {VERSION}"
-            raise BadInput(f"{self.address}: {problem}; another labeler made them")
+            raise BadInput(
+                f"{self.address}: its tables are of version {max(versions, default=0)}, not "
+                f"{VERSION}; another labeler made them"
+            )
 
     def transaction(self, work: Callable[[Statements], Result], *, writing: bool = True) -> Result:
         """Do work in one transaction, which is durable when this returns.
@@ -310,8 +312,10 @@ class PostgresDatabase:
         owner += f" WHERE oid = CAST('{_KEPT_TABLES[0]}' AS regclass)"
         [(name, is_owner)] = self.transaction(lambda to: to.run(owner), writing=False)
         if not is_owner:
-            problem = f"{self.address}: only {name}, who owns the tables, can give their room back"
-            raise Misconfigured(problem, parameter="store")
+            raise Misconfigured(
+                f"{self.address}: only {name}, who owns the tables, can give their room back",
+                parameter="store",
+            )
         before = self.size()
         with self._lock:
             vacuum = f"VACUUM (FULL, ANALYZE) {', '.join(_KEPT_TABLES)}"  # in no transaction

@@ -114,8 +114,10 @@ class Store:
         query = f"SELECT id, checksum, {REPLY} FROM replies WHERE key IN ({{keys}})"
         for number, stored_sum, *row in to.run(query, keys):
             if stored_sum != checksum(*row):
-                advice = "`labeler store verify` lists what is not as it was written"
-                raise BadInput(f"{self.database.address}: the store is damaged; {advice}")
+                raise BadInput(
+                    f"{self.database.address}: the store is damaged; `labeler store verify` "
+                    "lists what is not as it was written"
+                )
             replies[row[0]] = reply_of(row, shared=number > self._newest)
         return replies
 
@@ -175,8 +177,12 @@ class Store:
             if failure[0] not in own and (failure[0] in holders or at > self._last_failure)
         }  # what failed for a process that still runs, or since this store was opened
         free = [key for key in unanswered if key not in holders and key not in failed]
-        given = "WITH given (key) AS ({keys}) INSERT INTO leases SELECT key, CAST(:owner AS bigint)"
-        to.run(f"{given} FROM given", free, owner=owner)
+        to.run(
+            "WITH given (key) AS ({keys}) INSERT INTO leases SELECT key, CAST(:owner AS "
+            "bigint) FROM given",
+            free,
+            owner=owner,
+        )
         leased = own.union(free)
         if again := [key for _, key, *_ in rows if key in leased]:
             to.run("UPDATE failures SET at = -at WHERE at > 0 AND key IN ({keys})", again)
@@ -196,15 +202,22 @@ class Store:
 
     def learn(self, name: str, value: str) -> None:
         """Store a fact."""
-        learned = "INSERT INTO facts VALUES (:name, :value) ON CONFLICT (name) DO UPDATE"
-        self._run(f"{learned} SET value = excluded.value", name=name, value=value)
+        self._run(
+            "INSERT INTO facts VALUES (:name, :value) ON CONFLICT (name) DO UPDATE SET value = "
+            "excluded.value",
+            name=name,
+            value=value,
+        )
 
     def learn_once(self, name: str, value: str) -> str:
         """Store a fact where there is none of its name; the fact that is stored then."""
         stored = self.fact(name)
         if stored is None:
-            learned = "INSERT INTO facts VALUES (:name, :value) ON CONFLICT DO NOTHING"
-            self._run(learned, name=name, value=value)
+            self._run(
+                "INSERT INTO facts VALUES (:name, :value) ON CONFLICT DO NOTHING",
+                name=name,
+                value=value,
+            )
             stored = self.fact(name) or value
         self._lasting[name] = stored
         return stored
@@ -401,8 +414,9 @@ class Rescue:
             path = self._folders[0] / f"{self._of.name}{_MARK}{os.getpid()}-{secrets.token_hex(4)}"
             self._saved[path] = 0
             self._connection = _new_for_one(path)
-            facts = "INSERT OR IGNORE INTO facts VALUES (?, ?)"
-            self._connection.executemany(facts, self._facts.items())
+            self._connection.executemany(
+                "INSERT OR IGNORE INTO facts VALUES (?, ?)", self._facts.items()
+            )
         path = list(self._saved)[-1]
         self._connection.execute("BEGIN IMMEDIATE")
         with committed(self._connection):

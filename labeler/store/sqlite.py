@@ -116,8 +116,10 @@ def store_problems(path: Path) -> Iterator[None]:
     except sqlite3.DatabaseError as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
-            advice = "`labeler store verify` says what is left; a copy of it may be whole"
-            raise BadInput(f"{path}: the store is damaged ({error}); {advice}") from error
+            raise BadInput(
+                f"{path}: the store is damaged ({error}); `labeler store verify` says what is "
+                "left; a copy of it may be whole"
+            ) from error
         meaning = {
             sqlite3.SQLITE_BUSY: "locked by another program; end it, or try again",
             sqlite3.SQLITE_FULL: "the disk is full; replies up to the last batch are kept",
@@ -251,8 +253,10 @@ def _check_head(path: Path) -> None:
     if version > VERSION:
         raise BadInput(f"{path}: made by a newer labeler (store {version}); upgrade labeler")
     if version < VERSION:
-        problem = f"a store of version {version}, from before the first release or damaged"
-        raise BadInput(f"{path}: {problem}; move it away, and a new one is made")
+        raise BadInput(
+            f"{path}: a store of version {version}, from before the first release or damaged; "
+            "move it away, and a new one is made"
+        )
     log = Path(f"{path}-wal")
     whole = path.stat().st_size >= pages * (65536 if page == 1 else page)
     if not whole and not (log.exists() and log.stat().st_size):
@@ -329,8 +333,9 @@ class OpenFile:
         except FileNotFoundError:
             raise Lost(f"{path}: removed while it was in use") from None
         except OSError as error:
-            problem = f"out of reach while it was in use ({error.strerror or error})"
-            raise Lost(f"{path}: {problem}") from error
+            raise Lost(
+                f"{path}: out of reach while it was in use ({error.strerror or error})"
+            ) from error
         if (status.st_dev, status.st_ino) != (last.st_dev, last.st_ino):
             raise Lost(f"{path}: replaced while it was in use")
         if status.st_size < last.st_size and not (status.st_size and self._is_whole()):
@@ -378,8 +383,10 @@ def turns(path: Path, waiting: Waiting) -> Iterator[None]:
             raise Locked(f"{path}: locked by another program for {round(now - began)} s")
         if now >= next_note:
             next_note = now + NOTE_SECONDS
-            problem = f"{path} is locked by another program"
-            waiting.note(f"{problem}; waiting for it, {round(until - now)} s at most")
+            waiting.note(
+                f"{path} is locked by another program; waiting for it, {round(until - now)} s at "
+                "most"
+            )
         time.sleep(POLL_SECONDS)
 
 
@@ -467,8 +474,12 @@ class SqliteDatabase:
         """The number under which this process holds leases, which are renewed; else a new one."""
         until, wall = (clock + LEASE_SECONDS for clock in self._clock())
         if owner is not None:
-            renewed = "UPDATE owners SET until = :until, until_wall = :wall WHERE id = :owner"
-            to.run(renewed, owner=owner, until=until, wall=wall)
+            to.run(
+                "UPDATE owners SET until = :until, until_wall = :wall WHERE id = :owner",
+                owner=owner,
+                until=until,
+                wall=wall,
+            )
             return owner
         columns = "(place, process, started, until, until_wall)"
         made = f"INSERT INTO owners {columns} VALUES (:machine, :process, :started, :until, :wall)"

@@ -118,12 +118,14 @@ class VectorFile:
     def _check_length(self, dimensions: int) -> None:
         """Refuse vectors that the file cannot hold, or that others in it cannot be compared to."""
         if not 0 < dimensions <= MOST_DIMENSIONS:
-            problem = f"vectors have 1 to {MOST_DIMENSIONS:,} numbers, new ones {dimensions:,}"
-            raise BadInput(f"{self.path}: {problem}; use another encoder")
-        if self.dimensions and dimensions != self.dimensions:
-            problem = f"its vectors have {self.dimensions:,} numbers, new ones {dimensions:,}"
             raise BadInput(
-                f"{self.path}: {problem}; if another encoder bears that name now, move it away"
+                f"{self.path}: vectors have 1 to {MOST_DIMENSIONS:,} numbers, new ones "
+                f"{dimensions:,}; use another encoder"
+            )
+        if self.dimensions and dimensions != self.dimensions:
+            raise BadInput(
+                f"{self.path}: its vectors have {self.dimensions:,} numbers, new ones "
+                f"{dimensions:,}; if another encoder bears that name now, move it away"
             )
 
     def _read_anew(self) -> None:
@@ -135,9 +137,10 @@ class VectorFile:
                 return  # a kill left nothing else
             for encoder, dimensions in database.execute("SELECT * FROM about"):
                 if encoder != self.encoder:
-                    whose = f"{encoder!r:.100}"
-                    problem = f"the vectors of another encoder, {whose}; move it away"
-                    raise BadInput(f"{self.path}: {problem}")
+                    raise BadInput(
+                        f"{self.path}: the vectors of another encoder, {encoder!r:.100}; move it "
+                        "away"
+                    )
                 self.dimensions = dimensions
             self._keys = {key for (key,) in database.execute("SELECT key FROM vectors")}
 
@@ -157,6 +160,7 @@ def _problems(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code in {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}:
-            problem = "no vectors that labeler keeps, or damaged; move it away"
-            raise BadInput(f"{path}: {problem}") from error
+            raise BadInput(
+                f"{path}: no vectors that labeler keeps, or damaged; move it away"
+            ) from error
         raise FileProblem(f"{path}: {error}") from error

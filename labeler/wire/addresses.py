@@ -29,11 +29,15 @@ def server_address(base_url: str | None) -> str:
     if parts is None:
         raise Misconfigured(f"{masked(address)}: expected an address as http://127.0.0.1:8000/v1")
     if parts.username or parts.password:
-        problem = "the address holds a user or a password; give the key in OPENAI_API_KEY instead"
-        raise Misconfigured(f"{masked(address)}: {problem}")
+        raise Misconfigured(
+            f"{masked(address)}: the address holds a user or a password; give the key in "
+            "OPENAI_API_KEY instead"
+        )
     if HIDDEN in address:
-        problem = "the query of this address is not kept, only a hash of it; give the whole address"
-        raise Misconfigured(f"{masked(address)}: {problem}")
+        raise Misconfigured(
+            f"{masked(address)}: the query of this address is not kept, only a hash of it; give "
+            "the whole address"
+        )
     return address
 
 
@@ -181,8 +185,10 @@ class Place:
         owner = next((host for host, names in owners if variable in names), None)
         own = self.variables
         if owner and own and variable not in own:
-            problem = f"{variable} is the key of {owner}, and goes to no other provider"
-            raise Misconfigured(f"{self.host}: {problem}; its own is in {own[0]}")
+            raise Misconfigured(
+                f"{self.host}: {variable} is the key of {owner}, and goes to no other provider; "
+                f"its own is in {own[0]}"
+            )
 
 
 def ollama_address() -> str:

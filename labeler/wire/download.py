@@ -146,8 +146,9 @@ async def _write_body(
         async for chunk in answer.parts:
             done += len(chunk)
             if done > remote.size + SLACK:
-                problem = f"more than the expected {remote.size:,} bytes; not used"
-                raise BadInput(f"{remote.url}: {problem}")
+                raise BadInput(
+                    f"{remote.url}: more than the expected {remote.size:,} bytes; not used"
+                )
             out.write(chunk)
             advance(min(done, remote.size), remote.size)
 

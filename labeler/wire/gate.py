@@ -47,8 +47,9 @@ def trusted() -> dict[str, str]:
             Place.of(address)
             _check(variable)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, LabelerError) as error:
-        problem = "not what `labeler trust` writes; mend or remove it"
-        raise Misconfigured(f"{path}: {problem}") from error
+        raise Misconfigured(
+            f"{path}: not what `labeler trust` writes; mend or remove it"
+        ) from error
     return dict(addresses)
 
 
@@ -122,8 +123,10 @@ def _write(addresses: Mapping[str, str]) -> None:
 def _check(variable: object) -> None:
     """`Misuse`, without what it is, of what is no variable's name: it may be a key."""
     if not isinstance(variable, str) or (variable and not _VARIABLE.fullmatch(variable)):
-        problem = "expected the name of the environment variable that holds the key, as MY_API_KEY"
-        raise Misuse(problem, parameter="key")
+        raise Misuse(
+            "expected the name of the environment variable that holds the key, as MY_API_KEY",
+            parameter="key",
+        )
 
 
 def _file() -> Path | None:
@@ -172,8 +175,10 @@ def admit(address: str | None = None, *, named_by: object = "", key: str = "") -
     if key:
         where.check_variable(key)
         if named_by and key not in variables:
-            problem = f"{key} goes to {masked(whole)} once that is trusted with it"
-            raise Misconfigured(f"{named_by}: {problem}; see labeler trust")
+            raise Misconfigured(
+                f"{named_by}: {key} goes to {masked(whole)} once that is trusted with it; see "
+                "labeler trust"
+            )
         variables = (key,)
     return Admitted(whole, _key_in(variables, where))
 
@@ -199,8 +204,10 @@ def check_named(where: Place, shown: str, named_by: object = "") -> Sequence[str
         if other.covers(where):
             return VARIABLES[variable] if own is None else own
     if named_by and not where.is_provider:
-        problem = f"it alone names {shown}, so that no text and no key goes there"
-        raise Misconfigured(f"{named_by}: {problem}; if they may: labeler trust {shown}")
+        raise Misconfigured(
+            f"{named_by}: it alone names {shown}, so that no text and no key goes there; if they "
+            f"may: labeler trust {shown}"
+        )
     return (USUAL,) if own is None else own
 
 
@@ -208,8 +215,10 @@ def checked_key(key: str) -> str:
     """A key as it can be sent, without the line break that ends the file it came from."""
     key = key.strip()
     if not (key.isascii() and key.isprintable()):
-        problem = "the API key holds a character that no header can (a line break, or not ASCII)"
-        raise Misconfigured(f"{problem}; see {USUAL}")
+        raise Misconfigured(
+            "the API key holds a character that no header can (a line break, or not ASCII); see "
+            f"{USUAL}"
+        )
     return "" if key == NO_KEY else key
 
 

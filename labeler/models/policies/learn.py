@@ -267,8 +267,9 @@ async def _answered(model: Model, request: Request) -> Reply:
         reply = await model.ask(request)
         if reply.finish_reason != NO_COMPLETION:
             return reply
-    problem = f"expected a chat completion, {PROBES} times, the last time found"
-    raise Misconfigured(f"{problem}: {begin_of(reply.body)}")
+    raise Misconfigured(
+        f"expected a chat completion, {PROBES} times, the last time found: {begin_of(reply.body)}"
+    )
 
 
 def _less(abilities: Abilities, message: str) -> Abilities | None:
@@ -421,8 +422,9 @@ class Adapting(Policy):
         declared = {*self._declared.parameters, *_ALWAYS_DECLARED, *body} - {*LIMITS}
         if name in declared:
             self._let_others(call)
-            problem = f"the server refuses {name!r}, which is declared to be sent"
-            raise Misconfigured(f"{problem}; leave it out ({error})") from error
+            raise Misconfigured(
+                f"the server refuses {name!r}, which is declared to be sent; leave it out ({error})"
+            ) from error
 
     async def _leave_out(self, call: ModelCall, name: str) -> None:
         """Leave a parameter out from now on, unless something else was learned meanwhile."""

@@ -441,8 +441,10 @@ class Budget:
 
     def given_up(self) -> BudgetReached:
         """That calls under way have not ended by the deadline."""
-        problem = f"stopped at {self._shown('deadline')}, with calls under way given up"
-        return BudgetReached(problem, parameter="deadline")
+        return BudgetReached(
+            f"stopped at {self._shown('deadline')}, with calls under way given up",
+            parameter="deadline",
+        )
 
     def settle(self, most: Spending, actual: Spending) -> None:
         """Put what a call took in place of what was reserved for it."""

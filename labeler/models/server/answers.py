@@ -306,8 +306,9 @@ def _refusal(code: int, body: bytes, where: str, headers: Headers) -> Reply:
         raise NotFound(problem, parameter="model") if code == 404 else Misconfigured(problem)
     if 300 <= code < 400:
         target = masked(headers.get("location", "")) or "another address"
-        problem = f"{code}: redirects to {target}; the key does not follow, so give that address"
-        raise Misconfigured(f"{where}: {problem}")
+        raise Misconfigured(
+            f"{where}: {code}: redirects to {target}; the key does not follow, so give that address"
+        )
     if code in {408, 409, 429} or code >= 500:
         wait = retry_after(headers)
         raise Retryable(f"{where}: {code}: {message}", wait, busy=code in {429, 503})
@@ -446,8 +447,9 @@ def read_models(body: bytes, where: str) -> list[str]:
     try:
         return sorted(whole(str(model["id"])) for model in json.loads(body)["data"])
     except (ValueError, KeyError, TypeError, RecursionError):
-        problem = f"expected a list of models, found: {begin_of(body)}; {IS_IT_COMPATIBLE}"
-        raise Misconfigured(f"{where}: {problem}") from None
+        raise Misconfigured(
+            f"{where}: expected a list of models, found: {begin_of(body)}; {IS_IT_COMPATIBLE}"
+        ) from None
 
 
 IS_IT_COMPATIBLE = "is this an OpenAI-compatible address? it usually ends in /v1"

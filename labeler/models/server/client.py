@@ -122,8 +122,11 @@ class WireFormat:
         """What is sent for something that is declared; nothing for an empty text."""
         if what not in self.words:
             ways = ", ".join(way for way in _WAYS if way in self.words) or "nothing"
-            problem = f"{self.server}: thoughts are not set by {what} in {self.api}, but by: {ways}"
-            raise Misconfigured(f"{problem}; or give its own words in body", parameter="thinking")
+            raise Misconfigured(
+                f"{self.server}: thoughts are not set by {what} in {self.api}, but by: {ways}; "
+                "or give its own words in body",
+                parameter="thinking",
+            )
         return {} if value == "" else _filled(self.words[what], value)
 
 
@@ -240,8 +243,10 @@ class FirstAnswer:
                 self._look = None
                 return False
             await asyncio.sleep(min(1.0, quiet))
-        longest = f"{self._calls.seconds:g} s"
-        self._note(f"it does answer another request, so waiting for the call up to {longest}")
+        self._note(
+            "it does answer another request, so waiting for the call up to "
+            f"{self._calls.seconds:g} s"
+        )
         return True
 
     def _note(self, what: str) -> None:

@@ -78,8 +78,9 @@ class HitPaths:
             return Hit(self._id(hit, where), None)
         identifier = value_at(hit, self.id, _MISSING) if self.id else hit
         if identifier is _MISSING:
-            problem = f"no id at {self.id!r}; it is {_shown(hit)}"
-            raise BadInput(f"{where}: {problem}", parameter="hit_id")
+            raise BadInput(
+                f"{where}: no id at {self.id!r}; it is {_shown(hit)}", parameter="hit_id"
+            )
         return Hit(self._id(identifier, where), self._score(value_at(hit, self.score), where))
 
     def _id(self, value: Any, where: str) -> str:
@@ -89,8 +90,9 @@ class HitPaths:
             return value
         if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**30:
             return str(value)
-        problem = f"expected an id at {self.id!r}, found {_shown(value)}"
-        raise BadInput(f"{where}: {problem}", parameter="hit_id")
+        raise BadInput(
+            f"{where}: expected an id at {self.id!r}, found {_shown(value)}", parameter="hit_id"
+        )
 
     def _score(self, value: Any, where: str) -> float | None:
         if value is None and not self.needs_score:
@@ -98,8 +100,10 @@ class HitPaths:
         with suppress(TypeError, ValueError, OverflowError):
             if not isinstance(value, bool) and math.isfinite(score := float(value)):
                 return score
-        problem = f"expected a number at {self.score!r}, found {_shown(value)}"
-        raise BadInput(f"{where}: {problem}", parameter="hit_score")
+        raise BadInput(
+            f"{where}: expected a number at {self.score!r}, found {_shown(value)}",
+            parameter="hit_score",
+        )
 
 
 def parsed(body: bytes | str, where: str) -> Any:
@@ -203,16 +207,20 @@ def check_url(template: str) -> None:
     except ValueError:
         is_address = False
     if not is_address or not template.isprintable():
-        problem = "expected an address as http://127.0.0.1:9200/docs/_search?q={query}"
-        raise Misuse(f"{shown}: {problem}", parameter="url_template")
+        raise Misuse(
+            f"{shown}: expected an address as http://127.0.0.1:9200/docs/_search?q={{query}}",
+            parameter="url_template",
+        )
     if "{" in parts.netloc:
         raise Misuse(
             "the query may stand in the path and after the ?, never in the host",
             parameter="url_template",
         )
     if parts.username or parts.password:
-        problem = "the address holds a user or a password; give a header from the environment"
-        raise Misuse(f"{shown}: {problem}", parameter="url_template")
+        raise Misuse(
+            f"{shown}: the address holds a user or a password; give a header from the environment",
+            parameter="url_template",
+        )
 
 
 def read_body(text: str) -> Any:

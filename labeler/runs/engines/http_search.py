@@ -218,16 +218,21 @@ class HttpEngine:
             return None
         index = urlsplit(self.url_template).fragment
         if self.kind.is_named and not index.isidentifier():
-            problem = "it ends with the name of what is searched"
-            raise Misuse(f"{problem}, as {self.kind.url}", parameter="url_template")
+            raise Misuse(
+                f"it ends with the name of what is searched, as {self.kind.url}",
+                parameter="url_template",
+            )
         return json.loads(json.dumps(self.kind.body).replace("INDEX", index or "INDEX"))
 
     def check(self) -> None:
         """Raise `Misuse` where a request could not be made, or would not hold the query."""
         check_url(self.url_template)
         if not (has_query(self.address) or has_query(self.content)):
-            problem = "the query has no place; write {query} into the address or the body"
-            raise Misuse(f"{problem}, as {self.kind.url}", parameter="url_template")
+            raise Misuse(
+                "the query has no place; write {query} into the address or the body, as "
+                f"{self.kind.url}",
+                parameter="url_template",
+            )
         headers_of(self.headers, os.environ)
 
     def tag(self) -> str:
@@ -290,15 +295,22 @@ def headers_of(names: Sequence[str], environment: Mapping[str, str]) -> dict[str
     for number, text in enumerate(names, 1):
         name, equals, variable = text.partition("=")
         if not (equals and name and variable.isidentifier()):
-            problem = "expected a header as Authorization=VARIABLE, the variable holding its value"
-            raise Misuse(f"{problem} (header {number})", parameter="header")
+            raise Misuse(
+                "expected a header as Authorization=VARIABLE, the variable holding its value "
+                f"(header {number})",
+                parameter="header",
+            )
         value = environment.get(variable)
         if value is None:
-            problem = f"header {number}: no variable of that name is in the environment"
-            raise Misconfigured(f"{problem}; it takes the variable's name", parameter="header")
+            raise Misconfigured(
+                f"header {number}: no variable of that name is in the environment; it takes the "
+                "variable's name",
+                parameter="header",
+            )
         if not value.isprintable() or not name.replace("-", "").replace("_", "").isalnum():
-            problem = "a name or a value that no header can have"
-            raise Misconfigured(f"header {number}: {problem}", parameter="header")
+            raise Misconfigured(
+                f"header {number}: a name or a value that no header can have", parameter="header"
+            )
         headers[name] = value
     return headers
 

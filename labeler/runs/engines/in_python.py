@@ -101,8 +101,10 @@ class PythonEngine:
         asking: Callable[..., Any] = getattr(retriever, names[0]) if names else retriever
         if callable(asking):
             return (lambda query: asking(query=query)) if names[:1] == ["run"] else asking
-        problem = f"{self.shown()}: no function, and no object with invoke, retrieve or run"
-        raise Misuse(problem, parameter="python")
+        raise Misuse(
+            f"{self.shown()}: no function, and no object with invoke, retrieve or run",
+            parameter="python",
+        )
 
     def _hits(self, returned: Any, where: str) -> list[Hit]:
         """What was returned, as hits in its order."""
@@ -112,8 +114,9 @@ class PythonEngine:
         if is_mapping:
             returned = list(returned.items())
         if isinstance(returned, str) or not isinstance(returned, Sequence):
-            problem = f"expected a list of documents, found {returned!r:.60}"
-            raise BadInput(f"{where}: {problem}", parameter="python")
+            raise BadInput(
+                f"{where}: expected a list of documents, found {returned!r:.60}", parameter="python"
+            )
         hits = hits_in([self._hit(item, where) for item in returned], HitPaths(), where)
         return sorted(hits, key=lambda hit: -(hit.score or 0.0)) if is_mapping else hits
 
@@ -135,9 +138,11 @@ class PythonEngine:
         else:
             doc_id = _value(inner, _IDS)
         if doc_id is None:
-            problem = f"a returned document has no {self.id_from or 'id'}: {item!r:.80}"
-            advice = "name a key of its metadata, or text, by which it is found in the corpus"
-            raise BadInput(f"{where}: {problem}; {advice}", parameter="id_from")
+            raise BadInput(
+                f"{where}: a returned document has no {self.id_from or 'id'}: {item!r:.80}; name "
+                "a key of its metadata, or text, by which it is found in the corpus",
+                parameter="id_from",
+            )
         return {"id": doc_id, "score": score}
 
 

@@ -152,8 +152,10 @@ class _Program:
                 left = self.last + seconds - loop.time()
                 if left <= 0:
                     await self.end()
-                    problem = f"no answer in {seconds:g} seconds; does it write each line at once?"
-                    raise NoAnswer(f"{self.where}: {problem}")
+                    raise NoAnswer(
+                        f"{self.where}: no answer in {seconds:g} seconds; does it write each "
+                        "line at once?"
+                    )
                 await asyncio.wait([future], timeout=left)
         finally:
             self.waiting.pop(number, None)

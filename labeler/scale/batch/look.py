@@ -68,9 +68,12 @@ async def downloaded(
             with suppress(NotFound):
                 taken.add(await _brought(collection, record, state.errors, service))
             return taken
-    counts = f"counts {state.completed:,} answers, and its file holds {brought:,} of them"
-    ways = "collect again later; cancel gives up the rest, and submit pays for it again"
-    raise ShortAnswers(f"{record}: {service.where} {counts}; {ways}", parameter="batch")
+    raise ShortAnswers(
+        f"{record}: {service.where} counts {state.completed:,} answers, and its file holds "
+        f"{brought:,} of them; collect again later; cancel gives up the rest, and submit pays "
+        "for it again",
+        parameter="batch",
+    )
 
 
 async def _brought(
@@ -84,8 +87,10 @@ async def _brought(
         try:
             await service.download(file_id, path, min(MOST_ANSWERED, record.requests * LARGEST))
         except NotFound as error:
-            gone = "its file of answers is not there any more; cancel gives it up"
-            raise NotFound(f"{record}: {error}; {gone}", parameter="batch") from None
+            raise NotFound(
+                f"{record}: {error}; its file of answers is not there any more; cancel gives it up",
+                parameter="batch",
+            ) from None
         return stored(collection, record, path, service.server.key)
 
 
@@ -124,8 +129,7 @@ def alone(collection: Collection) -> Iterator[None]:
     folder = batches_folder(collection)
     with locked_if_free(folder / ".lock") as is_free:
         if not is_free:
-            problem = "another process is at work on the batches of this collection"
-            raise Locked(f"{folder}: {problem}")
+            raise Locked(f"{folder}: another process is at work on the batches of this collection")
         sweep(collection)
         yield
 
@@ -276,10 +280,11 @@ def _way_out(collection: Collection) -> Iterator[None]:
     try:
         yield
     except ProviderError as error:
-        files = f"{batches_folder(collection)}/N.json of each batch N of it"
-        free = "and its requests are free to be asked, and paid for, again"
-        way = f"where that server is gone for good, remove {files}, {free}"
-        raise type(error)(f"{error}; {way}") from None
+        raise type(error)(
+            f"{error}; where that server is gone for good, remove "
+            f"{batches_folder(collection)}/N.json of each batch N of it, and its requests are "
+            "free to be asked, and paid for, again"
+        ) from None
 
 
 async def _cancel(collection: Collection, record: BatchRecord, service: BatchService) -> None:
@@ -346,8 +351,9 @@ async def looked_at(
     try:
         state = await service.state(record.batch_id)
     except NotFound as error:
-        ways = "where no other key has it, cancel forgets it"
-        raise NotFound(f"{record}: {error}; {ways}", parameter="batch") from None
+        raise NotFound(
+            f"{record}: {error}; where no other key has it, cancel forgets it", parameter="batch"
+        ) from None
     if state.status != record.status:
         write_batch(collection, replace(record, status=state.status))
     return state

@@ -352,6 +352,8 @@ def _server_model(prepared: Prepared) -> str:
     """The model's name as its server knows it; `Misuse` where no server stands behind it."""
     selection = prepared.session.selection
     if selection.choice.is_embedded or not isinstance(selection.options.model, str | None):
-        problem = f"a batch needs a server's model, and {selection.choice.name!r} has no server"
-        raise Misuse(problem, parameter="model")
+        raise Misuse(
+            f"a batch needs a server's model, and {selection.choice.name!r} has no server",
+            parameter="model",
+        )
     return selection.choice.name

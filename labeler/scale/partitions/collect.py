@@ -49,8 +49,9 @@ class CollectedPartitions(Result):
         """Raise `Incomplete` where partitions are not judged yet."""
         if self.judged_partitions < self.partitions:
             left = self.partitions - self.judged_partitions
-            problem = f"{left:,} of {count_of(self.partitions, 'partition', 'partitions')} not"
-            raise Incomplete(f"{problem} judged yet")
+            raise Incomplete(
+                f"{left:,} of {count_of(self.partitions, 'partition', 'partitions')} not judged yet"
+            )
 
     def sentence(self) -> str:
         """What was taken in."""
@@ -134,8 +135,10 @@ def _check_unchanged(collection: Collection, folder: PartitionFolder, job: Parti
     changed = [name for name in FILES if job.files.get(name) != now[name]]
     if changed:
         path = getattr(collection, changed[0])
-        problem = "not what the partitions were written from; their replies are in the store, so"
-        raise BadInput(f"{path}: {problem} judging the collection asks for what is missing alone")
+        raise BadInput(
+            f"{path}: not what the partitions were written from; their replies are in the store, "
+            "so judging the collection asks for what is missing alone"
+        )
 
 
 class _Partitions(NamedTuple):

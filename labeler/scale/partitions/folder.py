@@ -145,8 +145,10 @@ class PartitionFolder:
     def read_job(self) -> PartitionedJob:
         """What is asked; `FileProblem` where nothing is there, `BadInput` of something else."""
         if not self.job.is_file():
-            shared = "no partitions are there; is the folder shared with this machine?"
-            raise FileProblem(f"{self.path}: {shared}{did_you_mean(self.path)}")
+            raise FileProblem(
+                f"{self.path}: no partitions are there; is the folder shared with this "
+                f"machine?{did_you_mean(self.path)}"
+            )
         with file_problems(self.job):
             content = self.job.read_bytes()
         try:
@@ -190,11 +192,16 @@ class PartitionFolder:
             strange = sorted({path.name for path in self.path.iterdir()} - _PARTS)
             is_nobodys = not self.job.exists() and any(self.judged(0).parent.glob("*"))
         if strange:
-            problem = f"{self.path} holds something else ({strange[0]}); name a new folder"
-            raise Misuse(problem, parameter="folder")
+            raise Misuse(
+                f"{self.path} holds something else ({strange[0]}); name a new folder",
+                parameter="folder",
+            )
         if is_nobodys:
-            problem = f"{self.path} holds judgements, and no job.json that says of what"
-            raise Misuse(f"{problem}; name a new folder", parameter="folder")
+            raise Misuse(
+                f"{self.path} holds judgements, and no job.json that says of what; name a new "
+                "folder",
+                parameter="folder",
+            )
 
     def unfinished(self, job: PartitionedJob) -> list[int]:
         """The numbers of the partitions without judgements."""

@@ -73,8 +73,11 @@ def share_of(whole: Share, workers: int) -> Share:
     """
     limits, at_once = whole.limits, whole.concurrency
     if at_once is not None and at_once < workers:
-        problem = f"each of {workers} workers makes a call at once at least, and {at_once} may"
-        raise Misuse(f"{problem} be made; take fewer workers", parameter="workers")
+        raise Misuse(
+            f"each of {workers} workers makes a call at once at least, and {at_once} may be "
+            "made; take fewer workers",
+            parameter="workers",
+        )
     rates, counts = ("rpm", "tpm", "max_cost"), ("max_calls", "max_tokens")
     shares = {
         name: whole_amount // workers if name in counts else whole_amount / workers
@@ -141,8 +144,10 @@ async def ajudge_partitions(
     )
     async with open_source(await select_model("judge", options, control), (), control) as source:
         if source.started.model.id != job.model_id:
-            problem = f"the partitions were written for {job.model_id}"
-            raise Misconfigured(f"{problem}, and here is {source.started.model.id}")
+            raise Misconfigured(
+                f"the partitions were written for {job.model_id}, and here is "
+                f"{source.started.model.id}"
+            )
         worker = PartitionWorker(parts, job, prompt, source, control, share)
         return await worker.judge(number, wait=wait or number is not None)
 

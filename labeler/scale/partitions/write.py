@@ -69,8 +69,10 @@ async def awrite_partitions(
     target = PartitionFolder.of(folder)
     target.check_own()
     if WaitingRequests(opened):
-        problem = "requests wait in batches; collect or cancel those first"
-        raise Misuse(f"{opened.folder}: {problem}", parameter="folder")
+        raise Misuse(
+            f"{opened.folder}: requests wait in batches; collect or cancel those first",
+            parameter="folder",
+        )
     deferred = replace(options.session, deferral=Deferral(is_live=False, later=True))
     async with prepare(opened, pool_of, options, control, deferred) as prepared:
         await _find_out_abilities(prepared)
@@ -89,8 +91,11 @@ async def _find_out_abilities(prepared: Prepared) -> None:
     """Ask what the server accepts, once for all workers."""
     session, job = prepared.session, prepared.job
     if session.selection.choice.name == "similarity":
-        problem = "similarity weighs a pair by all documents, so it cannot judge them in partitions"
-        raise Misuse(f"{problem}; name a server's model", parameter="model")
+        raise Misuse(
+            "similarity weighs a pair by all documents, so it cannot judge them in partitions; "
+            "name a server's model",
+            parameter="model",
+        )
     inquiries = Inquiries(job.pairs, job.texts, prepared.assessor)
     first = next(iter(job.pairs), None)
     request = inquiries.example(first) if first and session.needs_probe else None
@@ -150,8 +155,10 @@ def check_same(folder: PartitionFolder, earlier: PartitionedJob, now: Partitione
             problem = f"the {changed[0]} of the collection has changed since"
         elif what == "examples":
             problem = "its prompt shows other examples"
-        advice = "collect what it holds, and name a new folder"
-        raise Misuse(f"{folder.path}: {problem}; {advice}", parameter="folder")
+        raise Misuse(
+            f"{folder.path}: {problem}; collect what it holds, and name a new folder",
+            parameter="folder",
+        )
 
 
 def _write(
