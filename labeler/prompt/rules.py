@@ -203,8 +203,10 @@ def _of_cuts(front: FrontMatter, combine: Combine) -> Iterator[str]:
     elif any(first >= second for first, second in pairwise(cuts)):
         yield "the cut points do not rise; write them in ascending order"
     elif outside := [cut for cut in cuts if not low < cut <= high]:
-        problem = f"the {combine.rule} goes from {low} to {high}, and a cut point at"
-        yield f"{problem} {outside[0]:g} parts nothing; write one above {low}, to {high}"
+        yield (
+            f"the {combine.rule} goes from {low} to {high}, and a cut point at {outside[0]:g} "
+            f"parts nothing; write one above {low}, to {high}"
+        )
 
 
 # The template: its sections, and the placeholders in them.

@@ -256,8 +256,9 @@ async def _generate(
         choice, session, writer = prepared.choice, prepared.session, prepared.writer
         async with locked_in_loop(opened, control.stop, control.note):
             already = tuple(generated_before(opened, writer))
-            advice = "wait for it, or use a new directory"
-            made = MadeFile(opened, opened.queries, writer.origin, advice)
+            made = MadeFile(
+                opened, opened.queries, writer.origin, "wait for it, or use a new directory"
+            )
             stack.enter_context(claimed(made))  # which another writer must not mix with its own
         writer = replace(writer, already=already)
         with control.progress("writing queries") as advance:

@@ -136,8 +136,9 @@ class PassageList(Result):
     def sentences(self) -> list[str]:
         """How many are asked about, and how many are set aside for which reason."""
         counts = counts_of(self.choice.reasons)
-        asked = f"{len(self.choice.passages):,} passages to ask about"
-        return [f"{asked}; set aside: {counts or 'none'}"]
+        return [
+            f"{len(self.choice.passages):,} passages to ask about; set aside: {counts or 'none'}"
+        ]
 
     def tables(self) -> list[Table]:
         """A row for each passage: those that are set aside first, then the others in order."""

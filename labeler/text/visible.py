@@ -110,8 +110,9 @@ def bounded(text: str, most: int | None) -> str:
     """The first `most` characters of a text, and how many are left out, where there are more."""
     if most is None or len(text) <= most:
         return text
-    cut = f"cut here: {len(text) - most:,} of {len(text):,} characters are not shown"
-    return f"{text[:most]}\n[{cut}]"
+    return (
+        f"{text[:most]}\n[cut here: {len(text) - most:,} of {len(text):,} characters are not shown]"
+    )
 
 
 # Marks round a document in a prompt, which whoever writes documents cannot guess.

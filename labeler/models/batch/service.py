@@ -143,8 +143,9 @@ class BatchService:
                 async for part in answer.parts:
                     size += len(part)
                     if size > most:
-                        problem = f"file {file_id} holds more than {most:,} bytes of answers"
-                        raise ProviderError(self._line(problem))
+                        raise ProviderError(
+                            self._line(f"file {file_id} holds more than {most:,} bytes of answers")
+                        )
                     out.write(part)
 
     @contextmanager
@@ -165,18 +166,25 @@ class BatchService:
                 raise error.__cause__ from None
             raise ProviderError(self._line(f"{type(error).__name__}: {error}")) from None
         except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
-            problem = f"expected what a server says of its {what}, found something else"
-            raise ProviderError(self._line(problem)) from None
+            raise ProviderError(
+                self._line(f"expected what a server says of its {what}, found something else")
+            ) from None
 
     def _refused(self, code: int, what: str, body: bytes = b"") -> LabelerError:
         words = refusal_in(body).message
         message = f" ({words})" if words else ""
         if 300 <= code < 400:
-            problem = f"{code}: redirects are not followed; give the last address"
-            return Misconfigured(self._line(problem), parameter="base_url")
+            return Misconfigured(
+                self._line(f"{code}: redirects are not followed; give the last address"),
+                parameter="base_url",
+            )
         if code in {404, 405, 501}:
-            problem = f"{code}: no such batch or file, or the server has no {what} at all"
-            return NotFound(self._line(f"{problem}{message}"), parameter="batch")
+            return NotFound(
+                self._line(
+                    f"{code}: no such batch or file, or the server has no {what} at all{message}"
+                ),
+                parameter="batch",
+            )
         if code in {401, 402, 403}:
             return Misconfigured(self._line(f"{code}: the server refused access{message}"))
         return ProviderError(self._line(f"{code}{message}"))
