@@ -21,7 +21,7 @@ from labeler.collection.judgements import origin_of
 from labeler.collection.layout import Collection, is_name
 from labeler.collection.user_files import Output
 from labeler.data import Document, Pair, Query
-from labeler.errors import BadInput, LabelerError
+from labeler.errors import BadInput, BadRow, LabelerError
 from labeler.files.atomic import is_special, replacing
 from labeler.files.boundary import reading
 from labeler.files.read import file_problems
@@ -137,9 +137,10 @@ def read_sheet(path: Path) -> list[SheetAnswer]:
             raise BadInput.at(path, reader.line_num, f"not CSV: {error}") from error
         if not rows:
             raise position.error("no row in it; is this a sheet of ours?")
-        roles = _roles(path, rows[0][1])
+        position.line = 1
+        roles = _roles(rows[0][1])
         return [
-            _answer(path, line, dict(zip(roles, map(str.strip, row), strict=False)))
+            _answer(line, dict(zip(roles, map(str.strip, row), strict=False)))
             for line, row in position.follow(rows[1:])
         ]
 
@@ -149,45 +150,37 @@ def _role(header: str) -> str:
     return header.strip().casefold()
 
 
-def _roles(path: Path, header: Sequence[str]) -> list[str]:
-    """What each column is for; `BadInput` where one that is needed is missing, or stands twice."""
+def _roles(header: Sequence[str]) -> list[str]:
+    """What each column is for; `BadRow` where one that is needed is missing, or stands twice."""
     roles = [_role(name) for name in header]
     for role in (*COLUMNS, GRADE, *FILLED):
         both = [repr(name) for name in header if _role(name) == role]
         if len(both) > 1:
-            raise BadInput.at(
-                path, 1, f"{' and '.join(both)} are both the column {role}; rename or remove one"
-            )
+            raise BadRow(f"{' and '.join(both)} are both the column {role}; rename or remove one")
     missing = [name for name in (*COLUMNS[:3], "doc_id", GRADE) if name not in roles]
     if missing:
         columns = ", ".join(name.strip()[:40] for name in header[:20])
-        raise BadInput.at(
-            path, 1, f"no column {', '.join(missing)}, but {columns}; is this a sheet of ours?"
-        )
+        raise BadRow(f"no column {', '.join(missing)}, but {columns}; is this a sheet of ours?")
     return roles
 
 
-def _answer(path: Path, line: int, cells: Mapping[str, str]) -> SheetAnswer:
-    def cell(name: str) -> str:
-        return cells.get(name, "")
-
-    if not _ROW.fullmatch(cell("row")):
-        raise BadInput.at(path, line, f"expected the row's number, found {cell('row')[:20]!r}")
-    if not is_name(cell("sample")):
-        raise BadInput.at(path, line, f"expected a sample's name, found {cell('sample')[:40]!r}")
-    written = cell(GRADE)
-    if written and not _NUMBER.fullmatch(written):
-        raise BadInput.at(path, line, f"expected a grade or an empty cell, found {written[:20]!r}")
+def _answer(line: int, cells: Mapping[str, str]) -> SheetAnswer:
+    names = ("sample", "row", "query_id", "doc_id", GRADE, *FILLED)
+    sample, row, query_id, doc_id, grade, *filled = (cells.get(name, "") for name in names)
+    if not _ROW.fullmatch(row):
+        raise BadRow(f"expected the row's number, found {row[:20]!r}")
+    if not is_name(sample):
+        raise BadRow(f"expected a sample's name, found {sample[:40]!r}")
+    if grade and not _NUMBER.fullmatch(grade):
+        raise BadRow(f"expected a grade or an empty cell, found {grade[:20]!r}")
     return SheetAnswer(
         line,
-        cell("sample"),
-        int(cell("row")),
-        cell("query_id").removeprefix("'"),
-        cell("doc_id").removeprefix("'"),
-        int(float(written)) if written else None,
-        cell("assessor"),
-        cell("time"),
-        cell("comment"),
+        sample,
+        int(row),
+        query_id.removeprefix("'"),
+        doc_id.removeprefix("'"),
+        int(float(grade)) if grade else None,
+        *filled,
     )
 
 

@@ -50,8 +50,11 @@ def read_front(source: Source) -> tuple[FrontMatter | None, str, list[PromptProb
         where, words = _WHERE.search(message), _WHERE.sub("", message)
         line = int(where[1]) + 1 if where and where[1] else source.front.rstrip().count("\n") + 2
         column = f" (column {where[2]})" if where and where[2] else ""
-        remedy = 'write each key once, on a line of its own, and texts in quotes, as kind = "grade"'
-        return None, "", [PromptProblem(line, f"not TOML: {words}{column}; {remedy}")]
+        problem = (
+            f"not TOML: {words}{column}; write each key once, on a line of its own, and texts in "
+            'quotes, as kind = "grade"'
+        )
+        return None, "", [PromptProblem(line, problem)]
     kind = next(iter(get_close_matches(str(values.get("kind")), PLACEHOLDERS, 1)), "")
     problems = list(_of_scale(source, values.get("scale", {}))) if kind == "grade" else []
     try:
@@ -109,9 +112,11 @@ def _of_scale(source: Source, scale: object) -> Iterator[PromptProblem]:
             )
         grades |= {int(grade): grade} if GRADE.fullmatch(grade) else {}
     if len(scale) < 2:
-        problem = 'a prompt of kind "grade" needs a [scale] of two grades or more; add that line'
-        line = source.line_of("scale" if source.line_of("scale") > 1 else "kind")
-        yield PromptProblem(line, f'{problem}, and below it one for each, as 0 = "irrelevant"')
+        yield PromptProblem(
+            source.line_of("scale" if source.line_of("scale") > 1 else "kind"),
+            'a prompt of kind "grade" needs a [scale] of two grades or more; add that line, and '
+            'below it one for each, as 0 = "irrelevant"',
+        )
 
 
 class _Rule(NamedTuple):
@@ -176,12 +181,12 @@ def _of_combinations(source: Source, front: FrontMatter) -> Iterator[PromptProbl
     """Values that are fine alone, and not together."""
     if front.kind != "grade":
         for key in ("scale", "criteria", "questions", "combine", "examples", "batch"):
-            if getattr(front, key) != FrontMatter.model_fields[key].get_default(
-                call_default_factory=True
-            ):
-                problem = f"{key} is for a prompt that grades, and this one is of kind"
-                problem += f" {front.kind!r}; leave it out"
-                yield PromptProblem(source.line_of(key), problem)
+            if key in front.model_fields_set:
+                yield PromptProblem(
+                    source.line_of(key),
+                    f"{key} is for a prompt that grades, and this one is of kind {front.kind!r}; "
+                    "leave it out",
+                )
         return
     for key, problem, is_broken in _OF_GRADING:
         if is_broken(front):
@@ -322,8 +327,10 @@ def _of_parts(
                 f"{{{name}}} is one document, and a call shows several; write {{passages}}",
             )
     if front.reply != "json" and {"criteria", "questions"}.intersection(used):
-        problem = 'all parts in one reply need a list of grades; write reply = "json"'
-        yield PromptProblem(source.line_of("reply"), problem)
+        yield PromptProblem(
+            source.line_of("reply"),
+            'all parts in one reply need a list of grades; write reply = "json"',
+        )
     asked = PLACEHOLDER.findall(front.questions.write) if front.questions else ["query"]
     if not set(WRITING_PLACEHOLDERS).issuperset(asked) or set(_QUERY).isdisjoint(asked):
         yield PromptProblem(
@@ -371,14 +378,18 @@ def _of_lists(source: Source, grades: Sequence[int]) -> Iterator[PromptProblem]:
     is_certain = min(listed) == grades[0]
     for grade, line in listed.items():
         if grade not in grades:
-            problem = f"the template lists the grade {grade}, which [scale] lacks"
-            problem += f'; add {grade} = "…" to [scale], or leave the line out'
-            yield PromptProblem(line, problem) if is_certain else warning(line, problem)
+            problem = (
+                f"the template lists the grade {grade}, which [scale] lacks; "
+                f'add {grade} = "…" to [scale], or leave the line out'
+            )
+            yield PromptProblem(line, problem, "error" if is_certain else "warning")
     for grade in grades:
         if is_certain and grade not in listed:
-            problem = f"[scale] has the grade {grade}, which the template does not list"
-            line = source.line_of(str(grade), "scale")
-            yield warning(line, f"{problem}; say there what it means, or leave it out of [scale]")
+            yield warning(
+                source.line_of(str(grade), "scale"),
+                f"[scale] has the grade {grade}, which the template does not list; say there what "
+                "it means, or leave it out of [scale]",
+            )
 
 
 def _lists(source: Source) -> Iterator[Listed]:
@@ -478,15 +489,19 @@ def _of_keys(source: Source, front: FrontMatter, is_several: bool) -> Iterator[P
         shape = SHAPES.get(front.kind, f'{{"{key}": "…"}}')
         shape = SEVERAL if is_several else reader.example("N") if is_grading else shape
         if other:
-            problem = f"the template asks for {other[1]}, and a reply is read by the key {key!r}"
             remedy = f', or write reply = "json:{other[2][-1]}"'
-            remedy = remedy if is_grading and not is_several else ""
-            yield PromptProblem(other[0], f"{problem}; ask for {shape}{remedy}")
+            yield PromptProblem(
+                other[0],
+                f"the template asks for {other[1]}, and a reply is read by the key {key!r}; ask "
+                f"for {shape}{remedy if is_grading and not is_several else ''}",
+            )
         elif form and is_grading:
             line, shown, beginning = form
-            remedy = f"write reply = 'pattern:{beginning} (\\d)', or ask for {shape}"
-            problem = f'the template asks for "{shown}", and reply = "json" reads an object'
-            yield PromptProblem(line, f"{problem}; {remedy}")
+            yield PromptProblem(
+                line,
+                f'the template asks for "{shown}", and reply = "json" reads an object; '
+                f"write reply = 'pattern:{beginning} (\\d)', or ask for {shape}",
+            )
         else:
             yield warning(source.last, f"the template does not say how to reply; ask for {shape}")
 
@@ -500,10 +515,11 @@ def _of_forms(source: Source, front: FrontMatter) -> Iterator[PromptProblem]:
             filled = _BLANK_OF_A_FORM.sub(str((front.part_grades or (0,))[0]), shown)
             is_read |= bool(front.reader.read(filled, front.part_grades))
     if forms and not is_read:
-        problem = (
-            f'the template asks for "{forms[0][1]}", which reply = {front.reply!r} never reads'
+        yield PromptProblem(
+            forms[0][0],
+            f'the template asks for "{forms[0][1]}", which reply = {front.reply!r} never reads; '
+            "let both be of one form",
         )
-        yield PromptProblem(forms[0][0], f"{problem}; let both be of one form")
     elif not forms and front.reader.kind == "pattern" and source.asking == source.sections:
         yield warning(
             source.last,
