@@ -287,10 +287,8 @@ class Store:
             raise self._kept_elsewhere((), error) from error
         finally:
             self.database.close()
-            if self._rescue is not None:
-                self._rescue.close()
-                for line in self._rescue.summary():
-                    self._waiting.note(line)
+            for line in self._rescue.summary() if self._rescue else ():
+                self._waiting.note(line)
 
     def _kept_elsewhere(self, replies: Sequence[KeyedReply], error: LabelerError) -> LabelerError:
         """Keep replies in a file beside this store; what is wrong, and where they are."""
@@ -349,11 +347,10 @@ class Rescue:
     """
 
     def __init__(self, path: Path, facts: Mapping[str, str]) -> None:
-        self._of = path
-        self._facts = facts
+        self._of, self._facts = path, facts
+        self._name = f"{path.name}{_MARK}{os.getpid()}-{secrets.token_hex(4)}"
         self._folders = [path.parent, Path(tempfile.gettempdir())]
         self._saved: dict[Path, int] = {}
-        self._connection: sqlite3.Connection | None = None
         self._is_copy_empty = False
         self._unsaved = 0
         self._problem = ""
@@ -391,61 +388,35 @@ class Rescue:
 
     def copy(self, chunks: Iterable[list[StoredRow]]) -> None:
         """Keep all that can be read of a store."""
-        self._keeps(list(chunks))
-        self._is_copy_empty = not any(self._saved.values())
-        if self._is_copy_empty:
-            self._leave()
+        rows = list(chunks)
+        self._is_copy_empty = not (rows and self._keeps(rows))
 
     def _keeps(self, chunks: Sequence[Sequence[StoredRow]]) -> bool:
         """Whether rows are written in one transaction, in the first folder where that can be."""
         while self._folders:
+            path = self._folders[0] / self._name
             try:
-                self._write(chunks)
-            except (OSError, sqlite3.Error, FileProblem) as error:
+                number = self._write(path, chunks)
+            except (OSError, sqlite3.Error, LabelerError) as error:
                 self._problem = str(error)
-                self._leave()
                 del self._folders[0]
+                if path not in self._saved:
+                    with suppress(OSError):
+                        path.unlink()
             else:
+                self._saved[path] = self._saved.get(path, 0) + number
                 return True
         return False
 
-    def _write(self, chunks: Sequence[Sequence[StoredRow]]) -> None:
-        if self._connection is None:
-            path = self._folders[0] / f"{self._of.name}{_MARK}{os.getpid()}-{secrets.token_hex(4)}"
-            self._saved[path] = 0
-            self._connection = _new_for_one(path)
-            self._connection.executemany(
-                "INSERT OR IGNORE INTO facts VALUES (?, ?)", self._facts.items()
-            )
-        path = list(self._saved)[-1]
-        self._connection.execute("BEGIN IMMEDIATE")
-        with committed(self._connection):
-            number = sum(len(insert_rows(self._connection, rows)) for rows in chunks)
-        self._saved[path] += number
-
-    def _leave(self) -> None:
-        """End with the last file, which is removed where it holds nothing."""
-        self.close()
-        for path in [path for path, number in self._saved.items() if not number]:
-            del self._saved[path]
-            with suppress(OSError):
-                path.unlink()
-
-    def close(self) -> None:
-        """Close the store, so that the next run can take it in."""
-        if self._connection is not None:
-            self._connection.close()
-        self._connection = None
-
-
-def _new_for_one(path: Path) -> sqlite3.Connection:
-    """A new store, which nobody else reads until it is closed."""
-    create(path)
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-    connection.execute("PRAGMA journal_mode = DELETE")
-    connection.execute("PRAGMA synchronous = FULL")
-    return connection
+    def _write(self, path: Path, chunks: Sequence[Sequence[StoredRow]]) -> int:
+        if not path.exists():
+            create(path)
+        with opened_alone(path, "rw") as to:
+            to.execute("PRAGMA journal_mode = DELETE")  # whoever takes it in finds one file
+            to.execute("BEGIN IMMEDIATE")
+            with committed(to):
+                to.executemany("INSERT OR IGNORE INTO facts VALUES (?, ?)", self._facts.items())
+                return sum(len(insert_rows(to, rows)) for rows in chunks)
 
 
 def saved_beside(path: Path) -> list[Path]:
