@@ -6,15 +6,17 @@ import asyncio
 import hashlib
 import json
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from labeler.errors import BadInput, CallFailed, LabelerError, ProviderError, Retryable
 from labeler.files.read import file_problems
 from labeler.messages import Advance
+from labeler.models.session import each_done
 from labeler.options import AT_ONCE, COUNT, SECONDS_OF_A_CALL, Options, option
 from labeler.runs.engines.answers import Hit, Search
 
@@ -84,14 +86,7 @@ class AskedQueries:
         queries, earlier, self._total = iter(texts.items()), len(self.answers), len(texts)
         async with engine.open(self.limits.seconds) as search:
             await self._first(search, *next(queries))
-            workers = min(self.limits.concurrency, len(texts))
-            tasks = [asyncio.create_task(self._rest(search, queries)) for _ in range(workers)]
-            try:
-                await asyncio.gather(*tasks)
-            finally:  # where one raises, the others are cancelled first
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
+            await each_done(queries, partial(self._next, search), self.limits.concurrency)
         if self._in_a_row >= HOPELESS:
             query_id, problem = list(self.failures.items())[-1]
             raise ProviderError(
@@ -110,15 +105,13 @@ class AskedQueries:
         else:
             self.check({query_id: self.answers[query_id]})
 
-    async def _rest(self, search: Search, queries: Iterator[tuple[str, str]]) -> None:
-        """Ask for queries one after another, until none is left or there is no hope."""
-        for query_id, text in queries:
-            if self._in_a_row >= HOPELESS:
-                return
+    async def _next(self, search: Search, query: tuple[str, str]) -> None:
+        """Ask for a query, unless there is no hope."""
+        if self._in_a_row < HOPELESS:
             try:
-                await self._answer(search, query_id, text)
+                await self._answer(search, *query)
             except (CallFailed, BadInput) as error:
-                self._failed(query_id, error)
+                self._failed(query[0], error)
 
     async def _answer(self, search: Search, query_id: str, text: str) -> None:
         """Take in an answer; what failed in a way that may pass is asked again, later each time."""

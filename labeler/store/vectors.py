@@ -24,7 +24,6 @@ from labeler.messages import Note
 
 Vectors = NDArray[np.float32]
 
-MOST_DIMENSIONS = 65_536
 _KEY_BYTES = 16
 _KEYS_AT_ONCE = 500
 _TABLES = """
@@ -104,8 +103,7 @@ class VectorFile:
         Where they cannot be written, the file is as it was before, and others may be added.
         """
         database, dimensions = self._to_add, vectors.shape[1]
-        if database is None:
-            raise RuntimeError(f"{self.path} is not open to be added to; use `appending`")
+        assert database is not None, "who adds has the file open by `appending`"
         self._check_length(dimensions)
         rows = zip(keys, (vector.tobytes() for vector in vectors), strict=True)
         with _problems(self.path), database:
@@ -116,12 +114,7 @@ class VectorFile:
         self._keys.update(keys)
 
     def _check_length(self, dimensions: int) -> None:
-        """Refuse vectors that the file cannot hold, or that others in it cannot be compared to."""
-        if not 0 < dimensions <= MOST_DIMENSIONS:
-            raise BadInput(
-                f"{self.path}: vectors have 1 to {MOST_DIMENSIONS:,} numbers, new ones "
-                f"{dimensions:,}; use another encoder"
-            )
+        """Refuse vectors that others in the file cannot be compared to."""
         if self.dimensions and dimensions != self.dimensions:
             raise BadInput(
                 f"{self.path}: its vectors have {self.dimensions:,} numbers, new ones "

@@ -16,7 +16,7 @@ import pytest
 from labeler.errors import BadInput, FileProblem, Stopped
 from labeler.models.policies.call import StopSignal
 from labeler.models.session import run_to_end
-from labeler.store.vectors import MOST_DIMENSIONS, VectorFile, Vectors, key_of_text
+from labeler.store.vectors import VectorFile, Vectors, key_of_text
 
 KEYS = [key_of_text(text) for text in ("one", "two", "three")]
 VECTORS: Vectors = np.arange(12, dtype=np.float32).reshape(3, 4)
@@ -165,14 +165,6 @@ def test_a_write_that_failed_leaves_nothing_and_later_vectors_are_kept(
     assert [key in again for key in KEYS] == [bool(rows), False, True]
     assert np.array_equal(again.of(KEYS[2:]), VECTORS[2:])
     assert np.array_equal(file.of(KEYS[2:]), VECTORS[2:])
-
-
-@pytest.mark.parametrize("numbers", [0, MOST_DIMENSIONS + 1])
-def test_vectors_that_could_not_be_read_again_are_not_written(tmp_path: Path, numbers: int) -> None:
-    file = VectorFile.read(tmp_path / "a.vectors", "server model")
-    with appending(file, quiet), pytest.raises(BadInput, match="have 1 to 65,536 numbers"):
-        file.add(KEYS[:1], np.ones((1, numbers), dtype=np.float32))
-    assert len(VectorFile.read(file.path, "server model")) == 0
 
 
 @pytest.mark.parametrize("size", [0, 100, 4096, 9000])
