@@ -142,10 +142,9 @@ def find_recipe(name: str) -> RecipeFile:
     if name.endswith(".toml"):
         return read_recipe(Path(name))
     names = [*shipped, "model"]
-    hint = meant(name, names)
     raise Misuse(
-        f"no recipe {name!r}; {hint}known: {', '.join(names)}, a .toml file's path, or "
-        f"ir_datasets:{name} if that package has it"
+        f"no recipe {name!r}; {meant(name, names)}known: {', '.join(names)}, a .toml file's "
+        f"path, or ir_datasets:{name} if that package has it"
     )
 
 
@@ -227,8 +226,9 @@ class UpstreamCollection:
 def _grade(recipe: Recipe, upstream_grade: str) -> int:
     """Our grade for one of upstream's."""
     if upstream_grade not in recipe.grades:
-        grades = ", ".join(recipe.grades)
-        raise BadRow(f"the grade {upstream_grade!r:.80} is not in the recipe: {grades}")
+        raise BadRow(
+            f"the grade {upstream_grade!r:.80} is not in the recipe: {', '.join(recipe.grades)}"
+        )
     return recipe.grades[upstream_grade]
 
 

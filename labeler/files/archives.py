@@ -37,8 +37,7 @@ _OLE = b"\xd0\xcf\x11\xe0"
 def refuse_long(path: Path, size: int) -> None:
     """`TooLarge` where a text that is taken out of a file has more bytes than a document may."""
     if size > LARGEST_FILE:
-        bound = in_megabytes(LARGEST_FILE)
-        raise TooLarge(f"{path}: more text than the {bound} of a document")
+        raise TooLarge(f"{path}: more text than the {in_megabytes(LARGEST_FILE)} of a document")
 
 
 @dataclass(frozen=True, slots=True)

@@ -234,9 +234,9 @@ LONGEST_NAME = 500
 def check_model_name(model_name: str) -> None:
     """Raise `Misuse` where no server can have a model of that name."""
     if not model_name.isprintable() or len(model_name) > LONGEST_NAME:
-        shown = repr(model_name[:40])
         raise Misuse(
-            f"{shown} is no model's name: it is too long, or has characters without a shape",
+            f"{model_name[:40]!r} is no model's name: it is too long, or has characters "
+            "without a shape",
             parameter="model",
         )
 

@@ -172,10 +172,9 @@ def _pooled(
     """
     entries = card_section(read_card(collection), "samples")
     if len({str(card_section(entries, sample).get("draw", sample)) for sample in samples}) > 1:
-        names = ", ".join(sorted(samples))
         raise BadInput(
-            f"{where} would hold grades of several draws ({names}), whose chances cannot be "
-            "pooled; use another name",
+            f"{where} would hold grades of several draws ({', '.join(sorted(samples))}), whose "
+            "chances cannot be pooled; use another name",
             parameter="name",
         )
     sample = min(samples)

@@ -149,8 +149,9 @@ class ReplyReader:
             of_text = self._of_object if self.kind == "json" else self._of_pattern
             grade, reason, position = of_text(answer, grades)
         if grade not in grades:
-            allowed = ", ".join(map(str, grades))
-            raise NoGrade("out_of_scale", f"{grade:.40g} is not one of {allowed}")
+            raise NoGrade(
+                "out_of_scale", f"{grade:.40g} is not one of {', '.join(map(str, grades))}"
+            )
         return ReadGrade(grade, reason, None if position is None else start + position)
 
     def example(self, grade: int | str) -> str:

@@ -36,8 +36,9 @@ def validate_qrels(path: Path, scale: Collection[int], warn: Note) -> dict[str, 
     outside = [g for g in map(int, counts["grades"]) if scale and g not in scale]
     if outside:
         listed = ", ".join(f"{counts['grades'][str(g)]} of grade {g}" for g in outside)
-        grades = ", ".join(map(str, sorted(scale)))
-        raise BadInput(f"{path}: grades outside the scale {grades}: {listed}")
+        raise BadInput(
+            f"{path}: grades outside the scale {', '.join(map(str, sorted(scale)))}: {listed}"
+        )
     return counts
 
 

@@ -142,8 +142,10 @@ def fuse_files(
             raise BadInput(no_query_in_common(paths[0], runs[0], paths[1], runs[1]))
         for path, run in zip(paths, runs, strict=True):
             if missing := len(times) - len(run):
-                count = count_of(len(times), "query", "queries")
-                warn(f"{path} lacks {missing:,} of {count} of all runs")
+                warn(
+                    f"{path} lacks {missing:,} of {count_of(len(times), 'query', 'queries')} of "
+                    "all runs"
+                )
         whole = fused(runs, fusion)
         parts = (ranked_part(batch, np.arange(len(batch.query))) for batch in whole.batches())
         lines = write_run_as(to.path, parts, tag)

@@ -110,8 +110,9 @@ def tag_of(name: str, encoder: Encoder | None = None, bm25: Bm25Settings = USUAL
 def note_analyzer(settings: Bm25Settings, asked: Bm25Settings, note: Note) -> None:
     """Say which language BM25 stems by, where the documents decided it, and it is not English."""
     if settings.analyzer != asked.analyzer and settings.makes_terms.name:
-        language = settings.analyzer.capitalize()
-        note(f"BM25 stems words as {language}, the language of most documents")
+        note(
+            f"BM25 stems words as {settings.analyzer.capitalize()}, the language of most documents"
+        )
 
 
 # The documents that are most like others, by their terms and by their vectors.

@@ -414,8 +414,7 @@ def notes_on(ranked: Ranked) -> Iterator[str]:
     if ranked.empty:
         count = count_of(len(ranked.empty), "query", "queries")
         more = ", …" if len(ranked.empty) > SHOWN else ""
-        some = ", ".join(ranked.empty[:SHOWN])
-        yield f"{count} found no document of the corpus: {some}{more}"
+        yield f"{count} found no document of the corpus: {', '.join(ranked.empty[:SHOWN])}{more}"
     if ranked.unknown:
         count = count_of(ranked.unknown, "hit was", "hits were")
         yield f"{count} left out, being of documents that the corpus lacks"

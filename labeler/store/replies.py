@@ -267,8 +267,7 @@ class Store:
                 source.execute("BEGIN EXCLUSIVE")
                 copied = self._copy(source)
                 saved.unlink()
-                replies = count_of(copied, "reply", "replies")
-                self._waiting.note(f"took in {replies} from {saved}")
+                self._waiting.note(f"took in {count_of(copied, 'reply', 'replies')} from {saved}")
 
     def close(self) -> None:
         """Release the leases and close the store; leases that cannot be end with the process.

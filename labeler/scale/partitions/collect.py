@@ -134,10 +134,10 @@ def _check_unchanged(collection: Collection, folder: PartitionFolder, job: Parti
     now = hashes_of(collection)
     changed = [name for name in FILES if job.files.get(name) != now[name]]
     if changed:
-        path = getattr(collection, changed[0])
         raise BadInput(
-            f"{path}: not what the partitions were written from; their replies are in the store, "
-            "so judging the collection asks for what is missing alone"
+            f"{getattr(collection, changed[0])}: not what the partitions were written from; "
+            "their replies are in the store, so judging the collection asks for what is missing "
+            "alone"
         )
 
 

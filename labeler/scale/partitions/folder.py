@@ -154,8 +154,9 @@ class PartitionFolder:
         try:
             job = _JOB.validate_json(content)
         except ValidationError as error:
-            what = first_invalid(error, "file")
-            raise BadInput(f"{self.job}: no partitions of this version ({what})") from None
+            raise BadInput(
+                f"{self.job}: no partitions of this version ({first_invalid(error, 'file')})"
+            ) from None
         if job.format != FORMAT:
             raise BadInput(f"{self.job}: partitions of another version of labeler")
         return job
