@@ -197,7 +197,7 @@ def plan_calls(
 
 # Whether a model can be asked: which one it would be, a call for trial, and an estimate.
 
-TOKENS_OF_A_PAIR = (400, 10)
+TOKENS_OF_A_PAIR = Tokens(400, 10)
 """In and out: what the four-grades prompt and a passage of 200 words take, by a rule of thumb."""
 
 
@@ -235,7 +235,7 @@ async def try_call(
 
 def estimate(choice: Choice, pairs: int) -> CallPlan:
     """About what judging this number of `pairs` takes."""
-    tokens = Tokens(*(pairs * tokens for tokens in TOKENS_OF_A_PAIR))
+    tokens = TOKENS_OF_A_PAIR.times(pairs)
     return CallPlan(pairs, tokens, tokens, choice.price)
 
 

@@ -209,9 +209,9 @@ async def choose(
     """
     declared = asked if isinstance(asked, AssessorSettings) else AssessorSettings(model=asked or "")
     model_name = declared.model or os.environ.get("LABELER_MODEL")
-    name_from = "model given" if declared.model else "LABELER_MODEL is set"
-    if declared.file:
-        name_from = f"{declared.file} names it" if declared.model else name_from
+    name_from = "LABELER_MODEL is set"
+    if declared.model:
+        name_from = f"{declared.file} names it" if declared.file else "model given"
     named_by = namer_of(declared, base_url)
     is_all_declared = declared.file and declared.model and declared.server and not base_url
     base_url = base_url or declared.server or None

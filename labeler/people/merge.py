@@ -93,13 +93,13 @@ def _answers_of(collection: Collection, names: Sequence[str]) -> dict[Pair, dict
     for name in names:
         path = people_path(collection.folder, check_name(name))
         if not path.exists():
-            is_there = collection.qrels(name).exists()
-            problem = (
-                "came as qrels, without the chances of its pairs" if is_there else "is not there"
-            )
-            advice = "next: labeler qrels merge, and import what it writes"
-            advice = advice if is_there else f"there are: {', '.join(collection.qrels_names())}"
-            raise FileProblem(f"{name} {problem}; {advice}", parameter="names")
+            problem = f"is not there; there are: {', '.join(collection.qrels_names())}"
+            if collection.qrels(name).exists():
+                problem = (
+                    "came as qrels, without the chances of its pairs; "
+                    "next: labeler qrels merge, and import what it writes"
+                )
+            raise FileProblem(f"{name} {problem}", parameter="names")
         for row in read_people(path):
             answers.setdefault(row.pair, {})[name] = row
     return dict(sorted(answers.items()))

@@ -10,7 +10,7 @@ from typing import Any
 
 from labeler.messages import count_of
 from labeler.model import Message
-from labeler.prompt.listing import calls_of, scale_of, tokens_of
+from labeler.prompt.listing import scale_of, tokens_of
 from labeler.prompt.read import read_draft
 from labeler.prompt.template import PLACEHOLDERS, TO_DO, Prompt, PromptProblem, schema_of
 from labeler.report.result import Result
@@ -89,13 +89,9 @@ class PromptCheck(Result):
         front, tokens = self.prompt.front, tokens_of(self.prompt)
         scale = f" on the scale {scale_of(self.prompt)}" if front.scale else ""
         reason = ", its reason first" if front.reason else ""
-        calls = "a call"
-        if front.kind == "grade":
-            each = "a document" if front.batch == 1 else f"for up to {front.batch} documents"
-            calls = f"{count_of(calls_of(self.prompt), 'call')} {each}"
         return [
             f"{self.prompt.id}: to {TO_DO[front.kind]}{scale}; a reply is {front.reply}{reason}",
-            f"{calls}: about {tokens.inside:,} tokens each, of the template alone, and at most "
+            f"a call has about {tokens.inside:,} tokens, of the template alone, and at most "
             f"{tokens.outside:,} in reply; temperature {front.temperature:g}",
         ]
 
