@@ -314,40 +314,13 @@ class Lost(FileProblem):
     """The store's path does not lead to the file any more that was opened, or not to all of it."""
 
 
-class OpenFile:
-    """Which file a store's path led to when it was opened, and how large it was last."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        with store_problems(path):
-            self._status = path.stat()
-
-    def check(self) -> None:
-        """Raise `Lost` where something was done to the file while it was in use.
-
-        Another process that gives unused room back makes it smaller, and leaves it whole.
-        """
-        path, last = self._path, self._status
-        try:
-            status = path.stat()
-        except FileNotFoundError:
-            raise Lost(f"{path}: removed while it was in use") from None
-        except OSError as error:
-            raise Lost(
-                f"{path}: out of reach while it was in use ({error.strerror or error})"
-            ) from error
-        if (status.st_dev, status.st_ino) != (last.st_dev, last.st_ino):
-            raise Lost(f"{path}: replaced while it was in use")
-        if status.st_size < last.st_size and not (status.st_size and self._is_whole()):
-            raise Lost(f"{path}: cut short while it was in use; move it away")
-        self._status = status
-
-    def _is_whole(self) -> bool:
-        try:
-            with closing(sqlite3.connect(self._path, isolation_level=None)) as connection:
-                return bool(connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))
-        except sqlite3.DatabaseError:
-            return False
+def _is_whole(path: Path) -> bool:
+    """Whether a store's file holds all that it says."""
+    try:
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            return bool(connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))
+    except sqlite3.DatabaseError:
+        return False
 
 
 @contextmanager
@@ -441,7 +414,8 @@ class SqliteDatabase:
         self._lock = threading.Lock()
         self._connection = connect(path, reading=reading)
         try:
-            self._file = None if reading else OpenFile(path)
+            with store_problems(path):
+                self._status = None if reading else path.stat()
         except BaseException:
             self._connection.close()
             raise
@@ -513,9 +487,26 @@ class SqliteDatabase:
             yield from whole_rows(self._connection)
 
     def check(self) -> None:
-        """Raise `Lost` where something was done to the file that was opened."""
-        if self._file is not None:
-            self._file.check()
+        """Raise `Lost` where something was done to the file while it was in use.
+
+        Another process that gives unused room back makes it smaller, and leaves it whole.
+        """
+        path, last = self.address, self._status
+        if last is None:
+            return
+        try:
+            status = path.stat()
+        except FileNotFoundError:
+            raise Lost(f"{path}: removed while it was in use") from None
+        except OSError as error:
+            raise Lost(
+                f"{path}: out of reach while it was in use ({error.strerror or error})"
+            ) from error
+        if (status.st_dev, status.st_ino) != (last.st_dev, last.st_ino):
+            raise Lost(f"{path}: replaced while it was in use")
+        if status.st_size < last.st_size and not (status.st_size and _is_whole(path)):
+            raise Lost(f"{path}: cut short while it was in use; move it away")
+        self._status = status
 
     def problems(self) -> list[str]:
         """What is wrong with the file's structure."""
