@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from io import BufferedReader, RawIOBase, TextIOWrapper
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, cast
 
 from labeler.errors import BadInput, FileProblem, TooLarge
 from labeler.files.boundary import DAMAGED, needing, problem_of
@@ -332,7 +332,7 @@ def _open_for_reading(path: Path) -> BufferedReader:
     if not encoding:
         return plain
     tell(path, "UTF-16, read as such")
-    return BufferedReader(_Recoded(path, plain, encoding), _BUFFER)
+    return _in_utf_8(path, plain, encoding)
 
 
 _PACKED_AT_MOST = 2
@@ -354,11 +354,33 @@ _UNPACKERS: dict[bytes, Callable[[BufferedReader], IO[bytes]]] = {
 """What unpacks a file, by the bytes that it begins with."""
 
 
-class _Derived(RawIOBase):
-    """Bytes that are made of those of a file, with which the streams that they come from close."""
+def _in_utf_8(path: Path, source: BufferedReader, encoding: str) -> BufferedReader:
+    """A text in UTF-16 as UTF-8 without a byte-order mark, in a file that is gone once closed."""
+    recoded = cast("BufferedReader", tempfile.TemporaryFile(prefix="labeler-"))  # noqa: SIM115  whoever reads it closes it
+    try:
+        with TextIOWrapper(source, encoding, newline="") as text:
+            for part in iter(partial(text.read, _BUFFER), ""):
+                recoded.write(part.encode("utf-8"))
+        recoded.seek(0)
+    except BaseException as error:
+        recoded.close()
+        if isinstance(error, UnicodeDecodeError):
+            raise BadInput(f"{path}: not UTF-16 ({error.reason})") from error
+        raise
+    return recoded
 
-    def __init__(self, path: Path, *sources: IO[Any]) -> None:
-        self.path, self.sources = path, sources
+
+def _stream(path: Path) -> BufferedReader:
+    return cast("BufferedReader", sys.stdin.buffer) if path == STANDARD else path.open("rb")
+
+
+class _Unpacked(RawIOBase):
+    """The content of a packed file, as long as that is not too much for the file's size."""
+
+    def __init__(
+        self, path: Path, packed: BufferedReader, opener: Callable[[BufferedReader], IO[bytes]]
+    ) -> None:
+        self.path, self.packed, self.content, self.size = path, packed, opener(packed), 0
 
     def readable(self) -> bool:
         """True: it is for reading."""
@@ -367,41 +389,8 @@ class _Derived(RawIOBase):
     def close(self) -> None:
         """Close the file, too."""
         super().close()
-        for source in self.sources:
-            source.close()
-
-
-class _Recoded(_Derived):
-    """A text in UTF-16 as the bytes of UTF-8, without a byte-order mark."""
-
-    def __init__(self, path: Path, source: BufferedReader, encoding: str) -> None:
-        self.text, self.rest = TextIOWrapper(source, encoding, newline=""), b""
-        super().__init__(path, self.text)
-
-    def readinto(self, buffer: WriteableBuffer) -> int:
-        """Fill the buffer as far as one read of the file goes."""
-        try:
-            self.rest = self.rest or self.text.read(_BUFFER).encode("utf-8")
-        except UnicodeDecodeError as error:
-            raise BadInput(f"{self.path}: not UTF-16 ({error.reason})") from error
-        view = memoryview(buffer).cast("B")
-        count = min(len(view), len(self.rest))
-        view[:count], self.rest = self.rest[:count], self.rest[count:]
-        return count
-
-
-def _stream(path: Path) -> BufferedReader:
-    return cast("BufferedReader", sys.stdin.buffer) if path == STANDARD else path.open("rb")
-
-
-class _Unpacked(_Derived):
-    """The content of a packed file, as long as that is not too much for the file's size."""
-
-    def __init__(
-        self, path: Path, packed: BufferedReader, opener: Callable[[BufferedReader], IO[bytes]]
-    ) -> None:
-        self.packed, self.content, self.size = packed, opener(packed), 0
-        super().__init__(path, self.content, packed)
+        self.content.close()
+        self.packed.close()
 
     def readinto(self, buffer: WriteableBuffer) -> int:
         """Fill the buffer as far as one read of the packed file goes."""
