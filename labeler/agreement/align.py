@@ -223,7 +223,7 @@ def drawn_weights(pairs: PairColumns[Any], weights: Mapping[Pair, float] | None)
     """One over the chance of each pair to be drawn: 1 where none was, `nan` of one not drawn."""
     if weights is None:
         return np.ones(pairs.size)
-    return np.asarray(pairs.beside(PairColumns.of_pairs(weights, np.float64), np.nan))
+    return pairs.beside(PairColumns.of_pairs(weights, np.float64), np.nan)
 
 
 GRADES = "Reading grades"

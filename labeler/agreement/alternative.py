@@ -170,4 +170,4 @@ def _tested(person: str, sums: Floats, epsilon: float, options: StatisticOptions
 def _difference(sums: Floats) -> Floats:
     """`(..., 3)` sums to the person's share less the assessor's."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray((sums[..., 1] - sums[..., 0]) / sums[..., 2])
+        return (sums[..., 1] - sums[..., 0]) / sums[..., 2]

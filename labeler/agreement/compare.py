@@ -337,7 +337,7 @@ def _on_log_odds(sample: Sample, value: float) -> tuple[float, float] | None:
 
 def _ratio(sums: Floats) -> Floats:
     """`(..., 2)` sums of a part and of the whole to `(...)` shares."""
-    return np.asarray(sums[..., 0] / sums[..., 1])
+    return sums[..., 0] / sums[..., 1]
 
 
 # Signs that two sets of labels do not mean the same by their grades, or not the same pairs.

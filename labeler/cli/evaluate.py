@@ -114,8 +114,9 @@ def command(
         problem = "of weighted means it is not known what unjudged documents leave open"
         raise Misuse(problem, parameter="scenarios")
     tables.check_one(by, to.form)
-    from labeler.evaluation.evaluate import report_of  # takes long to load
+    from labeler.evaluation.evaluate import report_on  # takes long to load
     from labeler.evaluation.gates import outcome_of
+    from labeler.evaluation.inputs import runs_from
 
     held = gates.read()
     groups = tuple(dict.fromkeys([*by, *(gate.by for gate in held if gate.by)]))
@@ -127,7 +128,8 @@ def command(
     )
     named_by = "require" if gates.require else "require_low"
     with about(named_by, "by") if groups and not by else nullcontext():
-        report = report_of(*_sources(paths, qrels), asked_for)
+        file, runs = _sources(paths, qrels)
+        report = report_on(file, runs_from(runs, file), asked_for)
     if held:
         from labeler.evaluation.gates import check_groups
 

@@ -138,25 +138,18 @@ def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
     options = EvaluationOptions(
         names, scoring, baseline, compare, fill, scenarios, seed, grouping=grouping
     )
-    return report_of(qrels, runs, options)
-
-
-def report_of(qrels: AnyQrels, runs: AnyRuns | None, options: EvaluationOptions) -> Report:
-    """The report of `evaluate`, with its options in one place."""
     return report_on(qrels, runs_from(runs, qrels), options)
 
 
-def report_on(
-    qrels: AnyQrels, runs: RunsByName, options: EvaluationOptions, name: str = "the qrels"
-) -> Report:
-    """The same of runs that have their names; messages call qrels without a file `name`."""
+def report_on(qrels: AnyQrels, runs: RunsByName, options: EvaluationOptions) -> Report:
+    """The report of `evaluate`, of runs that have their names, with its options in one place."""
     with about("measures"):
         measures = parse_all(options.measures)
     check_baseline(options.baseline, runs)
     findings = name_findings(options.measures)
     scoring = options.scoring
     pool, grades = filled_pool(
-        qrels, options.fill, lambda text: findings.append(Finding(text)), name, scoring.stale
+        qrels, options.fill, lambda text: findings.append(Finding(text)), scoring.stale
     )
     if grades.filling:
         text = "grades in the holes are as it gave them, not corrected by people's"

@@ -45,7 +45,7 @@ def took(judged: JudgedSet, unit: str) -> Floats:
 def took_by(members: Iterable[Member], pairs: PairColumns[Any], unit: str) -> Floats:
     """What each of some pairs took of all who judged it, `(n,)`."""
     each = [taken(took(m.judged, unit), pairs.rows_in(m.judged.states), 0.0) for m in members]
-    return np.asarray(sum(each, np.zeros(pairs.size)))
+    return sum(each, np.zeros(pairs.size))
 
 
 def unit_of(*members: Member) -> str:
@@ -168,7 +168,7 @@ class CascadePairs:
     def loss(self, tables: Floats) -> Floats:
         """The strong assessor's agreement less the cascade's, of the tables of `both`."""
         strong, cascade = (self.agreement(tables[..., side, :, :]) for side in (0, 1))
-        return np.asarray(strong - cascade)
+        return strong - cascade
 
     def most_lost(self, rows: Flags, sent: Flags) -> float:
         """What some rows lose at the most, in 95 of 100 cases, where `sent` pairs are sent.
@@ -227,7 +227,7 @@ def graded_by_people(sources: RoutingSources, cheap: Member) -> Flags:
     """Which pairs of the cheap set people graded, drawn by chance."""
     states = cheap.judged.states
     graded = states.beside(PairColumns.of(sources.human or {}, np.int64), -1) >= 0
-    return np.asarray(graded & ~np.isnan(drawn_weights(states, sources.weights)))
+    return graded & ~np.isnan(drawn_weights(states, sources.weights))
 
 
 def evidence_of(

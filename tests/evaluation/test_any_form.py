@@ -15,7 +15,7 @@ import labeler
 from labeler.cli import execute
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput, LabelerError, Misuse
-from labeler.evaluation.evaluate import report_of
+from labeler.evaluation.evaluate import report_on
 from labeler.evaluation.options import EvaluationOptions, Grouping
 from labeler.messages import Advance
 from labeler.trec.files import read_qrels, read_run
@@ -217,7 +217,7 @@ def test_an_evaluation_by_groups_says_how_many_runs_are_scored() -> None:
         yield lambda done, total: told.setdefault(step, []).append((done, total))
 
     grouping = Grouping(by=("kind",), queries={q: {"kind": q[-1]} for q in QRELS})
-    report_of(QRELS, RUNS, EvaluationOptions(("P@1",), grouping=grouping, progress=progress))
+    report_on(QRELS, RUNS, EvaluationOptions(("P@1",), grouping=grouping, progress=progress))
     assert told["runs scored"] == [(n, len(RUNS)) for n in range(1, len(RUNS) + 1)]
     done, total = zip(*told["runs by kind"], strict=True)
     assert (sorted(done), set(total)) == (list(done), {len(RUNS)})
