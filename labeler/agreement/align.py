@@ -236,8 +236,10 @@ def parse_scale(text: str | None) -> Sequence[int] | None:
         return None
     match = _SCALE.fullmatch(text.strip())
     if not match or int(match[1]) >= int(match[2]) or int(match[2]) - int(match[1]) >= 50:
-        problem = f"expected LOW:HIGH, such as 0:3 (at most 50 grades); got {text!r:.80}"
-        raise Misuse(problem, parameter="scale")
+        raise Misuse(
+            f"expected LOW:HIGH, such as 0:3 (at most 50 grades); got {text!r:.80}",
+            parameter="scale",
+        )
     return tuple(range(int(match[1]), int(match[2]) + 1))
 
 
@@ -380,8 +382,10 @@ class GradeReader:
         """A human grade as it is read; None where the pair is left unjudged."""
         mapped = self.rules.map_human.get(grade, grade)
         if mapped >= 0 and mapped not in self.scale:
-            ends = f"{self.scale[0]}:{self.scale[-1]}"
-            raise BadInput(f"the human qrels hold the grade {grade}, outside the scale {ends}")
+            raise BadInput(
+                f"the human qrels hold the grade {grade}, outside the scale "
+                f"{self.scale[0]}:{self.scale[-1]}"
+            )
         return self._cut(mapped)
 
     def assessor(self, label: Label) -> int | None:

@@ -91,8 +91,10 @@ class AlternativeTest:
         wins = sum(row.wins for row in self.people)
         stand_in = "the assessor may stand in for a person"
         text = stand_in if self.passes else f"it is not shown that {stand_in}"
-        won = f"it wins against {wins} of {len(self.people)}"
-        return f"{text}: {won}, at a cost-benefit of {self.epsilon:g}"
+        return (
+            f"{text}: it wins against {wins} of {len(self.people)}, at a cost-benefit of "
+            f"{self.epsilon:g}"
+        )
 
 
 def alternative_test(

@@ -261,8 +261,10 @@ def agreement_of(
     )
     warnings = []
     if agreement.is_weighted:
-        whole = f"weighted to stand for about {sample.total.sum():,.0f}"
-        warnings.append(f"{people} graded a sample: {agreement.pairs:,} pairs, {whole}")
+        warnings.append(
+            f"{people} graded a sample: {agreement.pairs:,} pairs, weighted to stand for about "
+            f"{sample.total.sum():,.0f}"
+        )
     if not both.labels:
         warnings.append(no_pair_in_common(people, human, assessor.name, assessor.labels))
     in_use = GradesInUse.of(both, people)
@@ -398,8 +400,10 @@ class GradesInUse:
         sides = ((gives, self.ours), ("the other gives", set(self.numbers)))
         for side, grades in sides:
             if len(grades) == 1 and (len(self.ours) > 1 or len(self.numbers) > 1):
-                every = f"the grade {next(iter(grades)):g} to every pair"
-                yield Finding(f"{side} {every}: kappa is then 0 or undefined")
+                yield Finding(
+                    f"{side} the grade {next(iter(grades)):g} to every pair: kappa is then 0 or "
+                    "undefined"
+                )
         if self.rules.cut is None:
             of_scale = [] if self.rules.clip else [*self._another_scale()]
             yield from of_scale
@@ -420,15 +424,17 @@ class GradesInUse:
             text = f"{self.ranges}: the same scale moved by {shift:+g}? {mend} would mend that"
             yield Finding(text, settings=(mend,))
         elif not whole and outside > total / 2:
-            scores = "mostly fractions: scores, it seems, which have to be cut into grades first"
-            yield Finding(f"{self.ranges}, {scores}")
+            yield Finding(
+                f"{self.ranges}, mostly fractions: scores, it seems, which have to be cut into "
+                "grades first"
+            )
         elif outside >= SHARE_OUTSIDE * total:
             wider = range(floor(min(low, scale[0])), ceil(max(high, scale[-1])) + 1)
             widen, clip = Setting("scale", wider), Setting("clip", True)
-            would = (
-                f"{widen} would take them in, {clip} would clip them into {scale[0]}:{scale[-1]}"
+            text = (
+                f"{self.ranges}: {outside} of {total} labels lie outside the scale; {widen} "
+                f"would take them in, {clip} would clip them into {scale[0]}:{scale[-1]}"
             )
-            text = f"{self.ranges}: {outside} of {total} labels lie outside the scale; {would}"
             yield Finding(text, settings=(widen, clip))
 
     def _binary(self) -> Iterator[Finding]:

@@ -115,8 +115,10 @@ def _names_in(collection: Collection, names: list[str]) -> list[str]:
         of_models = [name for name in every if whose(collection.qrels(name)) == "model"]
         names = ["human", *of_models]
     if len(names) < 2:
-        problem = f"expected two names or more of the qrels in {collection.folder}"
-        raise Misuse(f"{problem}: {', '.join(every) or 'there are none'}")
+        raise Misuse(
+            f"expected two names or more of the qrels in {collection.folder}: "
+            f"{', '.join(every) or 'there are none'}"
+        )
     return names
 
 

@@ -65,8 +65,7 @@ def _show(collection: Collection, result: Ingested) -> None:
 
 def read_from(result: Ingested) -> str:
     """How many documents from how many files."""
-    documents = count_of(len(result.documents), "document")
-    return f"{documents} from {count_of(result.files, 'file')}"
+    return f"{count_of(len(result.documents), 'document')} from {count_of(result.files, 'file')}"
 
 
 def note_ingested(result: Ingested) -> None:

@@ -116,8 +116,7 @@ def _show_write_export(exported: Exported) -> None:
         say(str(path))
     pairs = count_of(exported.pairs, "pair")
     queries = count_of(exported.queries, "query", "queries")
-    documents = count_of(exported.documents, "document")
-    note(f"{exported.qrels}: {pairs}; {queries}, {documents}")
+    note(f"{exported.qrels}: {pairs}; {queries}, {count_of(exported.documents, 'document')}")
     note(f"to read it: {exported.reader}")
 
 

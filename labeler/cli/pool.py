@@ -59,8 +59,9 @@ class RoundFlags:
         if self.expand:
             others = (options.runs, options.only, options.depth)
             if any(others) or options.max_pairs:
-                problem = "it goes on from the pool as it is; pool runs before"
-                raise Misuse(problem, parameter="expand")
+                raise Misuse(
+                    "it goes on from the pool as it is; pool runs before", parameter="expand"
+                )
             return
         usual = Expansion()
         names = ("neighbors", "until", "rel", "max_rounds")
@@ -154,8 +155,10 @@ def retrieve(
     """
     options, control = replace(options, force=to.force), control_of()
     if sum(map(bool, (engine, server.url_template, program.command, own.python))) != 1:
-        problem = "name one system: --url-template for an endpoint, --command for a program"
-        raise Misuse(f"{problem}, --python for a function or a retriever, or --engine")
+        raise Misuse(
+            "name one system: --url-template for an endpoint, --command for a program, "
+            "--python for a function or a retriever, or --engine"
+        )
     if engine:
         built_in = BuiltIn(engine, encoding, bm25)
         result = built_in_run(collection, built_in, name, options, control)
@@ -168,8 +171,7 @@ def retrieve(
 
 
 def _show_retrieved(result: RetrieveResult, folder: Path) -> None:
-    queries = count_of(result.queries, "query", "queries")
-    say(f"{result.answered:,} of {queries} answered")
+    say(f"{result.answered:,} of {count_of(result.queries, 'query', 'queries')} answered")
     say(f"{count_of(result.documents, 'document')}; scores: {result.scores}")
     for query_id, problem in list(result.failures.items())[:_NAMED]:
         caution(f"query {query_id} has no answer: {problem}")

@@ -97,8 +97,10 @@ class Project:
         """
         kind, colon, _ = value.partition(":")
         if colon and kind in _FILES.get(each.setting, ()):
-            problem = f"{kind}:PATH is named by an option or the environment, not by this file"
-            raise Misconfigured(f"{self.path}: {each.setting}: {problem}")
+            raise Misconfigured(
+                f"{self.path}: {each.setting}: {kind}:PATH is named by an option or the "
+                "environment, not by this file"
+            )
         if each.option.is_address:
             from labeler.wire.addresses import Place, masked
             from labeler.wire.gate import check_named

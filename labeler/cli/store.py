@@ -50,8 +50,9 @@ def verify(collection: Opened, *, to: Destination) -> None:
         )
     show_outcome(result, _show_checked, to)
     if result.problems:
-        problems = f"{len(result.problems):,} problems; bring back a copy of it"
-        raise BadInput(f"{store.database.address}: {problems}")
+        raise BadInput(
+            f"{store.database.address}: {len(result.problems):,} problems; bring back a copy of it"
+        )
 
 
 def _show_checked(result: Verified) -> None:

@@ -134,8 +134,9 @@ class CollectionContents:
         if not self.queries:
             yield NextStep("There are no queries.", f"labeler generate {folder}")
         if not self.runs:
-            text = "There is no run, so that no system can be scored."
-            yield NextStep(text, f"labeler pool {folder}")
+            yield NextStep(
+                "There is no run, so that no system can be scored.", f"labeler pool {folder}"
+            )
         elif not self.pool and not self.qrels:
             yield NextStep("There is no pool of pairs to judge.", f"labeler pool {folder}")
         if not self.qrels:
@@ -148,8 +149,10 @@ class CollectionContents:
         for name in names:
             if name not in self.runs:
                 listed = ", ".join(self.runs) or "none"
-                problem = f"no run {name!r} in {self.collection.folder}; there are: {listed}"
-                raise Misuse(problem, parameter="runs")
+                raise Misuse(
+                    f"no run {name!r} in {self.collection.folder}; there are: {listed}",
+                    parameter="runs",
+                )
         return {name: self.runs[name] for name in names} if names else self.runs
 
 

@@ -132,9 +132,10 @@ class GatheredReport(Result):
         low, high = best.intervals[measure]
         if len(scores.runs) == 1 or math.isnan(low):
             return sentences
-        ends = f"{low:.3f} to {high:.3f} at 95 %"
-        interval = f"over all queries like these the score of {best.name} is {ends}"
-        return f"{sentences[:-1]}; {interval}."
+        return (
+            f"{sentences[:-1]}; over all queries like these the score of {best.name} is "
+            f"{low:.3f} to {high:.3f} at 95 %."
+        )
 
     def _agreeing(self) -> str:
         sets, contents = self.sets, self.contents
@@ -151,8 +152,10 @@ class GatheredReport(Result):
             model = asked if contents.ungraded else "no model has judged a pair"
             return f"The grades are people's; {model}."
         if sets.scoring is not None:
-            text = "No person has judged a pair: how far these grades agree with people's"
-            return f"{text} is not known."
+            return (
+                "No person has judged a pair: how far these grades agree with people's is not "
+                "known."
+            )
         whom = "No pair has a grade" if contents.ungraded else "Nobody has judged a pair"
         return f"{whom}, so that nothing is known of agreement with people."
 

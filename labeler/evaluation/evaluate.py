@@ -195,8 +195,7 @@ def check_baseline(baseline: str | None, runs: Mapping[str, object]) -> None:
     """`Misuse` where no run has the baseline's name."""
     if baseline is not None and baseline not in runs:
         listed = ", ".join(runs)
-        problem = f"no run {baseline!r} for a baseline; runs: {listed}"
-        raise Misuse(problem, parameter="baseline")
+        raise Misuse(f"no run {baseline!r} for a baseline; runs: {listed}", parameter="baseline")
 
 
 def score_runs(
@@ -389,8 +388,10 @@ class Report(Result):
     def __repr__(self) -> str:
         first, more = self.measures[0], ", …" if len(self.runs) > NAMED else ""
         best = [f"{run.name} {run.means()[first].value:.4f}" for run in self.ranked[:NAMED]]
-        of = f"{first} of {count_of(len(self.runs), 'run', 'runs')}"
-        return f"<Report by {short_name(self.qrels)}; {of}: {', '.join(best)}{more}>"
+        return (
+            f"<Report by {short_name(self.qrels)}; {first} of "
+            f"{count_of(len(self.runs), 'run', 'runs')}: {', '.join(best)}{more}>"
+        )
 
     def _repr_html_(self) -> str:
         tables = [*self.tables(scenarios=False)[:2], *self.group_tables()]

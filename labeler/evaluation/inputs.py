@@ -339,8 +339,9 @@ def kin_finding(kin: Sequence[Kin]) -> list[Finding]:
         models = dict.fromkeys(f"the {role} {short_model(m)}" for of in kin for role, m in of.ties)
         text = f"{', '.join(most)} and {last} are kin to {' and '.join(models)}"
         favored = "them"
-    shows = "only people's grades can show"
-    return [Finding(f"circular: {text}; whether that favors {favored}, {shows}")]
+    return [
+        Finding(f"circular: {text}; whether that favors {favored}, only people's grades can show")
+    ]
 
 
 # Families of models, what their members are called, and which systems are of a model's family.

@@ -214,8 +214,9 @@ class Leaderboard(Result):
         findings = list(pair_findings(self.pairs, self.names))
         if self.undefined:
             left_out = count_of(self.undefined, "query", "queries")
-            text = f"{self.measure} is undefined for some run in {left_out}: left out"
-            findings.append(Finding(text))
+            findings.append(
+                Finding(f"{self.measure} is undefined for some run in {left_out}: left out")
+            )
         return (*findings, *kin_finding(self.kin))
 
 
@@ -347,10 +348,14 @@ def _swaps_text(swaps: Sequence[Swap], pairs: int, first: str, second: str) -> s
     by = Counter(swap.significant_by for swap in swaps)
     ours, theirs = by["both"] + by["the first alone"], by["both"] + by["the second alone"]
     if not ours and not theirs:
-        none = f"neither's grades tell any of those apart ({ALLOWED})"
-        return f"{counted}; {none}, which is no sign of equality"
-    tell = f"{first}'s grades tell {ours:,} apart, {second}'s {theirs:,} ({ALLOWED})"
-    return f"{counted}; of those, {tell}"
+        return (
+            f"{counted}; neither's grades tell any of those apart ({ALLOWED}), which is no sign "
+            "of equality"
+        )
+    return (
+        f"{counted}; of those, {first}'s grades tell {ours:,} apart, {second}'s {theirs:,} "
+        f"({ALLOWED})"
+    )
 
 
 def significance_sentence(of: Decisions, first: str, second: str) -> str:

@@ -130,8 +130,7 @@ class PowerOptions:
 
     def __post_init__(self) -> None:
         if self.planned_runs is not None and not 2 <= self.planned_runs <= MOST_RUNS:
-            problem = f"a comparison is of 2 to {MOST_RUNS:,} runs"
-            raise Misuse(problem, parameter="planned_runs")
+            raise Misuse(f"a comparison is of 2 to {MOST_RUNS:,} runs", parameter="planned_runs")
         if not SIGNIFICANT < self.power < 1:
             raise Misuse(f"the power lies between {SIGNIFICANT:g} and 1", parameter="power")
         if not all(0 < difference < math.inf for difference in self.differences):

@@ -216,8 +216,9 @@ class Weights:
         """Which queries have a weight; `BadInput` where none has."""
         mask = [query in self.weights for query in queries]
         if not any(mask):
-            problem = f"no query of {self.source} that is scored has a {self.by}"
-            raise BadInput(problem, parameter="weights")
+            raise BadInput(
+                f"no query of {self.source} that is scored has a {self.by}", parameter="weights"
+            )
         return mask
 
     def of(self, queries: Sequence[str]) -> Weighting:
@@ -407,8 +408,9 @@ def qrels_findings(
 def run_findings(name: str, pool: JudgedPairs, facts: Facts, scoring: Scoring) -> list[Finding]:
     """What a reader of the scores should know about a run; `BadInput` where no query is common."""
     if not facts.common:
-        run = f"the run {name}"
-        raise BadInput(no_query_in_common(pool.name, pool.queries, run, facts.some_ids))
+        raise BadInput(
+            no_query_in_common(pool.name, pool.queries, f"the run {name}", facts.some_ids)
+        )
     findings = []
     if missing := len(pool.queries) - facts.common:
         what = f"{name}: {_of(missing, len(pool.queries))} missing from the run"

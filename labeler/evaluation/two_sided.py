@@ -204,11 +204,14 @@ def pair_findings(counts: PairCounts, names: tuple[str, str]) -> Iterator[Findin
     which = " and ".join(
         f"{count_of(number, 'pair', 'pairs')} by {name} alone" for number, name in alone if number
     )
-    both = f"{count_of(counts.both, 'pair', 'pairs')} by both"
-    judged = f"the two did not judge the same pairs ({both}, {which})"
+    judged = (
+        f"the two did not judge the same pairs ({count_of(counts.both, 'pair', 'pairs')} by "
+        f"both, {which})"
+    )
     others = "the latter" if counts.nearly_same else "other documents"
-    how = f"systems are scored on what both judged, {others} taken out of the rankings"
-    yield Finding(f"{judged}: {how}")
+    yield Finding(
+        f"{judged}: systems are scored on what both judged, {others} taken out of the rankings"
+    )
 
 
 # Tests of every two systems by two qrels, and how far the two agree on which pairs differ.

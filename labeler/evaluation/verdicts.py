@@ -321,8 +321,7 @@ def may_be_best(compared: Sequence[Compared]) -> list[str]:
     if len(names) > NAMED:
         others = count_of(len(names) - 1, "other", "others")
         return [f"{best} or one of {others} may be the best by {measure}."]
-    named = f"{', '.join(names[:-1])} or {names[-1]}"
-    return [f"{named} may be the best by {measure}."]
+    return [f"{', '.join(names[:-1])} or {names[-1]} may be the best by {measure}."]
 
 
 def told_apart(compared: Sequence[Compared], best: str) -> list[str]:

@@ -134,8 +134,9 @@ def calibration_set(
         )
     scale, outcome = np.unique(grade[rows], return_inverse=True)
     if len(scale) < 2:
-        problem = f"has the grade {scale[0]} throughout; there is nothing to foretell"
-        raise BadInput(f"{people} {problem}")
+        raise BadInput(
+            f"{people} has the grade {scale[0]} throughout; there is nothing to foretell"
+        )
     return CalibrationSet(tuple(scale.tolist()), queries, graded, outcome, query, weight[rows])
 
 
@@ -261,8 +262,10 @@ class CalibrateResult(Result):
             Column("after", title="after", format=".3f", ends=".3f"),
         ]
         rows: list[Row] = [[c.cut, c.before.interval, c.after.interval] for c in self.cuts]
-        title = "probability of a grade of the cut or more"
-        return [loss, Table("cuts", columns, rows, title=title)]
+        return [
+            loss,
+            Table("cuts", columns, rows, title="probability of a grade of the cut or more"),
+        ]
 
     def frame(self) -> DataFrame:
         """A row for each pair: ids, the probability of each grade, and the expected grade."""

@@ -65,8 +65,10 @@ class PanelOptions(Options):
         check_rule(self.rule)
         fewest = members // 2 + 1 if self.fewest is None else self.fewest
         if fewest > members:
-            problem = f"expected 1 to {members}, as many as there are members; found {fewest}"
-            raise Misuse(problem, parameter="fewest")
+            raise Misuse(
+                f"expected 1 to {members}, as many as there are members; found {fewest}",
+                parameter="fewest",
+            )
         return fewest
 
 

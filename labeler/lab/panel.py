@@ -248,8 +248,9 @@ def panel(
     opened = open_collection(collection)
     members = [read_member(opened, name) for name in names]
     if people in names:
-        problem = f"{people} is a member of the panel, and cannot tell how good it is"
-        raise Misuse(problem, parameter="people")
+        raise Misuse(
+            f"{people} is a member of the panel, and cannot tell how good it is", parameter="people"
+        )
     human_name = people or human_beside(opened, *names) or ""
     graded: Qrels = {}
     if human_name:
@@ -280,9 +281,11 @@ def panel(
 def _findings(judged: PanelSet, human: str, parts: Sequence[str]) -> Iterator[Finding]:
     """What was left out, and that the human grades were made from those of some members."""
     if judged.left_out:
-        pairs = count_of(judged.left_out, "pair is", "pairs are")
-        asked = f"fewer than {judged.fewest} members were asked about"
-        yield Finding(f"{pairs} left out, which {asked}", level="note")
+        yield Finding(
+            f"{count_of(judged.left_out, 'pair is', 'pairs are')} left out, which fewer than "
+            f"{judged.fewest} members were asked about",
+            level="note",
+        )
     if parts:
         yield Finding(
             f"{human} was made from the grades of {', '.join(parts)}: panel and members agree "

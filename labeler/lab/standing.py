@@ -171,8 +171,9 @@ class Yardstick:
         with about("statistic"):
             statistic = find_statistic((self.options.names or ("kappa",))[0], scale)
         if not statistic.better:
-            problem = f"{statistic.name} does not say who is closer to people"
-            raise Misuse(problem, parameter="statistic")
+            raise Misuse(
+                f"{statistic.name} does not say who is closer to people", parameter="statistic"
+            )
         return statistic
 
 

@@ -256,8 +256,10 @@ def evidence_of(
     pairs = matrix.pairs
     queries, query = pairs.by_query_id()
     if len(queries) < 2:
-        problem = "the strong assessor graded people's pairs of fewer than two queries"
-        raise BadInput(f"{members[-1].name}: {problem}, on which no threshold can be chosen")
+        raise BadInput(
+            f"{members[-1].name}: the strong assessor graded people's pairs of fewer than two "
+            "queries, on which no threshold can be chosen"
+        )
     unit = unit_of(*members)
     cost = [took_by(some, pairs, unit) for some in (members[:-1], members[-1:])]
     agreement = agreement_of(find_statistic(statistic, scale))

@@ -137,8 +137,9 @@ async def candidates_of(
     prompts = list(checked.values())
     if len({prompt.grades for prompt in prompts}) > 1:
         listed = ", ".join(f"{p.name} {p.grades[0]} to {p.grades[-1]}" for p in prompts)
-        problem = f"prompts of several scales have no grades to compare: {listed}"
-        raise Misuse(problem, parameter="prompts")
+        raise Misuse(
+            f"prompts of several scales have no grades to compare: {listed}", parameter="prompts"
+        )
     if len(named) < 2:
         raise Misuse("one assessor alone cannot be the best; name two prompts", parameter="prompts")
     names = [candidate.name for candidate in named]

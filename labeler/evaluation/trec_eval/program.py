@@ -102,8 +102,9 @@ def lines(asked: Sequence[str], documents: int = 0) -> list[Line | str]:
         if unknown := [n for n in names if n not in MEASURES and n not in (RUN_ID, QUERIES)]:
             raise Misuse(_refused(unknown[0]))
         if dot and (not parameter_text or len(names) > 1):
-            problem = "expected parameters of one measure after the dot"
-            raise Misuse(f"{text}: {problem}", parameter="measures")
+            raise Misuse(
+                f"{text}: expected parameters of one measure after the dot", parameter="measures"
+            )
         names_asked |= set(names)
         if dot:
             parameters.setdefault(name, parameter_text)
