@@ -28,6 +28,8 @@ USUAL = (0, 1, 2, 3)
 Label = int | str
 Labels = Mapping[str, Mapping[str, Label]]
 """Query id to document id to a label as its file has it: `2`, `"2"`, `"2.5"`, `"ERROR"`."""
+PairWeights = Mapping[Pair, float] | None
+"""One over the chance of each pair to be drawn; `None` where none was."""
 
 
 @dataclass(frozen=True)
@@ -188,7 +190,7 @@ def tables_of(
 def grade_matrix(
     assessors: Mapping[str, Mapping[str, Mapping[str, int | None]]],
     grades: Sequence[int],
-    weights: Mapping[Pair, float] | None = None,
+    weights: PairWeights = None,
     *,
     fewest: int = 1,
     by_id: bool = False,
@@ -219,7 +221,7 @@ def _places(own: PairColumns[Any], grades: Sequence[int]) -> Places:
     return np.array(places, dtype=np.int16)[code]
 
 
-def drawn_weights(pairs: PairColumns[Any], weights: Mapping[Pair, float] | None) -> Floats:
+def drawn_weights(pairs: PairColumns[Any], weights: PairWeights) -> Floats:
     """One over the chance of each pair to be drawn: 1 where none was, `nan` of one not drawn."""
     if weights is None:
         return np.ones(pairs.size)
@@ -424,7 +426,7 @@ def align(
     human: Qrels,
     assessor: AssessorLabels,
     rules: Rules,
-    weights: Mapping[Pair, float] | None = None,
+    weights: PairWeights = None,
 ) -> Aligned:
     """Pair the grades up; `weights` are one over the inclusion probabilities of sampled pairs."""
     people, given = PairColumns.of(human, np.int64), PairColumns.of(assessor.labels)

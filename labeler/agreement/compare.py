@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, floor
@@ -18,6 +18,7 @@ from labeler.agreement.align import (
     GradeMatrix,
     Labels,
     LeftOut,
+    PairWeights,
     Rules,
     align,
 )
@@ -29,7 +30,7 @@ from labeler.agreement.statistics import (
     find_statistic,
 )
 from labeler.arrays import Floats
-from labeler.data import Pair, Qrels
+from labeler.data import Qrels
 from labeler.errors import about
 from labeler.messages import no_pair_in_common
 from labeler.options import DRAWS, SEED, Options, option
@@ -245,7 +246,7 @@ def agreement_of(
     assessor: AssessorLabels,
     rules: Rules,
     options: StatisticOptions,
-    weights: Mapping[Pair, float] | None = None,
+    weights: PairWeights = None,
 ) -> Agreement:
     """Every statistic that the options name, with what was left out and what looks wrong."""
     both = align(human, assessor, rules, weights)

@@ -17,7 +17,6 @@ from labeler.evaluation.inputs import (
     AnyQrels,
     Doubt,
     Kin,
-    grades_in,
     pool_from,
     qrels_from,
     qrels_path,
@@ -159,7 +158,7 @@ def grade_layers(
     paths = fill_paths(path, fill) if fill else []
     if path is not None and paths:
         check_scales(path, paths[0])
-    layers += [grades_in(path, warn, stale)[0] for path in paths]
+    layers += [qrels_from(path, warn, stale=stale) for path in paths]
     return [
         {
             query: {doc: grade for doc, grade in row.items() if grade >= 0}

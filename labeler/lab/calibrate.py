@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from labeler.agreement.align import GradeMatrix, drawn_weights
+from labeler.agreement.align import GradeMatrix, PairWeights, drawn_weights
 from labeler.agreement.calibration import Calibration, CalibrationRows, at_cut
 from labeler.agreement.compare import interval_of
 from labeler.agreement.shares import graded_together
@@ -112,7 +112,7 @@ class CalibrationSet:
 def calibration_set(
     human: Qrels,
     given: GradeMatrix,
-    weights: Mapping[Pair, float] | None,
+    weights: PairWeights,
     people: str = "people",
 ) -> CalibrationSet:
     """The pairs with a human grade from 0 and probabilities; `BadInput` where too few are.

@@ -9,7 +9,6 @@ assumed but that the next query comes as these came.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ import numpy as np
 
 from labeler.arrays import Floats
 from labeler.errors import BadInput
+from labeler.evaluation.inputs import is_path
 from labeler.messages import count_of
 from labeler.metrics import evaluate
 from labeler.options import GRADE, Bounds, Options, option
@@ -157,5 +157,5 @@ def reader_depth(
         raise BadInput(f"no query has a document of grade {rel} or more")
     with np.errstate(divide="ignore"):
         ranks = np.round(1 / counted)
-    name = Path(run).name.partition(".")[0] if isinstance(run, str | os.PathLike) else "run"
+    name = Path(run).name.partition(".")[0] if is_path(run) else "run"
     return ReaderDepth(name, how.miss, len(ranks), int((relevant == 0).sum()), ranks)

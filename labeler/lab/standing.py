@@ -9,7 +9,7 @@ from functools import cached_property
 from random import Random
 from typing import Any, NamedTuple
 
-from labeler.agreement.align import AssessorLabels, Rules, align
+from labeler.agreement.align import AssessorLabels, PairWeights, Rules, align
 from labeler.agreement.compare import Agreement, StatisticOptions, agreement_of, defined
 from labeler.agreement.differences import Difference, differences
 from labeler.agreement.shown import closer
@@ -141,7 +141,7 @@ class Yardstick:
 
     human: Qrels
     options: StatisticOptions
-    weights: Mapping[Pair, float] | None = None
+    weights: PairWeights = None
 
     def on(self, queries: Iterable[str]) -> Yardstick:
         """The same on some queries alone."""
