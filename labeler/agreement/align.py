@@ -183,8 +183,7 @@ def tables_of(
     queries, k = shape
     # a number for each cell of all queries' tables, counted at once
     cell = (query.astype(np.int64) * k + first) * k + second
-    counts = np.bincount(cell, weight, queries * k * k)
-    return counts.astype(np.float64).reshape(queries, k, k)
+    return np.bincount(cell, weight, queries * k * k).astype(np.float64).reshape(queries, k, k)
 
 
 def grade_matrix(

@@ -111,8 +111,7 @@ def _names_in(collection: Collection, names: list[str]) -> list[str]:
     """The names that are compared; without any, people's `human` and all that models graded."""
     every = collection.qrels_names()
     if not names and "human" in every:
-        of_models = [name for name in every if whose(collection.qrels(name)) == "model"]
-        names = ["human", *of_models]
+        names = ["human", *[name for name in every if whose(collection.qrels(name)) == "model"]]
     if len(names) < 2:
         raise Misuse(
             f"expected two names or more of the qrels in {collection.folder}: "

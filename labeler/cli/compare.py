@@ -68,10 +68,9 @@ class LossFlags:
         margins = self.margins([measure])
         if margins and measure not in margins:
             raise Misuse(f"the decision is by {measure}, the margin is not", parameter="margin")
-        margin = margins.get(measure, DEFAULT_MARGIN)
         return {
             "measure": measure,
-            "margin": margin,
+            "margin": margins.get(measure, DEFAULT_MARGIN),
             "qrels": options.qrels,
             "seed": options.seed,
         }

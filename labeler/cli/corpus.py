@@ -156,8 +156,7 @@ def _say_update(result: UpdateResult, folder: Path) -> None:
         return
     note(f"the state before is kept: {result.history}")
     if result.runs:
-        names = ", ".join(result.runs)
-        note(f"these runs rank the passages of before and are kept there: {names}")
+        note(f"these runs rank the passages of before and are kept there: {', '.join(result.runs)}")
     note(f"next: labeler pool {folder}, then labeler judge {folder}")
 
 

@@ -36,8 +36,7 @@ def status(collection: Opened, *, to: Destination) -> None:
     sets, pool, store = list(status(collection)), pool_size(collection), store_status(collection)
     table = status_table(sets)
     if to.form == "json":
-        judgements = [judged.as_json() for judged in sets]
-        whole = {"pool": pool, "judgements": judgements}
+        whole = {"pool": pool, "judgements": [judged.as_json() for judged in sets]}
         show_json({**whole, "store": store.as_json() if store else None}, to)
     elif to.form == "table":
         with said_to(to):
@@ -136,8 +135,7 @@ def show_explanation(explanation: Explanation) -> None:
     from labeler.judging.suspicions import SUSPICIONS
 
     judged, origin = explanation.row.judged, explanation.row.origin
-    made_by = ", ".join(filter(None, (origin.prompt, origin.model)))
-    say(f"== {explanation.name}: {made_by}")
+    say(f"== {explanation.name}: {', '.join(filter(None, (origin.prompt, origin.model)))}")
     say(f"now: {_outcome(judged.outcome)}")
     for name in judged.suspicions:
         say(f"suspicious ({name}): {SUSPICIONS.get(name, 'by a later version')}")

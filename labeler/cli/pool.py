@@ -160,8 +160,7 @@ def retrieve(
             "--python for a function or a retriever, or --engine"
         )
     if engine:
-        built_in = BuiltIn(engine, encoding, bm25)
-        result = built_in_run(collection, built_in, name, options, control)
+        result = built_in_run(collection, BuiltIn(engine, encoding, bm25), name, options, control)
     else:
         system = own if own.python else program if program.command else server
         result = retrieve_run(collection, system, name, options, control)

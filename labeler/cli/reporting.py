@@ -249,8 +249,7 @@ def check_complete(result: JudgeResult, *, asked: bool = True) -> None:
         problem = f"{tally.failed:,} of {tally.pairs:,} pairs have no grade"
         if tally.waiting == tally.failed:
             raise Incomplete(f"{problem}: they wait in a batch; next: labeler batch collect")
-        only_calls = tally.failures["call_failed"] == tally.failed
-        again = {} if only_calls else {"retry_failed": True}
+        again = {} if tally.failures["call_failed"] == tally.failed else {"retry_failed": True}
         raise Incomplete(problem, again=again if asked else None)
 
 

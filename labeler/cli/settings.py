@@ -128,8 +128,7 @@ def read_project(settings: Mapping[str, Declared], given: Iterable[str]) -> Proj
     if not settings:
         return Project()
     path = project_path()
-    in_file = {} if path is None else checked_sections(path)
-    return Project(path, in_file, _given(settings, given))
+    return Project(path, {} if path is None else checked_sections(path), _given(settings, given))
 
 
 def checked_sections(path: Path) -> Sections:

@@ -155,8 +155,7 @@ def _joint(group: Sequence[ScoredByBoth], index: int, measure: Measure, target: 
     human = np.array([both.human[index] for both in group])
     assessor = np.array([both.assessor[index] for both in group])
     bounds = None if measure.name in UNBOUNDED else UNIT
-    design = Design(group[0].judged, len(group[0].queries))
-    return Joint(human, assessor, design, target, bounds)
+    return Joint(human, assessor, Design(group[0].judged, len(group[0].queries)), target, bounds)
 
 
 def corrected_differences(

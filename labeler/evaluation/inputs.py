@@ -488,8 +488,7 @@ def kin_of(runs: Sequence[str], tags: Mapping[str, str], models: Mapping[str, st
     """Systems akin to a model; `tags` is run to tag, `models` role ("assessor") to model name."""
     kin = []
     for run in runs:
-        called = [run, *tags.get(run, "").split()]
-        own = families(" ".join(called))
+        own = families(" ".join([run, *tags.get(run, "").split()]))
         shared = {role: sorted(own & families(model)) for role, model in models.items()}
         ties = tuple((role, models[role]) for role, names in shared.items() if names)
         names = dict.fromkeys(name for names in shared.values() for name in names)

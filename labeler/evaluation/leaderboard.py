@@ -103,8 +103,7 @@ def leaderboard(
     sides = zip((first, second), names, strict=True)
     two, of_both = _common([qrels_from(q, texts.append, name) for q, name in sides], names, tops)
     findings = [*map(Finding, texts), *of_both]
-    kin = kin_behind(second, runs_by_name)
-    board = leaderboard_of(two, runs_by_name, parsed, seed, kin)
+    board = leaderboard_of(two, runs_by_name, parsed, seed, kin_behind(second, runs_by_name))
     if board is None:
         raise BadInput(f"{measure} is undefined for some run in every query")
     for name, facts in zip(runs_by_name, board.facts, strict=True):
@@ -271,8 +270,7 @@ def _systems(
     scores = scored.values
     first, second = scores.mean(axis=2)
     first_ranks, second_ranks = (competition_ranks(side).tolist() for side in (first, second))
-    changes = scores[1] - scores[0]
-    verdicts = each_pair(changes, most_difference(measure), seed)
+    verdicts = each_pair(scores[1] - scores[0], most_difference(measure), seed)
     systems = []
     for i, (run, verdict) in enumerate(zip(runs, verdicts, strict=True)):
         means = float(first[i]), float(second[i])

@@ -163,11 +163,9 @@ def power(
     if len(runs_by_name) < 2:
         raise Misuse("power needs two or more runs, whose differences vary from query to query")
     mean_measure(measure)
-    how = EvaluationOptions((str(measure),), scenarios=False)
-    report = report_on(qrels, runs_by_name, how)
+    report = report_on(qrels, runs_by_name, EvaluationOptions((str(measure),), scenarios=False))
     findings = (finding.without_advice() for finding in report.findings)
-    values = np.array([run.scores.values[0] for run in report.runs])
-    plan = _plan_of(values, str(measure), options)
+    plan = _plan_of(np.array([run.scores.values[0] for run in report.runs]), str(measure), options)
     return replace(plan, findings=(*findings, *origin_findings(qrels, of_pool=True)))
 
 

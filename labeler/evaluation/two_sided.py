@@ -267,8 +267,7 @@ def decisions(means: Floats, p: Sequence[Floats]) -> Decisions:
     alike = signs[0] * signs[1] >= 0
     by_first, by_second = (side[upper] < SIGNIFICANT for side in p)
     active, mixed = by_first & by_second, by_first ^ by_second
-    kinds = active, mixed, ~(active | mixed)
-    masks = [kind & way for kind in kinds for way in (alike, ~alike)]
+    masks = [kind & way for kind in (active, mixed, ~(active | mixed)) for way in (alike, ~alike)]
     return Decisions(*(int(mask.sum()) for mask in (*masks, by_first, by_second)))
 
 

@@ -236,8 +236,7 @@ class Trust:
         by_hand = self.grades.is_unchecked
         price = f"{PEOPLE_CHECK} pairs by hand" if by_hand else "free"
         board = f"labeler lab leaderboard {self._folder} human {self.grades.assessor.name}"
-        command = self._people if by_hand else board
-        return Doubt(f"it is circular: {akin[0]}", command, price)
+        return Doubt(f"it is circular: {akin[0]}", self._people if by_hand else board, price)
 
     def believed(self, comparison: Comparison) -> Comparison:
         """The comparison with what is doubtful about it."""

@@ -66,8 +66,7 @@ class CandidateAnswers:
     @property
     def tokens_a_pair(self) -> float:
         """Tokens of a pair, prompt and reply, on average."""
-        tokens = self.spent.prompt_tokens + self.spent.completion_tokens
-        return tokens / max(self.pairs, 1)
+        return (self.spent.prompt_tokens + self.spent.completion_tokens) / max(self.pairs, 1)
 
     @property
     def cost_a_thousand(self) -> float | None:
@@ -285,10 +284,9 @@ class TuneResult(Result):
         )
 
     def _asked(self) -> str:
-        rounds = ", ".join(str(r.queries) for r in self.rounds)
         return (
             f"Asked about {self.pairs_asked:,} pairs: of each round the better half went on (to "
-            f"{rounds} queries)."
+            f"{', '.join(str(r.queries) for r in self.rounds)} queries)."
         )
 
     def tables(self) -> list[Table]:
