@@ -41,15 +41,10 @@ class PairCounts:
     first_only: int
     second_only: int
 
-    @property
-    def same(self) -> bool:
-        """Whether the two judged the same pairs."""
-        return not self.first_only and not self.second_only
-
     @shown
     def on_shared_pairs(self) -> bool:
-        """Whether scores are on the pairs that both judged."""
-        return not self.same
+        """Whether the two judged other pairs, so that scores are on those that both judged."""
+        return bool(self.first_only or self.second_only)
 
     @property
     def nearly_same(self) -> bool:
@@ -116,7 +111,9 @@ def two_qrels(
     kinds = (by_first & by_second, by_first & ~by_second, by_second & ~by_first)
     counts = PairCounts(*(int(pairs[kind].sum()) for kind in kinds))
     # of queries of which both judged some pair
-    rows = np.flatnonzero(np.isin(joined.query, joined.query[kinds[0][code]]) | counts.same)
+    rows = np.flatnonzero(
+        np.isin(joined.query, joined.query[kinds[0][code]]) | (not counts.on_shared_pairs)
+    )
     if not len(rows):
         return None
     coded: PairColumns[int] = joined.columns(rows).holding(code[rows])
@@ -187,7 +184,7 @@ def score_twice(two: TwoQrels, runs: RunsByName, measure: Measure) -> TwoScores:
     for run in runs.values():
         ranked, facts_of_run = rank(run, two.pool)
         own = scored = [two.own(ranked, side) for side in (0, 1)]
-        if not two.counts.same:
+        if two.counts.on_shared_pairs:
             scored = [two.on_shared_pairs(ranked, side) for side in (0, 1)]
         values.append([score(side, [measure]).values[0] for side in scored])
         judged.append([score(side, [shares]).summed_up(shares) for side in own])
@@ -198,7 +195,7 @@ def score_twice(two: TwoQrels, runs: RunsByName, measure: Measure) -> TwoScores:
 
 def pair_findings(counts: PairCounts, names: tuple[str, str]) -> Iterator[Finding]:
     """That the two did not judge the same pairs, and on which of them systems are scored."""
-    if counts.same:
+    if not counts.on_shared_pairs:
         return
     alone = ((counts.first_only, names[0]), (counts.second_only, names[1]))
     which = " and ".join(
