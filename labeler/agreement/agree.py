@@ -27,10 +27,11 @@ from labeler.agreement.differences import differences
 from labeler.agreement.joint import JointAgreement, ceiling, together
 from labeler.agreement.plan import SampleSizePlan, plan
 from labeler.agreement.report import AgreementResult, AssessorReport
-from labeler.agreement.shown import short, whom
+from labeler.agreement.shown import whom
 from labeler.agreement.sources import MoreHumans, RunSources, Sources, sources_of
 from labeler.agreement.statistics import find_statistic
 from labeler.errors import BadInput, Misuse, about
+from labeler.evaluation.inputs import short
 from labeler.evaluation.options import STALE_GRADES, Stale
 from labeler.messages import no_pair_in_common
 from labeler.metrics import parse

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -23,6 +22,7 @@ from labeler.agreement.report import (
     numbers,
 )
 from labeler.agreement.statistics import find_statistic
+from labeler.evaluation.inputs import short
 from labeler.messages import count_of
 from labeler.report.finding import Finding
 from labeler.report.table import (
@@ -75,11 +75,6 @@ def heading(report: AssessorReport) -> str:
         f"{short(report.human)} and {short(report.assessor)}: {pairs} of {queries} that both "
         f"graded{stand}"
     )
-
-
-def short(name: str) -> str:
-    """A file's name without its folders and ending; a name in a collection as it is."""
-    return re.sub(r"\.(qrels|txt|tsv)(\.gz)?$", "", name.rsplit("/", 1)[-1]) or name
 
 
 def whom(human: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from labeler.agreement.shown import short, summary
+from labeler.agreement.shown import summary
 from labeler.collection.whose import made_by
 from labeler.collection_report.contents import (
     ChosenSets,
@@ -25,6 +25,7 @@ from labeler.collection_report.figures import (
 from labeler.collection_report.private import Private
 from labeler.data import Document, Pair
 from labeler.evaluation.evaluate import Report
+from labeler.evaluation.inputs import short
 from labeler.judging.status import SetStatus
 from labeler.messages import count_of
 from labeler.pipeline.query_lists import (

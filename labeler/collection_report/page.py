@@ -8,7 +8,6 @@ from dataclasses import replace
 from labeler.agreement.shown import (
     overview,
     report_parts,
-    short,
     statistics_table,
     summary,
 )
@@ -20,6 +19,7 @@ from labeler.collection_report.figures import (
 )
 from labeler.collection_report.gathered import GatheredReport
 from labeler.evaluation.evaluate import Report
+from labeler.evaluation.inputs import short
 from labeler.evaluation.plot import difference_drawing, measure_drawing
 from labeler.judging.status import status_table
 from labeler.messages import count_of

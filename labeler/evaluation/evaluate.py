@@ -31,7 +31,7 @@ from labeler.evaluation.inputs import (
     qrels_path,
     rank,
     runs_from,
-    short_name,
+    short,
     top_grade_beside,
 )
 from labeler.evaluation.options import (
@@ -389,7 +389,7 @@ class Report(Result):
         first, more = self.measures[0], ", …" if len(self.runs) > NAMED else ""
         best = [f"{run.name} {run.means()[first].value:.4f}" for run in self.ranked[:NAMED]]
         return (
-            f"<Report by {short_name(self.qrels)}; {first} of "
+            f"<Report by {short(self.qrels)}; {first} of "
             f"{count_of(len(self.runs), 'run', 'runs')}: {', '.join(best)}{more}>"
         )
 

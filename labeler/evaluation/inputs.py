@@ -116,9 +116,9 @@ def top_grade_beside(qrels: AnyQrels) -> int | None:
     return top_grade_of(path)
 
 
-def short_name(qrels: str) -> str:
-    """What a table calls qrels: the name of their file without its ending."""
-    return Path(qrels).name.removesuffix(".gz").removesuffix(".qrels")
+def short(qrels: str) -> str:
+    """What tables and sentences call qrels: their file's name without its ending, or their name."""
+    return re.sub(r"\.(qrels|txt|tsv)(\.gz)?$", "", qrels.rsplit("/", 1)[-1]) or qrels
 
 
 def runs_from(runs: AnyRuns | None, qrels: AnyQrels) -> RunsByName:
@@ -314,12 +314,12 @@ def kin_behind(qrels: AnyQrels, runs: RunsByName, asked: str = "") -> list[Kin]:
     """
     path = qrels_path(qrels)
     origin = collection_of_qrels(path) if path else None
-    if path is None or (origin is None and not families(short_name(path.name))):
+    if path is None or (origin is None and not families(short(path.name))):
         return []
     from labeler.collection.whose import MadeBy, made_by  # takes long to load
 
     made = MadeBy() if origin is None else made_by(*origin)
-    stem = short_name(path.name)
+    stem = short(path.name)
     model = ", ".join(made.models) or asked or (stem if families(stem) else "")
     models = {"assessor": model, "query writer": made.writer}
     named = {role: model for role, model in models.items() if model}

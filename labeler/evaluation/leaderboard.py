@@ -24,7 +24,7 @@ from labeler.evaluation.inputs import (
     qrels_from,
     qrels_path,
     runs_from,
-    short_name,
+    short,
     top_grade_beside,
 )
 from labeler.evaluation.options import Scoring
@@ -167,7 +167,7 @@ class Leaderboard(Result):
     @property
     def names(self) -> tuple[str, str]:
         """What tables call the two qrels: their files' names, numbered where these are the same."""
-        first, second = (short_name(qrels) for qrels in self.qrels)
+        first, second = (short(qrels) for qrels in self.qrels)
         return (first, second) if first != second else (f"{first} (1)", f"{second} (2)")
 
     @property

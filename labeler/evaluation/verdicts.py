@@ -20,7 +20,7 @@ from labeler.evaluation.inputs import (
     pool_from,
     qrels_from,
     qrels_path,
-    short_name,
+    short,
 )
 from labeler.evaluation.options import FEWEST
 from labeler.evaluation.scores import (
@@ -94,7 +94,7 @@ def grades_used(path: Path) -> GradesUsed:
     """Whose grades a file of qrels holds, as far as its collection tells."""
     where = collection_of_qrels(path)
     if where is None:
-        return GradesUsed(short_name(path.name))
+        return GradesUsed(short(path.name))
     from labeler.collection.whose import is_of_people, made_by, whose  # takes long to load
 
     collection, name = where

@@ -14,12 +14,12 @@ from labeler.agreement.align import GradeMatrix, PairWeights, drawn_weights
 from labeler.agreement.calibration import Calibration, CalibrationRows, at_cut
 from labeler.agreement.compare import interval_of
 from labeler.agreement.shares import graded_together
-from labeler.agreement.shown import short
 from labeler.agreement.sources import Sources, sources_of
 from labeler.arrays import Flags, Floats, Integers
 from labeler.collection.user_files import Output
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput, Misuse
+from labeler.evaluation.inputs import short
 from labeler.files.jsonl import write_rows
 from labeler.messages import count_of, no_pair_in_common
 from labeler.options import SEED, Options, option

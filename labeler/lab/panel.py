@@ -16,12 +16,12 @@ import numpy as np
 
 from labeler.agreement.align import GradeMatrix, Rules, scale_of
 from labeler.agreement.compare import StatisticOptions, interval_of
-from labeler.agreement.shown import short
 from labeler.agreement.sources import human_grades, made_from
 from labeler.arrays import Floats, Integers
 from labeler.collection.layout import AnyCollection, open_collection
 from labeler.data import Qrels
 from labeler.errors import Misuse, about
+from labeler.evaluation.inputs import short
 from labeler.judging.changes import human_beside
 from labeler.lab.members import (
     PanelOptions,
