@@ -35,7 +35,7 @@ from labeler.evaluation.inputs import short
 from labeler.evaluation.options import STALE_GRADES, Stale
 from labeler.messages import no_pair_in_common
 from labeler.metrics import parse
-from labeler.options import SHARE, WIDTH, option
+from labeler.options import WIDTH, Bounds, Options, option
 from labeler.report.finding import Finding, as_findings
 from labeler.trec.memory import Source as QrelsSource
 from labeler.trec.pairs import PairColumns
@@ -49,7 +49,7 @@ CEILING_STATISTICS = ("kappa-quadratic", "kappa")
 
 
 @dataclass(frozen=True)
-class AgreeOptions:
+class AgreeOptions(Options):
     """What a user asks for: how grades are read, which statistics, what orders the systems.
 
     `width` is that of the interval for which more human grades are planned; `gated` names the
@@ -73,7 +73,7 @@ class AgreeOptions:
     epsilon: float = option(
         EPSILON,
         "Of three people or more: how much less often than a person may it be as close?",
-        SHARE,
+        Bounds(0, 0.99),
         rare=True,
     )
     stale: Stale = option("drop", STALE_GRADES)

@@ -112,8 +112,6 @@ def alternative_test(
     people = [index for index in range(len(matrix.assessors)) if index != column]
     if len(people) < FEWEST_PEOPLE:
         raise Misuse(f"the test takes the labels of {FEWEST_PEOPLE} people or more")
-    if not 0 <= epsilon < 1:
-        raise Misuse(f"expected a share below 1, found {epsilon:g}", parameter="epsilon")
     sums = [_advantages(matrix, column, person) for person in people]
     rows = [
         _tested(matrix.assessors[person], of[of[:, 3] > 0], epsilon, options)

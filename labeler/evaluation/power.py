@@ -14,7 +14,7 @@ from labeler.evaluation.evaluate import mean_measure, report_on
 from labeler.evaluation.inputs import AnyQrels, AnyRuns, origin_findings, runs_from
 from labeler.evaluation.options import EvaluationOptions
 from labeler.messages import count_of
-from labeler.options import COUNT, SHARE, SIZE, given, option
+from labeler.options import COUNT, SIZE, Bounds, Options, given, option
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Column, Interval, Table
@@ -26,13 +26,13 @@ from labeler.stats.power import (
     queries_needed,
     variance_factors,
 )
-from labeler.stats.student import SIGNIFICANT
 
 NUMBERS = (25, 50, 100, 200, 500, 1000)
 DIFFERENCES = (0.01, 0.02, 0.05, 0.1)
 RANGE = 0.95
 """Of samples of normal differences whose range holds the truth; of real ones it is fewer."""
-MOST_RUNS = 1000
+RUNS, CHANCE = Bounds(2, 1000), Bounds(0.051, 0.999)
+"""How many runs a plan may be for, and with which power: above the chance of a false alarm."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,7 +109,7 @@ class PowerPlan(Result):
 
 
 @dataclass(frozen=True)
-class PowerOptions:
+class PowerOptions(Options):
     """What to plan for: numbers of queries, differences, and the power.
 
     `planned_runs` are compared, the best with the others; by default as many as may be the best of
@@ -120,21 +120,13 @@ class PowerOptions:
     differences: tuple[float, ...] = option(
         (), "How many does this difference need? Repeatable.", SIZE, flags="--difference"
     )
-    power: float = option(0.8, "The chance to find the difference.", SHARE)
+    power: float = option(0.8, "The chance to find the difference.", CHANCE)
     planned_runs: int | None = option(
         None,
         "Plan for so many runs (default: those that may be the best of these).",
-        COUNT,
+        RUNS,
         flags="--compared",
     )
-
-    def __post_init__(self) -> None:
-        if self.planned_runs is not None and not 2 <= self.planned_runs <= MOST_RUNS:
-            raise Misuse(f"a comparison is of 2 to {MOST_RUNS:,} runs", parameter="planned_runs")
-        if not SIGNIFICANT < self.power < 1:
-            raise Misuse(f"the power lies between {SIGNIFICANT:g} and 1", parameter="power")
-        if not all(0 < difference < math.inf for difference in self.differences):
-            raise Misuse("a difference is a number above 0", parameter="differences")
 
 
 def power(
