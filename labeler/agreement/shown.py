@@ -68,7 +68,7 @@ def heading(report: AssessorReport) -> str:
     """Who is compared, on how many pairs of how many queries."""
     agreement = report.agreement
     pairs = count_of(agreement.pairs, "pair")
-    queries = count_of(len(agreement.queries), "query", "queries")
+    queries = count_of(len(agreement.queries), "query")
     whole = agreement.confusion.sum()
     stand = f", weighted to stand for about {whole:,.0f}" if agreement.is_weighted else ""
     return (

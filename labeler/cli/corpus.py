@@ -60,7 +60,7 @@ def ingest(
 def _show(collection: Collection, result: Ingested) -> None:
     say(f"{collection.corpus}: {read_from(result)}")
     if result.queries:
-        say(f"{collection.queries}: {count_of(len(result.queries), 'query', 'queries')}")
+        say(f"{collection.queries}: {count_of(len(result.queries), 'query')}")
 
 
 def read_from(result: Ingested) -> str:

@@ -235,7 +235,7 @@ def _show(result: Validation) -> None:
     for problem in result.problems:
         say(f"{problem.level}: {flat(str(problem))}")
     documents = count_of(result.checked["documents"], "document")
-    queries = count_of(result.checked["queries"], "query", "queries")
+    queries = count_of(result.checked["queries"], "query")
     if result.is_valid():
         say(f"{documents}, {queries}: {_counts(result)}")
 

@@ -53,8 +53,7 @@ def sample(
     samples = draw_sheets(collection, draw.source, design, outputs, note)
     for sheet, drawn in zip(sheets, samples, strict=True):
         pairs_drawn = count_of(drawn.pairs, "pair")
-        queries_drawn = count_of(drawn.queries, "query", "queries")
-        say(f"{sheet}: sample {drawn.id}, {pairs_drawn} of {queries_drawn}")
+        say(f"{sheet}: sample {drawn.id}, {pairs_drawn} of {count_of(drawn.queries, 'query')}")
     for sheet, name in zip(sheets, free_names(collection, len(sheets)), strict=True):
         note(f"when graded: labeler people import {sheet} {collection.folder} --as {name}")
     if len(samples) == 1:

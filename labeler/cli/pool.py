@@ -127,8 +127,7 @@ def _show(result: PoolResult) -> None:
 def note_pooled(result: PoolResult) -> None:
     """Say how many pairs the pool has, and how many of them are new."""
     pairs = count_of(result.pairs, "pair")
-    queries = count_of(result.queries, "query", "queries")
-    note(f"pooled {pairs} of {queries}, {result.new:,} of them new")
+    note(f"pooled {pairs} of {count_of(result.queries, 'query')}, {result.new:,} of them new")
 
 
 _NAMED = 5
@@ -170,7 +169,7 @@ def retrieve(
 
 
 def _show_retrieved(result: RetrieveResult, folder: Path) -> None:
-    say(f"{result.answered:,} of {count_of(result.queries, 'query', 'queries')} answered")
+    say(f"{result.answered:,} of {count_of(result.queries, 'query')} answered")
     say(f"{count_of(result.documents, 'document')}; scores: {result.scores}")
     for query_id, problem in list(result.failures.items())[:_NAMED]:
         caution(f"query {query_id} has no answer: {problem}")
@@ -181,5 +180,5 @@ def _failed(result: RetrieveResult) -> str:
     names = list(result.failures)
     more = ", …" if len(names) > _NAMED else ""
     which = ", ".join(names[:_NAMED]) + more
-    queries = count_of(result.queries, "query", "queries")
+    queries = count_of(result.queries, "query")
     return f"no answer to {len(names):,} of {queries}: {which}; run it again to ask for all"

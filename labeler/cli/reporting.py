@@ -142,7 +142,7 @@ def _time(needed: Duration, limits: RateLimits) -> str:
 
 def note_generated(result: GenerateResult, queries: int) -> None:
     """Say how many queries were written, and whether the corpus had passages enough."""
-    written = count_of(result.written, "query", "queries")
+    written = count_of(result.written, "query")
     dropped = count_of(result.rejected, "candidate")
     note(f"wrote {written}, dropped {dropped}; {result.total:,} in all")
     _note_kinds(result)

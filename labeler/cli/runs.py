@@ -46,7 +46,7 @@ def validate(paths: Files, *, to: Destination) -> None:
 
 
 def _sound(counts: Mapping[str, Any]) -> str:
-    queries = count_of(counts["queries"], "query", "queries")
+    queries = count_of(counts["queries"], "query")
     return f"{counts['run']}: sound: {queries}, {count_of(counts['documents'], 'document')}"
 
 
@@ -157,6 +157,6 @@ def fuse(
     fusion = replace(fusion, weights=weights_of(weights))
     queries, lines = fuse_files(runs, file, fusion, tag, caution)
     note(
-        f"wrote {file.path}: {count_of(queries, 'query', 'queries')}, {count_of(lines, 'line')} "
+        f"wrote {file.path}: {count_of(queries, 'query')}, {count_of(lines, 'line')} "
         f"from {len(runs)} runs by {fusion.method}"
     )

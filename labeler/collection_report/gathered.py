@@ -101,11 +101,11 @@ class GatheredReport(Result):
         contents, scores = self.contents, self.scores
         documents = count_of(contents.documents, "document")
         if self.sets.scoring is None:
-            queries = count_of(len(contents.queries), "query", "queries")
+            queries = count_of(len(contents.queries), "query")
             pool = count_of(contents.pool, "pair to judge", "pairs to judge")
             return f"The collection has {documents}, {queries} and {pool}; no pair has a grade yet."
         grades = count_of(contents.grades(self.sets.scoring), "grade")
-        queries = count_of(len(contents.qrels[self.sets.scoring]), "query", "queries")
+        queries = count_of(len(contents.qrels[self.sets.scoring]), "query")
         by = f"{grades} of {queries}, given by {self._giver()}"
         if scores is None:
             return f"The collection has {documents} and {by}; no system was scored."

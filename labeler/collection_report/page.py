@@ -255,7 +255,7 @@ def _counts(report: GatheredReport) -> str:
     return " · ".join(
         (
             count_of(of.documents, "document"),
-            count_of(len(of.queries), "query", "queries"),
+            count_of(len(of.queries), "query"),
             count_of(of.pool, "pooled pair"),
             count_of(len(of.runs), "run"),
             count_of(len(of.qrels), "set of grades", "sets of grades"),

@@ -201,7 +201,7 @@ def _pools(
         raise BadInput(no_pair_in_common(name, grades, by_assessor.name, ids))
     if len(shared) < FEWEST:
         raise BadInput(
-            f"{name} and {by_assessor.name} share {count_of(len(shared), 'query', 'queries')}; "
+            f"{name} and {by_assessor.name} share {count_of(len(shared), 'query')}; "
             f"correcting needs {FEWEST} or more"
         )
     if extra := len(grades) - len(shared):

@@ -247,7 +247,7 @@ def compared(
     scores = over_common_queries({run.name: run.scores for run in runs})
     queries = len(next(iter(scores.values())).queries)
     if queries < max(len(run.scores.queries) for run in runs):
-        common = count_of(queries, "query", "queries")
+        common = count_of(queries, "query")
         findings.append(Finding(f"runs are compared over the {common} that all of them have"))
     if not queries:
         return None
@@ -412,9 +412,9 @@ def headline(
     mean, spec = best.means()[measure], ".0f" if is_sum(measure) else ".4f"
     if mean.value is None or math.isnan(mean.value):
         return [f"{measure} is undefined for every query, so that nothing is said of the runs."]
-    over, weighting = count_of(len(best.scores.queries), "query", "queries"), best.scores.weighting
+    over, weighting = count_of(len(best.scores.queries), "query"), best.scores.weighting
     if weighting is not None and not is_sum(measure):  # in a sum they count alike
-        alike = count_of(math.floor(weighting.effective), "query", "queries")
+        alike = count_of(math.floor(weighting.effective), "query")
         over = f"{over} by weight (as precise as {alike} of equal weight)"
     if len(runs) == 1:
         return [f"{best.name}: {measure} is {interval_text(mean, spec, '.3f')} over {over}."]

@@ -52,7 +52,7 @@ class QueryFields:
         distinct = len(set(groups.values()))
         if distinct > MOST_GROUPS:
             raise Misuse(
-                f"{by} has {distinct} values in {count_of(len(groups), 'query', 'queries')}; "
+                f"{by} has {distinct} values in {count_of(len(groups), 'query')}; "
                 f"expected a field of {MOST_GROUPS} values at most, as kind",
                 parameter="by",
             )
@@ -68,7 +68,7 @@ class QueryFields:
             stands = count_of(unknown, "query of the qrels is", "queries of the qrels are")
             findings.append(Finding(f"{stands} not in {self.name}"))
         if unjudged := len(self.facts) - len(common):
-            queries = count_of(len(self.facts), "query", "queries")
+            queries = count_of(len(self.facts), "query")
             stand = f"{queries} of {self.name} {'is' if unjudged == 1 else 'are'} not in the qrels"
             findings.append(Finding(f"{unjudged:,} of {stand}, and so in no score"))
         return findings

@@ -297,7 +297,7 @@ def judgement_findings(judgements: Path) -> list[Finding]:
     from labeler.collection.judged_set import judged_in  # takes long to load
 
     judged = judged_in(judgements)
-    asked = count_of(len(judged), "pair", "pairs")
+    asked = count_of(len(judged), "pair")
     statuses = Counter(judged.failures.values())
     if not statuses:
         return []

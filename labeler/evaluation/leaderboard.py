@@ -132,7 +132,7 @@ def _common(
         left_out = count_of(dropped, "query is", "queries are")
         findings.append(Finding(f"{left_out} in one of the two qrels only: left out"))
     if dropped := len(first & second) - len(two.pool.queries):
-        left_out = count_of(dropped, "query", "queries")
+        left_out = count_of(dropped, "query")
         findings.append(Finding(f"{left_out} of which no pair was judged by both: left out"))
     return two, findings
 
@@ -212,7 +212,7 @@ class Leaderboard(Result):
         """What was left out of the comparison."""
         findings = list(pair_findings(self.pairs, self.names))
         if self.undefined:
-            left_out = count_of(self.undefined, "query", "queries")
+            left_out = count_of(self.undefined, "query")
             findings.append(
                 Finding(f"{self.measure} is undefined for some run in {left_out}: left out")
             )
@@ -294,10 +294,10 @@ def board_sentences(board: Leaderboard, first: str, second: str) -> Iterator[str
     if len(board.systems) > 2:
         yield significance_sentence(board.decisions, first, second)
         if board.ceiling is not None:
-            queries = count_of(len(board.queries), "such query", "such queries")
             yield (
-                f"For comparison: another {queries}, graded by {first}, would order these systems"
-                f" with a tau-b of about {board.ceiling:.2f} to the order by {first} here."
+                f"For comparison: another {count_of(len(board.queries), 'such query')}, graded "
+                f"by {first}, would order these systems with a tau-b of about "
+                f"{board.ceiling:.2f} to the order by {first} here."
             )
 
 
@@ -307,7 +307,7 @@ def order_sentence(board: Leaderboard, first: str, second: str) -> str:
     if tau.value is None:
         return f"Whether {second} would order systems as {first} {_do(first)} cannot be told."
     count = len(board.systems)
-    both = count_of(board.pairs.both, "pair", "pairs")
+    both = count_of(board.pairs.both, "pair")
     over = f", over the {both} that both judged," if board.pairs.on_shared_pairs else ""
     likeness = _likeness(tau, first)
     swaps = _swaps_text(board.swaps, count * (count - 1) // 2, first, second)
@@ -340,7 +340,7 @@ def _swaps_text(swaps: Sequence[Swap], pairs: int, first: str, second: str) -> s
     """Which pairs change places, and by whose grades; not being told apart is no equality."""
     change = f"{'changes' if len(swaps) == 1 else 'change'} places"
     number = f"{len(swaps):,}" if swaps else "none"
-    counted = f"{number} of the {count_of(pairs, 'pair', 'pairs')} of systems {change}"
+    counted = f"{number} of the {count_of(pairs, 'pair')} of systems {change}"
     if not swaps:
         return counted
     by = Counter(swap.significant_by for swap in swaps)

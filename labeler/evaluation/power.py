@@ -69,7 +69,7 @@ class PowerPlan(Result):
             number, least = self.queries, self.detectable[self.queries]
         smallest, enough = next(iter(self.needed.items()))
         many = count_of(number, "query finds", "queries find")
-        queries = count_of(self.queries, "query", "queries")
+        queries = count_of(self.queries, "query")
         low, high = self.deviation_range
         among = f" where the best of {self.planned_runs} runs is compared with the others"
         among = ", between two runs" if self.planned_runs == 2 else among

@@ -443,12 +443,12 @@ def _left_out(what: str, skip: Setting, value: str, about: str = "") -> Finding:
 
 def _of(some: int, every: int) -> str:
     """`1 of 3 queries`, `1 of 1 query`."""
-    return f"{some:,} of {count_of(every, 'query', 'queries')}"
+    return f"{some:,} of {count_of(every, 'query')}"
 
 
 def score_findings(name: str, scores: Scores) -> list[Finding]:
     """Of a run's values: the queries for which a measure is undefined, and so not in its mean."""
-    findings, every = [], count_of(len(scores.queries), "query", "queries")
+    findings, every = [], count_of(len(scores.queries), "query")
     for measure, values in zip(scores.measures, scores.values, strict=True):
         if n := int(np.isnan(values).sum()):
             each = f"of {every} for which {measure} is undefined, left out"

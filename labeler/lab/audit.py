@@ -76,7 +76,7 @@ class Audit(Result):
     def sentences(self) -> list[str]:
         """What the figure leaves open, and what would say more."""
         low, high = self.interval
-        over = count_of(self.queries, "query", "queries")
+        over = count_of(self.queries, "query")
         lines = [
             f"{self.measure} {self.value:g} over {over}: the mean over all queries like these may "
             f"be anything from {low:.3f} to {high:.3f}"

@@ -129,7 +129,7 @@ def calibration_set(
     queries, query = graded.pairs.by_query_id()
     if len(queries) < 2:
         raise BadInput(
-            f"people graded pairs of {count_of(len(queries), 'query', 'queries')}; a fit is "
+            f"people graded pairs of {count_of(len(queries), 'query')}; a fit is "
             "checked on other queries, which takes two or more"
         )
     scale, outcome = np.unique(grade[rows], return_inverse=True)
@@ -244,7 +244,7 @@ class CalibrateResult(Result):
         loss = self.log_loss["calibrated"]
         tells = (
             f"{name}: fitted to {count_of(self.pairs, 'pair')} of "
-            f"{count_of(self.queries, 'query', 'queries')} that {short(self.people)} graded, "
+            f"{count_of(self.queries, 'query')} that {short(self.people)} graded, "
             f"probabilities for {given}."
         )
         gained = (

@@ -88,12 +88,8 @@ class ReaderDepth(Result):
         share = f"{100 * (1 - self.miss):g}%"
         if self.depth is None:
             return [f"{self.system}: {self._why_not(share)}"]
-        passages = count_of(self.depth, "passage", "passages")
-        sure = (
-            "no depth"
-            if self.sure_depth is None
-            else count_of(self.sure_depth, "passage", "passages")
-        )
+        passages = count_of(self.depth, "passage")
+        sure = "no depth" if self.sure_depth is None else count_of(self.sure_depth, "passage")
         return [
             f"{self.system}: with {passages}, a relevant one is among them for the next query with "
             f"a chance of {share} or more; to be 95 % sure of {share} of all queries takes {sure}"
@@ -102,7 +98,7 @@ class ReaderDepth(Result):
     def _why_not(self, share: str) -> str:
         least = math.ceil(1 / self.miss) - 1
         if self.queries < least:
-            queries = count_of(self.queries, "query", "queries")
+            queries = count_of(self.queries, "query")
             return f"{queries} cannot say it for {share}: that takes {least:,} or more"
         return (
             f"no depth of this run does it: {self.reached:.0%} of queries have a relevant one in it"

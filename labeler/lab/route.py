@@ -59,7 +59,7 @@ class RouteResult(Result):
     def sentences(self) -> list[str]:
         """Which pairs these are."""
         pairs = count_of(len(self.pairs), "pair")
-        queries = count_of(len({routed.query_id for routed in self.pairs}), "query", "queries")
+        queries = count_of(len({routed.query_id for routed in self.pairs}), "query")
         return [
             f"{pairs} of {self.candidates:,} that nobody has graded, in {queries}: chosen by "
             f"{self.by}, {ABOUT[self.by]}."

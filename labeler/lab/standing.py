@@ -261,7 +261,7 @@ class TuneResult(Result):
         if not self.held_out:
             return ["Stopped before the queries held out were judged, so no best can be reported."]
         best, own = self.held_out[0], self.standings[0]
-        queries, many = count_of(best.queries, "query", "queries"), len(self.standings)
+        queries, many = count_of(best.queries, "query"), len(self.standings)
         return [
             f"Of {many} assessors {best.name} agrees best with {self.human}: {self.statistic} "
             f"{interval_text(best.value)} on {queries} held out.",
