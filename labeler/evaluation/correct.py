@@ -13,7 +13,7 @@ from labeler.collection.scale import card_top_grade
 from labeler.collection.user_files import run_paths, runs_named
 from labeler.collection.whose import drawn_by_chance, routed_of_file
 from labeler.data import Pair
-from labeler.errors import BadInput, Misuse, about
+from labeler.errors import BadInput, Misuse, about, check_known
 from labeler.evaluation.corrected import (
     Corrections,
     corrected_differences,
@@ -22,7 +22,6 @@ from labeler.evaluation.corrected import (
     scored_by_both,
     selection_findings,
 )
-from labeler.evaluation.evaluate import check_baseline
 from labeler.evaluation.inputs import (
     AnyQrels,
     AnyRuns,
@@ -89,7 +88,8 @@ def corrections_of(
 ) -> Corrections:
     """The corrections of `correct`, with its options in one place."""
     measures, runs_by_name = _means(options.measures), runs_from(runs, human)
-    check_baseline(options.baseline, runs_by_name)
+    if options.baseline is not None:
+        check_known("run", options.baseline, runs_by_name, "baseline")
     if assessor is None:
         folder = folder_of(human)
         if folder is None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from labeler.errors import Misuse, about
+from labeler.errors import Misuse, about, check_known
 from labeler.evaluation.equivalence import Equivalence, equivalence_table, equivalences
 from labeler.evaluation.groups import (
     ByGroup,
@@ -145,7 +145,8 @@ def report_on(qrels: AnyQrels, runs: RunsByName, options: EvaluationOptions) -> 
     """The report of `evaluate`, of runs that have their names, with its options in one place."""
     with about("measures"):
         measures = parse_all(options.measures)
-    check_baseline(options.baseline, runs)
+    if options.baseline is not None:
+        check_known("run", options.baseline, runs, "baseline")
     findings = name_findings(options.measures)
     scoring = options.scoring
     pool, grades = filled_pool(
@@ -189,13 +190,6 @@ def report_on(qrels: AnyQrels, runs: RunsByName, options: EvaluationOptions) -> 
         grades,
         tuple(kin),
     )
-
-
-def check_baseline(baseline: str | None, runs: Mapping[str, object]) -> None:
-    """`Misuse` where no run has the baseline's name."""
-    if baseline is not None and baseline not in runs:
-        listed = ", ".join(runs)
-        raise Misuse(f"no run {baseline!r} for a baseline; runs: {listed}", parameter="baseline")
 
 
 def score_runs(
