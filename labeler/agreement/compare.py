@@ -229,7 +229,7 @@ class Agreement:
         return self.sample.total
 
 
-def compare_qrels(
+def compare_labels(
     human: Qrels,
     assessor: Labels,
     rules: Rules | None = None,
