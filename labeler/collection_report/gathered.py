@@ -203,7 +203,7 @@ class GatheredReport(Result):
 
     def tables(self) -> list[Table]:
         """The scores of the systems, and their differences."""
-        return [] if self.scores is None else self.scores.tables()[:2]
+        return [] if self.scores is None else self.scores.tables()
 
 
 def words_without_settings(finding: Finding) -> str:

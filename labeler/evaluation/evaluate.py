@@ -82,8 +82,8 @@ from labeler.evaluation.verdicts import (
 from labeler.messages import count_of
 from labeler.metrics import Measure, parse, parse_all, score
 from labeler.metrics.judged import JudgedPairs
-from labeler.report.finding import Finding, merged
-from labeler.report.result import Result, as_plain, notebook_html
+from labeler.report.finding import Finding
+from labeler.report.result import Result, as_plain
 from labeler.report.table import Column, Row, Table, frame_of, interval_text, table_of
 
 if TYPE_CHECKING:
@@ -325,8 +325,8 @@ class Report(Result):
         of = [each for measure in self.comparing.measures[:1] for each in self._by(measure)]
         return sorted(of, key=lambda c: order[c.run])
 
-    def tables(self, *, scenarios: bool = True) -> list[Table]:
-        """The tables `scores`, `comparisons`, `equivalence` and, if asked for, `scenarios`.
+    def tables(self, *, scenarios: bool = False) -> list[Table]:
+        """The tables `scores`, `comparisons`, `equivalence`, if asked for `scenarios`, and groups.
 
         Those without a row are left out. Runs are compared by the first measure.
         """
@@ -335,6 +335,7 @@ class Report(Result):
             comparison_table(self.compared()),
             *([equivalence_table(self.equivalences)] if self.equivalences else []),
             *([scenario_table(self.ranked)] if scenarios else []),
+            *self.group_tables(),
         ]
         return [table for table in tables if table.rows]
 
@@ -386,10 +387,6 @@ class Report(Result):
             f"<Report by {short(self.qrels)}; {first} of "
             f"{count_of(len(self.runs), 'run', 'runs')}: {', '.join(best)}{more}>"
         )
-
-    def _repr_html_(self) -> str:
-        tables = [*self.tables(scenarios=False)[:2], *self.group_tables()]
-        return notebook_html(tables, merged(self.findings), self.sentences)
 
 
 # Which run leads, by how much, and how sure that is, in sentences.

@@ -483,7 +483,7 @@ class SystemComparison(Result):
 
     def tables(self) -> list[Table]:
         """Scores, comparisons, margins if there are some, and what is unjudged."""
-        return [*self.report.tables(scenarios=False), self.hole_table()]
+        return [*self.report.tables(), self.hole_table()]
 
     def as_json(self) -> dict[str, Any]:
         """The decision, the figures of `evaluate` for these systems, holes, every difference."""
