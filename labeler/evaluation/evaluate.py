@@ -445,24 +445,19 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Table:
     programs = table_of("comparisons", Comparison, comparisons)
     if not comparisons:
         return programs
-    sides, of_several = beside(comparisons), len({c.measure for c in comparisons}) > 1
-    people = [
-        *sides,
-        *([Column("measure", align="left")] if of_several else []),
-        Column("verdict", align="left", widest=None),
-        Column("difference", format="+.4f", ends="+.3f"),
-        Column("w/t/l"),
-        Column("p"),
-    ]
+    of_several = len({c.measure for c in comparisons}) > 1
+    people = {
+        **{side.name: side for side in beside(comparisons)},
+        **({"measure": Column("measure", align="left")} if of_several else {}),
+        "verdict": Column("verdict", align="left", widest=None),
+        "interval": Column("difference", format="+.4f", ends="+.3f"),
+        "counts": Column("w/t/l"),
+        "p": Column("p"),
+    }
     columns = [replace(column, only="programs") for column in programs.columns]
-    columns += [replace(column, only="people") for column in people]
-    rows: list[Row] = [
-        (
-            *row,
-            *(c.run, c.baseline)[: len(sides)],
-            *([c.measure] if of_several else []),
-            *(c.verdict, c.interval, c.counts, c.p),
-        )
+    columns += [replace(column, only="people") for column in people.values()]
+    rows = [
+        (*row, *(getattr(c, field) for field in people))
         for row, c in zip(programs.rows, comparisons, strict=True)
     ]
     by = "" if of_several else f" by {comparisons[0].measure}"

@@ -174,11 +174,10 @@ def _plan_of(values: Floats, measure: str, options: PowerOptions) -> PowerPlan:
     low, high = (spread * math.sqrt(end) for end in variance_factors(values, RANGE))
     numbers = sorted(set(options.queries or (queries, *NUMBERS)))
     differences = options.differences or DIFFERENCES
-    least = [{n: detectable(n, of, target, runs) for n in numbers} for of in (spread, low, high)]
-    enough = [
-        {d: queries_needed(d, of, target, runs) for d in differences} for of in (spread, low, high)
-    ]
-    for difference, number in enough[0].items():
+    spreads = (spread, low, high)
+    least = {n: [detectable(n, of, target, runs) for of in spreads] for n in numbers}
+    enough = {d: [queries_needed(d, of, target, runs) for of in spreads] for d in differences}
+    for difference, (number, *_) in enough.items():
         if number is None:
             raise Misuse(f"a difference of {difference:g} needs over {MOST_QUERIES:,} queries")
     return PowerPlan(
@@ -189,10 +188,10 @@ def _plan_of(values: Floats, measure: str, options: PowerOptions) -> PowerPlan:
         (low, high),
         runs,
         target,
-        least[0],
-        {d: n for d, n in enough[0].items() if n is not None},
-        {n: (least[1][n], least[2][n]) for n in numbers},
-        {d: (enough[1][d], enough[2][d]) for d in differences},
+        {n: ends[0] for n, ends in least.items()},
+        {d: ends[0] for d, ends in enough.items() if ends[0] is not None},
+        {n: (low, high) for n, (_, low, high) in least.items()},
+        {d: (low, high) for d, (_, low, high) in enough.items()},
     )
 
 

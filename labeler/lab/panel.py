@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from labeler.agreement.align import GradeMatrix, Rules, scale_of
+from labeler.agreement.align import GradeMatrix, Rules, scale_of, tables_of
 from labeler.agreement.compare import StatisticOptions, interval_of
 from labeler.agreement.sources import human_grades, made_from
 from labeler.arrays import Floats, Integers
@@ -113,22 +113,20 @@ def _moments(votes: GradeMatrix, group: Integers) -> Floats:
 
     A group holds the pairs of one human grade; without people there is one.
     """
-    query, queries = votes.pairs.query, len(votes.pairs.queries)
-    groups = int(group.max(initial=0)) + 1
-    links = list(combinations(range(len(votes.assessors)), 2))
-    sums = np.zeros((queries, len(links), groups, 6))
-    first = 0
-    for block in votes.blocks():
-        rows = slice(first, first + len(block.values))
-        cells, first = query[rows] * groups + group[rows], rows.stop
-        numbers = np.nan_to_num(block.numbers, copy=False)
-        for number, (a, b) in enumerate(links):
-            both = block.graded[:, a] & block.graded[:, b]
-            cell, x, y = cells[both], numbers[both, a], numbers[both, b]
-            for index, values in enumerate((np.ones_like(x), x, y, x * x, y * y, x * y)):
-                counted = np.bincount(cell, weights=values, minlength=queries * groups)
-                sums[:, number, :, index] += counted.reshape(queries, groups)
-    return sums
+    x, y = np.meshgrid(votes.scale, votes.scale, indexing="ij")
+    cells = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y])
+    shape, graded = (len(votes.pairs.queries), len(votes.grades)), votes.graded
+
+    def sums(a: int, b: int, of: int) -> Floats:
+        rows = graded[:, a] & graded[:, b] & (group == of)
+        tables = tables_of(
+            votes.pairs.query[rows], votes.values[rows, a], votes.values[rows, b], shape
+        )
+        return np.asarray(np.einsum("qij,fij->qf", tables, cells))
+
+    links = combinations(range(len(votes.assessors)), 2)
+    groups = range(int(group.max(initial=0)) + 1)
+    return np.moveaxis(np.array([[sums(*link, of) for of in groups] for link in links]), 2, 0)
 
 
 def _correlations(sums: Floats) -> Floats:
