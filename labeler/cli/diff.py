@@ -50,7 +50,8 @@ def command(
     the documents changed: through labels, and through retrieval.
     """
     if (number := _state_of(sources)) is not None:
-        show_result(shift(sources[1], qrels, measure=options.measure, state=number), to)
+        moved = shift(sources[1], qrels, measure=options.measure, state=number)
+        show_result(moved, to)
         return
     if qrels:
         raise Misuse("it names the qrels of two states of a collection", parameter="qrels")
@@ -78,10 +79,8 @@ def show_diff(changes: Diff, limit: int = LISTED) -> None:
     moved = changes.transitions.changed
     show(["\n".join(changes.sentences), *(t for t in changes.tables() if t.rows)])
     if listed := changes.transitions.listing(before, after, limit):
-        say(
-            f"\n{before} -> {after}\n{listed}"
-            + (f"\n… and {moved - limit:,} more (--limit {moved})" if moved > limit else "")
-        )
+        more = f"… and {moved - limit:,} more (--limit {moved})"
+        say(f"\n{before} -> {after}\n{listed}" + (f"\n{more}" if moved > limit else ""))
 
 
 def note_next(collection: Collection, changes: Diff) -> None:
@@ -89,18 +88,12 @@ def note_next(collection: Collection, changes: Diff) -> None:
     before, after = changes.names
     beside = changes.beside
     if beside.is_of_both:
-        note(
-            f"more on who is closer: labeler agree {collection.folder} {beside.human} {before} "
-            f"{after}"
-        )
+        what = f"{collection.folder} {beside.human} {before} {after}"
+        note(f"more on who is closer: labeler agree {what}")
     is_asked = before in collection.judgement_names()
     if changes.noise is None and is_asked and changes.transitions.changed:
-        note(
-            f"how many of these moves are chance? labeler lab repeat {collection.folder} --as "
-            f"{before} --times 3, with its prompt and model, tells"
-        )
+        again = f"labeler lab repeat {collection.folder} --as {before} --times 3"
+        note(f"how many of these moves are chance? {again}, with its prompt and model, tells")
     if not beside.is_of_both and {before, after} <= set(collection.judgement_names()):
-        note(
-            "which is closer to people? draw a sheet for them: labeler people sample "
-            f"{collection.folder} --from {after} -o sheet.csv"
-        )
+        ask = f"labeler people sample {collection.folder} --from {after} -o sheet.csv"
+        note(f"which is closer to people? draw a sheet for them: {ask}")

@@ -53,7 +53,8 @@ def sample(
     samples = draw_sheets(collection, draw.source, design, outputs, note)
     for sheet, drawn in zip(sheets, samples, strict=True):
         pairs_drawn = count_of(drawn.pairs, "pair")
-        say(f"{sheet}: sample {drawn.id}, {pairs_drawn} of {count_of(drawn.queries, 'query')}")
+        queries_drawn = count_of(drawn.queries, "query", "queries")
+        say(f"{sheet}: sample {drawn.id}, {pairs_drawn} of {queries_drawn}")
     for sheet, name in zip(sheets, free_names(collection, len(sheets)), strict=True):
         note(f"when graded: labeler people import {sheet} {collection.folder} --as {name}")
     if len(samples) == 1:
@@ -74,20 +75,16 @@ def take_in(
     from labeler.people.import_labels import ImportOptions, import_sheet
 
     if sheet.is_dir():
-        raise Misuse(
-            f"{sheet} is a folder: the sheet comes first, as in: labeler people import "
-            f"SHEET.csv {sheet} --as {name}"
-        )
+        problem = f"{sheet} is a folder: the sheet comes first"
+        raise Misuse(f"{problem}, as in: labeler people import SHEET.csv {sheet} --as {name}")
     collection = open_collection(folder)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     counts = import_sheet(collection, sheet, ImportOptions(name, assessor, now, replace), caution)
     graded, skipped = count_of(counts.graded, "grade"), count_of(counts.skipped, "row")
     show_outcome(counts, lambda _: say(f"{name}: {graded}; {skipped} skipped"), to)
     if counts.missing:
-        caution(
-            f"{count_of(counts.missing, 'row')} of the sample "
-            f"{'is' if counts.missing == 1 else 'are'} no longer in {sheet}"
-        )
+        missing = f"{count_of(counts.missing, 'row')} of the sample"
+        caution(f"{missing} {'is' if counts.missing == 1 else 'are'} no longer in {sheet}")
     note_next(collection, name)
 
 
@@ -118,10 +115,8 @@ def merge(
 
 def _show_merged(name: str, counts: MergedRaters) -> None:
     say(f"{name}: {count_of(counts.pairs, 'final grade')}")
-    say(
-        f"{count_of(counts.shared, 'pair')} graded by several: they differ on "
-        f"{counts.differ:,}, by more than one grade on {counts.apart:,}"
-    )
+    several = f"{count_of(counts.shared, 'pair')} graded by several"
+    say(f"{several}: they differ on {counts.differ:,}, by more than one grade on {counts.apart:,}")
 
 
 def note_next(collection: Collection, name: str) -> None:

@@ -31,10 +31,8 @@ class Differences:
 
     def __post_init__(self) -> None:
         if self.measure.name != "nDCG" or self.measure.cutoff is None:
-            raise Misuse(
-                f"{self.measure} is not bounded by a part of its grades; decide by nDCG@10",
-                parameter="measure",
-            )
+            problem = f"{self.measure} is not bounded by a part of its grades; decide by nDCG@10"
+            raise Misuse(problem, parameter="measure")
 
     def weights(self, old: Sequence[str], new: Sequence[str]) -> dict[str, float]:
         """What the gain of each document of two lists counts in the new one less in the old one."""

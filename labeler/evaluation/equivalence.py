@@ -223,15 +223,11 @@ def _failure(e: Equivalence) -> str:
             # the lower bound nears the difference with the square root of the number of queries
             needed = math.ceil(e.queries * (e.resolved / above) ** 2)
             more = f"about {needed:,} queries with such a difference"
-        return (
-            f"{e.run}: {e.measure} against {e.baseline}'s is {change}, so that a loss of "
-            f"{e.margin:g} is not excluded; a loss of {e.least_margin:.3f} or more is; {more} "
-            "may show less"
-        )
-    return (
-        f"{e.run}: {e.measure} is {abs(e.difference):.4f} worse than {e.baseline}'s, by more "
-        f"than {e.margin:g} (at least {-e.most:.4f})"
-    )
+        open_loss = f"so that a loss of {e.margin:g} is not excluded"
+        excluded = f"a loss of {e.least_margin:.3f} or more is; {more} may show less"
+        return f"{e.run}: {e.measure} against {e.baseline}'s is {change}, {open_loss}; {excluded}"
+    loss = f"{abs(e.difference):.4f} worse than {e.baseline}'s, by more than {e.margin:g}"
+    return f"{e.run}: {e.measure} is {loss} (at least {-e.most:.4f})"
 
 
 def equivalence_table(equivalences: Sequence[Equivalence]) -> Table:

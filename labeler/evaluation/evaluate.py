@@ -150,7 +150,7 @@ def report_on(qrels: AnyQrels, runs: RunsByName, options: EvaluationOptions) -> 
     findings = name_findings(options.measures)
     scoring = options.scoring
     pool, grades = filled_pool(
-        qrels, options.fill, lambda text: findings.append(Finding(text)), scoring.stale
+        qrels, options.fill, lambda text: findings.append(Finding(text)), stale=scoring.stale
     )
     if grades.filling:
         text = "grades in the holes are as it gave them, not corrected by people's"

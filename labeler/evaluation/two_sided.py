@@ -41,10 +41,15 @@ class PairCounts:
     first_only: int
     second_only: int
 
+    @property
+    def same(self) -> bool:
+        """Whether the two judged the same pairs."""
+        return not self.first_only and not self.second_only
+
     @shown
     def on_shared_pairs(self) -> bool:
-        """Whether the two judged other pairs, so that scores are on those that both judged."""
-        return bool(self.first_only or self.second_only)
+        """Whether scores are on the pairs that both judged."""
+        return not self.same
 
     @property
     def nearly_same(self) -> bool:
@@ -111,9 +116,7 @@ def two_qrels(
     kinds = (by_first & by_second, by_first & ~by_second, by_second & ~by_first)
     counts = PairCounts(*(int(pairs[kind].sum()) for kind in kinds))
     # of queries of which both judged some pair
-    rows = np.flatnonzero(
-        np.isin(joined.query, joined.query[kinds[0][code]]) | (not counts.on_shared_pairs)
-    )
+    rows = np.flatnonzero(np.isin(joined.query, joined.query[kinds[0][code]]) | counts.same)
     if not len(rows):
         return None
     coded: PairColumns[int] = joined.columns(rows).holding(code[rows])
@@ -184,7 +187,7 @@ def score_twice(two: TwoQrels, runs: RunsByName, measure: Measure) -> TwoScores:
     for run in runs.values():
         ranked, facts_of_run = rank(run, two.pool)
         own = scored = [two.own(ranked, side) for side in (0, 1)]
-        if two.counts.on_shared_pairs:
+        if not two.counts.same:
             scored = [two.on_shared_pairs(ranked, side) for side in (0, 1)]
         values.append([score(side, [measure]).values[0] for side in scored])
         judged.append([score(side, [shares]).summed_up(shares) for side in own])
@@ -195,19 +198,17 @@ def score_twice(two: TwoQrels, runs: RunsByName, measure: Measure) -> TwoScores:
 
 def pair_findings(counts: PairCounts, names: tuple[str, str]) -> Iterator[Finding]:
     """That the two did not judge the same pairs, and on which of them systems are scored."""
-    if not counts.on_shared_pairs:
+    if counts.same:
         return
     alone = ((counts.first_only, names[0]), (counts.second_only, names[1]))
     which = " and ".join(
-        f"{count_of(number, 'pair')} by {name} alone" for number, name in alone if number
+        f"{count_of(number, 'pair', 'pairs')} by {name} alone" for number, name in alone if number
     )
-    judged = (
-        f"the two did not judge the same pairs ({count_of(counts.both, 'pair')} by both, {which})"
-    )
+    both = f"{count_of(counts.both, 'pair', 'pairs')} by both"
+    judged = f"the two did not judge the same pairs ({both}, {which})"
     others = "the latter" if counts.nearly_same else "other documents"
-    yield Finding(
-        f"{judged}: systems are scored on what both judged, {others} taken out of the rankings"
-    )
+    how = f"systems are scored on what both judged, {others} taken out of the rankings"
+    yield Finding(f"{judged}: {how}")
 
 
 # Tests of every two systems by two qrels, and how far the two agree on which pairs differ.
@@ -263,7 +264,8 @@ def decisions(means: Floats, p: Sequence[Floats]) -> Decisions:
     alike = signs[0] * signs[1] >= 0
     by_first, by_second = (side[upper] < SIGNIFICANT for side in p)
     active, mixed = by_first & by_second, by_first ^ by_second
-    masks = [kind & way for kind in (active, mixed, ~(active | mixed)) for way in (alike, ~alike)]
+    kinds = active, mixed, ~(active | mixed)
+    masks = [kind & way for kind in kinds for way in (alike, ~alike)]
     return Decisions(*(int(mask.sum()) for mask in (*masks, by_first, by_second)))
 
 
@@ -340,7 +342,7 @@ def statistic_table(
     """How alike the two orders are, a row for each statistic."""
     columns = [
         Column("statistic", only="programs"),
-        Column(f"over {count_of(queries, 'query')}", align="left", only="people"),
+        Column(f"over {count_of(queries, 'query', 'queries')}", align="left", only="people"),
         Column("value", format=".3f", ends=".3f", undefined="undefined"),
     ]
     titles = {

@@ -120,7 +120,7 @@ def grades_used(path: Path) -> GradesUsed:
 
 
 def filled_pool(
-    qrels: AnyQrels, fill: str, warn: Note, stale: str = "drop"
+    qrels: AnyQrels, fill: str, warn: Note, name: str = "the qrels", stale: str = "drop"
 ) -> tuple[JudgedPairs, GradesUsed]:
     """The pool of any qrels, with another set's grades where they have none; and whose these are.
 
@@ -130,15 +130,15 @@ def filled_pool(
     path = qrels_path(qrels)
     used = GradesUsed() if path is None else grades_used(path)
     if not fill:
-        return pool_from(qrels, warn, stale=stale), used
-    layers = grade_layers(qrels, fill, warn, stale)
+        return pool_from(qrels, warn, name, stale), used
+    layers = grade_layers(qrels, fill, warn, name, stale)
     whole = PairColumns.of(merged_grades(layers), np.int32)
     graded, paths = sum(map(len, layers[0].values())), fill_paths(path, fill)
     filling, stems = grades_used(paths[0]), [path.stem for path in paths]
     rest = tuple(other for other in used.others if other not in stems)
     counts = {used.name: graded, filling.name: whole.size - graded}
     filled = replace(used, others=rest, filling=filling, counts=counts)
-    return JudgedPairs.of(whole, "the qrels" if path is None else str(path)), filled
+    return JudgedPairs.of(whole, name if path is None else str(path)), filled
 
 
 def merged_grades(layers: Iterable[Mapping[str, Mapping[str, int]]]) -> dict[str, dict[str, int]]:
@@ -151,10 +151,10 @@ def merged_grades(layers: Iterable[Mapping[str, Mapping[str, int]]]) -> dict[str
 
 
 def grade_layers(
-    qrels: AnyQrels, fill: str, warn: Note, stale: str = "drop"
+    qrels: AnyQrels, fill: str, warn: Note, name: str = "the qrels", stale: str = "drop"
 ) -> list[Mapping[str, Mapping[str, int]]]:
     """The grades of any qrels, then those of the set that fills their holes; no negative ones."""
-    path, layers = qrels_path(qrels), [qrels_from(qrels, warn, stale=stale)]
+    path, layers = qrels_path(qrels), [qrels_from(qrels, warn, name, stale)]
     paths = fill_paths(path, fill) if fill else []
     if path is not None and paths:
         check_scales(path, paths[0])
@@ -236,7 +236,8 @@ class Trust:
         by_hand = self.grades.is_unchecked
         price = f"{PEOPLE_CHECK} pairs by hand" if by_hand else "free"
         board = f"labeler lab leaderboard {self._folder} human {self.grades.assessor.name}"
-        return Doubt(f"it is circular: {akin[0]}", self._people if by_hand else board, price)
+        command = self._people if by_hand else board
+        return Doubt(f"it is circular: {akin[0]}", command, price)
 
     def believed(self, comparison: Comparison) -> Comparison:
         """The comparison with what is doubtful about it."""
@@ -319,7 +320,8 @@ def may_be_best(compared: Sequence[Compared]) -> list[str]:
     if len(names) > NAMED:
         others = count_of(len(names) - 1, "other", "others")
         return [f"{best} or one of {others} may be the best by {measure}."]
-    return [f"{', '.join(names[:-1])} or {names[-1]} may be the best by {measure}."]
+    named = f"{', '.join(names[:-1])} or {names[-1]}"
+    return [f"{named} may be the best by {measure}."]
 
 
 def told_apart(compared: Sequence[Compared], best: str) -> list[str]:
