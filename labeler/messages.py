@@ -126,8 +126,9 @@ REASONS: tuple[tuple[Callable[[str], str], str], ...] = (
 
 
 def count_of(number: int, singular: str, plural: str = "") -> str:
-    """`1 query`, `2,000 queries`; without a plural the singular with an s."""
-    return f"{number:,} {singular if number == 1 else plural or f'{singular}s'}"
+    """`1 query`, `2,000 queries`; a plural is named where it ends neither in s nor in ies for y."""
+    usual = f"{singular[:-1]}ies" if singular.endswith("y") else f"{singular}s"
+    return f"{number:,} {singular if number == 1 else plural or usual}"
 
 
 def counts_of(counts: Mapping[str, int]) -> str:

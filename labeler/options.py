@@ -46,7 +46,7 @@ TOP_GRADE = Bounds(1, 1000)
 SHARE = Bounds(0, 1)
 WIDTH = Bounds(0.001, 1000)
 WORDS = Bounds(20, 5000)
-SIZE = Bounds(-(10**9), 10**9)
+SIZE = Bounds(0.00001, 10**9)
 
 
 @dataclass(frozen=True, slots=True)

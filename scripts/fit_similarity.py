@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from labeler.agreement.compare import StatisticOptions, compare_qrels
+from labeler.agreement.compare import StatisticOptions, compare_labels
 from labeler.collection.corpus import read_corpus
 from labeler.collection.layout import Collection
 from labeler.collection.queries import read_queries
@@ -86,7 +86,7 @@ def report(name: str, pairs: Scored, cuts: tuple[float, ...]) -> None:
     for (query_id, doc_id), (_, score, grade) in pairs.items():
         people.setdefault(query_id, {})[doc_id] = grade
         judge.setdefault(query_id, {})[doc_id] = similarity_grade(score, cuts)
-    found = compare_qrels(people, judge, options=StatisticOptions(STATISTICS))
+    found = compare_labels(people, judge, options=StatisticOptions(STATISTICS))
     for statistic, e in found.statistics.items():
         print(
             f"{name}  {statistic:16} {e.value:.3f}  [{e.low:.3f}, {e.high:.3f}]  {len(pairs)} pairs"

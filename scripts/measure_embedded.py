@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 
 from harness import parser
 
-from labeler.agreement.compare import StatisticOptions, compare_qrels
+from labeler.agreement.compare import StatisticOptions, compare_labels
 from labeler.cli import execute
 from labeler.collection.layout import Collection, locked
 from labeler.collection.pool import write_pool
@@ -57,7 +57,7 @@ def judged(source: Collection, pairs: list[Pair], model: str, folder: Path) -> Q
 
 
 def row(collection: str, model: str, people: Qrels, labels: Qrels) -> str:
-    found = compare_qrels(people, labels, options=StatisticOptions(STATISTICS))
+    found = compare_labels(people, labels, options=StatisticOptions(STATISTICS))
     cells = [f"{e.value:.2f} [{e.low:.2f}, {e.high:.2f}]" for e in found.statistics.values()]
     size = f"{found.pairs:,} pairs of {len(found.queries)} queries"
     return f"| {collection} | `{model}` | {size} | {' | '.join(cells)} |"

@@ -20,7 +20,7 @@ from harness import parser
 from simulate_coverage import World, simulated, skewed
 
 from labeler.agreement.calibration import calibration
-from labeler.agreement.compare import Agreement, StatisticOptions, compare_qrels
+from labeler.agreement.compare import Agreement, StatisticOptions, compare_labels
 from labeler.agreement.differences import Difference, differences
 from labeler.agreement.plan import plan
 from labeler.agreement.statistics import default_names, find_statistic
@@ -55,7 +55,7 @@ def equal_judges(rng: np.random.Generator, queries: int) -> list[Qrels]:
 def compared(queries: int, rng: np.random.Generator, names: Sequence[str]) -> list[Difference]:
     """What is said of two equal assessors."""
     human, first, second = equal_judges(rng, queries)
-    sides = [compare_qrels(human, qrels, None, StatisticOptions(())) for qrels in (first, second)]
+    sides = [compare_labels(human, qrels, None, StatisticOptions(())) for qrels in (first, second)]
     statistics = [find_statistic(name, SCALE) for name in names]
     return differences(sides[0].paired, sides[1].paired, statistics, OPTIONS)
 
@@ -136,7 +136,7 @@ def agreement_of_tables(tables: Floats, name: str) -> Agreement:
         for qrels, grades in ((human, cells // 4), (other, cells % 4)):
             row = {f"d{place}": int(grade) for place, grade in enumerate(grades)}
             qrels[f"q{number}"] = row
-    return compare_qrels(human, other, None, StatisticOptions((name,), draws=400))
+    return compare_labels(human, other, None, StatisticOptions((name,), draws=400))
 
 
 def main() -> None:

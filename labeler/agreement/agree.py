@@ -27,14 +27,15 @@ from labeler.agreement.differences import differences
 from labeler.agreement.joint import JointAgreement, ceiling, together
 from labeler.agreement.plan import SampleSizePlan, plan
 from labeler.agreement.report import AgreementResult, AssessorReport
-from labeler.agreement.shown import short, whom
+from labeler.agreement.shown import whom
 from labeler.agreement.sources import MoreHumans, RunSources, Sources, sources_of
 from labeler.agreement.statistics import find_statistic
 from labeler.errors import BadInput, Misuse, about
+from labeler.evaluation.inputs import short
 from labeler.evaluation.options import STALE_GRADES, Stale
 from labeler.messages import no_pair_in_common
 from labeler.metrics import parse
-from labeler.options import SHARE, WIDTH, option
+from labeler.options import WIDTH, Bounds, Options, option
 from labeler.report.finding import Finding, as_findings
 from labeler.trec.memory import Source as QrelsSource
 from labeler.trec.pairs import PairColumns
@@ -48,7 +49,7 @@ CEILING_STATISTICS = ("kappa-quadratic", "kappa")
 
 
 @dataclass(frozen=True)
-class AgreeOptions:
+class AgreeOptions(Options):
     """What a user asks for: how grades are read, which statistics, what orders the systems.
 
     `width` is that of the interval for which more human grades are planned; `gated` names the
@@ -72,7 +73,7 @@ class AgreeOptions:
     epsilon: float = option(
         EPSILON,
         "Of three people or more: how much less often than a person may it be as close?",
-        SHARE,
+        Bounds(0, 0.99),
         rare=True,
     )
     stale: Stale = option("drop", STALE_GRADES)

@@ -28,6 +28,8 @@ USUAL = (0, 1, 2, 3)
 Label = int | str
 Labels = Mapping[str, Mapping[str, Label]]
 """Query id to document id to a label as its file has it: `2`, `"2"`, `"2.5"`, `"ERROR"`."""
+PairWeights = Mapping[Pair, float] | None
+"""One over the chance of each pair to be drawn; `None` where none was."""
 
 
 @dataclass(frozen=True)
@@ -181,14 +183,13 @@ def tables_of(
     queries, k = shape
     # a number for each cell of all queries' tables, counted at once
     cell = (query.astype(np.int64) * k + first) * k + second
-    counts = np.bincount(cell, weight, queries * k * k)
-    return counts.astype(np.float64).reshape(queries, k, k)
+    return np.bincount(cell, weight, queries * k * k).astype(np.float64).reshape(queries, k, k)
 
 
 def grade_matrix(
     assessors: Mapping[str, Mapping[str, Mapping[str, int | None]]],
     grades: Sequence[int],
-    weights: Mapping[Pair, float] | None = None,
+    weights: PairWeights = None,
     *,
     fewest: int = 1,
     by_id: bool = False,
@@ -219,11 +220,11 @@ def _places(own: PairColumns[Any], grades: Sequence[int]) -> Places:
     return np.array(places, dtype=np.int16)[code]
 
 
-def drawn_weights(pairs: PairColumns[Any], weights: Mapping[Pair, float] | None) -> Floats:
+def drawn_weights(pairs: PairColumns[Any], weights: PairWeights) -> Floats:
     """One over the chance of each pair to be drawn: 1 where none was, `nan` of one not drawn."""
     if weights is None:
         return np.ones(pairs.size)
-    return np.asarray(pairs.beside(PairColumns.of_pairs(weights, np.float64), np.nan))
+    return pairs.beside(PairColumns.of_pairs(weights, np.float64), np.nan)
 
 
 GRADES = "Reading grades"
@@ -236,8 +237,10 @@ def parse_scale(text: str | None) -> Sequence[int] | None:
         return None
     match = _SCALE.fullmatch(text.strip())
     if not match or int(match[1]) >= int(match[2]) or int(match[2]) - int(match[1]) >= 50:
-        problem = f"expected LOW:HIGH, such as 0:3 (at most 50 grades); got {text!r:.80}"
-        raise Misuse(problem, parameter="scale")
+        raise Misuse(
+            f"expected LOW:HIGH, such as 0:3 (at most 50 grades); got {text!r:.80}",
+            parameter="scale",
+        )
     return tuple(range(int(match[1]), int(match[2]) + 1))
 
 
@@ -380,8 +383,10 @@ class GradeReader:
         """A human grade as it is read; None where the pair is left unjudged."""
         mapped = self.rules.map_human.get(grade, grade)
         if mapped >= 0 and mapped not in self.scale:
-            ends = f"{self.scale[0]}:{self.scale[-1]}"
-            raise BadInput(f"the human qrels hold the grade {grade}, outside the scale {ends}")
+            raise BadInput(
+                f"the human qrels hold the grade {grade}, outside the scale "
+                f"{self.scale[0]}:{self.scale[-1]}"
+            )
         return self._cut(mapped)
 
     def assessor(self, label: Label) -> int | None:
@@ -420,7 +425,7 @@ def align(
     human: Qrels,
     assessor: AssessorLabels,
     rules: Rules,
-    weights: Mapping[Pair, float] | None = None,
+    weights: PairWeights = None,
 ) -> Aligned:
     """Pair the grades up; `weights` are one over the inclusion probabilities of sampled pairs."""
     people, given = PairColumns.of(human, np.int64), PairColumns.of(assessor.labels)

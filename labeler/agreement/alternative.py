@@ -91,8 +91,10 @@ class AlternativeTest:
         wins = sum(row.wins for row in self.people)
         stand_in = "the assessor may stand in for a person"
         text = stand_in if self.passes else f"it is not shown that {stand_in}"
-        won = f"it wins against {wins} of {len(self.people)}"
-        return f"{text}: {won}, at a cost-benefit of {self.epsilon:g}"
+        return (
+            f"{text}: it wins against {wins} of {len(self.people)}, at a cost-benefit of "
+            f"{self.epsilon:g}"
+        )
 
 
 def alternative_test(
@@ -110,8 +112,6 @@ def alternative_test(
     people = [index for index in range(len(matrix.assessors)) if index != column]
     if len(people) < FEWEST_PEOPLE:
         raise Misuse(f"the test takes the labels of {FEWEST_PEOPLE} people or more")
-    if not 0 <= epsilon < 1:
-        raise Misuse(f"expected a share below 1, found {epsilon:g}", parameter="epsilon")
     sums = [_advantages(matrix, column, person) for person in people]
     rows = [
         _tested(matrix.assessors[person], of[of[:, 3] > 0], epsilon, options)
@@ -170,4 +170,4 @@ def _tested(person: str, sums: Floats, epsilon: float, options: StatisticOptions
 def _difference(sums: Floats) -> Floats:
     """`(..., 3)` sums to the person's share less the assessor's."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray((sums[..., 1] - sums[..., 0]) / sums[..., 2])
+        return (sums[..., 1] - sums[..., 0]) / sums[..., 2]

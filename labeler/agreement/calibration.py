@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from labeler.agreement.align import drawn_weights
+from labeler.agreement.align import PairWeights, drawn_weights
 from labeler.arrays import Floats, Integers
 from labeler.collection.judged_set import Distributions
-from labeler.data import Pair, Qrels
+from labeler.data import Qrels
 from labeler.report.table import Interval
 from labeler.stats.intervals import Ends, in_blocks
 from labeler.stats.student import LEVEL, t_quantile
@@ -77,7 +77,7 @@ def calibration(
     human: Qrels,
     distributions: Distributions,
     cuts: Sequence[int],
-    weights: Mapping[Pair, float] | None = None,
+    weights: PairWeights = None,
 ) -> list[Calibration]:
     """One table a cut; empty where no pair that people graded carries a distribution.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, floor
@@ -18,6 +18,7 @@ from labeler.agreement.align import (
     GradeMatrix,
     Labels,
     LeftOut,
+    PairWeights,
     Rules,
     align,
 )
@@ -29,7 +30,7 @@ from labeler.agreement.statistics import (
     find_statistic,
 )
 from labeler.arrays import Floats
-from labeler.data import Pair, Qrels
+from labeler.data import Qrels
 from labeler.errors import about
 from labeler.messages import no_pair_in_common
 from labeler.options import DRAWS, SEED, Options, option
@@ -228,7 +229,7 @@ class Agreement:
         return self.sample.total
 
 
-def compare_qrels(
+def compare_labels(
     human: Qrels,
     assessor: Labels,
     rules: Rules | None = None,
@@ -245,7 +246,7 @@ def agreement_of(
     assessor: AssessorLabels,
     rules: Rules,
     options: StatisticOptions,
-    weights: Mapping[Pair, float] | None = None,
+    weights: PairWeights = None,
 ) -> Agreement:
     """Every statistic that the options name, with what was left out and what looks wrong."""
     both = align(human, assessor, rules, weights)
@@ -261,8 +262,10 @@ def agreement_of(
     )
     warnings = []
     if agreement.is_weighted:
-        whole = f"weighted to stand for about {sample.total.sum():,.0f}"
-        warnings.append(f"{people} graded a sample: {agreement.pairs:,} pairs, {whole}")
+        warnings.append(
+            f"{people} graded a sample: {agreement.pairs:,} pairs, weighted to stand for about "
+            f"{sample.total.sum():,.0f}"
+        )
     if not both.labels:
         warnings.append(no_pair_in_common(people, human, assessor.name, assessor.labels))
     in_use = GradesInUse.of(both, people)
@@ -337,7 +340,7 @@ def _on_log_odds(sample: Sample, value: float) -> tuple[float, float] | None:
 
 def _ratio(sums: Floats) -> Floats:
     """`(..., 2)` sums of a part and of the whole to `(...)` shares."""
-    return np.asarray(sums[..., 0] / sums[..., 1])
+    return sums[..., 0] / sums[..., 1]
 
 
 # Signs that two sets of labels do not mean the same by their grades, or not the same pairs.
@@ -398,8 +401,10 @@ class GradesInUse:
         sides = ((gives, self.ours), ("the other gives", set(self.numbers)))
         for side, grades in sides:
             if len(grades) == 1 and (len(self.ours) > 1 or len(self.numbers) > 1):
-                every = f"the grade {next(iter(grades)):g} to every pair"
-                yield Finding(f"{side} {every}: kappa is then 0 or undefined")
+                yield Finding(
+                    f"{side} the grade {next(iter(grades)):g} to every pair: kappa is then 0 or "
+                    "undefined"
+                )
         if self.rules.cut is None:
             of_scale = [] if self.rules.clip else [*self._another_scale()]
             yield from of_scale
@@ -420,15 +425,17 @@ class GradesInUse:
             text = f"{self.ranges}: the same scale moved by {shift:+g}? {mend} would mend that"
             yield Finding(text, settings=(mend,))
         elif not whole and outside > total / 2:
-            scores = "mostly fractions: scores, it seems, which have to be cut into grades first"
-            yield Finding(f"{self.ranges}, {scores}")
+            yield Finding(
+                f"{self.ranges}, mostly fractions: scores, it seems, which have to be cut into "
+                "grades first"
+            )
         elif outside >= SHARE_OUTSIDE * total:
             wider = range(floor(min(low, scale[0])), ceil(max(high, scale[-1])) + 1)
             widen, clip = Setting("scale", wider), Setting("clip", True)
-            would = (
-                f"{widen} would take them in, {clip} would clip them into {scale[0]}:{scale[-1]}"
+            text = (
+                f"{self.ranges}: {outside} of {total} labels lie outside the scale; {widen} "
+                f"would take them in, {clip} would clip them into {scale[0]}:{scale[-1]}"
             )
-            text = f"{self.ranges}: {outside} of {total} labels lie outside the scale; {would}"
             yield Finding(text, settings=(widen, clip))
 
     def _binary(self) -> Iterator[Finding]:

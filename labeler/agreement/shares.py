@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from labeler.agreement.align import AssessorLabels, GradeMatrix, grade_matrix
+from labeler.agreement.align import AssessorLabels, GradeMatrix, PairWeights, grade_matrix
 from labeler.agreement.compare import RARE
 from labeler.agreement.sources import (
     people_of_file,
@@ -21,7 +21,7 @@ from labeler.arrays import Floats, Integers
 from labeler.collection.judged_set import Distributions
 from labeler.collection.layout import Collection, open_collection
 from labeler.collection.people import people_path
-from labeler.data import Pair, Qrels
+from labeler.data import Qrels
 from labeler.errors import BadInput, Misuse
 from labeler.trec.files import read_qrels
 from labeler.trec.labels import whole
@@ -86,7 +86,7 @@ class RoutingSources:
     matrix: GradeMatrix
     human_name: str = ""
     human: Qrels | None = None
-    weights: Mapping[Pair, float] | None = None
+    weights: PairWeights = None
     looked_at: Sequence[Qrels] = ()
     collection: Collection | None = None
     notes: Sequence[str] = ()

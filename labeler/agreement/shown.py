@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -23,6 +22,7 @@ from labeler.agreement.report import (
     numbers,
 )
 from labeler.agreement.statistics import find_statistic
+from labeler.evaluation.inputs import short
 from labeler.messages import count_of
 from labeler.report.finding import Finding
 from labeler.report.table import (
@@ -68,18 +68,13 @@ def heading(report: AssessorReport) -> str:
     """Who is compared, on how many pairs of how many queries."""
     agreement = report.agreement
     pairs = count_of(agreement.pairs, "pair")
-    queries = count_of(len(agreement.queries), "query", "queries")
+    queries = count_of(len(agreement.queries), "query")
     whole = agreement.confusion.sum()
     stand = f", weighted to stand for about {whole:,.0f}" if agreement.is_weighted else ""
     return (
         f"{short(report.human)} and {short(report.assessor)}: {pairs} of {queries} that both "
         f"graded{stand}"
     )
-
-
-def short(name: str) -> str:
-    """A file's name without its folders and ending; a name in a collection as it is."""
-    return re.sub(r"\.(qrels|txt|tsv)(\.gz)?$", "", name.rsplit("/", 1)[-1]) or name
 
 
 def whom(human: str) -> str:
@@ -105,8 +100,10 @@ def _how_often(assessor: str, human: str, agreement: Agreement) -> str:
         return hundred(share) if whole == 100 else f"{whole * share:.0f}"
 
     estimated = "an estimated " if few and agreement.is_weighted else ""
-    pairs = f"{whole} {'pair' if whole == 1 else 'pairs'}"
-    sentence = f"{assessor} gives the same grade as {human} to {estimated}{count(same)} of {pairs}"
+    sentence = (
+        f"{assessor} gives the same grade as {human} to {estimated}{count(same)} of {whole} "
+        f"{'pair' if whole == 1 else 'pairs'}"
+    )
     if len(agreement.scale) > 2 and near > 0:
         sentence += f", and is one grade off in {count(near)} more"
     kappa = agreement.of("kappa")
@@ -117,9 +114,10 @@ def _how_often(assessor: str, human: str, agreement: Agreement) -> str:
         # not of what the next few queries would show, which varies more
         low, high = number_text(kappa.low, ".2f"), number_text(kappa.high, ".2f")
         sure = f"; over all queries like these {low} to {high}, at 95 %"
-    scale = f"0 is chance, 1 is perfect{sure}"
-    beyond = f"that is a kappa of {number_text(kappa.value, '.2f')} ({scale})"
-    return f"{sentence}. Beyond what chance would do, {beyond}."
+    return (
+        f"{sentence}. Beyond what chance would do, that is a kappa of "
+        f"{number_text(kappa.value, '.2f')} (0 is chance, 1 is perfect{sure})."
+    )
 
 
 def hundred(share: float) -> str:
@@ -264,8 +262,9 @@ def _table(ordered: Sequence[AssessorReport], names: Sequence[str]) -> Table:
         *([Column("without a grade", format=",.0f")] if missing else []),
     ]
     if has_board:
-        title = "tau-b of systems"
-        columns.append(Column("tau-b", title, format=".3f", ends=".3f", undefined="undefined"))
+        columns.append(
+            Column("tau-b", "tau-b of systems", format=".3f", ends=".3f", undefined="undefined")
+        )
     rows: list[Row] = [
         [
             short(report.assessor),
@@ -386,12 +385,14 @@ def calibration_table(calibration: Calibration) -> Table:
     rows: list[Row] = [
         [f"{b.low:.1f} to {b.high:.1f}", b.pairs, b.probability, b.true] for b in calibration.bins
     ]
-    title = (
+    return Table(
+        "calibration",
+        columns,
+        rows,
         f"calibration of 'at least {calibration.cut}': {calibration.pairs:,} pairs, expected "
         f"calibration error {interval_text(calibration.interval)}, Brier score "
-        f"{calibration.brier:.3f}"
+        f"{calibration.brier:.3f}",
     )
-    return Table("calibration", columns, rows, title)
 
 
 def ceiling_table(ceiling: Ceiling) -> Table:

@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
-from labeler.agreement.align import AssessorLabels, Labels
+from labeler.agreement.align import AssessorLabels, Labels, PairWeights
 from labeler.collection.card import card_section, read_card
 from labeler.collection.judged_set import JudgedSet, judged_in
 from labeler.collection.layout import Collection, collection_of_qrels, open_collection
@@ -19,7 +19,7 @@ from labeler.collection.user_files import run_paths, runs_by_name
 from labeler.collection.whose import drawn_by_chance, made_by, not_of_people, routed_of_file, whose
 from labeler.data import Pair, Qrels, Run
 from labeler.errors import Misuse
-from labeler.evaluation.inputs import caveats, mixed_findings, part_findings
+from labeler.evaluation.inputs import FilePath, caveats, is_path, mixed_findings, part_findings
 from labeler.exchange.qrels import Meaning, hold_labels, read_qrels
 from labeler.exchange.runs import hold_run
 from labeler.files.read import rereadable
@@ -51,7 +51,7 @@ class Sources:
     runs: Mapping[str, Run] = field(default_factory=dict)
     tags: Mapping[str, str] = field(default_factory=dict)
     writer: str = ""
-    weights: Mapping[Pair, float] | None = None
+    weights: PairWeights = None
     collection: Collection | None = None
     scale_names: Mapping[int, str] = field(default_factory=dict)
     made_from: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -63,7 +63,6 @@ class Sources:
         return {} if self.collection is None else texts_of_queries(self.collection)
 
 
-FilePath = str | os.PathLike[str]
 RunSources = Mapping[str, Source] | FilePath | Sequence[FilePath]
 """Runs by name; or files, or folders of files, that name them."""
 MoreHumans = Mapping[str, Source] | Sequence[str]
@@ -84,7 +83,7 @@ def sources_of(
     `stale` grades, of texts that have changed since, are left out (`drop`) or counted (`keep`).
     """
     notes: list[str] = []
-    if _is_path(human) and Path(human).is_dir():
+    if is_path(human) and Path(human).is_dir():
         collection = open_collection(Path(human))
         names = _names_in(collection, list(map(str, assessors)))
         paths = {name: collection.judgements(name) for name in names}
@@ -94,7 +93,7 @@ def sources_of(
     elif not assessors:
         raise Misuse("expected human qrels and at least one other file, or a collection")
     else:
-        changed = stale_in(filter(_is_path, (human, *assessors)), notes.append, stale)
+        changed = stale_in(filter(is_path, (human, *assessors)), notes.append, stale)
         opened = _of_sources(human, assessors, more_humans, notes)
     every = [opened.human_name, *(each.name for each in opened.assessors), *opened.more_humans]
     if len(every) > 2 and len(set(every)) < len(every):
@@ -112,11 +111,12 @@ def _names_in(collection: Collection, names: list[str]) -> list[str]:
     """The names that are compared; without any, people's `human` and all that models graded."""
     every = collection.qrels_names()
     if not names and "human" in every:
-        of_models = [name for name in every if whose(collection.qrels(name)) == "model"]
-        names = ["human", *of_models]
+        names = ["human", *[name for name in every if whose(collection.qrels(name)) == "model"]]
     if len(names) < 2:
-        problem = f"expected two names or more of the qrels in {collection.folder}"
-        raise Misuse(f"{problem}: {', '.join(every) or 'there are none'}")
+        raise Misuse(
+            f"expected two names or more of the qrels in {collection.folder}: "
+            f"{', '.join(every) or 'there are none'}"
+        )
     return names
 
 
@@ -127,7 +127,7 @@ def _of_sources(
     names = ["assessor"] if len(assessors) == 1 else []
     names = names or [f"assessor {number}" for number in range(1, len(assessors) + 1)]
     return Sources(
-        os.fspath(human) if _is_path(human) else "human",
+        os.fspath(human) if is_path(human) else "human",
         _people(human, notes, "human"),
         tuple(map(assessor_of, assessors, names)),
         {name: _people(qrels, notes, name) for name, qrels in more.items()},
@@ -200,9 +200,7 @@ def _of_collection(
     )
 
 
-def human_grades(
-    collection: Collection, name: str, warn: Note
-) -> tuple[Qrels, dict[Pair, float] | None]:
+def human_grades(collection: Collection, name: str, warn: Note) -> tuple[Qrels, PairWeights]:
     """People's grades of a collection, and the weights of a sample's pairs; None of another set.
 
     Pairs that were routed to people are left out, as of every statistic.
@@ -267,7 +265,7 @@ def source_of_collection(
 
 def assessor_of(source: Source, name: str) -> AssessorLabels:
     """The labels of any source; what is no file is called `name`."""
-    if _is_path(source):
+    if is_path(source):
         return source_of_file(Path(source), os.fspath(source))
     if isinstance(source, Mapping):
         return AssessorLabels(_labels(source, name), name=name)
@@ -292,10 +290,6 @@ def _labels(source: Mapping[Any, Any], name: str) -> Labels:
 
 def _people(source: Source, notes: list[str], name: str) -> Qrels:
     """People's grades; of a collection's file without those of pairs that were routed to them."""
-    if _is_path(source):
+    if is_path(source):
         return people_of_file(Path(source), notes.append)
     return as_qrels(source, notes.append, name=name)
-
-
-def _is_path(source: Any) -> TypeGuard[FilePath]:
-    return isinstance(source, str | os.PathLike)

@@ -34,7 +34,7 @@ def totals(tables: Floats) -> Floats:
 
 def _product(tables: Floats, matrix: Floats) -> Floats:
     """The cells of each table times a matrix: of many small tables a tenth of the time of sums."""
-    return np.asarray(tables.reshape(*tables.shape[:-2], len(matrix)) @ matrix)
+    return tables.reshape(*tables.shape[:-2], len(matrix)) @ matrix
 
 
 def cut(tables: Floats, position: int) -> Floats:

@@ -21,7 +21,6 @@ from labeler.files.read import file_problems
 
 __all__ = ["JournalRow", "RatingJournal", "read_journal"]
 
-_BLOCK = 1 << 20
 LONGEST_WAIT = 10.0
 """Seconds to wait for another process, which appends a line and is done."""
 
@@ -96,7 +95,7 @@ class RatingJournal:
         """
         with file_problems(self.path):
             is_new = not self.path.exists()
-            file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _BINARY, 0o666)
+            file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | _BINARY, 0o666)
             try:
                 before = _mended(self.path, file)
                 try:
@@ -128,21 +127,13 @@ def _mended(path: Path, file: int) -> int:
 
     `BadInput` where it is none of ours.
     """
-    size = os.lseek(file, 0, os.SEEK_END)
-    start, tail = size, b""
-    while start and b"\n" not in tail:
-        block = min(_BLOCK, start)
-        start -= block
-        os.lseek(file, start, os.SEEK_SET)
-        tail = os.read(file, block) + tail
-    rest = tail[tail.rfind(b"\n") + 1 :]
-    if not rest:
-        return size
-    if any(journal_rows(path, 0, rest)):
+    content = path.read_bytes()
+    end = content.rfind(b"\n") + 1
+    if any(journal_rows(path, 0, content[end:])):
         _write_all(file, b"\n")
-        return size + 1
-    os.ftruncate(file, size - len(rest))
-    return size - len(rest)
+        return len(content) + 1
+    os.ftruncate(file, end)
+    return end
 
 
 def read_journals(collection: Collection) -> dict[str, list[JournalRow]]:

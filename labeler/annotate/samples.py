@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from labeler.collection.annotations import Purpose
 from labeler.collection.card import card_section, read_card
 from labeler.collection.layout import Collection
 from labeler.collection.people import read_sample, sample_path
-from labeler.errors import Misuse, about
+from labeler.errors import Misuse, check_known
 from labeler.messages import Note
 from labeler.options import option
 from labeler.people.sample import DRAW, PAIRS, DrawOptions, SampleDesign, draw_for_raters
@@ -52,21 +52,13 @@ def samples_of(
         raise Misuse("a sample that is there, or a new draw: which one?", parameter="sample")
     by_id = purposes(collection)
     if choice.sample is not None:
-        return [_named(collection, choice.sample, by_id)] * len(raters)
+        check_known("sample", choice.sample, by_id, "sample")
+        return [choice.sample] * len(raters)
     drawn = [sample for sample, purpose in by_id.items() if purpose == "audit"]
     if choice.pairs is None and drawn:
         return [_of_rater(collection, rater, drawn) for rater in raters]
     design = SampleDesign(choice.pairs, None, choice.overlap, choice.seed, up_to=PAIRS)
     return [each.id for each in draw_for_raters(collection, choice.source, design, raters, note)]
-
-
-def _named(collection: Collection, sample: str, by_id: Mapping[str, Purpose]) -> str:
-    with about("sample", "name"):
-        path = sample_path(collection.folder, sample)
-    if not path.exists():
-        listed = ", ".join(by_id) or "none"
-        raise Misuse(f"no sample {sample!r}; there are: {listed}", parameter="sample")
-    return sample
 
 
 def _of_rater(collection: Collection, rater: str, samples: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ from labeler.annotate.journal import read_journals
 from labeler.annotate.samples import purposes
 from labeler.collection.annotations import JournalRow, RaterAnswers, answers_in
 from labeler.collection.card import card_section, read_card
-from labeler.collection.layout import AnyCollection, Collection, open_collection
+from labeler.collection.layout import AnyCollection, open_collection
 from labeler.collection.people import read_sample, sample_path
 from labeler.messages import count_of
 from labeler.report.result import Result
@@ -79,31 +79,24 @@ def status_of_raters(collection: AnyCollection, *, seed: int = 0) -> RatersStatu
     given = {rater: answers_in(rows) for rater, rows in read_journals(opened).items()}
     matrix = _matrix_of({rater: of.standing for rater, of in given.items()})
     audits = [name for name, purpose in purposes(opened).items() if purpose == "audit"]
-    samples = {name: _SampleFacts.of(opened, name) for name in audits}
-    statuses = [_status(rater, of, samples) for rater, of in given.items()]
+    sizes = {name: len(read_sample(sample_path(opened.folder, name))) for name in audits}
+    card = read_card(opened)
+    owners = {name: card_section(card, "samples", name).get("rater") for name in audits}
+    statuses = [_status(rater, of, sizes, owners) for rater, of in given.items()]
     options = StatisticOptions(seed=seed)
     people = None if matrix is None else together(matrix, matrix.assessors, options)
     alpha = None if people is None else people.statistics["alpha-ordinal"]
     return RatersStatus(tuple(statuses), alpha)
 
 
-class _SampleFacts(NamedTuple):
-    """How many pairs a sample has, and whose it is."""
-
-    pairs: int
-    rater: str | None
-
-    @classmethod
-    def of(cls, collection: Collection, name: str) -> _SampleFacts:
-        entry = card_section(read_card(collection), "samples", name)
-        return cls(len(read_sample(sample_path(collection.folder, name))), entry.get("rater"))
-
-
-def _status(rater: str, given: RaterAnswers, samples: Mapping[str, _SampleFacts]) -> RaterStatus:
+def _status(
+    rater: str, given: RaterAnswers, sizes: Mapping[str, int], owners: Mapping[str, str | None]
+) -> RaterStatus:
+    """A rater's work; of each random sample `sizes` has its pairs, and `owners` whose it is."""
     audit = [row for row in given.standing if row.purpose == "audit"]
     begun = {row.sample for row in audit}
-    whole = sum(of.pairs for name, of in samples.items() if name in begun or of.rater == rater)
-    left = max(whole - sum(row.sample in samples for row in audit), 0)
+    whole = sum(n for name, n in sizes.items() if name in begun or owners[name] == rater)
+    left = max(whole - sum(row.sample in sizes for row in audit), 0)
     times = [row.seconds for row in given.standing if row.is_answer and row.seconds is not None]
     return RaterStatus(
         rater,

@@ -156,8 +156,7 @@ def _how_to_go_on(error: LabelerError, arguments: Sequence[str]) -> str:
     new = [
         word for word in words_of(error.again, options_by_parameter(arguments)) if word not in words
     ]
-    is_hidden = any(HIDDEN in word for word in words)
-    where = ", with what is hidden of the address" if is_hidden else ""
+    where = ", with what is hidden of the address" if any(HIDDEN in word for word in words) else ""
     return f"; to go on{where}: {shlex.join(['labeler', *words, *new])}"
 
 

@@ -41,8 +41,7 @@ def command(
     Ctrl-C ends it, and keeps the grades as qrels; the same command goes on with the next pair.
     """
     check_installed()
-    sessions = rating_sessions(collection, options, caution)
-    _serve(collection.folder, sessions, server)
+    _serve(collection.folder, rating_sessions(collection, options, caution), server)
 
 
 def _serve(folder: Path, sessions: list[RatingSession], options: ServeOptions) -> None:

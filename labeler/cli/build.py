@@ -73,8 +73,7 @@ def _tell(step: object, asked: BuildOptions, is_rehearsal: bool = False) -> None
     elif isinstance(step, GenerateResult):
         note_generated(step, asked.queries)
     elif isinstance(step, PoolResult) and is_rehearsal:
-        pairs = count_of(step.pairs, "pair")
-        note(f"a pool of about {pairs} of {count_of(step.queries, 'query', 'queries')}")
+        note(f"a pool of about {count_of(step.pairs, 'pair')} of {count_of(step.queries, 'query')}")
     elif isinstance(step, PoolResult):
         note_pooled(step)
 

@@ -58,18 +58,19 @@ class LossFlags:
     def deciding(self, options: CompareOptions, *others: object) -> dict[str, Any]:
         """By what is decided: the first measure, its margin; `Misuse` with any gate or `others`."""
         if any((self.no_worse_than, options.history, options.policy != "each", *others)):
-            problem = "gates and pages need all grades; fill holes first, by one assessor"
-            raise Misuse(problem, parameter="fill")
+            raise Misuse(
+                "gates and pages need all grades; fill holes first, by one assessor",
+                parameter="fill",
+            )
         if len(options.measures) > 1:
             raise Misuse("a decision is by one measure", parameter="measures")
         measure = str(parse(options.measures[0]))
         margins = self.margins([measure])
         if margins and measure not in margins:
             raise Misuse(f"the decision is by {measure}, the margin is not", parameter="margin")
-        margin = margins.get(measure, DEFAULT_MARGIN)
         return {
             "measure": measure,
-            "margin": margin,
+            "margin": margins.get(measure, DEFAULT_MARGIN),
             "qrels": options.qrels,
             "seed": options.seed,
         }

@@ -60,13 +60,12 @@ def ingest(
 def _show(collection: Collection, result: Ingested) -> None:
     say(f"{collection.corpus}: {read_from(result)}")
     if result.queries:
-        say(f"{collection.queries}: {count_of(len(result.queries), 'query', 'queries')}")
+        say(f"{collection.queries}: {count_of(len(result.queries), 'query')}")
 
 
 def read_from(result: Ingested) -> str:
     """How many documents from how many files."""
-    documents = count_of(len(result.documents), "document")
-    return f"{documents} from {count_of(result.files, 'file')}"
+    return f"{count_of(len(result.documents), 'document')} from {count_of(result.files, 'file')}"
 
 
 def note_ingested(result: Ingested) -> None:
@@ -157,8 +156,7 @@ def _say_update(result: UpdateResult, folder: Path) -> None:
         return
     note(f"the state before is kept: {result.history}")
     if result.runs:
-        names = ", ".join(result.runs)
-        note(f"these runs rank the passages of before and are kept there: {names}")
+        note(f"these runs rank the passages of before and are kept there: {', '.join(result.runs)}")
     note(f"next: labeler pool {folder}, then labeler judge {folder}")
 
 

@@ -66,8 +66,9 @@ class TableFlags:
         is_for_rows = form != "json" and not FORMS[form].for_people
         if by and is_for_rows and (self.per_query or self.scenarios):
             other = "--per-query" if self.per_query else "--scenarios"
-            problem = f"{form} holds one table; leave this out, or {other}, or take json"
-            raise Misuse(problem, parameter="by")
+            raise Misuse(
+                f"{form} holds one table; leave this out, or {other}, or take json", parameter="by"
+            )
 
 
 def command(
@@ -111,11 +112,14 @@ def command(
     name_unread_runs(*paths)
     by, weights = options.grouping.by, options.grouping.weights
     if tables.scenarios and weights:
-        problem = "of weighted means it is not known what unjudged documents leave open"
-        raise Misuse(problem, parameter="scenarios")
+        raise Misuse(
+            "of weighted means it is not known what unjudged documents leave open",
+            parameter="scenarios",
+        )
     tables.check_one(by, to.form)
-    from labeler.evaluation.evaluate import report_of  # takes long to load
+    from labeler.evaluation.evaluate import report_on  # takes long to load
     from labeler.evaluation.gates import outcome_of
+    from labeler.evaluation.inputs import runs_from
 
     held = gates.read()
     groups = tuple(dict.fromkeys([*by, *(gate.by for gate in held if gate.by)]))
@@ -127,7 +131,8 @@ def command(
     )
     named_by = "require" if gates.require else "require_low"
     with about(named_by, "by") if groups and not by else nullcontext():
-        report = report_of(*_sources(paths, qrels), asked_for)
+        file, runs = _sources(paths, qrels)
+        report = report_on(file, runs_from(runs, file), asked_for)
     if held:
         from labeler.evaluation.gates import check_groups
 
@@ -167,8 +172,10 @@ def _sources(paths: Sequence[Path], name: str | None) -> tuple[Path, Sequence[Pa
             path = collection_qrels(first, name)
         return path, runs_named(first, runs) if runs else Collection(first)
     if name is not None:
-        problem = f"this chooses among the qrels of a collection, and {first} is no folder"
-        raise Misuse(problem, parameter="qrels")
+        raise Misuse(
+            f"this chooses among the qrels of a collection, and {first} is no folder",
+            parameter="qrels",
+        )
     if not runs:
         raise Misuse(f"no run to score against {first}; as in: labeler evaluate QRELS RUN...")
     return first, run_paths(runs)

@@ -28,7 +28,6 @@ def command(
 
     Replies are kept as they arrive: the same command, run again, asks only for what is missing.
     """
-    act = partial(ajudge, collection, who.asking(options))
-    result = asked(flags, act, show_judging_plan, to)
+    result = asked(flags, partial(ajudge, collection, who.asking(options)), show_judging_plan, to)
     show_outcome(result, show_judging, to)
     check_complete(result)

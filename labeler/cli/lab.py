@@ -81,8 +81,7 @@ def repeat(
     act = partial(ajudge, collection, who.asking(options), repeat=times)
     result = asked(flags, act, show_judging_plan, to)
     again = None if result.stopped else retest_of(collection, result.name)
-    whole = Beside(result, {"retest": again})
-    show_outcome(whole, lambda _: _show_repeated(result, again), to)
+    show_outcome(Beside(result, {"retest": again}), lambda _: _show_repeated(result, again), to)
     check_complete(result)
 
 

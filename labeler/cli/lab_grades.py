@@ -127,8 +127,10 @@ def cascade(
     )
     show_result(result, to)
     if result.failures:
-        problem = f"{len(result.failures):,} of {result.pairs:,} pairs have no grade"
-        raise Incomplete(problem, again={"retry_failed": True})
+        raise Incomplete(
+            f"{len(result.failures):,} of {result.pairs:,} pairs have no grade",
+            again={"retry_failed": True},
+        )
 
 
 def _show_cascade_plan(plan: CascadePlan) -> None:

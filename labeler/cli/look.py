@@ -36,8 +36,7 @@ def status(collection: Opened, *, to: Destination) -> None:
     sets, pool, store = list(status(collection)), pool_size(collection), store_status(collection)
     table = status_table(sets)
     if to.form == "json":
-        judgements = [judged.as_json() for judged in sets]
-        whole = {"pool": pool, "judgements": judgements}
+        whole = {"pool": pool, "judgements": [judged.as_json() for judged in sets]}
         show_json({**whole, "store": store.as_json() if store else None}, to)
     elif to.form == "table":
         with said_to(to):
@@ -93,8 +92,10 @@ def _show_rest(collection: Collection, judged: SetStatus) -> None:
         return
     if judged.of_part and judged.parent:
         seed = f" --seed {judged.parent.seed}" if judged.parent.seed else ""
-        again = f"--from {judged.parent.name} --only {judged.parent.only}{seed} --as {tally.name}"
-        say(f"to go on: the same labeler relabel again, with {again}")
+        say(
+            f"to go on: the same labeler relabel again, with --from {judged.parent.name} --only "
+            f"{judged.parent.only}{seed} --as {tally.name}"
+        )
         return
     words = words_of(judged.parameters(), options_by_parameter(["judge"]))
     say(f"to go on: {shlex.join(['labeler', 'judge', str(collection.folder), *words])}")
@@ -134,8 +135,7 @@ def show_explanation(explanation: Explanation) -> None:
     from labeler.judging.suspicions import SUSPICIONS
 
     judged, origin = explanation.row.judged, explanation.row.origin
-    made_by = ", ".join(filter(None, (origin.prompt, origin.model)))
-    say(f"== {explanation.name}: {made_by}")
+    say(f"== {explanation.name}: {', '.join(filter(None, (origin.prompt, origin.model)))}")
     say(f"now: {_outcome(judged.outcome)}")
     for name in judged.suspicions:
         say(f"suspicious ({name}): {SUSPICIONS.get(name, 'by a later version')}")
@@ -160,9 +160,11 @@ def show_explanation(explanation: Explanation) -> None:
 def show_attempts(history: AttemptHistory) -> None:
     """Print all attempts."""
     for number, (request, record, outcome) in enumerate(history.attempts, start=1):
-        tokens = f"{record.prompt_tokens:,} tokens in, {record.completion_tokens:,} out"
-        taken = f"{tokens}, cost {dollars(record.cost)}"
-        say(f"\n-- attempt {number}, {moment(record.at)}, {record.served}, {taken}")
+        say(
+            f"\n-- attempt {number}, {moment(record.at)}, {record.served}, "
+            f"{record.prompt_tokens:,} tokens in, {record.completion_tokens:,} out, cost "
+            f"{dollars(record.cost)}"
+        )
         if number == 1:
             say_messages(request.messages)
         sent = {**request.parameters, "schema": request.schema is not None}
@@ -233,14 +235,13 @@ def _show(result: Validation) -> None:
     for problem in result.problems:
         say(f"{problem.level}: {flat(str(problem))}")
     documents = count_of(result.checked["documents"], "document")
-    queries = count_of(result.checked["queries"], "query", "queries")
+    queries = count_of(result.checked["queries"], "query")
     if result.is_valid():
         say(f"{documents}, {queries}: {_counts(result)}")
 
 
 def _counts(result: Validation) -> str:
-    errors = count_of(result.errors, "error")
-    return f"{errors}, {count_of(result.warnings, 'warning')}"
+    return f"{count_of(result.errors, 'error')}, {count_of(result.warnings, 'warning')}"
 
 
 LONGEST_TRIAL = 60.0
@@ -320,7 +321,8 @@ def _in_words(choice: Choice, call: TrialCall | None, pairs: int) -> dict[str, s
         cost = f"about {dollars(taken.about_cost)}, {taken.price.basis}"
     lines[f"{pairs:,} pairs"] = f"{cost} (about {taken.about.inside:,} tokens in)"
     if call is not None:
-        seconds = how_long(time_of(call, pairs).seconds)
-        at_once = f"{SERVER_CONCURRENCY} calls at once as long as this one"
-        lines["that takes"] = f"about {seconds} with {at_once}"
+        lines["that takes"] = (
+            f"about {how_long(time_of(call, pairs).seconds)} with {SERVER_CONCURRENCY} calls at "
+            "once as long as this one"
+        )
     return lines

@@ -122,7 +122,7 @@ def _propose(run: Monitoring, to: Output, *, quiet: bool) -> None:
         return
     deliver_rows(rows, to)
     if not quiet:
-        note(f"wrote {to.path}: {count_of(len(rows), 'query', 'queries')}")
+        note(f"wrote {to.path}: {count_of(len(rows), 'query')}")
 
 
 def _print(run: Monitoring, to: Destination) -> None:

@@ -85,11 +85,10 @@ def _show(imported: Imported) -> None:
     if imported.documents:
         say(f"{folder}/corpus.jsonl: {count_of(imported.documents, 'document')}")
     if imported.queries:
-        say(f"{folder}/queries.jsonl: {count_of(imported.queries, 'query', 'queries')}")
+        say(f"{folder}/queries.jsonl: {count_of(imported.queries, 'query')}")
     if imported.qrels is not None:
         pairs = count_of(imported.qrels.pairs, "judged pair")
-        queries = count_of(imported.qrels.queries, "query", "queries")
-        say(f"{imported.qrels.qrels}: {pairs} of {queries}")
+        say(f"{imported.qrels.qrels}: {pairs} of {count_of(imported.qrels.queries, 'query')}")
 
 
 def write_export(
@@ -115,9 +114,8 @@ def _show_write_export(exported: Exported) -> None:
     for path in exported.files:
         say(str(path))
     pairs = count_of(exported.pairs, "pair")
-    queries = count_of(exported.queries, "query", "queries")
-    documents = count_of(exported.documents, "document")
-    note(f"{exported.qrels}: {pairs}; {queries}, {documents}")
+    queries = count_of(exported.queries, "query")
+    note(f"{exported.qrels}: {pairs}; {queries}, {count_of(exported.documents, 'document')}")
     note(f"to read it: {exported.reader}")
 
 
@@ -233,7 +231,7 @@ def _say_fetched(collection: Collection, fetched: UpstreamCollection) -> None:
         pairs = ("pair with two grades upstream is", "pairs with two grades upstream are")
         note(f"{count_of(len(fetched.conflicts), *pairs)} in no human.qrels")
     documents = count_of(fetched.passed_on or len(fetched.documents), "document")
-    say(f"{collection.folder}: {count_of(len(fetched.queries), 'query', 'queries')}, {documents}")
+    say(f"{collection.folder}: {count_of(len(fetched.queries), 'query')}, {documents}")
     for name, grades in fetched.qrels.items():
         say(f"{collection.qrels(name)}: {count_of(sum(map(len, grades.values())), 'judged pair')}")
     if not fetched.qrels:

@@ -55,8 +55,7 @@ def show(parts: Iterable[Table | str], to: Destination = ON_SCREEN) -> None:
             to.file.write(form.in_bytes(table))
             return
         parts = [table]
-    width = result_width() if to.file is None else None
-    deliver(rendered_all(parts, to.form, width), to.file)
+    deliver(rendered_all(parts, to.form, result_width() if to.file is None else None), to.file)
 
 
 def show_result(

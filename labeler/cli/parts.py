@@ -38,8 +38,7 @@ def make(
 
     Each holds whole queries and their texts. `labeler parts work` judges them.
     """
-    act = partial(awrite_partitions, collection, parts, who.asking(options), rows)
-    job = watched(flags, act)
+    job = watched(flags, partial(awrite_partitions, collection, parts, who.asking(options), rows))
     made = {"name": job.name, "partitions": len(job.partitions), "pairs": job.pairs}
     if to.form != "table":
         show_records([made], to)

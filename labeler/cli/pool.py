@@ -59,8 +59,9 @@ class RoundFlags:
         if self.expand:
             others = (options.runs, options.only, options.depth)
             if any(others) or options.max_pairs:
-                problem = "it goes on from the pool as it is; pool runs before"
-                raise Misuse(problem, parameter="expand")
+                raise Misuse(
+                    "it goes on from the pool as it is; pool runs before", parameter="expand"
+                )
             return
         usual = Expansion()
         names = ("neighbors", "until", "rel", "max_rounds")
@@ -126,8 +127,7 @@ def _show(result: PoolResult) -> None:
 def note_pooled(result: PoolResult) -> None:
     """Say how many pairs the pool has, and how many of them are new."""
     pairs = count_of(result.pairs, "pair")
-    queries = count_of(result.queries, "query", "queries")
-    note(f"pooled {pairs} of {queries}, {result.new:,} of them new")
+    note(f"pooled {pairs} of {count_of(result.queries, 'query')}, {result.new:,} of them new")
 
 
 _NAMED = 5
@@ -154,11 +154,12 @@ def retrieve(
     """
     options, control = replace(options, force=to.force), control_of()
     if sum(map(bool, (engine, server.url_template, program.command, own.python))) != 1:
-        problem = "name one system: --url-template for an endpoint, --command for a program"
-        raise Misuse(f"{problem}, --python for a function or a retriever, or --engine")
+        raise Misuse(
+            "name one system: --url-template for an endpoint, --command for a program, "
+            "--python for a function or a retriever, or --engine"
+        )
     if engine:
-        built_in = BuiltIn(engine, encoding, bm25)
-        result = built_in_run(collection, built_in, name, options, control)
+        result = built_in_run(collection, BuiltIn(engine, encoding, bm25), name, options, control)
     else:
         system = own if own.python else program if program.command else server
         result = retrieve_run(collection, system, name, options, control)
@@ -168,8 +169,7 @@ def retrieve(
 
 
 def _show_retrieved(result: RetrieveResult, folder: Path) -> None:
-    queries = count_of(result.queries, "query", "queries")
-    say(f"{result.answered:,} of {queries} answered")
+    say(f"{result.answered:,} of {count_of(result.queries, 'query')} answered")
     say(f"{count_of(result.documents, 'document')}; scores: {result.scores}")
     for query_id, problem in list(result.failures.items())[:_NAMED]:
         caution(f"query {query_id} has no answer: {problem}")
@@ -180,5 +180,5 @@ def _failed(result: RetrieveResult) -> str:
     names = list(result.failures)
     more = ", …" if len(names) > _NAMED else ""
     which = ", ".join(names[:_NAMED]) + more
-    queries = count_of(result.queries, "query", "queries")
+    queries = count_of(result.queries, "query")
     return f"no answer to {len(names):,} of {queries}: {which}; run it again to ask for all"

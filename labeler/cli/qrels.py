@@ -57,8 +57,7 @@ def validate(
 def _sound(counts: Mapping[str, Any]) -> str:
 
     pairs = count_of(counts["pairs"], "pair")
-    queries = count_of(counts["queries"], "query", "queries")
-    return f"{counts['qrels']}: sound: {pairs} of {queries}"
+    return f"{counts['qrels']}: sound: {pairs} of {count_of(counts['queries'], 'query')}"
 
 
 def merge(

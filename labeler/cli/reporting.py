@@ -142,7 +142,7 @@ def _time(needed: Duration, limits: RateLimits) -> str:
 
 def note_generated(result: GenerateResult, queries: int) -> None:
     """Say how many queries were written, and whether the corpus had passages enough."""
-    written = count_of(result.written, "query", "queries")
+    written = count_of(result.written, "query")
     dropped = count_of(result.rejected, "candidate")
     note(f"wrote {written}, dropped {dropped}; {result.total:,} in all")
     _note_kinds(result)
@@ -183,15 +183,17 @@ def show_judging(result: JudgeResult) -> None:
         pairs = count_of(tally.by_passages, "pair")
         from labeler.judging.methods.inquiry import HELP
 
-        problem = f"{pairs} judged by passages, as documents are too long for the server"
-        note(f"{problem}; whole ones need {HELP}")
-    tokens = f"{tally.prompt_tokens:,} in, {tally.completion_tokens:,} out"
-    say(f"tokens of all judgements: {tokens}")
+        note(
+            f"{pairs} judged by passages, as documents are too long for the server; whole ones "
+            f"need {HELP}"
+        )
+    say(f"tokens of all judgements: {tally.prompt_tokens:,} in, {tally.completion_tokens:,} out")
     say(f"cost of this run: {cost_of(result.cost, result.cost_at_most)}; calls: {spent.calls:,}")
     if spent.unknown:
-        calls = count_of(spent.unknown, "call")
-        most = f"at most {spent.unknown_tokens:,}"
-        note(f"for {calls} the server did not say how many tokens they took: {most}")
+        note(
+            f"for {count_of(spent.unknown, 'call')} the server did not say how many tokens they "
+            f"took: at most {spent.unknown_tokens:,}"
+        )
     if len(tally.models) > 1:
         note(f"the server named its model differently within one run: {', '.join(tally.models)}")
     if tally.pairs:
@@ -206,8 +208,10 @@ def suspicious_pairs(tally: Tally) -> str:
     names = ", ".join(f"{name} {number:,}" for name, number in tally.suspicions.most_common())
     first = "; ".join(f"{one_line(q, 60)} {one_line(d, 60)}" for q, d in tally.suspicious_pairs)
     more = "" if tally.suspicious == len(tally.suspicious_pairs) else ", …"
-    looks = f"{pairs} to look at, as the document may be written for the assessor: {names}"
-    return f"{looks} ({first}{more})"
+    return (
+        f"{pairs} to look at, as the document may be written for the assessor: {names} "
+        f"({first}{more})"
+    )
 
 
 def show_failures(tally: Tally) -> None:
@@ -245,8 +249,7 @@ def check_complete(result: JudgeResult, *, asked: bool = True) -> None:
         problem = f"{tally.failed:,} of {tally.pairs:,} pairs have no grade"
         if tally.waiting == tally.failed:
             raise Incomplete(f"{problem}: they wait in a batch; next: labeler batch collect")
-        only_calls = tally.failures["call_failed"] == tally.failed
-        again = {} if only_calls else {"retry_failed": True}
+        again = {} if tally.failures["call_failed"] == tally.failed else {"retry_failed": True}
         raise Incomplete(problem, again=again if asked else None)
 
 

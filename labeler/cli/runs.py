@@ -46,9 +46,8 @@ def validate(paths: Files, *, to: Destination) -> None:
 
 
 def _sound(counts: Mapping[str, Any]) -> str:
-    queries = count_of(counts["queries"], "query", "queries")
-    documents = count_of(counts["documents"], "document")
-    return f"{counts['run']}: sound: {queries}, {documents}"
+    queries = count_of(counts["queries"], "query")
+    return f"{counts['run']}: sound: {queries}, {count_of(counts['documents'], 'document')}"
 
 
 def _warned(counts: dict[str, Any]) -> dict[str, Any]:
@@ -157,5 +156,7 @@ def fuse(
     runs = run_paths(runs)
     fusion = replace(fusion, weights=weights_of(weights))
     queries, lines = fuse_files(runs, file, fusion, tag, caution)
-    shown = f"{count_of(queries, 'query', 'queries')}, {count_of(lines, 'line')}"
-    note(f"wrote {file.path}: {shown} from {len(runs)} runs by {fusion.method}")
+    note(
+        f"wrote {file.path}: {count_of(queries, 'query')}, {count_of(lines, 'line')} "
+        f"from {len(runs)} runs by {fusion.method}"
+    )

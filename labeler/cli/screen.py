@@ -37,8 +37,7 @@ def note(text: str) -> None:
 
 def rewrite(text: str) -> None:
     """Show a line on a terminal in place of the one that was shown so before; empty clears it."""
-    shown = flat(text)[: terminal_width() - 1]
-    print(f"{shown}\x1b[K", end="\r", file=sys.stderr, flush=True)
+    print(f"{flat(text)[: terminal_width() - 1]}\x1b[K", end="\r", file=sys.stderr, flush=True)
 
 
 def caution(what: object) -> None:

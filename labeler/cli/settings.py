@@ -97,8 +97,10 @@ class Project:
         """
         kind, colon, _ = value.partition(":")
         if colon and kind in _FILES.get(each.setting, ()):
-            problem = f"{kind}:PATH is named by an option or the environment, not by this file"
-            raise Misconfigured(f"{self.path}: {each.setting}: {problem}")
+            raise Misconfigured(
+                f"{self.path}: {each.setting}: {kind}:PATH is named by an option or the "
+                "environment, not by this file"
+            )
         if each.option.is_address:
             from labeler.wire.addresses import Place, masked
             from labeler.wire.gate import check_named
@@ -126,8 +128,7 @@ def read_project(settings: Mapping[str, Declared], given: Iterable[str]) -> Proj
     if not settings:
         return Project()
     path = project_path()
-    in_file = {} if path is None else checked_sections(path)
-    return Project(path, in_file, _given(settings, given))
+    return Project(path, {} if path is None else checked_sections(path), _given(settings, given))
 
 
 def checked_sections(path: Path) -> Sections:

@@ -12,9 +12,7 @@ from labeler.cli.output import show
 from labeler.cli.reporting import show_outcome
 from labeler.cli.screen import say
 from labeler.collection.layout import Collection
-from labeler.collection.stale import stale_pairs
 from labeler.errors import BadInput, FileProblem, Misuse
-from labeler.judging.relabel import unproven
 from labeler.options import REQUIRED, option
 from labeler.store import Store, maintain, open_store
 from labeler.store.address import DatabaseAddress
@@ -36,22 +34,15 @@ def _store_of(collection: Collection, *, reading: bool = False) -> Iterator[Stor
 def verify(collection: Opened, *, to: Destination) -> None:
     """Check every reply of the store against its checksum; exit 65 where one is off.
 
-    Where all are sound, the grades of the collection are held against them, too.
+    `labeler validate` holds the grades of the collection against them.
     """
     with _store_of(collection, reading=True) as store:
         result = maintain.verify(store)
-    for name in collection.judgement_names() if not result.problems else ():
-        wrong, _ = unproven(collection, name, stale_pairs(collection, name))
-        result = result._replace(
-            problems=(
-                *result.problems,
-                *(f"{collection.judgements(name)}: {each}" for each in wrong),
-            )
-        )
     show_outcome(result, _show_checked, to)
     if result.problems:
-        problems = f"{len(result.problems):,} problems; bring back a copy of it"
-        raise BadInput(f"{store.database.address}: {problems}")
+        raise BadInput(
+            f"{store.database.address}: {len(result.problems):,} problems; bring back a copy of it"
+        )
 
 
 def _show_checked(result: Verified) -> None:

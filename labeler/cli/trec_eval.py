@@ -52,7 +52,6 @@ def command(
     results_format: str = option(
         "trec_results", "Of the run: trec_results alone.", flags="-T --Results_format"
     ),
-    zscores: str | None = option(None, "Refused: z scores are not here.", flags="-Z --Zscore"),
     _old: bool = option(False, "Ignored, as by trec_eval.", flags="-o --Output_old_results_format"),
     _version: Annotated[
         bool, typer.Option("-v", "--version", callback=_version, is_eager=True, help="Say which.")
@@ -61,7 +60,7 @@ def command(
     """Stand in for trec_eval 10: its arguments, its measures, its output."""
     from labeler.evaluation.trec_eval.program import TrecEvalOptions, trec_eval
 
-    _refuse({"-R": rel_format, "-T": results_format}, zscores)
+    _refuse({"-R": rel_format, "-T": results_format})
     options = TrecEvalOptions(
         tuple(measures or ()),
         by_query,
@@ -79,12 +78,10 @@ def command(
     sys.stdout.write(printable(shown) if sys.stdout.isatty() else shown)
 
 
-def _refuse(formats: dict[str, str], zscores: str | None) -> None:
+def _refuse(formats: dict[str, str]) -> None:
     """`Misuse` names what trec_eval does and this does not."""
     from labeler.errors import Misuse
 
     for flag, form in formats.items():
         if form != FORMATS[flag]:
             raise Misuse(f"{flag} {form}: of trec_eval's formats only {FORMATS[flag]} is read")
-    if zscores is not None:
-        raise Misuse("-Z: z scores are not computed here; leave it out for the scores themselves")

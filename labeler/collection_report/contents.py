@@ -16,7 +16,7 @@ from labeler.collection.queries import read_queries
 from labeler.collection.user_files import collection_qrels
 from labeler.collection.whose import is_of_people
 from labeler.data import Qrels, Query
-from labeler.errors import Misuse
+from labeler.errors import Misuse, check_known
 from labeler.evaluation.options import (
     BASELINE,
     DEFAULT_MEASURES,
@@ -134,8 +134,9 @@ class CollectionContents:
         if not self.queries:
             yield NextStep("There are no queries.", f"labeler generate {folder}")
         if not self.runs:
-            text = "There is no run, so that no system can be scored."
-            yield NextStep(text, f"labeler pool {folder}")
+            yield NextStep(
+                "There is no run, so that no system can be scored.", f"labeler pool {folder}"
+            )
         elif not self.pool and not self.qrels:
             yield NextStep("There is no pool of pairs to judge.", f"labeler pool {folder}")
         if not self.qrels:
@@ -146,10 +147,7 @@ class CollectionContents:
     def chosen_runs(self, names: Sequence[str]) -> Mapping[str, Path]:
         """The runs of these names, by default all; `Misuse` lists those there are."""
         for name in names:
-            if name not in self.runs:
-                listed = ", ".join(self.runs) or "none"
-                problem = f"no run {name!r} in {self.collection.folder}; there are: {listed}"
-                raise Misuse(problem, parameter="runs")
+            check_known("run", name, self.runs, "runs")
         return {name: self.runs[name] for name in names} if names else self.runs
 
 
@@ -197,10 +195,7 @@ def choose_sets(contents: CollectionContents, options: ReportOptions) -> ChosenS
     """
     asked = [(name, "human") for name in options.humans]
     for name, parameter in [*asked, *([(options.qrels, "qrels")] if options.qrels else [])]:
-        if name not in contents.qrels:
-            listed = ", ".join(contents.qrels) or "none"
-            of = f"{contents.collection.folder}; there are: {listed}"
-            raise Misuse(f"no qrels {name!r} with a grade in {of}", parameter=parameter)
+        check_known("qrels", name, contents.qrels, parameter)
     if not contents.qrels:
         return ChosenSets(None)
     people = options.humans or ((HUMAN,) if HUMAN in contents.people else contents.people[:1])

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from labeler.agreement.shown import short, summary
+from labeler.agreement.shown import summary
 from labeler.collection.whose import made_by
 from labeler.collection_report.contents import (
     ChosenSets,
@@ -25,6 +25,7 @@ from labeler.collection_report.figures import (
 from labeler.collection_report.private import Private
 from labeler.data import Document, Pair
 from labeler.evaluation.evaluate import Report
+from labeler.evaluation.inputs import short
 from labeler.judging.status import SetStatus
 from labeler.messages import count_of
 from labeler.pipeline.query_lists import (
@@ -100,11 +101,11 @@ class GatheredReport(Result):
         contents, scores = self.contents, self.scores
         documents = count_of(contents.documents, "document")
         if self.sets.scoring is None:
-            queries = count_of(len(contents.queries), "query", "queries")
+            queries = count_of(len(contents.queries), "query")
             pool = count_of(contents.pool, "pair to judge", "pairs to judge")
             return f"The collection has {documents}, {queries} and {pool}; no pair has a grade yet."
         grades = count_of(contents.grades(self.sets.scoring), "grade")
-        queries = count_of(len(contents.qrels[self.sets.scoring]), "query", "queries")
+        queries = count_of(len(contents.qrels[self.sets.scoring]), "query")
         by = f"{grades} of {queries}, given by {self._giver()}"
         if scores is None:
             return f"The collection has {documents} and {by}; no system was scored."
@@ -132,9 +133,10 @@ class GatheredReport(Result):
         low, high = best.intervals[measure]
         if len(scores.runs) == 1 or math.isnan(low):
             return sentences
-        ends = f"{low:.3f} to {high:.3f} at 95 %"
-        interval = f"over all queries like these the score of {best.name} is {ends}"
-        return f"{sentences[:-1]}; {interval}."
+        return (
+            f"{sentences[:-1]}; over all queries like these the score of {best.name} is "
+            f"{low:.3f} to {high:.3f} at 95 %."
+        )
 
     def _agreeing(self) -> str:
         sets, contents = self.sets, self.contents
@@ -151,8 +153,10 @@ class GatheredReport(Result):
             model = asked if contents.ungraded else "no model has judged a pair"
             return f"The grades are people's; {model}."
         if sets.scoring is not None:
-            text = "No person has judged a pair: how far these grades agree with people's"
-            return f"{text} is not known."
+            return (
+                "No person has judged a pair: how far these grades agree with people's is not "
+                "known."
+            )
         whom = "No pair has a grade" if contents.ungraded else "Nobody has judged a pair"
         return f"{whom}, so that nothing is known of agreement with people."
 
@@ -199,7 +203,7 @@ class GatheredReport(Result):
 
     def tables(self) -> list[Table]:
         """The scores of the systems, and their differences."""
-        return [] if self.scores is None else self.scores.tables()[:2]
+        return [] if self.scores is None else self.scores.tables()
 
 
 def words_without_settings(finding: Finding) -> str:

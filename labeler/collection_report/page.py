@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from labeler.agreement.shown import (
     overview,
     report_parts,
-    short,
     statistics_table,
     summary,
 )
@@ -20,6 +19,7 @@ from labeler.collection_report.figures import (
 )
 from labeler.collection_report.gathered import GatheredReport
 from labeler.evaluation.evaluate import Report
+from labeler.evaluation.inputs import short
 from labeler.evaluation.plot import difference_drawing, measure_drawing
 from labeler.judging.status import status_table
 from labeler.messages import count_of
@@ -65,21 +65,22 @@ def findings_blocks(findings: Sequence[Finding]) -> Iterator[PageBlock]:
         yield Disclosure(count_of(len(notes), "note"), [FindingList(notes)])
 
 
-def systems_section(scores: Report) -> PageSection:
+def systems_section(scores: Report, tables: Mapping[str, Table]) -> PageSection:
     """The systems with their intervals, as a chart and a table."""
     measure = scores.measures[0]
     blocks: list[PageBlock] = [
         Paragraph(f"Scored {scores.grades}."),
         Chart(measure_drawing(scores, measure)),
-        TableBlock(scores.tables()[0], "Means over queries, with 95 % intervals"),
+        TableBlock(tables["scores"], "Means over queries, with 95 % intervals"),
     ]
     blocks += map(TableBlock, scores.group_tables())
     return PageSection("Systems", blocks)
 
 
-def differences_section(report: GatheredReport, scores: Report) -> PageSection | None:
+def differences_section(
+    report: GatheredReport, scores: Report, tables: Mapping[str, Table]
+) -> PageSection | None:
     """Paired differences from the baseline; None of one system alone."""
-    tables = {table.name: table for table in scores.tables()}
     if "comparisons" not in tables:
         return None
     title = f"Differences from {scores.compared()[0].baseline}, query by query"
@@ -91,7 +92,7 @@ def differences_section(report: GatheredReport, scores: Report) -> PageSection |
     return PageSection("Differences between systems", blocks)
 
 
-def holes_section(scores: Report) -> PageSection:
+def holes_section(tables: Mapping[str, Table]) -> PageSection:
     """What the documents that nobody judged leave open; their share stands beside the scores."""
     blocks: list[PageBlock] = [
         Paragraph(
@@ -99,7 +100,6 @@ def holes_section(scores: Report) -> PageSection:
             "be if such documents were of the top grade, and the least and the most possible."
         ),
     ]
-    tables = {table.name: table for table in scores.tables()}
     if "scenarios" in tables:
         blocks.append(TableBlock(tables["scenarios"], "What unjudged documents leave open"))
     return PageSection("Unjudged documents", blocks)
@@ -222,12 +222,13 @@ def report_page(report: GatheredReport, lengths: ShownLengths) -> Page:
     scores = report.scores
     systems = [run.name for run in scores.ranked] if scores else sorted(report.runs)
     lists = QueryLists(systems, report.documents, report.reasons, lengths)
+    tables = {t.name: t for t in scores.tables(scenarios=True)} if scores else {}
     sections = [
         summary_section(report, cuts=lengths != LENGTHS[0]),
-        systems_section(scores) if scores else None,
-        differences_section(report, scores) if scores else None,
+        systems_section(scores, tables) if scores else None,
+        differences_section(report, scores, tables) if scores else None,
         agreement_section(report),
-        holes_section(scores) if scores else None,
+        holes_section(tables) if scores else None,
         cost_section(report),
         far_section(report, lists),
         queries_section(report, lists) if report.queries else None,
@@ -255,7 +256,7 @@ def _counts(report: GatheredReport) -> str:
     return " · ".join(
         (
             count_of(of.documents, "document"),
-            count_of(len(of.queries), "query", "queries"),
+            count_of(len(of.queries), "query"),
             count_of(of.pool, "pooled pair"),
             count_of(len(of.runs), "run"),
             count_of(len(of.qrels), "set of grades", "sets of grades"),

@@ -13,7 +13,7 @@ from labeler.collection.scale import card_top_grade
 from labeler.collection.user_files import run_paths, runs_named
 from labeler.collection.whose import drawn_by_chance, routed_of_file
 from labeler.data import Pair
-from labeler.errors import BadInput, Misuse, about
+from labeler.errors import BadInput, Misuse, about, check_known
 from labeler.evaluation.corrected import (
     Corrections,
     corrected_differences,
@@ -22,7 +22,6 @@ from labeler.evaluation.corrected import (
     scored_by_both,
     selection_findings,
 )
-from labeler.evaluation.evaluate import check_baseline
 from labeler.evaluation.inputs import (
     AnyQrels,
     AnyRuns,
@@ -89,7 +88,8 @@ def corrections_of(
 ) -> Corrections:
     """The corrections of `correct`, with its options in one place."""
     measures, runs_by_name = _means(options.measures), runs_from(runs, human)
-    check_baseline(options.baseline, runs_by_name)
+    if options.baseline is not None:
+        check_known("run", options.baseline, runs_by_name, "baseline")
     if assessor is None:
         folder = folder_of(human)
         if folder is None:
@@ -150,8 +150,10 @@ def qrels_of_both(
     by_people = path_of(human)
     if not assessor and len(others) != 1:
         listed = ", ".join(others) or "none"
-        problem = f"whose grades of all queries are to be corrected? there are: {listed}"
-        raise Misuse(problem, parameter="assessor")
+        raise Misuse(
+            f"whose grades of all queries are to be corrected? there are: {listed}",
+            parameter="assessor",
+        )
     return by_people, path_of(assessor or others[0])
 
 
@@ -168,11 +170,15 @@ def files_of_correction(
         return *both, runs_named(first, rest) if rest else Collection(first)
     for parameter, name in (("human", human), ("assessor", assessor)):
         if name is not None:
-            problem = f"this chooses among the qrels of a collection, and {first} is no folder"
-            raise Misuse(problem, parameter=parameter)
+            raise Misuse(
+                f"this chooses among the qrels of a collection, and {first} is no folder",
+                parameter=parameter,
+            )
     if len(rest) < 2:
-        expected = "expected people's qrels, the assessor's and a run or more"
-        raise Misuse(f"{expected}; as in: labeler correct HUMAN.qrels LLM.qrels RUN...")
+        raise Misuse(
+            "expected people's qrels, the assessor's and a run or more; as in: labeler correct "
+            "HUMAN.qrels LLM.qrels RUN..."
+        )
     return first, rest[0], run_paths(rest[1:])
 
 
@@ -194,8 +200,10 @@ def _pools(
         ids = dict.fromkeys(by_assessor.queries, ())
         raise BadInput(no_pair_in_common(name, grades, by_assessor.name, ids))
     if len(shared) < FEWEST:
-        few = f"{name} and {by_assessor.name} share {count_of(len(shared), 'query', 'queries')}"
-        raise BadInput(f"{few}; correcting needs {FEWEST} or more")
+        raise BadInput(
+            f"{name} and {by_assessor.name} share {count_of(len(shared), 'query')}; "
+            f"correcting needs {FEWEST} or more"
+        )
     if extra := len(grades) - len(shared):
         judged = count_of(extra, "query that people judged has", "queries that people judged have")
         warn(f"{judged} no grades of the assessor")

@@ -126,8 +126,10 @@ def scored_by_both(
     human, assessor = (score(ranked, measures).values for ranked in (by_human, by_assessor))
     for measure, *rows in zip(measures, human, assessor, strict=True):
         if any(np.isnan(row).any() for row in rows):
-            problem = f"{name}: {measure} is undefined for some queries, so its mean is of others"
-            raise BadInput(f"{problem} with each side's grades; nothing can be corrected")
+            raise BadInput(
+                f"{name}: {measure} is undefined for some queries, so its mean is of others "
+                "with each side's grades; nothing can be corrected"
+            )
     position = {query: i for i, query in enumerate(by_assessor.queries)}
     judged = np.array([position[query] for query in by_human.queries])
     shares = [np.nan_to_num(score(r, ["Judged@10"]).values[0]) for r in (by_human, by_assessor)]
@@ -153,8 +155,7 @@ def _joint(group: Sequence[ScoredByBoth], index: int, measure: Measure, target: 
     human = np.array([both.human[index] for both in group])
     assessor = np.array([both.assessor[index] for both in group])
     bounds = None if measure.name in UNBOUNDED else UNIT
-    design = Design(group[0].judged, len(group[0].queries))
-    return Joint(human, assessor, design, target, bounds)
+    return Joint(human, assessor, Design(group[0].judged, len(group[0].queries)), target, bounds)
 
 
 def corrected_differences(
@@ -218,13 +219,16 @@ def correction_findings(
         few = count_of(judged, "query is", "queries are")
         yield Finding(f"only {few} judged by people: intervals are wide")
     worst = max(runs, key=lambda both: both.unjudged)
-    share = f"{worst.unjudged:.1%} of what the assessor did in the top ten of {worst.run}"
-    text = f"people did not judge {share}, so their scores are too low"
+    text = (
+        f"people did not judge {worst.unjudged:.1%} of what the assessor did in the top ten of "
+        f"{worst.run}, so their scores are too low"
+    )
     if worst.unjudged > MOST_UNJUDGED:
         raise BadInput(f"{text}; correcting needs people's grades of whole queries")
     if worst.unjudged > 0:
         yield Finding(text, about=worst.run)
     if count := sum(row.means.weight == 0 for row in partly):
-        why = "the judged queries do not show that following the assessor makes intervals narrower"
-        own = f"lambda is 0 for {count} of {len(partly)} scores, which are people's own"
-        yield Finding(f"{own}: {why}")
+        yield Finding(
+            f"lambda is 0 for {count} of {len(partly)} scores, which are people's own: the "
+            "judged queries do not show that following the assessor makes intervals narrower"
+        )

@@ -46,8 +46,10 @@ def margins_by_measure(
             sizes = {"": DEFAULT_MARGIN}
             if unbounded := [str(each) for each in parsed if each.name in UNBOUNDED]:
                 name = unbounded[0]
-                problem = f"{name} has no largest value, so that no margin suits it by default"
-                raise Misuse(f"{problem}; name one, as {name}:1")
+                raise Misuse(
+                    f"{name} has no largest value, so that no margin suits it by default; name "
+                    f"one, as {name}:1"
+                )
         margins = {str(each): float(sizes[""]) for each in parsed if "" in sizes}
         return margins | {str(parse(name)): float(size) for name, size in sizes.items() if name}
 
@@ -60,8 +62,10 @@ def read_margins(texts: Sequence[str]) -> dict[str, float]:
         try:
             margins[name] = float(number)
         except ValueError as error:
-            problem = f"cannot read the margin {text!r}; write it as 0.05 or nDCG@10:0.05"
-            raise Misuse(problem, parameter="margin") from error
+            raise Misuse(
+                f"cannot read the margin {text!r}; write it as 0.05 or nDCG@10:0.05",
+                parameter="margin",
+            ) from error
     return margins
 
 
@@ -141,8 +145,10 @@ def equivalences(
     for name, margin in margins.items():
         measure = by_name.get(name)
         if measure is None or measure.definition.summary not in MEANS:
-            problem = f"{name} is no mean over queries, or is not scored"
-            raise Misuse(f"{problem}, so that no margin can be held", parameter="margin")
+            raise Misuse(
+                f"{name} is no mean over queries, or is not scored, so that no margin can be held",
+                parameter="margin",
+            )
         for run, of_run in runs.items():
             if run == baseline:
                 continue
@@ -199,9 +205,11 @@ def check_equivalences(equivalences: Sequence[Equivalence]) -> tuple[list[str], 
             if not e.queries:
                 raise Misuse(f"{e.measure} of {e.run} is undefined for all queries")
             if not e.can_fail:
-                zero = f"even a run that scores 0 at all of {e.queries} queries loses less"
-                of = f"{zero} than {e.margin:g} of {e.baseline}'s {e.measure}"
-                raise Misuse(f"the gate cannot fail: {of}; a smaller margin can")
+                raise Misuse(
+                    f"the gate cannot fail: even a run that scores 0 at all of {e.queries} "
+                    f"queries loses less than {e.margin:g} of {e.baseline}'s {e.measure}; a "
+                    "smaller margin can"
+                )
     short = [e for e in equivalences if not e.passes]
     unshown = [_failure(e) for e in short if e.verdict == NOT_SHOWN]
     return [_failure(e) for e in short if e.verdict != NOT_SHOWN], unshown

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from labeler.errors import Misuse, about
+from labeler.errors import Misuse, about, check_known
 from labeler.evaluation.equivalence import Equivalence, equivalence_table, equivalences
 from labeler.evaluation.groups import (
     ByGroup,
@@ -31,7 +31,7 @@ from labeler.evaluation.inputs import (
     qrels_path,
     rank,
     runs_from,
-    short_name,
+    short,
     top_grade_beside,
 )
 from labeler.evaluation.options import (
@@ -82,8 +82,8 @@ from labeler.evaluation.verdicts import (
 from labeler.messages import count_of
 from labeler.metrics import Measure, parse, parse_all, score
 from labeler.metrics.judged import JudgedPairs
-from labeler.report.finding import Finding, merged
-from labeler.report.result import Result, as_plain, notebook_html
+from labeler.report.finding import Finding
+from labeler.report.result import Result, as_plain
 from labeler.report.table import Column, Row, Table, frame_of, interval_text, table_of
 
 if TYPE_CHECKING:
@@ -138,25 +138,19 @@ def evaluate(  # noqa: PLR0913 - whoever calls it names the few that are needed
     options = EvaluationOptions(
         names, scoring, baseline, compare, fill, scenarios, seed, grouping=grouping
     )
-    return report_of(qrels, runs, options)
-
-
-def report_of(qrels: AnyQrels, runs: AnyRuns | None, options: EvaluationOptions) -> Report:
-    """The report of `evaluate`, with its options in one place."""
     return report_on(qrels, runs_from(runs, qrels), options)
 
 
-def report_on(
-    qrels: AnyQrels, runs: RunsByName, options: EvaluationOptions, name: str = "the qrels"
-) -> Report:
-    """The same of runs that have their names; messages call qrels without a file `name`."""
+def report_on(qrels: AnyQrels, runs: RunsByName, options: EvaluationOptions) -> Report:
+    """The report of `evaluate`, of runs that have their names, with its options in one place."""
     with about("measures"):
         measures = parse_all(options.measures)
-    check_baseline(options.baseline, runs)
+    if options.baseline is not None:
+        check_known("run", options.baseline, runs, "baseline")
     findings = name_findings(options.measures)
     scoring = options.scoring
     pool, grades = filled_pool(
-        qrels, options.fill, lambda text: findings.append(Finding(text)), name, scoring.stale
+        qrels, options.fill, lambda text: findings.append(Finding(text)), stale=scoring.stale
     )
     if grades.filling:
         text = "grades in the holes are as it gave them, not corrected by people's"
@@ -196,14 +190,6 @@ def report_on(
         grades,
         tuple(kin),
     )
-
-
-def check_baseline(baseline: str | None, runs: Mapping[str, object]) -> None:
-    """`Misuse` where no run has the baseline's name."""
-    if baseline is not None and baseline not in runs:
-        listed = ", ".join(runs)
-        problem = f"no run {baseline!r} for a baseline; runs: {listed}"
-        raise Misuse(problem, parameter="baseline")
 
 
 def score_runs(
@@ -255,7 +241,7 @@ def compared(
     scores = over_common_queries({run.name: run.scores for run in runs})
     queries = len(next(iter(scores.values())).queries)
     if queries < max(len(run.scores.queries) for run in runs):
-        common = count_of(queries, "query", "queries")
+        common = count_of(queries, "query")
         findings.append(Finding(f"runs are compared over the {common} that all of them have"))
     if not queries:
         return None
@@ -339,8 +325,8 @@ class Report(Result):
         of = [each for measure in self.comparing.measures[:1] for each in self._by(measure)]
         return sorted(of, key=lambda c: order[c.run])
 
-    def tables(self, *, scenarios: bool = True) -> list[Table]:
-        """The tables `scores`, `comparisons`, `equivalence` and, if asked for, `scenarios`.
+    def tables(self, *, scenarios: bool = False) -> list[Table]:
+        """The tables `scores`, `comparisons`, `equivalence`, if asked for `scenarios`, and groups.
 
         Those without a row are left out. Runs are compared by the first measure.
         """
@@ -349,6 +335,7 @@ class Report(Result):
             comparison_table(self.compared()),
             *([equivalence_table(self.equivalences)] if self.equivalences else []),
             *([scenario_table(self.ranked)] if scenarios else []),
+            *self.group_tables(),
         ]
         return [table for table in tables if table.rows]
 
@@ -396,12 +383,10 @@ class Report(Result):
     def __repr__(self) -> str:
         first, more = self.measures[0], ", …" if len(self.runs) > NAMED else ""
         best = [f"{run.name} {run.means()[first].value:.4f}" for run in self.ranked[:NAMED]]
-        of = f"{first} of {count_of(len(self.runs), 'run', 'runs')}"
-        return f"<Report by {short_name(self.qrels)}; {of}: {', '.join(best)}{more}>"
-
-    def _repr_html_(self) -> str:
-        tables = [*self.tables(scenarios=False)[:2], *self.group_tables()]
-        return notebook_html(tables, merged(self.findings), self.sentences)
+        return (
+            f"<Report by {short(self.qrels)}; {first} of "
+            f"{count_of(len(self.runs), 'run', 'runs')}: {', '.join(best)}{more}>"
+        )
 
 
 # Which run leads, by how much, and how sure that is, in sentences.
@@ -418,9 +403,9 @@ def headline(
     mean, spec = best.means()[measure], ".0f" if is_sum(measure) else ".4f"
     if mean.value is None or math.isnan(mean.value):
         return [f"{measure} is undefined for every query, so that nothing is said of the runs."]
-    over, weighting = count_of(len(best.scores.queries), "query", "queries"), best.scores.weighting
+    over, weighting = count_of(len(best.scores.queries), "query"), best.scores.weighting
     if weighting is not None and not is_sum(measure):  # in a sum they count alike
-        alike = count_of(math.floor(weighting.effective), "query", "queries")
+        alike = count_of(math.floor(weighting.effective), "query")
         over = f"{over} by weight (as precise as {alike} of equal weight)"
     if len(runs) == 1:
         return [f"{best.name}: {measure} is {interval_text(mean, spec, '.3f')} over {over}."]
@@ -460,24 +445,19 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Table:
     programs = table_of("comparisons", Comparison, comparisons)
     if not comparisons:
         return programs
-    sides, of_several = beside(comparisons), len({c.measure for c in comparisons}) > 1
-    people = [
-        *sides,
-        *([Column("measure", align="left")] if of_several else []),
-        Column("verdict", align="left", widest=None),
-        Column("difference", format="+.4f", ends="+.3f"),
-        Column("w/t/l"),
-        Column("p"),
-    ]
+    of_several = len({c.measure for c in comparisons}) > 1
+    people = {
+        **{side.name: side for side in beside(comparisons)},
+        **({"measure": Column("measure", align="left")} if of_several else {}),
+        "verdict": Column("verdict", align="left", widest=None),
+        "interval": Column("difference", format="+.4f", ends="+.3f"),
+        "counts": Column("w/t/l"),
+        "p": Column("p"),
+    }
     columns = [replace(column, only="programs") for column in programs.columns]
-    columns += [replace(column, only="people") for column in people]
-    rows: list[Row] = [
-        (
-            *row,
-            *(c.run, c.baseline)[: len(sides)],
-            *([c.measure] if of_several else []),
-            *(c.verdict, c.interval, c.counts, c.p),
-        )
+    columns += [replace(column, only="people") for column in people.values()]
+    rows = [
+        (*row, *(getattr(c, field) for field in people))
         for row, c in zip(programs.rows, comparisons, strict=True)
     ]
     by = "" if of_several else f" by {comparisons[0].measure}"

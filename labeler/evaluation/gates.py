@@ -64,8 +64,9 @@ def parse_limits(texts: Sequence[str], example: str, parameter: str = "require")
         except ValueError:
             limit = math.nan
         if not math.isfinite(limit):
-            problem = f"cannot read the gate {text!r}; write it as {example}"
-            raise Misuse(problem, parameter=parameter)
+            raise Misuse(
+                f"cannot read the gate {text!r}; write it as {example}", parameter=parameter
+            )
         limits.append(Limit(name, limit))
     return limits
 
@@ -149,8 +150,10 @@ def check_groups(report: Report, gates: Sequence[ScoreGate]) -> None:
         sizes = _grouped(report, gate).sizes
         if gate.group not in sizes:
             listed = ", ".join(f"{name:.40}" for name in list(sizes)[:12])
-            problem = f"no query has {gate.by}={gate.group}; {gate.by} is one of {listed}"
-            raise Misuse(problem, parameter=gate.parameter)
+            raise Misuse(
+                f"no query has {gate.by}={gate.group}; {gate.by} is one of {listed}",
+                parameter=gate.parameter,
+            )
 
 
 def read_gates(require: Sequence[str] = (), require_low: Sequence[str] = ()) -> list[ScoreGate]:
@@ -183,8 +186,10 @@ def _held_by_group(report: Report, gate: ScoreGate) -> GateOutcome:
     grouped, measure = _grouped(report, gate), str(gate.measure)
     scores = [s for s in grouped.scores if s.measure == measure and gate.group in (None, s.group)]
     if thin := {s.group: f"{s.group} ({math.floor(s.effective)})" for s in scores if s.thin}:
-        few = f"fewer than {grouped.fewest} queries decide no gate"
-        undecided.append(f"{measure} by {gate.by}: {', '.join(thin.values())}: {few}")
+        undecided.append(
+            f"{measure} by {gate.by}: {', '.join(thin.values())}: fewer than {grouped.fewest} "
+            "queries decide no gate"
+        )
     for score in (s for s in scores if not s.thin):
         whose = f"{score.run}, {gate.by} {score.group}: {measure}"
         if doubt := report.trust.against_gate((score.run,), measure):

@@ -51,9 +51,11 @@ class QueryFields:
         groups = {q: _group(by, q, value_at(facts.get(q, {}), by)) for q in every}
         distinct = len(set(groups.values()))
         if distinct > MOST_GROUPS:
-            many = f"{distinct} values in {count_of(len(groups), 'query', 'queries')}"
-            problem = f"{by} has {many}; expected a field of {MOST_GROUPS} values at most, as kind"
-            raise Misuse(problem, parameter="by")
+            raise Misuse(
+                f"{by} has {distinct} values in {count_of(len(groups), 'query')}; "
+                f"expected a field of {MOST_GROUPS} values at most, as kind",
+                parameter="by",
+            )
         return groups
 
     def findings(self, queries: Sequence[str]) -> list[Finding]:
@@ -66,7 +68,7 @@ class QueryFields:
             stands = count_of(unknown, "query of the qrels is", "queries of the qrels are")
             findings.append(Finding(f"{stands} not in {self.name}"))
         if unjudged := len(self.facts) - len(common):
-            queries = count_of(len(self.facts), "query", "queries")
+            queries = count_of(len(self.facts), "query")
             stand = f"{queries} of {self.name} {'is' if unjudged == 1 else 'are'} not in the qrels"
             findings.append(Finding(f"{unjudged:,} of {stand}, and so in no score"))
         return findings
@@ -81,8 +83,10 @@ class QueryFields:
                 continue
             weight = finite(number_of(value), _SMALLEST_WEIGHT, _LARGEST_WEIGHT)
             if weight is None:
-                problem = f"expected a number above 0, found {shown(value)}"
-                raise BadInput(f"{self.name}: {by} of the query {query:.80}: {problem}")
+                raise BadInput(
+                    f"{self.name}: {by} of the query {query:.80}: expected a number above 0, "
+                    f"found {shown(value)}"
+                )
             weights[query] = weight
         return Weights(by, weights, self.name)
 
@@ -93,8 +97,9 @@ class QueryFields:
         close = get_close_matches(by, names, 1)
         hint = f" (did you mean {close[0]!r}?)" if close else ""
         listed = ", ".join(f"{name:.40}" for name in names[:12]) or "none"
-        problem = f"no query of {self.name} has {by!r:.60}{hint}; fields: {listed}"
-        raise Misuse(problem, parameter=parameter)
+        raise Misuse(
+            f"no query of {self.name} has {by!r:.60}{hint}; fields: {listed}", parameter=parameter
+        )
 
 
 @dataclass(frozen=True)
@@ -127,8 +132,7 @@ def _group(by: str, query: str, value: Any) -> str:
     if isinstance(value, str | int | float):
         text = value if isinstance(value, str) else shown(value)
         return " ".join(text.split()) or NO_GROUP
-    problem = f"{by} of the query {query:.80} is no single value: {value!r:.40}"
-    raise Misuse(problem, parameter="by")
+    raise Misuse(f"{by} of the query {query:.80} is no single value: {value!r:.40}", parameter="by")
 
 
 def grouping_of(
@@ -143,8 +147,9 @@ def grouping_of(
         for query, value in values.items() if isinstance(values, Mapping) else ():
             given.setdefault(query, {})[name] = value
     if given and queries is not None:
-        problem = "groups or weights are given by query; leave the queries out"
-        raise Misuse(problem, parameter="queries")
+        raise Misuse(
+            "groups or weights are given by query; leave the queries out", parameter="queries"
+        )
     fields = ("group",) if isinstance(by, Mapping) else (by,) if isinstance(by, str) else tuple(by)
     weight = "weight" if isinstance(weights, Mapping) else weights
     return Grouping(tuple(filter(None, fields)), weight, given or queries, fewest)
@@ -164,8 +169,7 @@ def fields_of(queries: str | os.PathLike[str] | Facts | None, qrels: AnyQrels) -
         folder = true_path(path).parent.parent
     if folder is None or not Collection(folder).queries.is_file():
         nowhere = "the qrels stand in no collection" if queries is None else f"{folder} is none"
-        problem = f"{nowhere}; name a file with the queries' fields"
-        raise Misuse(problem, parameter="queries")
+        raise Misuse(f"{nowhere}; name a file with the queries' fields", parameter="queries")
     from labeler.collection.queries import read_queries  # takes long to load
 
     file = Collection(folder).queries

@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import chain
 from numbers import Real
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, TypeGuard, cast
 
 from labeler.collection.layout import Collection, collection_of_qrels, sources_path
 from labeler.collection.user_files import (
@@ -42,6 +42,12 @@ AnyRuns: TypeAlias = "Source | Collection | Mapping[str, Source] | Iterable[Sour
 """One run, several, a dict of names to runs, or a collection (all of its runs)."""
 
 RunsByName = Mapping[str, Path | Run]
+FilePath = str | os.PathLike[str]
+
+
+def is_path(source: object) -> TypeGuard[FilePath]:
+    """Whether something is the path of a file or folder, and not what lies in one."""
+    return isinstance(source, str | os.PathLike)
 
 
 def qrels_path(qrels: AnyQrels) -> Path | None:
@@ -49,14 +55,14 @@ def qrels_path(qrels: AnyQrels) -> Path | None:
     folder = folder_of(qrels)
     if folder is not None:
         return collection_qrels(folder, None)
-    return Path(qrels) if isinstance(qrels, str | os.PathLike) else None
+    return Path(qrels) if is_path(qrels) else None
 
 
 def folder_of(source: object) -> Path | None:
     """The folder of a collection, `None` where the source is no collection."""
     if isinstance(source, Collection):
         return source.folder
-    if isinstance(source, str | os.PathLike) and Path(source).is_dir():
+    if is_path(source) and Path(source).is_dir():
         return Path(source)
     return None
 
@@ -65,35 +71,33 @@ def pool_from(
     qrels: AnyQrels, warn: Note, name: str = "the qrels", stale: str = "drop"
 ) -> JudgedPairs:
     """The pool of any qrels; messages call those without a file `name`."""
-    path = qrels_path(qrels)
-    if path is None:
-        return JudgedPairs.of(qrels_from(qrels, warn, name), name)
-    grades, changed = grades_in(path, warn, stale)
-    return JudgedPairs.of(grades, str(path), changed)
+    return JudgedPairs.of(*_graded(qrels, warn, name, stale))
 
 
 def qrels_from(
     qrels: AnyQrels, warn: Note, name: str = "the qrels", stale: str = "drop"
 ) -> PairColumns[int]:
     """The grades of any qrels; messages call those without a file `name`."""
-    path = qrels_path(qrels)
-    if path is None:  # no collection, so that it is a source
-        return as_qrels(cast("Source", qrels), warn, name=name)
-    return grades_in(path, warn, stale)[0]
+    return _graded(qrels, warn, name, stale)[0]
 
 
-def grades_in(path: Path, warn: Note, stale: str = "drop") -> tuple[PairColumns[int], int]:
-    """The grades of a file of qrels, and how many are of texts that have changed since.
+def _graded(
+    qrels: AnyQrels, warn: Note, name: str, stale: str
+) -> tuple[PairColumns[int], str, int]:
+    """The grades, what messages call them, and how many are of texts that have changed since.
 
     These are left out, unless `stale` is `keep`.
     """
+    path = qrels_path(qrels)
+    if path is None:  # no collection, so that it is a source
+        return as_qrels(cast("Source", qrels), warn, name=name), name, 0
     if true_path(path).parent.name not in ("qrels", "judgements"):
-        return read_qrels(path, warn), 0
+        return read_qrels(path, warn), str(path), 0
     from labeler.collection.stale import stale_in, without  # takes long to load
 
     changed = stale_in([path], warn, stale)
     grades = read_qrels(path, warn)
-    return grades if stale == "keep" else without(grades, changed), len(changed)
+    return grades if stale == "keep" else without(grades, changed), str(path), len(changed)
 
 
 def collection_around(qrels: AnyQrels) -> Collection | None:
@@ -112,9 +116,9 @@ def top_grade_beside(qrels: AnyQrels) -> int | None:
     return top_grade_of(path)
 
 
-def short_name(qrels: str) -> str:
-    """What a table calls qrels: the name of their file without its ending."""
-    return Path(qrels).name.removesuffix(".gz").removesuffix(".qrels")
+def short(qrels: str) -> str:
+    """What tables and sentences call qrels: their file's name without its ending, or their name."""
+    return re.sub(r"\.(qrels|txt|tsv)(\.gz)?$", "", qrels.rsplit("/", 1)[-1]) or qrels
 
 
 def runs_from(runs: AnyRuns | None, qrels: AnyQrels) -> RunsByName:
@@ -127,7 +131,7 @@ def runs_from(runs: AnyRuns | None, qrels: AnyQrels) -> RunsByName:
     if folder is not None:
         return _by_name(runs_in(folder), around)
     if runs is None:
-        against = f" against {qrels}" if isinstance(qrels, str | os.PathLike) else ""
+        against = f" against {qrels}" if is_path(qrels) else ""
         raise Misuse(f"no run to score{against}", parameter="runs")
     if isinstance(runs, Mapping) and not _is_run(runs):
         return {name: run_of(run, name, around) for name, run in runs.items()}
@@ -158,11 +162,11 @@ def _listed(runs: Any) -> list[Any]:
 def _by_name(runs: Sequence[Any], around: Collection | None) -> RunsByName:
     if not runs:
         raise Misuse("no run to score", parameter="runs")
-    files = iter(runs_by_name([Path(r) for r in runs if isinstance(r, str | os.PathLike)]).items())
+    files = iter(runs_by_name([Path(r) for r in runs if is_path(r)]).items())
     named = {}
     for number, run in enumerate(runs, start=1):
         name = "run" if len(runs) == 1 else f"run{number}"
-        name, source = next(files) if isinstance(run, str | os.PathLike) else (name, run)
+        name, source = next(files) if is_path(run) else (name, run)
         if name in named:
             raise Misuse(f"two runs are called {name!r}; rename one")
         named[name] = run_of(source, name, around)
@@ -174,7 +178,7 @@ def run_of(run: Source, name: str, around: Collection | None = None) -> Path | P
 
     These get the ids of the collection's queries.
     """
-    if not isinstance(run, str | os.PathLike):
+    if not is_path(run):
         return as_run(run, name=f"the run {name}")
     path = Path(run)
     is_readable = around is not None and path.is_file() and around.queries.is_file()
@@ -293,7 +297,7 @@ def judgement_findings(judgements: Path) -> list[Finding]:
     from labeler.collection.judged_set import judged_in  # takes long to load
 
     judged = judged_in(judgements)
-    asked = count_of(len(judged), "pair", "pairs")
+    asked = count_of(len(judged), "pair")
     statuses = Counter(judged.failures.values())
     if not statuses:
         return []
@@ -310,12 +314,12 @@ def kin_behind(qrels: AnyQrels, runs: RunsByName, asked: str = "") -> list[Kin]:
     """
     path = qrels_path(qrels)
     origin = collection_of_qrels(path) if path else None
-    if path is None or (origin is None and not families(short_name(path.name))):
+    if path is None or (origin is None and not families(short(path.name))):
         return []
     from labeler.collection.whose import MadeBy, made_by  # takes long to load
 
     made = MadeBy() if origin is None else made_by(*origin)
-    stem = short_name(path.name)
+    stem = short(path.name)
     model = ", ".join(made.models) or asked or (stem if families(stem) else "")
     models = {"assessor": model, "query writer": made.writer}
     named = {role: model for role, model in models.items() if model}
@@ -339,8 +343,9 @@ def kin_finding(kin: Sequence[Kin]) -> list[Finding]:
         models = dict.fromkeys(f"the {role} {short_model(m)}" for of in kin for role, m in of.ties)
         text = f"{', '.join(most)} and {last} are kin to {' and '.join(models)}"
         favored = "them"
-    shows = "only people's grades can show"
-    return [Finding(f"circular: {text}; whether that favors {favored}, {shows}")]
+    return [
+        Finding(f"circular: {text}; whether that favors {favored}, only people's grades can show")
+    ]
 
 
 # Families of models, what their members are called, and which systems are of a model's family.
@@ -483,8 +488,7 @@ def kin_of(runs: Sequence[str], tags: Mapping[str, str], models: Mapping[str, st
     """Systems akin to a model; `tags` is run to tag, `models` role ("assessor") to model name."""
     kin = []
     for run in runs:
-        called = [run, *tags.get(run, "").split()]
-        own = families(" ".join(called))
+        own = families(" ".join([run, *tags.get(run, "").split()]))
         shared = {role: sorted(own & families(model)) for role, model in models.items()}
         ties = tuple((role, models[role]) for role, names in shared.items() if names)
         names = dict.fromkeys(name for names in shared.values() for name in names)

@@ -24,7 +24,7 @@ from labeler.evaluation.inputs import (
     qrels_from,
     qrels_path,
     runs_from,
-    short_name,
+    short,
     top_grade_beside,
 )
 from labeler.evaluation.options import Scoring
@@ -103,8 +103,7 @@ def leaderboard(
     sides = zip((first, second), names, strict=True)
     two, of_both = _common([qrels_from(q, texts.append, name) for q, name in sides], names, tops)
     findings = [*map(Finding, texts), *of_both]
-    kin = kin_behind(second, runs_by_name)
-    board = leaderboard_of(two, runs_by_name, parsed, seed, kin)
+    board = leaderboard_of(two, runs_by_name, parsed, seed, kin_behind(second, runs_by_name))
     if board is None:
         raise BadInput(f"{measure} is undefined for some run in every query")
     for name, facts in zip(runs_by_name, board.facts, strict=True):
@@ -133,7 +132,7 @@ def _common(
         left_out = count_of(dropped, "query is", "queries are")
         findings.append(Finding(f"{left_out} in one of the two qrels only: left out"))
     if dropped := len(first & second) - len(two.pool.queries):
-        left_out = count_of(dropped, "query", "queries")
+        left_out = count_of(dropped, "query")
         findings.append(Finding(f"{left_out} of which no pair was judged by both: left out"))
     return two, findings
 
@@ -168,7 +167,7 @@ class Leaderboard(Result):
     @property
     def names(self) -> tuple[str, str]:
         """What tables call the two qrels: their files' names, numbered where these are the same."""
-        first, second = (short_name(qrels) for qrels in self.qrels)
+        first, second = (short(qrels) for qrels in self.qrels)
         return (first, second) if first != second else (f"{first} (1)", f"{second} (2)")
 
     @property
@@ -213,9 +212,10 @@ class Leaderboard(Result):
         """What was left out of the comparison."""
         findings = list(pair_findings(self.pairs, self.names))
         if self.undefined:
-            left_out = count_of(self.undefined, "query", "queries")
-            text = f"{self.measure} is undefined for some run in {left_out}: left out"
-            findings.append(Finding(text))
+            left_out = count_of(self.undefined, "query")
+            findings.append(
+                Finding(f"{self.measure} is undefined for some run in {left_out}: left out")
+            )
         return (*findings, *kin_finding(self.kin))
 
 
@@ -270,8 +270,7 @@ def _systems(
     scores = scored.values
     first, second = scores.mean(axis=2)
     first_ranks, second_ranks = (competition_ranks(side).tolist() for side in (first, second))
-    changes = scores[1] - scores[0]
-    verdicts = each_pair(changes, most_difference(measure), seed)
+    verdicts = each_pair(scores[1] - scores[0], most_difference(measure), seed)
     systems = []
     for i, (run, verdict) in enumerate(zip(runs, verdicts, strict=True)):
         means = float(first[i]), float(second[i])
@@ -295,10 +294,10 @@ def board_sentences(board: Leaderboard, first: str, second: str) -> Iterator[str
     if len(board.systems) > 2:
         yield significance_sentence(board.decisions, first, second)
         if board.ceiling is not None:
-            queries = count_of(len(board.queries), "such query", "such queries")
             yield (
-                f"For comparison: another {queries}, graded by {first}, would order these systems"
-                f" with a tau-b of about {board.ceiling:.2f} to the order by {first} here."
+                f"For comparison: another {count_of(len(board.queries), 'such query')}, graded "
+                f"by {first}, would order these systems with a tau-b of about "
+                f"{board.ceiling:.2f} to the order by {first} here."
             )
 
 
@@ -308,7 +307,7 @@ def order_sentence(board: Leaderboard, first: str, second: str) -> str:
     if tau.value is None:
         return f"Whether {second} would order systems as {first} {_do(first)} cannot be told."
     count = len(board.systems)
-    both = count_of(board.pairs.both, "pair", "pairs")
+    both = count_of(board.pairs.both, "pair")
     over = f", over the {both} that both judged," if not board.pairs.same else ""
     likeness = _likeness(tau, first)
     swaps = _swaps_text(board.swaps, count * (count - 1) // 2, first, second)
@@ -341,16 +340,20 @@ def _swaps_text(swaps: Sequence[Swap], pairs: int, first: str, second: str) -> s
     """Which pairs change places, and by whose grades; not being told apart is no equality."""
     change = f"{'changes' if len(swaps) == 1 else 'change'} places"
     number = f"{len(swaps):,}" if swaps else "none"
-    counted = f"{number} of the {count_of(pairs, 'pair', 'pairs')} of systems {change}"
+    counted = f"{number} of the {count_of(pairs, 'pair')} of systems {change}"
     if not swaps:
         return counted
     by = Counter(swap.significant_by for swap in swaps)
     ours, theirs = by["both"] + by["the first alone"], by["both"] + by["the second alone"]
     if not ours and not theirs:
-        none = f"neither's grades tell any of those apart ({ALLOWED})"
-        return f"{counted}; {none}, which is no sign of equality"
-    tell = f"{first}'s grades tell {ours:,} apart, {second}'s {theirs:,} ({ALLOWED})"
-    return f"{counted}; of those, {tell}"
+        return (
+            f"{counted}; neither's grades tell any of those apart ({ALLOWED}), which is no sign "
+            "of equality"
+        )
+    return (
+        f"{counted}; of those, {first}'s grades tell {ours:,} apart, {second}'s {theirs:,} "
+        f"({ALLOWED})"
+    )
 
 
 def significance_sentence(of: Decisions, first: str, second: str) -> str:

@@ -50,8 +50,10 @@ class Since:
     def __str__(self) -> str:
         verb, sign = ("lost", -1) if self.gain < 0 else ("gained", 1)
         low, high = sorted((sign * self.low, sign * self.high))
-        size = f"{verb} {abs(self.gain):.3f} in all [{low:.3f}, {high:.3f}]"
-        return f"{count_of(self.looks, 'look')} since {self.baseline} {size}"
+        return (
+            f"{count_of(self.looks, 'look')} since {self.baseline} {verb} {abs(self.gain):.3f} "
+            f"in all [{low:.3f}, {high:.3f}]"
+        )
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from labeler.errors import Misuse
 from labeler.messages import Progress, no_progress
-from labeler.options import TOP_GRADE, Bounds, Option, Options, check_options, option
+from labeler.options import TOP_GRADE, Bounds, Option, Options, option
 
 DEFAULT_MEASURES = ("nDCG@10", "RR@10", "AP", "R@100")
 
@@ -119,7 +119,7 @@ class Grouping(Options):
 
 
 @dataclass(frozen=True)
-class EvaluationOptions:
+class EvaluationOptions(Options):
     """What to compute: measures, and a comparison with the baseline or else with the best.
 
     `compare` may ask for `all` pairs of runs, or for the test of Tukey's `hsd`.
@@ -144,9 +144,6 @@ class EvaluationOptions:
     margins: Mapping[str, float] = field(default_factory=dict)
     grouping: Grouping = field(default_factory=Grouping)
     progress: Progress = field(default=no_progress, compare=False, repr=False)
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 @dataclass(frozen=True)

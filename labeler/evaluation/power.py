@@ -14,7 +14,7 @@ from labeler.evaluation.evaluate import mean_measure, report_on
 from labeler.evaluation.inputs import AnyQrels, AnyRuns, origin_findings, runs_from
 from labeler.evaluation.options import EvaluationOptions
 from labeler.messages import count_of
-from labeler.options import COUNT, SHARE, SIZE, given, option
+from labeler.options import COUNT, SIZE, Bounds, Options, given, option
 from labeler.report.finding import Finding
 from labeler.report.result import Result
 from labeler.report.table import Column, Interval, Table
@@ -26,13 +26,13 @@ from labeler.stats.power import (
     queries_needed,
     variance_factors,
 )
-from labeler.stats.student import SIGNIFICANT
 
 NUMBERS = (25, 50, 100, 200, 500, 1000)
 DIFFERENCES = (0.01, 0.02, 0.05, 0.1)
 RANGE = 0.95
 """Of samples of normal differences whose range holds the truth; of real ones it is fewer."""
-MOST_RUNS = 1000
+RUNS, CHANCE = Bounds(2, 1000), Bounds(0.051, 0.999)
+"""How many runs a plan may be for, and with which power: above the chance of a false alarm."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,7 +69,7 @@ class PowerPlan(Result):
             number, least = self.queries, self.detectable[self.queries]
         smallest, enough = next(iter(self.needed.items()))
         many = count_of(number, "query finds", "queries find")
-        queries = count_of(self.queries, "query", "queries")
+        queries = count_of(self.queries, "query")
         low, high = self.deviation_range
         among = f" where the best of {self.planned_runs} runs is compared with the others"
         among = ", between two runs" if self.planned_runs == 2 else among
@@ -109,7 +109,7 @@ class PowerPlan(Result):
 
 
 @dataclass(frozen=True)
-class PowerOptions:
+class PowerOptions(Options):
     """What to plan for: numbers of queries, differences, and the power.
 
     `planned_runs` are compared, the best with the others; by default as many as may be the best of
@@ -120,22 +120,13 @@ class PowerOptions:
     differences: tuple[float, ...] = option(
         (), "How many does this difference need? Repeatable.", SIZE, flags="--difference"
     )
-    power: float = option(0.8, "The chance to find the difference.", SHARE)
+    power: float = option(0.8, "The chance to find the difference.", CHANCE)
     planned_runs: int | None = option(
         None,
         "Plan for so many runs (default: those that may be the best of these).",
-        COUNT,
+        RUNS,
         flags="--compared",
     )
-
-    def __post_init__(self) -> None:
-        if self.planned_runs is not None and not 2 <= self.planned_runs <= MOST_RUNS:
-            problem = f"a comparison is of 2 to {MOST_RUNS:,} runs"
-            raise Misuse(problem, parameter="planned_runs")
-        if not SIGNIFICANT < self.power < 1:
-            raise Misuse(f"the power lies between {SIGNIFICANT:g} and 1", parameter="power")
-        if not all(0 < difference < math.inf for difference in self.differences):
-            raise Misuse("a difference is a number above 0", parameter="differences")
 
 
 def power(
@@ -164,11 +155,9 @@ def power(
     if len(runs_by_name) < 2:
         raise Misuse("power needs two or more runs, whose differences vary from query to query")
     mean_measure(measure)
-    how = EvaluationOptions((str(measure),), scenarios=False)
-    report = report_on(qrels, runs_by_name, how)
+    report = report_on(qrels, runs_by_name, EvaluationOptions((str(measure),), scenarios=False))
     findings = (finding.without_advice() for finding in report.findings)
-    values = np.array([run.scores.values[0] for run in report.runs])
-    plan = _plan_of(values, str(measure), options)
+    plan = _plan_of(np.array([run.scores.values[0] for run in report.runs]), str(measure), options)
     return replace(plan, findings=(*findings, *origin_findings(qrels, of_pool=True)))
 
 
@@ -185,11 +174,10 @@ def _plan_of(values: Floats, measure: str, options: PowerOptions) -> PowerPlan:
     low, high = (spread * math.sqrt(end) for end in variance_factors(values, RANGE))
     numbers = sorted(set(options.queries or (queries, *NUMBERS)))
     differences = options.differences or DIFFERENCES
-    least = [{n: detectable(n, of, target, runs) for n in numbers} for of in (spread, low, high)]
-    enough = [
-        {d: queries_needed(d, of, target, runs) for d in differences} for of in (spread, low, high)
-    ]
-    for difference, number in enough[0].items():
+    spreads = (spread, low, high)
+    least = {n: [detectable(n, of, target, runs) for of in spreads] for n in numbers}
+    enough = {d: [queries_needed(d, of, target, runs) for of in spreads] for d in differences}
+    for difference, (number, *_) in enough.items():
         if number is None:
             raise Misuse(f"a difference of {difference:g} needs over {MOST_QUERIES:,} queries")
     return PowerPlan(
@@ -200,10 +188,10 @@ def _plan_of(values: Floats, measure: str, options: PowerOptions) -> PowerPlan:
         (low, high),
         runs,
         target,
-        least[0],
-        {d: n for d, n in enough[0].items() if n is not None},
-        {n: (least[1][n], least[2][n]) for n in numbers},
-        {d: (enough[1][d], enough[2][d]) for d in differences},
+        {n: ends[0] for n, ends in least.items()},
+        {d: ends[0] for d, ends in enough.items() if ends[0] is not None},
+        {n: (low, high) for n, (_, low, high) in least.items()},
+        {d: (low, high) for d, (_, low, high) in enough.items()},
     )
 
 

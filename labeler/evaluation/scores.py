@@ -216,8 +216,9 @@ class Weights:
         """Which queries have a weight; `BadInput` where none has."""
         mask = [query in self.weights for query in queries]
         if not any(mask):
-            problem = f"no query of {self.source} that is scored has a {self.by}"
-            raise BadInput(problem, parameter="weights")
+            raise BadInput(
+                f"no query of {self.source} that is scored has a {self.by}", parameter="weights"
+            )
         return mask
 
     def of(self, queries: Sequence[str]) -> Weighting:
@@ -407,8 +408,9 @@ def qrels_findings(
 def run_findings(name: str, pool: JudgedPairs, facts: Facts, scoring: Scoring) -> list[Finding]:
     """What a reader of the scores should know about a run; `BadInput` where no query is common."""
     if not facts.common:
-        run = f"the run {name}"
-        raise BadInput(no_query_in_common(pool.name, pool.queries, run, facts.some_ids))
+        raise BadInput(
+            no_query_in_common(pool.name, pool.queries, f"the run {name}", facts.some_ids)
+        )
     findings = []
     if missing := len(pool.queries) - facts.common:
         what = f"{name}: {_of(missing, len(pool.queries))} missing from the run"
@@ -441,12 +443,12 @@ def _left_out(what: str, skip: Setting, value: str, about: str = "") -> Finding:
 
 def _of(some: int, every: int) -> str:
     """`1 of 3 queries`, `1 of 1 query`."""
-    return f"{some:,} of {count_of(every, 'query', 'queries')}"
+    return f"{some:,} of {count_of(every, 'query')}"
 
 
 def score_findings(name: str, scores: Scores) -> list[Finding]:
     """Of a run's values: the queries for which a measure is undefined, and so not in its mean."""
-    findings, every = [], count_of(len(scores.queries), "query", "queries")
+    findings, every = [], count_of(len(scores.queries), "query")
     for measure, values in zip(scores.measures, scores.values, strict=True):
         if n := int(np.isnan(values).sum()):
             each = f"of {every} for which {measure} is undefined, left out"

@@ -17,11 +17,10 @@ from labeler.evaluation.inputs import (
     AnyQrels,
     Doubt,
     Kin,
-    grades_in,
     pool_from,
     qrels_from,
     qrels_path,
-    short_name,
+    short,
 )
 from labeler.evaluation.options import FEWEST
 from labeler.evaluation.scores import (
@@ -95,7 +94,7 @@ def grades_used(path: Path) -> GradesUsed:
     """Whose grades a file of qrels holds, as far as its collection tells."""
     where = collection_of_qrels(path)
     if where is None:
-        return GradesUsed(short_name(path.name))
+        return GradesUsed(short(path.name))
     from labeler.collection.whose import is_of_people, made_by, whose  # takes long to load
 
     collection, name = where
@@ -159,7 +158,7 @@ def grade_layers(
     paths = fill_paths(path, fill) if fill else []
     if path is not None and paths:
         check_scales(path, paths[0])
-    layers += [grades_in(path, warn, stale)[0] for path in paths]
+    layers += [qrels_from(path, warn, stale=stale) for path in paths]
     return [
         {
             query: {doc: grade for doc, grade in row.items() if grade >= 0}

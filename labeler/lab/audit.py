@@ -76,7 +76,7 @@ class Audit(Result):
     def sentences(self) -> list[str]:
         """What the figure leaves open, and what would say more."""
         low, high = self.interval
-        over = count_of(self.queries, "query", "queries")
+        over = count_of(self.queries, "query")
         lines = [
             f"{self.measure} {self.value:g} over {over}: the mean over all queries like these may "
             f"be anything from {low:.3f} to {high:.3f}"
@@ -115,8 +115,9 @@ def audit(options: AuditOptions | None = None, **settings: Any) -> Audit:
     except ValueError:
         value = math.nan
     if not 0 <= value <= 1:
-        problem = f"a mean is a number from 0 to 1, as 0.87, not {how.value!r:.40}"
-        raise Misuse(problem, parameter="value")
+        raise Misuse(
+            f"a mean is a number from 0 to 1, as 0.87, not {how.value!r:.40}", parameter="value"
+        )
     measure = parse(how.measure)
     half = 0.5 * 10.0 ** -len(how.value.strip().partition(".")[2]) if "e" not in how.value else 0.0
     rounding = MeanBounds(max(0.0, value - half), min(1.0, value + half))

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from labeler.agreement.align import GradeMatrix, drawn_weights
+from labeler.agreement.align import GradeMatrix, PairWeights, drawn_weights
 from labeler.agreement.calibration import Calibration, CalibrationRows, at_cut
 from labeler.agreement.compare import interval_of
 from labeler.agreement.shares import graded_together
-from labeler.agreement.shown import short
 from labeler.agreement.sources import Sources, sources_of
 from labeler.arrays import Flags, Floats, Integers
 from labeler.collection.user_files import Output
 from labeler.data import Pair, Qrels
 from labeler.errors import BadInput, Misuse
+from labeler.evaluation.inputs import short
 from labeler.files.jsonl import write_rows
 from labeler.messages import count_of, no_pair_in_common
 from labeler.options import SEED, Options, option
@@ -112,7 +112,7 @@ class CalibrationSet:
 def calibration_set(
     human: Qrels,
     given: GradeMatrix,
-    weights: Mapping[Pair, float] | None,
+    weights: PairWeights,
     people: str = "people",
 ) -> CalibrationSet:
     """The pairs with a human grade from 0 and probabilities; `BadInput` where too few are.
@@ -129,13 +129,14 @@ def calibration_set(
     queries, query = graded.pairs.by_query_id()
     if len(queries) < 2:
         raise BadInput(
-            f"people graded pairs of {count_of(len(queries), 'query', 'queries')}; a fit is "
+            f"people graded pairs of {count_of(len(queries), 'query')}; a fit is "
             "checked on other queries, which takes two or more"
         )
     scale, outcome = np.unique(grade[rows], return_inverse=True)
     if len(scale) < 2:
-        problem = f"has the grade {scale[0]} throughout; there is nothing to foretell"
-        raise BadInput(f"{people} {problem}")
+        raise BadInput(
+            f"{people} has the grade {scale[0]} throughout; there is nothing to foretell"
+        )
     return CalibrationSet(tuple(scale.tolist()), queries, graded, outcome, query, weight[rows])
 
 
@@ -243,7 +244,7 @@ class CalibrateResult(Result):
         loss = self.log_loss["calibrated"]
         tells = (
             f"{name}: fitted to {count_of(self.pairs, 'pair')} of "
-            f"{count_of(self.queries, 'query', 'queries')} that {short(self.people)} graded, "
+            f"{count_of(self.queries, 'query')} that {short(self.people)} graded, "
             f"probabilities for {given}."
         )
         gained = (
@@ -261,8 +262,10 @@ class CalibrateResult(Result):
             Column("after", title="after", format=".3f", ends=".3f"),
         ]
         rows: list[Row] = [[c.cut, c.before.interval, c.after.interval] for c in self.cuts]
-        title = "probability of a grade of the cut or more"
-        return [loss, Table("cuts", columns, rows, title=title)]
+        return [
+            loss,
+            Table("cuts", columns, rows, title="probability of a grade of the cut or more"),
+        ]
 
     def frame(self) -> DataFrame:
         """A row for each pair: ids, the probability of each grade, and the expected grade."""

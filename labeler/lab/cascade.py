@@ -243,8 +243,7 @@ async def _cascade(
     first, sources = member_of(opened, cheap[0]), _open(opened, cheap, options)
     by = criterion_of(sources)
     states, graded = first.judged.states, graded_by_people(sources, first)
-    asked = list(states.keep(graded).pairs())
-    strong, calls = await _judged(opened, strong_name, judging, asked)
+    strong, calls = await _judged(opened, strong_name, judging, list(states.keep(graded).pairs()))
     others = [member_of(opened, n) for n in cheap[1:] if opened.judgements(n).exists()]
     evidence = evidence_of(sources, (first, *others, strong), options.statistic)
     of_pool = evidence.doubts().of_pool

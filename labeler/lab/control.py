@@ -210,9 +210,8 @@ class DriftCheck(Result):
     def without_grade(self) -> str:
         """How many of the new replies gave no grade, and how many may."""
         without, replies = self.run.failures
-        share = f"{without / replies:.0%}"
         return (
-            f"{without:,} of {replies:,} new replies, {share}, gave no grade "
+            f"{without:,} of {replies:,} new replies, {without / replies:.0%}, gave no grade "
             f"(at most {MOST_WITHOUT_GRADE:.0%} pass)"
         )
 
@@ -378,8 +377,10 @@ async def _prepared(
 ) -> AsyncIterator[_Prepared]:
     options = which.judging
     if options.retry_failed:
-        problem = "a control asks about every pair anew; there is nothing to retry"
-        raise Misuse(problem, parameter="retry_failed")
+        raise Misuse(
+            "a control asks about every pair anew; there is nothing to retry",
+            parameter="retry_failed",
+        )
     name = _name_of(collection, options)
     made_by = origin_of(collection.judgements(name))
     source = prompt_source(made_by.prompt) if made_by and made_by.prompt else options.grading_prompt
@@ -447,6 +448,8 @@ def drawn_by_chance(
         else:
             drawn.append(rows[pair])
     if len(drawn) < 2:
-        problem = f"no two pairs with a grade and the texts that it is of ({passed:,} have others)"
-        raise BadInput(f"{path}: {problem}; nothing to control")
+        raise BadInput(
+            f"{path}: no two pairs with a grade and the texts that it is of ({passed:,} have "
+            "others); nothing to control"
+        )
     return drawn, passed

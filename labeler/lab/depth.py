@@ -9,7 +9,6 @@ assumed but that the next query comes as these came.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ import numpy as np
 
 from labeler.arrays import Floats
 from labeler.errors import BadInput
+from labeler.evaluation.inputs import is_path
 from labeler.messages import count_of
 from labeler.metrics import evaluate
 from labeler.options import GRADE, Bounds, Options, option
@@ -88,12 +88,8 @@ class ReaderDepth(Result):
         share = f"{100 * (1 - self.miss):g}%"
         if self.depth is None:
             return [f"{self.system}: {self._why_not(share)}"]
-        passages = count_of(self.depth, "passage", "passages")
-        sure = (
-            "no depth"
-            if self.sure_depth is None
-            else count_of(self.sure_depth, "passage", "passages")
-        )
+        passages = count_of(self.depth, "passage")
+        sure = "no depth" if self.sure_depth is None else count_of(self.sure_depth, "passage")
         return [
             f"{self.system}: with {passages}, a relevant one is among them for the next query with "
             f"a chance of {share} or more; to be 95 % sure of {share} of all queries takes {sure}"
@@ -102,7 +98,7 @@ class ReaderDepth(Result):
     def _why_not(self, share: str) -> str:
         least = math.ceil(1 / self.miss) - 1
         if self.queries < least:
-            queries = count_of(self.queries, "query", "queries")
+            queries = count_of(self.queries, "query")
             return f"{queries} cannot say it for {share}: that takes {least:,} or more"
         return (
             f"no depth of this run does it: {self.reached:.0%} of queries have a relevant one in it"
@@ -157,5 +153,5 @@ def reader_depth(
         raise BadInput(f"no query has a document of grade {rel} or more")
     with np.errstate(divide="ignore"):
         ranks = np.round(1 / counted)
-    name = Path(run).name.partition(".")[0] if isinstance(run, str | os.PathLike) else "run"
+    name = Path(run).name.partition(".")[0] if is_path(run) else "run"
     return ReaderDepth(name, how.miss, len(ranks), int((relevant == 0).sum()), ranks)

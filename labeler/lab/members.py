@@ -23,7 +23,7 @@ from labeler.collection.readme import write_readme
 from labeler.collection.whose import made_by
 from labeler.data import FAILURES, JUDGED, Failure, Judged, Judgement, Outcome, Pair, state_of
 from labeler.errors import BadInput, Misuse
-from labeler.lab.panel_rules import PANEL_RULES, check_rule, combine, votes_of
+from labeler.lab.panel_rules import Rule, combine, votes_of
 from labeler.messages import Note, count_of
 from labeler.options import COUNT, SEED, Options, option
 from labeler.trec.columns import plain_values
@@ -33,18 +33,14 @@ from labeler.trec.pairs import NONE, PairColumns, joined_pairs
 
 @dataclass(frozen=True)
 class PanelOptions(Options):
-    """The rule, one of `PANEL_RULES`, and how many members must have a grade of a pair.
+    """The rule, and how many members must have a grade of a pair.
 
     Without `fewest` these are more than half of the members. `seed` decides ties that nothing else
     does. `scale` holds the grades; without one it is 0 to 3, or the range of the members' grades.
     Intervals are of so many `draws`.
     """
 
-    rule: str = option(
-        "median",
-        "How the grades of a pair become one; ties lean to neither side.",
-        metavar=" | ".join(PANEL_RULES),
-    )
+    rule: Rule = option("median", "How the grades of a pair become one; ties lean to neither side.")
     fewest: int | None = option(
         None, "Members that must have a grade of a pair; else more than half.", COUNT
     )
@@ -62,11 +58,12 @@ class PanelOptions(Options):
         """How many members must have a grade of a pair; `Misuse` of a panel that cannot be."""
         if members < 2:
             raise Misuse("a panel takes two members or more", parameter="panel")
-        check_rule(self.rule)
         fewest = members // 2 + 1 if self.fewest is None else self.fewest
         if fewest > members:
-            problem = f"expected 1 to {members}, as many as there are members; found {fewest}"
-            raise Misuse(problem, parameter="fewest")
+            raise Misuse(
+                f"expected 1 to {members}, as many as there are members; found {fewest}",
+                parameter="fewest",
+            )
         return fewest
 
 

@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from labeler.agreement.align import GradeMatrix, Rules, scale_of
+from labeler.agreement.align import GradeMatrix, Rules, scale_of, tables_of
 from labeler.agreement.compare import StatisticOptions, interval_of
-from labeler.agreement.shown import short
 from labeler.agreement.sources import human_grades, made_from
 from labeler.arrays import Floats, Integers
 from labeler.collection.layout import AnyCollection, open_collection
 from labeler.data import Qrels
 from labeler.errors import Misuse, about
+from labeler.evaluation.inputs import short
 from labeler.judging.changes import human_beside
 from labeler.lab.members import (
     PanelOptions,
@@ -113,22 +113,20 @@ def _moments(votes: GradeMatrix, group: Integers) -> Floats:
 
     A group holds the pairs of one human grade; without people there is one.
     """
-    query, queries = votes.pairs.query, len(votes.pairs.queries)
-    groups = int(group.max(initial=0)) + 1
-    links = list(combinations(range(len(votes.assessors)), 2))
-    sums = np.zeros((queries, len(links), groups, 6))
-    first = 0
-    for block in votes.blocks():
-        rows = slice(first, first + len(block.values))
-        cells, first = query[rows] * groups + group[rows], rows.stop
-        numbers = np.nan_to_num(block.numbers, copy=False)
-        for number, (a, b) in enumerate(links):
-            both = block.graded[:, a] & block.graded[:, b]
-            cell, x, y = cells[both], numbers[both, a], numbers[both, b]
-            for index, values in enumerate((np.ones_like(x), x, y, x * x, y * y, x * y)):
-                counted = np.bincount(cell, weights=values, minlength=queries * groups)
-                sums[:, number, :, index] += counted.reshape(queries, groups)
-    return sums
+    x, y = np.meshgrid(votes.scale, votes.scale, indexing="ij")
+    cells = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y])
+    shape, graded = (len(votes.pairs.queries), len(votes.grades)), votes.graded
+
+    def sums(a: int, b: int, of: int) -> Floats:
+        rows = graded[:, a] & graded[:, b] & (group == of)
+        tables = tables_of(
+            votes.pairs.query[rows], votes.values[rows, a], votes.values[rows, b], shape
+        )
+        return np.asarray(np.einsum("qij,fij->qf", tables, cells))
+
+    links = combinations(range(len(votes.assessors)), 2)
+    groups = range(int(group.max(initial=0)) + 1)
+    return np.moveaxis(np.array([[sums(*link, of) for of in groups] for link in links]), 2, 0)
 
 
 def _correlations(sums: Floats) -> Floats:
@@ -248,8 +246,9 @@ def panel(
     opened = open_collection(collection)
     members = [read_member(opened, name) for name in names]
     if people in names:
-        problem = f"{people} is a member of the panel, and cannot tell how good it is"
-        raise Misuse(problem, parameter="people")
+        raise Misuse(
+            f"{people} is a member of the panel, and cannot tell how good it is", parameter="people"
+        )
     human_name = people or human_beside(opened, *names) or ""
     graded: Qrels = {}
     if human_name:
@@ -280,9 +279,11 @@ def panel(
 def _findings(judged: PanelSet, human: str, parts: Sequence[str]) -> Iterator[Finding]:
     """What was left out, and that the human grades were made from those of some members."""
     if judged.left_out:
-        pairs = count_of(judged.left_out, "pair is", "pairs are")
-        asked = f"fewer than {judged.fewest} members were asked about"
-        yield Finding(f"{pairs} left out, which {asked}", level="note")
+        yield Finding(
+            f"{count_of(judged.left_out, 'pair is', 'pairs are')} left out, which fewer than "
+            f"{judged.fewest} members were asked about",
+            level="note",
+        )
     if parts:
         yield Finding(
             f"{human} was made from the grades of {', '.join(parts)}: panel and members agree "

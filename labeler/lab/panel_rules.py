@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -63,7 +64,8 @@ def mean(votes: GradeMatrix) -> Flags:
     return _nearest(votes, votes.mean_shares @ votes.scale)
 
 
-PANEL_RULES: dict[str, Combine] = {
+Rule = Literal["median", "majority", "mean"]
+PANEL_RULES: dict[Rule, Combine] = {
     "median": median,
     "majority": majority,
     "mean": mean,
@@ -71,17 +73,8 @@ PANEL_RULES: dict[str, Combine] = {
 NEAR = 1e-9
 
 
-def check_rule(name: str) -> None:
-    """`Misuse` of a rule that there is not."""
-    if name not in PANEL_RULES:
-        raise Misuse(f"no rule {name!r}; known: {', '.join(PANEL_RULES)}", parameter="rule")
-
-
-def combine(votes: GradeMatrix, rule: str = "median", seed: int = 0) -> Integers:
-    """The place in the scale of one grade for each pair; `Misuse` of a pair without any."""
-    check_rule(rule)
-    if not votes.graded.any(axis=1).all():
-        raise Misuse("a pair without any grade cannot be given one by a panel")
+def combine(votes: GradeMatrix, rule: Rule = "median", seed: int = 0) -> Integers:
+    """The place in the scale of one grade for each pair, of which each has a grade at least."""
     values, claims = [np.zeros(0, np.int64)], PANEL_RULES[rule]
     for block in votes.blocks():
         first = sum(map(len, values))

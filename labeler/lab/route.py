@@ -59,7 +59,7 @@ class RouteResult(Result):
     def sentences(self) -> list[str]:
         """Which pairs these are."""
         pairs = count_of(len(self.pairs), "pair")
-        queries = count_of(len({routed.query_id for routed in self.pairs}), "query", "queries")
+        queries = count_of(len({routed.query_id for routed in self.pairs}), "query")
         return [
             f"{pairs} of {self.candidates:,} that nobody has graded, in {queries}: chosen by "
             f"{self.by}, {ABOUT[self.by]}."
@@ -191,7 +191,7 @@ def needs(sources: RoutingSources, learned_from: Flags | None = None) -> Floats:
     _, grade = np.unique(grades, return_inverse=True)
     all_of, others = (np.bincount(grade, each) for each in (weight, weight * (people != grades)))
     # with one pair more of each grade, half of it another one
-    return np.asarray(((others + 0.5) / (all_of + 1))[grade])
+    return ((others + 0.5) / (all_of + 1))[grade]
 
 
 def order_of(values: Floats, candidates: Integers, seed: int) -> Integers:

@@ -9,7 +9,7 @@ from functools import cached_property
 from random import Random
 from typing import Any, NamedTuple
 
-from labeler.agreement.align import AssessorLabels, Rules, align
+from labeler.agreement.align import AssessorLabels, PairWeights, Rules, align
 from labeler.agreement.compare import Agreement, StatisticOptions, agreement_of, defined
 from labeler.agreement.differences import Difference, differences
 from labeler.agreement.shown import closer
@@ -66,8 +66,7 @@ class CandidateAnswers:
     @property
     def tokens_a_pair(self) -> float:
         """Tokens of a pair, prompt and reply, on average."""
-        tokens = self.spent.prompt_tokens + self.spent.completion_tokens
-        return tokens / max(self.pairs, 1)
+        return (self.spent.prompt_tokens + self.spent.completion_tokens) / max(self.pairs, 1)
 
     @property
     def cost_a_thousand(self) -> float | None:
@@ -141,7 +140,7 @@ class Yardstick:
 
     human: Qrels
     options: StatisticOptions
-    weights: Mapping[Pair, float] | None = None
+    weights: PairWeights = None
 
     def on(self, queries: Iterable[str]) -> Yardstick:
         """The same on some queries alone."""
@@ -171,8 +170,9 @@ class Yardstick:
         with about("statistic"):
             statistic = find_statistic((self.options.names or ("kappa",))[0], scale)
         if not statistic.better:
-            problem = f"{statistic.name} does not say who is closer to people"
-            raise Misuse(problem, parameter="statistic")
+            raise Misuse(
+                f"{statistic.name} does not say who is closer to people", parameter="statistic"
+            )
         return statistic
 
 
@@ -261,7 +261,7 @@ class TuneResult(Result):
         if not self.held_out:
             return ["Stopped before the queries held out were judged, so no best can be reported."]
         best, own = self.held_out[0], self.standings[0]
-        queries, many = count_of(best.queries, "query", "queries"), len(self.standings)
+        queries, many = count_of(best.queries, "query"), len(self.standings)
         return [
             f"Of {many} assessors {best.name} agrees best with {self.human}: {self.statistic} "
             f"{interval_text(best.value)} on {queries} held out.",
@@ -284,10 +284,9 @@ class TuneResult(Result):
         )
 
     def _asked(self) -> str:
-        rounds = ", ".join(str(r.queries) for r in self.rounds)
         return (
             f"Asked about {self.pairs_asked:,} pairs: of each round the better half went on (to "
-            f"{rounds} queries)."
+            f"{', '.join(str(r.queries) for r in self.rounds)} queries)."
         )
 
     def tables(self) -> list[Table]:

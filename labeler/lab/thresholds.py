@@ -45,7 +45,7 @@ def took(judged: JudgedSet, unit: str) -> Floats:
 def took_by(members: Iterable[Member], pairs: PairColumns[Any], unit: str) -> Floats:
     """What each of some pairs took of all who judged it, `(n,)`."""
     each = [taken(took(m.judged, unit), pairs.rows_in(m.judged.states), 0.0) for m in members]
-    return np.asarray(sum(each, np.zeros(pairs.size)))
+    return sum(each, np.zeros(pairs.size))
 
 
 def unit_of(*members: Member) -> str:
@@ -168,7 +168,7 @@ class CascadePairs:
     def loss(self, tables: Floats) -> Floats:
         """The strong assessor's agreement less the cascade's, of the tables of `both`."""
         strong, cascade = (self.agreement(tables[..., side, :, :]) for side in (0, 1))
-        return np.asarray(strong - cascade)
+        return strong - cascade
 
     def most_lost(self, rows: Flags, sent: Flags) -> float:
         """What some rows lose at the most, in 95 of 100 cases, where `sent` pairs are sent.
@@ -227,7 +227,7 @@ def graded_by_people(sources: RoutingSources, cheap: Member) -> Flags:
     """Which pairs of the cheap set people graded, drawn by chance."""
     states = cheap.judged.states
     graded = states.beside(PairColumns.of(sources.human or {}, np.int64), -1) >= 0
-    return np.asarray(graded & ~np.isnan(drawn_weights(states, sources.weights)))
+    return graded & ~np.isnan(drawn_weights(states, sources.weights))
 
 
 def evidence_of(
@@ -256,8 +256,10 @@ def evidence_of(
     pairs = matrix.pairs
     queries, query = pairs.by_query_id()
     if len(queries) < 2:
-        problem = "the strong assessor graded people's pairs of fewer than two queries"
-        raise BadInput(f"{members[-1].name}: {problem}, on which no threshold can be chosen")
+        raise BadInput(
+            f"{members[-1].name}: the strong assessor graded people's pairs of fewer than two "
+            "queries, on which no threshold can be chosen"
+        )
     unit = unit_of(*members)
     cost = [took_by(some, pairs, unit) for some in (members[:-1], members[-1:])]
     agreement = agreement_of(find_statistic(statistic, scale))

@@ -137,8 +137,9 @@ async def candidates_of(
     prompts = list(checked.values())
     if len({prompt.grades for prompt in prompts}) > 1:
         listed = ", ".join(f"{p.name} {p.grades[0]} to {p.grades[-1]}" for p in prompts)
-        problem = f"prompts of several scales have no grades to compare: {listed}"
-        raise Misuse(problem, parameter="prompts")
+        raise Misuse(
+            f"prompts of several scales have no grades to compare: {listed}", parameter="prompts"
+        )
     if len(named) < 2:
         raise Misuse("one assessor alone cannot be the best; name two prompts", parameter="prompts")
     names = [candidate.name for candidate in named]
@@ -234,35 +235,29 @@ class Tuning:
         return replace(Assessor.asked_in(session, prompt), examples=examples)
 
 
-class CandidatePlan(NamedTuple):
-    """What a candidate would take in the first round, and at most: asked about every pair."""
-
-    first: JudgingPlan
-    at_most: JudgingPlan
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class TunePlan(Result):
-    """What tuning would take: the queries of each round, and each candidate by its name."""
+    """What tuning would take: the queries of each round, and each candidate by its name.
+
+    A candidate takes at most what asking about every pair does.
+    """
 
     queries_by_round: Sequence[int]
-    assessors: Mapping[str, CandidatePlan]
+    assessors: Mapping[str, JudgingPlan]
 
     def tables(self) -> list[Table]:
         """A row for each candidate."""
         columns = [
             Column("assessor", align="left"),
-            Column("calls", "calls, first round"),
             Column("calls at most"),
             Column("tokens in at most", "tokens in"),
             Column("tokens out at most", "tokens out"),
             Column("cost at most", "dollars", format=",.2f", undefined="unknown"),
         ]
         rows: list[Row] = []
-        for name, (first, at_most) in self.assessors.items():
+        for name, at_most in self.assessors.items():
             calls = at_most.calls
-            most = (calls.calls * TRIES, *calls.at_most, calls.at_most_cost)
-            rows.append([name, first.calls.calls, *most])
+            rows.append([name, calls.calls * TRIES, *calls.at_most, calls.at_most_cost])
         return [Table("tuning", columns, rows)]
 
 
@@ -348,14 +343,10 @@ async def _run_rounds(
 
 async def _plan(tuning: Tuning) -> TunePlan:
     candidates = await candidates_of(tuning.options, tuning.control, rehearsal=True)
-    chosen_by = tuning.split.chosen_by
-    sizes = queries_by_round(len(candidates), len(chosen_by))
-    first = tuning.by.on(chosen_by[: sizes[0]]).pairs
     plans = {}
     for candidate in candidates:
         async with tuning.open(candidate.selection) as session:
             assessor = tuning.assessor(candidate, session)
-            job = Job(tuning.collection, candidate.name, first, tuning.texts)
-            jobs = (job, job._replace(pairs=tuning.by.pairs))
-            plans[candidate.name] = CandidatePlan(*(plan_job(j, assessor, session) for j in jobs))
-    return TunePlan(sizes, plans)
+            job = Job(tuning.collection, candidate.name, tuning.by.pairs, tuning.texts)
+            plans[candidate.name] = plan_job(job, assessor, session)
+    return TunePlan(queries_by_round(len(plans), len(tuning.split.chosen_by)), plans)

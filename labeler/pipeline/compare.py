@@ -23,9 +23,9 @@ from labeler.collection.queries import read_queries
 from labeler.collection.stale import hash_of
 from labeler.collection.user_files import COMPARED, collection_qrels, run_name
 from labeler.data import Pair, Query
-from labeler.errors import Misuse, about
+from labeler.errors import Misuse, about, check_known
 from labeler.evaluation.equivalence import Margin, margins_by_measure
-from labeler.evaluation.evaluate import Report, check_baseline, report_on
+from labeler.evaluation.evaluate import Report, report_on
 from labeler.evaluation.inputs import run_of
 from labeler.evaluation.looks import History, Look, Policy, keep_looks, read_looks
 from labeler.evaluation.options import FILL, MEASURES, SCORING, EvaluationOptions, names_of
@@ -246,7 +246,7 @@ def compared_systems(
         qrels = opened.qrels(first) if is_first else collection_qrels(opened.folder, options.qrels)
     runs = systems_of(opened, systems, control or Control())
     if options.baseline is not None:
-        check_baseline(options.baseline, runs)
+        check_known("run", options.baseline, runs, "baseline")
     return ComparedSystems(opened, qrels, runs, options)
 
 
@@ -483,7 +483,7 @@ class SystemComparison(Result):
 
     def tables(self) -> list[Table]:
         """Scores, comparisons, margins if there are some, and what is unjudged."""
-        return [*self.report.tables(scenarios=False), self.hole_table()]
+        return [*self.report.tables(), self.hole_table()]
 
     def as_json(self) -> dict[str, Any]:
         """The decision, the figures of `evaluate` for these systems, holes, every difference."""

@@ -173,8 +173,7 @@ def _draw(rows: Sequence[NamedValue], axis: Axis) -> tuple[float, str]:
     if axis.reference is not None:
         grid.append(line("reference", (made(axis.reference), top), (made(axis.reference), y)))
     middle = (made.start + made.end) / 2
-    room = 2 * min(middle, WIDTH - middle)
-    below = words("axis middle", (middle, y + 34), axis.label, room)
+    below = words("axis middle", (middle, y + 34), axis.label, 2 * min(middle, WIDTH - middle))
     return y + 42, "".join([*grid, *drawn, *across(made, y + 16), below])
 
 

@@ -96,8 +96,7 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7e]")  # json itself escapes the control char
 
 def json_text(value: object, indent: int | None = None) -> str:
     """A value as JSON that reads back exactly, with no control or format character in it."""
-    text = json.dumps(value, ensure_ascii=False, indent=indent)
-    return _NOT_ASCII.sub(_json_escaped, text)
+    return _NOT_ASCII.sub(_json_escaped, json.dumps(value, ensure_ascii=False, indent=indent))
 
 
 def _json_escaped(match: re.Match[str]) -> str:

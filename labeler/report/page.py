@@ -321,8 +321,7 @@ def style() -> str:
     css = "\n".join((report / f"{name}.css").read_text("utf-8") for name in ("charts", "page"))
     begun, *parts = css.split("/*")
     without_comments = "".join([begun, *(part.partition("*/")[2] for part in parts)])
-    lines = (line.strip() for line in without_comments.splitlines())
-    return "\n".join(filter(None, lines))
+    return "\n".join(filter(None, (line.strip() for line in without_comments.splitlines())))
 
 
 @cache

@@ -28,8 +28,10 @@ def check_ending(path: Path) -> None:
     if ending not in ENDINGS:
         raise Misuse(f"{path}: expected a picture's name to end in {', '.join(ENDINGS)}")
     if ending != ".svg" and find_spec("vl_convert") is None:
-        problem = f"a picture in {ending} (.svg needs nothing) needs"
-        raise Misconfigured(missing_extra("plot", problem), parameter="picture")
+        raise Misconfigured(
+            missing_extra("plot", f"a picture in {ending} (.svg needs nothing) needs"),
+            parameter="picture",
+        )
 
 
 def picture_bytes(drawings: Sequence[Drawing], ending: str) -> bytes:
@@ -71,5 +73,4 @@ def _style() -> str:
     rules = re.sub(
         r"var\(--(\w+)\)", lambda name: colors[name[1]], rules[rules.index("\n.chart") :]
     )
-    own = f".paper {{ fill: {colors['paper']}; }}"
-    return f"{own}{rules}"
+    return f".paper {{ fill: {colors['paper']}; }}{rules}"

@@ -238,8 +238,9 @@ def _parquet(table: Table) -> bytes:
 
 
 def _no_text(table: Table) -> str:
-    problem = f"{table.name}: a workbook or Parquet is no text"
-    raise Misuse(f"{problem}; write it to a file", parameter="output")
+    raise Misuse(
+        f"{table.name}: a workbook or Parquet is no text; write it to a file", parameter="output"
+    )
 
 
 def _comment(text: str) -> str:

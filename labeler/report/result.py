@@ -15,7 +15,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from labeler.report.finding import Finding
+from labeler.report.finding import Finding, merged
 from labeler.report.neutral import html_text
 from labeler.report.table import Table, shown
 
@@ -142,6 +142,6 @@ def notebook_html(
 ) -> str:
     """The tables as HTML, and under them a list of the sentences and then the findings."""
     shown_tables = "".join(table._repr_html_() for table in tables)
-    lines = (html_text(str(line)) for line in chain(sentences, findings))
+    lines = (html_text(str(line)) for line in chain(sentences, merged(findings)))
     listed = "".join(f"<li>{line}</li>\n" for line in lines)
     return f"{shown_tables}<ul>\n{listed}</ul>\n" if listed else shown_tables

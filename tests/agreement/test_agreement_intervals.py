@@ -10,7 +10,7 @@ from labeler.agreement.compare import (
     COVERED_BY_FEW,
     COVERED_BY_MORE,
     StatisticOptions,
-    compare_qrels,
+    compare_labels,
 )
 from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Floats
@@ -42,7 +42,7 @@ def kappa(tables: Floats) -> Floats:
 
 def test_one_query_has_no_interval_and_says_so() -> None:
     grades = {"q": {str(d): d % 3 for d in range(30)}}
-    found = compare_qrels(grades, grades)
+    found = compare_labels(grades, grades)
     assert found.statistics["kappa"].value == 1.0
     assert found.statistics["kappa"].low is None
     assert any("one query only" in warning for warning in found.warnings)
@@ -51,7 +51,7 @@ def test_one_query_has_no_interval_and_says_so() -> None:
 def test_no_interval_leaves_the_statistics_range() -> None:
     people = {"q1": {"a": 1, "b": 0}, "q2": {"a": 0}}
     other = {"q1": {"a": 1, "b": 0}, "q2": {"a": 1}}
-    found = compare_qrels(people, other).statistics
+    found = compare_labels(people, other).statistics
     assert (found["bias"].low, found["bias"].high) == (-3.0, 3.0)
     assert found["mae"].low == 0.0
     assert (found["agreement"].low, found["agreement"].high) == (0.0, 1.0)
@@ -59,7 +59,7 @@ def test_no_interval_leaves_the_statistics_range() -> None:
 
 def test_perfect_agreement_has_an_interval_of_one_point() -> None:
     grades = {f"q{q}": {str(d): d % 3 for d in range(30)} for q in range(30)}
-    found = compare_qrels(grades, grades).statistics["kappa"]
+    found = compare_labels(grades, grades).statistics["kappa"]
     assert (found.value, found.low, found.high) == (1.0, 1.0, 1.0)
 
 
@@ -67,7 +67,7 @@ def test_few_queries_are_warned_of_with_what_was_measured() -> None:
     rng = np.random.default_rng(2)
     people = {f"q{q}": {str(d): int(rng.integers(0, 3)) for d in range(30)} for q in range(8)}
     options = StatisticOptions(("kappa",), draws=100)
-    warning, exact = compare_qrels(people, people, None, options).warnings
+    warning, exact = compare_labels(people, people, None, options).warnings
     assert "only 8 queries" in warning
     assert "kappa: no width to the interval" in exact
     assert COVERED_BY_FEW in warning
@@ -81,7 +81,7 @@ def test_what_was_simulated_is_not_said_of_other_numbers_of_queries(
     queries: int, said: str
 ) -> None:
     options = StatisticOptions(("kappa",), draws=100)
-    assert said in str(compare_qrels(*two_of(queries), None, options).warnings[0])
+    assert said in str(compare_labels(*two_of(queries), None, options).warnings[0])
 
 
 def test_what_is_said_of_coverage_depends_on_the_number_of_queries_alone(shared: Path) -> None:
@@ -90,16 +90,16 @@ def test_what_is_said_of_coverage_depends_on_the_number_of_queries_alone(shared:
     said = set()
     for judge in ("gpt-4o", "llama-3.1-8b"):
         labels = read_labels(shared / "dl19" / f"{judge}.qrels").labels
-        found = compare_qrels(people, labels, None, StatisticOptions(draws=100))
+        found = compare_labels(people, labels, None, StatisticOptions(draws=100))
         (one,) = found.warnings
         said.add(str(one))
-    even = compare_qrels(*two_of(43), None, StatisticOptions(("kappa",), draws=100)).warnings
+    even = compare_labels(*two_of(43), None, StatisticOptions(("kappa",), draws=100)).warnings
     assert {str(one) for one in even} == said
     assert f"{COVERED_BY_MORE} of 100 such intervals" in said.pop()
 
 
 def test_enough_queries_are_not_warned_of() -> None:
-    assert compare_qrels(*two_of(60), None, StatisticOptions(draws=100)).warnings == ()
+    assert compare_labels(*two_of(60), None, StatisticOptions(draws=100)).warnings == ()
 
 
 def test_a_value_without_an_interval_says_why() -> None:
@@ -108,7 +108,7 @@ def test_a_value_without_an_interval_says_why() -> None:
     people["q0"] = {str(d): 3 if d < 4 else 0 for d in range(9)}
     other = {q: {d: 0 if d == "5" else g for d, g in row.items()} for q, row in people.items()}
     other["q0"]["3"] = 0
-    found = compare_qrels(people, other, None, StatisticOptions(("kappa", "kappa>=3")))
+    found = compare_labels(people, other, None, StatisticOptions(("kappa", "kappa>=3")))
     rare = found.statistics["kappa>=3"]
     assert rare.value is not None
     assert rare.low is None
@@ -127,7 +127,7 @@ def two_of(queries: int) -> tuple[Qrels, Qrels]:
 
 def test_a_part_of_the_pairs_keeps_its_queries() -> None:
     people = {f"q{q}": {str(d): (d + q) % 3 for d in range(5)} for q in range(4)}
-    pairs = compare_qrels(people, people).paired
+    pairs = compare_labels(people, people).paired
     some = pairs.keep(np.isin(np.arange(20), [0, 1, 17]))
     assert some.pairs.queries == ("q0", "q3")
     assert some.tables().sum(axis=(1, 2)).tolist() == [2.0, 1.0]

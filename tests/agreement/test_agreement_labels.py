@@ -8,7 +8,7 @@ import pytest
 from every_row import every_row
 
 from labeler.agreement.align import AssessorLabels, Rules, align, scale_of
-from labeler.agreement.compare import StatisticOptions, agreement_of, compare_qrels
+from labeler.agreement.compare import StatisticOptions, agreement_of, compare_labels
 from labeler.agreement.statistics import STATISTICS
 from labeler.cli import execute
 from labeler.data import Pair
@@ -120,7 +120,7 @@ def test_scenarios_fill_in_the_missing_pairs_at_best_and_at_worst() -> None:
 
 def test_a_cut_makes_both_sides_binary() -> None:
     other = {"q1": {"a": 1, "b": 2, "c": 2, "d": 0}}
-    found = compare_qrels(HUMAN, other, Rules(cut=2), StatisticOptions(("agreement",)))
+    found = compare_labels(HUMAN, other, Rules(cut=2), StatisticOptions(("agreement",)))
     assert found.scale == (0, 1)
     assert found.confusion.tolist() == [[1, 1], [1, 1]]
     assert found.left_out.missing.tolist() == [1, 1]
@@ -129,7 +129,7 @@ def test_a_cut_makes_both_sides_binary() -> None:
 def test_maps_rename_grades_before_anything_else() -> None:
     people = {"q": {"a": 1, "b": 4}}
     rules = Rules(map_human={1: 0, 4: 3}, map_assessor={5: 3})
-    found = compare_qrels(people, {"q": {"a": 0, "b": 5}}, rules)
+    found = compare_labels(people, {"q": {"a": 0, "b": 5}}, rules)
     assert found.scale == (0, 1, 2, 3)
     assert found.statistics["agreement"].value == 1.0
 
@@ -155,7 +155,7 @@ def test_a_grade_that_people_happen_not_to_use_counts_and_is_not_left_out() -> N
     people = {"q": {f"d{d}": d % 3 for d in range(12)}}
     other: dict[str, dict[str, int | str]] = {"q": dict(people["q"])}
     other["q"] |= {"d2": 3, "d5": 3, "d0": 5, "d1": 10, "d3": "ERROR"}
-    found = compare_qrels(people, other, None, StatisticOptions(("agreement", "kappa")))
+    found = compare_labels(people, other, None, StatisticOptions(("agreement", "kappa")))
     assert found.pairs == 9
     assert found.left_out.outside_scale == {"5": 1, "10": 1, "ERROR": 1}
     assert found.confusion.tolist() == [[2, 0, 0, 0], [0, 3, 0, 0], [0, 0, 2, 2], [0, 0, 0, 0]]
@@ -172,10 +172,10 @@ def test_no_statistic_changes_by_grades_of_the_scale_that_nobody_uses(top: int) 
         for _ in range(2)
     )
     names = tuple(STATISTICS)
-    short = compare_qrels(
+    short = compare_labels(
         people, other, Rules(scale=tuple(range(top + 1))), StatisticOptions(names)
     )
-    usual = compare_qrels(people, other, None, StatisticOptions(names))
+    usual = compare_labels(people, other, None, StatisticOptions(names))
     assert usual.scale == (0, 1, 2, 3)
     for name, expected in short.statistics.items():
         found = usual.statistics[name]
@@ -187,14 +187,14 @@ def test_no_statistic_changes_by_grades_of_the_scale_that_nobody_uses(top: int) 
 
 def test_binary_people_and_a_graded_other_agree_after_the_cut_that_is_named() -> None:
     people = {q: {d: min(g, 1) for d, g in row.items()} for q, row in many(0).items()}
-    found = compare_qrels(people, many(0), Rules(cut=1), StatisticOptions(("kappa",), draws=100))
+    found = compare_labels(people, many(0), Rules(cut=1), StatisticOptions(("kappa",), draws=100))
     assert found.statistics["kappa"].value == 1.0
     assert all("no width" in warning for warning in found.warnings)
 
 
 def test_a_grade_of_people_outside_a_named_scale_stops() -> None:
     with pytest.raises(BadInput, match="the grade 3, outside the scale 0:2"):
-        compare_qrels(HUMAN, HUMAN, Rules(scale=(0, 1, 2)))
+        compare_labels(HUMAN, HUMAN, Rules(scale=(0, 1, 2)))
 
 
 def test_tables_by_query_add_up_with_the_weights_of_sampled_pairs() -> None:
@@ -264,7 +264,7 @@ def many(shift: int, turn: bool = False) -> dict[str, dict[str, int]]:
 def test_a_suspicious_scale_is_named_with_what_would_mend_it(
     people: dict[str, dict[str, int]], other: dict[str, dict[str, int]], sign: str, remedy: str
 ) -> None:
-    warnings = compare_qrels(
+    warnings = compare_labels(
         people, other, None, StatisticOptions(("agreement",), draws=100)
     ).warnings
     worded = [in_options(warning) for warning in warnings]
@@ -278,22 +278,22 @@ def in_options(finding: Finding) -> str:
 
 def test_a_remedy_is_a_setting_of_the_library() -> None:
     moved = {q: {d: g + 1 for d, g in row.items()} for q, row in many(0).items()}
-    found = compare_qrels(many(0), moved, None, StatisticOptions(("agreement",), draws=100))
+    found = compare_labels(many(0), moved, None, StatisticOptions(("agreement",), draws=100))
     (moving,) = (warning for warning in found.warnings if "moved by -1" in warning)
     assert "map_assessor={1: 0, 2: 1, 3: 2, 4: 3} would mend that" in moving
     rules = Rules(map_assessor=moving.settings[0].value)
-    mended = compare_qrels(many(0), moved, rules, StatisticOptions(("agreement",), draws=100))
+    mended = compare_labels(many(0), moved, rules, StatisticOptions(("agreement",), draws=100))
     assert mended.statistics["agreement"].value == 1.0
     assert not [warning for warning in mended.warnings if "moved" in warning]
 
 
 def test_a_scale_that_is_moved_and_reversed_is_mended_by_one_map() -> None:
     people, other = many(0), many(1, turn=True)
-    found = compare_qrels(people, other, None, StatisticOptions(("agreement",), draws=100))
+    found = compare_labels(people, other, None, StatisticOptions(("agreement",), draws=100))
     (turned,) = (one for one in found.warnings if "reversed" in one)
     assert "--map-assessor 1=3,2=2,3=1,4=0 " in in_options(turned)
     rules = Rules(map_assessor={1: 3, 2: 2, 3: 1, 4: 0})
-    mended = compare_qrels(people, other, rules, StatisticOptions(("agreement",), draws=100))
+    mended = compare_labels(people, other, rules, StatisticOptions(("agreement",), draws=100))
     assert mended.statistics["agreement"].value == 1.0
 
 
@@ -305,20 +305,20 @@ def test_a_reversed_scale_of_few_queries_is_named_too(queries: int) -> None:
         q: {d: 3 - g if rng.random() < 0.7 else int(rng.integers(0, 4)) for d, g in row.items()}
         for q, row in people.items()
     }
-    found = compare_qrels(people, other, None, StatisticOptions(("spearman",), draws=100))
+    found = compare_labels(people, other, None, StatisticOptions(("spearman",), draws=100))
     assert found.statistics["spearman"].value == pytest.approx(-0.65, abs=0.2)
     assert any("is one scale reversed" in one for one in found.warnings)
 
 
 def test_equal_scales_raise_no_suspicion() -> None:
-    (warning,) = compare_qrels(many(0), many(0), None, StatisticOptions(draws=100)).warnings
+    (warning,) = compare_labels(many(0), many(0), None, StatisticOptions(draws=100)).warnings
     assert "agreement, kappa, kappa-linear and 16 more: no width" in warning
 
 
 def test_a_side_that_gives_one_grade_throughout_is_named() -> None:
     flat = {q: dict.fromkeys(row, 1) for q, row in many(0).items()}
     for people, other, said in ((many(0), flat, "the other gives"), (flat, many(0), "people give")):
-        warnings = compare_qrels(
+        warnings = compare_labels(
             people, other, None, StatisticOptions(("kappa",), draws=100)
         ).warnings
         assert any(f"{said} the grade 1 to every pair" in warning for warning in warnings)
@@ -532,7 +532,7 @@ def test_a_low_kappa_beside_high_agreement_is_explained(
 def test_a_handful_of_pairs_shows_no_reversed_scale() -> None:
     people = {"q1": {"a": 0, "b": 1, "c": 2}, "q2": {"a": 1, "b": 2}}
     other = {"q1": {"a": 1, "b": 1, "c": 0}, "q2": {"a": 2, "b": 1}}
-    found = compare_qrels(people, other, None, StatisticOptions(("spearman",)))
+    found = compare_labels(people, other, None, StatisticOptions(("spearman",)))
     assert (found.statistics["spearman"].value or 0) < -0.3
     assert not [warning for warning in found.warnings if "reversed" in warning]
 
@@ -543,7 +543,7 @@ def test_chance_agreement_is_no_reversed_scale() -> None:
         {f"q{q}": {str(d): int(rng.integers(0, 3)) for d in range(8)} for q in range(30)}
         for _ in range(2)
     )
-    found = compare_qrels(people, other, None, StatisticOptions(("spearman",)))
+    found = compare_labels(people, other, None, StatisticOptions(("spearman",)))
     assert found.statistics["spearman"].value is not None
     assert not [warning for warning in found.warnings if "reversed" in warning]
 

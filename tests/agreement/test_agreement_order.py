@@ -11,7 +11,7 @@ from scipy import stats
 
 from labeler.agreement.align import Rules, grade_matrix
 from labeler.agreement.calibration import calibration
-from labeler.agreement.compare import StatisticOptions, compare_qrels
+from labeler.agreement.compare import StatisticOptions, compare_labels
 from labeler.agreement.differences import differences
 from labeler.agreement.joint import JOINT, ceiling, query_coincidences
 from labeler.agreement.report import by_class
@@ -112,7 +112,7 @@ def test_the_ceiling_is_the_mean_over_everybody_left_out(shared: Path) -> None:
 
     def kappa(a: str, b: str) -> float:
         value = (
-            compare_qrels(raters[a], raters[b], None, StatisticOptions(("kappa",), draws=100))
+            compare_labels(raters[a], raters[b], None, StatisticOptions(("kappa",), draws=100))
             .statistics["kappa"]
             .value
         )
@@ -287,7 +287,7 @@ def test_the_paired_difference_is_surer_than_two_intervals() -> None:
     }
     options = StatisticOptions(("kappa", "mae", "bias"), draws=300)
     rules = Rules(scale=GRADES)
-    a, b = (compare_qrels(people, labels, rules, options) for labels in (other, worse))
+    a, b = (compare_labels(people, labels, rules, options) for labels in (other, worse))
     chosen = [find_statistic(name, a.scale) for name in options.names or ()]
     kappa, mae, bias = differences(a.paired, b.paired, chosen, options)
     assert kappa.value == pytest.approx(a.statistics["kappa"].value - b.statistics["kappa"].value)
@@ -306,7 +306,7 @@ def test_classes_and_calibration_equal_scikit_learns() -> None:
     from sklearn import metrics
 
     people, other, _ = toy()
-    found = compare_qrels(
+    found = compare_labels(
         people, other, Rules(scale=(0, 1, 2)), StatisticOptions(("kappa",), draws=100)
     )
     a = [g for q in people for g in people[q].values()]
@@ -484,7 +484,7 @@ def test_the_interval_of_a_difference_leaves_no_values_that_two_could_not_have()
     people = {"q1": {"a": 0, "b": 1}, "q2": {"a": 0, "b": 1}}
     wrong = {"q1": {"a": 1, "b": 0}, "q2": {"a": 0, "b": 1}}
     options = StatisticOptions(("kappa",), draws=100)
-    a, b = (compare_qrels(people, of, Rules(scale=(0, 1)), options) for of in (people, wrong))
+    a, b = (compare_labels(people, of, Rules(scale=(0, 1)), options) for of in (people, wrong))
     (kappa,) = differences(a.paired, b.paired, [find_statistic("kappa", a.scale)], options)
     assert (kappa.value, kappa.low, kappa.high) == (1.0, -2.0, 2.0)
     assert kappa.verdict == "cannot tell apart"

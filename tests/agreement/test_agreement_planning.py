@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labeler.agreement.compare import StatisticOptions, compare_qrels
+from labeler.agreement.compare import StatisticOptions, compare_labels
 from labeler.agreement.plan import in_words, plan
 from labeler.agreement.statistics import Statistic, find_statistic
 from labeler.cli import execute
@@ -32,7 +32,7 @@ def mean_width(chosen: Statistic, queries: int, pairs: int) -> float:
     """Of the intervals that are printed, over worlds like these."""
     widths = []
     for seed in range(30):
-        found = compare_qrels(
+        found = compare_labels(
             *made(queries, pairs, seed), None, StatisticOptions(("kappa",), draws=1000)
         )
         printed = found.statistics[chosen.name]
@@ -47,7 +47,7 @@ def test_as_many_queries_as_planned_give_the_wished_width() -> None:
     kappa = find_statistic("kappa", range(3))
     plans = []
     for seed in range(30):
-        found = compare_qrels(*made(40, 10, seed), None, StatisticOptions(("kappa",), draws=100))
+        found = compare_labels(*made(40, 10, seed), None, StatisticOptions(("kappa",), draws=100))
         plans.append(plan(found, kappa, 0.11))
     queries = round(float(np.mean([p.queries for p in plans if p])))
     assert queries > 40
@@ -59,7 +59,7 @@ def test_a_plan_names_the_queries_for_an_even_chance_and_for_assurance() -> None
     kappa = find_statistic("kappa", range(3))
     shares = []
     for queries in (10, 40, 160):
-        found = compare_qrels(*made(queries, 10, 1), None, StatisticOptions(("kappa",), draws=200))
+        found = compare_labels(*made(queries, 10, 1), None, StatisticOptions(("kappa",), draws=200))
         printed = found.statistics["kappa"]
         assert printed.low is not None
         assert printed.high is not None

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from labeler.agreement.align import Rules
-from labeler.agreement.compare import compare_qrels
+from labeler.agreement.compare import compare_labels
 from labeler.agreement.statistics import ALIASES, STATISTICS, default_names, find_statistic
 from labeler.errors import Misuse
 
@@ -170,7 +170,7 @@ def test_where_the_scale_starts_makes_no_difference() -> None:
 
 
 def test_one_grade_throughout_leaves_kappa_undefined_and_is_said() -> None:
-    found = compare_qrels({"q": {"a": 1, "b": 1}}, {"q": {"a": 1, "b": 1}}, Rules(scale=(0, 1)))
+    found = compare_labels({"q": {"a": 1, "b": 1}}, {"q": {"a": 1, "b": 1}}, Rules(scale=(0, 1)))
     assert found.statistics["kappa"].value is None
     assert found.statistics["agreement"].value == 1.0
     assert any("kappa" in w and "one and the same grade" in w for w in found.warnings)

@@ -9,7 +9,6 @@ from scipy import stats
 import labeler
 from labeler.agreement.align import GradeMatrix, grade_matrix
 from labeler.agreement.alternative import alternative_test
-from labeler.agreement.compare import StatisticOptions
 from labeler.agreement.shown import alternative_table
 from labeler.arrays import Integers
 from labeler.data import Pair, Qrels
@@ -147,7 +146,5 @@ def test_fewer_than_three_people_or_an_impossible_epsilon_are_refused() -> None:
     two = {name: PEOPLE[name] for name in ("ann", "bob")}
     with pytest.raises(Misuse, match="3 people or more"):
         alternative_test(grade_matrix({**two, "llm": LLM}, (0, 1, 2, 3)), "llm")
-    with pytest.raises(Misuse, match="below 1"):
-        alternative_test(
-            grade_matrix({**PEOPLE, "llm": LLM}, (0, 1, 2, 3)), "llm", 1.5, StatisticOptions()
-        )
+    with pytest.raises(Misuse, match=r"expected 0 to 0\.99"):
+        labeler.AgreeOptions(epsilon=1.5)

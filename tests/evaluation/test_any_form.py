@@ -15,7 +15,7 @@ import labeler
 from labeler.cli import execute
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput, LabelerError, Misuse
-from labeler.evaluation.evaluate import report_of
+from labeler.evaluation.evaluate import report_on
 from labeler.evaluation.options import EvaluationOptions, Grouping
 from labeler.messages import Advance
 from labeler.trec.files import read_qrels, read_run
@@ -139,14 +139,14 @@ def test_one_run_several_and_named_ones_are_told_apart(runs: Any, names: list[st
         (lambda: labeler.evaluate(QRELS, []), Misuse, "no run to score"),
         (lambda: labeler.evaluate(QRELS, RUNS, "nDGC"), Misuse, "did you mean 'nDCG'?"),
         (lambda: labeler.evaluate(QRELS, RUNS, missing="no"), Misuse, "missing is zero or skip"),
-        (lambda: labeler.evaluate(QRELS, RUNS, baseline="x"), Misuse, "no run 'x' for a baseline"),
+        (lambda: labeler.evaluate(QRELS, RUNS, baseline="x"), Misuse, "no run 'x'; known"),
         (lambda: labeler.evaluate({"q": {"a": 0.5}}, RUNS), BadInput, "expected an integer grade"),
         (lambda: labeler.evaluate({"z": {"a": 1}}, RUNS), BadInput, "the qrels and the run up"),
         (lambda: labeler.evaluate("nowhere.qrels", RUNS), LabelerError, "nowhere.qrels"),
         (lambda: labeler.leaderboard(QRELS, OTHER, RUNS["up"]), Misuse, "at least two runs"),
         (lambda: labeler.leaderboard(QRELS, OTHER, RUNS, "GMAP"), Misuse, "no mean over queries"),
-        (lambda: labeler.power(QRELS, RUNS, power=0.01), Misuse, "power lies between 0.05 and 1"),
-        (lambda: labeler.power(QRELS, RUNS, differences=[0]), Misuse, "a number above 0"),
+        (lambda: labeler.power(QRELS, RUNS, power=0.01), Misuse, "expected 0.051 to 0.999"),
+        (lambda: labeler.power(QRELS, RUNS, differences=[0]), Misuse, "expected 1e-05 to"),
         (lambda: labeler.correct(QRELS, None, RUNS), Misuse, "whose grades of all queries"),
         (lambda: labeler.correct({"z": {"a": 1}}, QRELS, RUNS), BadInput, "the human qrels"),
         (lambda: labeler.correct(QRELS, OTHER, RUNS, target="me"), Misuse, "these or like-these"),
@@ -217,7 +217,7 @@ def test_an_evaluation_by_groups_says_how_many_runs_are_scored() -> None:
         yield lambda done, total: told.setdefault(step, []).append((done, total))
 
     grouping = Grouping(by=("kind",), queries={q: {"kind": q[-1]} for q in QRELS})
-    report_of(QRELS, RUNS, EvaluationOptions(("P@1",), grouping=grouping, progress=progress))
+    report_on(QRELS, RUNS, EvaluationOptions(("P@1",), grouping=grouping, progress=progress))
     assert told["runs scored"] == [(n, len(RUNS)) for n in range(1, len(RUNS) + 1)]
     done, total = zip(*told["runs by kind"], strict=True)
     assert (sorted(done), set(total)) == (list(done), {len(RUNS)})

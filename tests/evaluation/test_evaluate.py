@@ -269,7 +269,7 @@ def test_every_format_holds_the_scores(
             2,
             "--format': 'pdf' is not one of 'table'",
         ),
-        (["h.qrels", "good.trec", "--baseline", "x"], 2, "no run 'x' for a baseline; runs: good"),
+        (["h.qrels", "good.trec", "--baseline", "x"], 2, "no run 'x'; known: good"),
         (
             ["h.qrels", "good.trec", "--missing", "no"],
             2,

@@ -247,7 +247,7 @@ def test_plans_that_cannot_be_made_are_refused(
     coll: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert labeler(["power", str(coll), "--compared", "1"]) == 2
-    assert "--compared: a comparison is of 2 to 1,000 runs" in capsys.readouterr().err
+    assert "'--compared': Input should be greater than or equal to 2" in capsys.readouterr().err
 
 
 def test_power_of_real_systems(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -43,7 +43,7 @@ def test_its_own_tests_reproduce_byte_for_byte(
         (["-m", "all_prefs"], 2, "'all_prefs' is of preferences or several judges"),
         (["-R", "prefs"], 2, "-R prefs: of trec_eval's formats only qrels is read"),
         (["-T", "x"], 2, "-T x: of trec_eval's formats only trec_results is read"),
-        (["-Z", "means"], 2, "-Z: z scores are not computed here"),
+        (["-Z", "means"], 2, "No such option: -Z"),
         (["-D", "1.9"], 2, "the query '9' is not in both files"),
         (["-m", "P.0"], 2, "--measure: P.0: cutoffs must be positive and differ"),
         (["-m", "P.5,5"], 2, "--measure: P.5,5: cutoffs must be positive and differ"),

@@ -23,9 +23,10 @@ from labeler.agreement.retest import (
     retest,
     share_off_diagonal,
 )
-from labeler.agreement.shown import closer, hundred, short
+from labeler.agreement.shown import closer, hundred
 from labeler.arrays import Floats
 from labeler.data import Pair
+from labeler.evaluation.inputs import short
 from labeler.judging.changes import ABSENT, Transitions
 from labeler.messages import count_of
 from labeler.report.finding import Finding

@@ -19,7 +19,6 @@ from labeler.metrics.rankings import Rankings
 from labeler.metrics.scores import added_up
 from labeler.trec.files import last_tag, read_loose_run, read_qrels
 from labeler.trec.pairs import PairColumns
-from labeler.trec.rows import LARGEST_GRADE
 
 # The measures of trec_eval 10 that exist here, in the order in which it prints them.
 
@@ -102,8 +101,9 @@ def lines(asked: Sequence[str], documents: int = 0) -> list[Line | str]:
         if unknown := [n for n in names if n not in MEASURES and n not in (RUN_ID, QUERIES)]:
             raise Misuse(_refused(unknown[0]))
         if dot and (not parameter_text or len(names) > 1):
-            problem = "expected parameters of one measure after the dot"
-            raise Misuse(f"{text}: {problem}", parameter="measures")
+            raise Misuse(
+                f"{text}: expected parameters of one measure after the dot", parameter="measures"
+            )
         names_asked |= set(names)
         if dot:
             parameters.setdefault(name, parameter_text)
@@ -147,11 +147,6 @@ class TrecEvalOptions:
     judged_only: bool = False
     documents: int = 0
     query: str | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("level", "depth", "documents"):
-            if abs(getattr(self, name) or 0) > LARGEST_GRADE:
-                raise Misuse(f"expected at most {LARGEST_GRADE:,}", parameter=name)
 
 
 def trec_eval(qrels: Path, run: Path, options: TrecEvalOptions) -> str:
