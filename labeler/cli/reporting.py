@@ -156,10 +156,19 @@ def note_generated(result: GenerateResult, queries: int) -> None:
         note(f"{queries} were asked for; the corpus has no more passages to ask about")
 
 
+_LISTED = 12
+"""So many values of a key are named, the most frequent ones."""
+
+
 def _note_kinds(result: GenerateResult) -> None:
     """Say how many queries of each kind there are, and what is known to be missing in them."""
     if len(result.kinds) > 1 or result.given_up:
         note(f"kinds of queries: {counts_of(result.kinds)}")
+    if result.strata:
+        with_some = {value: count for value, count in result.strata.items() if count}
+        listed = counts_of(dict([*with_some.items()][:_LISTED])) or "none"
+        of_all = f"{len(with_some):,} of {count_of(len(result.strata), 'value')}"
+        note(f"queries by the values that passages are spread over: {listed} ({of_all})")
     for kind, count in result.given_up.items():
         some = f"no more than {count:,}" if count else "none"
         note(f"of the kind {kind} {some}: passage after passage gave no fit candidate")

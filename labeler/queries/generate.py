@@ -51,6 +51,7 @@ from labeler.queries.passages import (
     choose_passages,
     considered,
     heading_queries,
+    values_of,
 )
 from labeler.queries.set_aside import PassageRules
 from labeler.queries.write import (
@@ -85,7 +86,8 @@ class GenerateResult(WithCost, Result):
     no query. `spent` is what this took. `set_aside` counts the passages that nobody asks about, by
     reason. `kinds` counts the generated queries by kind, `given_up` those kinds that passage after
     passage gave none of. `without_topic` counts the queries written now for which the model gave no
-    topic.
+    topic. `strata` counts the queries by each value that passages are spread over, also those
+    without one.
     """
 
     queries: Path
@@ -102,6 +104,7 @@ class GenerateResult(WithCost, Result):
     kinds: Mapping[str, int] = field(default_factory=dict)
     given_up: Mapping[str, int] = field(default_factory=dict)
     without_topic: int = 0
+    strata: Mapping[str, int] = field(default_factory=dict)
 
     def check(self) -> None:
         """Raise `Incomplete` where queries are missing because replies failed, or none came."""
@@ -285,7 +288,18 @@ async def _generate(
         dict(kinds.most_common()),
         generated.given_up,
         generated.without_topic,
+        _by_value(choice, written),
     )
+
+
+def _by_value(choice: PassageChoice, queries: Sequence[Query]) -> dict[str, int]:
+    """How many queries there are about passages of each value that these are spread over."""
+    about = Counter(map(passage_of, queries))
+    counts = Counter(dict.fromkeys(choice.by_value, 0))
+    for document in choice.passages if choice.stratify else ():
+        for value in values_of(document, choice.stratify):
+            counts[value] += about[document.id]
+    return dict(counts.most_common())
 
 
 class _Prepared(NamedTuple):
@@ -330,6 +344,7 @@ async def _prepared(
             rules=options.filters,
             topic=find_prompt("topic", "topic") if options.asking.topics else None,
             real=(*style.like, *(q.text for q in queries if not _is_generated(q))),
+            stratify=options.passages.stratify,
         )
         among = considered(documents, options.seed)
         every = sum(1 for _ in documents) if len(among) >= MOST_CONSIDERED else 0
@@ -400,6 +415,7 @@ def keep_generated(
         "queries": len(earlier) + len(fresh),
         "rejected": len(generated.rejected),
         "mix": dict(writer.shares),
+        **({"stratify": writer.stratify} if writer.stratify else {}),
     }
     if fresh:
         update_card(collection, "generate", entry)

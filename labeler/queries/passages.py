@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from heapq import nsmallest
+from heapq import heappop, heappush, nsmallest
 from operator import itemgetter
 from pathlib import PurePosixPath
 from typing import Annotated, Any, NamedTuple
@@ -15,6 +16,8 @@ from typing import Annotated, Any, NamedTuple
 from labeler.collection.corpus import distinct_documents
 from labeler.collection.layout import AnyCollection, open_collection
 from labeler.data import Document, Query
+from labeler.errors import check_known
+from labeler.exchange.fields import value_at
 from labeler.messages import counts_of
 from labeler.queries.filter import words
 from labeler.queries.set_aside import PassageRules, file_of, set_aside
@@ -52,15 +55,26 @@ def number_of(*parts: object) -> int:
 
 @dataclass(frozen=True, slots=True)
 class PassageChoice:
-    """The passages to ask about, in order, and why the others are set aside, by id."""
+    """The passages to ask about, in order, and why the others are set aside, by id.
+
+    `stratify` is the key of the metadata over whose values they are spread; empty where there is
+    none.
+    """
 
     passages: list[Document]
     set_aside: Mapping[str, str] = field(default_factory=dict)
+    stratify: str = ""
 
     @property
     def reasons(self) -> dict[str, int]:
         """How many passages are set aside, by reason, the most frequent first."""
         return dict(Counter(self.set_aside.values()).most_common())
+
+    @property
+    def by_value(self) -> dict[str, int]:
+        """How many passages have each value of `stratify`; one of several counts for each."""
+        values = (value for each in self.passages for value in values_of(each, self.stratify))
+        return dict(Counter(values).most_common()) if self.stratify else {}
 
 
 def choose_passages(
@@ -69,8 +83,13 @@ def choose_passages(
     """The passages to ask about in an order whose every beginning is spread over the corpus.
 
     A file of m passages gets its turn in proportion to the square root of m, so that a long file
-    does not crowd out the others. The turns of a folder's files are spread evenly.
+    does not crowd out the others. The turns of a folder's files are spread evenly. With a key to
+    stratify by, its values have equal turns, and that is the order of the passages of each.
     """
+    rules = rules or PassageRules()
+    if rules.stratify and not any(value_at(d.metadata, rules.stratify) for d in documents):
+        keys = dict.fromkeys(key for document in documents for key in document.metadata)
+        check_known("value in metadata of", rules.stratify, keys, "stratify")
     why = set_aside(documents, rules)
     usable = [document for document in documents if document.id not in why]
     # more documents leave the order of the others as it is
@@ -86,7 +105,55 @@ def choose_passages(
         roots = {name: math.sqrt(len(passages)) for name, passages in inside.items()}
         in_folders[folder] = _interleaved(inside, roots, seed)
         weights[folder] = sum(roots.values())
-    return PassageChoice(_interleaved(in_folders, weights, seed), why)
+    order = _interleaved(in_folders, weights, seed)
+    order = _by_turns(order, rules.stratify, seed) if rules.stratify else order
+    return PassageChoice(order, why, rules.stratify)
+
+
+WITHOUT = "(none)"
+"""The value of a passage that lacks a key."""
+
+
+def values_of(document: Document, key: str) -> list[str]:
+    """The values of a key of a document's metadata as texts: one, or each of a list.
+
+    >>> values_of(Document("d1", "A text.", "", {"tags": ["api", 3]}), "tags")
+    ['api', '3']
+    """
+    value = value_at(document.metadata, key)
+    values = value if isinstance(value, list) else [value]
+    texts = (v if isinstance(v, str) else json.dumps(v) for v in values if v not in (None, ""))
+    return list(dict.fromkeys(texts)) or [WITHOUT]
+
+
+def _by_turns(order: Sequence[Document], key: str, seed: int) -> list[Document]:
+    """Passages in an order in which the values of a key have equal turns, until they run out.
+
+    The next passage is the first one left of the value that had the fewest; a passage of several
+    values counts for each. Of equals the seed decides anew each time, so that no value always comes
+    with the same kind of query.
+    """
+    values = {document.id: values_of(document, key) for document in order}
+    waiting: dict[str, deque[Document]] = defaultdict(deque)
+    for document in order:
+        for value in values[document.id]:
+            waiting[value].append(document)
+    counts, taken = Counter[str](), dict[str, Document]()
+    turns = [(0, number_of(seed, 0, value), value) for value in waiting]
+    turns.sort()  # which is a heap
+    while turns:
+        count, _, value = heappop(turns)
+        queue = waiting[value]
+        while queue and queue[0].id in taken:
+            queue.popleft()
+        if queue and count == counts[value]:  # else other values' passages counted for it, too
+            document = queue.popleft()
+            taken[document.id] = document
+            counts.update(values[document.id])
+        if queue:
+            had = counts[value]
+            heappush(turns, (had, number_of(seed, had, value), value))
+    return list(taken.values())
 
 
 def _interleaved(
@@ -113,6 +180,13 @@ def heading_queries(documents: Iterable[Document], count: int, seed: int) -> lis
             origin = {"origin": "heading", "source": [{"doc_id": document.id}]}
             queries[heading.casefold()] = Query(f"q{len(queries) + 1}", heading, origin)
     return list(queries.values())
+
+
+class _Stratum(NamedTuple):
+    """A value over which passages are spread, and how many passages to ask about have it."""
+
+    value: Annotated[str, Column(align="left")]
+    passages: int
 
 
 class _Listed(NamedTuple):
@@ -145,12 +219,15 @@ class PassageList(Result):
         aside = ((self.documents[id_], None, reason) for id_, reason in why.items())
         asked = ((document, turn, None) for turn, document in enumerate(self.choice.passages, 1))
         rows = [_Listed(d.id, turn, why, file_of(d), d.text) for d, turn, why in (*aside, *asked)]
-        return [table_of("passages", _Listed, rows)]
+        listed = table_of("passages", _Listed, rows)
+        strata = [_Stratum(*each) for each in self.choice.by_value.items()]
+        return [listed, *([table_of("strata", _Stratum, strata)] if strata else [])]
 
     def as_json(self) -> dict[str, Any]:
-        """The counts, and a row for each passage."""
+        """The counts, also by the value that they are spread over, and a row for each passage."""
         passages, aside = len(self.choice.passages), self.choice.reasons
-        return self.picked(passages=passages, set_aside=aside, list=self.tables()[0])
+        strata = {"strata": by_value} if (by_value := self.choice.by_value) else {}
+        return self.picked(passages=passages, set_aside=aside, **strata, list=self.tables()[0])
 
 
 def list_passages(
