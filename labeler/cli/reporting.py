@@ -165,10 +165,8 @@ def _note_kinds(result: GenerateResult) -> None:
     if len(result.kinds) > 1 or result.given_up:
         note(f"kinds of queries: {counts_of(result.kinds)}")
     if result.strata:
-        with_some = {value: count for value, count in result.strata.items() if count}
-        listed = counts_of(dict([*with_some.items()][:_LISTED])) or "none"
-        of_all = f"{len(with_some):,} of {count_of(len(result.strata), 'value')}"
-        note(f"queries by the values that passages are spread over: {listed} ({of_all})")
+        most = dict([*result.strata.items()][:_LISTED])
+        note(f"queries by value: {counts_of(most)}{', …' * (len(most) < len(result.strata))}")
     for kind, count in result.given_up.items():
         some = f"no more than {count:,}" if count else "none"
         note(f"of the kind {kind} {some}: passage after passage gave no fit candidate")

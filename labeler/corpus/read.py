@@ -9,14 +9,13 @@ from pathlib import Path
 from labeler.corpus.blocks import SourceDocument, SourceText, TitledBlocks
 from labeler.corpus.losses import characters_of, recorded
 from labeler.corpus.readers.asciidoc import read_asciidoc
-from labeler.corpus.readers.docx import read_docx
 from labeler.corpus.readers.epub import read_epub
 from labeler.corpus.readers.html import read_html
 from labeler.corpus.readers.includes import inlined
 from labeler.corpus.readers.mail import read_mail
 from labeler.corpus.readers.markdown import front_matter, read_markdown
 from labeler.corpus.readers.notebook import read_notebook
-from labeler.corpus.readers.office import read_pptx, read_xlsx
+from labeler.corpus.readers.office import read_docx, read_pptx, read_xlsx
 from labeler.corpus.readers.outline import Extracted, read_plaintext
 from labeler.corpus.readers.pdf import read_pdf
 from labeler.corpus.readers.rst import read_rst

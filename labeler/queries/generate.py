@@ -47,11 +47,11 @@ from labeler.queries.filter import FilterRules
 from labeler.queries.kinds import KINDS, Asking
 from labeler.queries.passages import (
     MOST_CONSIDERED,
+    WITHOUT,
     PassageChoice,
     choose_passages,
     considered,
     heading_queries,
-    values_of,
 )
 from labeler.queries.set_aside import PassageRules
 from labeler.queries.write import (
@@ -86,8 +86,7 @@ class GenerateResult(WithCost, Result):
     no query. `spent` is what this took. `set_aside` counts the passages that nobody asks about, by
     reason. `kinds` counts the generated queries by kind, `given_up` those kinds that passage after
     passage gave none of. `without_topic` counts the queries written now for which the model gave no
-    topic. `strata` counts the queries by each value that passages are spread over, also those
-    without one.
+    topic. `strata` counts the queries by the values that passages are spread over.
     """
 
     queries: Path
@@ -271,7 +270,6 @@ async def _generate(
         async with locked_in_loop(opened, control.stop, control.note):
             before = len(generated_before(opened, writer))
             written = keep_generated(opened, generated, writer, force=options.force)
-    kinds = Counter(str(query.metadata.get("kind") or "unknown") for query in written)
     missing = max(0, options.queries - len(generated.queries))
     return GenerateResult(
         opened.queries,
@@ -285,21 +283,17 @@ async def _generate(
         generated.has_failed,
         generated.stopped,
         choice.reasons,
-        dict(kinds.most_common()),
+        _counts_by("kind", written),
         generated.given_up,
         generated.without_topic,
-        _by_value(choice, written),
+        _counts_by(choice.stratify, written),
     )
 
 
-def _by_value(choice: PassageChoice, queries: Sequence[Query]) -> dict[str, int]:
-    """How many queries there are about passages of each value that these are spread over."""
-    about = Counter(map(passage_of, queries))
-    counts = Counter(dict.fromkeys(choice.by_value, 0))
-    for document in choice.passages if choice.stratify else ():
-        for value in values_of(document, choice.stratify):
-            counts[value] += about[document.id]
-    return dict(counts.most_common())
+def _counts_by(key: str, queries: Sequence[Query]) -> dict[str, int]:
+    """How many queries have each value of a key of their metadata, the most frequent first."""
+    values = (str(query.metadata.get(key) or WITHOUT) for query in queries if key)
+    return dict(Counter(values).most_common())
 
 
 class _Prepared(NamedTuple):

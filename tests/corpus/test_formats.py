@@ -278,6 +278,40 @@ def test_a_word_document_keeps_headings_lists_and_tables(tmp_path: Path) -> None
     )
 
 
+IN_PARAGRAPHS = {
+    "an edit": (
+        "<p><ins><r><t>New</t></r></ins><del><r><delText>Old</delText></r></del></p>",
+        "New",
+    ),
+    "text that was moved": ("<p><moveFrom><r><t>Here</t></r></moveFrom><t>x</t></p>", "x"),
+    "a link": ("<p><r><t>see </t></r><hyperlink><r><t>it</t></r></hyperlink></p>", "see it"),
+    "a field to fill in": ("<sdt><sdtContent><p><t>A name</t></p></sdtContent></sdt>", "A name"),
+    "a tab and a break": ("<p><t>a</t><tab/><t>b</t><br/><t>c</t></p>", "a b c"),
+    "a table in a cell": (
+        "<tbl><tr><tc><p><t>a</t></p><tbl><tr><tc><p><t>b</t></p></tc></tr></tbl></tc></tr></tbl>",
+        "a b",
+    ),
+    "a box, whose text older programs find again": (
+        "<p><r><t>x</t><AlternateContent><Choice><txbxContent><p><t>box</t></p></txbxContent>"
+        "</Choice><Fallback><txbxContent><p><t>box</t></p></txbxContent></Fallback>"
+        "</AlternateContent></r></p>",
+        "x\n\nbox",
+    ),
+    "a note": ("<p><t>Said</t><footnoteReference id='2'/></p>", "Said[2]\n\n[2] By a cat."),
+}
+
+
+@pytest.mark.parametrize("what", IN_PARAGRAPHS)
+def test_a_word_document_loses_no_words(what: str, tmp_path: Path) -> None:
+    content, text = IN_PARAGRAPHS[what]
+    parts = {
+        "word/document2.xml": f"<document><body>{content}</body></document>",
+        "word/footnotes.xml": "<a><footnote id='2'><p><t>By a cat.</t></p></footnote></a>",
+    }
+    (document,) = passages_in(tmp_path / "a.docx", zipped(parts))
+    assert document.text == text
+
+
 def test_the_chapters_of_a_book_come_in_the_order_of_its_spine(tmp_path: Path) -> None:
     (document,) = passages_in(tmp_path / "a.epub", epub())
     assert document.title == "A book"

@@ -182,8 +182,8 @@ def test_queries_are_spread_over_the_tags_of_pages_and_carry_them(tmp_path: Path
     result = generate(collection, queries=9, model=llm, topics=False, stratify="tags")
     written = [q.metadata["tags"] for q in read_queries(collection.queries).values()]
     assert sorted(Counter(written)) == ["api", "billing", "billing, 3"]
-    assert sum(result.strata.values()) == 9 + written.count("billing, 3")
-    assert min(result.strata.values()) >= 2
+    assert result.strata == dict(Counter(written).most_common())
+    assert 4 <= written.count("api") <= 5
     assert json.loads(collection.card.read_text())["generate"]["stratify"] == "tags"
 
 
@@ -206,5 +206,4 @@ def test_the_command_lists_the_values_and_names_the_keys_that_there_are(
         error = capsys.readouterr().err
         assert "--stratify: no value in metadata of 'tag'; known: tags, source, line" in error
         assert execute([*where, "--stratify", "tags", "--queries", "2"]) == 0
-    said = "queries by the values that passages are spread over: 1 api, 1 billing (2 of 2 values)"
-    assert said in capsys.readouterr().err
+    assert "queries by value: 1 api, 1 billing" in capsys.readouterr().err

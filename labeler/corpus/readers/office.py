@@ -1,14 +1,20 @@
-"""Workbooks (XLSX) and slides (PPTX), from the XML in their archives."""
+"""Workbooks (XLSX), slides (PPTX) and DOCX, from the XML in their archives."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
 from labeler.corpus.losses import drop
-from labeler.corpus.readers.outline import Extracted, Outline, finished, squeezed
+from labeler.corpus.readers.outline import (
+    Extracted,
+    Lines,
+    Outline,
+    finished,
+    squeezed,
+)
 from labeler.exchange.workbooks import Workbook, parts_in_order, related
 from labeler.files.archives import Archive, opened
 
@@ -81,3 +87,137 @@ def _paragraphs(shape: Element) -> Iterator[str]:
         text = "".join(run.text or "" for run in paragraph.iterfind(".//{*}t"))
         if text.strip():
             yield text.strip()
+
+
+# Documents of a word processor (DOCX): paragraphs, items of lists and tables in their order.
+
+_HEADING = re.compile(r"(?i)heading (\d)")
+_CODE = re.compile(r"(?i)code|source|preformatted|listing|verbatim")
+_LIST = re.compile(r"List (?:Bullet|Number|Paragraph)(?: (\d))?")
+_UNSHOWN = frozenset(("Fallback", "moveFrom", "del", "pPr", "rPr"))
+"""Elements that say again what others do, that an edit took away, or that hold no words."""
+
+_BREAKS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+
+
+def read_docx(path: Path, raw: bytes) -> Extracted:
+    """A document under the title in its style `Title` or its properties, with notes and boxes."""
+    with opened(path, raw) as archive:
+        reader = _Document(archive)
+        reader.add(_part(archive, "document"))
+        reader.close_code()
+        _drop_parts(archive, "word/(?:header|footer)", "headers and footers of pages")
+        _drop_parts(archive, "word/comment", "comments")
+        title = reader.title or _title(archive)
+    return finished(path, title, reader.outline)
+
+
+def _part(archive: Archive, stem: str) -> Element:
+    """A part by the name without its number; without one an empty element, or `BadInput`."""
+    names = (name for name in archive.names if re.fullmatch(rf"word/{stem}\d*\.xml", name))
+    name = next(names, "word/document.xml" if stem == "document" else "")
+    return archive.tree(name) if name else Element("none")
+
+
+def _walk(element: Element, last: Container[str]) -> Iterator[tuple[str, Element]]:
+    """What a reader sees below an element, with names; nothing below those that are the `last`."""
+    stack = [*reversed(element)]
+    while stack:
+        inner = stack.pop()
+        name = inner.tag.rpartition("}")[2]
+        if name not in _UNSHOWN:
+            yield name, inner
+            if name not in last:
+                stack += reversed(inner)
+
+
+def _value(element: Element, path: str) -> str:
+    """The attribute `val` of an element below another one; empty where there is none."""
+    inner = element.find(path)
+    return "" if inner is None else _attribute(inner, "val")
+
+
+def _attribute(element: Element, name: str) -> str:
+    return next((v for key, v in element.attrib.items() if key.rpartition("}")[2] == name), "")
+
+
+class _Document:
+    """Takes the parts of a document in their order."""
+
+    def __init__(self, archive: Archive) -> None:
+        styles = _part(archive, "styles").iterfind("{*}style")
+        self.styles = {_attribute(s, "styleId"): _value(s, "{*}name") for s in styles}
+        notes = [*_part(archive, "footnotes"), *_part(archive, "endnotes")]
+        self.notes = {(n.tag.rpartition("}")[2], _attribute(n, "id")): n for n in notes}
+        self.outline, self.title, self.follows_item = Outline(), "", False
+        self.code_lines: Lines = []
+
+    def add(self, element: Element) -> None:
+        """Add the paragraphs and tables below an element."""
+        for name, inner in _walk(element, ("p", "tbl")):
+            if name == "p":
+                self.add_paragraph(inner)
+            elif name == "tbl":
+                self.close_code()
+                rows = (row for kind, row in _walk(inner, ("tr",)) if kind == "tr")
+                cells = ([c for kind, c in _walk(row, ("tc",)) if kind == "tc"] for row in rows)
+                self.outline.rows([self.cell(each) for each in row] for row in cells)
+
+    def cell(self, cell: Element) -> str:
+        """The words of a cell, with those of tables in it."""
+        words = (self.words(each) for name, each in _walk(cell, ("p",)) if name == "p")
+        return squeezed(" ".join(words))
+
+    def words(self, paragraph: Element) -> str:
+        """The words of a paragraph, without those of boxes in it."""
+        parts = list[str]()
+        for name, inner in _walk(paragraph, ("txbxContent",)):
+            is_note = name in ("footnoteReference", "endnoteReference")
+            own = f"[{_attribute(inner, 'id')}]" if is_note else inner.text or ""
+            parts.append(own if name == "t" or is_note else _BREAKS.get(name, ""))
+        return "".join(parts)
+
+    def add_paragraph(self, paragraph: Element) -> None:
+        """Add a heading, an item, a line of code or a paragraph, and what belongs to it."""
+        text, id_ = self.words(paragraph), _value(paragraph, "{*}pPr/{*}pStyle")
+        style = self.styles.get(id_, id_)
+        if _CODE.search(style):
+            self.code_lines += enumerate(text.split("\n"), 1)
+        else:
+            self.close_code()
+            self.add_prose(squeezed(text), style, _depth(paragraph, style))
+        for name, inner in _walk(paragraph, ("txbxContent",)):
+            note = self.notes.get((name.removesuffix("Reference"), _attribute(inner, "id")))
+            if name == "txbxContent":
+                self.add(inner)
+            elif name.endswith("Reference") and note is not None:
+                self.outline.prose(f"[{_attribute(inner, 'id')}] {self.cell(note)}", 1)
+
+    def add_prose(self, text: str, style: str, depth: int | None) -> None:
+        """Add a heading, an item of a list or a paragraph."""
+        heading = _HEADING.match(style)
+        if not text:
+            return
+        if style == "Title" and not self.title:
+            self.title = text
+        elif heading:
+            self.outline.heading(int(heading[1]), text, 1)
+        elif depth is not None:
+            self.outline.prose(f"{'  ' * depth}- {text}", 1, tight=self.follows_item)
+        else:
+            self.outline.prose(text, 1)
+        self.follows_item = depth is not None and not heading
+
+    def close_code(self) -> None:
+        """Add the lines of code that stand one below the other as one block."""
+        if self.code_lines:
+            self.outline.code(self.code_lines)
+            self.code_lines = []
+
+
+def _depth(paragraph: Element, style: str) -> int | None:
+    """How deep an item of a list lies, from 0; `None` of what is no item."""
+    named = _LIST.match(style)
+    if level := _value(paragraph, "{*}pPr/{*}numPr/{*}ilvl"):
+        return min(int(level), 8)
+    return int(named[1] or 1) - 1 if named else None
