@@ -182,13 +182,6 @@ def heading_queries(documents: Iterable[Document], count: int, seed: int) -> lis
     return list(queries.values())
 
 
-class _Stratum(NamedTuple):
-    """A value over which passages are spread, and how many passages to ask about have it."""
-
-    value: Annotated[str, Column(align="left")]
-    passages: int
-
-
 class _Listed(NamedTuple):
     """A passage: when it is asked about, or why it never is."""
 
@@ -208,10 +201,11 @@ class PassageList(Result):
 
     @property
     def sentences(self) -> list[str]:
-        """How many are asked about, and how many are set aside for which reason."""
-        counts = counts_of(self.choice.reasons)
+        """How many are asked about, by value and in all, and how many are set aside."""
+        counts, by_value = counts_of(self.choice.reasons), counts_of(self.choice.by_value)
         asked = f"{len(self.choice.passages):,} passages to ask about"
-        return [f"{asked}; set aside: {counts or 'none'}"]
+        spread = [f"{self.choice.stratify}: {by_value}"] if by_value else []
+        return [f"{asked}; set aside: {counts or 'none'}", *spread]
 
     def tables(self) -> list[Table]:
         """A row for each passage: those that are set aside first, then the others in order."""
@@ -219,15 +213,12 @@ class PassageList(Result):
         aside = ((self.documents[id_], None, reason) for id_, reason in why.items())
         asked = ((document, turn, None) for turn, document in enumerate(self.choice.passages, 1))
         rows = [_Listed(d.id, turn, why, file_of(d), d.text) for d, turn, why in (*aside, *asked)]
-        listed = table_of("passages", _Listed, rows)
-        strata = [_Stratum(*each) for each in self.choice.by_value.items()]
-        return [listed, *([table_of("strata", _Stratum, strata)] if strata else [])]
+        return [table_of("passages", _Listed, rows)]
 
     def as_json(self) -> dict[str, Any]:
         """The counts, also by the value that they are spread over, and a row for each passage."""
-        passages, aside = len(self.choice.passages), self.choice.reasons
-        strata = {"strata": by_value} if (by_value := self.choice.by_value) else {}
-        return self.picked(passages=passages, set_aside=aside, **strata, list=self.tables()[0])
+        counts = {"passages": len(self.choice.passages), "set_aside": self.choice.reasons}
+        return self.picked(**counts, strata=self.choice.by_value, list=self.tables()[0])
 
 
 def list_passages(

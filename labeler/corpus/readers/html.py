@@ -5,14 +5,16 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from labeler.corpus.losses import ADDRESSES, AROUND, HIDDEN, drop
+from labeler.corpus.readers.exports import property_of
 from labeler.corpus.readers.outline import Extracted, Outline, extracted
 from labeler.files.boundary import needing
+from labeler.files.jsonl import JsonObject
 from labeler.files.read import decoded
 from labeler.messages import missing_extra
 
@@ -34,7 +36,7 @@ _NAMES = re.compile(
     r"(?i)(?:^|[\s_-])(?:nav|navbar|navigation|sidebar|toc|table-of-contents|breadcrumbs?|menu|footer"
     r"|masthead|cookies?|consent|comments?|related|share|social|sharing|skip-?link|pagination|pager"
     r"|prev-next|advert|ads?|banner|newsletter|promo|popup|modal|sphinxsidebar|localtoc|headerlink"
-    r"|edit-page|feedback)(?:$|[\s_-])"
+    r"|edit-page|feedback|page-metadata|page-header-icon)(?:$|[\s_-])"
 )
 _NAMED = frozenset(("div", "section", "ul", "ol", "header", "form", "a", "span", "p", "details"))
 _LEAST_LINKS = 4
@@ -78,9 +80,12 @@ def is_chrome(node: LexborNode, *, within_main: bool) -> bool:
     Within the main text a header is the text's own, and so are lists of links.
     """
     attributes = node.attributes
-    if node.tag in _AROUND or (attributes.get("role") or "") in _ROLES:
-        return True
     names = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"
+    is_notion = node.tag == "table" and names == "properties "  # which are metadata
+    if node.tag in _AROUND or is_notion or (attributes.get("role") or "") in _ROLES:
+        return True
+    if "pageSection" in names and node.css_first("#attachments, #comments"):
+        return True
     if node.tag in _NAMED and names.strip() and _NAMES.search(names):
         return _size(node) < 2000 or not within_main
     if within_main:
@@ -117,8 +122,10 @@ _CODE = ("code", "kbd", "samp", "tt")
 def read_html(path: Path, raw: bytes) -> Extracted:
     """The title of a page without headings, its main text, and the blocks of that."""
     outline = Outline()
-    title = add_html(text_of_page(path, raw), outline)
-    return extracted("" if any(b.headings for b in outline.blocks) else title, outline.blocks)
+    head = add_html(text_of_page(path, raw), outline)
+    title = "" if any(b.headings for b in outline.blocks) else head.title
+    read = extracted(title, outline.blocks)
+    return replace(read, metadata=head.metadata, people=head.people)
 
 
 def text_of_page(path: Path, raw: bytes) -> str:
@@ -134,17 +141,49 @@ def text_of_page(path: Path, raw: bytes) -> str:
     return decoded(path, raw if name == "utf-8" else text.encode("utf-8", "replace"))
 
 
-def add_html(text: str, outline: Outline) -> str:
-    """Add the blocks of a page to an outline; its title is returned."""
+class Head(NamedTuple):
+    """What a page says of itself: its title, its metadata, and the people that it marks as such."""
+
+    title: str
+    metadata: JsonObject
+    people: Sequence[str]
+
+
+_SAID = ("keywords", "description", "author")
+_PEOPLE = (
+    "a.confluence-userlink, a.user-mention, span.author, span.editor, span.user, [itemprop=author]"
+)
+
+
+def add_html(text: str, outline: Outline) -> Head:
+    """Add the blocks of a page to an outline; what it says of itself is returned."""
     with needing(missing_extra("html", "HTML and EPUB need")):
         from selectolax.lexbor import LexborHTMLParser
     tree = LexborHTMLParser(bounded_markup(text))
-    root = main_of(tree)
+    root, head = main_of(tree), tree.css_first("title")
+    people = [_text_in(node).lstrip("@") for node in tree.css(_PEOPLE)]
+    title, metadata = _text_in(head) if head is not None else "", _metadata(tree)
     if root is not None:
         _drop_around(root)
         _Walk(outline, within_main=root.tag != "body").children(root, 0)
-    head = tree.css_first("title")
-    return _BLANKS.sub(" ", head.text(deep=True)).strip() if head is not None else ""
+    return Head(title, metadata, people)
+
+
+def _text_in(node: LexborNode) -> str:
+    return _BLANKS.sub(" ", node.text(deep=True)).strip()
+
+
+def _metadata(tree: Any) -> JsonObject:
+    """What a page's head says of it, and the properties that Notion shows below its title."""
+    said = {
+        e.get("name", ""): e.get("content") or "" for e in (m.attributes for m in tree.css("meta"))
+    }
+    values = {name: property_of(name, said[name]) for name in _SAID if said.get(name)}
+    for row in tree.css("table.properties tr"):
+        cells = [cell for cell in row.iter() if cell.tag in ("th", "td")]
+        several = [_text_in(value) for value in row.css(".selected-value")]
+        values[_text_in(cells[0])] = several or _text_in(cells[-1])
+    return values
 
 
 def _drop_around(root: LexborNode) -> None:
@@ -298,6 +337,8 @@ class _Walk:
     def heading(self, node: LexborNode, depth: int) -> None:
         """A heading without the mark of its link."""
         text = _BLANKS.sub(" ", _words(node, depth)).strip(" ¶#§🔗")
+        if node.attributes.get("id") == "title-heading":  # Confluence's, behind that of the space
+            text = text.partition(" : ")[2] or text
         if text and self.outline.items:
             self.prose(text, leads=True)
         elif text:
