@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections import Counter, defaultdict, deque
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from heapq import heappop, heappush, nsmallest
+from heapq import nsmallest
 from operator import itemgetter
 from pathlib import PurePosixPath
 from typing import Annotated, Any, NamedTuple
@@ -129,31 +129,16 @@ def values_of(document: Document, key: str) -> list[str]:
 def _by_turns(order: Sequence[Document], key: str, seed: int) -> list[Document]:
     """Passages in an order in which the values of a key have equal turns, until they run out.
 
-    The next passage is the first one left of the value that had the fewest; a passage of several
-    values counts for each. Of equals the seed decides anew each time, so that no value always comes
-    with the same kind of query.
+    The first passage of each value comes before any second one; a passage of several values has its
+    turn by the rarest of them. Within a turn the seed decides, so that no value always comes with
+    the same kind of query.
     """
-    values = {document.id: values_of(document, key) for document in order}
-    waiting: dict[str, deque[Document]] = defaultdict(deque)
+    counts, turns = Counter[str](), dict[str, int]()
     for document in order:
-        for value in values[document.id]:
-            waiting[value].append(document)
-    counts, taken = Counter[str](), dict[str, Document]()
-    turns = [(0, number_of(seed, 0, value), value) for value in waiting]
-    turns.sort()  # which is a heap
-    while turns:
-        count, _, value = heappop(turns)
-        queue = waiting[value]
-        while queue and queue[0].id in taken:
-            queue.popleft()
-        if queue and count == counts[value]:  # else other values' passages counted for it, too
-            document = queue.popleft()
-            taken[document.id] = document
-            counts.update(values[document.id])
-        if queue:
-            had = counts[value]
-            heappush(turns, (had, number_of(seed, had, value), value))
-    return list(taken.values())
+        values = values_of(document, key)
+        turns[document.id] = min(counts[value] for value in values)
+        counts.update(values)
+    return sorted(order, key=lambda each: (turns[each.id], number_of(seed, each.id)))
 
 
 def _interleaved(

@@ -29,7 +29,7 @@ script style noscript template head link meta iframe object embed svg canvas aud
 select input textarea datalist map
 """
 _UNSHOWN = frozenset(_UNSHOWN_TAGS.split())
-_AROUND = frozenset(("nav", "aside", "footer", "menu"))
+_AROUND = frozenset(("nav", "footer", "menu"))
 _ROLE_NAMES = "navigation banner contentinfo search complementary menu menubar toolbar dialog"
 _ROLES = frozenset(_ROLE_NAMES.split())
 _NAMES = re.compile(
@@ -38,7 +38,9 @@ _NAMES = re.compile(
     r"|prev-next|advert|ads?|banner|newsletter|promo|popup|modal|sphinxsidebar|localtoc|headerlink"
     r"|edit-page|feedback|page-metadata|page-header-icon)(?:$|[\s_-])"
 )
-_NAMED = frozenset(("div", "section", "ul", "ol", "header", "form", "a", "span", "p", "details"))
+_NAMED = frozenset(
+    ("aside", "div", "section", "ul", "ol", "header", "form", "a", "span", "p", "details")
+)
 _LEAST_LINKS = 4
 _SHARE_OF_LINKS = 0.75
 
@@ -77,20 +79,18 @@ def is_hidden(node: LexborNode) -> bool:
 def is_chrome(node: LexborNode, *, within_main: bool) -> bool:
     """Whether an element belongs to the site rather than to the text of the page.
 
-    Within the main text a header is the text's own, and so are lists of links.
+    Within the main text a header is the text's own, and so are notes aside and lists of links.
     """
     attributes = node.attributes
     names = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"
-    is_notion = node.tag == "table" and names == "properties "  # which are metadata
-    if node.tag in _AROUND or is_notion or (attributes.get("role") or "") in _ROLES:
-        return True
-    if "pageSection" in names and node.css_first("#attachments, #comments"):
+    if node.tag in _AROUND or (attributes.get("role") or "") in _ROLES:
         return True
     if node.tag in _NAMED and names.strip() and _NAMES.search(names):
         return _size(node) < 2000 or not within_main
     if within_main:
         return False
-    return (node.tag == "header" and node.css_first("h1") is None) or _is_of_links(node)
+    is_header = node.tag == "header" and node.css_first("h1") is None
+    return node.tag == "aside" or is_header or _is_of_links(node)
 
 
 def _is_of_links(node: LexborNode) -> bool:
@@ -155,8 +155,11 @@ _PEOPLE = (
 )
 
 
-def add_html(text: str, outline: Outline) -> Head:
-    """Add the blocks of a page to an outline; what it says of itself is returned."""
+def add_html(text: str, outline: Outline, *, is_text: bool = False) -> Head:
+    """Add the blocks of a page to an outline; what it says of itself is returned.
+
+    With `is_text` there is no site around the page, as around those of a book.
+    """
     with needing(missing_extra("html", "HTML and EPUB need")):
         from selectolax.lexbor import LexborHTMLParser
     tree = LexborHTMLParser(bounded_markup(text))
@@ -165,7 +168,7 @@ def add_html(text: str, outline: Outline) -> Head:
     title, metadata = _text_in(head) if head is not None else "", _metadata(tree)
     if root is not None:
         _drop_around(root)
-        _Walk(outline, within_main=root.tag != "body").children(root, 0)
+        _Walk(outline, within_main=is_text or root.tag != "body").children(root, 0)
     return Head(title, metadata, people)
 
 
@@ -183,6 +186,11 @@ def _metadata(tree: Any) -> JsonObject:
         cells = [cell for cell in row.iter() if cell.tag in ("th", "td")]
         several = [_text_in(value) for value in row.css(".selected-value")]
         values[_text_in(cells[0])] = several or _text_in(cells[-1])
+        row.decompose()
+    for section in tree.css("div.pageSection"):  # Confluence's, below the text of a page
+        if section.css_first("#attachments, #comments"):
+            drop(AROUND, _text_in(section))
+            section.decompose()
     return values
 
 
