@@ -183,7 +183,7 @@ def test_queries_are_spread_over_the_tags_of_pages_and_carry_them(tmp_path: Path
     written = [q.metadata["tags"] for q in read_queries(collection.queries).values()]
     assert sorted(Counter(written)) == ["api", "billing", "billing, 3"]
     assert result.strata == dict(Counter(written).most_common())
-    assert 4 <= written.count("api") <= 5
+    assert written.count("api") == 3  # as one in ten has two tags, by the rarer of which it comes
     assert json.loads(collection.card.read_text())["generate"]["stratify"] == "tags"
 
 
@@ -206,4 +206,4 @@ def test_the_command_lists_the_values_and_names_the_keys_that_there_are(
         error = capsys.readouterr().err
         assert "--stratify: no value in metadata of 'tag'; known: tags, source, line" in error
         assert execute([*where, "--stratify", "tags", "--queries", "2"]) == 0
-    assert "queries by value: 1 api, 1 billing" in capsys.readouterr().err
+    assert "queries by value: 1 billing, 1 api" in capsys.readouterr().err

@@ -53,9 +53,9 @@ def without_people(document: SourceDocument, marked: Iterable[str]) -> SourceDoc
 
     A name of several words beside a role, as in `Owner: Ann Smith`, is left out everywhere.
     """
-    texts = [document.text, *(block.text for block in document.blocks)]
+    texts = [f"{key}: {value}" for key, value in document.metadata.items()]
+    texts += [document.text, *(block.text for block in document.blocks)]
     roles = [role[2] for text in texts for role in _BESIDE_ROLE.finditer(text)]
-    roles += [str(value) for key, value in document.metadata.items() if _OF_PEOPLE.fullmatch(key)]
     several = [
         each for role in roles for each in re.split(r"[,;|]\s*", role) if " " in each.strip()
     ]

@@ -36,7 +36,7 @@ _NAMES = re.compile(
     r"(?i)(?:^|[\s_-])(?:nav|navbar|navigation|sidebar|toc|table-of-contents|breadcrumbs?|menu|footer"
     r"|masthead|cookies?|consent|comments?|related|share|social|sharing|skip-?link|pagination|pager"
     r"|prev-next|advert|ads?|banner|newsletter|promo|popup|modal|sphinxsidebar|localtoc|headerlink"
-    r"|edit-page|feedback|page-metadata|page-header-icon)(?:$|[\s_-])"
+    r"|edit-page|feedback|page-metadata|page-header-icon|pagesectionheader|greybox)(?:$|[\s_-])"
 )
 _NAMED = frozenset(
     ("aside", "div", "section", "ul", "ol", "header", "form", "a", "span", "p", "details")
@@ -149,7 +149,6 @@ class Head(NamedTuple):
     people: Sequence[str]
 
 
-_SAID = ("keywords", "description", "author")
 _PEOPLE = (
     "a.confluence-userlink, a.user-mention, span.author, span.editor, span.user, [itemprop=author]"
 )
@@ -177,20 +176,15 @@ def _text_in(node: LexborNode) -> str:
 
 
 def _metadata(tree: Any) -> JsonObject:
-    """What a page's head says of it, and the properties that Notion shows below its title."""
-    said = {
-        e.get("name", ""): e.get("content") or "" for e in (m.attributes for m in tree.css("meta"))
-    }
-    values = {name: property_of(name, said[name]) for name in _SAID if said.get(name)}
+    """The keywords in a page's head, and the properties that Notion shows below its title."""
+    said = tree.css_first("meta[name=keywords i]")
+    words = said.attributes.get("content") if said is not None else ""
+    values: JsonObject = {"keywords": property_of("keywords", words)} if words else {}
     for row in tree.css("table.properties tr"):
         cells = [cell for cell in row.iter() if cell.tag in ("th", "td")]
         several = [_text_in(value) for value in row.css(".selected-value")]
         values[_text_in(cells[0])] = several or _text_in(cells[-1])
         row.decompose()
-    for section in tree.css("div.pageSection"):  # Confluence's, below the text of a page
-        if section.css_first("#attachments, #comments"):
-            drop(AROUND, _text_in(section))
-            section.decompose()
     return values
 
 

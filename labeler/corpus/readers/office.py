@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
@@ -103,8 +104,11 @@ _BREAKS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 def read_docx(path: Path, raw: bytes) -> Extracted:
     """A document under the title in its style `Title` or its properties, with notes and boxes."""
     with opened(path, raw) as archive:
-        reader = _Document(archive)
-        reader.add(_part(archive, "document"))
+        body = _part(archive, "document")
+        styles = {e.get("styleId", ""): _value(e, "name") for e in _part(archive, "styles")}
+        notes = [*_part(archive, "footnotes"), *_part(archive, "endnotes")]
+        reader = _Document(styles, {(note.tag, note.get("id")): note for note in notes})
+        reader.add(body)
         reader.close_code()
         _drop_parts(archive, "word/(?:header|footer)", "headers and footers of pages")
         _drop_parts(archive, "word/comment", "comments")
@@ -113,88 +117,95 @@ def read_docx(path: Path, raw: bytes) -> Extracted:
 
 
 def _part(archive: Archive, stem: str) -> Element:
-    """A part by the name without its number; without one an empty element, or `BadInput`."""
+    """A part by its name, without a number and namespaces; one that is absent has no elements."""
     names = (name for name in archive.names if re.fullmatch(rf"word/{stem}\d*\.xml", name))
     name = next(names, "word/document.xml" if stem == "document" else "")
-    return archive.tree(name) if name else Element("none")
+    root = archive.tree(name) if name else Element("none")
+    for each in root.iter():
+        each.tag = each.tag.rpartition("}")[2]
+        each.attrib = {key.rpartition("}")[2]: value for key, value in each.attrib.items()}
+    return root
 
 
-def _walk(element: Element, last: Container[str]) -> Iterator[tuple[str, Element]]:
-    """What a reader sees below an element, with names; nothing below those that are the `last`."""
+def _walk(element: Element, last: Container[str]) -> Iterator[Element]:
+    """What a reader sees below an element; nothing below those that are the `last`."""
     stack = [*reversed(element)]
     while stack:
         inner = stack.pop()
-        name = inner.tag.rpartition("}")[2]
-        if name not in _UNSHOWN:
-            yield name, inner
-            if name not in last:
+        if inner.tag not in _UNSHOWN:
+            yield inner
+            if inner.tag not in last:
                 stack += reversed(inner)
 
 
 def _value(element: Element, path: str) -> str:
     """The attribute `val` of an element below another one; empty where there is none."""
     inner = element.find(path)
-    return "" if inner is None else _attribute(inner, "val")
+    return "" if inner is None else inner.get("val", "")
 
 
-def _attribute(element: Element, name: str) -> str:
-    return next((v for key, v in element.attrib.items() if key.rpartition("}")[2] == name), "")
+def _words(paragraph: Element) -> str:
+    """The words of a paragraph, without those of boxes in it."""
+    return "".join(
+        (inner.text or "")
+        if inner.tag == "t"
+        else f"[{inner.get('id')}]"
+        if inner.tag.endswith("noteReference")
+        else _BREAKS.get(inner.tag, "")
+        for inner in _walk(paragraph, ("txbxContent",))
+    )
 
 
+def _words_of_all(element: Element) -> str:
+    """The words of a cell or a note, with those of tables in it."""
+    return squeezed(" ".join(_words(each) for each in _walk(element, ("p",)) if each.tag == "p"))
+
+
+@dataclass
 class _Document:
-    """Takes the parts of a document in their order."""
+    """Takes the parts of a document in their order; `styles` are names, and `notes` go by ids."""
 
-    def __init__(self, archive: Archive) -> None:
-        styles = _part(archive, "styles").iterfind("{*}style")
-        self.styles = {_attribute(s, "styleId"): _value(s, "{*}name") for s in styles}
-        notes = [*_part(archive, "footnotes"), *_part(archive, "endnotes")]
-        self.notes = {(n.tag.rpartition("}")[2], _attribute(n, "id")): n for n in notes}
-        self.outline, self.title, self.follows_item = Outline(), "", False
-        self.code_lines: Lines = []
+    styles: Mapping[str, str]
+    notes: Mapping[tuple[str, str | None], Element]
+    outline: Outline = field(default_factory=Outline)
+    title: str = ""
+    follows_item: bool = False
+    code_lines: Lines = field(default_factory=list)
 
     def add(self, element: Element) -> None:
         """Add the paragraphs and tables below an element."""
-        for name, inner in _walk(element, ("p", "tbl")):
-            if name == "p":
+        for inner in _walk(element, ("p", "tbl")):
+            if inner.tag == "p":
                 self.add_paragraph(inner)
-            elif name == "tbl":
+            elif inner.tag == "tbl":
                 self.close_code()
-                rows = (row for kind, row in _walk(inner, ("tr",)) if kind == "tr")
-                cells = ([c for kind, c in _walk(row, ("tc",)) if kind == "tc"] for row in rows)
-                self.outline.rows([self.cell(each) for each in row] for row in cells)
-
-    def cell(self, cell: Element) -> str:
-        """The words of a cell, with those of tables in it."""
-        words = (self.words(each) for name, each in _walk(cell, ("p",)) if name == "p")
-        return squeezed(" ".join(words))
-
-    def words(self, paragraph: Element) -> str:
-        """The words of a paragraph, without those of boxes in it."""
-        parts = list[str]()
-        for name, inner in _walk(paragraph, ("txbxContent",)):
-            is_note = name in ("footnoteReference", "endnoteReference")
-            own = f"[{_attribute(inner, 'id')}]" if is_note else inner.text or ""
-            parts.append(own if name == "t" or is_note else _BREAKS.get(name, ""))
-        return "".join(parts)
+                rows = (row for row in _walk(inner, ("tr",)) if row.tag == "tr")
+                self.outline.rows(
+                    [_words_of_all(cell) for cell in _walk(row, ("tc",)) if cell.tag == "tc"]
+                    for row in rows
+                )
 
     def add_paragraph(self, paragraph: Element) -> None:
         """Add a heading, an item, a line of code or a paragraph, and what belongs to it."""
-        text, id_ = self.words(paragraph), _value(paragraph, "{*}pPr/{*}pStyle")
+        text, id_ = _words(paragraph), _value(paragraph, "pPr/pStyle")
         style = self.styles.get(id_, id_)
         if _CODE.search(style):
             self.code_lines += enumerate(text.split("\n"), 1)
         else:
             self.close_code()
-            self.add_prose(squeezed(text), style, _depth(paragraph, style))
-        for name, inner in _walk(paragraph, ("txbxContent",)):
-            note = self.notes.get((name.removesuffix("Reference"), _attribute(inner, "id")))
-            if name == "txbxContent":
+            level = _value(paragraph, "pPr/numPr/ilvl")
+            named = _LIST.match(style)
+            depth = int(level) if level else int(named[1] or 1) - 1 if named else None
+            self.add_prose(squeezed(text), style, depth)
+        for inner in _walk(paragraph, ("txbxContent",)):
+            note = self.notes.get((inner.tag.removesuffix("Reference"), inner.get("id")))
+            if inner.tag == "txbxContent":
                 self.add(inner)
-            elif name.endswith("Reference") and note is not None:
-                self.outline.prose(f"[{_attribute(inner, 'id')}] {self.cell(note)}", 1)
+            elif note is not None:
+                self.outline.prose(f"[{inner.get('id')}] {_words_of_all(note)}", 1)
 
     def add_prose(self, text: str, style: str, depth: int | None) -> None:
-        """Add a heading, an item of a list or a paragraph."""
+        """Add a heading, an item of a list that lies so deep, or a paragraph."""
         heading = _HEADING.match(style)
         if not text:
             return
@@ -202,22 +213,13 @@ class _Document:
             self.title = text
         elif heading:
             self.outline.heading(int(heading[1]), text, 1)
-        elif depth is not None:
-            self.outline.prose(f"{'  ' * depth}- {text}", 1, tight=self.follows_item)
-        else:
+        elif depth is None:
             self.outline.prose(text, 1)
+        else:
+            self.outline.prose(f"{'  ' * min(depth, 8)}- {text}", 1, tight=self.follows_item)
         self.follows_item = depth is not None and not heading
 
     def close_code(self) -> None:
         """Add the lines of code that stand one below the other as one block."""
-        if self.code_lines:
-            self.outline.code(self.code_lines)
-            self.code_lines = []
-
-
-def _depth(paragraph: Element, style: str) -> int | None:
-    """How deep an item of a list lies, from 0; `None` of what is no item."""
-    named = _LIST.match(style)
-    if level := _value(paragraph, "{*}pPr/{*}numPr/{*}ilvl"):
-        return min(int(level), 8)
-    return int(named[1] or 1) - 1 if named else None
+        self.outline.code(self.code_lines)
+        self.code_lines = []

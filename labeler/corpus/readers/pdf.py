@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from labeler.corpus.blocks import Block
 from labeler.corpus.losses import drop
-from labeler.corpus.readers.outline import PAGE, Extracted, Outline, fenced
+from labeler.corpus.readers.outline import PAGE, Extracted, Outline, fenced, indentation
 from labeler.errors import BadInput, TooLarge
 from labeler.files.archives import refuse_long
 from labeler.files.boundary import needing
@@ -186,13 +186,9 @@ def _cells(runs: Sequence[_Cell]) -> list[_Cell]:
         for part in ([cell.text] if cell.mono else _TABULATED.split(cell.text))
     )
     return [
-        replace(cell, text=part.strip(), x=cell.x + cell.mono * _indent(part) * cell.letter)
+        replace(cell, text=part.strip(), x=cell.x + cell.mono * indentation(part) * cell.letter)
         for cell, part in parts
     ]
-
-
-def _indent(text: str) -> int:
-    return len(text) - len(text.lstrip())
 
 
 def _in_columns(lines: Sequence[_Line]) -> list[_Line]:
@@ -380,8 +376,7 @@ def _code_of(lines: Sequence[_Line]) -> str:
     """Lines of code, indented as they stand on the page."""
     margin = min(line[0].x for line in lines)
     blanks = (round((line[0].x - margin) / (line[0].letter or 1)) for line in lines)
-    words = (" ".join(cell.text for cell in line) for line in lines)
-    return "\n".join(" " * n + text for n, text in zip(blanks, words, strict=True))
+    return "\n".join(" " * n + _text_of(line) for n, line in zip(blanks, lines, strict=True))
 
 
 def _ends_heading(before: _Cell, cell: _Cell) -> bool:
