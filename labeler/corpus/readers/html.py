@@ -183,7 +183,8 @@ def _metadata(tree: Any) -> JsonObject:
     for row in tree.css("table.properties tr"):
         cells = [cell for cell in row.iter() if cell.tag in ("th", "td")]
         several = [_text_in(value) for value in row.css(".selected-value")]
-        values[_text_in(cells[0])] = several or _text_in(cells[-1])
+        if cells:
+            values[_text_in(cells[0])] = several or _text_in(cells[-1])
         row.decompose()
     return values
 

@@ -163,10 +163,13 @@ def _words_of_all(element: Element) -> str:
 
 @dataclass
 class _Document:
-    """Takes the parts of a document in their order; `styles` are names, and `notes` go by ids."""
+    """Takes the parts of a document in their order.
+
+    `styles` are names by ids, `notes` those that no word has led to yet.
+    """
 
     styles: Mapping[str, str]
-    notes: Mapping[tuple[str, str | None], Element]
+    notes: dict[tuple[str, str | None], Element]
     outline: Outline = field(default_factory=Outline)
     title: str = ""
     follows_item: bool = False
@@ -198,7 +201,7 @@ class _Document:
             depth = int(level) if level else int(named[1] or 1) - 1 if named else None
             self.add_prose(squeezed(text), style, depth)
         for inner in _walk(paragraph, ("txbxContent",)):
-            note = self.notes.get((inner.tag.removesuffix("Reference"), inner.get("id")))
+            note = self.notes.pop((inner.tag.removesuffix("Reference"), inner.get("id")), None)
             if inner.tag == "txbxContent":
                 self.add(inner)
             elif note is not None:
