@@ -12,7 +12,7 @@ from labeler.corpus.blocks import SourceDocument, SourceText, TitledBlocks
 from labeler.corpus.losses import characters_of, recorded
 from labeler.corpus.readers.asciidoc import read_asciidoc
 from labeler.corpus.readers.epub import read_epub
-from labeler.corpus.readers.exports import properties, without_people
+from labeler.corpus.readers.exports import OF_NOTION, OF_SPHINX, properties, without_people
 from labeler.corpus.readers.html import read_html
 from labeler.corpus.readers.includes import inlined
 from labeler.corpus.readers.mail import read_mail
@@ -134,8 +134,9 @@ def _of_text(path: Path, raw: bytes, kind: str, root: Path) -> Extracted:
         refuse_trec(path, head, "documents")
     own = decoded(path, raw)
     text = own if kind in _PLAIN else inlined(own, path, root, kind)
-    is_markdown = kind in _ANY_LINE_END
-    metadata, body = properties(text) if is_markdown and _NOTION.search(path.stem) else ({}, text)
+    is_notion = kind in _ANY_LINE_END and _NOTION.search(path.stem)
+    pattern = OF_NOTION if is_notion else OF_SPHINX if kind in (".rst", ".rest") else None
+    metadata, body = properties(text, pattern) if pattern else ({}, text)
     try:
         title, blocks = TEXT_READERS[kind](body)
     except TooLarge as error:

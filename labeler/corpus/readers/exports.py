@@ -5,36 +5,42 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 from labeler.corpus.blocks import SourceDocument
 from labeler.corpus.losses import PEOPLE, drop
 from labeler.errors import TooLarge
 from labeler.files.jsonl import JsonObject
 
-_PROPERTIES = re.compile(
+OF_NOTION = re.compile(
     r"\s{0,9}# [^\n]*\n\n((?:[^\s:#|>`-][^\n:]{0,60}: [^\n]+(?:\n|\Z))+)(?=\n|\Z)"
 )
+OF_SPHINX = re.compile(r"\s{0,9}((?::[\w-]{1,60}:[^\n]*\n)+)(?=\n)")
+"""The properties of a page: below its title in an export of Notion, on top of it for Sphinx."""
+
 _LISTS = re.compile(r"(?i)tags?|labels?|topics?|keywords?|categor(?:y|ies)")
 
 
-def properties(text: str) -> tuple[JsonObject, str]:
-    """The properties below the title of a page in Markdown, and the text with blanks for them.
+def properties(text: str, pattern: re.Pattern[str] = OF_NOTION) -> tuple[JsonObject, str]:
+    """The properties of a page by the pattern of what wrote it, and the text with blanks for them.
 
     >>> properties("# Pumps\n\nTags: oil, valves\nStatus: done\n\nText.")[0]
     {'Tags': ['oil', 'valves'], 'Status': 'done'}
     """
-    at_top = _PROPERTIES.match(text)
+    at_top = pattern.match(text)
     if not at_top:
         return {}, text
-    rows = (line.split(": ", 1) for line in at_top[1].splitlines())
+    rows = (line.lstrip(":").partition(":")[::2] for line in at_top[1].splitlines())
     begin, end = at_top.span(1)
     blank = re.sub(r"[^\n]", " ", at_top[1])
-    return {key: property_of(key, value) for key, value in rows}, text[:begin] + blank + text[end:]
+    values = {key: property_of(key, value.strip()) for key, value in rows}
+    return values, text[:begin] + blank + text[end:]
 
 
-def property_of(key: str, value: str) -> str | list[str]:
-    """The value of a property; a list of those that are several by the name of it, as tags are."""
-    return [part.strip() for part in value.split(",")] if _LISTS.fullmatch(key) else value
+def property_of(key: str, value: Any) -> Any:
+    """The value of a property; a text of several is a list by the name of it, as tags are."""
+    is_list = isinstance(value, str) and _LISTS.fullmatch(key)
+    return [part.strip() for part in value.split(",")] if is_list else value
 
 
 _ROLE = (
