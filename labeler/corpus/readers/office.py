@@ -38,10 +38,10 @@ def read_pptx(path: Path, raw: bytes) -> Extracted:
     outline = Outline()
     with opened(path, raw) as archive:
         for _, name in parts_in_order(archive, "ppt/presentation.xml", "sldId"):
-            _add_slide(outline, archive.tree(name))
+            _add_slide(outline, _tree(archive, name))
             for notes in related(archive, name).values():
                 if "notesSlides/" in notes:
-                    _add_slide(outline.nested(), archive.tree(notes))
+                    _add_slide(outline.nested(), _tree(archive, notes))
         _drop_parts(archive, "ppt/(?:comment|chart|diagrams/data)", "comments and charts")
         title = _title(archive)
     return finished(path, title, outline)
@@ -62,35 +62,25 @@ def _drop_parts(archive: Archive, pattern: str, rule: str) -> None:
 
 _TITLES = ("title", "ctrTitle")
 _APART = ("sldNum", "dt", "ftr", "hdr")
+_SHAPES = ("sp", "graphicFrame")
 
 
 def _add_slide(outline: Outline, slide: Element) -> None:
     """Add what a slide shows: its title as a heading, then the rest in its order."""
-    shapes = [*slide.iterfind(".//{*}spTree//{*}sp")]
-    marks = (shape.find(".//{*}ph") for shape in shapes)
+    shapes = [each for each in _walk(slide, _SHAPES) if each.tag in _SHAPES]
+    marks = (shape.find(".//ph") for shape in shapes)
     kinds = ["" if mark is None else mark.get("type", "") for mark in marks]
-    for shape, kind in zip(shapes, kinds, strict=True):
+    rest = _Document(outline=outline)
+    for kind, shape in sorted(zip(kinds, shapes, strict=True), key=lambda e: e[0] not in _TITLES):
         if kind in _TITLES:
-            outline.heading(1, squeezed(" ".join(_paragraphs(shape))), 1)
-    for shape, kind in zip(shapes, kinds, strict=True):
-        if kind in _APART:
-            drop("numbers, dates and footers of slides", " ".join(_paragraphs(shape)))
-        elif kind not in _TITLES:
-            for number, text in enumerate(_paragraphs(shape)):
-                outline.prose(text, 1, tight=number > 0)
-    for table in slide.iterfind(".//{*}tbl"):
-        rows = (row.iterfind("{*}tc") for row in table.iterfind("{*}tr"))
-        outline.rows([" ".join(_paragraphs(cell)) for cell in cells] for cells in rows)
+            outline.heading(1, _words_of_all(shape), 1)
+        elif kind in _APART:
+            drop("numbers, dates and footers of slides", _words_of_all(shape))
+        else:
+            rest.add(shape)
 
 
-def _paragraphs(shape: Element) -> Iterator[str]:
-    for paragraph in shape.iterfind(".//{*}p"):
-        text = "".join(run.text or "" for run in paragraph.iterfind(".//{*}t"))
-        if text.strip():
-            yield text.strip()
-
-
-# Documents of a word processor (DOCX): paragraphs, items of lists and tables in their order.
+# The paragraphs, items of lists and tables of slides and of a word processor's documents (DOCX).
 
 _HEADING = re.compile(r"(?i)heading (\d)")
 _CODE = re.compile(r"(?i)code|source|preformatted|listing|verbatim")
@@ -117,10 +107,15 @@ def read_docx(path: Path, raw: bytes) -> Extracted:
 
 
 def _part(archive: Archive, stem: str) -> Element:
-    """A part by its name, without a number and namespaces; one that is absent has no elements."""
+    """A part by its name, without a number; one that is absent has no elements."""
     names = (name for name in archive.names if re.fullmatch(rf"word/{stem}\d*\.xml", name))
     name = next(names, "word/document.xml" if stem == "document" else "")
-    root = archive.tree(name) if name else Element("none")
+    return _tree(archive, name) if name else Element("none")
+
+
+def _tree(archive: Archive, name: str) -> Element:
+    """A part without namespaces, which the two standards of such files have of their own."""
+    root = archive.tree(name)
     for each in root.iter():
         each.tag = each.tag.rpartition("}")[2]
         each.attrib = {key.rpartition("}")[2]: value for key, value in each.attrib.items()}
@@ -168,8 +163,8 @@ class _Document:
     `styles` are names by ids, `notes` those that no word has led to yet.
     """
 
-    styles: Mapping[str, str]
-    notes: dict[tuple[str, str | None], Element]
+    styles: Mapping[str, str] = field(default_factory=dict)
+    notes: dict[tuple[str, str | None], Element] = field(default_factory=dict)
     outline: Outline = field(default_factory=Outline)
     title: str = ""
     follows_item: bool = False
