@@ -156,17 +156,12 @@ def note_generated(result: GenerateResult, queries: int) -> None:
         note(f"{queries} were asked for; the corpus has no more passages to ask about")
 
 
-_LISTED = 12
-"""So many values of a key are named, the most frequent ones."""
-
-
 def _note_kinds(result: GenerateResult) -> None:
     """Say how many queries of each kind there are, and what is known to be missing in them."""
     if len(result.kinds) > 1 or result.given_up:
         note(f"kinds of queries: {counts_of(result.kinds)}")
     if result.strata:
-        most = dict([*result.strata.items()][:_LISTED])
-        note(f"queries by value: {counts_of(most)}{', …' * (len(most) < len(result.strata))}")
+        note(f"queries by value: {counts_of(result.strata)}")
     for kind, count in result.given_up.items():
         some = f"no more than {count:,}" if count else "none"
         note(f"of the kind {kind} {some}: passage after passage gave no fit candidate")

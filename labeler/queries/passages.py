@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -122,8 +121,7 @@ def values_of(document: Document, key: str) -> list[str]:
     """
     value = value_at(document.metadata, key)
     values = value if isinstance(value, list) else [value]
-    texts = (v if isinstance(v, str) else json.dumps(v) for v in values if v not in (None, ""))
-    return list(dict.fromkeys(texts)) or [WITHOUT]
+    return [*dict.fromkeys(str(each) for each in values if each not in (None, ""))] or [WITHOUT]
 
 
 def _by_turns(order: Sequence[Document], key: str, seed: int) -> list[Document]:

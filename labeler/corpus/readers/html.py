@@ -177,8 +177,8 @@ def _text_in(node: LexborNode) -> str:
 
 def _metadata(tree: Any) -> JsonObject:
     """The keywords in a page's head, and the properties that Notion shows below its title."""
-    said = tree.css_first("meta[name=keywords i]")
-    words = said.attributes.get("content") if said is not None else ""
+    keywords = tree.css_first("meta[name=keywords i]")
+    words = keywords.attributes.get("content") if keywords is not None else ""
     values: JsonObject = {"keywords": property_of("keywords", words)} if words else {}
     for row in tree.css("table.properties tr"):
         cells = [cell for cell in row.iter() if cell.tag in ("th", "td")]
