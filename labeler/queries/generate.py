@@ -47,7 +47,6 @@ from labeler.queries.filter import FilterRules
 from labeler.queries.kinds import KINDS, Asking
 from labeler.queries.passages import (
     MOST_CONSIDERED,
-    WITHOUT,
     PassageChoice,
     choose_passages,
     considered,
@@ -292,7 +291,7 @@ async def _generate(
 
 def _counts_by(key: str, queries: Sequence[Query]) -> dict[str, int]:
     """How many queries have each value of a key of their metadata, the most frequent first."""
-    values = (str(query.metadata.get(key) or WITHOUT) for query in queries if key)
+    values = (str(query.metadata.get(key, "unknown")) for query in queries if key)
     return dict(Counter(values).most_common())
 
 

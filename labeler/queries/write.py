@@ -18,7 +18,7 @@ from labeler.model import Reply, Request
 from labeler.models.server.answers import parsed
 from labeler.prompt import Prompt, object_schema
 from labeler.queries.filter import SAME_SHARE, overlap
-from labeler.queries.passages import WITHOUT, values_of
+from labeler.queries.passages import values_of
 from labeler.queries.writer import (
     BEATEN,
     IN_A_ROW,
@@ -223,9 +223,8 @@ def _query(text: str, turn: PassageTurn, now: _Progress) -> Query:
         for d in turn.documents
     ]
     language, key = expected_language(turn.document, writer), writer.stratify
-    values = [value for value in values_of(turn.document, key) if value != WITHOUT] if key else []
     metadata = {
-        **({key: ", ".join(values)} if values else {}),
+        **({key: ", ".join(values_of(turn.document, key))} if key else {}),
         "origin": "generated",
         "kind": turn.kind,
         "source": sources,

@@ -108,7 +108,7 @@ def read_docx(path: Path, raw: bytes) -> Extracted:
 
 def _part(archive: Archive, stem: str) -> Element:
     """A part by its name, without a number; one that is absent has no elements."""
-    names = (name for name in archive.names if re.fullmatch(rf"word/{stem}\d*\.xml", name))
+    names = filter(re.compile(rf"word/{stem}\d*\.xml").fullmatch, archive.names)
     name = next(names, "word/document.xml" if stem == "document" else "")
     return _tree(archive, name) if name else Element("none")
 

@@ -103,11 +103,6 @@ class _Cell:
     mono: bool
 
     @property
-    def letter(self) -> float:
-        """How wide a letter is, where all of them are as wide as another."""
-        return 0.6 * self.size
-
-    @property
     def width(self) -> float:
         """About how long it is: fonts of text differ by less than a tenth."""
         return self.size * sum(_WIDTHS.get(c) or (0.67 if c.isupper() else 0.53) for c in self.text)
@@ -143,37 +138,30 @@ def _lines(page: PageObject) -> list[_Line]:
                 lines[-1].append(_Cell(part, x, y, float(size) * scale, bold, mono))
 
     page.extract_text(visitor_text=take)
-    return _in_columns(_rows([_cells(line) for line in lines if line]))
-
-
-def _rows(lines: Sequence[list[_Cell]]) -> list[_Line]:
-    """The lines with those that go on at the same height as one, as the cells of a table may."""
-    rows, end = list[list[_Cell]](), 0.0
-    for line in lines:
-        first, last = line[0], rows[-1][-1] if rows else line[0]
-        gap = first.x - end
-        if not rows or abs(first.y - last.y) > 0.1 * last.size or gap < -0.5 * last.size:
-            rows.append(line)
-        elif gap > 0.5 * last.size:
-            rows[-1] += line
+    rows: list[list[_Cell]] = [[]]
+    for line in filter(None, lines):  # the cells of a row may come as lines of one height
+        last = rows[-1][-1] if rows[-1] else line[0]
+        if abs(line[0].y - last.y) < 1 and line[0].x > last.x:
+            rows[-1] += [replace(line[0], text=f"\n{line[0].text}"), *line[1:]]
         else:
-            rows[-1][-1:] = [replace(last, text=f"{last.text} {first.text}"), *line[1:]]
-        end = line[-1].x + line[-1].width
-    return [*rows]
+            rows.append(line)
+    return _in_columns([*map(_cells, filter(None, rows))])
 
 
 def _cells(runs: Sequence[_Cell]) -> list[_Cell]:
     """The cells of a line: runs of text that nearly touch are one, as a bold word in a sentence."""
     several = [[runs[0]]]
     for before, run in pairwise(runs):
-        width = before.width
-        if run.x - before.x - width > 0.7 * before.size + 0.08 * width:
+        width, size = before.width, before.size
+        is_new = run.text.startswith("\n")
+        least = max(0.5 * size, 0.08 * width) if is_new else 0.7 * size + 0.08 * width
+        if run.x - before.x - width > least:
             several.append([])
         several[-1].append(run)
     cells = [
         replace(
             cell[0],
-            text="".join(run.text for run in cell),
+            text="".join(run.text for run in cell).replace("\n", " "),
             size=max(run.size for run in cell),
             bold=all(run.bold for run in cell),
             mono=all(run.mono for run in cell),
@@ -186,7 +174,7 @@ def _cells(runs: Sequence[_Cell]) -> list[_Cell]:
         for part in ([cell.text] if cell.mono else _TABULATED.split(cell.text))
     )
     return [
-        replace(cell, text=part.strip(), x=cell.x + cell.mono * indentation(part) * cell.letter)
+        replace(cell, text=part.strip(), x=cell.x + cell.mono * indentation(part) * 0.6 * cell.size)
         for cell, part in parts
     ]
 
@@ -373,10 +361,10 @@ def _parts(page: Sequence[_Line], level_of: _Levels) -> Iterator[_Part]:
 
 
 def _code_of(lines: Sequence[_Line]) -> str:
-    """Lines of code, indented as they stand on the page."""
+    """Lines of code, indented as they stand on the page, by letters that are .6 of their size."""
     margin = min(line[0].x for line in lines)
-    blanks = (round((line[0].x - margin) / (line[0].letter or 1)) for line in lines)
-    return "\n".join(" " * n + _text_of(line) for n, line in zip(blanks, lines, strict=True))
+    widths = [(0.6 * line[0].size or 1, line) for line in lines]
+    return "\n".join(" " * round((line[0].x - margin) / w) + _text_of(line) for w, line in widths)
 
 
 def _ends_heading(before: _Cell, cell: _Cell) -> bool:
