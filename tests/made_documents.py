@@ -21,6 +21,9 @@ x.run()
 """
 
 
+FONTS = (b"Helvetica", b"Helvetica-Bold", b"Courier")
+
+
 class Placed(NamedTuple):
     """A text at a place of a page of 612 times 792 points, counted from below."""
 
@@ -29,6 +32,7 @@ class Placed(NamedTuple):
     y: int
     size: int = 10
     bold: bool = False
+    mono: bool = False
 
 
 def shown(text: str) -> str:
@@ -45,8 +49,8 @@ def pdf(*pages: str | Sequence[Placed], image: bool = False) -> bytes:
             lines = f"BT /F1 12 Tf 72 720 Td\n{lines}ET"
         else:
             lines = "".join(
-                f"BT /F{1 + each.bold} {each.size} Tf 1 0 0 1 {each.x} {each.y} Tm "
-                f"({shown(each.text)}) Tj ET\n"
+                f"BT /F{3 if each.mono else 1 + each.bold} {each.size} Tf "
+                f"1 0 0 1 {each.x} {each.y} Tm ({shown(each.text)}) Tj ET\n"
                 for each in page
             )
         stream = lines.encode("latin-1")
@@ -56,8 +60,8 @@ def pdf(*pages: str | Sequence[Placed], image: bool = False) -> bytes:
         font = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
         parts.append(
             b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents %d 0 R "
-            b"/Resources << /Font << /F1 %s /F2 %s >> %s >> >>"
-            % (content, font, font.replace(b"Helvetica", b"Helvetica-Bold"), picture)
+            b"/Resources << /Font << /F1 %s /F2 %s /F3 %s >> %s >> >>"
+            % (content, *(font.replace(b"Helvetica", name) for name in FONTS), picture)
         )
         parts.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream))
         if image:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from labeler.cli.model_options import ModelFlags, ShownFlags
-from labeler.cli.options import Destination, Opened, argument
+from labeler.cli.options import Destination, Opened, Shown, argument
 from labeler.cli.output import deliver_rows, show_json, show_result
 from labeler.cli.reporting import Beside, asked, note_generated, show_generation_plan, show_outcome
 from labeler.cli.screen import note, say
@@ -19,12 +19,15 @@ from labeler.queries.set_aside import PassageRules
 from labeler.queries.traffic import TrafficOptions
 from labeler.queries.traffic import from_log as sample
 
+_SPREAD = ("stratify",)
+"""The rule about passages that help shows."""
+
 
 def passages(
     collection: Opened,
     *,
     seed: int = option(0, "Decides the order, as of generate.", SEED),
-    rules: PassageRules,
+    rules: Annotated[PassageRules, Shown(_SPREAD)],
     to: Destination,
 ) -> None:
     """List the passages that queries are written from, and why others are not."""
@@ -51,7 +54,7 @@ def from_log(
 def generate(
     collection: Opened,
     *,
-    options: GenerateOptions,
+    options: Annotated[GenerateOptions, Shown(_SPREAD)],
     who: ModelFlags,
     flags: ShownFlags,
     to: Destination,

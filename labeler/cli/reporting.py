@@ -160,6 +160,8 @@ def _note_kinds(result: GenerateResult) -> None:
     """Say how many queries of each kind there are, and what is known to be missing in them."""
     if len(result.kinds) > 1 or result.given_up:
         note(f"kinds of queries: {counts_of(result.kinds)}")
+    if result.strata:
+        note(f"queries by value: {counts_of(result.strata)}")
     for kind, count in result.given_up.items():
         some = f"no more than {count:,}" if count else "none"
         note(f"of the kind {kind} {some}: passage after passage gave no fit candidate")

@@ -88,7 +88,8 @@ class FileRules(Options):
 
     `include` and `exclude` are patterns as git has them in its `.gitignore`, which holds for what
     is below a folder unless `gitignore` is false. A passage has about `words` words. Where rules of
-    its reader leave out more than `most_lost` of a file's text, reading stops.
+    its reader leave out more than `most_lost` of a file's text, reading stops. Without `people`, a
+    mark stands where pages, mail and rows say who wrote, owns or should do something.
     """
 
     include: tuple[str, ...] = rule(
@@ -104,6 +105,7 @@ class FileRules(Options):
     most_lost: float = rule(
         MOST_LOST, "Stop where more than this share of a file's text is left out.", SHARE
     )
+    people: bool = rule(True, "Keep the names of authors, of owners and of people after an @.")
 
 
 @dataclass(frozen=True)

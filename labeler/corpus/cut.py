@@ -364,6 +364,13 @@ def _embedded(part: str, text: str, begin: int, end: int) -> array[int] | None:
     return places
 
 
+_PAGE_KEY = re.compile(
+    r"(?<=[^/])[ _-][0-9a-f]{32}(?=(?:_all)?(?:\.\w+)*(?:/|\Z))"  # Notion's
+    r"|(?<=[^/])_(?!(?:19|20)\d{6}\.)\d{5,12}(?=\.html\Z)"  # Confluence's, and no date
+)
+"""What programs add to the names of pages that they export; it is in no id and no title."""
+
+
 def passages_of(
     source: SourceDocument, shown_path: str, digest: str, lengths: Lengths
 ) -> Iterator[Document]:
@@ -372,7 +379,8 @@ def passages_of(
     So an id never comes to stand for another text, and a passage that an edit leaves as it was
     keeps its id, and with it its judgements.
     """
-    stem = writable(Path(shown_path).name).split(".")[0]
+    plain = _PAGE_KEY.sub("", shown_path)
+    stem = writable(Path(plain).name).split(".")[0]
     first = next((block.headings[0] for block in source.blocks if block.headings), "")
     where_in_text = _where_in_text(source)
     for passage in passages(source.blocks, lengths):
@@ -385,7 +393,7 @@ def passages_of(
             "sha256": digest,
         }
         metadata = {**source.metadata, **where, "headings": list(passage.headings)}
-        yield Document(f"{id_part(shown_path)}:{content}", passage.text, title, metadata)
+        yield Document(f"{id_part(plain)}:{content}", passage.text, title, metadata)
 
 
 def _where_in_text(source: SourceDocument) -> Callable[[Passage], dict[str, object]]:

@@ -302,7 +302,7 @@ def _add_documents(result: Ingested, file: _InputFile, how: Reading) -> bool:
     """
     before, has_text, digest, characters = result.documents.mark(), False, "", 0
     lengths = Lengths(how.files.words)
-    for source in documents_in(file.path, how.fields, file.tree):
+    for source in documents_in(file.path, how.fields, file.tree, people=how.files.people):
         step, characters = characters // _BYTES_OF_A_STEP, characters + len(source.text)
         if characters // _BYTES_OF_A_STEP > step:
             file.within(characters // _BYTES_OF_A_STEP)

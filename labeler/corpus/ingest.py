@@ -42,6 +42,7 @@ def settings_of(collection: Collection) -> Reading:
             gitignore=bool(settings["gitignore"]),
             words=int(settings["words"]),
             most_lost=float(settings.get("most_lost", MOST_LOST)),
+            people=bool(settings.get("people", True)),
         )
         return Reading(
             bool(settings["follow_links"]),

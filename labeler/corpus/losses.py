@@ -17,9 +17,10 @@ AS_HTML = "the same text as HTML"
 PRINTED = "what code printed"
 DIRECTIVES = "directives that show nothing"
 CODE_OF_PAGES = "imports and exports"
+PEOPLE = "names of people"
 INCLUDES = "includes of other files"
 _BESIDE_THE_TEXT = frozenset(
-    (AROUND, ADDRESSES, SCRIPTS, HIDDEN, AS_HTML, PRINTED, DIRECTIVES, CODE_OF_PAGES)
+    (AROUND, ADDRESSES, SCRIPTS, HIDDEN, AS_HTML, PRINTED, DIRECTIVES, CODE_OF_PAGES, PEOPLE)
 )
 """Rules that leave out no text of a document; they are counted, and are no part of its share."""
 

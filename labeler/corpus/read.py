@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from labeler.corpus.blocks import SourceDocument, SourceText, TitledBlocks
 from labeler.corpus.losses import characters_of, recorded
 from labeler.corpus.readers.asciidoc import read_asciidoc
-from labeler.corpus.readers.docx import read_docx
 from labeler.corpus.readers.epub import read_epub
+from labeler.corpus.readers.exports import OF_NOTION, OF_SPHINX, properties, without_people
 from labeler.corpus.readers.html import read_html
 from labeler.corpus.readers.includes import inlined
 from labeler.corpus.readers.mail import read_mail
 from labeler.corpus.readers.markdown import front_matter, read_markdown
 from labeler.corpus.readers.notebook import read_notebook
-from labeler.corpus.readers.office import read_pptx, read_xlsx
+from labeler.corpus.readers.office import read_docx, read_pptx, read_xlsx
 from labeler.corpus.readers.outline import Extracted, read_plaintext
 from labeler.corpus.readers.pdf import read_pdf
 from labeler.corpus.readers.rst import read_rst
@@ -62,6 +64,7 @@ _LARGE = (*_PLAIN, ".pdf", ".docx", ".epub", ".xlsx", ".pptx", ".eml", ".mhtml",
 _ANY_LINE_END = (".md", ".markdown", ".mdx")
 _TABLES = (".csv", ".tsv")
 _USUAL = FieldNames()
+_NOTION = re.compile(r" [0-9a-f]{32}\Z")
 
 LARGEST_MARKUP = LARGEST_FILE // 16
 """Markup may have fewer: the tree of very short blocks takes 700 times its size,
@@ -84,25 +87,26 @@ def kind_of(path: Path) -> str:
 
 
 def documents_in(
-    path: Path, fields: FieldNames = _USUAL, root: Path | None = None
+    path: Path, fields: FieldNames = _USUAL, root: Path | None = None, *, people: bool = True
 ) -> Iterator[SourceDocument]:
     """Read the documents of a file of a known kind; `BadInput` says why there are none.
 
     Files that a text includes are inlined where they stand below `root`, the file's own folder by
     default. A file that is one document has a bound, or is `TooLarge`; of a file of rows, each row
     is held to the bound of a line. Rows come one by one; where one of them is bad, none of them
-    counts.
+    counts. Without `people`, names of people are left out.
     """
     kind = kind_of(path)
     with reading(path):
         is_one = kind in (*TEXT_READERS, *EXTRACTED) and not (kind in _PLAIN and _holds_rows(path))
         if is_one:
-            yield _one_document(path, kind, root or path.parent)
+            yield _one_document(path, kind, root or path.parent, people)
         else:
-            yield from documents_of_file(path, kind, fields)
+            documents = documents_of_file(path, kind, fields)
+            yield from documents if people else (without_people(each, ()) for each in documents)
 
 
-def _one_document(path: Path, kind: str, root: Path) -> SourceDocument:
+def _one_document(path: Path, kind: str, root: Path, people: bool) -> SourceDocument:
     """A file as one document, and what it loses: each heading counts once."""
     raw = read_bytes(path, LARGEST_FILE if kind in _LARGE else LARGEST_MARKUP)
     if not raw:
@@ -110,18 +114,18 @@ def _one_document(path: Path, kind: str, root: Path) -> SourceDocument:
     is_text, is_markdown = kind in TEXT_READERS, kind in _ANY_LINE_END
     with recorded() as losses:
         read = _of_text(path, raw, kind, root) if is_text else EXTRACTED[kind](path, raw)
+        metadata = {**(front_matter(read.text)[0] if is_markdown else {}), **read.metadata}
+        metadata.pop("title", "")
+        document = SourceDocument(read.title, read.blocks, metadata=metadata, losses=losses)
+        document = document if people else without_people(document, read.people)
     if read.note:
         tell(path, read.note)
-    metadata = front_matter(read.text)[0] if is_markdown else {}
-    metadata.pop("title", "")
     shown = (block.text or ("", *block.headings)[-1] for block in read.blocks)
     lost = 0 if is_text else sum(each.characters for each in losses.rules.values())
     losses.characters_in = characters_of(read.text) + lost
     losses.characters_out = sum(map(characters_of, shown))
     spans_in = SourceText(read.text, own=read.own, paged=read.paged, any_line_end=is_markdown)
-    return SourceDocument(
-        read.title, read.blocks, metadata=metadata, spans_in=spans_in, losses=losses
-    )
+    return replace(document, spans_in=spans_in)
 
 
 def _of_text(path: Path, raw: bytes, kind: str, root: Path) -> Extracted:
@@ -130,11 +134,14 @@ def _of_text(path: Path, raw: bytes, kind: str, root: Path) -> Extracted:
         refuse_trec(path, head, "documents")
     own = decoded(path, raw)
     text = own if kind in _PLAIN else inlined(own, path, root, kind)
+    is_notion = kind in _ANY_LINE_END and _NOTION.search(path.stem)
+    pattern = OF_NOTION if is_notion else OF_SPHINX if kind in (".rst", ".rest") else None
+    metadata, body = properties(text, pattern) if pattern else ({}, text)
     try:
-        title, blocks = TEXT_READERS[kind](text)
+        title, blocks = TEXT_READERS[kind](body)
     except TooLarge as error:
         raise TooLarge(f"{path}: {error}") from error
-    return Extracted(title, text, blocks, own=text is own)
+    return Extracted(title, text, blocks, own=text is own, metadata=metadata)
 
 
 def holds_rows(path: Path) -> bool:

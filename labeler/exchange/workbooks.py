@@ -106,6 +106,8 @@ class Workbook:
 
     def value(self, cell: Element) -> str:
         """What a cell shows; a date as ISO 8601 has it."""
+        if not len(cell):  # as a million of them are, where somebody colored a column
+            return ""
         kind, value, formula = cell.get("t", "n"), cell.findtext("{*}v"), cell.findtext("{*}f")
         if not value:
             inside = "".join(map(_text_of, cell.iterfind("{*}is")))

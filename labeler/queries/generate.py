@@ -85,7 +85,7 @@ class GenerateResult(WithCost, Result):
     no query. `spent` is what this took. `set_aside` counts the passages that nobody asks about, by
     reason. `kinds` counts the generated queries by kind, `given_up` those kinds that passage after
     passage gave none of. `without_topic` counts the queries written now for which the model gave no
-    topic.
+    topic. `strata` counts the queries by the values that passages are spread over.
     """
 
     queries: Path
@@ -102,6 +102,7 @@ class GenerateResult(WithCost, Result):
     kinds: Mapping[str, int] = field(default_factory=dict)
     given_up: Mapping[str, int] = field(default_factory=dict)
     without_topic: int = 0
+    strata: Mapping[str, int] = field(default_factory=dict)
 
     def check(self) -> None:
         """Raise `Incomplete` where queries are missing because replies failed, or none came."""
@@ -269,7 +270,6 @@ async def _generate(
         async with locked_in_loop(opened, control.stop, control.note):
             before = len(generated_before(opened, writer))
             written = keep_generated(opened, generated, writer, force=options.force)
-    kinds = Counter(str(query.metadata.get("kind") or "unknown") for query in written)
     missing = max(0, options.queries - len(generated.queries))
     return GenerateResult(
         opened.queries,
@@ -283,10 +283,17 @@ async def _generate(
         generated.has_failed,
         generated.stopped,
         choice.reasons,
-        dict(kinds.most_common()),
+        _counts_by("kind", written),
         generated.given_up,
         generated.without_topic,
+        _counts_by(choice.stratify, written),
     )
+
+
+def _counts_by(key: str, queries: Sequence[Query]) -> dict[str, int]:
+    """How many queries have each value of a key of their metadata, the most frequent first."""
+    values = (str(query.metadata.get(key, "unknown")) for query in queries if key)
+    return dict(Counter(values).most_common())
 
 
 class _Prepared(NamedTuple):
@@ -331,6 +338,7 @@ async def _prepared(
             rules=options.filters,
             topic=find_prompt("topic", "topic") if options.asking.topics else None,
             real=(*style.like, *(q.text for q in queries if not _is_generated(q))),
+            stratify=options.passages.stratify,
         )
         among = considered(documents, options.seed)
         every = sum(1 for _ in documents) if len(among) >= MOST_CONSIDERED else 0
@@ -404,6 +412,7 @@ def keep_generated(
         "queries": len(earlier) + len(fresh),
         "rejected": len(generated.rejected),
         "mix": dict(writer.shares),
+        **({"stratify": writer.stratify} if writer.stratify else {}),
     }
     if fresh:
         update_card(collection, "generate", entry)

@@ -15,6 +15,8 @@ from typing import Annotated, Any, NamedTuple
 from labeler.collection.corpus import distinct_documents
 from labeler.collection.layout import AnyCollection, open_collection
 from labeler.data import Document, Query
+from labeler.errors import check_known
+from labeler.exchange.fields import value_at
 from labeler.messages import counts_of
 from labeler.queries.filter import words
 from labeler.queries.set_aside import PassageRules, file_of, set_aside
@@ -52,15 +54,26 @@ def number_of(*parts: object) -> int:
 
 @dataclass(frozen=True, slots=True)
 class PassageChoice:
-    """The passages to ask about, in order, and why the others are set aside, by id."""
+    """The passages to ask about, in order, and why the others are set aside, by id.
+
+    `stratify` is the key of the metadata over whose values they are spread; empty where there is
+    none.
+    """
 
     passages: list[Document]
     set_aside: Mapping[str, str] = field(default_factory=dict)
+    stratify: str = ""
 
     @property
     def reasons(self) -> dict[str, int]:
         """How many passages are set aside, by reason, the most frequent first."""
         return dict(Counter(self.set_aside.values()).most_common())
+
+    @property
+    def by_value(self) -> dict[str, int]:
+        """How many passages have each value of `stratify`; one of several counts for each."""
+        values = (value for each in self.passages for value in values_of(each, self.stratify))
+        return dict(Counter(values).most_common()) if self.stratify else {}
 
 
 def choose_passages(
@@ -69,8 +82,13 @@ def choose_passages(
     """The passages to ask about in an order whose every beginning is spread over the corpus.
 
     A file of m passages gets its turn in proportion to the square root of m, so that a long file
-    does not crowd out the others. The turns of a folder's files are spread evenly.
+    does not crowd out the others. The turns of a folder's files are spread evenly. With a key to
+    stratify by, its values have equal turns, and that is the order of the passages of each.
     """
+    rules = rules or PassageRules()
+    if rules.stratify and not any(value_at(d.metadata, rules.stratify) for d in documents):
+        keys = dict.fromkeys(key for document in documents for key in document.metadata)
+        check_known("value in metadata of", rules.stratify, keys, "stratify")
     why = set_aside(documents, rules)
     usable = [document for document in documents if document.id not in why]
     # more documents leave the order of the others as it is
@@ -86,7 +104,39 @@ def choose_passages(
         roots = {name: math.sqrt(len(passages)) for name, passages in inside.items()}
         in_folders[folder] = _interleaved(inside, roots, seed)
         weights[folder] = sum(roots.values())
-    return PassageChoice(_interleaved(in_folders, weights, seed), why)
+    order = _interleaved(in_folders, weights, seed)
+    order = _by_turns(order, rules.stratify, seed) if rules.stratify else order
+    return PassageChoice(order, why, rules.stratify)
+
+
+WITHOUT = "(none)"
+"""The value of a passage that lacks a key."""
+
+
+def values_of(document: Document, key: str) -> list[str]:
+    """The values of a key of a document's metadata as texts: one, or each of a list.
+
+    >>> values_of(Document("d1", "A text.", "", {"tags": ["api", 3]}), "tags")
+    ['api', '3']
+    """
+    value = value_at(document.metadata, key)
+    values = value if isinstance(value, list) else [value]
+    return [*dict.fromkeys(str(each) for each in values if each not in (None, ""))] or [WITHOUT]
+
+
+def _by_turns(order: Sequence[Document], key: str, seed: int) -> list[Document]:
+    """Passages in an order in which the values of a key have equal turns, until they run out.
+
+    The first passage of each value comes before any second one; a passage of several values has its
+    turn by the rarest of them. Within a turn the seed decides, so that no value always comes with
+    the same kind of query.
+    """
+    counts, turns = Counter[str](), dict[str, int]()
+    for document in order:
+        values = values_of(document, key)
+        turns[document.id] = min(counts[value] for value in values)
+        counts.update(values)
+    return sorted(order, key=lambda each: (turns[each.id], number_of(seed, each.id)))
 
 
 def _interleaved(
@@ -134,10 +184,11 @@ class PassageList(Result):
 
     @property
     def sentences(self) -> list[str]:
-        """How many are asked about, and how many are set aside for which reason."""
-        counts = counts_of(self.choice.reasons)
+        """How many are asked about, by value and in all, and how many are set aside."""
+        counts, by_value = counts_of(self.choice.reasons), counts_of(self.choice.by_value)
         return [
-            f"{len(self.choice.passages):,} passages to ask about; set aside: {counts or 'none'}"
+            f"{len(self.choice.passages):,} passages to ask about; set aside: {counts or 'none'}",
+            *([f"{self.choice.stratify}: {by_value}"] if by_value else []),
         ]
 
     def tables(self) -> list[Table]:
@@ -149,9 +200,9 @@ class PassageList(Result):
         return [table_of("passages", _Listed, rows)]
 
     def as_json(self) -> dict[str, Any]:
-        """The counts, and a row for each passage."""
-        passages, aside = len(self.choice.passages), self.choice.reasons
-        return self.picked(passages=passages, set_aside=aside, list=self.tables()[0])
+        """The counts, also by the value that they are spread over, and a row for each passage."""
+        counts = {"passages": len(self.choice.passages), "set_aside": self.choice.reasons}
+        return self.picked(**counts, strata=self.choice.by_value, list=self.tables()[0])
 
 
 def list_passages(

@@ -38,13 +38,22 @@ class PassageRules(Options):
     """Which passages are asked about; each bound says what lies beyond it.
 
     A passage of fewer than `min_words` words rarely answers a query on its own. `ask_about` holds
-    the reasons, as `changelog`, for which nothing is set aside.
+    the reasons, as `changelog`, for which nothing is set aside. Each value of `stratify`, a key of
+    their metadata as `tags`, has as many turns as any other.
     """
 
     min_words: int = rule(
         MIN_WORDS, "A shorter passage rarely answers a query on its own.", COUNT_OR_NONE
     )
     ask_about: tuple[str, ...] = rule((), "Set nothing aside for these reasons.")
+    stratify: str = rule(
+        "",
+        "Spread passages evenly over the values of this key of their metadata, as tags.",
+        metavar="KEY",
+        flag=True,
+        rare=True,
+        example="tags",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from labeler.model import Reply, Request
 from labeler.models.server.answers import parsed
 from labeler.prompt import Prompt, object_schema
 from labeler.queries.filter import SAME_SHARE, overlap
+from labeler.queries.passages import values_of
 from labeler.queries.writer import (
     BEATEN,
     IN_A_ROW,
@@ -221,8 +222,9 @@ def _query(text: str, turn: PassageTurn, now: _Progress) -> Query:
         {"doc_id": d.id, "sha256": hashlib.sha256(d.text.encode()).hexdigest()}
         for d in turn.documents
     ]
-    language = expected_language(turn.document, writer)
+    language, key = expected_language(turn.document, writer), writer.stratify
     metadata = {
+        **({key: ", ".join(values_of(turn.document, key))} if key else {}),
         "origin": "generated",
         "kind": turn.kind,
         "source": sources,

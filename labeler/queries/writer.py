@@ -77,6 +77,7 @@ class Writer:
     `prompts`. With `retry_failed`, a remembered reply that is no query is not taken, but asked for
     again. `search` finds second passages. `real` are
     queries of people's, which no generated one repeats. `topic` asks for a query's description.
+    `stratify` is the key of a passage's metadata that its query gets, too.
     """
 
     prompt: Prompt
@@ -93,6 +94,7 @@ class Writer:
     rules: FilterRules = field(default_factory=FilterRules)
     topic: Prompt | None = None
     real: Sequence[str] = ()
+    stratify: str = ""
 
     @property
     def shares(self) -> Mix:

@@ -18,6 +18,19 @@ _COMMON = {
     "nl": "de het een en is niet van voor op met dat te in hoe wat zijn wordt ik bij aan",
     "sv": "och att det som en är på för med av inte den till hur vad ett om kan jag",
     "pl": "i w na z do nie się jest jak co to że dla od po czy są przez tym",
+    "da": "og det at som en er på for med af ikke den til hvad hvordan et om kan jeg være bliver",
+    "no": "og det at som en er på for med av ikke den til hva hvordan et om kan jeg være blir",
+    "fi": "ja on ei se että joka kun mutta niin tai kuin ovat voi hän myös sen mitä miten olla",
+    "hu": "a az és hogy nem is egy ez azt meg vagy ha van mint csak már mert kell lehet hogyan",
+    "cs": "se na je že do to pro který aby jak ale jako nebo si by tak co jsou při být není",
+    "ro": "și în de la cu pe din care nu este sau pentru sunt mai că prin să fi ce cum un o",
+    "tr": "ve bir bu için ile de da çok daha olarak gibi ne olan ama var değil mi nasıl veya",
+    "ca": "el la els les de és una un per a en que amb més dels seva són als aquest aquesta",
+    "id": "yang dan di itu dengan untuk dari ini pada tidak akan adalah dalam ke dapat atau oleh",
+    "lt": "ir kad yra į iš su tai kaip bet ar per apie jo buvo arba taip tik gali nuo",
+    "et": "ja on ei et see ka kui mis või oma seda aga selle kes välja oli siis nii",
+    "eu": "eta da ez bat du dira izan baina edo egin hau ere dute zen nola horrek",
+    "ga": "agus an na is tá ar le ní do a bhí sé ag mar nach conas bhfuil ó",
 }
 
 NAMES = {
@@ -30,6 +43,19 @@ NAMES = {
     "nl": "Dutch",
     "sv": "Swedish",
     "pl": "Polish",
+    "da": "Danish",
+    "no": "Norwegian",
+    "fi": "Finnish",
+    "hu": "Hungarian",
+    "cs": "Czech",
+    "ro": "Romanian",
+    "tr": "Turkish",
+    "ca": "Catalan",
+    "id": "Indonesian",
+    "lt": "Lithuanian",
+    "et": "Estonian",
+    "eu": "Basque",
+    "ga": "Irish",
     "ru": "Russian",
     "el": "Greek",
     "ar": "Arabic",
@@ -39,6 +65,8 @@ NAMES = {
     "ko": "Korean",
     "th": "Thai",
     "hi": "Hindi",
+    "ta": "Tamil",
+    "hy": "Armenian",
 }
 """The languages that are told apart, by their codes."""
 
@@ -53,6 +81,8 @@ _OF_SCRIPT = {
     "HANGUL": "ko",
     "THAI": "th",
     "DEVANAGARI": "hi",
+    "TAMIL": "ta",
+    "ARMENIAN": "hy",
 }
 _WORD = re.compile(r"[^\W\d_]+")
 

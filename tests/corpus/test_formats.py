@@ -278,6 +278,40 @@ def test_a_word_document_keeps_headings_lists_and_tables(tmp_path: Path) -> None
     )
 
 
+IN_PARAGRAPHS = {
+    "an edit": (
+        "<p><ins><r><t>New</t></r></ins><del><r><delText>Old</delText></r></del></p>",
+        "New",
+    ),
+    "text that was moved": ("<p><moveFrom><r><t>Here</t></r></moveFrom><t>x</t></p>", "x"),
+    "a link": ("<p><r><t>see </t></r><hyperlink><r><t>it</t></r></hyperlink></p>", "see it"),
+    "a field to fill in": ("<sdt><sdtContent><p><t>A name</t></p></sdtContent></sdt>", "A name"),
+    "a tab and a break": ("<p><t>a</t><tab/><t>b</t><br/><t>c</t></p>", "a b c"),
+    "a table in a cell": (
+        "<tbl><tr><tc><p><t>a</t></p><tbl><tr><tc><p><t>b</t></p></tc></tr></tbl></tc></tr></tbl>",
+        "a b",
+    ),
+    "a box, whose text older programs find again": (
+        "<p><r><t>x</t><AlternateContent><Choice><txbxContent><p><t>box</t></p></txbxContent>"
+        "</Choice><Fallback><txbxContent><p><t>box</t></p></txbxContent></Fallback>"
+        "</AlternateContent></r></p>",
+        "x\n\nbox",
+    ),
+    "a note": ("<p><t>Said</t><footnoteReference id='2'/></p>", "Said[2]\n\n[2] By a cat."),
+}
+
+
+@pytest.mark.parametrize("what", IN_PARAGRAPHS)
+def test_a_word_document_loses_no_words(what: str, tmp_path: Path) -> None:
+    content, text = IN_PARAGRAPHS[what]
+    parts = {
+        "word/document2.xml": f"<document><body>{content}</body></document>",
+        "word/footnotes.xml": "<a><footnote id='2'><p><t>By a cat.</t></p></footnote></a>",
+    }
+    (document,) = passages_in(tmp_path / "a.docx", zipped(parts))
+    assert document.text == text
+
+
 def test_the_chapters_of_a_book_come_in_the_order_of_its_spine(tmp_path: Path) -> None:
     (document,) = passages_in(tmp_path / "a.epub", epub())
     assert document.title == "A book"
@@ -299,6 +333,55 @@ def test_a_notebook_keeps_its_text_and_code_and_leaves_out_what_was_printed(tmp_
         (document,) = passages_in(tmp_path / "a.ipynb", notebook)
         assert document.title == "Cats"
         assert document.text == "They sleep.\n\n```python\nsleep()\n```\n\nThen they wake."
+
+
+def test_cells_of_a_pdf_that_come_one_by_one_are_rows_and_words_are_words(tmp_path: Path) -> None:
+    cells = [
+        Placed(text, x, y)
+        for y, row in ((700, ("valve", "bar")), (686, ("seven", "four bar")))
+        for x, text in zip((72, 160), row, strict=True)
+    ]
+    words = [Placed(word, 72 + 30 * n, 600) for n, word in enumerate(("every", "pump", "stops."))]
+    blocks, _ = of_pdf(tmp_path / "a.pdf", [*cells, *words])
+    assert [block[-1] for block in blocks] == [
+        "valve | bar",
+        "seven | four bar",
+        "every pump stops.",
+    ]
+
+
+def test_code_in_a_pdf_keeps_its_lines_and_their_indentation(tmp_path: Path) -> None:
+    code = [
+        Placed("def run(x):", 72, 700, mono=True),
+        Placed("if x:", 72 + 24, 688, mono=True),
+        Placed("return x    # why", 72 + 48, 676, mono=True),
+    ]
+    page = [Placed(f"{LINE} {LINE}", 72, 730), *code, Placed("It runs, as said.", 72, 640)]
+    blocks, _ = of_pdf(tmp_path / "a.pdf", page)
+    assert [block[-1] for block in blocks][1:] == [
+        "```\ndef run(x):\n    if x:\n        return x    # why\n```",
+        "It runs, as said.",
+    ]
+    plain = [each._replace(bold=True) for each in code]  # as letters of a typewriter throughout
+    blocks, _ = of_pdf(tmp_path / "b.pdf", plain)
+    assert "```" not in blocks[0][-1]
+
+
+def test_notes_aside_are_of_a_book_and_of_a_text_and_not_of_the_site_around_it(
+    tmp_path: Path,
+) -> None:
+    note = "<aside><p>A note.</p></aside>"
+    assert "A note." in text_in(tmp_path / "a.html", f"<main><h1>T</h1><p>Words</p>{note}</main>")
+    assert "A note." not in text_in(tmp_path / "a.html", f"<h1>T</h1><p>Words</p>{note}")
+    (document,) = passages_in(tmp_path / "a.epub", epub(**{"OPS/one.xhtml": f"<p>Words</p>{note}"}))
+    assert "A note." in document.text
+
+
+def test_what_the_head_of_a_page_says_is_metadata(tmp_path: Path) -> None:
+    head = '<head><meta name=keywords content="oil, seal"><meta name=viewport content=x></head>'
+    (document,) = passages_in(tmp_path / "a.html", f"<html>{head}<h1>T</h1><p>Words of it</p>")
+    assert document.metadata["keywords"] == ["oil", "seal"]
+    assert "viewport" not in document.metadata
 
 
 @pytest.mark.skipif(not PDFS.is_dir(), reason="the shared PDF files are not here")

@@ -6,6 +6,7 @@ import pytest
 
 from labeler.corpus.blocks import FileRules
 from labeler.corpus.documents import Reading, read_documents
+from labeler.corpus.readers.markdown import front_matter
 
 CODE = "def cat():\n    # ANCHOR: body\n    return 'purr'\n    # ANCHOR_END: body\n"
 
@@ -71,7 +72,7 @@ def test_files_that_include_one_another_end(tmp_path: Path) -> None:
 def test_front_matter_is_metadata(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text(
         "---\ntitle: Cats\ntags: [pets, 'small']\ndate: 2024-05-01\nweight: 3\n"
-        "authors:\n  - Ann\n  - Bo\nnested:\n  key: value\n---\n\nThey purr.\n"
+        "authors:\n  - Ann\n  - Bo\nlinks:\n  - name: x\n    url: y\n---\n\nThey purr.\n"
     )
     (tmp_path / "b.md").write_text('+++\ntitle = "Dogs"\ntags = ["pets"]\n+++\n\nThey bark.\n')
     result = read_documents([str(tmp_path)])
@@ -85,4 +86,40 @@ def test_front_matter_is_metadata(tmp_path: Path) -> None:
         "title": None,
     }
     assert (cats.title, dogs.title, dogs.metadata["tags"]) == ("Cats", "Dogs", ["pets"])
-    assert result.losses["a.md"].rules["front matter that is nested"].example == "key: value"
+    assert result.losses["a.md"].rules["front matter that is nested"].example == "url: y"
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ('k: [a, "b, c", 3]  # said', ["a", "b, c", 3]),
+        ("k: true", True),
+        ("k: 1.5", 1.5),
+        ("k: 007", "007"),
+        ("k: http://a.b/c#d", "http://a.b/c#d"),
+        ("k: '# no comment'", "# no comment"),
+        ("k: >-\n  Two\n  lines", "Two lines"),
+        ("k:\n  inner: 1", "inner: 1"),
+        ("tags: oil, seal", None),
+    ],
+)
+def test_values_of_front_matter_are_read_as_yaml_has_them(line: str, value: object) -> None:
+    read, _ = front_matter(f"---\n{line}\n---\nWords.\n")
+    assert read == ({"k": value} if value is not None else {"tags": ["oil", "seal"]})
+
+
+def test_fields_on_top_of_a_page_of_sphinx_are_metadata(tmp_path: Path) -> None:
+    text = ":tags: oil, seal\n:orphan:\n\nPumps\n=====\n\nThey turn.\n"
+    (tmp_path / "a.rst").write_text(text)
+    (document,) = read_documents([str(tmp_path)]).documents.values()
+    assert document.metadata["tags"] == ["oil", "seal"]
+    assert (document.title, document.text) == ("Pumps", "They turn.")
+    assert text[document.metadata["start"] :].startswith("They turn.")
+
+
+def test_a_path_of_sphinx_that_begins_with_a_slash_begins_at_the_root(tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "code.py").write_text("x = 'CODE'\n")
+    (tmp_path / "inner" / "a.rst").write_text("Words.\n\n.. literalinclude:: /code.py\n")
+    (document,) = read_documents([str(tmp_path)]).documents.values()
+    assert "x = 'CODE'" in document.text

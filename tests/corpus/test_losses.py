@@ -94,13 +94,13 @@ def test_a_text_without_losses_has_as_many_characters_in_as_out(tmp_path: Path) 
     assert losses.characters_in == losses.characters_out == characters_of(WORDS)
 
 
-def test_headers_and_footnotes_of_a_word_document_are_counted(tmp_path: Path) -> None:
+def test_headers_of_a_word_document_are_counted(tmp_path: Path) -> None:
     with zipfile.ZipFile(io.BytesIO(word_document())) as archive:
         parts: dict[str, str | bytes] = {name: archive.read(name) for name in archive.namelist()}
-    parts["word/footnotes.xml"] = "<f><t>Said of a cat.</t></f>"
+    parts["word/header1.xml"] = "<f><t>Said of a cat.</t></f>"
     (tmp_path / "a.docx").write_bytes(zipped(parts))
     (lost,) = read_documents([str(tmp_path)]).losses["a.docx"].rules.items()
-    assert lost[0] == "footnotes of its pages"
+    assert lost[0] == "headers and footers of pages"
     assert lost[1].example == "Said of a cat."
 
 

@@ -301,7 +301,7 @@ def test_what_is_no_words_falls_away_and_nothing_else(source: str, words: list[s
 @pytest.mark.parametrize(
     ("source", "title"),
     [
-        ("---\ntitle: >-\n  Long\n  title\nx: y\n---\nx", ""),
+        ("---\ntitle: >-\n  Long\n  title\nx: y\n---\nx", "Long title"),
         ('+++\ntitle = "A \\"b\\""\n[extra]\nx = 1\n+++\nx', 'A "b"'),
         ("+++\nno toml\n+++\nx", ""),
     ],

@@ -1,16 +1,22 @@
 """Which passages are asked about: all of a corpus is, and nothing that answers nobody."""
 
+import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from labeler.cli import execute
 from labeler.collection.layout import Collection
+from labeler.collection.queries import read_queries
 from labeler.corpus.ingest import ingest
 from labeler.data import Document
 from labeler.errors import Misuse
-from labeler.queries.passages import choose_passages
+from labeler.queries.generate import generate
+from labeler.queries.passages import choose_passages, values_of
 from labeler.queries.set_aside import REASONS, PassageRules, file_of, set_aside
+from labeler.testing import FakeServer, fake_model
 
 
 def passage(file: str, number: int, text: str = "", title: str = "T") -> Document:
@@ -119,3 +125,85 @@ def test_release_notes_of_a_real_project_give_no_query(tmp_path: Path) -> None:
     assert any(file_of(d) == "CHANGELOG.md" for d in documents.values())
     assert "CHANGELOG.md" not in {file_of(d) for d in choice.passages}
     assert len(choice.set_aside) < len(documents) / 3
+
+
+def tagged(number: int, *tags: object) -> Document:
+    metadata = {"tags": list(tags)} if tags else {}
+    return replace(passage(f"{number}.md", 0), metadata=metadata)
+
+
+TAGGED = [
+    *(tagged(n, "api") for n in range(80)),
+    *(tagged(n, "billing") for n in range(80, 90)),
+    *(tagged(n, "billing", 3) for n in range(90, 95)),
+    *(tagged(n) for n in range(95, 100)),
+]
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_each_value_of_a_key_has_as_many_turns_as_another_until_it_runs_out(seed: int) -> None:
+    choice = choose_passages(TAGGED, seed, PassageRules(stratify="tags"))
+    for asked in (4, 8):
+        turns = Counter(v for d in choice.passages[:asked] for v in values_of(d, "tags"))
+        assert max(turns.values()) - min(turns.values()) <= 2
+    assert choice.passages[:8] == choose_passages(TAGGED[::-1], seed, RULES_OF_TAGS).passages[:8]
+    assert sorted(d.id for d in choice.passages) == sorted(d.id for d in TAGGED)
+    assert choice.by_value == {"api": 80, "billing": 15, "3": 5, "(none)": 5}
+
+
+RULES_OF_TAGS = PassageRules(stratify="tags")
+
+
+def test_no_value_always_comes_with_the_same_kind_of_query() -> None:
+    pairs = [tagged(n, "ab"[n % 2]) for n in range(100)]
+    order = [values_of(d, "tags")[0] for d in choose_passages(pairs, 0, RULES_OF_TAGS).passages]
+    assert 10 < order[::2].count("a") < 40
+
+
+@pytest.mark.parametrize("key", ["section.name", "metadata"])
+def test_a_value_may_be_nested_and_no_list(key: str) -> None:
+    first, second = (replace(tagged(n), metadata={"section": {"name": f"s{n}"}}) for n in range(2))
+    if key == "metadata":
+        with pytest.raises(Misuse, match="no value in metadata of 'metadata'; known: section"):
+            choose_passages([first, second], 0, PassageRules(stratify=key))
+    else:
+        choice = choose_passages([first, second], 0, PassageRules(stratify=key))
+        assert choice.by_value == {"s0": 1, "s1": 1}
+
+
+def test_queries_are_spread_over_the_tags_of_pages_and_carry_them(tmp_path: Path) -> None:
+    for number, document in enumerate(TAGGED[70:95]):
+        tags = ", ".join(map(str, document.metadata["tags"]))
+        text = f"---\ntags: [{tags}]\n---\n# Page {number}\n\n{document.text}\n"
+        (tmp_path / f"{number}.md").write_text(text)
+    collection = Collection(tmp_path / "coll")
+    ingest(tmp_path, collection, exclude=("coll",))
+    llm = fake_model(lambda request: " ".join(request.messages[-1].content.split()[-3:]))
+    result = generate(collection, queries=9, model=llm, topics=False, stratify="tags")
+    written = [q.metadata["tags"] for q in read_queries(collection.queries).values()]
+    assert sorted(Counter(written)) == ["api", "billing", "billing, 3"]
+    assert result.strata == dict(Counter(written).most_common())
+    assert written.count("api") == 3  # as one in ten has two tags, by the rarer of which it comes
+    assert json.loads(collection.card.read_text())["generate"]["stratify"] == "tags"
+
+
+def test_the_command_lists_the_values_and_names_the_keys_that_there_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number, tag in enumerate(("api", "api", "billing")):
+        words = " ".join(f"{tag}{number}x{n}" for n in range(40))
+        page = f"---\ntags: [{tag}]\n---\n# Page {number}\n\n{words}\n"
+        (tmp_path / f"{number}.md").write_text(page)
+    coll = str(tmp_path / "coll")
+    ingest(tmp_path, coll)
+    assert execute(["queries", "passages", coll, "--stratify", "tags", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["strata"] == {"api": 2, "billing": 1}
+    number = iter(range(9))
+    with FakeServer(lambda _call: f"what is term{next(number)}x1") as server:
+        where = ["generate", coll, "--model", "fake", "--base-url", server.base_url, "--no-topics"]
+        assert execute([*where, "--stratify", "tag"]) == 2
+        assert not server.calls
+        error = capsys.readouterr().err
+        assert "--stratify: no value in metadata of 'tag'; known: tags, source, line" in error
+        assert execute([*where, "--stratify", "tags", "--queries", "2"]) == 0
+    assert "queries by value: 1 billing, 1 api" in capsys.readouterr().err

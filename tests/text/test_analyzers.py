@@ -133,3 +133,40 @@ def test_the_language_of_translated_pages_is_told(code: str, language: str) -> N
     documents = read_documents([str(LANGUAGES / code)]).documents.values()
     texts = [document.text for document in documents]
     assert Bm25Settings().for_texts(texts).analyzer == language
+
+
+TOLD_APART = {
+    "arabic": "المضخة ساخنة جدا ولا يجوز لمسها",
+    "armenian": "Պոմպը չափազանց տաք է",
+    "basque": "Ponpa beroegia da eta ez da ukitu behar.",
+    "catalan": "La bomba és massa calenta, com els tubs, i es pot tocar amb les eines del taller.",
+    "czech": "Čerpadlo je horké a nesmí se ho nikdo dotýkat, protože to může být nebezpečné.",
+    "danish": "Pumpen er for varm, og den må ikke røres af andre, hvis filteret er fuldt.",
+    "dutch": "De pomp is te heet en mag niet worden aangeraakt, want het is gevaarlijk.",
+    "english": "The pump is too hot and must not be touched.",
+    "estonian": "Pump on liiga kuum ja seda ei tohi puudutada.",
+    "finnish": "Pumppu on liian kuuma, ja se voi olla vaarallinen.",
+    "french": "La pompe est trop chaude et il ne faut pas la toucher.",
+    "german": "Die Pumpe ist zu heiß und darf nicht berührt werden.",
+    "greek": "Η αντλία είναι πολύ ζεστή",
+    "hindi": "पंप बहुत गर्म है",
+    "hungarian": "A szivattyú túl meleg, ezért nem szabad hozzányúlni, mert ez veszélyes.",
+    "indonesian": "Pompa itu terlalu panas dan tidak boleh disentuh.",
+    "irish": "Tá an caidéal ró-the agus ní féidir é a láimhseáil mar tá sé contúirteach.",
+    "italian": "La pompa è troppo calda e non deve essere toccata.",
+    "lithuanian": "Siurblys yra per karštas ir jo negalima liesti.",
+    "norwegian": "Pumpen er for varm, og den må ikke røres av andre hvis filteret er fullt.",
+    "polish": "Pompa jest zbyt gorąca i nie wolno jej dotykać.",
+    "portuguese": "A bomba está quente demais e não deve ser tocada por uma pessoa.",
+    "romanian": "Pompa este prea fierbinte și nu trebuie atinsă.",
+    "russian": "Насос слишком горячий",
+    "spanish": "La bomba está caliente y no se debe tocar por los demás.",
+    "swedish": "Pumpen är för varm och får inte vidröras.",
+    "tamil": "பம்பு மிகவும் சூடாக உள்ளது",
+    "turkish": "Pompa çok sıcak ve buna dokunmayın, bu tehlikeli bir durum.",
+}
+
+
+@pytest.mark.parametrize("language", TOLD_APART)
+def test_the_language_of_documents_is_told_and_has_its_stemmer(language: str) -> None:
+    assert Bm25Settings().for_texts([TOLD_APART[language]] * 3).analyzer == language

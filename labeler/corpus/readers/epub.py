@@ -35,7 +35,7 @@ def read_epub(path: Path, raw: bytes) -> Extracted:
             size += len(page)
             refuse_long(path, size)
             if page.strip():
-                add_html(text_of_page(path, page), outline)
+                add_html(text_of_page(path, page), outline, is_text=True)
     return finished(path, package.findtext(".//{*}metadata/{*}title") or "", outline)
 
 

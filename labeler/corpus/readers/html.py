@@ -5,14 +5,16 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from labeler.corpus.losses import ADDRESSES, AROUND, HIDDEN, drop
+from labeler.corpus.readers.exports import property_of
 from labeler.corpus.readers.outline import Extracted, Outline, extracted
 from labeler.files.boundary import needing
+from labeler.files.jsonl import JsonObject
 from labeler.files.read import decoded
 from labeler.messages import missing_extra
 
@@ -27,16 +29,18 @@ script style noscript template head link meta iframe object embed svg canvas aud
 select input textarea datalist map
 """
 _UNSHOWN = frozenset(_UNSHOWN_TAGS.split())
-_AROUND = frozenset(("nav", "aside", "footer", "menu"))
+_AROUND = frozenset(("nav", "footer", "menu"))
 _ROLE_NAMES = "navigation banner contentinfo search complementary menu menubar toolbar dialog"
 _ROLES = frozenset(_ROLE_NAMES.split())
 _NAMES = re.compile(
     r"(?i)(?:^|[\s_-])(?:nav|navbar|navigation|sidebar|toc|table-of-contents|breadcrumbs?|menu|footer"
     r"|masthead|cookies?|consent|comments?|related|share|social|sharing|skip-?link|pagination|pager"
     r"|prev-next|advert|ads?|banner|newsletter|promo|popup|modal|sphinxsidebar|localtoc|headerlink"
-    r"|edit-page|feedback)(?:$|[\s_-])"
+    r"|edit-page|feedback|page-metadata|page-header-icon|pagesectionheader|greybox)(?:$|[\s_-])"
 )
-_NAMED = frozenset(("div", "section", "ul", "ol", "header", "form", "a", "span", "p", "details"))
+_NAMED = frozenset(
+    ("aside", "div", "section", "ul", "ol", "header", "form", "a", "span", "p", "details")
+)
 _LEAST_LINKS = 4
 _SHARE_OF_LINKS = 0.75
 
@@ -75,17 +79,18 @@ def is_hidden(node: LexborNode) -> bool:
 def is_chrome(node: LexborNode, *, within_main: bool) -> bool:
     """Whether an element belongs to the site rather than to the text of the page.
 
-    Within the main text a header is the text's own, and so are lists of links.
+    Within the main text a header is the text's own, and so are notes aside and lists of links.
     """
     attributes = node.attributes
+    names = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"
     if node.tag in _AROUND or (attributes.get("role") or "") in _ROLES:
         return True
-    names = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"
     if node.tag in _NAMED and names.strip() and _NAMES.search(names):
         return _size(node) < 2000 or not within_main
     if within_main:
         return False
-    return (node.tag == "header" and node.css_first("h1") is None) or _is_of_links(node)
+    is_header = node.tag == "header" and node.css_first("h1") is None
+    return node.tag == "aside" or is_header or _is_of_links(node)
 
 
 def _is_of_links(node: LexborNode) -> bool:
@@ -117,8 +122,10 @@ _CODE = ("code", "kbd", "samp", "tt")
 def read_html(path: Path, raw: bytes) -> Extracted:
     """The title of a page without headings, its main text, and the blocks of that."""
     outline = Outline()
-    title = add_html(text_of_page(path, raw), outline)
-    return extracted("" if any(b.headings for b in outline.blocks) else title, outline.blocks)
+    head = add_html(text_of_page(path, raw), outline)
+    title = "" if any(b.headings for b in outline.blocks) else head.title
+    read = extracted(title, outline.blocks)
+    return replace(read, metadata=head.metadata, people=head.people)
 
 
 def text_of_page(path: Path, raw: bytes) -> str:
@@ -134,17 +141,52 @@ def text_of_page(path: Path, raw: bytes) -> str:
     return decoded(path, raw if name == "utf-8" else text.encode("utf-8", "replace"))
 
 
-def add_html(text: str, outline: Outline) -> str:
-    """Add the blocks of a page to an outline; its title is returned."""
+class Head(NamedTuple):
+    """What a page says of itself: its title, its metadata, and the people that it marks as such."""
+
+    title: str
+    metadata: JsonObject
+    people: Sequence[str]
+
+
+_PEOPLE = (
+    "a.confluence-userlink, a.user-mention, span.author, span.editor, span.user, [itemprop=author]"
+)
+
+
+def add_html(text: str, outline: Outline, *, is_text: bool = False) -> Head:
+    """Add the blocks of a page to an outline; what it says of itself is returned.
+
+    With `is_text` there is no site around the page, as around those of a book.
+    """
     with needing(missing_extra("html", "HTML and EPUB need")):
         from selectolax.lexbor import LexborHTMLParser
     tree = LexborHTMLParser(bounded_markup(text))
-    root = main_of(tree)
+    root, head = main_of(tree), tree.css_first("title")
+    people = [_text_in(node).lstrip("@") for node in tree.css(_PEOPLE)]
+    title, metadata = _text_in(head) if head is not None else "", _metadata(tree)
     if root is not None:
         _drop_around(root)
-        _Walk(outline, within_main=root.tag != "body").children(root, 0)
-    head = tree.css_first("title")
-    return _BLANKS.sub(" ", head.text(deep=True)).strip() if head is not None else ""
+        _Walk(outline, within_main=is_text or root.tag != "body").children(root, 0)
+    return Head(title, metadata, people)
+
+
+def _text_in(node: LexborNode) -> str:
+    return _BLANKS.sub(" ", node.text(deep=True)).strip()
+
+
+def _metadata(tree: Any) -> JsonObject:
+    """The keywords in a page's head, and the properties that Notion shows below its title."""
+    keywords = tree.css_first("meta[name=keywords i]")
+    words = keywords.attributes.get("content") if keywords is not None else ""
+    values: JsonObject = {"keywords": property_of("keywords", words)} if words else {}
+    for row in tree.css("table.properties tr"):
+        cells = [cell for cell in row.iter() if cell.tag in ("th", "td")]
+        several = [_text_in(value) for value in row.css(".selected-value")]
+        if cells:
+            values[_text_in(cells[0])] = several or _text_in(cells[-1])
+        row.decompose()
+    return values
 
 
 def _drop_around(root: LexborNode) -> None:
@@ -298,6 +340,8 @@ class _Walk:
     def heading(self, node: LexborNode, depth: int) -> None:
         """A heading without the mark of its link."""
         text = _BLANKS.sub(" ", _words(node, depth)).strip(" ¶#§🔗")
+        if node.attributes.get("id") == "title-heading":  # Confluence's, behind that of the space
+            text = text.partition(" : ")[2] or text
         if text and self.outline.items:
             self.prose(text, leads=True)
         elif text:

@@ -65,7 +65,7 @@ class _Inliner:
     def included(self, name: str, part: str, folder: Path) -> tuple[Path, str] | None:
         """A file that stands in the tree, and what of it is asked for."""
         for above in (folder, *folder.parents):
-            path = (above / name).resolve()
+            path = (above / name.lstrip("/")).resolve()  # Sphinx begins at the root with a slash
             if path.is_relative_to(self.root) and path.is_file():
                 inner = path.relative_to(self.root).parts
                 if any(each.startswith(".") for each in inner):

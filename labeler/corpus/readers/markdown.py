@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from labeler.corpus.blocks import TitledBlocks
 from labeler.corpus.losses import ADDRESSES, INCLUDES, SCRIPTS, drop, drop_directive
+from labeler.corpus.readers.exports import property_of
 from labeler.corpus.readers.markdown_rules import INCLUSION, parser
 from labeler.corpus.readers.outline import UNSHOWN, Lines, Outline, role_text, squeezed
 from labeler.files.jsonl import JsonObject
@@ -169,29 +170,34 @@ def _is_html(name: str) -> bool:
 
 
 _ALERT = re.compile(r"\[!\w+\][+-]?[ \t]*")
-_KEY = re.compile(r"([A-Za-z][\w-]{0,60})\s*:(?:\s+([^>|\s].*?))?\s*")
+_KEY = re.compile(r"([A-Za-z][\w-]{0,60})\s*:(?:\s+(?:[>|][+-]?|([^>|\s].*?)))?\s*")
+_LITERAL = re.compile(r"true|false|-?\d{1,15}(?:\.\d{1,15})?")
+_PARTS = re.compile(r"\s*(\"[^\"]*\"|'[^']*'|[^,\s][^,]*)")
 _ENTRY = re.compile(r"\s*-\s+(.*?)\s*")
 
 
 def front_matter(text: str) -> tuple[JsonObject, int]:
     """What a document's front matter in YAML or TOML says of it, and the first line after it.
 
-    These are texts, numbers and lists of them, and its title. What is nested in YAML is left out.
+    These are texts, numbers and lists of them, and its title. What is nested in a key of YAML is
+    its text, what is nested in an entry of a list is left out.
     """
     lines = text.split("\n")
     ends = {"---": ("---", "..."), "+++": ("+++",)}.get(lines[0].rstrip(), ())
     last = next((n for n, line in enumerate(lines[1:], 1) if line.rstrip() in ends), 0)
-    values, entries = JsonObject(), list[Any]()
+    values, entries, name = JsonObject(), list[Any](), ""
     if last and lines[0].startswith("+++"):
         with suppress(tomllib.TOMLDecodeError):
             values = tomllib.loads("\n".join(lines[1:last]))
         return json.loads(json.dumps(values, default=str)), last + 2
     for line in lines[1:last]:
         if key := _KEY.fullmatch(line):
-            entries = []
-            values[key[1]] = _value_of(key[2]) if key[2] else entries
+            entries, name = [], key[1]
+            values[name] = property_of(name, _value_of(key[2])) if key[2] else entries
         elif (entry := _ENTRY.fullmatch(line)) and values:
             entries.append(_value_of(entry[1]))
+        elif name and not entries and line.startswith(" "):
+            values[name] = f"{values[name] or ''} {line.strip()}".strip()
         elif line.strip() and not line.lstrip().startswith("#"):
             drop("front matter that is nested", line)
     read = {key: value for key, value in values.items() if value not in ("", [])}
@@ -199,11 +205,13 @@ def front_matter(text: str) -> tuple[JsonObject, int]:
 
 
 def _value_of(text: str) -> Any:
-    """A value of YAML on one line: a list in brackets, a whole number, or a text."""
+    """A value of YAML on one line: a list in brackets, a number, true or false, or a text."""
+    text = text if text[:1] in "\"'" else text.partition(" #")[0].rstrip()
     if text.startswith("[") and text.endswith("]"):
-        return [_value_of(part.strip()) for part in text[1:-1].split(",") if part.strip()]
-    if text.isascii() and text.isdigit() and len(text) < 16:
-        return int(text)
+        return [_value_of(part.strip()) for part in _PARTS.findall(text[1:-1])]
+    if _LITERAL.fullmatch(text):
+        with suppress(ValueError):  # of 007, which is a text
+            return json.loads(text)
     quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
     return text[1:-1].replace('\\"', '"') if quoted else text
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from labeler.corpus.blocks import Block, Headings, TitledBlocks
 from labeler.errors import BadInput
+from labeler.files.jsonl import RowValues
 
 Lines = list[tuple[int, str]]
 """Lines with their numbers in the file, which stay as they are when a nested part is read."""
@@ -171,7 +172,8 @@ class Extracted:
     """What a reader took out of a file: its title, the text, and the blocks that stand in it.
 
     `paged` texts have a form feed between pages; `own` ones are the file's content as it is; `note`
-    says what of the file could not be read.
+    says what of the file could not be read. `metadata` is what it says of itself, `people` are the
+    names in it that are marked as such.
     """
 
     title: str
@@ -180,6 +182,8 @@ class Extracted:
     paged: bool = False
     own: bool = False
     note: str = ""
+    metadata: RowValues = field(default_factory=dict)
+    people: Sequence[str] = ()
 
 
 def extracted(title: str, blocks: Iterable[Block]) -> Extracted:

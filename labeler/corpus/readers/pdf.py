@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from labeler.corpus.blocks import Block
 from labeler.corpus.losses import drop
-from labeler.corpus.readers.outline import PAGE, Extracted, Outline
+from labeler.corpus.readers.outline import PAGE, Extracted, Outline, fenced, indentation
 from labeler.errors import BadInput, TooLarge
 from labeler.files.archives import refuse_long
 from labeler.files.boundary import needing
@@ -100,6 +100,7 @@ class _Cell:
     y: float
     size: float
     bold: bool
+    mono: bool
 
     @property
     def width(self) -> float:
@@ -112,6 +113,7 @@ _WIDTHS = {**dict.fromkeys("fijlrtI.,:;'!|()[]- ", 0.3), **dict.fromkeys("mwMW@%
 """The widths of narrow and of wide characters by the size of their font."""
 
 _BOLD = re.compile(r"(?i)bold|black|heavy|cmbx|demi")
+_MONO = re.compile(r"(?i)mono|courier|consol|typewriter|cmtt|menlo")
 _TABULATED = re.compile(r"(?<=\S) {3,}(?=\S)")
 _LONG_CELL = 25
 """Cells that have more characters on average are lines of columns, and no table's."""
@@ -126,37 +128,55 @@ def _lines(page: PageObject) -> list[_Line]:
         scale *= abs((outer[0] * outer[3] - outer[1] * outer[2]) ** 2) ** 0.25
         x = inner[4] * outer[0] + inner[5] * outer[2] + outer[4]
         y = inner[4] * outer[1] + inner[5] * outer[3] + outer[5]
-        bold = _BOLD.search(str(font.get("/BaseFont", ""))) is not None if font else False
+        name = str(font.get("/BaseFont", "")) if font else ""
+        bold, mono = bool(_BOLD.search(name)), bool(_MONO.search(name))
         clean = text.translate(_LIGATURES).replace(PAGE, " ").replace("\r", "\n")
         for number, part in enumerate(clean.split("\n")):
             if number:
                 lines.append([])
             if part.strip():
-                lines[-1].append(_Cell(part, x, y, float(size) * scale, bold))
+                lines[-1].append(_Cell(part, x, y, float(size) * scale, bold, mono))
 
     page.extract_text(visitor_text=take)
-    return _in_columns([_cells(line) for line in lines if line])
+    rows: list[list[_Cell]] = [[]]
+    for line in filter(None, lines):  # the cells of a row may come as lines of one height
+        last = rows[-1][-1] if rows[-1] else line[0]
+        if abs(line[0].y - last.y) < 1 and line[0].x > last.x:
+            rows[-1] += [replace(line[0], text=f"\n{line[0].text}"), *line[1:]]
+        else:
+            rows.append(line)
+    return _in_columns([*map(_cells, filter(None, rows))])
 
 
 def _cells(runs: Sequence[_Cell]) -> list[_Cell]:
     """The cells of a line: runs of text that nearly touch are one, as a bold word in a sentence."""
     several = [[runs[0]]]
     for before, run in pairwise(runs):
-        width = before.width
-        if run.x - before.x - width > 0.7 * before.size + 0.08 * width:
+        width, size = before.width, before.size
+        is_new = run.text.startswith("\n")
+        least = max(0.5 * size, 0.08 * width) if is_new else 0.7 * size + 0.08 * width
+        if run.x - before.x - width > least:
             several.append([])
         several[-1].append(run)
     cells = [
         replace(
             cell[0],
-            text="".join(run.text for run in cell),
+            text="".join(run.text for run in cell).replace("\n", " "),
             size=max(run.size for run in cell),
             bold=all(run.bold for run in cell),
+            mono=all(run.mono for run in cell),
         )
         for cell in several
     ]
-    parts = ((cell, part) for cell in cells for part in _TABULATED.split(cell.text))
-    return [replace(cell, text=part.strip()) for cell, part in parts]
+    parts = (
+        (cell, part)
+        for cell in cells
+        for part in ([cell.text] if cell.mono else _TABULATED.split(cell.text))
+    )
+    return [
+        replace(cell, text=part.strip(), x=cell.x + cell.mono * indentation(part) * 0.6 * cell.size)
+        for cell, part in parts
+    ]
 
 
 def _in_columns(lines: Sequence[_Line]) -> list[_Line]:
@@ -192,7 +212,9 @@ def _refuse_scans(path: Path, pages: Sequence[Sequence[_Line]], scans: int) -> N
 
 
 _Levels = Callable[[_Line], int]
-"""From a line to the level of the heading that it is; 0 of none."""
+"""From a line to the level of the heading that it is; 0 of none, `_CODE` of a line of code."""
+
+_CODE = -1
 
 _MOST_LEVELS = 6
 _LARGER = 1.15
@@ -203,15 +225,17 @@ _WRAPPED = 30
 
 def _levels_by(pages: Sequence[Sequence[_Line]]) -> _Levels:
     """What finds headings: the fonts."""
-    characters = Counter[tuple[float, bool]]()
+    characters = Counter[tuple[float, bool, bool]]()
     for cell in (cell for page in pages for line in page for cell in line):
-        characters[round(cell.size, 1), cell.bold] += len(cell.text)
-    (body, is_bold), _ = max(characters.items(), key=lambda entry: entry[1])
-    larger = sorted({size for size, _ in characters if size > _LARGER * body}, reverse=True)
+        characters[round(cell.size, 1), cell.bold, cell.mono] += len(cell.text)
+    (body, is_bold, is_mono), _ = max(characters.items(), key=lambda entry: entry[1])
+    larger = sorted({size for size, *_ in characters if size > _LARGER * body}, reverse=True)
     levels = {size: min(n, _MOST_LEVELS - 1) for n, size in enumerate(larger, 1)}
 
     def level(line: _Line) -> int:
         cell, text = line[0], _text_of(line)
+        if all(each.mono for each in line) and not is_mono:
+            return _CODE
         if len(line) > 1 or len(text) > _LONGEST_HEADING or sum(map(str.isalpha, text)) < 2:
             return 0
         if by_size := levels.get(round(cell.size, 1), 0):
@@ -285,19 +309,23 @@ def _blocks(pages: Sequence[Sequence[_Line]], level_of: _Levels) -> tuple[list[B
     outline, parts, line = Outline(), list[str](), 1
     for page in pages:
         for part in _parts(page, level_of):
-            if part.level:
-                outline.heading(part.level, part.text, line)
+            text = part.text
+            if part.level == _CODE:
+                outline.code([*enumerate(text.split("\n"), line)])
+                text = fenced(text)
+            elif part.level:
+                outline.heading(part.level, text, line)
             else:
-                outline.prose(part.text, line, tight=part.row > 0, leads=part.row == 0)
-            parts += [part.text, "\n\n"]
-            line += 2 + part.text.count("\n")
+                outline.prose(text, line, tight=part.row > 0, leads=part.row == 0)
+            parts += [text, "\n\n"]
+            line += 2 + text.count("\n")
         parts.append(PAGE)
     return outline.blocks, "".join(parts[:-1])
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A heading of a level, a paragraph, or a row of a table by its number in it."""
+    """A heading of a level, a paragraph, code, or a row of a table by its number in it."""
 
     text: str
     level: int = 0
@@ -310,11 +338,15 @@ def _parts(page: Sequence[_Line], level_of: _Levels) -> Iterator[_Part]:
     width = lengths[len(lengths) * 9 // 10] if lengths else 0  # of a full line, in characters
     distances = (above[0].y - below[0].y for above, below in pairwise(page))
     pitch = median([each for each in distances if each > 0] or [0.0])  # how far lines lie apart
-    for (level, is_table), group in groupby(page, lambda line: (level_of(line), len(line) > 1)):
+    kinds = groupby(page, lambda line: (level_of(line), len(line) > 1 and level_of(line) != _CODE))
+    for (level, is_table), group in kinds:
         lines = [*group]
-        if is_table:
+        if level == _CODE:
+            yield _Part(_code_of(lines), level)
+        elif is_table:
             rows = enumerate(map(_text_of, lines))
             yield from (_Part(text, 0, row if len(lines) > 1 else -1) for row, text in rows)
+        if is_table or level == _CODE:
             continue
         is_end = _ends_heading if level else partial(_ends_paragraph, width, pitch)
         words = [lines[0][0].text]
@@ -326,6 +358,13 @@ def _parts(page: Sequence[_Line], level_of: _Levels) -> Iterator[_Part]:
                 is_short = not level and len(before.text) < _SHORT_LINE * width
                 _go_on(words, cell.text, "\n" if is_short else " ")
         yield _Part("".join(words), level)
+
+
+def _code_of(lines: Sequence[_Line]) -> str:
+    """Lines of code, indented as they stand on the page, by letters that are .6 of their size."""
+    margin = min(line[0].x for line in lines)
+    widths = [(0.6 * line[0].size or 1, line) for line in lines]
+    return "\n".join(" " * round((line[0].x - margin) / w) + _text_of(line) for w, line in widths)
 
 
 def _ends_heading(before: _Cell, cell: _Cell) -> bool:
