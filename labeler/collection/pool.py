@@ -84,12 +84,21 @@ class Pairs(Collection[Pair]):
         """One number a pair, `(n,)`: its query's place, then its document's."""
         return self.query.astype(np.int64) << _BITS | self.document
 
+    def has_repeated(self) -> bool:
+        """Whether a pair stands there twice, as it may until somebody looks."""
+        codes = self.codes
+        codes.sort()
+        return bool((codes[1:] == codes[:-1]).any())
+
     def keep(self, which: Which) -> Pairs:
         """Some of the pairs."""
         return Pairs(self.queries, self.documents, self.query[which], self.document[which])
 
     def by_query(self) -> Pairs:
         """The same pairs, those of a query one after another, otherwise in their order."""
+        stretches = 1 + np.count_nonzero(self.query[1:] != self.query[:-1])
+        if stretches == len(np.unique(self.query)):
+            return self
         _, first, number = np.unique(self.query, return_index=True, return_inverse=True)
         return self.keep(np.argsort(first[number], kind="stable"))
 
@@ -238,9 +247,9 @@ def _check_exists(row: Row, what: str, text: str, ids: Container[str] | None) ->
 
 def _refuse_repeated(path: Path, pairs: Pairs) -> None:
     """`BadInput` names the line of the first pair that stands in an earlier one, too."""
-    again = _later_of_equals(pairs.codes)
-    if len(again):
-        row = next(islice(records(path, lambda row: row), int(again.min()), None))
+    if pairs.has_repeated():
+        at = int(_later_of_equals(pairs.codes).min())
+        row = next(islice(records(path, lambda row: row), at, None))
         raise row.error(f"the pair {' '.join(row.pair)} stands there twice")
 
 
@@ -274,7 +283,7 @@ def merge_pools(old: Iterable[Pooled], new: Iterable[Pooled]) -> Pool:
     Old pairs keep their place; new ones follow, sorted by query and best rank.
     """
     before = Pool.of(old)
-    size, every = len(before), united_pool(chain(before, new))
+    size, every = len(before), united_pool(chain(before, new) if len(before) else new)
     added = every.keep(slice(size, None))
     order = size + added.pairs.order(added.rank)
     return every.keep(np.append(np.arange(size), order))
@@ -297,9 +306,9 @@ def united_pool(entries: Iterable[Pooled], unite: Unite = united) -> Pool:
     The better rank is kept, and `unite` says what becomes of the rest.
     """
     pool = Pool.of(entries)
-    codes, again = pool.pairs.codes, _later_of_equals(pool.pairs.codes)
-    if not len(again):
+    if not pool.pairs.has_repeated():
         return pool
+    codes, again = pool.pairs.codes, _later_of_equals(pool.pairs.codes)
     order = np.argsort(codes, kind="stable")
     first = order[np.searchsorted(codes, codes[again], sorter=order)]
     rank, source = pool.rank.copy(), pool.source.copy()

@@ -121,9 +121,9 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
             documents = self.document_keys.take(self.document[pairs])
             yield Batch(names, query, documents, self.value[pairs])
 
-    def ranks(self) -> Integers:
+    def ranks(self) -> Small:
         """The rank of each pair in its query, `(n,)`, from 1, as trec_eval orders scores."""
-        return np.concatenate([batch.ranks for batch in self.batches()])
+        return np.concatenate([batch.ranks.astype(np.int32) for batch in self.batches()])
 
     @property
     def size(self) -> int:
