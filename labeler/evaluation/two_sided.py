@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from labeler.messages import count_of
 from labeler.metrics import Measure, Rankings, parse, score
 from labeler.metrics.judged import Facts, JudgedPairs
 from labeler.metrics.rankings import top_grade
+from labeler.metrics.scores import summed_up
 from labeler.report.finding import Finding
 from labeler.report.table import Column, Table, shown
 from labeler.stats.correlation import Correlation
@@ -29,6 +31,7 @@ from labeler.trec.pairs import PairColumns, joined_pairs
 
 FEW = 0.05
 """Pairs of one side alone that are a smaller share of those of both are taken out alone."""
+_AT_ONCE = 1 << 18
 _ABSENT = -(2**62)
 """Stands for the grade of a pair that qrels do not hold."""
 
@@ -102,12 +105,31 @@ def two_qrels(
         side.keep(np.isin(side.query, [side.place_of_query[query] for query in common]))
         for side in sides
     ]
+    coded, grades, counts = _coded(sides)
+    if not coded.size:
+        return None
+    first_top, second_top = (
+        top_grade(side.value) if top is None else top for side, top in zip(sides, tops, strict=True)
+    )
+    return TwoQrels(JudgedPairs.of(coded, name), grades, (first_top, second_top), counts)
+
+
+def _coded(
+    sides: Sequence[PairColumns[int]],
+) -> tuple[PairColumns[int], Integers, PairCounts]:
+    """The pairs of both with the codes of both grades, the grades of codes, and how many are whose.
+
+    Without the queries of which no pair was judged by both.
+    """
     joined = joined_pairs(sides)
     # of each pair one number: the places of both grades, 0 where there is none
-    (own, before), (other, after) = (np.unique(side.value, return_inverse=True) for side in sides)
-    width = len(other) + 1
-    cells = joined.values(0, before + 1, 0) * width + joined.values(1, after + 1, 0)
-    used, code = np.unique(cells, return_inverse=True)
+    own, other = (np.unique(side.value) for side in sides)
+    width, code = len(other) + 1, np.zeros(len(joined.query), np.int32)
+    for column, (side, grades_of_side) in enumerate(zip(sides, (own, other), strict=True)):
+        place = np.searchsorted(grades_of_side, side.value).astype(np.int32) + 1
+        code = code * width + joined.values(column, place, 0)
+    used = np.flatnonzero(np.bincount(code))
+    code = np.searchsorted(used, code).astype(np.int32)
     grades = np.stack(
         [np.append(_ABSENT, own)[used // width], np.append(_ABSENT, other)[used % width]]
     )
@@ -117,13 +139,7 @@ def two_qrels(
     counts = PairCounts(*(int(pairs[kind].sum()) for kind in kinds))
     # of queries of which both judged some pair
     rows = np.flatnonzero(np.isin(joined.query, joined.query[kinds[0][code]]) | counts.same)
-    if not len(rows):
-        return None
-    coded: PairColumns[int] = joined.columns(rows).holding(code[rows])
-    first_top, second_top = (
-        top_grade(side.value) if top is None else top for side, top in zip(sides, tops, strict=True)
-    )
-    return TwoQrels(JudgedPairs.of(coded, name), grades, (first_top, second_top), counts)
+    return joined.columns(rows).holding(code[rows]), grades, counts
 
 
 def _without(ranked: Rankings, out: Flags) -> Rankings:
@@ -186,14 +202,38 @@ def score_twice(two: TwoQrels, runs: RunsByName, measure: Measure) -> TwoScores:
     values, judged, facts = [], [], []
     for run in runs.values():
         ranked, facts_of_run = rank(run, two.pool)
-        own = scored = [two.own(ranked, side) for side in (0, 1)]
-        if not two.counts.same:
-            scored = [two.on_shared_pairs(ranked, side) for side in (0, 1)]
-        values.append([score(side, [measure]).values[0] for side in scored])
-        judged.append([score(side, [shares]).summed_up(shares) for side in own])
+        rows = list[Floats]()
+        for part, side in product(_parts(ranked), (0, 1)):
+            own = two.own(part, side)
+            scored = own if two.counts.same else two.on_shared_pairs(part, side)
+            rows += [score(scored, [measure]).values[0], score(own, [shares]).values[0]]
+        scores, judged_shares = (
+            [np.concatenate(rows[2 * side + of :: 4]) for side in (0, 1)] for of in (0, 1)
+        )
+        values.append(scores)
+        judged.append([summed_up(shares, of_side) for of_side in judged_shares])
         facts.append(facts_of_run)
     of_sides = np.ascontiguousarray(np.array(values).swapaxes(0, 1))
     return TwoScores(two.pool.queries, of_sides, np.array(judged).T, tuple(facts))
+
+
+def _parts(ranked: Rankings) -> Iterator[Rankings]:
+    """The rankings of some queries after another, about so many pairs of the qrels at a time."""
+    every = np.arange(ranked.n + 1)
+    hits, pairs = np.searchsorted(ranked.query, every), np.searchsorted(ranked.pool_query, every)
+    firsts = np.flatnonzero(np.diff(pairs[:-1] // _AT_ONCE, prepend=-1))
+    for first, last in pairwise([*firsts.tolist(), ranked.n]):
+        hit, pair = slice(hits[first], hits[last]), slice(pairs[first], pairs[last])
+        yield Rankings(
+            ranked.queries[first:last],
+            ranked.retrieved[first:last],
+            ranked.query[hit] - first,
+            ranked.rank[hit],
+            ranked.grade[hit],
+            ranked.pool_query[pair] - first,
+            ranked.pool_grade[pair],
+            ranked.max_grade,
+        )
 
 
 def pair_findings(counts: PairCounts, names: tuple[str, str]) -> Iterator[Finding]:

@@ -195,12 +195,13 @@ def _ranked(parts: Iterable[Batch], pool: JudgedPairs, *, outside: bool) -> tupl
     retrieved = np.zeros(n, np.int64)
     for part in placed:
         retrieved[part.pop("queries")] = part.pop("retrieved")
-    columns = {name: np.concatenate([part[name] for part in placed]) for name in placed[0]}
+    names = [*placed[0]]  # of columns, which are let go of one after another
+    columns = {name: np.concatenate([part.pop(name) for part in placed]) for name in names}
     order = np.argsort(columns["query"], kind="stable")
     return Rankings(
         pool.queries,
         retrieved,
-        **{name: column[order] for name, column in columns.items()},
+        **{name: columns.pop(name)[order] for name in names},
         pool_query=pool.query,
         pool_grade=pool.grade,
         max_grade=pool.max_grade,
