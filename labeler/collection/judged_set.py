@@ -180,10 +180,10 @@ class JudgedSet:
         return self.states.holding(self.grade).keep(self.is_graded)
 
     @cached_property
-    def grade(self) -> Integers:
+    def grade(self) -> Small:
         """The grade of each pair, `(n,)`; 0 where it has none."""
-        labels, code = self.labels.coded
-        return np.array([grade or 0 for grade in labels], dtype=np.int64)[code]
+        labels, code = self.states.coded
+        return np.array([state.grade or 0 for state in labels], dtype=np.int32)[code]
 
     @cached_property
     def amounts(self) -> Floats:

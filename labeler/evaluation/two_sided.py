@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise, product
 
 import numpy as np
 
@@ -31,7 +30,9 @@ from labeler.trec.pairs import PairColumns, joined_pairs
 
 FEW = 0.05
 """Pairs of one side alone that are a smaller share of those of both are taken out alone."""
-_AT_ONCE = 1 << 18
+_AT_ONCE = 1 << 19
+"""Runs are scored by queries of about so many pairs at a time, as each copy takes 80 bytes a pair.
+"""
 _ABSENT = -(2**62)
 """Stands for the grade of a pair that qrels do not hold."""
 
@@ -105,31 +106,17 @@ def two_qrels(
         side.keep(np.isin(side.query, [side.place_of_query[query] for query in common]))
         for side in sides
     ]
-    coded, grades, counts = _coded(sides)
-    if not coded.size:
-        return None
-    first_top, second_top = (
-        top_grade(side.value) if top is None else top for side, top in zip(sides, tops, strict=True)
-    )
-    return TwoQrels(JudgedPairs.of(coded, name), grades, (first_top, second_top), counts)
-
-
-def _coded(
-    sides: Sequence[PairColumns[int]],
-) -> tuple[PairColumns[int], Integers, PairCounts]:
-    """The pairs of both with the codes of both grades, the grades of codes, and how many are whose.
-
-    Without the queries of which no pair was judged by both.
-    """
     joined = joined_pairs(sides)
     # of each pair one number: the places of both grades, 0 where there is none
-    own, other = (np.unique(side.value) for side in sides)
-    width, code = len(other) + 1, np.zeros(len(joined.query), np.int32)
-    for column, (side, grades_of_side) in enumerate(zip(sides, (own, other), strict=True)):
-        place = np.searchsorted(grades_of_side, side.value).astype(np.int32) + 1
-        code = code * width + joined.values(column, place, 0)
-    used = np.flatnonzero(np.bincount(code))
-    code = np.searchsorted(used, code).astype(np.int32)
+    own, other = distinct = [np.unique(side.value) for side in sides]
+    before, after = (
+        joined.values(column, 1 + np.searchsorted(grades, side.value).astype(np.int32), 0)
+        for column, (side, grades) in enumerate(zip(sides, distinct, strict=True))
+    )
+    width = len(other) + 1
+    cells = before * width + after
+    used = np.flatnonzero(np.bincount(cells))
+    code = np.searchsorted(used, cells).astype(np.int32)
     grades = np.stack(
         [np.append(_ABSENT, own)[used // width], np.append(_ABSENT, other)[used % width]]
     )
@@ -139,7 +126,14 @@ def _coded(
     counts = PairCounts(*(int(pairs[kind].sum()) for kind in kinds))
     # of queries of which both judged some pair
     rows = np.flatnonzero(np.isin(joined.query, joined.query[kinds[0][code]]) | counts.same)
-    return joined.columns(rows).holding(code[rows]), grades, counts
+    if not len(rows):
+        return None
+    coded: PairColumns[int] = joined.columns(rows).holding(code[rows])
+    del joined, before, after, cells, code, rows  # of millions of pairs, and the pool is made yet
+    first_top, second_top = (
+        top_grade(side.value) if top is None else top for side, top in zip(sides, tops, strict=True)
+    )
+    return TwoQrels(JudgedPairs.of(coded, name), grades, (first_top, second_top), counts)
 
 
 def _without(ranked: Rankings, out: Flags) -> Rankings:
@@ -200,40 +194,24 @@ def score_twice(two: TwoQrels, runs: RunsByName, measure: Measure) -> TwoScores:
     """Score each run by both; a run is read once."""
     shares = parse(judged_name(measure))
     values, judged, facts = [], [], []
+    block = two.pool.starts[:-1] // _AT_ONCE
     for run in runs.values():
         ranked, facts_of_run = rank(run, two.pool)
-        rows = list[Floats]()
-        for part, side in product(_parts(ranked), (0, 1)):
-            own = two.own(part, side)
-            scored = own if two.counts.same else two.on_shared_pairs(part, side)
-            rows += [score(scored, [measure]).values[0], score(own, [shares]).values[0]]
-        scores, judged_shares = (
-            [np.concatenate(rows[2 * side + of :: 4]) for side in (0, 1)] for of in (0, 1)
-        )
-        values.append(scores)
-        judged.append([summed_up(shares, of_side) for of_side in judged_shares])
+        parts = []  # of some queries each, by either side the scores and the shares
+        for number in np.unique(block).tolist():
+            part = ranked.choose(block == number)
+            own = scored = [two.own(part, side) for side in (0, 1)]
+            if not two.counts.same:
+                scored = [two.on_shared_pairs(part, side) for side in (0, 1)]
+            both = [*(score(side, [measure]) for side in scored)]
+            both += [score(side, [shares]) for side in own]
+            parts.append([each.values[0] for each in both])
+        columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        values.append(columns[:2])
+        judged.append([summed_up(shares, column) for column in columns[2:]])
         facts.append(facts_of_run)
     of_sides = np.ascontiguousarray(np.array(values).swapaxes(0, 1))
     return TwoScores(two.pool.queries, of_sides, np.array(judged).T, tuple(facts))
-
-
-def _parts(ranked: Rankings) -> Iterator[Rankings]:
-    """The rankings of some queries after another, about so many pairs of the qrels at a time."""
-    every = np.arange(ranked.n + 1)
-    hits, pairs = np.searchsorted(ranked.query, every), np.searchsorted(ranked.pool_query, every)
-    firsts = np.flatnonzero(np.diff(pairs[:-1] // _AT_ONCE, prepend=-1))
-    for first, last in pairwise([*firsts.tolist(), ranked.n]):
-        hit, pair = slice(hits[first], hits[last]), slice(pairs[first], pairs[last])
-        yield Rankings(
-            ranked.queries[first:last],
-            ranked.retrieved[first:last],
-            ranked.query[hit] - first,
-            ranked.rank[hit],
-            ranked.grade[hit],
-            ranked.pool_query[pair] - first,
-            ranked.pool_grade[pair],
-            ranked.max_grade,
-        )
 
 
 def pair_findings(counts: PairCounts, names: tuple[str, str]) -> Iterator[Finding]:

@@ -351,10 +351,12 @@ def joined_pairs(sets: Sequence[PairColumns[Any]]) -> Joined:
     for part in parts[1:]:
         every = np.append(every, part[_rows_of(part, every) == NONE])
     size = max(len(documents), 1)
-    every = every[np.argsort(every // size, kind="stable")]
+    query = (every // size).astype(np.int32)
+    if (query[1:] < query[:-1]).any():
+        order = np.argsort(query, kind="stable")
+        every, query = every[order], query[order]
     row = np.stack([_rows_of(every, part) for part in parts], axis=1)
-    query, document = np.divmod(every, size)
-    return Joined(queries, documents, query.astype(np.int32), document.astype(np.int32), row)
+    return Joined(queries, documents, query, (every % size).astype(np.int32), row)
 
 
 def _rows_of(own: Integers, theirs: Integers) -> Small:
