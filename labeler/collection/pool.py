@@ -248,17 +248,10 @@ def _check_exists(row: Row, what: str, text: str, ids: Container[str] | None) ->
 def _refuse_repeated(path: Path, pairs: Pairs) -> None:
     """`BadInput` names the line of the first pair that stands in an earlier one, too."""
     if pairs.has_repeated():
-        at = int(_later_of_equals(pairs.codes).min())
+        _, first = np.unique(pairs.codes, return_index=True)
+        at = int(np.setdiff1d(np.arange(len(pairs)), first)[0])
         row = next(islice(records(path, lambda row: row), at, None))
         raise row.error(f"the pair {' '.join(row.pair)} stands there twice")
-
-
-def _later_of_equals(codes: Integers) -> Integers:
-    """The places of all numbers that stand at an earlier place, too."""
-    order = np.argsort(codes, kind="stable")
-    ordered = codes[order]
-    again: Integers = order[1:][ordered[1:] == ordered[:-1]]
-    return again
 
 
 def write_pool(path: Path, pool: Iterable[Pooled]) -> None:
@@ -306,20 +299,23 @@ def united_pool(entries: Iterable[Pooled], unite: Unite = united) -> Pool:
     The better rank is kept, and `unite` says what becomes of the rest.
     """
     pool = Pool.of(entries)
-    if not pool.pairs.has_repeated():
-        return pool
-    codes, again = pool.pairs.codes, _later_of_equals(pool.pairs.codes)
-    order = np.argsort(codes, kind="stable")
-    first = order[np.searchsorted(codes, codes[again], sorter=order)]
-    rank, source = pool.rank.copy(), pool.source.copy()
-    sources = list(pool.sources)
-    number_of = {each: number for number, each in enumerate(sources)}
-    for at, later in zip(first.tolist(), again.tolist(), strict=True):  # in their order, of a pair
-        rank[at] = min(rank[at] or rank[later], rank[later] or rank[at])
-        both = unite(sources[source[at]], sources[source[later]])
-        source[at] = number_of.setdefault(both, len(sources))
-        if len(number_of) > len(sources):
-            sources.append(both)
-    is_kept = np.ones(len(pool), np.bool_)
-    is_kept[again] = False
-    return Pool(pool.pairs, rank, source, sources).keep(is_kept)
+    while pool.pairs.has_repeated():  # the first two of each pair become one
+        codes = pool.pairs.codes
+        order = np.argsort(codes, kind="stable")
+        is_same = np.diff(codes[order], prepend=-1) == 0
+        is_second = is_same & ~np.append(False, is_same[:-1])
+        first, second = order[np.flatnonzero(is_second) - 1], order[is_second]
+        rank, source, sources = pool.rank.copy(), pool.source.copy(), Codes()
+        rank[first] = np.minimum(rank[first] - 1, rank[second] - 1) + 1  # as 0 is none
+        sources.extend(pool.sources)
+        both = source[first].astype(np.int64) << _BITS | source[second]
+        kinds, kind = np.unique(both, return_inverse=True)
+        united_sources = [
+            sources.place[unite(pool.sources[each >> _BITS], pool.sources[each & _LOW])]
+            for each in kinds.tolist()
+        ]
+        source[first] = np.array(united_sources, np.int32)[kind]
+        is_left = np.ones(len(pool), np.bool_)
+        is_left[second] = False
+        pool = Pool(pool.pairs, rank, source, tuple(sources.place)).keep(is_left)
+    return pool
