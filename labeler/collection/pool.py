@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from collections import deque
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +17,6 @@ from labeler.arrays import Flags, Integers
 from labeler.collection.layout import check_locked
 from labeler.collection.rows import Row, records
 from labeler.data import Pair, Pooled
-from labeler.errors import BadInput
 from labeler.files.jsonl import write_rows
 from labeler.trec.columns import Codes, id_ranks, plain_values
 from labeler.trec.pairs import PairColumns
@@ -48,9 +46,11 @@ class Pairs(Collection[Pair]):
         """The columns of some pairs."""
         if isinstance(pairs, Pairs):
             return pairs
-        numbered = _Numbered()
-        deque(map(numbered.add_pair, pairs), maxlen=0)
-        return numbered.pairs()
+        query, document = Codes(), Codes()
+        for query_id, doc_id in pairs:
+            query.add(query_id)
+            document.add(doc_id)
+        return cls(tuple(query.place), tuple(document.place), query.code, document.code)
 
     @classmethod
     def in_columns(cls, columns: PairColumns[Any]) -> Pairs:
@@ -149,9 +149,15 @@ class Pool(Iterable[Pooled]):
         """The columns of some entries."""
         if isinstance(entries, Pool):
             return entries
-        numbered = _Numbered()
-        deque(map(numbered.add, entries), maxlen=0)
-        return numbered.pool()
+        rank, source = array("I"), Codes()
+
+        def pairs() -> Iterator[Pair]:
+            for entry in entries:
+                rank.append(entry.best_rank or 0)
+                source.add(PoolSource(entry.runs, entry.seeds, entry.round))
+                yield entry.pair
+
+        return cls(Pairs.of(pairs()), np.asarray(rank), source.code, tuple(source.place))
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -171,31 +177,6 @@ class Pool(Iterable[Pooled]):
         return np.array([source.round or 0 for source in self.sources], np.int64)[self.source]
 
 
-class _Numbered:
-    """The entries of a pool, numbered by their ids as they come."""
-
-    def __init__(self) -> None:
-        self.query, self.document, self.source = Codes(), Codes(), Codes()
-        self.rank = array("I")
-
-    def add(self, entry: Pooled) -> None:
-        self.add_pair(entry.pair)
-        self.source.add(PoolSource(entry.runs, entry.seeds, entry.round))
-        self.rank.append(entry.best_rank or 0)
-
-    def add_pair(self, pair: Pair) -> None:
-        self.query.add(pair[0])
-        self.document.add(pair[1])
-
-    def pairs(self) -> Pairs:
-        query, document = self.query, self.document
-        return Pairs(tuple(query.place), tuple(document.place), query.code, document.code)
-
-    def pool(self) -> Pool:
-        rank, source = np.array(self.rank), self.source
-        return Pool(self.pairs(), rank, source.code, tuple(source.place))
-
-
 DROPS = "labeler pool {} (which takes such pairs out)"
 """What to do where a pool names queries or documents that are gone."""
 
@@ -208,25 +189,25 @@ def read_pool(
     `BadInput` names the first line that holds a pair a second time, or, where `queries` or
     `documents` are given, an id that is not among them.
     """
-    numbered = _Numbered()
-
-    def add(row: Row) -> None:
-        entry = _pooled(row)
-        query, document = entry.pair
-        if query not in numbered.query.place:
-            _check_exists(row, "query", query, queries)
-        if document not in numbered.document.place:
-            _check_exists(row, "document", document, documents)
-        numbered.add(entry)
-
-    try:
-        deque(records(path, add), maxlen=0)
-    except BadInput:
-        _refuse_repeated(path, numbered.pairs())  # which may stand in an earlier line
-        raise
-    pool = numbered.pool()
-    _refuse_repeated(path, pool.pairs)
+    pool = Pool.of(records(path, _pooled))
+    pairs = pool.pairs
+    if queries is not None and documents is not None:
+        is_present = pairs.among(queries, documents)
+        if not is_present.all():
+            row = _row_at(path, int(is_present.argmin()))
+            query, document = row.pair
+            name = f"document {document!r}" if query in queries else f"query {query!r}"
+            problem = f"the {name} is not in the collection"
+            raise row.error(f"{problem}; next: {DROPS.format(path.parent)}")
+    if pairs.has_repeated():
+        _, first = np.unique(pairs.codes, return_index=True)
+        row = _row_at(path, int(np.setdiff1d(np.arange(len(pairs)), first)[0]))
+        raise row.error(f"the pair {' '.join(row.pair)} stands there twice")
     return pool
+
+
+def _row_at(path: Path, place: int) -> Row:
+    return next(islice(records(path, lambda row: row), place, None))
 
 
 def standing_pool(path: Path) -> Pool:
@@ -237,21 +218,6 @@ def standing_pool(path: Path) -> Pool:
 def _pooled(row: Row) -> Pooled:
     runs, seeds = (row.list_of(key, {str}, "a list of names") for key in ("runs", "seeds"))
     return Pooled(row.pair, runs, row.counted("best_rank", _LOW), seeds, row.counted("round", _LOW))
-
-
-def _check_exists(row: Row, what: str, text: str, ids: Container[str] | None) -> None:
-    if ids is not None and text not in ids:
-        problem = f"the {what} {text!r} is not in the collection"
-        raise row.error(f"{problem}; next: {DROPS.format(row.path.parent)}")
-
-
-def _refuse_repeated(path: Path, pairs: Pairs) -> None:
-    """`BadInput` names the line of the first pair that stands in an earlier one, too."""
-    if pairs.has_repeated():
-        _, first = np.unique(pairs.codes, return_index=True)
-        at = int(np.setdiff1d(np.arange(len(pairs)), first)[0])
-        row = next(islice(records(path, lambda row: row), at, None))
-        raise row.error(f"the pair {' '.join(row.pair)} stands there twice")
 
 
 def write_pool(path: Path, pool: Iterable[Pooled]) -> None:
