@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +18,7 @@ from labeler.collection.rows import Row, records
 from labeler.data import Pair, Pooled
 from labeler.files.jsonl import write_rows
 from labeler.trec.columns import Codes, id_ranks, plain_values
-from labeler.trec.pairs import PairColumns
+from labeler.trec.pairs import PairColumns, pair_numbers
 
 _BITS = 32
 _LOW = 2**_BITS - 1
@@ -66,18 +65,7 @@ class Pairs(Collection[Pair]):
 
     def __contains__(self, pair: object) -> bool:
         assert isinstance(pair, tuple)
-        queries, documents, codes = self._lookup
-        code = queries.get(pair[0], -1) << _BITS | documents.get(pair[1], -1)
-        at = int(np.searchsorted(codes, code))
-        return code in codes[at : at + 1].tolist()
-
-    @cached_property
-    def _lookup(self) -> tuple[dict[str, int], dict[str, int], Integers]:
-        """The place of each query and of each document, and the codes of all pairs, ascending."""
-        queries, documents = (
-            {id_: at for at, id_ in enumerate(ids)} for ids in (self.queries, self.documents)
-        )
-        return queries, documents, np.sort(self.codes)
+        return bool(Pairs.of([Pair(*pair)]).within(self).any())
 
     @property
     def codes(self) -> Integers:
@@ -109,12 +97,8 @@ class Pairs(Collection[Pair]):
 
     def within(self, others: Pairs) -> Flags:
         """Which pairs stand among others, `(n,)`."""
-        queries, documents, codes = others._lookup
-        query, document = (
-            np.array([places.get(id_, -1) for id_ in ids], np.int64)
-            for places, ids in ((queries, self.queries), (documents, self.documents))
-        )
-        return np.isin(query[self.query] << _BITS | document[self.document], codes)
+        _, _, (own, theirs) = pair_numbers([self, others])
+        return np.isin(own, theirs)
 
     def among(self, queries: Container[str], documents: Container[str]) -> Flags:
         """Which pairs have both ids among some, `(n,)`."""

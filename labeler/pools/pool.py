@@ -146,18 +146,19 @@ def pool_runs(runs: Mapping[str, Run], depth: int) -> Pool:
     """The first `depth` documents of each query in each run, with the runs and the best rank."""
     tops = [first_documents(run, depth) for run in runs.values()]
     joined = joined_pairs([top for top, _ in tops])
-    best, source = np.zeros((2, len(joined.query)), np.int32)
+    size = len(joined.query)
+    best, source = np.zeros(size, np.uint32), np.zeros(size, np.int32)
     finders: list[tuple[str, ...]] = [()]
     for column, (name, (_, ranks)) in enumerate(zip(runs, tops, strict=True)):
         rank = joined.values(column, ranks, 0)
-        best = np.where((rank > 0) & ((best == 0) | (rank < best)), rank, best)
+        best = np.minimum(best - 1, rank.astype(np.uint32) - 1) + 1  # as 0 is none
         source = 2 * source + (rank > 0)
         kinds = np.flatnonzero(np.bincount(source))
         source = np.searchsorted(kinds, source).astype(np.int32)
         finders = [finders[kind // 2] + (name,) * (kind % 2) for kind in kinds.tolist()]
     pairs = Pairs(joined.queries, joined.documents, joined.query, joined.document)
     sources = [PoolSource(names, (), None) for names in finders]
-    return Pool(pairs, best.astype(np.uint32), source, sources)
+    return Pool(pairs, best, source, sources)
 
 
 def _add_pairs(

@@ -212,7 +212,7 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
         """Where each of these pairs stands in another set, `(n,)`; -1 where it does not."""
         if not (self.size and other.size):
             return np.full(self.size, NONE, dtype=np.int32)
-        _, _, numbers = _pair_numbers([self, other])
+        _, _, numbers = pair_numbers([self, other])
         return _rows_of(*numbers)
 
     def outside(self, others: Set[Pair]) -> Flags:
@@ -346,7 +346,7 @@ def taken(values: NDArray[Any], rows: Places, missing: Any) -> NDArray[Any]:
 
 def joined_pairs(sets: Sequence[PairColumns[Any]]) -> Joined:
     """Sets of pairs side by side. No set holds a pair twice."""
-    queries, documents, parts = _pair_numbers(sets)
+    queries, documents, parts = pair_numbers(sets)
     every = parts[0]
     for part in parts[1:]:
         every = np.append(every, part[_rows_of(part, every) == NONE])
@@ -372,10 +372,10 @@ def _rows_of(own: Integers, theirs: Integers) -> Small:
     return rows
 
 
-def _pair_numbers(
-    sets: Sequence[PairColumns[Any]],
+def pair_numbers(
+    sets: Sequence[Any],
 ) -> tuple[tuple[str, ...], tuple[str, ...], list[Integers]]:
-    """All queries and documents of sets, and a number for each pair: its query's place in these,
+    """All queries and documents of sets of pairs, and a number for each pair: its query's place,
     then its document's.
     """
     queries, of_query = _one_numbering([own.queries for own in sets])
