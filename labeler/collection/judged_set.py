@@ -180,10 +180,10 @@ class JudgedSet:
         return self.states.holding(self.grade).keep(self.is_graded)
 
     @cached_property
-    def grade(self) -> Integers:
+    def grade(self) -> Small:
         """The grade of each pair, `(n,)`; 0 where it has none."""
-        labels, code = self.labels.coded
-        return np.array([grade or 0 for grade in labels], dtype=np.int64)[code]
+        labels, code = self.states.coded
+        return np.array([state.grade or 0 for state in labels], dtype=np.int32)[code]
 
     @cached_property
     def amounts(self) -> Floats:
@@ -426,8 +426,8 @@ def _columns_of(blocks: Iterable[JudgedBlock], *, shares: bool) -> tuple[Columns
         # texts that were cut within a character match nothing
         "firsts": [text.decode(errors="surrogateescape") for text in first.place],
         "first": first.code[row],
-        "shown": np.array(shown)[row],
-        "line": np.array(lines)[row],
+        "shown": np.asarray(shown)[row],
+        "line": np.asarray(lines)[row],
         "rest": {
             "states": tuple(states.place),
             "spent": tuple(took.place),
@@ -438,7 +438,9 @@ def _columns_of(blocks: Iterable[JudgedBlock], *, shares: bool) -> tuple[Columns
             "origin": origin and (origin.prompt, origin.model, origin.parameters),
         },
     }
-    return columns, [given[at] for at in row.tolist()] if shares else given
+    if shares and not isinstance(row, slice):
+        given = [given[at] for at in row.tolist()]
+    return columns, given
 
 
 def _hash_in(shown: bytes) -> int:
@@ -447,8 +449,10 @@ def _hash_in(shown: bytes) -> int:
     return int(last, 16) if _LAST.fullmatch(last) else NONE
 
 
-def _last_rows(every: Pairs) -> Small:
+def _last_rows(every: Pairs) -> Small | slice:
     """The last row of each pair, by query, both in the order in which they first appear."""
+    if not every.has_repeated() and (every.query[1:] >= every.query[:-1]).all():
+        return slice(None)  # as they are written, so that no column is copied
     order = np.argsort(every.codes, kind="stable")
     codes = every.codes[order]
     is_last = np.append(codes[1:] != codes[:-1], True)[: len(codes)]

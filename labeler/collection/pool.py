@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections import deque
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,10 +16,9 @@ from labeler.arrays import Flags, Integers
 from labeler.collection.layout import check_locked
 from labeler.collection.rows import Row, records
 from labeler.data import Pair, Pooled
-from labeler.errors import BadInput
 from labeler.files.jsonl import write_rows
 from labeler.trec.columns import Codes, id_ranks, plain_values
-from labeler.trec.pairs import PairColumns
+from labeler.trec.pairs import PairColumns, pair_numbers
 
 _BITS = 32
 _LOW = 2**_BITS - 1
@@ -48,9 +45,11 @@ class Pairs(Collection[Pair]):
         """The columns of some pairs."""
         if isinstance(pairs, Pairs):
             return pairs
-        numbered = _Numbered()
-        deque(map(numbered.add_pair, pairs), maxlen=0)
-        return numbered.pairs()
+        query, document = Codes(), Codes()
+        for query_id, doc_id in pairs:
+            query.add(query_id)
+            document.add(doc_id)
+        return cls(tuple(query.place), tuple(document.place), query.code, document.code)
 
     @classmethod
     def in_columns(cls, columns: PairColumns[Any]) -> Pairs:
@@ -66,23 +65,18 @@ class Pairs(Collection[Pair]):
 
     def __contains__(self, pair: object) -> bool:
         assert isinstance(pair, tuple)
-        queries, documents, codes = self._lookup
-        code = queries.get(pair[0], -1) << _BITS | documents.get(pair[1], -1)
-        at = int(np.searchsorted(codes, code))
-        return code in codes[at : at + 1].tolist()
-
-    @cached_property
-    def _lookup(self) -> tuple[dict[str, int], dict[str, int], Integers]:
-        """The place of each query and of each document, and the codes of all pairs, ascending."""
-        queries, documents = (
-            {id_: at for at, id_ in enumerate(ids)} for ids in (self.queries, self.documents)
-        )
-        return queries, documents, np.sort(self.codes)
+        return bool(Pairs.of([Pair(*pair)]).within(self).any())
 
     @property
     def codes(self) -> Integers:
         """One number a pair, `(n,)`: its query's place, then its document's."""
         return self.query.astype(np.int64) << _BITS | self.document
+
+    def has_repeated(self) -> bool:
+        """Whether a pair stands there twice, as it may until somebody looks."""
+        codes = self.codes
+        codes.sort()
+        return bool((codes[1:] == codes[:-1]).any())
 
     def keep(self, which: Which) -> Pairs:
         """Some of the pairs."""
@@ -90,6 +84,9 @@ class Pairs(Collection[Pair]):
 
     def by_query(self) -> Pairs:
         """The same pairs, those of a query one after another, otherwise in their order."""
+        stretches = 1 + np.count_nonzero(self.query[1:] != self.query[:-1])
+        if stretches == len(np.unique(self.query)):
+            return self
         _, first, number = np.unique(self.query, return_index=True, return_inverse=True)
         return self.keep(np.argsort(first[number], kind="stable"))
 
@@ -100,12 +97,8 @@ class Pairs(Collection[Pair]):
 
     def within(self, others: Pairs) -> Flags:
         """Which pairs stand among others, `(n,)`."""
-        queries, documents, codes = others._lookup
-        query, document = (
-            np.array([places.get(id_, -1) for id_ in ids], np.int64)
-            for places, ids in ((queries, self.queries), (documents, self.documents))
-        )
-        return np.isin(query[self.query] << _BITS | document[self.document], codes)
+        _, _, (own, theirs) = pair_numbers([self, others])
+        return np.isin(own, theirs)
 
     def among(self, queries: Container[str], documents: Container[str]) -> Flags:
         """Which pairs have both ids among some, `(n,)`."""
@@ -140,9 +133,15 @@ class Pool(Iterable[Pooled]):
         """The columns of some entries."""
         if isinstance(entries, Pool):
             return entries
-        numbered = _Numbered()
-        deque(map(numbered.add, entries), maxlen=0)
-        return numbered.pool()
+        rank, source = array("I"), Codes()
+
+        def pairs() -> Iterator[Pair]:
+            for entry in entries:
+                rank.append(entry.best_rank or 0)
+                source.add(PoolSource(entry.runs, entry.seeds, entry.round))
+                yield entry.pair
+
+        return cls(Pairs.of(pairs()), np.asarray(rank), source.code, tuple(source.place))
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -162,31 +161,6 @@ class Pool(Iterable[Pooled]):
         return np.array([source.round or 0 for source in self.sources], np.int64)[self.source]
 
 
-class _Numbered:
-    """The entries of a pool, numbered by their ids as they come."""
-
-    def __init__(self) -> None:
-        self.query, self.document, self.source = Codes(), Codes(), Codes()
-        self.rank = array("I")
-
-    def add(self, entry: Pooled) -> None:
-        self.add_pair(entry.pair)
-        self.source.add(PoolSource(entry.runs, entry.seeds, entry.round))
-        self.rank.append(entry.best_rank or 0)
-
-    def add_pair(self, pair: Pair) -> None:
-        self.query.add(pair[0])
-        self.document.add(pair[1])
-
-    def pairs(self) -> Pairs:
-        query, document = self.query, self.document
-        return Pairs(tuple(query.place), tuple(document.place), query.code, document.code)
-
-    def pool(self) -> Pool:
-        rank, source = np.array(self.rank), self.source
-        return Pool(self.pairs(), rank, source.code, tuple(source.place))
-
-
 DROPS = "labeler pool {} (which takes such pairs out)"
 """What to do where a pool names queries or documents that are gone."""
 
@@ -199,25 +173,25 @@ def read_pool(
     `BadInput` names the first line that holds a pair a second time, or, where `queries` or
     `documents` are given, an id that is not among them.
     """
-    numbered = _Numbered()
-
-    def add(row: Row) -> None:
-        entry = _pooled(row)
-        query, document = entry.pair
-        if query not in numbered.query.place:
-            _check_exists(row, "query", query, queries)
-        if document not in numbered.document.place:
-            _check_exists(row, "document", document, documents)
-        numbered.add(entry)
-
-    try:
-        deque(records(path, add), maxlen=0)
-    except BadInput:
-        _refuse_repeated(path, numbered.pairs())  # which may stand in an earlier line
-        raise
-    pool = numbered.pool()
-    _refuse_repeated(path, pool.pairs)
+    pool = Pool.of(records(path, _pooled))
+    pairs = pool.pairs
+    if queries is not None and documents is not None:
+        is_present = pairs.among(queries, documents)
+        if not is_present.all():
+            row = _row_at(path, int(is_present.argmin()))
+            query, document = row.pair
+            name = f"document {document!r}" if query in queries else f"query {query!r}"
+            problem = f"the {name} is not in the collection"
+            raise row.error(f"{problem}; next: {DROPS.format(path.parent)}")
+    if pairs.has_repeated():
+        _, first = np.unique(pairs.codes, return_index=True)
+        row = _row_at(path, int(np.setdiff1d(np.arange(len(pairs)), first)[0]))
+        raise row.error(f"the pair {' '.join(row.pair)} stands there twice")
     return pool
+
+
+def _row_at(path: Path, place: int) -> Row:
+    return next(islice(records(path, lambda row: row), place, None))
 
 
 def standing_pool(path: Path) -> Pool:
@@ -228,28 +202,6 @@ def standing_pool(path: Path) -> Pool:
 def _pooled(row: Row) -> Pooled:
     runs, seeds = (row.list_of(key, {str}, "a list of names") for key in ("runs", "seeds"))
     return Pooled(row.pair, runs, row.counted("best_rank", _LOW), seeds, row.counted("round", _LOW))
-
-
-def _check_exists(row: Row, what: str, text: str, ids: Container[str] | None) -> None:
-    if ids is not None and text not in ids:
-        problem = f"the {what} {text!r} is not in the collection"
-        raise row.error(f"{problem}; next: {DROPS.format(row.path.parent)}")
-
-
-def _refuse_repeated(path: Path, pairs: Pairs) -> None:
-    """`BadInput` names the line of the first pair that stands in an earlier one, too."""
-    again = _later_of_equals(pairs.codes)
-    if len(again):
-        row = next(islice(records(path, lambda row: row), int(again.min()), None))
-        raise row.error(f"the pair {' '.join(row.pair)} stands there twice")
-
-
-def _later_of_equals(codes: Integers) -> Integers:
-    """The places of all numbers that stand at an earlier place, too."""
-    order = np.argsort(codes, kind="stable")
-    ordered = codes[order]
-    again: Integers = order[1:][ordered[1:] == ordered[:-1]]
-    return again
 
 
 def write_pool(path: Path, pool: Iterable[Pooled]) -> None:
@@ -274,7 +226,7 @@ def merge_pools(old: Iterable[Pooled], new: Iterable[Pooled]) -> Pool:
     Old pairs keep their place; new ones follow, sorted by query and best rank.
     """
     before = Pool.of(old)
-    size, every = len(before), united_pool(chain(before, new))
+    size, every = len(before), united_pool(chain(before, new) if len(before) else new)
     added = every.keep(slice(size, None))
     order = size + added.pairs.order(added.rank)
     return every.keep(np.append(np.arange(size), order))
@@ -297,20 +249,23 @@ def united_pool(entries: Iterable[Pooled], unite: Unite = united) -> Pool:
     The better rank is kept, and `unite` says what becomes of the rest.
     """
     pool = Pool.of(entries)
-    codes, again = pool.pairs.codes, _later_of_equals(pool.pairs.codes)
-    if not len(again):
-        return pool
-    order = np.argsort(codes, kind="stable")
-    first = order[np.searchsorted(codes, codes[again], sorter=order)]
-    rank, source = pool.rank.copy(), pool.source.copy()
-    sources = list(pool.sources)
-    number_of = {each: number for number, each in enumerate(sources)}
-    for at, later in zip(first.tolist(), again.tolist(), strict=True):  # in their order, of a pair
-        rank[at] = min(rank[at] or rank[later], rank[later] or rank[at])
-        both = unite(sources[source[at]], sources[source[later]])
-        source[at] = number_of.setdefault(both, len(sources))
-        if len(number_of) > len(sources):
-            sources.append(both)
-    is_kept = np.ones(len(pool), np.bool_)
-    is_kept[again] = False
-    return Pool(pool.pairs, rank, source, sources).keep(is_kept)
+    while pool.pairs.has_repeated():  # the first two of each pair become one
+        codes = pool.pairs.codes
+        order = np.argsort(codes, kind="stable")
+        is_same = np.diff(codes[order], prepend=-1) == 0
+        is_second = is_same & ~np.append(False, is_same[:-1])
+        first, second = order[np.flatnonzero(is_second) - 1], order[is_second]
+        rank, source, sources = pool.rank.copy(), pool.source.copy(), Codes()
+        rank[first] = np.minimum(rank[first] - 1, rank[second] - 1) + 1  # as 0 is none
+        sources.extend(pool.sources)
+        both = source[first].astype(np.int64) << _BITS | source[second]
+        kinds, kind = np.unique(both, return_inverse=True)
+        united_sources = [
+            sources.place[unite(pool.sources[each >> _BITS], pool.sources[each & _LOW])]
+            for each in kinds.tolist()
+        ]
+        source[first] = np.array(united_sources, np.int32)[kind]
+        is_left = np.ones(len(pool), np.bool_)
+        is_left[second] = False
+        pool = Pool(pool.pairs, rank, source, tuple(sources.place)).keep(is_left)
+    return pool

@@ -21,6 +21,7 @@ from labeler.messages import count_of
 from labeler.metrics import Measure, Rankings, parse, score
 from labeler.metrics.judged import Facts, JudgedPairs
 from labeler.metrics.rankings import top_grade
+from labeler.metrics.scores import summed_up
 from labeler.report.finding import Finding
 from labeler.report.table import Column, Table, shown
 from labeler.stats.correlation import Correlation
@@ -29,6 +30,9 @@ from labeler.trec.pairs import PairColumns, joined_pairs
 
 FEW = 0.05
 """Pairs of one side alone that are a smaller share of those of both are taken out alone."""
+_AT_ONCE = 1 << 19
+"""Runs are scored by queries of about so many pairs at a time, as each copy takes 80 bytes a pair.
+"""
 _ABSENT = -(2**62)
 """Stands for the grade of a pair that qrels do not hold."""
 
@@ -104,10 +108,15 @@ def two_qrels(
     ]
     joined = joined_pairs(sides)
     # of each pair one number: the places of both grades, 0 where there is none
-    (own, before), (other, after) = (np.unique(side.value, return_inverse=True) for side in sides)
+    own, other = distinct = [np.unique(side.value) for side in sides]
+    before, after = (
+        joined.values(column, 1 + np.searchsorted(grades, side.value).astype(np.int32), 0)
+        for column, (side, grades) in enumerate(zip(sides, distinct, strict=True))
+    )
     width = len(other) + 1
-    cells = joined.values(0, before + 1, 0) * width + joined.values(1, after + 1, 0)
-    used, code = np.unique(cells, return_inverse=True)
+    cells = before * width + after
+    used = np.flatnonzero(np.bincount(cells))
+    code = np.searchsorted(used, cells).astype(np.int32)
     grades = np.stack(
         [np.append(_ABSENT, own)[used // width], np.append(_ABSENT, other)[used % width]]
     )
@@ -120,6 +129,7 @@ def two_qrels(
     if not len(rows):
         return None
     coded: PairColumns[int] = joined.columns(rows).holding(code[rows])
+    del joined, before, after, cells, code, rows  # of millions of pairs, and the pool is made yet
     first_top, second_top = (
         top_grade(side.value) if top is None else top for side, top in zip(sides, tops, strict=True)
     )
@@ -184,13 +194,21 @@ def score_twice(two: TwoQrels, runs: RunsByName, measure: Measure) -> TwoScores:
     """Score each run by both; a run is read once."""
     shares = parse(judged_name(measure))
     values, judged, facts = [], [], []
+    block = two.pool.starts[:-1] // _AT_ONCE
     for run in runs.values():
         ranked, facts_of_run = rank(run, two.pool)
-        own = scored = [two.own(ranked, side) for side in (0, 1)]
-        if not two.counts.same:
-            scored = [two.on_shared_pairs(ranked, side) for side in (0, 1)]
-        values.append([score(side, [measure]).values[0] for side in scored])
-        judged.append([score(side, [shares]).summed_up(shares) for side in own])
+        parts = []  # of some queries each, by either side the scores and the shares
+        for number in np.unique(block).tolist():
+            part = ranked.choose(block == number)
+            own = scored = [two.own(part, side) for side in (0, 1)]
+            if not two.counts.same:
+                scored = [two.on_shared_pairs(part, side) for side in (0, 1)]
+            both = [*(score(side, [measure]) for side in scored)]
+            both += [score(side, [shares]) for side in own]
+            parts.append([each.values[0] for each in both])
+        columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        values.append(columns[:2])
+        judged.append([summed_up(shares, column) for column in columns[2:]])
         facts.append(facts_of_run)
     of_sides = np.ascontiguousarray(np.array(values).swapaxes(0, 1))
     return TwoScores(two.pool.queries, of_sides, np.array(judged).T, tuple(facts))

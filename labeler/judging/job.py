@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Container, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from collections.abc import Collection as Some
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,7 +23,6 @@ from labeler.collection.judgements import (
     origin_of,
     read_judgements,
     replacing_set,
-    states_of,
 )
 from labeler.collection.layout import (
     Collection,
@@ -141,10 +140,6 @@ def default_name(prompt: str, model: str) -> str:
     return safe_name(f"{prompt}-{model}")
 
 
-ORIGINS = ("prompt", "model", "parameters")
-"""What an origin holds, by the names of its fields."""
-
-
 def origin(assessor: Assessor) -> Origin:
     """What distinguishes one set of judgements from another."""
     prompt, parameters = assessor.prompt, dict(assessor.asked_with)
@@ -165,9 +160,8 @@ def check_free(collection: Collection, name: str, assessor: Assessor) -> None:
             problem = f"{collection.qrels(name)} holds grades from elsewhere; give another name"
             raise Misuse(problem, parameter="name")
         return
-    for what in ORIGINS:
-        before, now = getattr(earlier, what), getattr(new, what)
-        if before != now:
+    for what, before in asdict(earlier).items():
+        if before != (now := getattr(new, what)):
             problem = f"{path} was made with {what} {before}, not {now}; give another name"
             raise Misuse(problem, parameter="name")
 
@@ -227,16 +221,18 @@ def job_of(
         del rows[pair]
     if not rows:
         return Job(collection, name, asked, texts, parent=parent)
-    own = {pair: rows[pair] for pair in asked if pair in rows}
-    left = asked.keep(~asked.within(Pairs.of(own)))
-    return Job(collection, name, left, texts, own, parent)
+    is_carried = asked.within(Pairs.of(rows))
+    own = {pair: rows[pair] for pair in asked.keep(is_carried)}
+    return Job(collection, name, asked.keep(~is_carried), texts, own, parent)
 
 
-def check_keeps(collection: Collection, name: str, pairs: Container[Pair]) -> None:
+def check_keeps(collection: Collection, name: str, pairs: Pairs) -> None:
     """Raise `Misuse` where judging a part of a set's pairs as `name` would lose other pairs."""
     path = collection.judgements(check_name(name))
-    others = sum(pair not in pairs for pair, _ in states_of(path))
-    if others:
+    if not path.exists():
+        return
+    held = Pairs.in_columns(judged_in(path).states)
+    if others := int((~held.within(pairs)).sum()):
         more = count_of(others, "pair that is", "pairs that are")
         problem = f"{path} holds {more} not among these and would be lost; give another name"
         raise Misuse(problem, parameter="name")
@@ -261,18 +257,17 @@ async def write_set(
     Both are written when all pairs are done or the budget is reached. Grades of pairs whose query
     or document is gone stay among the judgements, not in the qrels.
     """
-
-    tally, rows = Tally(job.name), JudgementLines(origin(assessor))
+    made = origin(assessor)
+    tally, rows = Tally(job.name), JudgementLines(made)
     rules_shown = rules_of(assessor.prompt)
     path, qrels = job.collection.judgements(job.name), job.collection.qrels(job.name)
     lock = partial(locked_in_loop, job.collection, stop, note)
     async with AsyncExitStack() as stack:
         async with lock():
             check_free(job.collection, job.name, assessor)
-            made, advice = origin(assessor), "give another name"
-            made_by = {what: getattr(made, what) for what in ORIGINS}
             # whose name no other assessor may use meanwhile
-            stack.enter_context(claimed(MadeFile(job.collection, path, made_by, advice, "name")))
+            made_file = MadeFile(job.collection, path, asdict(made), "give another name", "name")
+            stack.enter_context(claimed(made_file))
         with replacing_set(path, qrels) as out:
             for row in job.carried.values():
                 judged = replace(row.judged, remembered=True)

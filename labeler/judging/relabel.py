@@ -8,6 +8,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple, cast
@@ -17,7 +18,7 @@ import numpy as np
 from labeler.arrays import Flags
 from labeler.collection.card import DISAGREEMENTS, FAILURES, QUERIES, SAMPLE, Parent, parent_of
 from labeler.collection.judged_set import JudgedSet, read_set
-from labeler.collection.judgements import Origin, judged_lines, origin_of, states_of
+from labeler.collection.judgements import Origin, judged_lines, origin_of
 from labeler.collection.layout import AnyCollection, Collection, check_name, open_collection
 from labeler.collection.pool import Pairs, Which
 from labeler.collection.queries import parse_ids
@@ -64,8 +65,16 @@ class RelabelResult(Result):
     """
 
     judging: Merged[JudgeResult]
-    changes: Transitions
     sets: Hidden[tuple[JudgedSet, JudgedSet]] = field(repr=False)
+
+    @cached_property
+    def changes(self) -> Transitions:
+        """What became of each grade."""
+        return changes_of(*self.sets, texts_of_queries(self.judging.job.collection))
+
+    def as_json(self) -> dict[str, Any]:
+        """The changes, and the counts of the new judgements."""
+        return {"changes": self.changes.as_json(), **super().as_json()}
 
     def tables(self) -> list[Table]:
         """The counts of the new judgements, and the changes."""
@@ -91,8 +100,8 @@ def arelabel(
     >>> collection = small_collection()
     >>> first = judge(collection, model=fake_model('{"grade": 2}', "mild"), name="first")
     >>> strict = fake_model('{"reason": "no", "grade": 0}', "strict")
-    >>> relabel(collection, "first", prompt="basic", model=strict, name="second")
-    RelabelResult(judging=JudgeResult('second', judged=4 of 4), changes=Transitions(4 of 4 moved))
+    >>> relabel(collection, "first", prompt="basic", model=strict, name="second").changes
+    Transitions(4 of 4 moved)
     """
     opened, control = open_collection(collection), control or Control()
     part = only if isinstance(only, PartOfSet) else PartOfSet(only)
@@ -113,13 +122,11 @@ relabel = sync(arelabel)
 
 
 def _result(collection: Collection, source: str, judging: JudgeResult) -> RelabelResult:
-    """The new judgements with what moved, each set read once."""
+    """The new judgements beside the old ones, each set read once."""
     names = source, judging.name
     before, after = (read_set(collection, name) for name in names)
     parents = parent_of(collection, source), parent_of(collection, judging.name)
-    sets = sets_alike(parents, (before, after))
-    changes = changes_of(*sets, texts_of_queries(collection))
-    return RelabelResult(judging, changes, sets)
+    return RelabelResult(judging, sets_alike(parents, (before, after)))
 
 
 def asked_again(collection: Collection, source: str, options: JudgeOptions) -> JudgeOptions:
@@ -243,7 +250,7 @@ async def areparse(
     texts = texts_of(opened)
     with about("source", "name"):
         path = opened.existing_judgements(check_name(source))
-    every = Pairs.of(pair for pair, _ in states_of(path))
+    every = Pairs.in_columns(read_set(opened, source).states)
     pairs = every.keep(every.among(texts.queries, texts.documents))
     made_by = origin_of(path)
     if made_by is None or not made_by.model:

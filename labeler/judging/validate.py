@@ -16,7 +16,7 @@ from labeler.collection.card import SECTION, card_section, read_card
 from labeler.collection.corpus import document_in
 from labeler.collection.judgements import Origin, judged_lines, states_of
 from labeler.collection.layout import AnyCollection, Collection, open_collection
-from labeler.collection.pool import DROPS, Pairs, read_pool
+from labeler.collection.pool import DROPS, read_pool
 from labeler.collection.queries import query_in
 from labeler.collection.rows import Record, Row
 from labeler.collection.stale import stale_pairs
@@ -165,7 +165,7 @@ class _Validator:
     def __init__(self, collection: Collection) -> None:
         self.collection = collection
         self.documents, self.queries = RowIndex(), set[str]()
-        self.dropped = Pairs.of(())
+        self.dropped = set[Pair]()
         self.grades = dict[str, _PairGrades]()
         self.stale = self.proven = 0
         self._counts = Counter[tuple[Path, str, Level]]()
@@ -290,14 +290,14 @@ class _Validator:
 
     def _dropped(self, path: Path) -> None:
         """Pairs that left the pool, as their query or document is gone."""
-        self.dropped = read_pool(path).pairs
+        self.dropped = set(read_pool(path).pairs)
 
     def _set(self, path: Path) -> None:
         """Pairs stand once, ids are in the collection, and all rows are of one origin."""
         grades, origins = _PairGrades(), list[Origin]()
         beyond = 0
         for number, pair, state, rest in judged_lines(path):
-            is_dropped = len(self.dropped) > 0 and pair in self.dropped
+            is_dropped = pair in self.dropped
             if not is_dropped:
                 self._ids(path, number, pair)
             is_new = grades.add(pair, None if is_dropped else state.grade)
@@ -333,7 +333,7 @@ class _Validator:
             return  # no pair of the set has a grade
         for number, columns in trec_rows(path, _QRELS):
             pair, grade = _pair_of(columns), grade_of(path, number, columns[3])
-            if len(self.dropped) and pair in self.dropped:
+            if pair in self.dropped:
                 text = f"{' '.join(pair)} {_LEFT}, and counts in scores"
                 self.add(path, number, "grades of pairs that left the pool", text)
                 continue

@@ -45,11 +45,11 @@ class JudgedPairs:
         """The pool of qrels, without queries that have no judgement."""
         sizes = np.diff(qrels.edges)
         ids = [query_id for query_id, size in zip(qrels.queries, sizes, strict=True) if size]
-        query = np.repeat(id_ranks(ids).astype(np.int64), sizes[sizes > 0])
-        grade = qrels.value.astype(np.int64)
-        order = np.lexsort((-grade, query))
+        of_query = np.repeat(id_ranks(ids), sizes[sizes > 0])
+        order = np.lexsort((-qrels.value.astype(np.int32), of_query))
+        query, grade = (column[order].astype(np.int64) for column in (of_query, qrels.value))
         documents = qrels.document_keys.take(qrels.document[order])
-        return cls(tuple(sorted(ids)), query[order], grade[order], documents, name, stale)
+        return cls(tuple(sorted(ids)), query, grade, documents, name, stale)
 
     @cached_property
     def number(self) -> dict[bytes, int]:
@@ -195,12 +195,13 @@ def _ranked(parts: Iterable[Batch], pool: JudgedPairs, *, outside: bool) -> tupl
     retrieved = np.zeros(n, np.int64)
     for part in placed:
         retrieved[part.pop("queries")] = part.pop("retrieved")
-    columns = {name: np.concatenate([part[name] for part in placed]) for name in placed[0]}
+    names = [*placed[0]]  # of columns, which are let go of one after another
+    columns = {name: np.concatenate([part.pop(name) for part in placed]) for name in names}
     order = np.argsort(columns["query"], kind="stable")
     return Rankings(
         pool.queries,
         retrieved,
-        **{name: column[order] for name, column in columns.items()},
+        **{name: columns.pop(name)[order] for name in names},
         pool_query=pool.query,
         pool_grade=pool.grade,
         max_grade=pool.max_grade,

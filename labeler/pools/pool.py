@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from labeler.arrays import Integers
 from labeler.collection.card import card_section, check_made, making, read_card, update_card
 from labeler.collection.corpus import distinct_documents, ids_among
 from labeler.collection.dropped import Dropped, drop_absent
@@ -48,6 +47,7 @@ from labeler.runs.retrieve import (
 )
 from labeler.text.bm25 import Bm25Settings
 from labeler.text.terms import DENSE_EXTRA, Encoder
+from labeler.trec.columns import Small
 from labeler.trec.pairs import PairColumns, joined_pairs
 from labeler.trec.write import write_run
 
@@ -135,7 +135,7 @@ def _some(ids: Iterable[str]) -> str:
     return ", ".join(nsmallest(3, ids))
 
 
-def first_documents(run: Run, depth: int) -> tuple[PairColumns[float], Integers]:
+def first_documents(run: Run, depth: int) -> tuple[PairColumns[float], Small]:
     """The first `depth` documents of each query in a run, and the rank of each."""
     columns = PairColumns.of(run, np.float64)
     rank = columns.ranks()
@@ -146,16 +146,19 @@ def pool_runs(runs: Mapping[str, Run], depth: int) -> Pool:
     """The first `depth` documents of each query in each run, with the runs and the best rank."""
     tops = [first_documents(run, depth) for run in runs.values()]
     joined = joined_pairs([top for top, _ in tops])
-    best, source = np.zeros((2, len(joined.query)), np.int64)
+    size = len(joined.query)
+    best, source = np.zeros(size, np.uint32), np.zeros(size, np.int32)
     finders: list[tuple[str, ...]] = [()]
     for column, (name, (_, ranks)) in enumerate(zip(runs, tops, strict=True)):
         rank = joined.values(column, ranks, 0)
-        best = np.where((rank > 0) & ((best == 0) | (rank < best)), rank, best)
-        kinds, source = np.unique(2 * source + (rank > 0), return_inverse=True)
+        best = np.minimum(best - 1, rank.astype(np.uint32) - 1) + 1  # as 0 is none
+        source = 2 * source + (rank > 0)
+        kinds = np.flatnonzero(np.bincount(source))
+        source = np.searchsorted(kinds, source).astype(np.int32)
         finders = [finders[kind // 2] + (name,) * (kind % 2) for kind in kinds.tolist()]
     pairs = Pairs(joined.queries, joined.documents, joined.query, joined.document)
     sources = [PoolSource(names, (), None) for names in finders]
-    return Pool(pairs, best.astype(np.uint32), source.astype(np.int32), sources)
+    return Pool(pairs, best, source, sources)
 
 
 def _add_pairs(

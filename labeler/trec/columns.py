@@ -402,8 +402,8 @@ class Codes:
 
     @property
     def code(self) -> Small:
-        """The number of each value, `(n,)`."""
-        return np.array(self._codes, dtype=np.int32)
+        """The number of each value, `(n,)`, where it lies: as long as it is held, none comes."""
+        return np.asarray(self._codes)
 
 
 _AT_ONCE = 1 << 16

@@ -121,9 +121,9 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
             documents = self.document_keys.take(self.document[pairs])
             yield Batch(names, query, documents, self.value[pairs])
 
-    def ranks(self) -> Integers:
+    def ranks(self) -> Small:
         """The rank of each pair in its query, `(n,)`, from 1, as trec_eval orders scores."""
-        return np.concatenate([batch.ranks for batch in self.batches()])
+        return np.concatenate([batch.ranks.astype(np.int32) for batch in self.batches()])
 
     @property
     def size(self) -> int:
@@ -212,7 +212,7 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
         """Where each of these pairs stands in another set, `(n,)`; -1 where it does not."""
         if not (self.size and other.size):
             return np.full(self.size, NONE, dtype=np.int32)
-        _, _, numbers = _pair_numbers([self, other])
+        _, _, numbers = pair_numbers([self, other])
         return _rows_of(*numbers)
 
     def outside(self, others: Set[Pair]) -> Flags:
@@ -346,15 +346,17 @@ def taken(values: NDArray[Any], rows: Places, missing: Any) -> NDArray[Any]:
 
 def joined_pairs(sets: Sequence[PairColumns[Any]]) -> Joined:
     """Sets of pairs side by side. No set holds a pair twice."""
-    queries, documents, parts = _pair_numbers(sets)
+    queries, documents, parts = pair_numbers(sets)
     every = parts[0]
     for part in parts[1:]:
         every = np.append(every, part[_rows_of(part, every) == NONE])
     size = max(len(documents), 1)
-    every = every[np.argsort(every // size, kind="stable")]
+    query = (every // size).astype(np.int32)
+    if (query[1:] < query[:-1]).any():
+        order = np.argsort(query, kind="stable")
+        every, query = every[order], query[order]
     row = np.stack([_rows_of(every, part) for part in parts], axis=1)
-    query, document = np.divmod(every, size)
-    return Joined(queries, documents, query.astype(np.int32), document.astype(np.int32), row)
+    return Joined(queries, documents, query, (every % size).astype(np.int32), row)
 
 
 def _rows_of(own: Integers, theirs: Integers) -> Small:
@@ -370,10 +372,10 @@ def _rows_of(own: Integers, theirs: Integers) -> Small:
     return rows
 
 
-def _pair_numbers(
-    sets: Sequence[PairColumns[Any]],
+def pair_numbers(
+    sets: Sequence[Any],
 ) -> tuple[tuple[str, ...], tuple[str, ...], list[Integers]]:
-    """All queries and documents of sets, and a number for each pair: its query's place in these,
+    """All queries and documents of sets of pairs, and a number for each pair: its query's place,
     then its document's.
     """
     queries, of_query = _one_numbering([own.queries for own in sets])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -34,6 +34,7 @@ from labeler.collection.layout import Collection
 from labeler.collection.whose import is_of_people, not_of_people
 from labeler.errors import BadInput
 from labeler.evaluation.evaluate import mean_measure
+from labeler.evaluation.inputs import run_of
 from labeler.evaluation.options import STALE_GRADES, Stale
 from labeler.judging.changes import Move, Transitions, changes_of, human_beside
 from labeler.messages import count_of
@@ -256,7 +257,7 @@ def diff_of(
     # the systems by both sets, unless a part of the pairs was judged
     board = None
     can_rank = not sides.thins_rankings and has_common_queries(sides)
-    ranked = beside.runs or (runs_of(runs, sides.collection)[0] if can_rank else {})
+    ranked = beside.runs or (_runs_to_rank(runs, sides.collection) if can_rank else {})
     if can_rank and len(ranked) > 1:
         from labeler.evaluation.leaderboard import leaderboard
 
@@ -276,6 +277,13 @@ def diff_of(
         noise_of(sides, common, options.statistics),
         tuple(dict.fromkeys(findings)),
     )
+
+
+def _runs_to_rank(runs: RunSources, collection: Collection | None) -> Mapping[str, Source]:
+    """The runs by name; those of the collection as files, of which a part is held at a time."""
+    if runs or collection is None:
+        return runs_of(runs, collection)[0]
+    return {name: run_of(path, name, collection) for name, path in collection.run_files().items()}
 
 
 def _beside_people(
