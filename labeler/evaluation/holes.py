@@ -1,10 +1,10 @@
 """The least and the most that a measure can be, whatever the grades of its unjudged documents.
 
 Unjudged are the retrieved documents outside the qrels, those of the pool with a negative grade, and
-what other runs of the same evaluation retrieved. Documents that are in none of these are taken not
-to exist. Each may have any grade from 0 to the scale's top. Some measures divide by what could be found. In such a measure a relevant
-document raises both the hits and the total, so the extremes need not be "none is relevant" or "all
-are".
+what other runs of the same evaluation retrieved. Documents in none of these are taken not to exist.
+Each may have any grade from 0 to the scale's top. Some measures divide by what could be found. In
+such a measure a relevant document raises both the hits and the total, so the extremes need not be
+"none is relevant" or "all are".
 """
 
 from __future__ import annotations
