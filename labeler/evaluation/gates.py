@@ -123,9 +123,12 @@ def doubt_of(report: Report, e: Equivalence) -> str:
 def _held(report: Report, run: RunScores, gate: ScoreGate) -> GateOutcome:
     """One run's score against a gate; where it may not be relied on, neither pass nor failure."""
     name = str(gate.measure)
-    ends = run.scenarios.get(name, {})
-    decided = "low" in ends and (ends["low"] >= gate.bound or ends["high"] < gate.bound)
-    if doubt := report.trust.against_gate((run.name,), name, decided=decided):
+
+    def decided() -> bool:
+        ends = run.ends(name)
+        return bool(ends) and (ends["low"] >= gate.bound or ends["high"] < gate.bound)
+
+    if doubt := report.trust.against_gate((run.name,), name, decided):
         return GateOutcome((), (f"{run.name}: {name} against {gate.bound:g} is {doubt}",))
     value, low = run.scores.means()[name], run.intervals[name][0]
     return GateOutcome(gate.missed(f"{run.name}: {name}", value, low))

@@ -14,7 +14,7 @@ import numpy as np
 
 from labeler.arrays import Floats
 from labeler.errors import BadInput
-from labeler.evaluation.holes import UnjudgedOfRun, has_ends, scenarios
+from labeler.evaluation.holes import UnjudgedOfRun, has_ends
 from labeler.evaluation.inputs import Doubt
 from labeler.evaluation.options import Compare, Scoring
 from labeler.messages import count_of, no_query_in_common
@@ -271,6 +271,10 @@ class RunScores:
         """By measure, its mean if all unjudged documents were irrelevant, or of top grade."""
         return {} if self.unjudged is None else self.unjudged.scenarios
 
+    def ends(self, measure: str) -> dict[str, float]:
+        """The least and the most that a mean can be, as `low` and `high`; empty if not known."""
+        return {} if self.unjudged is None else self.unjudged.ends(parse(measure))
+
     def means(self) -> dict[str, Interval]:
         """Measure to its value with the interval."""
         means = self.scores.means().items()
@@ -485,7 +489,7 @@ def hole_findings(runs: Sequence[RunScores]) -> list[Finding]:
     measure = next(filter(has_ends, run.scores.measures), None)
     if run.unjudged is None or measure is None or share >= WELL_JUDGED:
         return []
-    case = scenarios(run.unjudged.candidates, [measure], ends_alone=True)[str(measure)]
+    case = run.ends(str(measure))
     ends = f"{case['low']:.3f} to {case['high']:.3f}"
     table = Setting("scenarios")
     what = f"were the rest judged, its {measure} could be anything from {ends} ({table})"

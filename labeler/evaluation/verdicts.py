@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -218,17 +218,22 @@ class Trust:
         return assessor.name if assessor and self.grades.is_unchecked else ""
 
     def of(
-        self, names: Sequence[str], measure: str, queries: int, *, decided: bool = False
+        self,
+        names: Sequence[str],
+        measure: str,
+        queries: int,
+        decided: Callable[[], bool] = lambda: False,
     ) -> Doubt | None:
         """The first rule that scores of some runs break; None where they keep all.
 
-        With `decided` no grade of an unjudged document could change what is asked.
+        `decided` says, where too little is judged, that no grade of what is unjudged could change
+        what is asked.
         """
         if queries < FEWEST:
             few = f"{count_of(queries, 'query is', 'queries are')} too few"
             where = f"{self._folder} {self.grades.name}" if self.grades.folder else "QRELS RUNS"
             return Doubt(f"{few} (at least {FEWEST})", f"labeler power {where}", "free")
-        if not decided and (doubt := self._holes(names, measure)):
+        if (doubt := self._holes(names, measure)) and not decided():
             return doubt
         akin = [str(self.kin[name]) for name in names if name in self.kin]
         if not akin or self.grades.assessor is None:
@@ -242,17 +247,22 @@ class Trust:
     def believed(self, comparison: Comparison) -> Comparison:
         """The comparison with what is doubtful about it."""
         names, measure = (comparison.run, comparison.baseline), comparison.measure
-        first, second = (self.runs[name].scenarios.get(measure, {}) for name in names)
-        decided = first.keys() & second.keys() >= {"low", "high"} and (
-            first["low"] > second["high"] or second["low"] > first["high"]
-        )
-        doubt = self.of(names, measure, comparison.queries, decided=decided)
+
+        def decided() -> bool:
+            first, second = (self.runs[name].ends(measure) for name in names)
+            return bool(first and second) and (
+                first["low"] > second["high"] or second["low"] > first["high"]
+            )
+
+        doubt = self.of(names, measure, comparison.queries, decided)
         return replace(comparison, doubt=doubt, unchecked=self.unchecked)
 
-    def against_gate(self, names: Sequence[str], measure: str, *, decided: bool = False) -> str:
+    def against_gate(
+        self, names: Sequence[str], measure: str, decided: Callable[[], bool] = lambda: False
+    ) -> str:
         """Why scores of some runs cannot be held against a gate; empty where they can."""
         queries = min(len(self.runs[name].scores.queries) for name in names)
-        doubt = self.of(names, measure, queries, decided=decided)
+        doubt = self.of(names, measure, queries, decided)
         if doubt is None and self.unchecked:
             unchecked = f"nobody checked the grades of {self.unchecked}"
             doubt = Doubt(unchecked, self._people, f"{PEOPLE_CHECK} pairs by hand")

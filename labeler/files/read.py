@@ -15,6 +15,7 @@ import shutil
 import stat
 import sys
 import tempfile
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
@@ -255,17 +256,16 @@ def byte_blocks(path: Path, size: int) -> Iterator[bytes]:
     A last line without a newline gets one. Raises `TooLarge` as `numbered_bytes`.
     """
     with file_problems(path), _open_for_reading(path) as source:
-        rest, held, above = list[bytes](), 0, 0
+        rest, held = list[bytes](), 0
         while block := source.read(size):
             end = block.rfind(b"\n") + 1
             if end:
-                above += block.count(b"\n", 0, end)
                 yield b"".join([*rest, block[:end]])
                 rest, held = [], 0
             rest.append(block[end:])
             held += len(block) - end
             if held > LONGEST_LINE:
-                raise _too_long(path, above + 1)
+                deque(numbered_bytes(path), maxlen=0)  # which says in which line that is
         if held:
             yield b"".join([*rest, b"\n"])
 

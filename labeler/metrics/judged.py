@@ -16,15 +16,12 @@ from labeler.arrays import Flags, Floats, Integers
 from labeler.data import Qrels, Run
 from labeler.errors import BadInput
 from labeler.metrics.rankings import Rankings, ordinals, top_grade
-from labeler.trec.blocks import Batch
+from labeler.trec.blocks import BLOCK, Batch
 from labeler.trec.columns import Irregular, Keys, Words, hashed, id_ranks, mixed, widened
 from labeler.trec.files import through_run
 from labeler.trec.memory import as_qrels, as_run
 from labeler.trec.pairs import PairColumns
 from labeler.trec.rows import LARGEST_GRADE
-
-BLOCK = 1 << 20
-"""Bytes of a run's file worked on at a time, so that what is made of them stays small."""
 
 
 @dataclass(frozen=True)
@@ -282,10 +279,12 @@ def _matches(lines: Batch, pool: JudgedPairs, pool_query: Integers) -> tuple[Int
     n, words, pool_words = len(lines.query), lines.documents.words, pool.documents.words
     of_each = mixed(np.concatenate([lines.query, queries[owner]]))
     hashes = np.concatenate([lines.documents.hashes, pool.documents.hashes[judged]])
+    bits = len(hashes).bit_length()
     for salt in count(1):
         # a mark's lowest bits say whose it is: numbers are sorted in a tenth of `argsort`'s time
-        low = np.uint64((1 << len(hashes).bit_length()) - 1)
-        marks = np.sort((hashes + of_each) & ~low | np.arange(len(hashes), dtype=np.uint64))
+        low = np.uint64((1 << bits) - 1)
+        marks = (hashes + of_each) & ~low | np.arange(len(hashes), dtype=np.uint64)
+        marks = np.sort(marks[_crowded((marks >> np.uint64(62 - bits)).view(np.int64))])
         alike = np.flatnonzero(marks[1:] ^ marks[:-1] <= low)
         first, second = ((marks[at] & low).astype(np.int64) for at in (alike, alike + 1))
         if (first < n).all() and (second >= n).all():
@@ -295,6 +294,16 @@ def _matches(lines: Batch, pool: JudgedPairs, pool_query: Integers) -> tuple[Int
         _refuse_repeated(lines, first[second < n], second[second < n])
         hashes = np.concatenate([hashed(words, salt), hashed(pool_words[judged], salt)])
     raise AssertionError
+
+
+def _crowded(slots: Integers) -> Flags:
+    """Which entries share their slot with another: of most of a run's lines none is alike."""
+    last = np.empty(int(slots.max(initial=0)) + 1, np.int32)
+    number = np.arange(len(slots), dtype=np.int32)
+    last[slots] = number
+    is_crowded = np.zeros(len(last), np.bool_)
+    is_crowded[slots[last[slots] != number]] = True
+    return is_crowded[slots]
 
 
 def _refuse_repeated(lines: Batch, first: Integers, second: Integers) -> None:

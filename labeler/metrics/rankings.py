@@ -8,7 +8,6 @@ as trec_eval's do, so that values are equal to the last bit.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -91,19 +90,6 @@ class Rankings:
             self.pool_grade[pool_entries],
             self.max_grade,
         )
-
-    def blocks(self, size: int) -> Iterator[Rankings]:
-        """The rankings of some queries after another, about `size` documents at a time.
-
-        Counted are those retrieved and those in the pool. No query is in two blocks; one with more
-        than an eighth of `size` is alone, as what is worked out by ranks takes the deepest of all.
-        """
-        documents = self.retrieved + np.bincount(self.pool_query, minlength=self.n)
-        is_large = documents > size // 8
-        cuts = (np.diff(np.cumsum(documents) // size) > 0) | is_large[1:] | is_large[:-1]
-        block = np.append(0, np.cumsum(cuts))
-        for number in range(int(block[-1]) + 1):
-            yield self.choose(block == number) if block[-1] else self
 
 
 def sums(query: Integers, weights: Floats, n: int) -> Floats:

@@ -176,7 +176,7 @@ class Decision(Result, WithCost):
         """Why no number of judgements decides; None where some do."""
         trust = self.report.trust if self.report else Trust()
         measure = self.systems.options.measures[0]
-        return trust.of([*self.systems.runs], measure, self.queries, decided=True)
+        return trust.of([*self.systems.runs], measure, self.queries, decided=lambda: True)
 
     def _findings(self) -> Iterator[Finding]:
         """What a reader should know of the runs, and of whoever judged."""

@@ -20,7 +20,7 @@ from labeler.exchange.written import write_run_as
 from labeler.messages import Note, count_of, no_query_in_common
 from labeler.options import COUNT, Bounds, Options, check_options, option
 from labeler.trec.blocks import in_order, ranks_in_groups
-from labeler.trec.columns import Small, joined_texts, keys
+from labeler.trec.columns import Small, keys_of
 from labeler.trec.pairs import NONE, PairColumns, joined_pairs
 from labeler.trec.write import ranked_part
 
@@ -163,13 +163,12 @@ def fused(runs: Sequence[PairColumns[float]], fusion: Fusion) -> PairColumns[flo
         np.concatenate([run.value for run in runs]),
         np.concatenate([_pairs_in(row) for row in joined.row.T]),
     )
-    score, documents = fusion.scores(lists), keys(joined_texts(joined.documents), 0)
-    query = joined.query.astype(np.int64)
-    best = in_order(query, score, documents.take(joined.document))
+    score, query = fusion.scores(lists), joined.query.astype(np.int64)
+    best = in_order(query, score, keys_of(joined.documents).take(joined.document))
     best = best[ranks_in_groups(query, best)[best] <= fusion.depth]
     sizes = np.bincount(query[best], minlength=len(joined.queries))
     edges, columns = np.append(0, np.cumsum(sizes)), (joined.document[best], score[best])
-    return PairColumns(joined.queries, edges, joined.documents, *columns, None, documents)
+    return PairColumns(joined.queries, edges, joined.documents, *columns)
 
 
 def _pairs_in(row: Small) -> Integers:

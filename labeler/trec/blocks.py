@@ -25,7 +25,6 @@ from labeler.trec.columns import (
     Keys,
     Small,
     Stretches,
-    Words,
     fields,
     floats,
     id_ranks,
@@ -34,6 +33,7 @@ from labeler.trec.columns import (
     mixed,
     numbers,
     split,
+    texts_of,
 )
 from labeler.trec.rows import (
     QRELS_COLUMNS,
@@ -150,12 +150,6 @@ class Batch:
                 raise BadInput("a query retrieves a document a second time")
 
 
-def texts_of(words: Words) -> list[bytes]:
-    """The texts of some keys."""
-    padded = np.ascontiguousarray(words).astype(">u8").view(f"S{8 * words.shape[1]}")
-    return padded.ravel().tolist()
-
-
 def in_order(group: Integers, score: Floats, documents: Keys) -> Integers:
     """Where the lines of ascending groups go in trec_eval's order: by score, then by document id.
 
@@ -176,9 +170,12 @@ def in_order(group: Integers, score: Floats, documents: Keys) -> Integers:
         runs = np.cumsum(np.append(True, ~tied))  # a number for each run of equal scores
         runs = runs[part]
         words = documents.words[order[part]]
-        # ids descend: the complement of big-endian words orders them so; the last key counts most
-        by_id = [~words[:, i] for i in reversed(range(words.shape[1]))]
-        order[part] = order[part][np.lexsort((*by_id, runs))]
+        by_id = np.lexsort(words.T[::-1]) if words.shape[1] > 1 else np.argsort(words[:, 0])
+        by_id = by_id[::-1]
+        # the place by id is each number's lowest bits: one `sort` takes a third of the time of keys
+        bits = len(by_id).bit_length()
+        marks = np.sort(runs[by_id] << bits | np.arange(len(by_id)))
+        order[part] = order[part][by_id[marks & (1 << bits) - 1]]
     return order
 
 

@@ -11,6 +11,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -190,6 +191,52 @@ class Keys:
         return Keys(self.words[index], self.hashes[index])
 
 
+@dataclass(frozen=True, eq=False)
+class Ids(Sequence[str]):
+    """Ids as keys, whose texts are made once any of them is asked for."""
+
+    keys: Keys
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        return [text.decode() for text in texts_of(self.keys.words)]
+
+    def __getitem__(self, at: Any) -> Any:
+        return self._texts[at]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts)
+
+    def __len__(self) -> int:
+        return len(self.keys.words)
+
+
+def keys_of(ids: Sequence[str]) -> Keys:
+    """The keys of ids; `Irregular` where one may stand in no file of lines."""
+    return ids.keys if isinstance(ids, Ids) else keys(joined_texts(ids), 0)
+
+
+def texts_of(words: Words) -> list[bytes]:
+    """The texts of some keys."""
+    padded = np.ascontiguousarray(words).astype(">u8").view(f"S{8 * words.shape[1]}")
+    return padded.ravel().tolist()
+
+
+def numbered(words: Words) -> tuple[Ids, Small]:
+    """The distinct texts of rows in the order in which they first appear, and each row's number."""
+    for salt in count():
+        hashes = hashed(words, salt)
+        order = np.argsort(hashes)
+        is_new = np.append(True, np.diff(hashes[order]) != 0)[: len(words)]
+        first = np.minimum.reduceat(order, np.flatnonzero(is_new))
+        code = np.empty(len(words), dtype=np.int32)
+        code[order] = places(np.argsort(first))[np.cumsum(is_new) - 1]
+        distinct = words[np.sort(first)]
+        if all((words[:, i] == distinct[code, i]).all() for i in range(words.shape[1])):
+            return Ids(Keys(distinct, hashed(distinct))), code
+    raise AssertionError
+
+
 def keys(part: Fields, column: int) -> Keys:
     """The keys of one column; `Irregular` where a text is too long, as each takes as much."""
     words = words_of(part, column)
@@ -242,8 +289,15 @@ def widened(words: Words, width: int) -> Words:
 
 def id_ranks(ids: Sequence[str] | Sequence[bytes]) -> Small:
     """The place of each id among all in their order."""
-    ranks = np.empty(len(ids), dtype=np.int32)
-    ranks[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids))
+    if isinstance(ids, Ids):
+        return places(np.lexsort(ids.keys.words.T[::-1]))
+    return places(np.array(sorted(range(len(ids)), key=ids.__getitem__), dtype=np.int64))
+
+
+def places(order: Integers) -> Small:
+    """Where each number stands in an order of all numbers from 0."""
+    ranks = np.empty(len(order), dtype=np.int32)
+    ranks[order] = np.arange(len(order))
     return ranks
 
 

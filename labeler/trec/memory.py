@@ -20,7 +20,7 @@ import numpy as np
 
 from labeler.errors import BadInput, Misuse
 from labeler.messages import Note
-from labeler.trec.columns import Fields, Irregular, Small, joined_texts, keys, mixed
+from labeler.trec.columns import Fields, Ids, Irregular, Small, joined_texts, keys, mixed
 from labeler.trec.files import gathered, read_qrels, read_run
 from labeler.trec.pairs import PairColumns, factorised
 from labeler.trec.rows import LARGEST_GRADE, LONGEST_ID
@@ -151,8 +151,11 @@ class _Held:
         if not len(self.documents):
             raise Irregular
         queries, _ = _plain_ids(self.queries)
-        documents, text = _plain_ids(self.documents)
-        values, query, ids = checked(self.values), self.query, keys(text, 0)
+        values, query, ids = (
+            checked(self.values),
+            self.query,
+            keys(_plain_ids(self.documents)[1], 0),
+        )
         if self.numbered:
             marks = np.sort(ids.hashes + mixed(query))
             if (marks[1:] == marks[:-1]).any():
@@ -161,11 +164,10 @@ class _Held:
             raise Irregular
         if self.numbered and (query[1:] < query[:-1]).any():
             order = np.argsort(query, kind="stable")
-            documents = [documents[at] for at in order.tolist()]
             query, values, ids = query[order], values[order], ids.take(order)
         edges = np.searchsorted(query, np.arange(len(queries) + 1))
-        places = np.arange(len(documents), dtype=np.int32)
-        return PairColumns(tuple(queries), edges, documents, places, values, None, ids)
+        places = np.arange(len(query), dtype=np.int32)
+        return PairColumns(tuple(queries), edges, Ids(ids), places, values)
 
     def checked(self, name: str) -> Iterator[Row]:
         """Pair by pair, with checked ids; `BadInput` where there is none."""

@@ -30,13 +30,16 @@ from labeler.trec.columns import (
     Keys,
     Small,
     Stretches,
+    Words,
     fields,
     id_ranks,
-    joined_texts,
-    keys,
+    keys_of,
+    numbered,
     plain_values,
+    widened,
+    words_of,
 )
-from labeler.trec.rows import LONGEST_ID, QRELS_COLUMNS
+from labeler.trec.rows import QRELS_COLUMNS
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -66,7 +69,6 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
     document: Small
     value: NDArray[Any]
     labels: tuple[Value, ...] | None = None
-    known_keys: Keys | None = None
 
     @classmethod
     def of(cls, table: Mapping[str, Mapping[str, Value]], dtype: Any = None) -> PairColumns[Value]:
@@ -107,7 +109,7 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
     @cached_property
     def document_keys(self) -> Keys:
         """The keys of the `documents`."""
-        return self.known_keys or keys(joined_texts(self.documents), 0)
+        return keys_of(self.documents)
 
     def batches(self, size: int = BATCH) -> Iterator[Batch]:
         """About `size` pairs at a time, no query in two batches, as lines of a file are held."""
@@ -277,7 +279,7 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
             raise Misconfigured(problem) from error
         columns = {
             "query_id": pa.DictionaryArray.from_arrays(self.query, pa.array(self.queries)),
-            "doc_id": pa.DictionaryArray.from_arrays(self.document, pa.array(self.documents)),
+            "doc_id": pa.DictionaryArray.from_arrays(self.document, pa.array(list(self.documents))),
             "value": pa.array(self.value if self.labels is None else self._plain(self.value)),
         }
         return pa.table(columns).__arrow_c_stream__(requested_schema)
@@ -303,7 +305,7 @@ class Joined:
     """
 
     queries: tuple[str, ...]
-    documents: tuple[str, ...]
+    documents: Sequence[str]
     query: Small
     document: Small
     row: Small
@@ -374,12 +376,12 @@ def _rows_of(own: Integers, theirs: Integers) -> Small:
 
 def pair_numbers(
     sets: Sequence[Any],
-) -> tuple[tuple[str, ...], tuple[str, ...], list[Integers]]:
+) -> tuple[tuple[str, ...], Sequence[str], list[Integers]]:
     """All queries and documents of sets of pairs, and a number for each pair: its query's place,
     then its document's.
     """
     queries, of_query = _one_numbering([own.queries for own in sets])
-    documents, of_document = _one_numbering([own.documents for own in sets])
+    documents, of_document = _document_numbers(sets)
     numbers = []
     for i, own in enumerate(sets):
         number = of_query[i][own.query]
@@ -387,6 +389,17 @@ def pair_numbers(
         number += of_document[i][own.document]
         numbers.append(number)
     return queries, documents, numbers
+
+
+def _document_numbers(sets: Sequence[PairColumns[Any]]) -> tuple[Sequence[str], list[Integers]]:
+    """All distinct documents of sets, and the place of each of every set's."""
+    try:
+        parts = [own.document_keys.words for own in sets]
+    except Irregular:  # ids that stand in no file of lines
+        return _one_numbering([own.documents for own in sets])
+    most = max(words.shape[1] for words in parts)
+    documents, code = numbered(np.concatenate([widened(words, most) for words in parts]))
+    return documents, np.split(code.astype(np.int64), np.cumsum(list(map(len, parts)))[:-1])
 
 
 def _one_numbering(ids: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], list[Integers]]:
@@ -433,26 +446,26 @@ def labels_in_file(path: Path, block: int = _BLOCK) -> PairColumns[str]:
 def _gathered(
     blocks: Iterator[Fields], values_of: Callable[[Fields], NDArray[Any]]
 ) -> PairColumns[Any]:
-    queries: dict[bytes, int] = {}
-    documents = Codes()
-    parts: list[tuple[Small, Small, NDArray[Any]]] = []  # of each block of lines
+    queries, most = dict[bytes, int](), 0
+    parts: list[tuple[Small, Words, NDArray[Any]]] = []  # of each block of lines
     for part in blocks:
-        if int((part.ends - part.starts)[:, [0, 2]].max()) > LONGEST_ID:
-            raise Irregular
         stretches = Stretches.of(part)
         numbers = [queries.setdefault(name, len(queries)) for name in stretches.names]
         query = np.array(numbers, dtype=np.int32)[stretches.of_line]
-        parts.append((query, _numbered(part, 2, documents), values_of(part)))
-    query, document, value = (np.concatenate(column) for column in zip(*parts, strict=True))
+        words = words_of(part, 2)
+        most = max(most, words.shape[1])
+        parts.append((query, words, values_of(part)))
+    documents, document = numbered(np.concatenate([widened(words, most) for _, words, _ in parts]))
+    query, value = (np.concatenate([part[at] for part in parts]) for at in (0, 2))
     if (np.diff(query) < 0).any():  # lines of one query stand apart
         order = np.argsort(query, kind="stable")
         query, document, value = query[order], document[order], value[order]
-    key = np.sort(query.astype(np.int64) * len(documents.place) + document)
+    key = np.sort(query.astype(np.int64) * len(documents) + document)
     if (key[1:] == key[:-1]).any():  # a pair stands there twice
         raise Irregular
     edges = np.searchsorted(query, np.arange(len(queries) + 1))
     names = tuple(name.decode() for name in queries)
-    return PairColumns(names, edges, [d.decode() for d in documents.place], document, value)
+    return PairColumns(names, edges, documents, document, value)
 
 
 def _numbered(part: Fields, column: int, codes: Codes) -> Small:

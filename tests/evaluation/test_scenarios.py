@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labeler.data import Qrels, Run
-from labeler.evaluation.holes import BOUND_FUNCTIONS, RISING, SEE_HOLES, scenarios
+from labeler.evaluation.holes import BOUND_FUNCTIONS, RISING, SEE_HOLES, Holes, scenarios
 from labeler.metrics import evaluate, parse_all, rankings
 from labeler.metrics.registry import MEASURES as KNOWN
 
@@ -62,7 +62,7 @@ def test_bounds_are_the_least_and_the_most_of_all_judgings(
     judged: dict[str, int], retrieved: list[str]
 ) -> None:
     qrels, run = {"q": judged}, {"q": {doc: -float(i) for i, doc in enumerate(retrieved)}}
-    found = scenarios(rankings(qrels, run, max_grade=TOP), parse_all(MEASURES))
+    found = scenarios(Holes(rankings(qrels, run, max_grade=TOP)), parse_all(MEASURES))
     judgings = [
         evaluate(other, run, MEASURES, max_grade=TOP).means() for other in all_judgings(qrels, run)
     ]
@@ -90,7 +90,7 @@ def test_scenarios_are_the_scores_by_such_qrels(
     qrels, run = {"q": judged}, {"q": {doc: -float(i) for i, doc in enumerate(retrieved)}}
     tops = {doc: TOP for doc in [*retrieved, *judged] if judged.get(doc, -1) < 0}
     zeros = dict.fromkeys(tops, 0)
-    found = scenarios(rankings(qrels, run, max_grade=TOP), parse_all(ALL))
+    found = scenarios(Holes(rankings(qrels, run, max_grade=TOP)), parse_all(ALL))
     for name, entry in found.items():
         for scenario, grades in (("unjudged_top", tops), ("unjudged_irrelevant", zeros)):
             wanted = value(name, {"q": judged | grades}, run)
@@ -100,7 +100,7 @@ def test_scenarios_are_the_scores_by_such_qrels(
 def test_unjudged_documents_called_irrelevant_change_what_leaves_them_out() -> None:
     qrels, run = {"q": {"a": 1, "b": 0}}, {"q": {"x": 3.0, "a": 2.0, "b": 1.0}}
     names = ["Bpref", "Judged@3", "P(judged_only=True)@1", "P@1"]
-    found = scenarios(rankings(qrels, run), parse_all(names))
+    found = scenarios(Holes(rankings(qrels, run)), parse_all(names))
     plain = [value(name, qrels, run) for name in names]
     assert plain == [1, 2 / 3, 1, 0]
     assert [found[name]["unjudged_irrelevant"] for name in names] == [0, 1, 0, 0]
@@ -115,7 +115,7 @@ def test_every_measure_is_among_the_scenarios_tested() -> None:
 def test_rbp_may_be_as_high_as_what_is_not_judged_makes_it() -> None:
     qrels, run = {"q": {"a": 2, "b": 0}}, {"q": {"a": 3.0, "x": 2.0, "b": 1.0}}
     ranked = rankings(qrels, run, max_grade=TOP)
-    (bounds,) = scenarios(ranked, parse_all(["RBP(p=0.5)"])).values()
+    (bounds,) = scenarios(Holes(ranked), parse_all(["RBP(p=0.5)"])).values()
     assert bounds["low"] == 0.5
     assert bounds["high"] == pytest.approx(0.5 + 0.25 + 0.125)
 
@@ -123,11 +123,11 @@ def test_rbp_may_be_as_high_as_what_is_not_judged_makes_it() -> None:
 def test_no_scenario_bounds_ndcg_because_the_ideal_moves() -> None:
     # Unjudged documents of top grade below the cutoff raise the ideal alone.
     qrels, run = {"q": {"a": 1}}, {"q": {"a": 2.0, "x": 1.0}}
-    found = scenarios(rankings(qrels, run, max_grade=TOP), parse_all(["nDCG@1"]))["nDCG@1"]
+    found = scenarios(Holes(rankings(qrels, run, max_grade=TOP)), parse_all(["nDCG@1"]))["nDCG@1"]
     assert found == {"unjudged_irrelevant": 1.0, "unjudged_top": 0.5, "low": 0.5, "high": 1.0}
     # Between judged documents of grades 2 and 1, a hole is best of grade 1 or 2, not 0 or 3.
     qrels, run = {"q": {"a": 2, "b": 1}}, {"q": {"a": 3.0, "x": 2.0, "b": 1.0}}
-    (entry,) = scenarios(rankings(qrels, run, max_grade=3), parse_all(["nDCG"])).values()
+    (entry,) = scenarios(Holes(rankings(qrels, run, max_grade=3)), parse_all(["nDCG"])).values()
     assert max(entry["unjudged_irrelevant"], entry["unjudged_top"]) < 0.96
     assert entry["high"] == 1.0
 
@@ -143,8 +143,8 @@ def test_bounds_of_many_queries_are_those_of_each() -> None:
     }
     qrels = {q: {d: int(rng.integers(-1, 4)) for d in rng.permutation(ids)[:20]} for q in run}
     measures = parse_all(["AP", "AP@5", "nDCG", "nDCG@10"])
-    at_once = scenarios(rankings(qrels, run), measures)
-    singly = [scenarios(rankings({q: qrels[q]}, run, max_grade=3), measures) for q in run]
+    at_once = scenarios(Holes(rankings(qrels, run)), measures)
+    singly = [scenarios(Holes(rankings({q: qrels[q]}, run, max_grade=3)), measures) for q in run]
     for name, entry in at_once.items():
         for end in ("low", "high"):
             mean = sum(one[name][end] for one in singly) / len(singly)
@@ -163,9 +163,9 @@ def test_blocks_of_queries_give_what_all_queries_at_once_give() -> None:
     }
     measures = parse_all(ALL)
     ranked = rankings(qrels, run, max_grade=TOP)
-    wanted = scenarios(ranked, measures)
+    wanted = scenarios(Holes(ranked), measures)
     for size in (1, 20, 50):
-        cases = scenarios(ranked, measures, size)
+        cases = scenarios(Holes(ranked), measures, size)
         assert list(cases) == list(wanted)
         for name, case in cases.items():
             assert case == pytest.approx(wanted[name], rel=1e-12, nan_ok=True), (size, name)
@@ -175,12 +175,12 @@ def test_blocks_hold_whole_queries_in_order_and_large_ones_alone() -> None:
     qrels = {f"q{q:02}": {"a": 1, "b": 0} for q in range(25)}
     run = {q: {"a": 2.0, "c": 1.0} for q in qrels}
     ranked = rankings(qrels, run)
-    blocks = [block.queries for block in ranked.blocks(40)]
+    blocks = [block.r.queries for block in Holes(ranked).blocks(40)]
     assert [len(queries) for queries in blocks] == [9, 10, 6]
     assert sum(blocks, ()) == ranked.queries
     run["q05"] = {f"d{d}": float(d) for d in range(9)}
     ranked = rankings(qrels, run)
-    blocks = [block.queries for block in ranked.blocks(40)]
+    blocks = [block.r.queries for block in Holes(ranked).blocks(40)]
     assert blocks[1] == ("q05",)
     assert sum(blocks, ()) == ranked.queries
-    assert list(ranked.blocks(999)) == [ranked]
+    assert [block.r for block in Holes(ranked).blocks(999)] == [ranked]
