@@ -122,6 +122,9 @@ def plan_of(source: Path) -> ImportPlan:
         each = "; ".join(f"as {role}: {why}" for role, why in refusals.items())
         problem = f"nothing to take; {each}" if len(refusals) > 1 else refusals[roles[0]]
         raise BadInput(f"{source}: {problem}")
+    if held.contents:
+        lacks = (held.contents.lacks or {}).items()
+        left += (f"{source.name}: no {part}: {why}" for part, why in lacks if part in refusals)
     if any(each.what == RANKINGS for each in taken):  # of scores, no grades are asked for
         taken = [each for each in taken if not each.asks]
     form = held.contents.kind if held.contents else taken[0].form
@@ -132,7 +135,7 @@ def plan_of(source: Path) -> ImportPlan:
         left.append(f"{source.name}: {what} {other}{''.join(source.suffixes)}")
     is_unread = GRADES in refusals and all(each.what != RANKINGS for each in taken)
     # the file is read once more only where pairs in it may be left unread
-    are_pairs = is_unread and _names_documents(source)
+    are_pairs = is_unread and not held.contents and _names_documents(source)
     refused = (f"{source}: {refusals[GRADES]}",) if are_pairs else ()
     return ImportPlan(str(source), form, tuple(taken), tuple(left), refused)
 

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 from labeler.errors import BadInput, BadRow, TooLarge
-from labeler.exchange.candidates import candidate_lists
 from labeler.exchange.contents import DOCUMENTS, WORDS, Contents, are_ids, objects, role_in
 from labeler.exchange.fields import action_of
 from labeler.exchange.opensearch import ranking_evaluation, workbench
@@ -28,9 +27,11 @@ from labeler.exchange.quepid import book, case, rated_ranking_evaluator
 from labeler.exchange.rag import deepeval, llama_index, promptfoo, ragas, squad
 from labeler.exchange.ratings import RatedFile, stripped
 from labeler.exchange.responses import (
+    candidate_lists,
     indexed,
     indexed_by_vespa,
     is_hit,
+    plain_key,
     predictions,
     search_responses,
 )
@@ -84,13 +85,13 @@ FORMATS: dict[str, Format] = {
     "Quepid's books": book,
     "Quepid's cases": case,
     "RRE": rated_ranking_evaluator,
+    "lists of documents by query": candidate_lists,
     "search responses": search_responses,
     "LlamaIndex": llama_index,
     "ragas": ragas,
     "deepeval": deepeval,
     "promptfoo": promptfoo,
     "SQuAD": squad,
-    "lists of documents by query": candidate_lists,
     "MTEB's predictions": predictions,
 }
 """The registry: what each format is called, and what knows it."""
@@ -361,6 +362,8 @@ def _documents(
             action = None if removes else inner
             continue
         source = indexed_by_vespa(row) or (indexed(row) if is_hit(row) else row)
+        if isinstance(source.get("_id"), dict):  # as mongoexport writes it
+            source = {**source, "_id": plain_key(source["_id"])}
         if action is not None:
             update = source.get("doc")
             source = update if len(source) == 1 and isinstance(update, dict) else source

@@ -1,204 +1,367 @@
 """What search engines answer: rankings where it is said for which query, and documents.
 
-A response may stand alone, in a list, in an object by query, or in rows beside its query. So may
-lists of documents and their scores, as other tools keep them.
+An answer may stand alone, in a list, in an object by query, or in rows beside its query. So may
+lists of documents and their scores, as other tools keep them. All are told by where the hits stand,
+and by what these call the id, the score and what was indexed: one table for all engines.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any, NamedTuple
 
 from labeler.exchange.contents import (
     Contents,
     Ranked,
+    Records,
     Triple,
-    as_queries,
     lacking,
     may_be_id,
     objects,
     ranked,
     rated,
+    text_id,
 )
 from labeler.exchange.fields import value_at
 from labeler.exchange.ratings import number_of
-from labeler.exchange.tables import QUERY_TEXT, RANK, column_of, is_nested
+from labeler.exchange.tables import QUERY_TEXT, RANK, column_of, has_column, is_nested
 from labeler.files.jsonl import JsonObject, RowValues
+from labeler.messages import count_of
 from labeler.trec.values import DOCUMENT_ID, QUERY_ID, SCORE, key_of
 
+ENGINES = {
+    "hits.hits": "OpenSearch or Elasticsearch",
+    "response.docs": "Solr",
+    "root.children": "Vespa",
+    "data.Get.*": "Weaviate",
+    "result.points": "Qdrant",
+    "result.hits": "Pinecone",
+    "matches": "Pinecone",
+    "result.matches": "Cloudflare Vectorize",
+    "retrievalResults": "Amazon Bedrock",
+    "ResultItems": "Amazon Kendra",
+    "contexts.contexts": "Vertex AI",
+    "cursor.firstBatch": "MongoDB",
+}
+"""Where answers have their hits, and whose answers these are."""
 
-class AnswerShape(NamedTuple):
-    """Where a kind of search engine has its hits, and in these ids, scores and what was indexed.
-
-    `query` is where its response repeats the query, if it does. Of `source` empty, the hit itself
-    is what was indexed. `of_none` is a name that tells an answer without hits from other objects.
-    """
-
-    name: str
-    hits: str
-    id: str
-    score: str
-    source: str = ""
-    query: str = ""
-    of_none: str = ""
-
-
-VESPA = AnswerShape("Vespa", "root.children", "id", "relevance", "fields", of_none="root")
-ENGINES = (
-    AnswerShape(
-        "OpenSearch or Elasticsearch", "hits.hits", "_id", "_score", "_source", of_none="hits"
-    ),
-    AnswerShape(
-        "Solr", "response.docs", "id", "score", query="responseHeader.params.q", of_none="response"
-    ),
-    VESPA,
-    AnswerShape("Algolia", "hits", "objectID", "", query="query", of_none="nbHits"),
-    AnswerShape(
-        "Typesense", "hits", "document.id", "text_match", "document", "request_params.q", "found"
-    ),
-    AnswerShape("Qdrant", "result.points", "id", "score", "payload", of_none="result"),
-    AnswerShape("Qdrant", "result", "id", "score", "payload"),
-    AnswerShape("Weaviate", "data.Get.*", "_additional.id", "_additional.score", of_none="data"),
-    AnswerShape("Azure AI Search", "value", "id", "@search.score", of_none="@odata.context"),
+_LISTS = (
+    *("hits", "results", "docs", "documents", "ranking", "retrieved", "candidates", "ctxs"),
+    *("response", "responses"),
 )
-_LISTS = ("hits", "results", "docs", "documents", "ranking", "retrieved", "response", "responses")
-_OF_SEVERAL = ("responses", "results")
+"""What a list of hits is called beside its query; alone, hits have scores or wrap documents."""
+
+_PLACES = (
+    *ENGINES,
+    *_LISTS,
+    "result",
+    "data",
+    "value",
+    "records",
+    "points",
+    "neighbors",
+    "objects",
+)
+_WRAPPERS = ("body", "response", "data", "output")
+_OF_SEVERAL = ("responses", "results", "result", "nearestNeighbors")
+_QUERIES_AT = ("responseHeader.params.q", "request_params.q", "request.query.query")
 _TEXTS = (*QUERY_TEXT, "q", "question", "text")
-_IDS = (*DOCUMENT_ID, "id", "objectid")
-_NO_QUERY = (
-    "it does not say for which query; write {query: response}, or JSON Lines with the query beside "
-    'the hits: {"query": …, "hits": …}'
+_OWN_IDS = ("ctxs", "candidates", "retrieved", "neighbors")
+"""Lists of rows whose `id` is the query's."""
+
+_IDS_AT = (
+    *("document.id", "_additional.id", "_meta.id", "datapoint.datapointId", "node.id_"),
+    *("DocumentId", "metadata.x-amz-bedrock-kb-chunk-id"),
 )
+_IDS = ("id", "objectid", *DOCUMENT_ID, "chunkid", "fileid", "uuid", "uniqueid")
+_SCORES_AT = ("_additional.score", "_meta.score", "modelScores.relevance_score.values.0")
+_OF_A_SEARCH = ("relevancescore", "rankingscore", "searchscore", "textmatch", "distance")
+_SCORES = (*SCORE, "relevance", *_OF_A_SEARCH[:-1])
+_TEXTS_AT = ("DocumentExcerpt.Text", "content.0.text", "document", "data")
+_SOURCES = (
+    *("_source", "fields", "payload", "entity", "document.structData", "document", "doc", "node"),
+    *("extra_attributes", "properties", "value", "content"),
+)
+"""Where a hit has what was indexed; one that has none of them is that itself."""
+
+_NO_QUERY = (
+    "it does not say for which query; this says it: jq '{query: \"WORDS\", response: .}' FILE; of "
+    'several answers, write a line each: {"query": …, "response": …}'
+)
+_PASSAGES = "it holds several passages of one document, and no document as a whole"
+
+
+class Hit(NamedTuple):
+    """A document of an answer: its id, its score, if any, and what the answer has of it."""
+
+    id: Any
+    score: float | None
+    record: JsonObject
 
 
 class Response(NamedTuple):
-    """A response: which engine's, its hits, and its query where that is known."""
+    """An answer: its hits, which engine's it is, and its query where that is known.
 
-    engine: AnswerShape
-    hits: list[Any]
-    query: Any = None
-    by_text: bool = True
+    The query has an `_id`, a `text` or both, or a `key` that may be either.
+    """
 
-
-def response_in(value: Any) -> Response | None:
-    """The response that a value is; None where it is none."""
-    if not isinstance(value, Mapping):
-        return None
-    for engine in ENGINES:
-        hits = value_at(value, engine.hits)
-        if not isinstance(hits, list) or (not hits and not value.keys() >= {engine.of_none}):
-            continue
-        if all(isinstance(hit, Mapping) and value_at(hit, engine.id) is not None for hit in hits):
-            return Response(engine, hits, value_at(value, engine.query) if engine.query else None)
-    return None
+    hits: list[Hit]
+    engine: str = ""
+    query: JsonObject | None = None
 
 
 def search_responses(value: Any) -> Contents | None:
     """The rankings and documents of one response, or of several."""
     responses = _responses(value)
     if not responses:
-        return _of_another_key(value)
-    names = dict.fromkeys(each.engine.name for each in responses if each.engine.name)
-    what = "a search response" if len(responses) == 1 else f"{len(responses):,} search responses"
-    kind = f"{what} of {' and '.join(names)}" if names else "hits by query"
-    is_known = all(each.query is not None for each in responses)
-    by_text = any(each.by_text for each in responses)
-    rankings = ((each.query, _ranked(each)) for each in responses)
+        return _of_no_ids(value)
+    asked = [each.query for each in responses if each.query]
+    is_known = len(asked) == len(responses)
+    names = " and ".join(dict.fromkeys(each.engine for each in responses if each.engine))
+    kind = (
+        count_of(len(responses), "search response") if len(responses) > 1 else "a search response"
+    )
+    kind = f"{kind} of {names}" if names else "hits by query" if is_known else kind
+    by_text = any(query.keys() == {"text"} for query in asked)
+    rankings = (
+        (next(iter(query.values())), ranking_of(each.hits))
+        for query, each in zip(asked, responses, strict=False)
+    )
+    is_cut = any(len({*hits}) < len(hits) for hits in ([h.id for h in r.hits] for r in responses))
     return Contents(
         kind,
-        _documents(responses) or None,
-        as_queries(each.query for each in responses) if is_known and by_text else None,
+        None if is_cut else documents_of(hit for each in responses for hit in each.hits),
+        queries_of(asked) if is_known else None,
         rankings=ranked(f"a run from {kind}", rankings, by_text=by_text) if is_known else None,
-        lacks={"rankings": _NO_QUERY},
+        lacks={"rankings": _NO_QUERY, **({"documents": _PASSAGES} if is_cut else {})},
     )
 
 
-def _of_another_key(value: Any) -> Contents | None:
-    """The refusal of Azure's hits whose key is not called id; None of anything else."""
-    if objects(value_at(value, "value"), "@search.score") is None:
+def queries_of(asked: Iterable[JsonObject]) -> Records | None:
+    """Queries, each once, where all have texts."""
+    queries = {next(iter(query.values())): query for query in asked}
+    return [*queries.values()] if all("text" in query for query in queries.values()) else None
+
+
+def documents_of(hits: Iterable[Hit]) -> Records | None:
+    """What was indexed of each hit, each document once; None where no hit says it."""
+    documents = dict[Any, JsonObject]()
+    for hit in hits:
+        if hit.record:
+            documents.setdefault(hit.id, hit.record)
+    return [*documents.values()] or None
+
+
+def ranking_of(hits: Iterable[Hit]) -> Ranked:
+    """The documents of a response and their scores, best first; of each, its first place."""
+    return [*{hit.id: (hit.id, hit.score) for hit in reversed([*hits])}.values()][::-1]
+
+
+def _of_no_ids(value: Any) -> Contents | None:
+    """The refusal of hits whose ids nobody can tell; None of anything else."""
+    engine, hits = _hits_at(value)
+    if not objects(hits):
+        return None
+    is_numbered = "index" in hits[0] and _score_in(hits[0]) is not None
+    is_asked = not isinstance(value, list) and "hits" in value and query_in(value) is not None
+    if not (is_numbered or engine or is_asked or "@search.score" in hits[0]):
         return None
     why = "its hits have no id; rename their key to id"
-    return lacking("a search response of Azure AI Search", why)
+    if is_numbered:
+        why = "its hits are numbers of what was sent; write that beside them, as documents"
+    return lacking(f"a search response{engine and f' of {engine}'}", why)
+
+
+def _hits_at(value: Any) -> tuple[str, Any]:
+    """Whose hits a value holds, where that is known, and the list of them, which may be itself."""
+    if isinstance(value, list):
+        return "", value
+    lists = ((place, value_at(value, place)) for place in _PLACES)
+    place, hits = next(((p, x) for p, x in lists if isinstance(x, list)), ("", None))
+    inner = (value_at(value, name) for name in _WRAPPERS if hits is None)
+    wrapped = (_hits_at(each) for each in inner if isinstance(each, Mapping))
+    return next(wrapped, (ENGINES.get(place, ""), hits))
 
 
 def _responses(value: Any) -> list[Response]:
-    single = response_in(value)
-    if isinstance(value, Mapping) and (single is None or single.query is None):
-        single = _beside_query(value) or single
-    if single is not None:
-        return [single]
+    if isinstance(value, list):
+        return _all_of(map(_one, value)) or _alone(value)
     if not isinstance(value, Mapping):
-        return _all_of(_beside_query(row) or response_in(row) for row in objects(value) or ())
-    several = next((value[name] for name in _OF_SEVERAL if name in value), None)
-    if isinstance(several, list) and (responses := _all_of(map(response_in, several))):
-        return responses
-    by_query = zip(value, _all_of(map(response_in, value.values())), strict=False)
-    return [each._replace(query=query, by_text=False) for query, each in by_query]
+        return []
+    if (response := _beside_query(value)) is not None:
+        return [response]
+    lists = (value[name] for name in _OF_SEVERAL if isinstance(value.get(name), list))
+    several = next(filter(None, (_all_of(map(_one, each)) for each in lists)), None)
+    if several or (several := _alone(value)):
+        return several
+    by_query = zip(value, _all_of(map(_one, value.values())), strict=False)
+    return [each._replace(query={"key": query}) for query, each in by_query]
 
 
 def _all_of(values: Iterable[Response | None]) -> list[Response]:
     """The responses, where all are some; else none."""
-    responses = list(values)
-    return [] if None in responses else [*filter(None, responses)]
+    responses = list[Response]()
+    for each in values:
+        if each is None:
+            return []
+        responses.append(each)
+    return responses
+
+
+def _one(value: Any) -> Response | None:
+    """The response that a value is, with its query or without."""
+    if isinstance(value, Mapping) and (response := _beside_query(value)):
+        return response
+    alone = _alone(value)
+    return alone[0] if len(alone) == 1 else None
+
+
+def _alone(value: Any) -> list[Response]:
+    """The responses that a value is itself: one, or of Chroma's columns one a query."""
+    if isinstance(value_at(value, "ids"), list) and "included" in value:
+        return [Response(hits, "Chroma") for hits in _of_columns(value)]
+    engine, hits = _hits_at(value)
+    is_list = isinstance(value, list)
+    is_none = hits == [] and not is_list and ("hits" in value or "@odata.context" in value)
+    are_hits = bool(hits) and all(_is_hit(hit, is_list=is_list) for hit in hits)
+    read = _read(_with_sent(value, hits)) if engine or is_none or are_hits else [None]
+    if None in read:
+        return []
+    asked = next((t for at in _QUERIES_AT if isinstance(t := value_at(value, at), str)), "")
+    return [Response([*filter(None, read)], engine, {"text": asked} if asked.strip() else None)]
+
+
+def _of_columns(value: RowValues) -> Iterator[list[Hit]]:
+    """The hits of each query of Chroma's `query`, or all that its `get` gave."""
+    columns = [value.get(name) for name in ("ids", "documents", "metadatas")]
+    if not all(isinstance(each, list) for each in value["ids"]):
+        columns = [[column] for column in columns]
+    for ids, *more in zip(*(each or [None] * len(columns[0]) for each in columns), strict=True):
+        texts, metadata = (column or [None] * len(ids) for column in more)
+        rows = zip(ids, texts, metadata, strict=True)
+        yield [
+            Hit(id_, None, {"_id": id_, "text": text, "metadata": own or {}} if text else {})
+            for id_, text, own in rows
+        ]
+
+
+def _is_hit(hit: Any, *, is_list: bool) -> bool:
+    """Whether an object has a score or a distance, or wraps what was indexed.
+
+    In a list that nothing surrounds, the score has to be a search's.
+    """
+    if not isinstance(hit, Mapping) or has_column(hit, QUERY_TEXT, QUERY_ID):
+        return False
+    if has_column(hit, _OF_A_SEARCH) or isinstance(hit.get("node"), Mapping):
+        return True
+    is_scored = _score_in(hit) is not None
+    if is_list:
+        return is_scored and ("index" in hit or "_id" in hit) and not is_hit(hit)
+    return is_scored or _source_of(hit) is not None
 
 
 def _beside_query(row: RowValues) -> Response | None:
     """The response in a row that names its query, by id or by text."""
-    by_id, by_text = column_of(row, QUERY_ID), column_of(row, _TEXTS)
-    query = by_id or by_text
-    if query is None:
+    asked = query_in(row)
+    if asked is None:
         return None
-    name = next((n for n in row if key_of(n) in _LISTS and n != query), None)
-    inner = response_in(row) or (None if name is None else response_in(row[name]))
-    if inner is None and name is not None and isinstance(row[name], list):
-        hits = row[name]
-        is_list = bool(hits) and all(map(_hit, hits))
-        inner = Response(AnswerShape("", "", "", ""), hits) if is_list else None
-    if inner is None:
-        return None
-    return inner._replace(query=row[query], by_text=by_id is None)
+    named = {key_of(name): row[name] for name in reversed(row)}
+    lists = [named[name] for name in _LISTS if name in named]
+    inner = next((each for each in lists if isinstance(each, Mapping) and _alone(each)), row)
+    if len(responses := _alone(inner)) == 1:
+        return responses[0]._replace(query=asked)
+    hits = next((each for each in lists if isinstance(each, list)), [None])
+    read = _read(_with_sent(row, hits))
+    return None if None in read else Response([*filter(None, read)], "", asked)
 
 
-def _hit(value: Any) -> tuple[Any, float | None] | None:
-    """A document and its score, where it has one; None of anything else."""
+def _with_sent(value: Any, hits: list[Any]) -> list[Any]:
+    """A reranker's hits with the documents that were sent to it, where these stand beside them."""
+    sent = value_at(value, "documents")
+    if not isinstance(sent, list) or not objects(hits, "index") or "document" in hits[0]:
+        return hits
+    return [{**hit, "document": sent[hit["index"]]} for hit in hits]
+
+
+def query_in(row: RowValues, ids: tuple[str, ...] = QUERY_ID) -> JsonObject | None:
+    """The query of a row, whose text and id may stand in an object of their own.
+
+    None where it names none; the id that Kendra's answers have is theirs.
+    """
+    name = column_of(row, _TEXTS)
+    asked = plain_key(row[name]) if name else None
+    inside, text = (asked, asked.get("text")) if isinstance(asked, Mapping) else (row, asked)
+    more = ("id",) if has_column(row, _OWN_IDS) or inside is asked else ()
+    key = None if "ResultItems" in row else column_of(inside, (*ids, *more))
+    query = {"_id": inside[key]} if key and may_be_id(inside[key]) else {}
+    if isinstance(text, str) and text.strip():
+        query["text"] = text
+    return query or None
+
+
+def _read(hits: list[Any]) -> list[Hit | None]:
+    """The documents of a list, in the order of their ranks where they name these."""
+    return [*map(hit_of, _in_order(hits))]
+
+
+def hit_of(value: Any) -> Hit | None:
+    """A document of an answer; None of anything else. Where it has no id, its text gives one."""
     if may_be_id(value):
-        return value, None
+        return Hit(value, None, {})
     if isinstance(value, list) and len(value) == 2 and may_be_id(value[0]):
         score = number_of(value[1])
-        return None if score is None else (value[0], score)
+        return None if score is None else Hit(value[0], score, {})
     if not isinstance(value, Mapping):
         return None
-    name, scored = column_of(value, _IDS), column_of(value, SCORE)
-    if name is None or value[name] is None:
-        return None
-    return value[name], None if scored is None else number_of(value[scored])
+    text = next((t for at in _TEXTS_AT if isinstance(t := value_at(value, at), str)), "")
+    own = {key_of(name): name for name in reversed(value)}
+    at = (value_at(value, path) for path in _IDS_AT)
+    keys = map(plain_key, chain(at, (value[own[key]] for key in _IDS if key in own)))
+    id_, source = next(filter(may_be_id, keys), None), _source_of(value)
+    if text and text != id_:
+        title = value_at(value, "DocumentTitle.Text", value.get("DocumentTitle") or "")
+        source = {"title": title, "text": text}
+    elif source is None:
+        source = {n: x for n, x in value.items() if not _is_of_hits(n)}
+        source = source["metadata"] if [*source] in (["metadata"], ["id", "metadata"]) else source
+    texts = (source[name] for name in ("text", "contents", "content") if name in source)
+    if id_ is None and isinstance(said := next(texts, None), str) and said.strip():
+        id_ = text_id(said)
+    rest = {n: x for n, x in source.items() if key_of(n) not in _IDS or plain_key(x) != id_}
+    record = {n: x["raw"] if isinstance(x, Mapping) and "raw" in x else x for n, x in rest.items()}
+    read = Hit(id_, _score_in(value), {**record, "_id": id_} if record else {})
+    return None if id_ is None else read
 
 
-def _ranked(response: Response) -> Ranked:
-    """The documents of a response and their scores, best first."""
-    engine = response.engine
-    hits = [
-        (plain_key(value_at(hit, engine.id)), number_of(value_at(hit, engine.score)))
-        for hit in response.hits
-    ]
-    if not engine.id:
-        hits = [*filter(None, map(_hit, _in_order(response.hits)))]
-    return [*dict(reversed(hits)).items()][::-1]  # the first place of each
+def _score_in(hit: RowValues) -> float | None:
+    """The score of a hit, whatever it calls that."""
+    name = column_of(hit, _SCORES)
+    values = (value_at(hit, path) for path in _SCORES_AT)
+    return number_of(next((x for x in values if x is not None), hit[name] if name else None))
+
+
+def _source_of(hit: RowValues) -> RowValues | None:
+    """The object that a hit has of what was indexed."""
+    sources = (value_at(hit, name) for name in _SOURCES)
+    return next((each for each in sources if isinstance(each, Mapping)), None)
 
 
 def _in_order(hits: list[Any]) -> list[Any]:
-    """Hits in the order of the ranks that they name, if all do."""
+    """Hits in the order of the ranks that they name, if these are 1, 2, 3 and so on."""
     names = [column_of(hit, RANK) if isinstance(hit, Mapping) else None for hit in hits]
-    if not all(names):
-        return hits
-    ranks = [number_of(hit[name]) for hit, name in zip(hits, names, strict=True)]
-    by_rank = sorted(range(len(hits)), key=lambda at: ranks[at] or 0)
-    return [hits[at] for at in by_rank]
+    ranks = [number_of(hit[name]) if name else None for hit, name in zip(hits, names, strict=True)]
+    by_rank = {rank: hit for rank, hit in zip(ranks, hits, strict=True) if rank is not None}
+    first = min(by_rank, default=2)
+    is_order = first <= 1 and {*by_rank} == {first + n for n in range(len(hits))}
+    return [by_rank[rank] for rank in sorted(by_rank)] if is_order else hits
 
 
 def plain_key(value: Any) -> Any:
     """An id as its index has it: of a list its one member, of Vespa's the part of the user's."""
     value = value[0] if isinstance(value, list) and len(value) == 1 else value
+    if isinstance(value, Mapping):
+        value = value.get("$oid", value.get("raw", value))
     parts = value.split(":", 4) if isinstance(value, str) else []
     return parts[4] if len(parts) == 5 and parts[0] == "id" else value
 
@@ -206,11 +369,17 @@ def plain_key(value: Any) -> Any:
 _PLUMBING = frozenset(
     ("score", "sort", "@timestamp", "@version", "highlight", "matched_queries", "inner_hits")
 )
+_OF_HITS = frozenset(("values", "vector", "embedding", "index", "has_answer", *_OF_A_SEARCH))
 
 
 def is_plumbing(name: str) -> bool:
     """Whether a field is a search engine's own, and says nothing of the document."""
-    return name.startswith(("_", "@search.")) or name in _PLUMBING
+    return name.startswith(("_", "@search.", "@score")) or name in _PLUMBING
+
+
+def _is_of_hits(name: str) -> bool:
+    """Whether a field is one of hits, beside those of the document that was found."""
+    return is_plumbing(name) or key_of(name) in _OF_HITS
 
 
 def is_hit(row: RowValues) -> bool:
@@ -218,17 +387,10 @@ def is_hit(row: RowValues) -> bool:
     return "_id" in row and any(name in row for name in ("_index", "_score", "_source"))
 
 
-def indexed(hit: RowValues, engine: AnswerShape = ENGINES[0]) -> JsonObject:
-    """What was indexed of a hit, and its id; empty where the hit says nothing of it."""
-    sources = (value_at(hit, name) for name in filter(None, (engine.source, "fields")))
-    source = next((each for each in sources if isinstance(each, Mapping)), None)
-    if source is None:
-        own = (engine.id, engine.score)
-        source = {n: v for n, v in hit.items() if n not in own and not is_plumbing(n)}
-    key = plain_key(value_at(hit, engine.id))
-    return (
-        {**{n: v for n, v in source.items() if (n, v) != ("id", key)}, "_id": key} if source else {}
-    )
+def indexed(hit: RowValues) -> JsonObject:
+    """What was indexed of a hit, and its id as `_id`; empty where the hit says nothing of it."""
+    read = hit_of(hit)
+    return read.record if read else {}
 
 
 def indexed_by_vespa(row: RowValues) -> JsonObject:
@@ -236,16 +398,42 @@ def indexed_by_vespa(row: RowValues) -> JsonObject:
     key = row.get("put", row.get("id"))
     if not isinstance(key, str) or not key.startswith("id:") or "fields" not in row:
         return {}
-    return indexed({"id": key, "fields": row["fields"]}, VESPA)
+    return indexed({"id": key, "fields": row["fields"]})
 
 
-def _documents(responses: list[Response]) -> list[JsonObject]:
-    """What was indexed of each hit, each document once."""
-    hits = ((hit, each.engine) for each in responses if each.engine.id for hit in each.hits)
-    documents = dict[Any, JsonObject]()
-    for document in (indexed(hit, engine) for hit, engine in hits):
-        documents.setdefault(document.get("_id"), document)
-    return [*filter(None, documents.values())]
+# Rows of a query each with lists of documents that answer it.
+#
+# Tevatron, MIRACL, BRIGHT and LoTTE write them. What a training set calls negative was mostly mined
+# and judged by nobody: it gives documents, no grades.
+
+_RELEVANT = (
+    *("positivepassages", "positivectxs", "positives", "goldids", "goldpassages", "answerpids"),
+    *("relevantdocs", "relevantids", "relevantdocids", "relevantpassages"),
+)
+_NEGATIVE = ("negativepassages", "negativectxs", "hardnegativectxs")
+
+
+def candidate_lists(value: Any) -> Contents | None:
+    """Documents, queries and grades of such rows, and what was retrieved; None of others."""
+    rows = objects(value)
+    relevant = column_of(rows[0], _RELEVANT) if rows else None
+    if rows is None or relevant is None or not isinstance(rows[0][relevant], list):
+        return None
+    names = [relevant, *(name for name in rows[0] if key_of(name) in _NEGATIVE)]
+    hits = {name: [[*map(hit_of, row.get(name) or [])] for row in rows] for name in names}
+    asked = [query_in(row, (*QUERY_ID, "id")) or {} for row in rows]
+    queries, every = queries_of(asked), [*chain(*chain(*hits.values()))]
+    if queries is None or None in every:
+        return None
+    retrieved = [each.hits if (each := _beside_query(row)) else [] for row in rows]
+    kind = f"queries with documents each ({', '.join(names)})"
+    keys = [next(iter(query.values())) for query in asked]
+    answers = (ranking_of(filter(None, of_query)) for of_query in hits[relevant])
+    return Contents(kind, documents_of(filter(None, chain(every, *retrieved))), queries).with_lists(
+        zip(keys, answers, strict=True),
+        zip(keys, map(ranking_of, retrieved), strict=True),
+        by_text=not any("_id" in query for query in asked),
+    )
 
 
 # Objects by query: `{query: {document: value}}`, ranked lists, and predictions of MTEB.
@@ -303,9 +491,13 @@ def ranked_lists(value: Any) -> Contents | None:
         return None
     if len(value) == 1 and next(iter(value)).isalpha() and objects(*value.values()):
         return None
-    lists = {q: [*map(_hit, each)] for q, each in value.items() if isinstance(each, list) and each}
+    lists = {
+        q: [*map(hit_of, _in_order(each))]
+        for q, each in value.items()
+        if isinstance(each, list) and each
+    }
     if len(lists) < len(value) or any(None in hits for hits in lists.values()):
         return None
-    rankings = ((query, [*filter(None, hits)]) for query, hits in lists.items())
+    rankings = ((query, ranking_of(filter(None, hits))) for query, hits in lists.items())
     kind = "a run from JSON ({query: [document]})"
     return Contents("ranked lists", rankings=ranked(kind, rankings))
