@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from labeler.errors import BadInput, LabelerError, TooLarge
 from labeler.exchange.contents import (
@@ -19,6 +21,7 @@ from labeler.exchange.contents import (
     QUERIES,
     RANKINGS,
     WORDS,
+    objects,
     role_in,
     role_of,
 )
@@ -29,7 +32,7 @@ from labeler.exchange.queries import read_query_list
 from labeler.exchange.ratings import Grades, UnmappedRatings, stripped
 from labeler.exchange.runs import scored_in
 from labeler.exchange.shapes import TEXT, TREC, XML
-from labeler.exchange.tables import QUERY_TEXT, has_column, names_a_pair
+from labeler.exchange.tables import QUERY_TEXT, column_of, has_column, names_a_pair
 from labeler.files.boundary import reading
 from labeler.files.read import file_problems, in_megabytes, most_unpacked, rereadable
 from labeler.messages import count_of, told_what_files_are
@@ -48,6 +51,10 @@ _OF_TOPICS = ("number", "narrative")
 _LISTS = ("", ".txt", ".text", ".md", ".markdown")
 """The endings of files that may hold a query a line where their names say nothing."""
 
+
+_LOOKED_AT = 1_000
+_PROSE = 3
+"""Words; where a column beside titles has more, the titles are those of documents."""
 
 LONG_QUERY = 120
 """Characters; where nothing says what texts are, and half of them are longer, they are passages."""
@@ -101,6 +108,7 @@ class ImportPlan(Result):
         return [Path(each.file) for each in self.taken if each.what == what]
 
 
+@rereadable()
 def plan_of(source: Path) -> ImportPlan:
     """What a file, a folder or an unpacked archive holds; nothing of it is kept.
 
@@ -115,12 +123,16 @@ def plan_of(source: Path) -> ImportPlan:
         try:
             if role == QUERIES and DOCUMENTS in refusals:
                 _check_lists(source, held)
+            elif role == QUERIES and not held.contents and _are_passages(source, held):
+                left.append(_of_another_name(source, DOCUMENTS, QUERIES))
+                continue
             taken.append(_looked_at(source, role, left))
         except LabelerError as error:
             refusals[role] = str(error).removeprefix(f"{source}: ")
     if not taken:
         each = "; ".join(f"as {role}: {why}" for role, why in refusals.items())
-        problem = f"nothing to take; {each}" if len(refusals) > 1 else refusals[roles[0]]
+        reasons = {*refusals.values()}
+        problem = f"nothing to take; {each}" if len(reasons) > 1 else reasons.pop()
         raise BadInput(f"{source}: {problem}")
     if held.contents:
         lacks = (held.contents.lacks or {}).items()
@@ -129,15 +141,20 @@ def plan_of(source: Path) -> ImportPlan:
         taken = [each for each in taken if not each.asks]
     form = held.contents.kind if held.contents else taken[0].form
     if not held.contents and {DOCUMENTS, QUERIES} <= {each.what for each in taken}:
-        role, other = (DOCUMENTS, QUERIES) if _are_passages(source) else (QUERIES, DOCUMENTS)
-        taken = [each for each in taken if each.what != other]
-        what = f"its texts look like {role}; as {other}, it needs a name such as"
-        left.append(f"{source.name}: {what} {other}{''.join(source.suffixes)}")
+        taken = [each for each in taken if each.what != DOCUMENTS]
+        left.append(_of_another_name(source, QUERIES, DOCUMENTS))
     is_unread = GRADES in refusals and all(each.what != RANKINGS for each in taken)
     # the file is read once more only where pairs in it may be left unread
     are_pairs = is_unread and not held.contents and _names_documents(source)
-    refused = (f"{source}: {refusals[GRADES]}",) if are_pairs else ()
+    alone = f"to take its queries alone, name it queries{''.join(source.suffixes)}"
+    refused = (f"{source}: {refusals[GRADES]}; {alone}",) if are_pairs else ()
     return ImportPlan(str(source), form, tuple(taken), tuple(left), refused)
+
+
+def _of_another_name(source: Path, role: str, other: str) -> str:
+    """What is left of a file whose texts may be documents or queries: the other role."""
+    what = f"its texts look like {role}; as {other}, it needs a name such as"
+    return f"{source.name}: {what} {other}{''.join(source.suffixes)}"
 
 
 def _check_lists(path: Path, held: Held) -> None:
@@ -157,30 +174,44 @@ def _check_lists(path: Path, held: Held) -> None:
 
 
 def _names_documents(path: Path) -> bool:
-    """Whether rows of queries name documents, too: by a column, or by lists in them."""
+    """Whether rows of queries name documents, too: by a column or by lists, as of objects."""
     try:
         rows = rows_of_any(path, "query_id, doc_id and grade")
     except BadInput:  # no rows, but lines or topics
         return False
     _, first = next(iter(rows.rows), (0, {}))
     return names_a_pair(rows.columns) or any(
-        isinstance(value, list) and _OF_DOCUMENTS.search(name) for name, value in first.items()
+        (isinstance(value, list) and _OF_DOCUMENTS.search(name)) or _holds_objects(value)
+        for name, value in first.items()
     )
 
 
-def _are_passages(path: Path) -> bool:
+def _holds_objects(value: Any, depth: int = 3) -> bool:
+    """Whether a value is a list of objects, or holds one: what an engine answered, perhaps."""
+    inner = value.values() if isinstance(value, Mapping) and depth else ()
+    return bool(objects(value)) or any(_holds_objects(each, depth - 1) for each in inner)
+
+
+def _are_passages(path: Path, held: Held) -> bool:
     """Whether texts are documents rather than queries: of an engine, with titles, or as long.
 
-    A title and a description are those of a topic where a column says so.
+    A title and a description are those of a topic where a column says so. Only the first rows are
+    looked at.
     """
-    columns = rows_of_any(path, "id and text").columns
-    of_topics = has_column(columns, QUERY_ID, QUERY_TEXT, _OF_TOPICS)
-    bodies = TEXTS if of_topics else (*TEXTS, "description")
-    has_body = has_column(columns, ("title",)) and has_column(columns, bodies)
-    if has_body or is_fed(held_by(path)):
+    if is_fed(held):
         return True
-    with told_what_files_are(lambda _line: None):
-        return median(len(each.text) for each in read_query_list(path).values()) > LONG_QUERY
+    rows = rows_of_any(path, "id and text")
+    first = [row for _, row in islice(rows.rows, _LOOKED_AT)]
+    of_topics = has_column(rows.columns, QUERY_ID, QUERY_TEXT, _OF_TOPICS)
+    bodies = TEXTS if of_topics else (*TEXTS, "description")
+    title = column_of(rows.columns, ("title",))
+    if title and has_column(rows.columns, bodies):
+        return True
+    others = (str(value).split() for row in first[:1] for n, value in row.items() if n != title)
+    if title and not of_topics and any(len(words) > _PROSE for words in others):
+        return True
+    name = column_of(rows.columns, (*QUERY_TEXT, "question", "text", *TEXTS, "title"))
+    return median(len(str(row.get(name, ""))) for row in first) > LONG_QUERY
 
 
 def is_archive(source: Path) -> bool:
@@ -222,8 +253,8 @@ def _of_folder(folder: Path) -> ImportPlan:
             continue
         try:
             taken.append(_looked_at(path, role, left))
-        except LabelerError as error:
-            refused.append(str(error))
+        except LabelerError as error:  # rankings are taken by others, who check them
+            (left if role == RANKINGS else refused).append(str(error))
     counts = {each.what for each in taken}
     is_saved = any((folder / name).exists() for name in OF_DATASETS[1:])
     kind = "a data set saved by Hugging Face's datasets" if is_saved else "a folder"

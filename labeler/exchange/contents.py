@@ -76,8 +76,8 @@ class Contents:
 
     def refuse(self, path: Path, part: str) -> NoReturn:
         """Raise `BadInput` where a part is asked for which the file lacks."""
-        why = (self.lacks or {}).get(part)
-        holds = " and ".join(self.parts()) or "none of documents, queries, grades and rankings"
+        lacks, holds = self.lacks or {}, " and ".join(self.parts())
+        why = lacks.get(part) or ("" if holds else next(iter(lacks.values()), ""))
         raise BadInput(f"{path}: {self.kind}; {why or f'it holds {holds}, and no {part}'}")
 
 

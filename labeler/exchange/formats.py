@@ -73,7 +73,7 @@ from labeler.exchange.tables import (
 from labeler.exchange.workbooks import rows_of_workbook
 from labeler.files.boundary import reading
 from labeler.files.jsonl import JsonObject, NumberedRow, RowValues, identifier
-from labeler.files.read import file_of, most_unpacked, read_instead, rereadable
+from labeler.files.read import file_of, made_once, most_unpacked, read_instead, rereadable
 from labeler.messages import tell
 from labeler.trec.values import QUERY_ID
 
@@ -140,7 +140,7 @@ def held_by(path: Path, *weak: Format, part: str = "", is_plain: bool = False) -
         head = head_of(path)
         shape = shape_of(path, head)
         if shape == JSON:
-            value = json_value(path)
+            value = made_once(path, json_value)
             rows_of_it = [[value]] if isinstance(value, dict) and path.name.endswith(LINES) else []
             several = chain(
                 map(recognised, [value, *rows_of_it]), (of_format(value) for of_format in weak)

@@ -211,6 +211,9 @@ def _of_text(path: Path, head: bytes, query_field: str) -> Rows:
     if key_of(line) in _LINE_TEXTS and len(line.split()) <= 2 and head.count(b"\n") > 1:
         return Rows(path, "one column", (line.strip(),), _one_column(path))
     refuse_trec(path, head, "queries")
+    if _DRAWN.search(head):
+        problem = "a table drawn with lines; write it as CSV, as psql --csv and mysql --batch do"
+        raise BadInput(f"{path}: {problem}")
     for delimiter in DELIMITERS:
         if _are_pairs(path, head, delimiter):
             form = f"{DELIMITERS[delimiter]} (ids and texts, no header)"
@@ -226,6 +229,7 @@ def _of_text(path: Path, head: bytes, query_field: str) -> Rows:
 _MARK = re.compile(r"\s*(?:(#{1,6})|([-*+])|(\d{1,9})[.)])\s+(\S.*)")
 _MARKED_UP = (".md", ".markdown", ".rst", ".yaml", ".yml")
 _SETTING = re.compile(r"\s*(?:[\w.-]+\s*=\s*\S|\[[\w.-]+\]\s*$)")
+_DRAWN = re.compile(rb"(?m)^[|+]?[ :]?--[-+|: ]*[+|][-+|: ]*$")
 _KEYED = re.compile(r"(\w+):\s+(.*)")
 
 

@@ -76,7 +76,7 @@ _IDS_AT = (
 )
 _IDS = ("id", "objectid", *DOCUMENT_ID, "chunkid", "fileid", "uuid", "uniqueid")
 _SCORES_AT = ("_additional.score", "_meta.score", "modelScores.relevance_score.values.0")
-_OF_A_SEARCH = ("relevancescore", "rankingscore", "searchscore", "textmatch", "distance")
+_OF_A_SEARCH = ("rankingscore", "searchscore", "textmatch", "distance")
 _SCORES = (*SCORE, "relevance", *_OF_A_SEARCH[:-1])
 _TEXTS_AT = ("DocumentExcerpt.Text", "content.0.text", "document", "data")
 _SOURCES = (
@@ -369,7 +369,7 @@ def plain_key(value: Any) -> Any:
 _PLUMBING = frozenset(
     ("score", "sort", "@timestamp", "@version", "highlight", "matched_queries", "inner_hits")
 )
-_OF_HITS = frozenset(("values", "vector", "embedding", "index", "has_answer", *_OF_A_SEARCH))
+_OF_HITS = frozenset((*_SCORES, "distance", "values", "vector", "embedding", "index", "hasanswer"))
 
 
 def is_plumbing(name: str) -> bool:

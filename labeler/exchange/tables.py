@@ -311,11 +311,30 @@ def json_value(path: Path) -> Any:
         return _of_solr(xml_of(path, read_bytes(path, LARGEST_XML)))
     text = decoded(path, raw, windows=False)
     try:
-        return STRICT.decode(text)
+        return _with_names(STRICT.decode(text))
     except json.JSONDecodeError as error:
         raise BadInput.at(path, error.lineno, f"not JSON: {error.msg}") from error
     except (ValueError, RecursionError) as error:
         raise BadInput(f"{path}: not JSON: {problem_of(error)}") from error
+
+
+def _with_names(value: Any) -> Any:
+    """Rows of an answer that names its columns once, each with these; any other value as it is.
+
+    So ES|QL, Databricks and pandas (`orient="split"`) write tables.
+    """
+    if not isinstance(value, dict):
+        return value
+    columns = value.get("columns", value.get("manifest", {}))
+    columns = columns.get("columns") if isinstance(columns, dict) else columns
+    inner = value["result"] if isinstance(value.get("result"), dict) else value
+    rows = next((inner[n] for n in ("values", "rows", "data", "data_array") if n in inner), None)
+    if not isinstance(columns, list) or not isinstance(rows, list):
+        return value
+    names = [each.get("name") if isinstance(each, dict) else each for each in columns]
+    if not all(isinstance(row, list) and len(row) == len(names) for row in rows):
+        return value
+    return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 def _cbor(path: Path, raw: bytes) -> Any:
