@@ -31,7 +31,7 @@ from labeler.exchange.qrels import judged_in
 from labeler.exchange.queries import read_query_list
 from labeler.exchange.ratings import Grades, UnmappedRatings, stripped
 from labeler.exchange.runs import scored_in
-from labeler.exchange.shapes import TEXT, TREC, XML
+from labeler.exchange.shapes import AS_DOCUMENT, PAGES, TEXT, TREC, XML
 from labeler.exchange.tables import QUERY_TEXT, column_of, has_column, names_a_pair
 from labeler.files.boundary import reading
 from labeler.files.read import file_problems, in_megabytes, most_unpacked, rereadable
@@ -41,7 +41,7 @@ from labeler.trec import files as trec
 from labeler.trec.values import QUERY_ID, score_of
 
 _ROWS = (".jsonl", ".ndjson", ".json", ".parquet", ".csv", ".tsv", ".arrow", ".xlsx")
-_PAIRS = (*_ROWS, ".qrels", ".trec", ".run", ".txt")
+_PAIRS = (*_ROWS, ".qrels", ".trec", ".run", ".txt", ".xml", "")
 OF_DATASETS = ("dataset_info.json", "dataset_dict.json", "state.json")
 """What `save_to_disk` of Hugging Face's datasets writes beside the rows."""
 
@@ -53,6 +53,9 @@ _LISTS = ("", ".txt", ".text", ".md", ".markdown")
 
 
 _LOOKED_AT = 1_000
+_IN_PROSE = re.compile(r"\w[.!] +[^\W\d_]\w*[^.?!\n]*[.!]")
+"""Two sentences in a line, which queries have seldom."""
+
 _PROSE = 3
 """Words; where a column beside titles has more, the titles are those of documents."""
 
@@ -130,10 +133,8 @@ def plan_of(source: Path) -> ImportPlan:
         except LabelerError as error:
             refusals[role] = str(error).removeprefix(f"{source}: ")
     if not taken:
-        each = "; ".join(f"as {role}: {why}" for role, why in refusals.items())
-        reasons = {*refusals.values()}
-        problem = f"nothing to take; {each}" if len(reasons) > 1 else reasons.pop()
-        raise BadInput(f"{source}: {problem}")
+        is_page = not named and held.shape in {TEXT, XML} and _is_page(source)
+        raise BadInput(f"{source}: {_refusal(source, {} if is_page else refusals)}")
     if held.contents:
         lacks = (held.contents.lacks or {}).items()
         left += (f"{source.name}: no {part}: {why}" for part, why in lacks if part in refusals)
@@ -143,12 +144,26 @@ def plan_of(source: Path) -> ImportPlan:
     if not held.contents and {DOCUMENTS, QUERIES} <= {each.what for each in taken}:
         taken = [each for each in taken if each.what != DOCUMENTS]
         left.append(_of_another_name(source, QUERIES, DOCUMENTS))
-    is_unread = GRADES in refusals and all(each.what != RANKINGS for each in taken)
+    is_unread = GRADES in refusals and [each.what for each in taken] == [QUERIES]
     # the file is read once more only where pairs in it may be left unread
     are_pairs = is_unread and not held.contents and _names_documents(source)
     alone = f"to take its queries alone, name it queries{''.join(source.suffixes)}"
     refused = (f"{source}: {refusals[GRADES]}; {alone}",) if are_pairs else ()
     return ImportPlan(str(source), form, tuple(taken), tuple(left), refused)
+
+
+def _refusal(source: Path, refusals: Mapping[str, str]) -> str:
+    """Why nothing is taken from a file, or what takes a document."""
+    if not refusals:
+        return f"no queries, grades or rankings in it; {AS_DOCUMENT.format(path=source)}"
+    each = "; ".join(f"as {role}: {why}" for role, why in refusals.items())
+    reasons = {*refusals.values()}
+    return f"nothing to take; {each}" if len(reasons) > 1 else reasons.pop()
+
+
+def _is_page(path: Path) -> bool:
+    """Whether a file is called as documents are, each of them a file."""
+    return path.suffix.casefold() in PAGES
 
 
 def _of_another_name(source: Path, role: str, other: str) -> str:
@@ -162,6 +177,10 @@ def _check_lists(path: Path, held: Held) -> None:
     problem = "nothing says that it holds queries; to take it for these, name it queries"
     if held.contents or held.shape == XML:
         return
+    text = held.head.decode("utf-8", "replace")
+    is_prose = _IN_PROSE.search(text) or median(map(len, text.split("\n"))) > LONG_QUERY
+    if held.shape == TEXT and _is_page(path) and is_prose:
+        raise BadInput(f"{path}: {problem}{path.suffix}")
     try:
         columns = rows_of_any(path, "id and query").columns
     except BadInput:
@@ -248,8 +267,12 @@ def _of_folder(folder: Path) -> ImportPlan:
         name, role = path.relative_to(folder).as_posix(), _role_in(folder, path)
         if path.name in OF_DATASETS or not path.is_file():
             continue
-        if not role or not path.name.casefold().removesuffix(".gz").endswith(_PAIRS):
-            left.append(f"{name}: its name says nothing of documents, queries, grades or rankings")
+        ending = Path(path.name.casefold().removesuffix(".gz")).suffix
+        if not role or not (ending in _PAIRS or ending[1:2].isdigit()):
+            why = "its name says nothing of documents, queries, grades or rankings"
+            left.append(
+                f"{name}: {f'{ending} is no kind of file that is read here' if role else why}"
+            )
             continue
         try:
             taken.append(_looked_at(path, role, left))

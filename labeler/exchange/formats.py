@@ -21,6 +21,7 @@ from typing import Any
 
 from labeler.errors import BadInput, BadRow, TooLarge
 from labeler.exchange.contents import DOCUMENTS, WORDS, Contents, are_ids, objects, role_in
+from labeler.exchange.documents import TEXTS
 from labeler.exchange.fields import action_of
 from labeler.exchange.opensearch import ranking_evaluation, workbench
 from labeler.exchange.quepid import book, case, rated_ranking_evaluator
@@ -303,7 +304,9 @@ def rows_in(held: Held) -> Rows | None:
 
 def _of_json(held: Held) -> Rows:
     path, value = held.path, held.value
-    rows = listed(path, value)
+    names = (*TEXTS, "title")
+    is_row = isinstance(value, dict) and any(isinstance(value.get(n), str) for n in names)
+    rows = None if is_row else listed(path, value)
     is_one_line = is_of_lines(path) or (len(held.head) < HEAD and b"\n" not in held.head.strip())
     if rows is None and isinstance(value, dict) and is_one_line:
         rows = _unwrapped(path, "JSON Lines", [(1, value)])

@@ -21,6 +21,7 @@ from labeler.exchange.contents import (
     objects,
     ranked,
     rated,
+    role_of,
     text_id,
 )
 from labeler.exchange.fields import value_at
@@ -485,11 +486,13 @@ def by_query(value: Any) -> Contents | None:
 def ranked_lists(value: Any) -> Contents | None:
     """Documents by query, best first: ids, or pairs with a score, or objects that have both.
 
-    A single word with objects is no query: so an engine names its answer, as `matches`.
+    A single word with objects is no query, nor is one that says what a list holds: so programs name
+    what they answer.
     """
     if not isinstance(value, Mapping) or not value:
         return None
-    if len(value) == 1 and next(iter(value)).isalpha() and objects(*value.values()):
+    (name, *others), (hits, *_) = value, value.values()
+    if not others and name.isalpha() and (objects(hits) or role_of(name)):
         return None
     lists = {
         q: [*map(hit_of, _in_order(each))]

@@ -177,8 +177,9 @@ def import_plan(
     into = collection if isinstance(collection, Collection) else Collection(Path(collection))
     with opened(Path(source)) as inside:
         plan = plan_of(inside)
-        if not plan.taken:
-            raise BadInput(next(iter(plan.refused), f"{source}: nothing in it to take"))
+        if plan.refused or not plan.taken:
+            problem = next(iter(plan.refused), f"{source}: nothing in it to take")
+            raise BadInput(problem.replace(str(inside), str(source)))
         texts, documents = [str(path) for path in plan.files(DOCUMENTS)], 0
         is_free = how.force or not into.corpus.exists()
         if texts and is_free and into.corpus not in map(Path, texts):
