@@ -47,6 +47,7 @@ OF_DATASETS = ("dataset_info.json", "dataset_dict.json", "state.json")
 
 _OF_DOCUMENTS = re.compile(r"ctx|passage|doc|gold|context|positive|pids|relevant|candidate", re.I)
 """What names of lists contain that hold documents."""
+_NOTES = ("readme", "license", "changelog", "notice")
 _OF_TOPICS = ("number", "narrative")
 _LISTS = ("", ".txt", ".text", ".md", ".markdown")
 """The endings of files that may hold a query a line where their names say nothing."""
@@ -126,7 +127,7 @@ def plan_of(source: Path) -> ImportPlan:
         try:
             if role == QUERIES and DOCUMENTS in refusals:
                 _check_lists(source, held)
-            elif role == QUERIES and not held.contents and _are_passages(source, held):
+            elif role == QUERIES and not (named or held.contents) and _are_passages(source, held):
                 left.append(_of_another_name(source, DOCUMENTS, QUERIES))
                 continue
             taken.append(_looked_at(source, role, left))
@@ -268,6 +269,7 @@ def _of_folder(folder: Path) -> ImportPlan:
         if path.name in OF_DATASETS or not path.is_file():
             continue
         ending = Path(path.name.casefold().removesuffix(".gz")).suffix
+        role = "" if path.stem.casefold() in _NOTES else role
         if not role or not (ending in _PAIRS or ending[1:2].isdigit()):
             why = "its name says nothing of documents, queries, grades or rankings"
             left.append(

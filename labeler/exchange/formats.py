@@ -23,12 +23,21 @@ from labeler.errors import BadInput, BadRow, TooLarge
 from labeler.exchange.contents import DOCUMENTS, WORDS, Contents, are_ids, objects, role_in
 from labeler.exchange.documents import TEXTS
 from labeler.exchange.fields import action_of
-from labeler.exchange.opensearch import ranking_evaluation, workbench
-from labeler.exchange.quepid import book, case, rated_ranking_evaluator
-from labeler.exchange.rag import deepeval, llama_index, promptfoo, ragas, squad
+from labeler.exchange.judgements import (
+    book,
+    query_set,
+    rated_queries,
+    rated_ranking_evaluator,
+)
+from labeler.exchange.rag import (
+    candidate_lists,
+    llama_index,
+    promptfoo,
+    squad,
+    tests_of_rag,
+)
 from labeler.exchange.ratings import RatedFile, stripped
 from labeler.exchange.responses import (
-    candidate_lists,
     indexed,
     indexed_by_vespa,
     is_hit,
@@ -81,16 +90,14 @@ from labeler.trec.values import QUERY_ID
 Format = Callable[[Any], Contents | None]
 
 FORMATS: dict[str, Format] = {
-    "OpenSearch's workbench": workbench,
-    "_rank_eval": ranking_evaluation,
+    "OpenSearch's query sets": query_set,
+    "rated documents by query": rated_queries,
     "Quepid's books": book,
-    "Quepid's cases": case,
     "RRE": rated_ranking_evaluator,
     "lists of documents by query": candidate_lists,
     "search responses": search_responses,
     "LlamaIndex": llama_index,
-    "ragas": ragas,
-    "deepeval": deepeval,
+    "ragas, deepeval": tests_of_rag,
     "promptfoo": promptfoo,
     "SQuAD": squad,
     "MTEB's predictions": predictions,
@@ -304,7 +311,7 @@ def rows_in(held: Held) -> Rows | None:
 
 def _of_json(held: Held) -> Rows:
     path, value = held.path, held.value
-    names = (*TEXTS, "title")
+    names = (*TEXTS, "title", "query", "question")
     is_row = isinstance(value, dict) and any(isinstance(value.get(n), str) for n in names)
     rows = None if is_row else listed(path, value)
     is_one_line = is_of_lines(path) or (len(held.head) < HEAD and b"\n" not in held.head.strip())

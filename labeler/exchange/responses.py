@@ -24,6 +24,7 @@ from labeler.exchange.contents import (
     role_of,
     text_id,
 )
+from labeler.exchange.documents import TEXTS
 from labeler.exchange.fields import value_at
 from labeler.exchange.ratings import number_of
 from labeler.exchange.tables import QUERY_TEXT, RANK, column_of, has_column, is_nested
@@ -71,18 +72,19 @@ _TEXTS = (*QUERY_TEXT, "q", "question", "text")
 _OWN_IDS = ("ctxs", "candidates", "retrieved", "neighbors")
 """Lists of rows whose `id` is the query's."""
 
+_CHROMA = {"ids": "id", "documents": "text", "metadatas": "metadata"}
 _IDS_AT = (
-    *("document.id", "_additional.id", "_meta.id", "datapoint.datapointId", "node.id_"),
+    *("document.id", "_additional.id", "datapoint.datapointId", "node.id_"),
     *("DocumentId", "metadata.x-amz-bedrock-kb-chunk-id"),
 )
 _IDS = ("id", "objectid", *DOCUMENT_ID, "chunkid", "fileid", "uuid", "uniqueid")
-_SCORES_AT = ("_additional.score", "_meta.score", "modelScores.relevance_score.values.0")
+_SCORES_AT = ("_additional.score", "modelScores.relevance_score.values.0")
 _OF_A_SEARCH = ("rankingscore", "searchscore", "textmatch", "distance")
 _SCORES = (*SCORE, "relevance", *_OF_A_SEARCH[:-1])
-_TEXTS_AT = ("DocumentExcerpt.Text", "content.0.text", "document", "data")
+_TEXTS_OF_HITS = ("document", "data")
 _SOURCES = (
     *("_source", "fields", "payload", "entity", "document.structData", "document", "doc", "node"),
-    *("extra_attributes", "properties", "value", "content"),
+    *("extra_attributes", "properties", "value", "content", "content.0", "DocumentExcerpt"),
 )
 """Where a hit has what was indexed; one that has none of them is that itself."""
 
@@ -141,7 +143,9 @@ def search_responses(value: Any) -> Contents | None:
 
 def queries_of(asked: Iterable[JsonObject]) -> Records | None:
     """Queries, each once, where all have texts."""
-    queries = {next(iter(query.values())): query for query in asked}
+    queries = dict[Any, JsonObject]()
+    for query in asked:
+        queries.setdefault(next(iter(query.values())), query)
     return [*queries.values()] if all("text" in query for query in queries.values()) else None
 
 
@@ -220,8 +224,8 @@ def _one(value: Any) -> Response | None:
 
 def _alone(value: Any) -> list[Response]:
     """The responses that a value is itself: one, or of Chroma's columns one a query."""
-    if isinstance(value_at(value, "ids"), list) and "included" in value:
-        return [Response(hits, "Chroma") for hits in _of_columns(value)]
+    if value_at(value, "ids") and "included" in value:
+        return [Response([*filter(None, hits)], "Chroma") for hits in _of_columns(value)]
     engine, hits = _hits_at(value)
     is_list = isinstance(value, list)
     is_none = hits == [] and not is_list and ("hits" in value or "@odata.context" in value)
@@ -233,18 +237,13 @@ def _alone(value: Any) -> list[Response]:
     return [Response([*filter(None, read)], engine, {"text": asked} if asked.strip() else None)]
 
 
-def _of_columns(value: RowValues) -> Iterator[list[Hit]]:
+def _of_columns(value: RowValues) -> Iterator[list[Hit | None]]:
     """The hits of each query of Chroma's `query`, or all that its `get` gave."""
-    columns = [value.get(name) for name in ("ids", "documents", "metadatas")]
-    if not all(isinstance(each, list) for each in value["ids"]):
-        columns = [[column] for column in columns]
-    for ids, *more in zip(*(each or [None] * len(columns[0]) for each in columns), strict=True):
-        texts, metadata = (column or [None] * len(ids) for column in more)
-        rows = zip(ids, texts, metadata, strict=True)
-        yield [
-            Hit(id_, None, {"_id": id_, "text": text, "metadata": own or {}} if text else {})
-            for id_, text, own in rows
-        ]
+    columns = {new: value[name] for name, new in _CHROMA.items() if value.get(name)}
+    if not isinstance(value["ids"][0], list):
+        columns = {name: [column] for name, column in columns.items()}
+    for lists in zip(*columns.values(), strict=True):
+        yield [hit_of(dict(zip(columns, row, strict=True))) for row in zip(*lists, strict=True)]
 
 
 def _is_hit(hit: Any, *, is_list: bool) -> bool:
@@ -285,6 +284,12 @@ def _with_sent(value: Any, hits: list[Any]) -> list[Any]:
     return [{**hit, "document": sent[hit["index"]]} for hit in hits]
 
 
+def hits_beside(row: RowValues) -> list[Hit]:
+    """What was retrieved for the query of a row; nothing where it does not say so."""
+    response = _beside_query(row)
+    return response.hits if response else []
+
+
 def query_in(row: RowValues, ids: tuple[str, ...] = QUERY_ID) -> JsonObject | None:
     """The query of a row, whose text and id may stand in an object of their own.
 
@@ -315,22 +320,21 @@ def hit_of(value: Any) -> Hit | None:
         return None if score is None else Hit(value[0], score, {})
     if not isinstance(value, Mapping):
         return None
-    text = next((t for at in _TEXTS_AT if isinstance(t := value_at(value, at), str)), "")
     own = {key_of(name): name for name in reversed(value)}
     at = (value_at(value, path) for path in _IDS_AT)
     keys = map(plain_key, chain(at, (value[own[key]] for key in _IDS if key in own)))
     id_, source = next(filter(may_be_id, keys), None), _source_of(value)
-    if text and text != id_:
-        title = value_at(value, "DocumentTitle.Text", value.get("DocumentTitle") or "")
-        source = {"title": title, "text": text}
-    elif source is None:
-        source = {n: x for n, x in value.items() if not _is_of_hits(n)}
-        source = source["metadata"] if [*source] in (["metadata"], ["id", "metadata"]) else source
-    texts = (source[name] for name in ("text", "contents", "content") if name in source)
-    if id_ is None and isinstance(said := next(texts, None), str) and said.strip():
-        id_ = text_id(said)
-    rest = {n: x for n, x in source.items() if key_of(n) not in _IDS or plain_key(x) != id_}
-    record = {n: x["raw"] if isinstance(x, Mapping) and "raw" in x else x for n, x in rest.items()}
+    if source is None:
+        source = {
+            "text" if n in _TEXTS_OF_HITS and isinstance(x, str) else n: x
+            for n, x in value.items()
+            if not _is_of_hits(n)
+        }
+        source = source["metadata"] if {"metadata"} == source.keys() - {"id"} else source
+    record = {n: x for n, x in source.items() if key_of(n) not in _IDS or plain_key(x) != id_}
+    said = column_of(record, TEXTS)
+    if id_ is None and said and isinstance(record[said], str):
+        id_ = text_id(record[said])
     read = Hit(id_, _score_in(value), {**record, "_id": id_} if record else {})
     return None if id_ is None else read
 
@@ -350,19 +354,17 @@ def _source_of(hit: RowValues) -> RowValues | None:
 
 def _in_order(hits: list[Any]) -> list[Any]:
     """Hits in the order of the ranks that they name, if these are 1, 2, 3 and so on."""
-    names = [column_of(hit, RANK) if isinstance(hit, Mapping) else None for hit in hits]
-    ranks = [number_of(hit[name]) if name else None for hit, name in zip(hits, names, strict=True)]
-    by_rank = {rank: hit for rank, hit in zip(ranks, hits, strict=True) if rank is not None}
-    first = min(by_rank, default=2)
-    is_order = first <= 1 and {*by_rank} == {first + n for n in range(len(hits))}
-    return [by_rank[rank] for rank in sorted(by_rank)] if is_order else hits
+    ranks = (value_at(hit, column_of(hit, RANK) or "") for hit in hits if isinstance(hit, Mapping))
+    by_rank = dict(zip(map(number_of, ranks), hits, strict=False))
+    first = 0 if 0 in by_rank else 1
+    numbers = range(first, first + len(hits))
+    return [by_rank[n] for n in numbers] if {*by_rank} == {*numbers} else hits
 
 
 def plain_key(value: Any) -> Any:
     """An id as its index has it: of a list its one member, of Vespa's the part of the user's."""
     value = value[0] if isinstance(value, list) and len(value) == 1 else value
-    if isinstance(value, Mapping):
-        value = value.get("$oid", value.get("raw", value))
+    value = value.get("$oid", value) if isinstance(value, Mapping) else value
     parts = value.split(":", 4) if isinstance(value, str) else []
     return parts[4] if len(parts) == 5 and parts[0] == "id" else value
 
@@ -400,41 +402,6 @@ def indexed_by_vespa(row: RowValues) -> JsonObject:
     if not isinstance(key, str) or not key.startswith("id:") or "fields" not in row:
         return {}
     return indexed({"id": key, "fields": row["fields"]})
-
-
-# Rows of a query each with lists of documents that answer it.
-#
-# Tevatron, MIRACL, BRIGHT and LoTTE write them. What a training set calls negative was mostly mined
-# and judged by nobody: it gives documents, no grades.
-
-_RELEVANT = (
-    *("positivepassages", "positivectxs", "positives", "goldids", "goldpassages", "answerpids"),
-    *("relevantdocs", "relevantids", "relevantdocids", "relevantpassages"),
-)
-_NEGATIVE = ("negativepassages", "negativectxs", "hardnegativectxs")
-
-
-def candidate_lists(value: Any) -> Contents | None:
-    """Documents, queries and grades of such rows, and what was retrieved; None of others."""
-    rows = objects(value)
-    relevant = column_of(rows[0], _RELEVANT) if rows else None
-    if rows is None or relevant is None or not isinstance(rows[0][relevant], list):
-        return None
-    names = [relevant, *(name for name in rows[0] if key_of(name) in _NEGATIVE)]
-    hits = {name: [[*map(hit_of, row.get(name) or [])] for row in rows] for name in names}
-    asked = [query_in(row, (*QUERY_ID, "id")) or {} for row in rows]
-    queries, every = queries_of(asked), [*chain(*chain(*hits.values()))]
-    if queries is None or None in every:
-        return None
-    retrieved = [each.hits if (each := _beside_query(row)) else [] for row in rows]
-    kind = f"queries with documents each ({', '.join(names)})"
-    keys = [next(iter(query.values())) for query in asked]
-    answers = (ranking_of(filter(None, of_query)) for of_query in hits[relevant])
-    return Contents(kind, documents_of(filter(None, chain(every, *retrieved))), queries).with_lists(
-        zip(keys, answers, strict=True),
-        zip(keys, map(ranking_of, retrieved), strict=True),
-        by_text=not any("_id" in query for query in asked),
-    )
 
 
 # Objects by query: `{query: {document: value}}`, ranked lists, and predictions of MTEB.

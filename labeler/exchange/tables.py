@@ -319,22 +319,37 @@ def json_value(path: Path) -> Any:
 
 
 def _with_names(value: Any) -> Any:
-    """Rows of an answer that names its columns once, each with these; any other value as it is.
+    """The rows of a table that names its columns once, or rows by number; else the value as it is.
 
-    So ES|QL, Databricks and pandas (`orient="split"`) write tables.
+    ES|QL, Databricks and pandas write tables so, the last in five ways (`orient` of `to_json`).
     """
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or not value:
         return value
-    columns = value.get("columns", value.get("manifest", {}))
+    columns = value.get("columns", value.get("manifest"))
     columns = columns.get("columns") if isinstance(columns, dict) else columns
     inner = value["result"] if isinstance(value.get("result"), dict) else value
-    rows = next((inner[n] for n in ("values", "rows", "data", "data_array") if n in inner), None)
-    if not isinstance(columns, list) or not isinstance(rows, list):
-        return value
-    names = [each.get("name") if isinstance(each, dict) else each for each in columns]
-    if not all(isinstance(row, list) and len(row) == len(names) for row in rows):
-        return value
-    return [dict(zip(names, row, strict=True)) for row in rows]
+    cells = next((inner[n] for n in ("values", "rows", "data", "data_array") if n in inner), None)
+    if isinstance(columns, list) and isinstance(cells, list):
+        names = [each.get("name") if isinstance(each, dict) else each for each in columns]
+        are_rows = all(isinstance(row, list) and len(row) == len(names) for row in cells)
+        return [dict(zip(names, row, strict=True)) for row in cells] if are_rows else value
+    lists = [_by_number(each) for each in value.values()]
+    is_even = len(lists) > 1 and lists[0] and len({*map(len, lists)}) == 1
+    if is_even and has_column(value, *_OF_TABLES) and not isinstance(lists[0][0], dict):
+        return [dict(zip(value, row, strict=True)) for row in zip(*lists, strict=True)]
+    rows = _by_number(value)
+    is_table = all(isinstance(row, dict) and has_column(row, *_OF_TABLES) for row in rows)
+    return rows if rows and is_table else value
+
+
+_OF_TABLES = (QUERY_ID, QUERY_TEXT, DOCUMENT_ID, ("question", "userinput"))
+
+
+def _by_number(value: Any) -> list[Any]:
+    """A list, or the values of an object whose keys count from 0; else an empty list."""
+    if isinstance(value, dict) and [*value] == [*map(str, range(len(value)))]:
+        return [*value.values()]
+    return value if isinstance(value, list) else []
 
 
 def _cbor(path: Path, raw: bytes) -> Any:
