@@ -49,7 +49,7 @@ _OF_DOCUMENTS = re.compile(r"ctx|passage|doc|gold|context|positive|pids|relevant
 """What names of lists contain that hold documents."""
 _NOTES = ("readme", "license", "changelog", "notice")
 _OF_TOPICS = ("number", "narrative")
-_LISTS = ("", ".txt", ".text", ".md", ".markdown")
+_LISTS = ("", ".txt", ".text", ".md", ".markdown", *_ROWS)
 """The endings of files that may hold a query a line where their names say nothing."""
 
 
@@ -134,7 +134,7 @@ def plan_of(source: Path) -> ImportPlan:
         except LabelerError as error:
             refusals[role] = str(error).removeprefix(f"{source}: ")
     if not taken:
-        is_page = not named and held.shape in {TEXT, XML} and _is_page(source)
+        is_page = not named and held.shape in {TEXT, XML} and source.suffix.casefold() in PAGES
         raise BadInput(f"{source}: {_refusal(source, {} if is_page else refusals)}")
     if held.contents:
         lacks = (held.contents.lacks or {}).items()
@@ -162,11 +162,6 @@ def _refusal(source: Path, refusals: Mapping[str, str]) -> str:
     return f"nothing to take; {each}" if len(reasons) > 1 else reasons.pop()
 
 
-def _is_page(path: Path) -> bool:
-    """Whether a file is called as documents are, each of them a file."""
-    return path.suffix.casefold() in PAGES
-
-
 def _of_another_name(source: Path, role: str, other: str) -> str:
     """What is left of a file whose texts may be documents or queries: the other role."""
     what = f"its texts look like {role}; as {other}, it needs a name such as"
@@ -175,21 +170,19 @@ def _of_another_name(source: Path, role: str, other: str) -> str:
 
 def _check_lists(path: Path, held: Held) -> None:
     """`BadInput` where nothing says that the lines or titles of a file are queries."""
-    problem = "nothing says that it holds queries; to take it for these, name it queries"
     if held.contents or held.shape == XML:
         return
-    text = held.head.decode("utf-8", "replace")
-    is_prose = _IN_PROSE.search(text) or median(map(len, text.split("\n"))) > LONG_QUERY
-    if held.shape == TEXT and _is_page(path) and is_prose:
-        raise BadInput(f"{path}: {problem}{path.suffix}")
     try:
         columns = rows_of_any(path, "id and query").columns
     except BadInput:
-        if held.shape == TEXT and path.suffix.casefold() not in (*_LISTS, *_ROWS):
-            raise BadInput(f"{path}: {problem}{path.suffix}") from None
-        return
-    asks = has_column(columns, QUERY_ID, QUERY_TEXT, _OF_TOPICS, ("text", "question"))
-    if has_column(columns, ("title", "body")) and not asks:
+        text, is_list = held.head.decode("utf-8", "replace"), path.suffix.casefold() in _LISTS
+        is_prose = _IN_PROSE.search(text) or median(map(len, text.split("\n"))) > LONG_QUERY
+        doubts = held.shape == TEXT and (is_prose or not is_list)
+    else:
+        asks = has_column(columns, QUERY_ID, QUERY_TEXT, _OF_TOPICS, ("text", "question"))
+        doubts = has_column(columns, ("title", "body")) and not asks
+    if doubts:
+        problem = "nothing says that it holds queries; to take it for these, name it queries"
         raise BadInput(f"{path}: {problem}{path.suffix}")
 
 

@@ -39,7 +39,6 @@ from labeler.exchange.rag import (
 from labeler.exchange.ratings import RatedFile, stripped
 from labeler.exchange.responses import (
     indexed,
-    indexed_by_vespa,
     is_hit,
     plain_key,
     predictions,
@@ -371,7 +370,7 @@ def _documents(
         if removes or updates or inner is not None:
             action = None if removes else inner
             continue
-        source = indexed_by_vespa(row) or (indexed(row) if is_hit(row) else row)
+        source = indexed(row) if is_hit(row) else row
         if isinstance(source.get("_id"), dict):  # as mongoexport writes it
             source = {**source, "_id": plain_key(source["_id"])}
         if action is not None:
@@ -393,7 +392,7 @@ def is_fed(held: Held) -> bool:
     """Whether rows are wrapped as a search engine takes or gives documents."""
     rows = held.rows.rows if held.rows else enumerate(_listed(held.value) or ())
     _, first = next(iter(rows), (0, {}))
-    return action_of(first) is not None or bool(indexed_by_vespa(first)) or is_hit(first)
+    return action_of(first) is not None or is_hit(first)
 
 
 # What is known of queries beside their texts: a table with their ids, and any other columns.

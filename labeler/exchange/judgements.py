@@ -51,29 +51,22 @@ def rated_queries(value: Any) -> Contents | None:
 
     Ratings are numbers or texts of these, from 0.0 to 1.0 in OpenSearch's workbench.
     """
-    held, keyed = _held(value), _by_query(value)
-    lists = {
-        name: [row for each in held for row in objects(each.get(name)) or ()] for name in _KINDS
-    }
-    name = next((n for n in lists if any("ratings" in row for row in lists[n])), "")
-    kind = _KINDS.get(name, "rated documents by query")
-    rows = lists.get(name) or objects(value) or keyed
-    if not name and rows and not [*_ratings(rows[0])]:
+    held = _held(value)
+    lists = ((n, [row for each in held for row in objects(each.get(n)) or ()]) for n in _KINDS)
+    name, rows = next((x for x in lists if any("ratings" in row for row in x[1])), ("", None))
+    rows = rows or objects(value)
+    if rows is None or not (name or [*_ratings(rows[0])]):
         return None
-    asked = [query_in(row, (*QUERY_ID, "id")) for row in rows]
-    if not rows or None in asked:
-        return None
-    keys = [query.get("text", query.get("_id")) for query in asked if query]
+    asked = [query_in(row, (*QUERY_ID, "id")) or {} for row in rows]
+    texts, kind = (
+        [query.get("text") for query in asked],
+        _KINDS.get(name, "rated documents by query"),
+    )
+    keys = [text or query.get("_id") for text, query in zip(texts, asked, strict=True)]
     pairs = ((q, *each) for q, row in zip(keys, rows, strict=True) for each in _ratings(row))
-    if rows is not keyed and all(query and "text" in query for query in asked):
-        return judged(kind, keys, pairs)
-    return Contents(kind, grades=rated(kind, pairs, by_text=rows is keyed))
-
-
-def _by_query(value: Any) -> list[JsonObject]:
-    """The rows of `{query: [document]}`; none of anything else."""
-    is_keyed = isinstance(value, Mapping) and all(isinstance(each, list) for each in value.values())
-    return [{"query": key, "documents": each} for key, each in value.items()] if is_keyed else []
+    if None in keys:
+        return None
+    return Contents(kind, grades=rated(kind, pairs)) if None in texts else judged(kind, keys, pairs)
 
 
 def _ratings(row: RowValues) -> Iterator[tuple[Any, Any]]:

@@ -35,7 +35,7 @@ from labeler.exchange.responses import (
     query_in,
     ranking_of,
 )
-from labeler.exchange.tables import column_of
+from labeler.exchange.tables import column_of, has_column
 from labeler.files.jsonl import JsonObject, RowValues
 from labeler.trec.values import QUERY_ID, key_of
 
@@ -43,36 +43,29 @@ from labeler.trec.values import QUERY_ID, key_of
 class RowShape(NamedTuple):
     """What a tool calls the query of a row, the contexts that answer it, and those retrieved.
 
-    `signs` are columns of which one tells the tool's rows.
+    Its rows have one of these lists, or a column of `answers`.
     """
 
     kind: str
     query: str
     relevant: str
     retrieved: str
-    signs: tuple[str, ...]
+    answers: tuple[str, ...] = ()
 
 
-_RAGAS, _DEEPEVAL = "samples of ragas", "goldens of deepeval"
-_ANSWERS = ("expected_output", "expectedOutput", "actual_output", "actualOutput", "context")
 _TESTS = (
     RowShape(
-        _RAGAS,
-        "user_input",
-        "reference_contexts",
-        "retrieved_contexts",
-        ("reference_contexts", "retrieved_contexts", "reference"),
+        "samples of ragas", "user_input", "reference_contexts", "retrieved_contexts", ("reference",)
     ),
-    RowShape(_RAGAS, "question", "ground_truth_contexts", "contexts", ("contexts",)),
-    RowShape(_DEEPEVAL, "input", "context", "retrievalContext", ("retrievalContext",)),
-    RowShape(_DEEPEVAL, "input", "context", "retrieval_context", _ANSWERS),
+    RowShape("samples of ragas", "question", "ground_truth_contexts", "contexts"),
     RowShape(
-        "labelled examples of LlamaIndex",
-        "query",
-        "reference_contexts",
-        "contexts",
-        ("reference_contexts",),
+        "goldens of deepeval",
+        "input",
+        "context",
+        "retrieval_context",
+        ("expected_output", "actual_output"),
     ),
+    RowShape("labelled examples of LlamaIndex", "query", "reference_contexts", "contexts"),
 )
 _REFERENCES = ("reference", "ground_truth", "expected_output", "expectedOutput")
 _JOINED = re.compile(r"\s*\|\s*|;(?=\S)")
@@ -117,13 +110,12 @@ def _lists(
 def tests_of_rag(value: Any) -> Contents | None:
     """Samples of ragas, goldens and test cases of deepeval, and LlamaIndex's labelled examples."""
     rows = objects(value_at(value, "examples", value)) or [{}]
-    shapes = (each for each in _TESTS if each.query in rows[0])
-    shape = next((each for each in shapes if {*each.signs} & {*rows[0]}), None)
-    if shape is None or (shape.kind == _DEEPEVAL and not isinstance(rows[0]["input"], str)):
+    shape = next((each for each in _TESTS if _is_of(rows[0], each)), None)
+    if shape is None:
         return None
     if not all(isinstance(row[shape.query], str) for row in rows):
         return lacking(
-            shape.kind, f"its samples are conversations; write one query as {shape.query}"
+            shape.kind, f"its samples are conversations; write one query a sample as {shape.query}"
         )
     asked = [{"text": row[shape.query], **_reference(row)} for row in rows]
     relevant, retrieved = (
@@ -136,6 +128,12 @@ def tests_of_rag(value: Any) -> Contents | None:
     return replace(contents, lacks={part: f"no query has {name}" for part, name in names})
 
 
+def _is_of(row: RowValues, shape: RowShape) -> bool:
+    """Whether a row has the query of a shape, and something that belongs to it."""
+    lists = (shape.relevant, shape.retrieved, *shape.answers)
+    return shape.query in row and has_column(row, [*map(key_of, lists)])
+
+
 def _reference(row: RowValues) -> JsonObject:
     """The answer that a person or a model wrote, where a row has one."""
     name = next((name for name in _REFERENCES if row.get(name)), None)
@@ -144,7 +142,10 @@ def _reference(row: RowValues) -> JsonObject:
 
 def _contexts(row: RowValues, name: str) -> list[Hit]:
     """Contexts with their ids, as ragas has them, else with hashes; of ids alone without texts."""
-    cell, ids = row.get(name), row.get(f"{name.removesuffix('s')}_ids")
+    cell, ids = (
+        row.get(column_of(row, (key_of(name),)) or ""),
+        row.get(f"{name.removesuffix('s')}_ids"),
+    )
     texts = [*filter(None, _JOINED.split(cell))] if isinstance(cell, str) else texts_in(cell)
     if not isinstance(ids, list) or len(ids) != len(texts or ids):
         ids = [*map(text_id, texts)]
@@ -191,9 +192,9 @@ def promptfoo(value: Any) -> Contents | None:
 def _variable(variables: Any) -> str | None:
     """The query among the variables of a test: by its name, or the only one."""
     named = variables if isinstance(variables, Mapping) else {}
-    text = next((named[n] for n in ("query", "question", "input") if n in named), None)
-    if text is None and len(named) == 1:
-        (text,) = named.values()
+    name = column_of(named, ("query", "question", "input"))
+    name = next(iter(named)) if name is None and len(named) == 1 else name
+    text = named.get(name or "")
     return text if isinstance(text, str) else None
 
 

@@ -29,8 +29,7 @@ from labeler.exchange.fields import value_at
 from labeler.exchange.ratings import number_of
 from labeler.exchange.tables import QUERY_TEXT, RANK, column_of, has_column, is_nested
 from labeler.files.jsonl import JsonObject, RowValues
-from labeler.messages import count_of
-from labeler.trec.values import DOCUMENT_ID, QUERY_ID, SCORE, key_of
+from labeler.trec.values import DOCUMENT_ID, GRADE, QUERY_ID, SCORE, key_of
 
 ENGINES = {
     "hits.hits": "OpenSearch or Elasticsearch",
@@ -45,6 +44,7 @@ ENGINES = {
     "ResultItems": "Amazon Kendra",
     "contexts.contexts": "Vertex AI",
     "cursor.firstBatch": "MongoDB",
+    "hits": "Algolia, Typesense, Meilisearch or Marqo",
 }
 """Where answers have their hits, and whose answers these are."""
 
@@ -65,7 +65,7 @@ _PLACES = (
     "neighbors",
     "objects",
 )
-_WRAPPERS = ("body", "response", "data", "output")
+_AROUND = ("", "body.", "response.", "data.", "output.")
 _OF_SEVERAL = ("responses", "results", "result", "nearestNeighbors")
 _QUERIES_AT = ("responseHeader.params.q", "request_params.q", "request.query.query")
 _TEXTS = (*QUERY_TEXT, "q", "question", "text")
@@ -77,7 +77,7 @@ _IDS_AT = (
     *("document.id", "_additional.id", "datapoint.datapointId", "node.id_"),
     *("DocumentId", "metadata.x-amz-bedrock-kb-chunk-id"),
 )
-_IDS = ("id", "objectid", *DOCUMENT_ID, "chunkid", "fileid", "uuid", "uniqueid")
+_IDS = ("id", "objectid", "put", *DOCUMENT_ID, "chunkid", "fileid", "uuid", "uniqueid")
 _SCORES_AT = ("_additional.score", "modelScores.relevance_score.values.0")
 _OF_A_SEARCH = ("rankingscore", "searchscore", "textmatch", "distance")
 _SCORES = (*SCORE, "relevance", *_OF_A_SEARCH[:-1])
@@ -122,16 +122,14 @@ def search_responses(value: Any) -> Contents | None:
     asked = [each.query for each in responses if each.query]
     is_known = len(asked) == len(responses)
     names = " and ".join(dict.fromkeys(each.engine for each in responses if each.engine))
-    kind = (
-        count_of(len(responses), "search response") if len(responses) > 1 else "a search response"
-    )
-    kind = f"{kind} of {names}" if names else "hits by query" if is_known else kind
+    what = "a search response" if len(responses) == 1 else f"{len(responses):,} search responses"
+    kind = f"{what} of {names}" if names else "hits by query" if is_known else what
     by_text = any(query.keys() == {"text"} for query in asked)
     rankings = (
         (next(iter(query.values())), ranking_of(each.hits))
         for query, each in zip(asked, responses, strict=False)
     )
-    is_cut = any(len({*hits}) < len(hits) for hits in ([h.id for h in r.hits] for r in responses))
+    is_cut = any(len({hit.id for hit in each.hits}) < len(each.hits) for each in responses)
     return Contents(
         kind,
         None if is_cut else documents_of(hit for each in responses for hit in each.hits),
@@ -166,15 +164,12 @@ def ranking_of(hits: Iterable[Hit]) -> Ranked:
 def _of_no_ids(value: Any) -> Contents | None:
     """The refusal of hits whose ids nobody can tell; None of anything else."""
     engine, hits = _hits_at(value)
-    if not objects(hits):
-        return None
-    is_numbered = "index" in hits[0] and _score_in(hits[0]) is not None
-    is_asked = not isinstance(value, list) and "hits" in value and query_in(value) is not None
-    if not (is_numbered or engine or is_asked or "@search.score" in hits[0]):
+    is_numbered = bool(objects(hits, "index")) and _score_in(hits[0]) is not None
+    if not is_numbered and not (engine and objects(hits)):
         return None
     why = "its hits have no id; rename their key to id"
     if is_numbered:
-        why = "its hits are numbers of what was sent; write that beside them, as documents"
+        why = "its hits are numbers of what was sent; write the id of each document beside it"
     return lacking(f"a search response{engine and f' of {engine}'}", why)
 
 
@@ -182,11 +177,10 @@ def _hits_at(value: Any) -> tuple[str, Any]:
     """Whose hits a value holds, where that is known, and the list of them, which may be itself."""
     if isinstance(value, list):
         return "", value
-    lists = ((place, value_at(value, place)) for place in _PLACES)
-    place, hits = next(((p, x) for p, x in lists if isinstance(x, list)), ("", None))
-    inner = (value_at(value, name) for name in _WRAPPERS if hits is None)
-    wrapped = (_hits_at(each) for each in inner if isinstance(each, Mapping))
-    return next(wrapped, (ENGINES.get(place, ""), hits))
+    places = ((place, value_at(value, around + place)) for around in _AROUND for place in _PLACES)
+    place, hits = next((each for each in places if isinstance(each[1], list)), ("", None))
+    azure = "Azure AI Search" if hits is not None and "@odata.context" in value else ""
+    return ENGINES.get(place, azure), hits
 
 
 def _responses(value: Any) -> list[Response]:
@@ -225,25 +219,24 @@ def _one(value: Any) -> Response | None:
 def _alone(value: Any) -> list[Response]:
     """The responses that a value is itself: one, or of Chroma's columns one a query."""
     if value_at(value, "ids") and "included" in value:
-        return [Response([*filter(None, hits)], "Chroma") for hits in _of_columns(value)]
+        return [Response(_read(rows) or [], "Chroma") for rows in _of_columns(value)]
     engine, hits = _hits_at(value)
     is_list = isinstance(value, list)
-    is_none = hits == [] and not is_list and ("hits" in value or "@odata.context" in value)
     are_hits = bool(hits) and all(_is_hit(hit, is_list=is_list) for hit in hits)
-    read = _read(_with_sent(value, hits)) if engine or is_none or are_hits else [None]
-    if None in read:
+    read = _read(hits) if engine or are_hits else None
+    if read is None:
         return []
     asked = next((t for at in _QUERIES_AT if isinstance(t := value_at(value, at), str)), "")
-    return [Response([*filter(None, read)], engine, {"text": asked} if asked.strip() else None)]
+    return [Response(read, engine, {"text": asked} if asked.strip() else None)]
 
 
-def _of_columns(value: RowValues) -> Iterator[list[Hit | None]]:
+def _of_columns(value: RowValues) -> Iterator[list[JsonObject]]:
     """The hits of each query of Chroma's `query`, or all that its `get` gave."""
     columns = {new: value[name] for name, new in _CHROMA.items() if value.get(name)}
     if not isinstance(value["ids"][0], list):
         columns = {name: [column] for name, column in columns.items()}
     for lists in zip(*columns.values(), strict=True):
-        yield [hit_of(dict(zip(columns, row, strict=True))) for row in zip(*lists, strict=True)]
+        yield [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
 
 
 def _is_hit(hit: Any, *, is_list: bool) -> bool:
@@ -271,17 +264,9 @@ def _beside_query(row: RowValues) -> Response | None:
     inner = next((each for each in lists if isinstance(each, Mapping) and _alone(each)), row)
     if len(responses := _alone(inner)) == 1:
         return responses[0]._replace(query=asked)
-    hits = next((each for each in lists if isinstance(each, list)), [None])
-    read = _read(_with_sent(row, hits))
-    return None if None in read else Response([*filter(None, read)], "", asked)
-
-
-def _with_sent(value: Any, hits: list[Any]) -> list[Any]:
-    """A reranker's hits with the documents that were sent to it, where these stand beside them."""
-    sent = value_at(value, "documents")
-    if not isinstance(sent, list) or not objects(hits, "index") or "document" in hits[0]:
-        return hits
-    return [{**hit, "document": sent[hit["index"]]} for hit in hits]
+    hits = next((each for each in lists if isinstance(each, list)), None)
+    read = None if hits is None else _read(hits)
+    return None if read is None else Response(read, "", asked)
 
 
 def hits_beside(row: RowValues) -> list[Hit]:
@@ -306,9 +291,10 @@ def query_in(row: RowValues, ids: tuple[str, ...] = QUERY_ID) -> JsonObject | No
     return query or None
 
 
-def _read(hits: list[Any]) -> list[Hit | None]:
-    """The documents of a list, in the order of their ranks where they name these."""
-    return [*map(hit_of, _in_order(hits))]
+def _read(hits: list[Any]) -> list[Hit] | None:
+    """The documents of a list, by rank where it has ranks; None where one is no document."""
+    read = [hit for each in _in_order(hits) if (hit := hit_of(each))]
+    return read if len(read) == len(hits) else None
 
 
 def hit_of(value: Any) -> Hit | None:
@@ -318,8 +304,8 @@ def hit_of(value: Any) -> Hit | None:
     if isinstance(value, list) and len(value) == 2 and may_be_id(value[0]):
         score = number_of(value[1])
         return None if score is None else Hit(value[0], score, {})
-    if not isinstance(value, Mapping):
-        return None
+    if not isinstance(value, Mapping) or (len(value) == 2 and column_of(value, GRADE[1:])):
+        return None  # a grade is no score
     own = {key_of(name): name for name in reversed(value)}
     at = (value_at(value, path) for path in _IDS_AT)
     keys = map(plain_key, chain(at, (value[own[key]] for key in _IDS if key in own)))
@@ -386,7 +372,10 @@ def _is_of_hits(name: str) -> bool:
 
 
 def is_hit(row: RowValues) -> bool:
-    """Whether a row is a hit of OpenSearch or Elasticsearch."""
+    """Whether a row is a hit of OpenSearch or Elasticsearch, or of a feed or visit of Vespa."""
+    key = row.get("put", row.get("id"))
+    if isinstance(key, str) and key.startswith("id:") and "fields" in row:
+        return True
     return "_id" in row and any(name in row for name in ("_index", "_score", "_source"))
 
 
@@ -394,14 +383,6 @@ def indexed(hit: RowValues) -> JsonObject:
     """What was indexed of a hit, and its id as `_id`; empty where the hit says nothing of it."""
     read = hit_of(hit)
     return read.record if read else {}
-
-
-def indexed_by_vespa(row: RowValues) -> JsonObject:
-    """What a document of Vespa's feed, or of `vespa visit`, holds; empty of any other row."""
-    key = row.get("put", row.get("id"))
-    if not isinstance(key, str) or not key.startswith("id:") or "fields" not in row:
-        return {}
-    return indexed({"id": key, "fields": row["fields"]})
 
 
 # Objects by query: `{query: {document: value}}`, ranked lists, and predictions of MTEB.
@@ -461,13 +442,9 @@ def ranked_lists(value: Any) -> Contents | None:
     (name, *others), (hits, *_) = value, value.values()
     if not others and name.isalpha() and (objects(hits) or role_of(name)):
         return None
-    lists = {
-        q: [*map(hit_of, _in_order(each))]
-        for q, each in value.items()
-        if isinstance(each, list) and each
-    }
-    if len(lists) < len(value) or any(None in hits for hits in lists.values()):
+    lists = {q: _read(each) for q, each in value.items() if isinstance(each, list)}
+    if len(lists) < len(value) or not all(lists.values()):
         return None
-    rankings = ((query, ranking_of(filter(None, hits))) for query, hits in lists.items())
+    rankings = ((query, ranking_of(hits or ())) for query, hits in lists.items())
     kind = "a run from JSON ({query: [document]})"
     return Contents("ranked lists", rankings=ranked(kind, rankings))

@@ -99,7 +99,7 @@ def has_column(columns: Iterable[str], *names: Collection[str]) -> bool:
     return any(key_of(column) in alike for column in columns for alike in names)
 
 
-def names_a_pair(cells: Sequence[str]) -> bool:
+def names_a_pair(cells: Iterable[str]) -> bool:
     """Whether these are the names of columns, among them those of a query and a document."""
     return has_column(cells, QUERY_ID, QUERY_TEXT) and has_column(cells, DOCUMENT_ID)
 
@@ -311,45 +311,32 @@ def json_value(path: Path) -> Any:
         return _of_solr(xml_of(path, read_bytes(path, LARGEST_XML)))
     text = decoded(path, raw, windows=False)
     try:
-        return _with_names(STRICT.decode(text))
+        value = STRICT.decode(text)
     except json.JSONDecodeError as error:
         raise BadInput.at(path, error.lineno, f"not JSON: {error.msg}") from error
     except (ValueError, RecursionError) as error:
         raise BadInput(f"{path}: not JSON: {problem_of(error)}") from error
+    if _is_by_column(value):
+        problem = "a table by columns or with numbered rows; write a list of its rows, as pandas'"
+        raise BadInput(f'{path}: {problem} to_json(FILE, orient="records") does')
+    return value
 
 
-def _with_names(value: Any) -> Any:
-    """The rows of a table that names its columns once, or rows by number; else the value as it is.
+def _is_by_column(value: Any) -> bool:
+    """Whether a value is a table with its names apart from its rows, or with numbered rows.
 
-    ES|QL, Databricks and pandas write tables so, the last in five ways (`orient` of `to_json`).
+    ES|QL and Databricks answer so, and pandas writes it where `orient` is not `records`.
     """
     if not isinstance(value, dict) or not value:
-        return value
-    columns = value.get("columns", value.get("manifest"))
-    columns = columns.get("columns") if isinstance(columns, dict) else columns
-    inner = value["result"] if isinstance(value.get("result"), dict) else value
-    cells = next((inner[n] for n in ("values", "rows", "data", "data_array") if n in inner), None)
-    if isinstance(columns, list) and isinstance(cells, list):
-        names = [each.get("name") if isinstance(each, dict) else each for each in columns]
-        are_rows = all(isinstance(row, list) and len(row) == len(names) for row in cells)
-        return [dict(zip(names, row, strict=True)) for row in cells] if are_rows else value
-    lists = [_by_number(each) for each in value.values()]
-    is_even = len(lists) > 1 and lists[0] and len({*map(len, lists)}) == 1
-    if is_even and has_column(value, *_OF_TABLES) and not isinstance(lists[0][0], dict):
-        return [dict(zip(value, row, strict=True)) for row in zip(*lists, strict=True)]
-    rows = _by_number(value)
-    is_table = all(isinstance(row, dict) and has_column(row, *_OF_TABLES) for row in rows)
-    return rows if rows and is_table else value
-
-
-_OF_TABLES = (QUERY_ID, QUERY_TEXT, DOCUMENT_ID, ("question", "userinput"))
-
-
-def _by_number(value: Any) -> list[Any]:
-    """A list, or the values of an object whose keys count from 0; else an empty list."""
-    if isinstance(value, dict) and [*value] == [*map(str, range(len(value)))]:
-        return [*value.values()]
-    return value if isinstance(value, list) else []
+        return False
+    first, is_nested = (
+        next(iter(value.values())),
+        all(isinstance(x, dict | list) for x in value.values()),
+    )
+    if "columns" in value or "manifest" in value:
+        return any(name in value for name in ("values", "rows", "data", "result"))
+    is_named = names_a_pair(value) or has_column(value, ("userinput", "question"))
+    return is_nested and (is_named or ("0" in value and names_a_pair(first)))
 
 
 def _cbor(path: Path, raw: bytes) -> Any:

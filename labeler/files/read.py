@@ -208,11 +208,10 @@ def read_instead(path: Path, fill: Callable[[Path], None]) -> None:
 def made_once(path: Path, make: Callable[[Path], Any]) -> Any:
     """What is made of a file, which is made once until the block of `rereadable` ends."""
     copies = _COPIES.get()
-    if copies is None:
-        return make(path)
-    if path not in copies.made:
-        copies.made[path] = make(path)
-    return copies.made[path]
+    made = copies.made if copies else {}
+    if path not in made:
+        made[path] = make(path)
+    return made[path]
 
 
 def check_regular(path: Path) -> None:
