@@ -32,7 +32,7 @@ from labeler.exchange.queries import read_query_list
 from labeler.exchange.ratings import Grades, UnmappedRatings, stripped
 from labeler.exchange.runs import scored_in
 from labeler.exchange.shapes import AS_DOCUMENT, PAGES, TEXT, TREC, XML
-from labeler.exchange.tables import QUERY_TEXT, column_of, has_column, names_a_pair
+from labeler.exchange.tables import QUERY_TEXT, Rows, column_of, has_column, names_a_pair
 from labeler.files.boundary import reading
 from labeler.files.read import file_problems, in_megabytes, most_unpacked, rereadable
 from labeler.messages import count_of, told_what_files_are
@@ -54,10 +54,13 @@ _LISTS = ("", ".txt", ".text", ".md", ".markdown", *_ROWS)
 
 
 _LOOKED_AT = 1_000
+_HIGHEST = 5
+"""The highest rating of numbers that may be grades as well as scores."""
+
 _IN_PROSE = re.compile(r"\w[.!] +[^\W\d_]\w*[^.?!\n]*[.!]")
 """Two sentences in a line, which queries have seldom."""
 
-_PROSE = 3
+_PROSE = 2
 """Words; where a column beside titles has more, the titles are those of documents."""
 
 LONG_QUERY = 120
@@ -75,7 +78,7 @@ class PlannedPart:
     """What is taken from a file: `what` is documents, queries, grades or rankings.
 
     `count` is of documents, of queries, or of pairs of a query and a document. `asks` is what a
-    person has to say before it is taken.
+    person has to say before it is taken, `highest` the highest rating.
     """
 
     what: str
@@ -83,6 +86,7 @@ class PlannedPart:
     form: str
     count: int
     asks: str = ""
+    highest: float = 0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -122,12 +126,13 @@ def plan_of(source: Path) -> ImportPlan:
         return _of_folder(source)
     taken, refusals, left = list[PlannedPart](), dict[str, str](), list[str]()
     held, named = held_by(source), role_of(source.name)
+    rows = None if named or held.contents else _first_rows(source)
     roles = (GRADES, RANKINGS) if held.shape == TREC else (named,) if named else PARTS
     for role in roles:
         try:
             if role == QUERIES and DOCUMENTS in refusals:
-                _check_lists(source, held)
-            elif role == QUERIES and not (named or held.contents) and _are_passages(source, held):
+                _check_lists(source, held, rows)
+            elif role == QUERIES and rows and _are_passages(held, rows):
                 left.append(_of_another_name(source, DOCUMENTS, QUERIES))
                 continue
             taken.append(_looked_at(source, role, left))
@@ -140,14 +145,15 @@ def plan_of(source: Path) -> ImportPlan:
         lacks = (held.contents.lacks or {}).items()
         left += (f"{source.name}: no {part}: {why}" for part, why in lacks if part in refusals)
     if any(each.what == RANKINGS for each in taken):  # of scores, no grades are asked for
-        taken = [each for each in taken if not each.asks]
+        scores = [e for e in taken if e.what == GRADES and (e.asks or e.highest > _HIGHEST)]
+        left += (_of_another_name(source, RANKINGS, GRADES) for each in scores if not each.asks)
+        taken = [each for each in taken if each not in scores]
     form = held.contents.kind if held.contents else taken[0].form
     if not held.contents and {DOCUMENTS, QUERIES} <= {each.what for each in taken}:
         taken = [each for each in taken if each.what != DOCUMENTS]
         left.append(_of_another_name(source, QUERIES, DOCUMENTS))
     is_unread = GRADES in refusals and [each.what for each in taken] == [QUERIES]
-    # the file is read once more only where pairs in it may be left unread
-    are_pairs = is_unread and not held.contents and _names_documents(source)
+    are_pairs = is_unread and rows is not None and _names_documents(rows)
     alone = f"to take its queries alone, name it queries{''.join(source.suffixes)}"
     refused = (f"{source}: {refusals[GRADES]}; {alone}",) if are_pairs else ()
     return ImportPlan(str(source), form, tuple(taken), tuple(left), refused)
@@ -168,30 +174,31 @@ def _of_another_name(source: Path, role: str, other: str) -> str:
     return f"{source.name}: {what} {other}{''.join(source.suffixes)}"
 
 
-def _check_lists(path: Path, held: Held) -> None:
-    """`BadInput` where nothing says that the lines or titles of a file are queries."""
-    if held.contents or held.shape == XML:
-        return
+def _first_rows(path: Path) -> Rows | None:
+    """The first rows of a file; None where it has none, but lines or topics."""
     try:
-        columns = rows_of_any(path, "id and query").columns
+        rows = rows_of_any(path, "id and text")
+        return replace(rows, rows=[*islice(rows.rows, _LOOKED_AT)])
     except BadInput:
+        return None
+
+
+def _check_lists(path: Path, held: Held, rows: Rows | None) -> None:
+    """`BadInput` where nothing says that the lines or titles of a file are queries."""
+    if rows is not None:
+        asks = has_column(rows.columns, QUERY_ID, QUERY_TEXT, _OF_TOPICS, ("text", "question"))
+        doubts = has_column(rows.columns, ("title", "body")) and not asks
+    else:
         text, is_list = held.head.decode("utf-8", "replace"), path.suffix.casefold() in _LISTS
         is_prose = _IN_PROSE.search(text) or median(map(len, text.split("\n"))) > LONG_QUERY
         doubts = held.shape == TEXT and (is_prose or not is_list)
-    else:
-        asks = has_column(columns, QUERY_ID, QUERY_TEXT, _OF_TOPICS, ("text", "question"))
-        doubts = has_column(columns, ("title", "body")) and not asks
     if doubts:
         problem = "nothing says that it holds queries; to take it for these, name it queries"
         raise BadInput(f"{path}: {problem}{path.suffix}")
 
 
-def _names_documents(path: Path) -> bool:
+def _names_documents(rows: Rows) -> bool:
     """Whether rows of queries name documents, too: by a column or by lists, as of objects."""
-    try:
-        rows = rows_of_any(path, "query_id, doc_id and grade")
-    except BadInput:  # no rows, but lines or topics
-        return False
     _, first = next(iter(rows.rows), (0, {}))
     return names_a_pair(rows.columns) or any(
         (isinstance(value, list) and _OF_DOCUMENTS.search(name)) or _holds_objects(value)
@@ -205,26 +212,20 @@ def _holds_objects(value: Any, depth: int = 3) -> bool:
     return bool(objects(value)) or any(_holds_objects(each, depth - 1) for each in inner)
 
 
-def _are_passages(path: Path, held: Held) -> bool:
+def _are_passages(held: Held, rows: Rows) -> bool:
     """Whether texts are documents rather than queries: of an engine, with titles, or as long.
 
-    A title and a description are those of a topic where a column says so. Only the first rows are
-    looked at.
+    A title and a description are those of a topic where a column says so.
     """
-    if is_fed(held):
+    first, columns = [row for _, row in rows.rows], rows.columns
+    of_topics = has_column(columns, QUERY_ID, QUERY_TEXT, _OF_TOPICS)
+    title = column_of(columns, ("title",))
+    others = (len(str(x).split()) for row in first[:1] for n, x in row.items() if n != title)
+    has_prose = not of_topics and any(words > _PROSE for words in others)
+    if is_fed(held) or (title and (has_prose or has_column(columns, TEXTS))):
         return True
-    rows = rows_of_any(path, "id and text")
-    first = [row for _, row in islice(rows.rows, _LOOKED_AT)]
-    of_topics = has_column(rows.columns, QUERY_ID, QUERY_TEXT, _OF_TOPICS)
-    bodies = TEXTS if of_topics else (*TEXTS, "description")
-    title = column_of(rows.columns, ("title",))
-    if title and has_column(rows.columns, bodies):
-        return True
-    others = (str(value).split() for row in first[:1] for n, value in row.items() if n != title)
-    if title and not of_topics and any(len(words) > _PROSE for words in others):
-        return True
-    name = column_of(rows.columns, (*QUERY_TEXT, "question", "text", *TEXTS, "title"))
-    return median(len(str(row.get(name, ""))) for row in first) > LONG_QUERY
+    name = column_of(columns, (*QUERY_TEXT, "question", "text", *TEXTS, "title"))
+    return bool(first) and median(len(str(row.get(name, ""))) for row in first) > LONG_QUERY
 
 
 def is_archive(source: Path) -> bool:
@@ -302,27 +303,25 @@ def _looked_at(path: Path, role: str, left: list[str]) -> PlannedPart:
     What it is taken for is told once it is taken.
     """
     with rereadable(), reading(path), told_what_files_are(lambda _line: None):
-        if role == DOCUMENTS:
-            rows = rows_of_any(path, "id and text")
-            form, count, asks = rows.form, 0, ""
-            for count, (_, row) in enumerate(rows.rows, start=1):
-                if count == 1:
-                    check_has_text(path, row)
-            left += (f"{path.name}: {count_of(n, what)}" for what, n in rows.left.items())
-        elif role == QUERIES:
-            form, count, asks = "queries", len(read_query_list(path)), ""
-        else:
-            form, count, asks = _rated(path, role)
-    return PlannedPart(role, str(path), form, count, asks)
+        if role == QUERIES:
+            return PlannedPart(role, str(path), "queries", len(read_query_list(path)))
+        if role != DOCUMENTS:
+            return _rated(path, role)
+        rows, count = rows_of_any(path, "id and text"), 0
+        for count, (_, row) in enumerate(rows.rows, start=1):
+            if count == 1:
+                check_has_text(path, row)
+        left += (f"{path.name}: {count_of(n, what)}" for what, n in rows.left.items())
+        return PlannedPart(role, str(path), rows.form, count)
 
 
-def _rated(path: Path, role: str) -> tuple[str, int, str]:
-    """The form of a file of grades or rankings, how many there are, and what it asks."""
+def _rated(path: Path, role: str) -> PlannedPart:
+    """What a file holds of grades or rankings, how many there are, and what it asks."""
     is_graded, count, asks = role == GRADES, 0, ""
     rated = judged_in(path) if is_graded else scored_in(path)
     if rated is None:
         read = trec.read_qrels if is_graded else trec.read_run
-        return "TREC's columns", read(path).size, ""
+        return PlannedPart(role, str(path), "TREC's columns", read(path).size)
     grades = Grades(path, None, is_rating=rated.is_rating)
     check = grades.grade if is_graded else score_of
     for count, rating in enumerate(rated.ratings, start=1):  # noqa: B007 - counted after it
@@ -332,7 +331,8 @@ def _rated(path: Path, role: str) -> tuple[str, int, str]:
         grades.check()
     except UnmappedRatings as error:
         asks = str(error)
-    return rated.kind, count, asks
+    highest = max((x for x in grades.ratings if isinstance(x, float)), default=0.0)
+    return PlannedPart(role, str(path), rated.kind, count, asks, highest)
 
 
 def plan_lines(plan: ImportPlan) -> list[str]:

@@ -15,7 +15,7 @@ from labeler.exchange.fields import value_at
 from labeler.exchange.responses import query_in
 from labeler.exchange.tables import column_of
 from labeler.files.jsonl import JsonObject, RowValues
-from labeler.trec.values import DOCUMENT_ID, GRADE, QUERY_ID
+from labeler.trec.values import DOCUMENT_ID, QUERY_ID
 
 _WORKBENCH = "OpenSearch's Search Relevance Workbench"
 _KINDS = {
@@ -27,7 +27,6 @@ _KINDS = {
 """Where lists of queries with ratings stand, and whose these are."""
 
 _QUERY_SET = "querySetQueries"
-_LISTS = ("ratings", "documents", "docs", "results", "judgements", "judgments")
 
 
 def _held(value: Any) -> list[JsonObject]:
@@ -53,31 +52,24 @@ def rated_queries(value: Any) -> Contents | None:
     """
     held = _held(value)
     lists = ((n, [row for each in held for row in objects(each.get(n)) or ()]) for n in _KINDS)
-    name, rows = next((x for x in lists if any("ratings" in row for row in x[1])), ("", None))
-    rows = rows or objects(value)
-    if rows is None or not (name or [*_ratings(rows[0])]):
-        return None
+    bare = ("rated documents by query", objects(value, "ratings") or [])
+    name, rows = next((x for x in lists if any("ratings" in row for row in x[1])), bare)
     asked = [query_in(row, (*QUERY_ID, "id")) or {} for row in rows]
-    texts, kind = (
-        [query.get("text") for query in asked],
-        _KINDS.get(name, "rated documents by query"),
-    )
+    texts, kind = [query.get("text") for query in asked], _KINDS.get(name, name)
     keys = [text or query.get("_id") for text, query in zip(texts, asked, strict=True)]
-    pairs = ((q, *each) for q, row in zip(keys, rows, strict=True) for each in _ratings(row))
-    if None in keys:
+    if not rows or None in keys:
         return None
+    pairs = ((q, *each) for q, row in zip(keys, rows, strict=True) for each in _ratings(row))
     return Contents(kind, grades=rated(kind, pairs)) if None in texts else judged(kind, keys, pairs)
 
 
 def _ratings(row: RowValues) -> Iterator[tuple[Any, Any]]:
-    """Documents and ratings, of `{id: rating}` or of a list of objects with nothing but both."""
-    lists = next((row[name] for name in _LISTS if name in row), None)
-    if isinstance(lists, Mapping) and "ratings" in row:
-        yield from lists.items()
-    for each in objects(lists) or ():
-        name, rating = column_of(each, (*DOCUMENT_ID, "id")), column_of(each, GRADE)
-        if name and rating and (len(each) == 2 or "ratings" in row):
-            yield each[name], each[rating]
+    """Documents and ratings, of `{id: rating}` or of a list of objects with both."""
+    ratings = row.get("ratings")
+    if isinstance(ratings, Mapping):
+        yield from ratings.items()
+    for each in objects(ratings) or ():
+        yield each[column_of(each, (*DOCUMENT_ID, "id")) or "docId"], each["rating"]
 
 
 def book(value: Any) -> Contents | None:

@@ -196,28 +196,22 @@ def judged_in(path: Path) -> RatedFile | None:
     held = held_by(path, by_query, part=GRADES)
     judged = rated_in(held, GRADES, _of_rows, (_EXPECTED, "query_id,doc_id,grade"))
     if judged is None and _LETOR.fullmatch(usual.first_line(held.head)):
-        return RatedFile("qrels from LETOR's lines (qid, docid)", _letor(path, _LETOR))
-    if judged is None and _OF_QUEPID.fullmatch(usual.first_line(held.head)):
-        return RatedFile("qrels from Quepid's lines", _letor(path, _OF_QUEPID), by_text=True)
+        return RatedFile("qrels from LETOR's lines (qid, docid)", _letor(path))
     return judged
 
 
-_LETOR = re.compile(r"(\S+)\s+qid:(?P<query>\S+)\s[^#]*#\s*docid\s*=\s*(?P<document>\S+).*")
+_LETOR = re.compile(r"(\S+)\s+qid:(\S+)\s[^#]*#\s*docid\s*=\s*(\S+).*")
 """A line of features for learning to rank, with the id of its document behind them."""
 
 
-_OF_QUEPID = re.compile(r"(\S+)\s+qid:\d+\s+#\s*(?P<document>\S+)\s+(?P<query>\S.*)")
-"""The same without features, with a document and the text of the query."""
-
-
-def _letor(path: Path, form: re.Pattern[str]) -> Iterator[Rating]:
+def _letor(path: Path) -> Iterator[Rating]:
     for number, line in numbered_lines(path):
-        row = form.fullmatch(line)
+        row = _LETOR.fullmatch(line)
         if row is None and line.strip():
             problem = "expected a grade, qid:QUERY, features and # docid = DOCUMENT"
             raise BadInput.at(path, number, f"{problem}; found {line[:60]!r}")
         if row is not None:
-            yield Rating(number, row["query"], row["document"], row[1])
+            yield Rating(number, row[2], row[3], row[1])
 
 
 def _of_rows(rows: Rows) -> RatedFile:

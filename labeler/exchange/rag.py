@@ -41,10 +41,7 @@ from labeler.trec.values import QUERY_ID, key_of
 
 
 class RowShape(NamedTuple):
-    """What a tool calls the query of a row, the contexts that answer it, and those retrieved.
-
-    Its rows have one of these lists, or a column of `answers`.
-    """
+    """What a tool calls the query of a row, the documents that answer it, and those retrieved."""
 
     kind: str
     query: str

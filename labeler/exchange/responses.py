@@ -396,22 +396,23 @@ def predictions(value: Any) -> Contents | None:
         return None
     model = value_at(value, f"{META}.model_name") or "a model"
     runs = {
-        f"{subset}.{split}": run
+        (subset, split): run
         for subset, splits in value.items()
         if subset != META and isinstance(splits, Mapping)
         for split, run in splits.items()
         if is_nested(run)
     }
-    kind = f"predictions of {model} in MTEB"
-    if len(runs) == 1:
-        ((name, run),) = runs.items()
-        kind = f"{kind} ({name})"
-        pairs = ((q, d, score) for q, scores in run.items() for d, score in scores.items())
-        return Contents(kind, rankings=rated(f"a run from {kind}", pairs))
-    first = next(iter(runs), "default.test")
-    path = "".join(f"[{name!r}]" for name in first.split(".", 1)).replace("'", '"')
-    why = f"it holds {len(runs)} runs ({', '.join(runs)}); take one: jq '.{path}'"
-    return Contents(kind, lacks={"rankings": why})
+    names, kind = [*map(".".join, runs)], f"predictions of {model} in MTEB"
+    if len(names) != 1:
+        first = "".join(f'["{name}"]' for name in next(iter(runs), ()))
+        why = f"it holds {len(runs)} runs ({', '.join(names)}); take one: jq '.{first}'"
+        return Contents(kind, lacks={"rankings": why})
+    pairs = _pairs(*runs.values())
+    return Contents(kind, rankings=rated(f"a run from {kind} ({names[0]})", pairs))
+
+
+def _pairs(value: RowValues) -> Iterator[Triple]:
+    return ((query, *each) for query, values in value.items() for each in values.items())
 
 
 def by_query(value: Any) -> Contents | None:
@@ -421,13 +422,10 @@ def by_query(value: Any) -> Contents | None:
     if any(isinstance(x, dict | list) for values in value.values() for x in values.values()):
         return None
 
-    def pairs() -> Iterator[Triple]:
-        return ((query, *each) for query, values in value.items() for each in values.items())
-
     return Contents(
         "JSON by query",
-        grades=rated("qrels from JSON ({query: {document: grade}})", pairs()),
-        rankings=rated("a run from JSON ({query: {document: score}})", pairs()),
+        grades=rated("qrels from JSON ({query: {document: grade}})", _pairs(value)),
+        rankings=rated("a run from JSON ({query: {document: score}})", _pairs(value)),
     )
 
 

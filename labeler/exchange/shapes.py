@@ -87,6 +87,8 @@ def _of_bytes(path: Path, head: bytes) -> str:
     for magic, words in _PACKED.items():
         if head.startswith(magic):
             raise BadInput(f"{path}: {words.format(name=path.name)}")
+    if head[257:262] == b"ustar":
+        raise BadInput(f"{path}: a TAR archive; unpack it, and take the folder: tar xf {path.name}")
     if is_cbor(path, head):
         return JSON
     return PARQUET if head.startswith(b"PAR1") else ARROW if head.startswith(ARROW_MAGIC) else ""
