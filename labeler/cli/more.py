@@ -22,7 +22,7 @@ from labeler.cli.settings import template
 from labeler.collection.export import Exported, ExportOptions, export
 from labeler.collection.layout import Collection
 from labeler.collection.user_files import Output
-from labeler.errors import Misuse
+from labeler.errors import BadInput, Misuse
 from labeler.exchange.export.content import FormatName
 from labeler.files.settings import NAME
 from labeler.messages import count_of
@@ -66,7 +66,10 @@ def take_in(
     from labeler.pools.import_qrels import ImportSettings, import_plan, look_at
 
     if into is None:
-        show_outcome(look_at(source), lambda plan: say("\n".join(plan_lines(plan))), to)
+        looked_at = look_at(source)
+        show_outcome(looked_at, lambda plan: say("\n".join(plan_lines(plan))), to)
+        if looked_at.refused:
+            raise BadInput(looked_at.refused[0])
         note(f"to take it: labeler import {source} --into COLL")
         return
     settings = ImportSettings(name, grade_map, scale, to.force)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from labeler.errors import BadInput, LabelerError, TooLarge
 from labeler.exchange.contents import (
@@ -19,6 +21,7 @@ from labeler.exchange.contents import (
     QUERIES,
     RANKINGS,
     WORDS,
+    objects,
     role_in,
     role_of,
 )
@@ -28,8 +31,8 @@ from labeler.exchange.qrels import judged_in
 from labeler.exchange.queries import read_query_list
 from labeler.exchange.ratings import Grades, UnmappedRatings, stripped
 from labeler.exchange.runs import scored_in
-from labeler.exchange.shapes import TEXT, TREC, XML
-from labeler.exchange.tables import QUERY_TEXT, has_column, names_a_pair
+from labeler.exchange.shapes import AS_DOCUMENT, PAGES, TEXT, TREC, XML
+from labeler.exchange.tables import QUERY_TEXT, Rows, column_of, has_column, names_a_pair
 from labeler.files.boundary import reading
 from labeler.files.read import file_problems, in_megabytes, most_unpacked, rereadable
 from labeler.messages import count_of, told_what_files_are
@@ -38,16 +41,27 @@ from labeler.trec import files as trec
 from labeler.trec.values import QUERY_ID, score_of
 
 _ROWS = (".jsonl", ".ndjson", ".json", ".parquet", ".csv", ".tsv", ".arrow", ".xlsx")
-_PAIRS = (*_ROWS, ".qrels", ".trec", ".run", ".txt")
+_PAIRS = (*_ROWS, ".qrels", ".trec", ".run", ".txt", ".xml", "")
 OF_DATASETS = ("dataset_info.json", "dataset_dict.json", "state.json")
 """What `save_to_disk` of Hugging Face's datasets writes beside the rows."""
 
 _OF_DOCUMENTS = re.compile(r"ctx|passage|doc|gold|context|positive|pids|relevant|candidate", re.I)
 """What names of lists contain that hold documents."""
+_NOTES = ("readme", "license", "changelog", "notice")
 _OF_TOPICS = ("number", "narrative")
-_LISTS = ("", ".txt", ".text", ".md", ".markdown")
+_LISTS = ("", ".txt", ".text", ".md", ".markdown", *_ROWS)
 """The endings of files that may hold a query a line where their names say nothing."""
 
+
+_LOOKED_AT = 1_000
+_HIGHEST = 5
+"""The highest rating of numbers that may be grades as well as scores."""
+
+_IN_PROSE = re.compile(r"\w[.!] +[^\W\d_]\w*[^.?!\n]*[.!]")
+"""Two sentences in a line, which queries have seldom."""
+
+_PROSE = 2
+"""Words; where a column beside titles has more, the titles are those of documents."""
 
 LONG_QUERY = 120
 """Characters; where nothing says what texts are, and half of them are longer, they are passages."""
@@ -64,7 +78,7 @@ class PlannedPart:
     """What is taken from a file: `what` is documents, queries, grades or rankings.
 
     `count` is of documents, of queries, or of pairs of a query and a document. `asks` is what a
-    person has to say before it is taken.
+    person has to say before it is taken, `highest` the highest rating.
     """
 
     what: str
@@ -72,6 +86,7 @@ class PlannedPart:
     form: str
     count: int
     asks: str = ""
+    highest: float = 0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -101,6 +116,7 @@ class ImportPlan(Result):
         return [Path(each.file) for each in self.taken if each.what == what]
 
 
+@rereadable()
 def plan_of(source: Path) -> ImportPlan:
     """What a file, a folder or an unpacked archive holds; nothing of it is kept.
 
@@ -110,74 +126,106 @@ def plan_of(source: Path) -> ImportPlan:
         return _of_folder(source)
     taken, refusals, left = list[PlannedPart](), dict[str, str](), list[str]()
     held, named = held_by(source), role_of(source.name)
+    rows = None if named or held.contents else _first_rows(source)
     roles = (GRADES, RANKINGS) if held.shape == TREC else (named,) if named else PARTS
     for role in roles:
         try:
             if role == QUERIES and DOCUMENTS in refusals:
-                _check_lists(source, held)
+                _check_lists(source, held, rows)
+            elif role == QUERIES and rows and _are_passages(held, rows):
+                left.append(_of_another_name(source, DOCUMENTS, QUERIES))
+                continue
             taken.append(_looked_at(source, role, left))
         except LabelerError as error:
             refusals[role] = str(error).removeprefix(f"{source}: ")
     if not taken:
-        each = "; ".join(f"as {role}: {why}" for role, why in refusals.items())
-        problem = f"nothing to take; {each}" if len(refusals) > 1 else refusals[roles[0]]
-        raise BadInput(f"{source}: {problem}")
+        is_page = not named and held.shape in {TEXT, XML} and source.suffix.casefold() in PAGES
+        raise BadInput(f"{source}: {_refusal(source, {} if is_page else refusals)}")
+    if held.contents:
+        lacks = (held.contents.lacks or {}).items()
+        left += (f"{source.name}: no {part}: {why}" for part, why in lacks if part in refusals)
     if any(each.what == RANKINGS for each in taken):  # of scores, no grades are asked for
-        taken = [each for each in taken if not each.asks]
+        scores = [e for e in taken if e.what == GRADES and (e.asks or e.highest > _HIGHEST)]
+        left += (_of_another_name(source, RANKINGS, GRADES) for each in scores if not each.asks)
+        taken = [each for each in taken if each not in scores]
     form = held.contents.kind if held.contents else taken[0].form
     if not held.contents and {DOCUMENTS, QUERIES} <= {each.what for each in taken}:
-        role, other = (DOCUMENTS, QUERIES) if _are_passages(source) else (QUERIES, DOCUMENTS)
-        taken = [each for each in taken if each.what != other]
-        what = f"its texts look like {role}; as {other}, it needs a name such as"
-        left.append(f"{source.name}: {what} {other}{''.join(source.suffixes)}")
-    is_unread = GRADES in refusals and all(each.what != RANKINGS for each in taken)
-    # the file is read once more only where pairs in it may be left unread
-    are_pairs = is_unread and _names_documents(source)
-    refused = (f"{source}: {refusals[GRADES]}",) if are_pairs else ()
+        taken = [each for each in taken if each.what != DOCUMENTS]
+        left.append(_of_another_name(source, QUERIES, DOCUMENTS))
+    is_unread = GRADES in refusals and [each.what for each in taken] == [QUERIES]
+    are_pairs = is_unread and rows is not None and _names_documents(rows)
+    alone = f"to take its queries alone, name it queries{''.join(source.suffixes)}"
+    refused = (f"{source}: {refusals[GRADES]}; {alone}",) if are_pairs else ()
     return ImportPlan(str(source), form, tuple(taken), tuple(left), refused)
 
 
-def _check_lists(path: Path, held: Held) -> None:
-    """`BadInput` where nothing says that the lines or titles of a file are queries."""
-    problem = "nothing says that it holds queries; to take it for these, name it queries"
-    if held.contents or held.shape == XML:
-        return
+def _refusal(source: Path, refusals: Mapping[str, str]) -> str:
+    """Why nothing is taken from a file, or what takes a document."""
+    if not refusals:
+        return f"no queries, grades or rankings in it; {AS_DOCUMENT.format(path=source)}"
+    each = "; ".join(f"as {role}: {why}" for role, why in refusals.items())
+    reasons = {*refusals.values()}
+    return f"nothing to take; {each}" if len(reasons) > 1 else reasons.pop()
+
+
+def _of_another_name(source: Path, role: str, other: str) -> str:
+    """What is left of a file whose texts may be documents or queries: the other role."""
+    what = f"its texts look like {role}; as {other}, it needs a name such as"
+    return f"{source.name}: {what} {other}{''.join(source.suffixes)}"
+
+
+def _first_rows(path: Path) -> Rows | None:
+    """The first rows of a file; None where it has none, but lines or topics."""
     try:
-        columns = rows_of_any(path, "id and query").columns
+        rows = rows_of_any(path, "id and text")
+        return replace(rows, rows=[*islice(rows.rows, _LOOKED_AT)])
     except BadInput:
-        if held.shape == TEXT and path.suffix.casefold() not in (*_LISTS, *_ROWS):
-            raise BadInput(f"{path}: {problem}{path.suffix}") from None
-        return
-    asks = has_column(columns, QUERY_ID, QUERY_TEXT, _OF_TOPICS, ("text", "question"))
-    if has_column(columns, ("title", "body")) and not asks:
+        return None
+
+
+def _check_lists(path: Path, held: Held, rows: Rows | None) -> None:
+    """`BadInput` where nothing says that the lines or titles of a file are queries."""
+    if rows is not None:
+        asks = has_column(rows.columns, QUERY_ID, QUERY_TEXT, _OF_TOPICS, ("text", "question"))
+        doubts = has_column(rows.columns, ("title", "body")) and not asks
+    else:
+        text, is_list = held.head.decode("utf-8", "replace"), path.suffix.casefold() in _LISTS
+        is_prose = _IN_PROSE.search(text) or median(map(len, text.split("\n"))) > LONG_QUERY
+        doubts = held.shape == TEXT and (is_prose or not is_list)
+    if doubts:
+        problem = "nothing says that it holds queries; to take it for these, name it queries"
         raise BadInput(f"{path}: {problem}{path.suffix}")
 
 
-def _names_documents(path: Path) -> bool:
-    """Whether rows of queries name documents, too: by a column, or by lists in them."""
-    try:
-        rows = rows_of_any(path, "query_id, doc_id and grade")
-    except BadInput:  # no rows, but lines or topics
-        return False
+def _names_documents(rows: Rows) -> bool:
+    """Whether rows of queries name documents, too: by a column or by lists, as of objects."""
     _, first = next(iter(rows.rows), (0, {}))
     return names_a_pair(rows.columns) or any(
-        isinstance(value, list) and _OF_DOCUMENTS.search(name) for name, value in first.items()
+        (isinstance(value, list) and _OF_DOCUMENTS.search(name)) or _holds_objects(value)
+        for name, value in first.items()
     )
 
 
-def _are_passages(path: Path) -> bool:
+def _holds_objects(value: Any, depth: int = 3) -> bool:
+    """Whether a value is a list of objects, or holds one: what an engine answered, perhaps."""
+    inner = value.values() if isinstance(value, Mapping) and depth else ()
+    return bool(objects(value)) or any(_holds_objects(each, depth - 1) for each in inner)
+
+
+def _are_passages(held: Held, rows: Rows) -> bool:
     """Whether texts are documents rather than queries: of an engine, with titles, or as long.
 
     A title and a description are those of a topic where a column says so.
     """
-    columns = rows_of_any(path, "id and text").columns
+    first, columns = [row for _, row in rows.rows], rows.columns
     of_topics = has_column(columns, QUERY_ID, QUERY_TEXT, _OF_TOPICS)
-    bodies = TEXTS if of_topics else (*TEXTS, "description")
-    has_body = has_column(columns, ("title",)) and has_column(columns, bodies)
-    if has_body or is_fed(held_by(path)):
+    title = column_of(columns, ("title",))
+    others = (len(str(x).split()) for row in first[:1] for n, x in row.items() if n != title)
+    has_prose = not of_topics and any(words > _PROSE for words in others)
+    if is_fed(held) or (title and (has_prose or has_column(columns, TEXTS))):
         return True
-    with told_what_files_are(lambda _line: None):
-        return median(len(each.text) for each in read_query_list(path).values()) > LONG_QUERY
+    name = column_of(columns, (*QUERY_TEXT, "question", "text", *TEXTS, "title"))
+    return bool(first) and median(len(str(row.get(name, ""))) for row in first) > LONG_QUERY
 
 
 def is_archive(source: Path) -> bool:
@@ -214,13 +262,18 @@ def _of_folder(folder: Path) -> ImportPlan:
         name, role = path.relative_to(folder).as_posix(), _role_in(folder, path)
         if path.name in OF_DATASETS or not path.is_file():
             continue
-        if not role or not path.name.casefold().removesuffix(".gz").endswith(_PAIRS):
-            left.append(f"{name}: its name says nothing of documents, queries, grades or rankings")
+        ending = Path(path.name.casefold().removesuffix(".gz")).suffix
+        role = "" if path.stem.casefold() in _NOTES else role
+        if not role or not (ending in _PAIRS or ending[1:2].isdigit()):
+            why = "its name says nothing of documents, queries, grades or rankings"
+            left.append(
+                f"{name}: {f'{ending} is no kind of file that is read here' if role else why}"
+            )
             continue
         try:
             taken.append(_looked_at(path, role, left))
-        except LabelerError as error:
-            refused.append(str(error))
+        except LabelerError as error:  # rankings are taken by others, who check them
+            (left if role == RANKINGS else refused).append(str(error))
     counts = {each.what for each in taken}
     is_saved = any((folder / name).exists() for name in OF_DATASETS[1:])
     kind = "a data set saved by Hugging Face's datasets" if is_saved else "a folder"
@@ -250,27 +303,25 @@ def _looked_at(path: Path, role: str, left: list[str]) -> PlannedPart:
     What it is taken for is told once it is taken.
     """
     with rereadable(), reading(path), told_what_files_are(lambda _line: None):
-        if role == DOCUMENTS:
-            rows = rows_of_any(path, "id and text")
-            form, count, asks = rows.form, 0, ""
-            for count, (_, row) in enumerate(rows.rows, start=1):
-                if count == 1:
-                    check_has_text(path, row)
-            left += (f"{path.name}: {count_of(n, what)}" for what, n in rows.left.items())
-        elif role == QUERIES:
-            form, count, asks = "queries", len(read_query_list(path)), ""
-        else:
-            form, count, asks = _rated(path, role)
-    return PlannedPart(role, str(path), form, count, asks)
+        if role == QUERIES:
+            return PlannedPart(role, str(path), "queries", len(read_query_list(path)))
+        if role != DOCUMENTS:
+            return _rated(path, role)
+        rows, count = rows_of_any(path, "id and text"), 0
+        for count, (_, row) in enumerate(rows.rows, start=1):
+            if count == 1:
+                check_has_text(path, row)
+        left += (f"{path.name}: {count_of(n, what)}" for what, n in rows.left.items())
+        return PlannedPart(role, str(path), rows.form, count)
 
 
-def _rated(path: Path, role: str) -> tuple[str, int, str]:
-    """The form of a file of grades or rankings, how many there are, and what it asks."""
+def _rated(path: Path, role: str) -> PlannedPart:
+    """What a file holds of grades or rankings, how many there are, and what it asks."""
     is_graded, count, asks = role == GRADES, 0, ""
     rated = judged_in(path) if is_graded else scored_in(path)
     if rated is None:
         read = trec.read_qrels if is_graded else trec.read_run
-        return "TREC's columns", read(path).size, ""
+        return PlannedPart(role, str(path), "TREC's columns", read(path).size)
     grades = Grades(path, None, is_rating=rated.is_rating)
     check = grades.grade if is_graded else score_of
     for count, rating in enumerate(rated.ratings, start=1):  # noqa: B007 - counted after it
@@ -280,7 +331,8 @@ def _rated(path: Path, role: str) -> tuple[str, int, str]:
         grades.check()
     except UnmappedRatings as error:
         asks = str(error)
-    return rated.kind, count, asks
+    highest = max((x for x in grades.ratings if isinstance(x, float)), default=0.0)
+    return PlannedPart(role, str(path), rated.kind, count, asks, highest)
 
 
 def plan_lines(plan: ImportPlan) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn
@@ -61,23 +61,10 @@ class Contents:
         named = ((name, getattr(self, name)) for name in PARTS)
         return {name: part for name, part in named if part is not None}
 
-    def with_lists(self, relevant: Lists, retrieved: Lists, *, by_text: bool = True) -> Contents:
-        """The same with grades of 1 of what answers queries, and with what was retrieved for them.
-
-        Where there is neither of one of them, that is None.
-        """
-        graded = dict.fromkeys((query, id_, 1) for query, hits in relevant for id_, _ in hits)
-        runs = [(query, hits) for query, hits in retrieved if hits]
-        return replace(
-            self,
-            grades=rated(f"qrels from {self.kind}", graded, by_text=by_text) if graded else None,
-            rankings=ranked(f"a run from {self.kind}", runs, by_text=by_text) if runs else None,
-        )
-
     def refuse(self, path: Path, part: str) -> NoReturn:
         """Raise `BadInput` where a part is asked for which the file lacks."""
-        why = (self.lacks or {}).get(part)
-        holds = " and ".join(self.parts()) or "none of documents, queries, grades and rankings"
+        lacks, holds = self.lacks or {}, " and ".join(self.parts())
+        why = lacks.get(part) or ("" if holds else next(iter(lacks.values()), ""))
         raise BadInput(f"{path}: {self.kind}; {why or f'it holds {holds}, and no {part}'}")
 
 

@@ -17,12 +17,12 @@ USUAL = FieldNames()
 """The fields of rows by their usual names."""
 
 IDS = (
-    *("_id", "id", "doc_id", "docid", "document_id", "docno"),
+    *("_id", "id", "objectid", "doc_id", "docid", "document_id", "docno"),
     *("corpus_id", "passage_id", "pid", "product_id", "item_id"),
 )
 TEXTS = ("text", "contents", "content", "body", "passage", "segment", "abstract")
 TITLES = ("title", "name", "headline")
-_ASKED = ("input", "inputs", "userinput")
+_ASKED = ("input", "inputs", "userinput", "inputquestion", "inputquery", "inputinput")
 _LISTED = 12
 _PHRASE = 120
 """Characters; a single column of less, that nothing calls a text, may as well hold queries."""
@@ -46,7 +46,7 @@ def check_has_text(path: Path, row: RowValues, fields: FieldNames = USUAL) -> No
     if fields.text_field or not row:
         return
     names = {name.casefold(): value for name, value in row.items()}
-    text = next((names[name] for name in TEXTS if name in names), "")
+    text = next((names[name] for name in (*TEXTS, *TITLES) if name in names), "")
     takes_all = takes_all_columns(row, fields)
     others = {name: value for name, value in names.items() if name not in (*IDS, "metadata")}
     if takes_all and has_column(row, QUERY_TEXT, QUERY_ID, _ASKED):

@@ -20,17 +20,27 @@ from pathlib import Path
 from typing import Any
 
 from labeler.errors import BadInput, BadRow, TooLarge
-from labeler.exchange.candidates import candidate_lists
 from labeler.exchange.contents import DOCUMENTS, WORDS, Contents, are_ids, objects, role_in
+from labeler.exchange.documents import TEXTS
 from labeler.exchange.fields import action_of
-from labeler.exchange.opensearch import ranking_evaluation, workbench
-from labeler.exchange.quepid import book, case, rated_ranking_evaluator
-from labeler.exchange.rag import deepeval, llama_index, promptfoo, ragas, squad
+from labeler.exchange.judgements import (
+    book,
+    query_set,
+    rated_queries,
+    rated_ranking_evaluator,
+)
+from labeler.exchange.rag import (
+    candidate_lists,
+    llama_index,
+    promptfoo,
+    squad,
+    tests_of_rag,
+)
 from labeler.exchange.ratings import RatedFile, stripped
 from labeler.exchange.responses import (
     indexed,
-    indexed_by_vespa,
     is_hit,
+    plain_key,
     predictions,
     search_responses,
 )
@@ -72,25 +82,23 @@ from labeler.exchange.tables import (
 from labeler.exchange.workbooks import rows_of_workbook
 from labeler.files.boundary import reading
 from labeler.files.jsonl import JsonObject, NumberedRow, RowValues, identifier
-from labeler.files.read import file_of, most_unpacked, read_instead, rereadable
+from labeler.files.read import file_of, made_once, most_unpacked, read_instead, rereadable
 from labeler.messages import tell
 from labeler.trec.values import QUERY_ID
 
 Format = Callable[[Any], Contents | None]
 
 FORMATS: dict[str, Format] = {
-    "OpenSearch's workbench": workbench,
-    "_rank_eval": ranking_evaluation,
+    "OpenSearch's query sets": query_set,
+    "rated documents by query": rated_queries,
     "Quepid's books": book,
-    "Quepid's cases": case,
     "RRE": rated_ranking_evaluator,
+    "lists of documents by query": candidate_lists,
     "search responses": search_responses,
     "LlamaIndex": llama_index,
-    "ragas": ragas,
-    "deepeval": deepeval,
+    "ragas, deepeval": tests_of_rag,
     "promptfoo": promptfoo,
     "SQuAD": squad,
-    "lists of documents by query": candidate_lists,
     "MTEB's predictions": predictions,
 }
 """The registry: what each format is called, and what knows it."""
@@ -139,7 +147,7 @@ def held_by(path: Path, *weak: Format, part: str = "", is_plain: bool = False) -
         head = head_of(path)
         shape = shape_of(path, head)
         if shape == JSON:
-            value = json_value(path)
+            value = made_once(path, json_value)
             rows_of_it = [[value]] if isinstance(value, dict) and path.name.endswith(LINES) else []
             several = chain(
                 map(recognised, [value, *rows_of_it]), (of_format(value) for of_format in weak)
@@ -302,7 +310,9 @@ def rows_in(held: Held) -> Rows | None:
 
 def _of_json(held: Held) -> Rows:
     path, value = held.path, held.value
-    rows = listed(path, value)
+    names = (*TEXTS, "title", "query", "question")
+    is_row = isinstance(value, dict) and any(isinstance(value.get(n), str) for n in names)
+    rows = None if is_row else listed(path, value)
     is_one_line = is_of_lines(path) or (len(held.head) < HEAD and b"\n" not in held.head.strip())
     if rows is None and isinstance(value, dict) and is_one_line:
         rows = _unwrapped(path, "JSON Lines", [(1, value)])
@@ -360,7 +370,9 @@ def _documents(
         if removes or updates or inner is not None:
             action = None if removes else inner
             continue
-        source = indexed_by_vespa(row) or (indexed(row) if is_hit(row) else row)
+        source = indexed(row) if is_hit(row) else row
+        if isinstance(source.get("_id"), dict):  # as mongoexport writes it
+            source = {**source, "_id": plain_key(source["_id"])}
         if action is not None:
             update = source.get("doc")
             source = update if len(source) == 1 and isinstance(update, dict) else source
@@ -380,7 +392,7 @@ def is_fed(held: Held) -> bool:
     """Whether rows are wrapped as a search engine takes or gives documents."""
     rows = held.rows.rows if held.rows else enumerate(_listed(held.value) or ())
     _, first = next(iter(rows), (0, {}))
-    return action_of(first) is not None or bool(indexed_by_vespa(first)) or is_hit(first)
+    return action_of(first) is not None or is_hit(first)
 
 
 # What is known of queries beside their texts: a table with their ids, and any other columns.

@@ -1,88 +1,174 @@
-"""Sets of tests for RAG: ragas, deepeval, promptfoo and LlamaIndex.
+"""Queries with lists of documents each: sets of tests for RAG, and training sets for retrieval.
 
-Their contexts are texts without ids: each gets a hash of its text, the same in every file.
+A row says what answers its query, and what a system retrieved for it. Texts without ids get a hash
+of their text, the same in every file. What a training set calls negative was mostly mined and
+judged by nobody: it gives documents, no grades.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Any, NamedTuple
 
 from labeler.exchange.contents import (
+    GRADES,
+    RANKINGS,
     Contents,
     as_queries,
     lacking,
     objects,
+    ranked,
     rated,
     text_id,
     texts_in,
 )
 from labeler.exchange.fields import value_at
+from labeler.exchange.responses import (
+    Hit,
+    documents_of,
+    hit_of,
+    hits_beside,
+    queries_of,
+    query_in,
+    ranking_of,
+)
+from labeler.exchange.tables import column_of, has_column
 from labeler.files.jsonl import JsonObject, RowValues
+from labeler.trec.values import QUERY_ID, key_of
 
-_CONTEXTS = ("reference_contexts", "retrieved_contexts")
+
+class RowShape(NamedTuple):
+    """What a tool calls the query of a row, the documents that answer it, and those retrieved."""
+
+    kind: str
+    query: str
+    relevant: str
+    retrieved: str
+    answers: tuple[str, ...] = ()
+
+
+_TESTS = (
+    RowShape(
+        "samples of ragas", "user_input", "reference_contexts", "retrieved_contexts", ("reference",)
+    ),
+    RowShape("samples of ragas", "question", "ground_truth_contexts", "contexts"),
+    RowShape(
+        "goldens of deepeval",
+        "input",
+        "context",
+        "retrieval_context",
+        ("expected_output", "actual_output"),
+    ),
+    RowShape("labelled examples of LlamaIndex", "query", "reference_contexts", "contexts"),
+)
 _REFERENCES = ("reference", "ground_truth", "expected_output", "expectedOutput")
+_JOINED = re.compile(r"\s*\|\s*|;(?=\S)")
+"""What deepeval writes between the contexts of a cell."""
+
+_RELEVANT = (
+    *("positivepassages", "positivectxs", "positives", "goldids", "goldpassages", "answerpids"),
+    *("relevantdocs", "relevantids", "relevantdocids", "relevantpassages"),
+)
+_NEGATIVE = ("negativepassages", "negativectxs", "hardnegativectxs")
+
+Hits = Sequence[Hit]
 
 
-def _asked(
-    kind: str, rows: Sequence[RowValues], query: str, relevant: str, retrieved: str
+def _lists(
+    kind: str,
+    asked: Sequence[JsonObject],
+    relevant: Iterable[Hits],
+    retrieved: Iterable[Hits] = (),
+    more: Iterable[Hit] = (),
 ) -> Contents:
-    """Rows of a query, the contexts that answer it, and those that a system retrieved."""
-    contexts = [pair for row in rows for of in (relevant, retrieved) for pair in _pairs(row, of)]
-    documents = [{"_id": id_, "text": text} for id_, text in dict(contexts).items() if text]
-    answers = ((row[query], [(id_, None) for id_, _ in _pairs(row, relevant)]) for row in rows)
-    by_query = {row[query]: dict.fromkeys(dict(_pairs(row, retrieved))) for row in rows}
+    """Queries, each with the documents that answer it, of grade 1, and with those retrieved."""
+    keys, answers, lists = (
+        [next(iter(query.values())) for query in asked],
+        [*relevant],
+        [*retrieved],
+    )
+    by_text = not any("_id" in query for query in asked)
+    pairs = dict.fromkeys(
+        (query, hit.id, 1) for query, hits in zip(keys, answers, strict=True) for hit in hits
+    )
+    runs = [(query, ranking_of(hits)) for query, hits in zip(keys, lists, strict=False) if hits]
     return Contents(
-        f"{kind} ({relevant}, {retrieved})",
-        documents or None,
-        [*_queries(rows, query)],
-        lacks={"grades": f"no query has {relevant}", "rankings": f"no query has {retrieved}"},
-    ).with_lists(answers, ((q, [*hits.items()]) for q, hits in by_query.items()))
+        kind,
+        documents_of(chain(*answers, *lists, more)),
+        queries_of(asked),
+        rated(f"qrels from {kind}", pairs, by_text=by_text) if pairs else None,
+        ranked(f"a run from {kind}", dict(runs).items(), by_text=by_text) if runs else None,
+    )
 
 
-def _pairs(row: RowValues, contexts: str) -> list[tuple[str, str]]:
+def tests_of_rag(value: Any) -> Contents | None:
+    """Samples of ragas, goldens and test cases of deepeval, and LlamaIndex's labelled examples."""
+    rows = objects(value_at(value, "examples", value)) or [{}]
+    shape = next((each for each in _TESTS if _is_of(rows[0], each)), None)
+    if shape is None:
+        return None
+    if not all(isinstance(row[shape.query], str) for row in rows):
+        return lacking(
+            shape.kind, f"its samples are conversations; write one query a sample as {shape.query}"
+        )
+    asked = [{"text": row[shape.query], **_reference(row)} for row in rows]
+    relevant, retrieved = (
+        [_contexts(row, name) for row in rows] for name in (shape.relevant, shape.retrieved)
+    )
+    contents = _lists(
+        f"{shape.kind} ({shape.relevant}, {shape.retrieved})", asked, relevant, retrieved
+    )
+    names = zip((GRADES, RANKINGS), (shape.relevant, shape.retrieved), strict=True)
+    return replace(contents, lacks={part: f"no query has {name}" for part, name in names})
+
+
+def _is_of(row: RowValues, shape: RowShape) -> bool:
+    """Whether a row has the query of a shape, and something that belongs to it."""
+    lists = (shape.relevant, shape.retrieved, *shape.answers)
+    return shape.query in row and has_column(row, [*map(key_of, lists)])
+
+
+def _reference(row: RowValues) -> JsonObject:
+    """The answer that a person or a model wrote, where a row has one."""
+    name = next((name for name in _REFERENCES if row.get(name)), None)
+    return {"reference": row[name]} if name else {}
+
+
+def _contexts(row: RowValues, name: str) -> list[Hit]:
     """Contexts with their ids, as ragas has them, else with hashes; of ids alone without texts."""
-    texts, ids = texts_in(row.get(contexts)), row.get(f"{contexts.removesuffix('s')}_ids")
+    cell, ids = (
+        row.get(column_of(row, (key_of(name),)) or ""),
+        row.get(f"{name.removesuffix('s')}_ids"),
+    )
+    texts = [*filter(None, _JOINED.split(cell))] if isinstance(cell, str) else texts_in(cell)
     if not isinstance(ids, list) or len(ids) != len(texts or ids):
         ids = [*map(text_id, texts)]
-    return list(zip(map(str, ids), texts or [""] * len(ids), strict=True))
+    pairs = zip(map(str, ids), texts or [""] * len(ids), strict=True)
+    return [_passage(text, id_) for id_, text in pairs]
 
 
-def _queries(rows: Sequence[RowValues], query: str) -> Iterator[JsonObject]:
-    """Each query once, with its reference answer."""
-    first: dict[str, RowValues] = {}
-    for row in rows:
-        first.setdefault(row[query], row)
-    for text, row in first.items():
-        reference = next((row[name] for name in _REFERENCES if row.get(name)), None)
-        yield {"text": text} if reference is None else {"text": text, "reference": reference}
+def _passage(text: str, id_: str = "") -> Hit:
+    """A text as a document, by an id or by a hash of it."""
+    id_ = id_ or text_id(text)
+    return Hit(id_, None, {"_id": id_, "text": text} if text else {})
 
 
-def ragas(value: Any) -> Contents | None:
-    """Samples of ragas, by their names of today or by those before 0.2."""
-    rows = objects(value, "user_input")
-    if rows is not None and any(name in rows[0] for name in (*_CONTEXTS, "reference")):
-        if all(isinstance(row["user_input"], str) for row in rows):
-            return _asked("samples of ragas", rows, "user_input", *_CONTEXTS)
-        why = "its samples are conversations; write one query a sample as user_input"
-        return lacking("samples of ragas", why)
-    rows = objects(value, "question", "contexts")
-    if rows is not None and ("ground_truth" in rows[0] or "answer" in rows[0]):
-        return _asked("samples of ragas", rows, "question", "ground_truth_contexts", "contexts")
-    return None
-
-
-def deepeval(value: Any) -> Contents | None:
-    """Goldens and test cases of deepeval: `context` answers, `retrieval_context` was retrieved."""
-    rows = objects(value, "input")
-    if rows is None:
+def candidate_lists(value: Any) -> Contents | None:
+    """Training sets, as of Tevatron, MIRACL, BRIGHT and LoTTE; None of other rows."""
+    rows = objects(value) or [{}]
+    relevant = column_of(rows[0], _RELEVANT)
+    if relevant is None or not isinstance(rows[0][relevant], list):
         return None
-    camel = "expectedOutput" in rows[0] or "retrievalContext" in rows[0]
-    names = ("context", "retrievalContext" if camel else "retrieval_context")
-    others = ("expected_output", "expectedOutput", "actual_output", "actualOutput", *names)
-    if not any(name in rows[0] for name in others):
+    names = [relevant, *(name for name in rows[0] if key_of(name) in _NEGATIVE)]
+    answers, *mined = ([[*map(hit_of, row.get(name) or [])] for row in rows] for name in names)
+    asked = [query_in(row, (*QUERY_ID, "id")) or {} for row in rows]
+    if not all("text" in query for query in asked) or None in chain(*answers, *chain(*mined)):
         return None
-    return _asked("goldens of deepeval", rows, "input", *names)
+    kind = f"queries with documents each ({', '.join(names)})"
+    return _lists(kind, asked, answers, map(hits_beside, rows), chain(*chain(*mined)))
 
 
 def promptfoo(value: Any) -> Contents | None:
@@ -103,30 +189,23 @@ def promptfoo(value: Any) -> Contents | None:
 def _variable(variables: Any) -> str | None:
     """The query among the variables of a test: by its name, or the only one."""
     named = variables if isinstance(variables, Mapping) else {}
-    text = next((named[n] for n in ("query", "question", "input") if n in named), None)
-    if text is None and len(named) == 1:
-        (text,) = named.values()
+    name = column_of(named, ("query", "question", "input"))
+    name = next(iter(named)) if name is None and len(named) == 1 else name
+    text = named.get(name or "")
     return text if isinstance(text, str) else None
 
 
 def llama_index(value: Any) -> Contents | None:
-    """Pairs of LlamaIndex for retrieval (`relevant_docs`), or its labelled examples for RAG."""
-    parts = ("queries", "corpus", "relevant_docs")
-    if all(isinstance(value_at(value, name), Mapping) for name in parts):
-        pairs = [(q, d, 1) for q, ids in value["relevant_docs"].items() for d in texts_in(ids)]
-        kind = "a retrieval dataset of LlamaIndex"
-        return Contents(
-            kind,
-            [{"_id": id_, "text": text} for id_, text in value["corpus"].items()],
-            [{"_id": id_, "text": text} for id_, text in value["queries"].items()],
-            rated(f"qrels from {kind} (relevant_docs)", pairs),
-        )
-    rows = objects(value_at(value, "examples"), "query", "reference_contexts")
-    if rows is None:
+    """Pairs of LlamaIndex for retrieval (`relevant_docs`)."""
+    parts = (value_at(value, name) for name in ("queries", "corpus", "relevant_docs"))
+    queries, corpus, relevant = parts
+    if not all(isinstance(each, Mapping) for each in (queries, corpus, relevant)):
         return None
-    return _asked(
-        "labelled examples of LlamaIndex", rows, "query", "reference_contexts", "contexts"
-    )
+    passages = {id_: Hit(id_, None, {"_id": id_, "text": text}) for id_, text in corpus.items()}
+    lists = [[passages.get(d, Hit(d, None, {})) for d in relevant.get(q, ())] for q in queries]
+    asked = [{"_id": id_, "text": text} for id_, text in queries.items()]
+    kind = "a retrieval dataset of LlamaIndex (relevant_docs)"
+    return _lists(kind, asked, lists, more=passages.values())
 
 
 def squad(value: Any) -> Contents | None:
@@ -135,12 +214,7 @@ def squad(value: Any) -> Contents | None:
     if articles is None:
         return None
     paragraphs = [each for article in articles for each in article["paragraphs"]]
-    asked = [(question, each["context"]) for each in paragraphs for question in each["qas"]]
-    contexts = dict.fromkeys(each["context"] for each in paragraphs)
-    pairs = [(q["id"], text_id(text), 1) for q, text in asked if not q.get("is_impossible")]
-    return Contents(
-        "SQuAD",
-        [{"_id": text_id(text), "text": text} for text in contexts],
-        [{"_id": question["id"], "text": question["question"]} for question, _ in asked],
-        rated("qrels from SQuAD (a question's own paragraph)", pairs) if pairs else None,
-    )
+    pairs = [(each, _passage(of["context"])) for of in paragraphs for each in of["qas"]]
+    asked = [{"_id": each["id"], "text": each["question"]} for each, _ in pairs]
+    answers = ([] if each.get("is_impossible") else [passage] for each, passage in pairs)
+    return _lists("SQuAD", asked, answers, more=(passage for _, passage in pairs))

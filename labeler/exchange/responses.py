@@ -1,204 +1,356 @@
 """What search engines answer: rankings where it is said for which query, and documents.
 
-A response may stand alone, in a list, in an object by query, or in rows beside its query. So may
-lists of documents and their scores, as other tools keep them.
+An answer may stand alone, in a list, in an object by query, or in rows beside its query. So may
+lists of documents and their scores, as other tools keep them. All are told by where the hits stand,
+and by what these call the id, the score and what was indexed: one table for all engines.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any, NamedTuple
 
 from labeler.exchange.contents import (
     Contents,
     Ranked,
+    Records,
     Triple,
-    as_queries,
     lacking,
     may_be_id,
     objects,
     ranked,
     rated,
+    role_of,
+    text_id,
 )
+from labeler.exchange.documents import TEXTS
 from labeler.exchange.fields import value_at
 from labeler.exchange.ratings import number_of
-from labeler.exchange.tables import QUERY_TEXT, RANK, column_of, is_nested
+from labeler.exchange.tables import QUERY_TEXT, RANK, column_of, has_column, is_nested
 from labeler.files.jsonl import JsonObject, RowValues
-from labeler.trec.values import DOCUMENT_ID, QUERY_ID, SCORE, key_of
+from labeler.trec.values import DOCUMENT_ID, GRADE, QUERY_ID, SCORE, key_of
 
+ENGINES = {
+    "hits.hits": "OpenSearch or Elasticsearch",
+    "response.docs": "Solr",
+    "root.children": "Vespa",
+    "data.Get.*": "Weaviate",
+    "result.points": "Qdrant",
+    "result.hits": "Pinecone",
+    "matches": "Pinecone",
+    "result.matches": "Cloudflare Vectorize",
+    "retrievalResults": "Amazon Bedrock",
+    "ResultItems": "Amazon Kendra",
+    "contexts.contexts": "Vertex AI",
+    "cursor.firstBatch": "MongoDB",
+    "hits": "Algolia, Typesense, Meilisearch or Marqo",
+}
+"""Where answers have their hits, and whose answers these are."""
 
-class AnswerShape(NamedTuple):
-    """Where a kind of search engine has its hits, and in these ids, scores and what was indexed.
-
-    `query` is where its response repeats the query, if it does. Of `source` empty, the hit itself
-    is what was indexed. `of_none` is a name that tells an answer without hits from other objects.
-    """
-
-    name: str
-    hits: str
-    id: str
-    score: str
-    source: str = ""
-    query: str = ""
-    of_none: str = ""
-
-
-VESPA = AnswerShape("Vespa", "root.children", "id", "relevance", "fields", of_none="root")
-ENGINES = (
-    AnswerShape(
-        "OpenSearch or Elasticsearch", "hits.hits", "_id", "_score", "_source", of_none="hits"
-    ),
-    AnswerShape(
-        "Solr", "response.docs", "id", "score", query="responseHeader.params.q", of_none="response"
-    ),
-    VESPA,
-    AnswerShape("Algolia", "hits", "objectID", "", query="query", of_none="nbHits"),
-    AnswerShape(
-        "Typesense", "hits", "document.id", "text_match", "document", "request_params.q", "found"
-    ),
-    AnswerShape("Qdrant", "result.points", "id", "score", "payload", of_none="result"),
-    AnswerShape("Qdrant", "result", "id", "score", "payload"),
-    AnswerShape("Weaviate", "data.Get.*", "_additional.id", "_additional.score", of_none="data"),
-    AnswerShape("Azure AI Search", "value", "id", "@search.score", of_none="@odata.context"),
+_LISTS = (
+    *("hits", "results", "docs", "documents", "ranking", "retrieved", "candidates", "ctxs"),
+    *("response", "responses"),
 )
-_LISTS = ("hits", "results", "docs", "documents", "ranking", "retrieved", "response", "responses")
-_OF_SEVERAL = ("responses", "results")
+"""What a list of hits is called beside its query; alone, hits have scores or wrap documents."""
+
+_PLACES = (
+    *ENGINES,
+    *_LISTS,
+    "result",
+    "data",
+    "value",
+    "records",
+    "points",
+    "neighbors",
+    "objects",
+)
+_AROUND = ("", "body.", "response.", "data.", "output.")
+_OF_SEVERAL = ("responses", "results", "result", "nearestNeighbors")
+_QUERIES_AT = ("responseHeader.params.q", "request_params.q", "request.query.query")
 _TEXTS = (*QUERY_TEXT, "q", "question", "text")
-_IDS = (*DOCUMENT_ID, "id", "objectid")
-_NO_QUERY = (
-    "it does not say for which query; write {query: response}, or JSON Lines with the query beside "
-    'the hits: {"query": …, "hits": …}'
+_OWN_IDS = ("ctxs", "candidates", "retrieved", "neighbors")
+"""Lists of rows whose `id` is the query's."""
+
+_CHROMA = {"ids": "id", "documents": "text", "metadatas": "metadata"}
+_IDS_AT = (
+    *("document.id", "_additional.id", "datapoint.datapointId", "node.id_"),
+    *("DocumentId", "metadata.x-amz-bedrock-kb-chunk-id"),
 )
+_IDS = ("id", "objectid", "put", *DOCUMENT_ID, "chunkid", "fileid", "uuid", "uniqueid")
+_SCORES_AT = ("_additional.score", "modelScores.relevance_score.values.0")
+_OF_A_SEARCH = ("rankingscore", "searchscore", "textmatch", "distance")
+_SCORES = (*SCORE, "relevance", *_OF_A_SEARCH[:-1])
+_TEXTS_OF_HITS = ("document", "data")
+_SOURCES = (
+    *("_source", "fields", "payload", "entity", "document.structData", "document", "doc", "node"),
+    *("extra_attributes", "properties", "value", "content", "content.0", "DocumentExcerpt"),
+)
+"""Where a hit has what was indexed; one that has none of them is that itself."""
+
+_NO_QUERY = (
+    "it does not say for which query; this says it: jq '{query: \"WORDS\", response: .}' FILE; of "
+    'several answers, write a line each: {"query": …, "response": …}'
+)
+_PASSAGES = "it holds several passages of one document, and no document as a whole"
+
+
+class Hit(NamedTuple):
+    """A document of an answer: its id, its score, if any, and what the answer has of it."""
+
+    id: Any
+    score: float | None
+    record: JsonObject
 
 
 class Response(NamedTuple):
-    """A response: which engine's, its hits, and its query where that is known."""
+    """An answer: its hits, which engine's it is, and its query where that is known.
 
-    engine: AnswerShape
-    hits: list[Any]
-    query: Any = None
-    by_text: bool = True
+    The query has an `_id`, a `text` or both, or a `key` that may be either.
+    """
 
-
-def response_in(value: Any) -> Response | None:
-    """The response that a value is; None where it is none."""
-    if not isinstance(value, Mapping):
-        return None
-    for engine in ENGINES:
-        hits = value_at(value, engine.hits)
-        if not isinstance(hits, list) or (not hits and not value.keys() >= {engine.of_none}):
-            continue
-        if all(isinstance(hit, Mapping) and value_at(hit, engine.id) is not None for hit in hits):
-            return Response(engine, hits, value_at(value, engine.query) if engine.query else None)
-    return None
+    hits: list[Hit]
+    engine: str = ""
+    query: JsonObject | None = None
 
 
 def search_responses(value: Any) -> Contents | None:
     """The rankings and documents of one response, or of several."""
     responses = _responses(value)
     if not responses:
-        return _of_another_key(value)
-    names = dict.fromkeys(each.engine.name for each in responses if each.engine.name)
+        return _of_no_ids(value)
+    asked = [each.query for each in responses if each.query]
+    is_known = len(asked) == len(responses)
+    names = " and ".join(dict.fromkeys(each.engine for each in responses if each.engine))
     what = "a search response" if len(responses) == 1 else f"{len(responses):,} search responses"
-    kind = f"{what} of {' and '.join(names)}" if names else "hits by query"
-    is_known = all(each.query is not None for each in responses)
-    by_text = any(each.by_text for each in responses)
-    rankings = ((each.query, _ranked(each)) for each in responses)
+    kind = f"{what} of {names}" if names else "hits by query" if is_known else what
+    by_text = any(query.keys() == {"text"} for query in asked)
+    rankings = (
+        (next(iter(query.values())), ranking_of(each.hits))
+        for query, each in zip(asked, responses, strict=False)
+    )
+    is_cut = any(len({hit.id for hit in each.hits}) < len(each.hits) for each in responses)
     return Contents(
         kind,
-        _documents(responses) or None,
-        as_queries(each.query for each in responses) if is_known and by_text else None,
+        None if is_cut else documents_of(hit for each in responses for hit in each.hits),
+        queries_of(asked) if is_known else None,
         rankings=ranked(f"a run from {kind}", rankings, by_text=by_text) if is_known else None,
-        lacks={"rankings": _NO_QUERY},
+        lacks={"rankings": _NO_QUERY, **({"documents": _PASSAGES} if is_cut else {})},
     )
 
 
-def _of_another_key(value: Any) -> Contents | None:
-    """The refusal of Azure's hits whose key is not called id; None of anything else."""
-    if objects(value_at(value, "value"), "@search.score") is None:
+def queries_of(asked: Iterable[JsonObject]) -> Records | None:
+    """Queries, each once, where all have texts."""
+    queries = dict[Any, JsonObject]()
+    for query in asked:
+        queries.setdefault(next(iter(query.values())), query)
+    return [*queries.values()] if all("text" in query for query in queries.values()) else None
+
+
+def documents_of(hits: Iterable[Hit]) -> Records | None:
+    """What was indexed of each hit, each document once; None where no hit says it."""
+    documents = dict[Any, JsonObject]()
+    for hit in hits:
+        if hit.record:
+            documents.setdefault(hit.id, hit.record)
+    return [*documents.values()] or None
+
+
+def ranking_of(hits: Iterable[Hit]) -> Ranked:
+    """The documents of a response and their scores, best first; of each, its first place."""
+    return [*{hit.id: (hit.id, hit.score) for hit in reversed([*hits])}.values()][::-1]
+
+
+def _of_no_ids(value: Any) -> Contents | None:
+    """The refusal of hits whose ids nobody can tell; None of anything else."""
+    engine, hits = _hits_at(value)
+    is_numbered = bool(objects(hits, "index")) and _score_in(hits[0]) is not None
+    if not is_numbered and not (engine and objects(hits)):
         return None
     why = "its hits have no id; rename their key to id"
-    return lacking("a search response of Azure AI Search", why)
+    if is_numbered:
+        why = "its hits are numbers of what was sent; write the id of each document beside it"
+    return lacking(f"a search response{engine and f' of {engine}'}", why)
+
+
+def _hits_at(value: Any) -> tuple[str, Any]:
+    """Whose hits a value holds, where that is known, and the list of them, which may be itself."""
+    if isinstance(value, list):
+        return "", value
+    places = ((place, value_at(value, around + place)) for around in _AROUND for place in _PLACES)
+    place, hits = next((each for each in places if isinstance(each[1], list)), ("", None))
+    azure = "Azure AI Search" if hits is not None and "@odata.context" in value else ""
+    return ENGINES.get(place, azure), hits
 
 
 def _responses(value: Any) -> list[Response]:
-    single = response_in(value)
-    if isinstance(value, Mapping) and (single is None or single.query is None):
-        single = _beside_query(value) or single
-    if single is not None:
-        return [single]
+    if isinstance(value, list):
+        return _all_of(map(_one, value)) or _alone(value)
     if not isinstance(value, Mapping):
-        return _all_of(_beside_query(row) or response_in(row) for row in objects(value) or ())
-    several = next((value[name] for name in _OF_SEVERAL if name in value), None)
-    if isinstance(several, list) and (responses := _all_of(map(response_in, several))):
-        return responses
-    by_query = zip(value, _all_of(map(response_in, value.values())), strict=False)
-    return [each._replace(query=query, by_text=False) for query, each in by_query]
+        return []
+    if (response := _beside_query(value)) is not None:
+        return [response]
+    lists = (value[name] for name in _OF_SEVERAL if isinstance(value.get(name), list))
+    several = next(filter(None, (_all_of(map(_one, each)) for each in lists)), None)
+    if several or (several := _alone(value)):
+        return several
+    by_query = zip(value, _all_of(map(_one, value.values())), strict=False)
+    return [each._replace(query={"key": query}) for query, each in by_query]
 
 
 def _all_of(values: Iterable[Response | None]) -> list[Response]:
     """The responses, where all are some; else none."""
-    responses = list(values)
-    return [] if None in responses else [*filter(None, responses)]
+    responses = list[Response]()
+    for each in values:
+        if each is None:
+            return []
+        responses.append(each)
+    return responses
+
+
+def _one(value: Any) -> Response | None:
+    """The response that a value is, with its query or without."""
+    if isinstance(value, Mapping) and (response := _beside_query(value)):
+        return response
+    alone = _alone(value)
+    return alone[0] if len(alone) == 1 else None
+
+
+def _alone(value: Any) -> list[Response]:
+    """The responses that a value is itself: one, or of Chroma's columns one a query."""
+    if value_at(value, "ids") and "included" in value:
+        return [Response(_read(rows) or [], "Chroma") for rows in _of_columns(value)]
+    engine, hits = _hits_at(value)
+    is_list = isinstance(value, list)
+    are_hits = bool(hits) and all(_is_hit(hit, is_list=is_list) for hit in hits)
+    read = _read(hits) if engine or are_hits else None
+    if read is None:
+        return []
+    asked = next((t for at in _QUERIES_AT if isinstance(t := value_at(value, at), str)), "")
+    return [Response(read, engine, {"text": asked} if asked.strip() else None)]
+
+
+def _of_columns(value: RowValues) -> Iterator[list[JsonObject]]:
+    """The hits of each query of Chroma's `query`, or all that its `get` gave."""
+    columns = {new: value[name] for name, new in _CHROMA.items() if value.get(name)}
+    if not isinstance(value["ids"][0], list):
+        columns = {name: [column] for name, column in columns.items()}
+    for lists in zip(*columns.values(), strict=True):
+        yield [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
+
+
+def _is_hit(hit: Any, *, is_list: bool) -> bool:
+    """Whether an object has a score or a distance, or wraps what was indexed.
+
+    In a list that nothing surrounds, the score has to be a search's.
+    """
+    if not isinstance(hit, Mapping) or has_column(hit, QUERY_TEXT, QUERY_ID):
+        return False
+    if has_column(hit, _OF_A_SEARCH) or isinstance(hit.get("node"), Mapping):
+        return True
+    is_scored = _score_in(hit) is not None
+    if is_list:
+        return is_scored and ("index" in hit or "_id" in hit) and not is_hit(hit)
+    return is_scored or _source_of(hit) is not None
 
 
 def _beside_query(row: RowValues) -> Response | None:
     """The response in a row that names its query, by id or by text."""
-    by_id, by_text = column_of(row, QUERY_ID), column_of(row, _TEXTS)
-    query = by_id or by_text
-    if query is None:
+    asked = query_in(row)
+    if asked is None:
         return None
-    name = next((n for n in row if key_of(n) in _LISTS and n != query), None)
-    inner = response_in(row) or (None if name is None else response_in(row[name]))
-    if inner is None and name is not None and isinstance(row[name], list):
-        hits = row[name]
-        is_list = bool(hits) and all(map(_hit, hits))
-        inner = Response(AnswerShape("", "", "", ""), hits) if is_list else None
-    if inner is None:
-        return None
-    return inner._replace(query=row[query], by_text=by_id is None)
+    named = {key_of(name): row[name] for name in reversed(row)}
+    lists = [named[name] for name in _LISTS if name in named]
+    inner = next((each for each in lists if isinstance(each, Mapping) and _alone(each)), row)
+    if len(responses := _alone(inner)) == 1:
+        return responses[0]._replace(query=asked)
+    hits = next((each for each in lists if isinstance(each, list)), None)
+    read = None if hits is None else _read(hits)
+    return None if read is None else Response(read, "", asked)
 
 
-def _hit(value: Any) -> tuple[Any, float | None] | None:
-    """A document and its score, where it has one; None of anything else."""
+def hits_beside(row: RowValues) -> list[Hit]:
+    """What was retrieved for the query of a row; nothing where it does not say so."""
+    response = _beside_query(row)
+    return response.hits if response else []
+
+
+def query_in(row: RowValues, ids: tuple[str, ...] = QUERY_ID) -> JsonObject | None:
+    """The query of a row, whose text and id may stand in an object of their own.
+
+    None where it names none; the id that Kendra's answers have is theirs.
+    """
+    name = column_of(row, _TEXTS)
+    asked = plain_key(row[name]) if name else None
+    inside, text = (asked, asked.get("text")) if isinstance(asked, Mapping) else (row, asked)
+    more = ("id",) if has_column(row, _OWN_IDS) or inside is asked else ()
+    key = None if "ResultItems" in row else column_of(inside, (*ids, *more))
+    query = {"_id": inside[key]} if key and may_be_id(inside[key]) else {}
+    if isinstance(text, str) and text.strip():
+        query["text"] = text
+    return query or None
+
+
+def _read(hits: list[Any]) -> list[Hit] | None:
+    """The documents of a list, by rank where it has ranks; None where one is no document."""
+    read = [hit for each in _in_order(hits) if (hit := hit_of(each))]
+    return read if len(read) == len(hits) else None
+
+
+def hit_of(value: Any) -> Hit | None:
+    """A document of an answer; None of anything else. Where it has no id, its text gives one."""
     if may_be_id(value):
-        return value, None
+        return Hit(value, None, {})
     if isinstance(value, list) and len(value) == 2 and may_be_id(value[0]):
         score = number_of(value[1])
-        return None if score is None else (value[0], score)
-    if not isinstance(value, Mapping):
-        return None
-    name, scored = column_of(value, _IDS), column_of(value, SCORE)
-    if name is None or value[name] is None:
-        return None
-    return value[name], None if scored is None else number_of(value[scored])
+        return None if score is None else Hit(value[0], score, {})
+    if not isinstance(value, Mapping) or (len(value) == 2 and column_of(value, GRADE[1:])):
+        return None  # a grade is no score
+    own = {key_of(name): name for name in reversed(value)}
+    at = (value_at(value, path) for path in _IDS_AT)
+    keys = map(plain_key, chain(at, (value[own[key]] for key in _IDS if key in own)))
+    id_, source = next(filter(may_be_id, keys), None), _source_of(value)
+    if source is None:
+        source = {
+            "text" if n in _TEXTS_OF_HITS and isinstance(x, str) else n: x
+            for n, x in value.items()
+            if not _is_of_hits(n)
+        }
+        source = source["metadata"] if {"metadata"} == source.keys() - {"id"} else source
+    record = {n: x for n, x in source.items() if key_of(n) not in _IDS or plain_key(x) != id_}
+    said = column_of(record, TEXTS)
+    if id_ is None and said and isinstance(record[said], str):
+        id_ = text_id(record[said])
+    read = Hit(id_, _score_in(value), {**record, "_id": id_} if record else {})
+    return None if id_ is None else read
 
 
-def _ranked(response: Response) -> Ranked:
-    """The documents of a response and their scores, best first."""
-    engine = response.engine
-    hits = [
-        (plain_key(value_at(hit, engine.id)), number_of(value_at(hit, engine.score)))
-        for hit in response.hits
-    ]
-    if not engine.id:
-        hits = [*filter(None, map(_hit, _in_order(response.hits)))]
-    return [*dict(reversed(hits)).items()][::-1]  # the first place of each
+def _score_in(hit: RowValues) -> float | None:
+    """The score of a hit, whatever it calls that."""
+    name = column_of(hit, _SCORES)
+    values = (value_at(hit, path) for path in _SCORES_AT)
+    return number_of(next((x for x in values if x is not None), hit[name] if name else None))
+
+
+def _source_of(hit: RowValues) -> RowValues | None:
+    """The object that a hit has of what was indexed."""
+    sources = (value_at(hit, name) for name in _SOURCES)
+    return next((each for each in sources if isinstance(each, Mapping)), None)
 
 
 def _in_order(hits: list[Any]) -> list[Any]:
-    """Hits in the order of the ranks that they name, if all do."""
-    names = [column_of(hit, RANK) if isinstance(hit, Mapping) else None for hit in hits]
-    if not all(names):
-        return hits
-    ranks = [number_of(hit[name]) for hit, name in zip(hits, names, strict=True)]
-    by_rank = sorted(range(len(hits)), key=lambda at: ranks[at] or 0)
-    return [hits[at] for at in by_rank]
+    """Hits in the order of the ranks that they name, if these are 1, 2, 3 and so on."""
+    ranks = (value_at(hit, column_of(hit, RANK) or "") for hit in hits if isinstance(hit, Mapping))
+    by_rank = dict(zip(map(number_of, ranks), hits, strict=False))
+    first = 0 if 0 in by_rank else 1
+    numbers = range(first, first + len(hits))
+    return [by_rank[n] for n in numbers] if {*by_rank} == {*numbers} else hits
 
 
 def plain_key(value: Any) -> Any:
     """An id as its index has it: of a list its one member, of Vespa's the part of the user's."""
     value = value[0] if isinstance(value, list) and len(value) == 1 else value
+    value = value.get("$oid", value) if isinstance(value, Mapping) else value
     parts = value.split(":", 4) if isinstance(value, str) else []
     return parts[4] if len(parts) == 5 and parts[0] == "id" else value
 
@@ -206,46 +358,31 @@ def plain_key(value: Any) -> Any:
 _PLUMBING = frozenset(
     ("score", "sort", "@timestamp", "@version", "highlight", "matched_queries", "inner_hits")
 )
+_OF_HITS = frozenset((*_SCORES, "distance", "values", "vector", "embedding", "index", "hasanswer"))
 
 
 def is_plumbing(name: str) -> bool:
     """Whether a field is a search engine's own, and says nothing of the document."""
-    return name.startswith(("_", "@search.")) or name in _PLUMBING
+    return name.startswith(("_", "@search.", "@score")) or name in _PLUMBING
+
+
+def _is_of_hits(name: str) -> bool:
+    """Whether a field is one of hits, beside those of the document that was found."""
+    return is_plumbing(name) or key_of(name) in _OF_HITS
 
 
 def is_hit(row: RowValues) -> bool:
-    """Whether a row is a hit of OpenSearch or Elasticsearch."""
+    """Whether a row is a hit of OpenSearch or Elasticsearch, or of a feed or visit of Vespa."""
+    key = row.get("put", row.get("id"))
+    if isinstance(key, str) and key.startswith("id:") and "fields" in row:
+        return True
     return "_id" in row and any(name in row for name in ("_index", "_score", "_source"))
 
 
-def indexed(hit: RowValues, engine: AnswerShape = ENGINES[0]) -> JsonObject:
-    """What was indexed of a hit, and its id; empty where the hit says nothing of it."""
-    sources = (value_at(hit, name) for name in filter(None, (engine.source, "fields")))
-    source = next((each for each in sources if isinstance(each, Mapping)), None)
-    if source is None:
-        own = (engine.id, engine.score)
-        source = {n: v for n, v in hit.items() if n not in own and not is_plumbing(n)}
-    key = plain_key(value_at(hit, engine.id))
-    return (
-        {**{n: v for n, v in source.items() if (n, v) != ("id", key)}, "_id": key} if source else {}
-    )
-
-
-def indexed_by_vespa(row: RowValues) -> JsonObject:
-    """What a document of Vespa's feed, or of `vespa visit`, holds; empty of any other row."""
-    key = row.get("put", row.get("id"))
-    if not isinstance(key, str) or not key.startswith("id:") or "fields" not in row:
-        return {}
-    return indexed({"id": key, "fields": row["fields"]}, VESPA)
-
-
-def _documents(responses: list[Response]) -> list[JsonObject]:
-    """What was indexed of each hit, each document once."""
-    hits = ((hit, each.engine) for each in responses if each.engine.id for hit in each.hits)
-    documents = dict[Any, JsonObject]()
-    for document in (indexed(hit, engine) for hit, engine in hits):
-        documents.setdefault(document.get("_id"), document)
-    return [*filter(None, documents.values())]
+def indexed(hit: RowValues) -> JsonObject:
+    """What was indexed of a hit, and its id as `_id`; empty where the hit says nothing of it."""
+    read = hit_of(hit)
+    return read.record if read else {}
 
 
 # Objects by query: `{query: {document: value}}`, ranked lists, and predictions of MTEB.
@@ -259,22 +396,23 @@ def predictions(value: Any) -> Contents | None:
         return None
     model = value_at(value, f"{META}.model_name") or "a model"
     runs = {
-        f"{subset}.{split}": run
+        (subset, split): run
         for subset, splits in value.items()
         if subset != META and isinstance(splits, Mapping)
         for split, run in splits.items()
         if is_nested(run)
     }
-    kind = f"predictions of {model} in MTEB"
-    if len(runs) == 1:
-        ((name, run),) = runs.items()
-        kind = f"{kind} ({name})"
-        pairs = ((q, d, score) for q, scores in run.items() for d, score in scores.items())
-        return Contents(kind, rankings=rated(f"a run from {kind}", pairs))
-    first = next(iter(runs), "default.test")
-    path = "".join(f"[{name!r}]" for name in first.split(".", 1)).replace("'", '"')
-    why = f"it holds {len(runs)} runs ({', '.join(runs)}); take one: jq '.{path}'"
-    return Contents(kind, lacks={"rankings": why})
+    names, kind = [*map(".".join, runs)], f"predictions of {model} in MTEB"
+    if len(names) != 1:
+        first = "".join(f'["{name}"]' for name in next(iter(runs), ()))
+        why = f"it holds {len(runs)} runs ({', '.join(names)}); take one: jq '.{first}'"
+        return Contents(kind, lacks={"rankings": why})
+    pairs = _pairs(*runs.values())
+    return Contents(kind, rankings=rated(f"a run from {kind} ({names[0]})", pairs))
+
+
+def _pairs(value: RowValues) -> Iterator[Triple]:
+    return ((query, *each) for query, values in value.items() for each in values.items())
 
 
 def by_query(value: Any) -> Contents | None:
@@ -284,28 +422,27 @@ def by_query(value: Any) -> Contents | None:
     if any(isinstance(x, dict | list) for values in value.values() for x in values.values()):
         return None
 
-    def pairs() -> Iterator[Triple]:
-        return ((query, *each) for query, values in value.items() for each in values.items())
-
     return Contents(
         "JSON by query",
-        grades=rated("qrels from JSON ({query: {document: grade}})", pairs()),
-        rankings=rated("a run from JSON ({query: {document: score}})", pairs()),
+        grades=rated("qrels from JSON ({query: {document: grade}})", _pairs(value)),
+        rankings=rated("a run from JSON ({query: {document: score}})", _pairs(value)),
     )
 
 
 def ranked_lists(value: Any) -> Contents | None:
     """Documents by query, best first: ids, or pairs with a score, or objects that have both.
 
-    A single word with objects is no query: so an engine names its answer, as `matches`.
+    A single word with objects is no query, nor is one that says what a list holds: so programs name
+    what they answer.
     """
     if not isinstance(value, Mapping) or not value:
         return None
-    if len(value) == 1 and next(iter(value)).isalpha() and objects(*value.values()):
+    (name, *others), (hits, *_) = value, value.values()
+    if not others and name.isalpha() and (objects(hits) or role_of(name)):
         return None
-    lists = {q: [*map(_hit, each)] for q, each in value.items() if isinstance(each, list) and each}
-    if len(lists) < len(value) or any(None in hits for hits in lists.values()):
+    lists = {q: _read(each) for q, each in value.items() if isinstance(each, list)}
+    if len(lists) < len(value) or not all(lists.values()):
         return None
-    rankings = ((query, [*filter(None, hits)]) for query, hits in lists.items())
+    rankings = ((query, ranking_of(hits or ())) for query, hits in lists.items())
     kind = "a run from JSON ({query: [document]})"
     return Contents("ranked lists", rankings=ranked(kind, rankings))

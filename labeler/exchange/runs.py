@@ -115,15 +115,19 @@ def _ranked(path: Path, columns: Sequence[str]) -> Iterator[Rating]:
 
 def _of_rows(rows: Rows) -> RatedFile:
     score = part_of(rows.columns, SCORE, "score")
+    distance = None if score else part_of(rows.columns, ("distance",), "distance")
     hint = "; are these qrels?" if has_column(rows.columns, GRADE) else ""
-    value = score or part_of(rows.columns, RANK, "rank")
+    value = score or distance or part_of(rows.columns, RANK, "rank")
     parts = rows.pair_parts(value, "a run, as query_id, doc_id, score", hint)
 
     def ratings() -> Iterator[Rating]:
         for number, (query, document, cell) in rows.cells(parts):
             read = number_of(cell) if isinstance(cell, str) else None
             scored = cell if read is None else read
-            value = scored if score else _of_rank(f"{rows.path}:{number}", cell)
+            if distance is not None:
+                value = -score_of(f"{rows.path}:{number}", scored)
+            else:
+                value = scored if score else _of_rank(f"{rows.path}:{number}", cell)
             yield Rating(number, query, document, value)
 
     by_text = parts[0].names is QUERY_TEXT

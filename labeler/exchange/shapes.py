@@ -16,7 +16,14 @@ WORKBOOK, SGML = "a workbook", "TREC's documents"
 TREC, TEXT = "TREC's columns", "text"
 LINES = (".jsonl", ".ndjson")
 """How files of JSON Lines are called."""
+PAGES = (
+    *(".pdf", ".docx", ".pptx", ".odt", ".epub", ".eml", ".mhtml", ".html", ".htm"),
+    *(".md", ".markdown", ".rst", ".adoc", ".txt", ".text"),
+)
+"""The endings of files that may be a document each."""
+
 HEAD = 1 << 16
+AS_DOCUMENT = "a document is taken in by: labeler corpus ingest {path} -o COLL"
 _SGML = re.compile(rb"\s*<DOC>\s*<DOCNO>", re.IGNORECASE)
 SOLR = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<response>")
 """How an answer of Solr's in XML begins, which is one value as JSON is."""
@@ -74,9 +81,14 @@ def _of_bytes(path: Path, head: bytes) -> str:
     """The shape of a file that is no text; empty of a text."""
     if head.startswith(b"PK\x03\x04") and _is_workbook(path):
         return WORKBOOK
+    if head.startswith((b"PK\x03\x04", b"%PDF-")) and path.suffix.casefold() in PAGES:
+        instead = AS_DOCUMENT.format(path=path)
+        raise BadInput(f"{path}: no rows; {instead}; queries come in as a text, one a line")
     for magic, words in _PACKED.items():
         if head.startswith(magic):
             raise BadInput(f"{path}: {words.format(name=path.name)}")
+    if head[257:262] == b"ustar":
+        raise BadInput(f"{path}: a TAR archive; unpack it, and take the folder: tar xf {path.name}")
     if is_cbor(path, head):
         return JSON
     return PARQUET if head.startswith(b"PAR1") else ARROW if head.startswith(ARROW_MAGIC) else ""

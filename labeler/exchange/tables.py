@@ -99,7 +99,7 @@ def has_column(columns: Iterable[str], *names: Collection[str]) -> bool:
     return any(key_of(column) in alike for column in columns for alike in names)
 
 
-def names_a_pair(cells: Sequence[str]) -> bool:
+def names_a_pair(cells: Iterable[str]) -> bool:
     """Whether these are the names of columns, among them those of a query and a document."""
     return has_column(cells, QUERY_ID, QUERY_TEXT) and has_column(cells, DOCUMENT_ID)
 
@@ -311,11 +311,32 @@ def json_value(path: Path) -> Any:
         return _of_solr(xml_of(path, read_bytes(path, LARGEST_XML)))
     text = decoded(path, raw, windows=False)
     try:
-        return STRICT.decode(text)
+        value = STRICT.decode(text)
     except json.JSONDecodeError as error:
         raise BadInput.at(path, error.lineno, f"not JSON: {error.msg}") from error
     except (ValueError, RecursionError) as error:
         raise BadInput(f"{path}: not JSON: {problem_of(error)}") from error
+    if _is_by_column(value):
+        problem = "a table by columns or with numbered rows; write a list of its rows, as pandas'"
+        raise BadInput(f'{path}: {problem} to_json(FILE, orient="records") does')
+    return value
+
+
+def _is_by_column(value: Any) -> bool:
+    """Whether a value is a table with its names apart from its rows, or with numbered rows.
+
+    ES|QL and Databricks answer so, and pandas writes it where `orient` is not `records`.
+    """
+    if not isinstance(value, dict) or not value:
+        return False
+    first, is_nested = (
+        next(iter(value.values())),
+        all(isinstance(x, dict | list) for x in value.values()),
+    )
+    if "columns" in value or "manifest" in value:
+        return any(name in value for name in ("values", "rows", "data", "result"))
+    is_named = names_a_pair(value) or has_column(value, ("userinput", "question"))
+    return is_nested and (is_named or ("0" in value and names_a_pair(first)))
 
 
 def _cbor(path: Path, raw: bytes) -> Any:

@@ -145,10 +145,11 @@ STANDARD = Path("-")
 
 @dataclass(frozen=True)
 class _Copies:
-    """The copies of inputs that can be read only once, and the stack that removes them."""
+    """The copies of inputs that can be read only once, the stack that removes them, and values."""
 
     stack: ExitStack
     files: dict[Path, Path] = field(default_factory=dict)
+    made: dict[Path, Any] = field(default_factory=dict)
 
 
 _COPIES: ContextVar[_Copies | None] = ContextVar("copies", default=None)
@@ -204,6 +205,16 @@ def read_instead(path: Path, fill: Callable[[Path], None]) -> None:
     copy = copies.stack.enter_context(scratch_file())
     fill(copy)
     copies.files[path] = copy
+    copies.made.pop(path, None)
+
+
+def made_once(path: Path, make: Callable[[Path], Any]) -> Any:
+    """What is made of a file, which is made once until the block of `rereadable` ends."""
+    copies = _COPIES.get()
+    made = copies.made if copies else {}
+    if path not in made:
+        made[path] = make(path)
+    return made[path]
 
 
 def check_regular(path: Path) -> None:

@@ -177,15 +177,16 @@ def import_plan(
     into = collection if isinstance(collection, Collection) else Collection(Path(collection))
     with opened(Path(source)) as inside:
         plan = plan_of(inside)
-        if not plan.taken:
-            raise BadInput(next(iter(plan.refused), f"{source}: nothing in it to take"))
+        if plan.refused or not plan.taken:
+            problem = next(iter(plan.refused), f"{source}: nothing in it to take")
+            raise BadInput(problem.replace(str(inside), str(source)))
         texts, documents = [str(path) for path in plan.files(DOCUMENTS)], 0
         is_free = how.force or not into.corpus.exists()
         if texts and is_free and into.corpus not in map(Path, texts):
             documents = len(ingest(texts, into, force=how.force, control=watch).documents)
         queries = _queries(plan, into, how, watch.note)
         files = plan.files(GRADES)
-        names = [_SHARD.sub("", path.name.casefold()).partition(".")[0] for path in files]
+        names = [_split_of(path) for path in files]
         split = "test" if len({*names}) > 1 else next(iter(names), "")  # where there are several
         taken = [path for path, name in zip(files, names, strict=True) if name == split]
         left = [str(path) for path in (*files, *plan.files(RANKINGS)) if path not in taken]
@@ -200,6 +201,12 @@ def import_plan(
     not_taken = tuple(name.replace(str(inside), str(source)) for name in left)
     shown = plan.of(Path(source), inside)
     return Imported(shown, into.folder, documents, queries, qrels, not_taken)
+
+
+def _split_of(path: Path) -> str:
+    """The split that a file is of: by its name, or by its folder's where that is of shards."""
+    name = _SHARD.sub("", path.name.casefold()).partition(".")[0]
+    return path.parent.name.casefold() if name == "data" else name
 
 
 def _queries(plan: ImportPlan, into: Collection, how: ImportSettings, note: Note) -> int:

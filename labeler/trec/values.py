@@ -23,7 +23,7 @@ GRADE = (
     *("relevance", "label", "grade", "rating", "judgement", "judgment", "rel", "gain"),
     *("relevant", "isrelevant", "escilabel"),
 )
-SCORE = ("score", "similarity", "sim", "retrievalscore")
+SCORE = ("score", "similarity", "sim", "retrievalscore", "relevancescore", "cosinesimilarity")
 """Names as `key_of` spells them, the usual ones first."""
 
 

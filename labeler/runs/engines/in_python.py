@@ -122,7 +122,7 @@ class PythonEngine:
 
     def _hit(self, item: Any, where: str) -> Any:
         """A returned document as an object with an id and a score."""
-        if isinstance(item, tuple) and len(item) == 2:
+        if isinstance(item, tuple | list) and len(item) == 2:
             item, score = item
             if isinstance(item, str | int):
                 return {"id": item, "score": score}
