@@ -26,7 +26,8 @@ from labeler.report.finding import Finding, Setting
 from labeler.report.result import Hidden, as_plain
 from labeler.report.table import Column, Interval, shown
 from labeler.stats.families import Family, Systems, compared, wins_ties_losses
-from labeler.stats.means import bounded_interval, mean_interval, share_interval
+from labeler.stats.intervals import of_next_set
+from labeler.stats.means import TIED, bounded_interval, mean_interval, share_interval
 
 if TYPE_CHECKING:
     from labeler.stats.ppi import CorrectedMean
@@ -56,8 +57,10 @@ class Comparison:
     compared with one that was named before; `best`, those with the best of the same scores; `may be
     best`, the same of few queries; `all pairs`; `hsd`; and `pair`, of two runs alone.
 
-    `by_test` is what the test alone says. With a `doubt` the verdict is not known. `unchecked` is
-    the assessor whose grades these scores are by, where nobody checked them.
+    `effect` is the difference in standard deviations of the queries' differences, nan where these
+    are all alike: Sakai (2014), SIGIR Forum 48(1). `by_test` is what the test alone says. With a
+    `doubt` the verdict is not known. `unchecked` is the assessor whose grades these scores are by,
+    where nobody checked them.
     """
 
     run: str
@@ -66,6 +69,7 @@ class Comparison:
     queries: int
     difference: float
     percent: float
+    effect: float
     low: float
     high: float
     wins: int
@@ -81,6 +85,13 @@ class Comparison:
     def interval(self) -> Interval:
         """The difference with its interval."""
         return Interval(self.difference, self.low, self.high)
+
+    @shown
+    def next_set(self) -> Interval:
+        """The difference, with where it lies on another set of as many queries like these."""
+        most = most_difference(parse(self.measure))
+        ends = of_next_set(self.difference, self.low, self.high, (-most, most))
+        return Interval(self.difference, *ends)
 
     @property
     def counts(self) -> str:
@@ -190,6 +201,7 @@ class Comparing:
                 v.queries,
                 v.estimate,
                 100 * v.estimate / start if (start := starts[v.second]) else math.nan,
+                effect_of(values[v.first] - values[v.second], weighting),
                 v.low,
                 v.high,
                 *wins_ties_losses(values[v.first] - values[v.second]),
@@ -199,6 +211,16 @@ class Comparing:
             )
             for v in compared(systems, base, family, self.seed)
         ]
+
+
+def effect_of(differences: Floats, weighting: Weighting | None = None) -> float:
+    """The mean of some queries' differences in standard deviations; nan where all are alike."""
+    n, weights = float(len(differences)), np.ones(len(differences))
+    if weighting is not None:
+        n, weights = weighting.effective, weighting.weights
+    mean = float(np.average(differences, weights=weights))
+    variance = float(np.average((differences - mean) ** 2, weights=weights)) * n / max(n - 1, 1e-9)
+    return mean / math.sqrt(variance) if variance > TIED**2 else math.nan
 
 
 FAMILIES: Mapping[Compare, Family | None] = {"best": None, "all": "all pairs", "hsd": "hsd"}
@@ -275,12 +297,21 @@ class RunScores:
         means = self.scores.means().items()
         return {name: Interval(value, *self.intervals[name]) for name, value in means}
 
+    def next_set(self) -> dict[str, Interval]:
+        """Measure to its value, with where it lies on another set of as many queries like these."""
+        highest = {str(m): most_difference(m) for m in self.scores.measures}
+        return {
+            name: Interval(mean, *of_next_set(mean, *self.intervals[name], (0.0, highest[name])))
+            for name, mean in self.scores.means().items()
+        }
+
     def as_json(self, *, per_query: bool = False) -> dict[str, Any]:
         """The scores; what is undefined is None."""
         figures: dict[str, object] = {
             "run": self.name,
             "queries": len(self.scores.queries),
             "scores": self.means(),
+            "next_set": self.next_set(),
             "judged": self.judged,
             "scenarios": self.scenarios,
         }
