@@ -44,7 +44,6 @@ from labeler.judging.judge import JudgeOptions, JudgingPlan
 from labeler.judging.methods.inquiries import check_reads
 from labeler.judging.pilot import AskedRound
 from labeler.judging.relabel import asked_again
-from labeler.judging.status import prompt_source
 from labeler.lab.asking import judged_rounds, plan_rounds
 from labeler.messages import count_of
 from labeler.models.session import (
@@ -57,7 +56,7 @@ from labeler.models.session import (
     sync,
 )
 from labeler.options import Bounds, Options, given, option
-from labeler.prompt import find_prompt
+from labeler.prompt import find_prompt, prompt_source
 from labeler.report.result import Result
 from labeler.report.table import Cell, Interval, Table, figure_table, table_of
 from labeler.stats.drift import Departure, Drift, drifts
