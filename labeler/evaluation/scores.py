@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ from labeler.report.result import Hidden, as_plain
 from labeler.report.table import Column, Interval, shown
 from labeler.stats.families import Family, Systems, compared, wins_ties_losses
 from labeler.stats.intervals import of_next_set
-from labeler.stats.means import TIED, bounded_interval, mean_interval, share_interval
+from labeler.stats.means import TIED, bounded_interval, share_interval
 
 if TYPE_CHECKING:
     from labeler.stats.ppi import CorrectedMean
@@ -142,14 +142,15 @@ def summary_interval(
         return UNDEFINED
     if summary == "geometric":
         logs = np.log(np.maximum(values, SMALLEST_IN_GEOMETRIC_MEAN))
-        low, high = mean_interval(logs, seed=seed, weighting=weighting) or UNDEFINED
+        bounds = math.log(SMALLEST_IN_GEOMETRIC_MEAN), 0.0
+        low, high = bounded_interval(logs, bounds, seed, weighting) or UNDEFINED
         return math.exp(low), math.exp(high)
-    if measure.name in UNBOUNDED:
-        low, high = mean_interval(values, seed=seed, weighting=weighting) or UNDEFINED
-        return max(low, 0.0), high
     if summary == "share" and weighting is None:
         return share_interval(values)
-    return bounded_interval(values, (0.0, 1.0), seed, weighting) or UNDEFINED
+    most = 1.0
+    if measure.name in UNBOUNDED:  # a query that nobody saw may have twice the largest value
+        most = 2 * float(np.max(values, initial=0.5, where=~np.isnan(values)))
+    return bounded_interval(values, (0.0, most), seed, weighting) or UNDEFINED
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,11 +229,15 @@ FAMILIES: Mapping[Compare, Family | None] = {"best": None, "all": "all pairs", "
 
 @dataclass(frozen=True)
 class Weights:
-    """The weights of queries by a field of their metadata, which `source` has."""
+    """The weights of queries by a field of their metadata, which `source` has.
+
+    `chances` are those of being drawn, empty where they are not known of all.
+    """
 
     by: str
     weights: Mapping[str, float]
     source: str
+    chances: Mapping[str, float] = field(default_factory=dict)
 
     def has(self, queries: Sequence[str]) -> list[bool]:
         """Which queries have a weight; `BadInput` where none has."""
@@ -244,7 +249,11 @@ class Weights:
 
     def of(self, queries: Sequence[str]) -> Weighting:
         """The weights of these queries."""
-        return Weighting(np.array([self.weights[query] for query in queries], dtype=np.float64))
+        weights, chances = (
+            np.array([of[query] for query in queries if of], dtype=np.float64)
+            for of in (self.weights, self.chances)
+        )
+        return Weighting(weights, chances if self.chances else None)
 
 
 @dataclass(frozen=True)
@@ -300,8 +309,12 @@ class RunScores:
     def next_set(self) -> dict[str, Interval]:
         """Measure to its value, with where it lies on another set of as many queries like these."""
         highest = {str(m): most_difference(m) for m in self.scores.measures}
+        ends, weighting = self.intervals, self.scores.weighting
+        if weighting is not None:  # of all queries, not of those that a log had
+            weighting = replace(weighting, chances=None)
+            ends = intervals(replace(self.scores, weighting=weighting), self.seed)
         return {
-            name: Interval(mean, *of_next_set(mean, *self.intervals[name], (0.0, highest[name])))
+            name: Interval(mean, *of_next_set(mean, *ends[name], (0.0, highest[name])))
             for name, mean in self.scores.means().items()
         }
 
