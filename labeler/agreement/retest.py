@@ -89,17 +89,6 @@ def asked_again(collection: Collection, name: str) -> tuple[GradeMatrix, int]:
     return of, int(np.any(again, axis=0).sum()) - of.pairs.size
 
 
-def asked_in_controls(collection: Collection, name: str) -> GradeMatrix:
-    """Grades that controls held, and the new one of each day, of pairs that all asked about.
-
-    Of the last days on which the same assessor was controlled.
-    """
-    days = list(sessions_in(read_controls(collection, name)).values())[-MOST:]
-    old = dict(days[-1].keys() if days else ())
-    new = [{pair: g for (pair, was), g in of.items() if was == old.get(pair)} for of in days]
-    return _every_time([PairColumns.of_pairs(each, np.int64) for each in (old, *new)])
-
-
 def control_grades(
     collection: Collection, name: str, pairs: PairColumns[Any], grades: Floats
 ) -> dict[str, Floats]:
@@ -116,6 +105,16 @@ def control_grades(
         )
         by_day[day] = np.where(old == grades, new, np.nan)
     return by_day
+
+
+def asked_in_controls(pairs: PairColumns[Any], sessions: Sequence[Floats]) -> GradeMatrix:
+    """The grades of the pairs that have one in each of some sessions, `(pairs,)` each."""
+    columns = np.column_stack(sessions)
+    every = np.asarray(~np.isnan(columns).any(axis=1))
+    grades, places = np.unique(columns[every], return_inverse=True)
+    times = tuple(map(str, range(len(sessions))))
+    kept = pairs.keep(every)
+    return GradeMatrix(times, grades.astype(int).tolist(), kept, places.reshape(-1, len(times)))
 
 
 def _every_time(columns: Sequence[PairColumns[int]]) -> GradeMatrix:

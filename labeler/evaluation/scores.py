@@ -216,12 +216,12 @@ class Comparing:
 
 def effect_of(differences: Floats, weighting: Weighting | None = None) -> float:
     """The mean of some queries' differences in standard deviations; nan where all are alike."""
-    n, weights = float(len(differences)), np.ones(len(differences))
-    if weighting is not None:
-        n, weights = weighting.effective, weighting.weights
+    if len(differences) < 2:
+        return math.nan
+    weights = None if weighting is None else weighting.weights
+    deviation = math.sqrt(float(np.cov(differences, aweights=weights)))
     mean = float(np.average(differences, weights=weights))
-    variance = float(np.average((differences - mean) ** 2, weights=weights)) * n / max(n - 1, 1e-9)
-    return mean / math.sqrt(variance) if variance > TIED**2 else math.nan
+    return mean / deviation if deviation > TIED else math.nan
 
 
 FAMILIES: Mapping[Compare, Family | None] = {"best": None, "all": "all pairs", "hsd": "hsd"}

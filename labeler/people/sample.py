@@ -186,7 +186,7 @@ class SheetSample(NamedTuple):
         low, high = wilson_of(0.5, self.pairs)
         unseen = largest_share(0, self.pairs)
         return (
-            f"at best {count_of(self.pairs, 'pair')} will show a share, as of equal grades, give or "
+            f"at best {count_of(self.pairs, 'pair')} show a share, as of equal grades, give or "
             f"take {(high - low) / 2:.0%}; what befalls {unseen:.1%} of all may not be among them"
         )
 

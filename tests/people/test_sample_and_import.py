@@ -521,6 +521,6 @@ def test_a_grade_that_a_person_changed_replaces_the_old_one_when_told_to(
 
 def test_a_sample_says_beforehand_what_it_can_show() -> None:
     shows = SheetSample("s1", 200, 20).shows
-    assert "at best 200 pairs will show a share, as of equal grades, give or take 7%" in shows
+    assert "at best 200 pairs show a share, as of equal grades, give or take 7%" in shows
     # of 200 without one, the largest share that is likely still: 1 - .05 ** (1 / 200)
     assert "what befalls 1.5% of all may not be among them" in shows

@@ -15,6 +15,7 @@ from labeler.agreement.diff.sides import Sides
 from labeler.agreement.differences import Difference
 from labeler.agreement.report import AssessorReport
 from labeler.agreement.retest import (
+    MOST,
     Retest,
     asked_again,
     asked_in_controls,
@@ -95,6 +96,9 @@ def _moves(common: GradeMatrix) -> Sequence[Floats]:
 
 # How many pairs move where the same is asked twice, beside those that moved between two sets.
 
+Controls = Mapping[str, Floats]
+"""New grades of some pairs by day, `(pairs,)` each."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Noise(Result):
@@ -156,13 +160,15 @@ def noise_of(sides: Sides, common: GradeMatrix, options: StatisticOptions) -> No
     if sides.collection is None:
         return None
     once, again = replace(common, weight=None), list[GradeMatrix]()
+    controls = list[Controls]()
     for side, name in enumerate(sides.names):
+        grades = once.numbers[:, side]
+        by_day = control_grades(sides.collection, name, once.pairs, grades)
         repeats = asked_again(sides.collection, name)[0].among(once.pairs)
-        if not repeats.pairs.size:
-            control = asked_in_controls(sides.collection, name).among(once.pairs)
-            grades = once.beside(control.pairs)[:, side]
-            repeats = control.keep(control.numbers[:, 0] == grades)
+        if by_day and not repeats.pairs.size:
+            repeats = asked_in_controls(once.pairs, [grades, *[*by_day.values()][-MOST:]])
         again.append(repeats)
+        controls.append(by_day)
     asked = [of for of in again if of.pairs.size]
     if not asked:
         return None
@@ -192,7 +198,7 @@ def noise_of(sides: Sides, common: GradeMatrix, options: StatisticOptions) -> No
         share_off_diagonal(tables, options),
         kappa_of(tables, once.grades, options),
         share_of(np.mean(apart, axis=0), tables.sum(axis=(1, 2)), options),
-        _change(sides, once, picking, options.seed),
+        _change(once, controls, picking, options.seed),
     )
 
 
@@ -206,18 +212,15 @@ def _moved_again(asked: GradeMatrix, *, is_picking: bool) -> Floats:
     return np.asarray(np.mean([off_diagonal(asked.tables(*link)) for link in links], axis=0))
 
 
-def _change(sides: Sides, once: GradeMatrix, picking: Sequence[bool], seed: int) -> Drift:
+def _change(
+    once: GradeMatrix, controls: Sequence[Controls], picking: Sequence[bool], seed: int
+) -> Drift:
     """Whether the later set's assessor grades as the earlier one's.
 
     By the last day on which both were asked again, or by the days of the earlier one alone. Pairs
     that were picked by a grade say nothing by it.
     """
-    assert sides.collection is not None
-    before, after = once.numbers.T
-    old, new = (
-        control_grades(sides.collection, name, once.pairs, grades)
-        for name, grades in zip(sides.names, (before, after), strict=True)
-    )
+    (before, after), (old, new) = once.numbers.T, map(dict, controls)
     if common := sorted(old.keys() & new.keys()):
         beside = old.pop(common[-1])
         return change(new[common[-1]], np.column_stack([before, *old.values()]), beside, seed)
