@@ -7,16 +7,19 @@ the shares of all 43 queries; of all pairs, or of a random sample of them.
 `closer`: two sets by one assessor, whose grades wobble; how often is either called closer to NIST's
 by any statistic; and how often the interval of a difference of kappa holds that of all queries.
 `floor`: two sets by one assessor, whose replies within a session are alike with a chance; how often
-is that called a change, also beside a control of the old prompt, of all pairs or of those that were
-picked because the first grade differs from NIST's; how often does the interval of what asking twice
-gives hold it; and how often are moves of a share of pairs called a change.
+does the interval of what asking twice gives hold it.
+`change`: pairs of a control of both prompts on one day, or of the new one beside four days of the
+old one's; how often is a prompt that changes nothing called a change, and one that grades a share
+of the pairs lower by one. A session may lean, by so many grades a pair.
 
-Usage: simulate_diff.py shares closer floor [--repeats 400] [--data FOLDER]
+Usage: simulate_diff.py shares closer floor change [--repeats 400] [--data FOLDER]
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,8 +33,7 @@ from labeler.agreement.diff.diff import STATISTICS
 from labeler.agreement.differences import differences
 from labeler.agreement.statistics import find_statistic
 from labeler.data import Pair
-from labeler.stats.drift import changed
-from labeler.stats.student import SIGNIFICANT
+from labeler.stats.drift import change
 from labeler.trec.files import read_qrels
 from labeler.trec.pairs import PairColumns
 
@@ -39,8 +41,6 @@ Grades = NDArray[np.int64]
 OPTIONS = StatisticOptions(STATISTICS, draws=1000)
 QUERIES = (10, 20, 43)
 SCALE = (0, 1, 2, 3)
-DRAWS = 400
-"""Assignments drawn by each test of a change, fewer than the command draws."""
 
 
 class Pairs(NamedTuple):
@@ -151,31 +151,49 @@ def closer(pairs: Pairs, repeats: int, rng: np.random.Generator) -> None:
 
 
 def floor(pairs: Pairs, repeats: int, rng: np.random.Generator) -> None:
-    print("floor: called a change, where nothing changed; where 5 % of pairs are lower by one")
+    print("floor: intervals that hold what asking twice gives")
     for mean in (0.05, 0.2, 0.4):
         for alike in (0.0, 0.3, 1.0):
-            same, controlled, picked, lower, held = 0, 0, 0, 0, 0
-            for repeat in range(repeats):
+            held = 0
+            for _ in range(repeats):
                 of = pairs.drawn(20, rng)
                 of = of.some(np.sort(rng.permutation(len(of.query))[:500]))
                 noise = noise_of(of, mean, rng)
-                # the old set, a control of it and the new set: a session each, and asking twice
-                old, control, new = (asked(of.first, noise, rng) for _ in range(3))
-                again = np.where(rng.random(len(old)) < alike, old, asked(of.first, noise, rng))
-                same += change(repeat, old, new)
-                controlled += change(repeat, old, control, new)
-                fewer = old != of.nist
-                picked += change(repeat, control[fewer], new[fewer])
-                shifted = np.where(rng.random(len(of.query)) < 0.05, of.first - 1, of.first)
-                lower += change(repeat, old, asked(np.clip(shifted, 0, 3), noise, rng))
+                old, again = (asked(of.first, noise, rng) for _ in range(2))
+                again = np.where(rng.random(len(old)) < alike, old, again)
                 held += holds(of, np.column_stack([old, again]), noise, mean)
-            counts = [("same", same), ("with a control", controlled), ("picked", picked)]
-            counts += [("lower", lower), ("held", held)]
-            line(f"noise {mean}, alike {alike}", counts, repeats)
+            line(f"noise {mean}, alike {alike}", [("held", held)], repeats)
 
 
-def change(seed: int, *sessions: Grades) -> bool:
-    return changed(np.column_stack(sessions).astype(float), seed, DRAWS).p < SIGNIFICANT
+def called(pairs: Pairs, repeats: int, rng: np.random.Generator) -> None:
+    print("change: called a change, where nothing changed, and where 10 % are lower by one")
+    for mean, size, alike, lean in product(
+        (0.1, 0.3), (100, 200), (0.0, 0.3, 0.6, 1.0), (0.0, 0.08)
+    ):
+        calls = Counter[str]()
+        for _ in range(repeats):
+            of = pairs.drawn(20, rng)
+            of = of.some(np.sort(rng.permutation(len(of.query))[:size]))
+            noise, leans = noise_of(of, mean, rng), rng.normal(0, lean, 7)
+            lower = np.clip(of.first - (rng.random(len(of.query)) < 0.1), 0, 3)
+            old, beside, *days = (session(of.first, noise, leaning, rng) for leaning in leans[:6])
+            for name, usual in (("same", of.first), ("lower", lower)):
+                again = np.where(rng.random(len(old)) < alike, beside, -1)
+                new = session(usual, noise, leans[1], rng)
+                new = np.where((again < 0) | (usual != of.first), new, again)
+                calls[f"{name}, one day"] += bool(change(new, old[:, None], beside).alarms)
+                new, others = session(usual, noise, leans[6], rng), np.column_stack([old, *days])
+                calls[f"{name}, days"] += bool(change(new, others).alarms)
+        label = f"noise {mean}, {size} pairs, alike {alike}, lean {lean}"
+        line(label, [*calls.items()], repeats)
+
+
+def session(
+    usual: Grades, noise: NDArray[np.float64], lean: float, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """What an assessor gives in a session that grades a share of the pairs higher, or lower."""
+    leaning = np.sign(lean) * (rng.random(usual.shape) < abs(lean))
+    return np.clip(asked(usual, noise, rng) + leaning, 0.0, 3.0)
 
 
 def holds(of: Pairs, before: Grades, noise: NDArray[np.float64], mean: float) -> bool:
@@ -203,12 +221,12 @@ def set_truths(pairs: Pairs, rng: np.random.Generator) -> None:
 
 
 def main() -> None:
-    what = "shares", "closer", "floor"
+    what = "shares", "closer", "floor", "change"
     given = parser(__doc__, what=what, repeats=400, seed=0, data=DL19).parse_args()
     rng, pairs = np.random.default_rng(given.seed), read(given.data)
     if "floor" in given.what:
         set_truths(pairs, rng)
-    run = {"shares": shares, "closer": closer, "floor": floor}
+    run = {"shares": shares, "closer": closer, "floor": floor, "change": called}
     for what in given.what:
         run[what](pairs, given.repeats, rng)
 

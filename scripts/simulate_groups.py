@@ -5,7 +5,8 @@
 fails where none does: by the mean, by the interval's low end.
 
 `weights`: samples of a made log, as `queries from-log` draws them: how often the interval of the
-weighted mean holds the mean over all searches of logs like it, and the plain mean's.
+weighted mean holds the mean over all searches of that log, and the plain mean's does; and the
+interval of a plain sample of its queries that is weighted by their counts.
 
 Usage: simulate_groups.py gates|weights [--repeats 1000] [--data FOLDER]
 """
@@ -26,8 +27,8 @@ from labeler.stats.means import bounded_interval
 GROUPS = (2, 4, 8)
 SIZES = (5, 10, 25, 50)
 UNIT = (0.0, 1.0)
-SAMPLES, LOGS = 50, 200
-"""So many samples are drawn of a log, whose scores are drawn anew each time and for each truth."""
+SAMPLES = 50
+"""So many samples are drawn of a log, whose scores are drawn anew each time."""
 
 
 def groups_of(
@@ -75,32 +76,31 @@ def gates(given: argparse.Namespace) -> None:
 
 def weights(given: argparse.Namespace) -> None:
     real, rng = scores_of(given.data, given.measure), np.random.default_rng(given.seed)
-    print("weighted mean: intervals that hold that over all searches, width; the plain mean's")
+    print("weighted mean: intervals that hold that over all searches of the log, width; others")
     for count, exponent in ((3000, 1.0), (3000, 0.6), (300, 1.0)):
         times = np.ceil(1000 / np.arange(1, count + 1) ** exponent)
-        truths = [
-            np.mean([np.average(scored(row, count, rng), weights=times) for _ in range(LOGS)])
-            for row in real
-        ]
         for queries in (30, 100, 300):
-            held, width, worth = np.zeros(2), 0.0, 0.0
+            held, width, worth = np.zeros(3), 0.0, 0.0
             samples = samples_of(times, queries)
             for repeat in range(given.repeats):
-                run = repeat % len(real)
+                of_log = scored(real[repeat % len(real)], count, rng)
+                truth = np.average(of_log, weights=times)
                 chosen, weighting = samples[repeat % SAMPLES]
-                sample = scored(real[run], count, rng)[chosen]
-                low, high = bounded_interval(sample, UNIT, weighting=weighting) or UNIT
-                plain = bounded_interval(sample, UNIT, repeat) or UNIT
-                held += [low <= truths[run] <= high, plain[0] <= truths[run] <= plain[1]]
-                width += high - low
+                plain = rng.permutation(count)[:queries]
+                ends = [
+                    bounded_interval(of_log[chosen], UNIT, weighting=weighting),
+                    bounded_interval(of_log[chosen], UNIT, repeat),
+                    bounded_interval(of_log[plain], UNIT, weighting=Weighting(times[plain])),
+                ]
+                held += [low - 1e-9 <= truth <= high + 1e-9 for low, high in ends]
+                width += ends[0][1] - ends[0][0]
                 worth += weighting.effective
-            ours, theirs = held / given.repeats
-            cells = f"{shown('held', ours, given.repeats)}  {shown('plain', theirs, given.repeats)}"
+            shares = held / given.repeats
+            names = "held", "plain mean", "counts of a plain sample"
+            cells = (shown(*each, given.repeats) for each in zip(names, shares, strict=True))
             wide = f"wide {width / given.repeats:.3f}, as {worth / given.repeats:.0f} alike"
-            print(
-                f"{count} queries, (1/rank)^{exponent}, {queries:3} drawn  {cells}  {wide}",
-                flush=True,
-            )
+            label = f"{count} queries, (1/rank)^{exponent}, {queries:3} drawn"
+            print(f"{label}  {'  '.join(cells)}  {wide}", flush=True)
 
 
 def scored(real: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
@@ -119,9 +119,11 @@ def samples_of(times: np.ndarray, queries: int) -> list[tuple[np.ndarray, Weight
         log.write_text(f"query,count\n{rows}")
         for seed in range(SAMPLES):
             found = from_log(log, TrafficOptions(queries=queries, seed=seed)).queries
-            weights = np.array([query.metadata["weight"] for query in found])
+            weights, chances = (
+                np.array([query.metadata[name] for query in found]) for name in ("weight", "chance")
+            )
             chosen = np.array([place[query.text] for query in found])
-            samples.append((chosen, Weighting(weights)))
+            samples.append((chosen, Weighting(weights, chances)))
     return samples
 
 

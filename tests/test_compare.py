@@ -2,19 +2,23 @@
 
 import json
 import random
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from browser import chromium
 
 import labeler
 from labeler.cli import execute
 from labeler.collection.user_files import Output, collection_qrels
+from labeler.evaluation.verdicts import as_people_grade, merged_grades
 from labeler.judging.judge import JudgeOptions
 from labeler.pipeline.compare import SystemComparison
 from labeler.pipeline.decision import decision_page, write_decision
 from labeler.testing import fake_model
+from labeler.trec.pairs import PairColumns
 
 QUERIES = [f"q{n:02}" for n in range(40)]
 DOCUMENTS = [f"d{n}" for n in range(8)]
@@ -183,9 +187,46 @@ def test_evaluate_fills_holes_with_another_set_and_says_whose_grades_count(
     assert execute(asked) == 0
     said = capsys.readouterr()
     assert "with llm's in the holes" in said.out
-    assert "as it gave them, not corrected" in said.err
+    assert "drawn as people grade what it grades so, by 80 pairs that both graded" in said.err
     assert execute([*asked[:-1], "nobody"]) == 2
     assert "--fill" in capsys.readouterr().err
+    (coll / "qrels/human.qrels").write_text("".join(some[:20]))
+    assert execute(asked) == 0
+    assert "are as it gave them: too few of its pairs have people's" in capsys.readouterr().err
+
+
+def test_holes_get_the_grades_that_people_give_to_what_an_assessor_grades_so() -> None:
+    """An assessor that calls relevant what people do in four of ten cases."""
+    rng = np.random.default_rng(0)
+    truth = {f"q{n}": {f"d{d}": int(rng.random() < 0.4) for d in range(20)} for n in range(50)}
+    own = PairColumns.of({q: dict(islice(row.items(), 5)) for q, row in truth.items()}, np.int32)
+    other = PairColumns.of({q: dict.fromkeys(row, 1) for q, row in truth.items()}, np.int32)
+    whole = PairColumns.of(merged_grades([own, other]), np.int32)
+    filled, both = as_people_grade(whole, own, other)
+    assert both == 250
+    assert {pair: grade for pair, grade in filled.by_pair() if pair in dict(own.by_pair())} == dict(
+        own.by_pair()
+    )
+    share = np.mean([row["d9"] + row["d15"] for row in filled.as_dict().values()]) / 2
+    assert share == pytest.approx(np.mean(own.value), abs=0.15)  # two standard errors: .1
+    turned = {q: dict(reversed(row.items())) for q, row in reversed(whole.as_dict().items())}
+    again = PairColumns.of(turned, np.int32)  # in another order
+    redrawn, _ = as_people_grade(again, own, other)
+    assert redrawn.as_dict() == filled.as_dict()
+    few = PairColumns.of({"q0": own["q0"]}, np.int32)
+    assert as_people_grade(whole, few, other) == (whole, 0)
+
+
+def test_grades_of_an_older_prompt_fill_no_hole_without_a_word(coll: Path) -> None:
+    for name, prompt in (("llm", "four-grades@00000000"), ("llm.compared", "umbrela@00000000")):
+        (coll / f"qrels/{name}.qrels").write_text("q00 0 d1 1\n")
+        pair = {"query_id": "q00", "doc_id": "d1", "grade": 1, "status": "judged"}
+        row = {**pair, "prompt": prompt, "asked": "m"}
+        (coll / "judgements").mkdir(exist_ok=True)
+        (coll / f"judgements/{name}.jsonl").write_text(json.dumps(row) + "\n")
+    words = "\n".join(map(str, both(coll, fill="llm").findings))
+    assert "grades of two prompts fill the holes: llm by four-grades@00000000 and" in words
+    assert "llm was judged by an older prompt, four-grades@00000000; it is four-grades@" in words
 
 
 def test_a_doubt_is_never_beside_a_line_that_all_is_well(coll: Path) -> None:

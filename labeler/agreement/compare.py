@@ -36,7 +36,15 @@ from labeler.messages import no_pair_in_common
 from labeler.options import DRAWS, SEED, Options, option
 from labeler.report.finding import Finding, Setting
 from labeler.report.table import Interval
-from labeler.stats.intervals import Compute, Replicates, Sample, between, jackknife_error, of_tables
+from labeler.stats.intervals import (
+    Compute,
+    Replicates,
+    Sample,
+    between,
+    jackknife_error,
+    of_next_set,
+    of_tables,
+)
 from labeler.stats.means import share_interval
 from labeler.stats.student import LEVEL, t_quantile
 
@@ -197,6 +205,16 @@ class Agreement:
         """A statistic with its interval, whether it was asked for or not."""
         statistic = find_statistic(name, self.scale)
         return self.statistics.get(statistic.name) or estimate(statistic, self.sample)
+
+    @property
+    def next_set(self) -> dict[str, Interval]:
+        """The statistics, with where they lie on another set of as many queries like these."""
+        ends = {}
+        for name, (value, low, high) in self.statistics.items():
+            if value is not None and low is not None and high is not None:
+                limits = _limits(find_statistic(name, self.scale))
+                ends[name] = Interval(value, *of_next_set(value, low, high, limits))
+        return ends
 
     @property
     def pairs(self) -> int:

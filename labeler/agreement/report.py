@@ -135,6 +135,7 @@ class AssessorReport(Result):
             queries=len(agreement.queries),
             left_out={**left_out, "scenarios": agreement.scenarios},
             statistics=agreement.statistics,
+            next_set=agreement.next_set,
             confusion=numbers(agreement.confusion),
             scale=agreement.scale,
             leaderboard=self.board,

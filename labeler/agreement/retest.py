@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from labeler.agreement.compare import UNDEFINED, StatisticOptions, interval_of, 
 from labeler.agreement.joint import query_coincidences
 from labeler.agreement.statistics import find_statistic
 from labeler.arrays import Floats
-from labeler.collection.controls import read_controls
+from labeler.collection.controls import read_controls, sessions_in
 from labeler.collection.judged_set import judged_in, read_set
 from labeler.collection.judgements import repeats_of
 from labeler.collection.layout import AnyCollection, Collection, open_collection
@@ -24,7 +25,7 @@ from labeler.stats.intervals import Sample
 from labeler.trec.pairs import NONE, PairColumns
 
 MOST = 4
-"""So many controls are read at most."""
+"""So many days of controls are read at most."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -88,16 +89,32 @@ def asked_again(collection: Collection, name: str) -> tuple[GradeMatrix, int]:
     return of, int(np.any(again, axis=0).sum()) - of.pairs.size
 
 
-def asked_in_controls(collection: Collection, name: str) -> GradeMatrix:
-    """Grades that controls held, and the first new one of each, of pairs that all asked about.
+def control_grades(
+    collection: Collection, name: str, pairs: PairColumns[Any], grades: Floats
+) -> dict[str, Floats]:
+    """By day, the new grades of these pairs in the controls of a set, `(pairs,)`.
 
-    Of the last controls by the same assessor: each is a session of its own.
+    `nan` where a control did not ask, or held another grade than that of `grades`.
     """
-    runs = [run for run in read_controls(collection, name) if run.is_of_same_assessor]
-    of = [{each.pair: each.grades for each in run.pairs if each.grades} for run in runs[-MOST:]]
-    old = {pair: grades[0] for pair, grades in (of[-1] if of else {}).items()}
-    new = [{pair: g[1] for pair, g in each.items() if g[0] == old.get(pair)} for each in of]
-    return _every_time([PairColumns.of_pairs(each, np.int64) for each in (old, *new)])
+    by_day = dict[str, Floats]()
+    for day, of in sessions_in(read_controls(collection, name)).items():
+        news = {pair: grade for (pair, _), grade in of.items()}
+        old, new = (
+            pairs.beside(PairColumns.of_pairs(each, np.float64), np.nan)
+            for each in (dict(of.keys()), news)
+        )
+        by_day[day] = np.where(old == grades, new, np.nan)
+    return by_day
+
+
+def asked_in_controls(pairs: PairColumns[Any], sessions: Sequence[Floats]) -> GradeMatrix:
+    """The grades of the pairs that have one in each of some sessions, `(pairs,)` each."""
+    columns = np.column_stack(sessions)
+    every = np.asarray(~np.isnan(columns).any(axis=1))
+    grades, places = np.unique(columns[every], return_inverse=True)
+    times = tuple(map(str, range(len(sessions))))
+    kept = pairs.keep(every)
+    return GradeMatrix(times, grades.astype(int).tolist(), kept, places.reshape(-1, len(times)))
 
 
 def _every_time(columns: Sequence[PairColumns[int]]) -> GradeMatrix:

@@ -90,10 +90,11 @@ def note_next(collection: Collection, changes: Diff) -> None:
     if beside.is_of_both:
         what = f"{collection.folder} {beside.human} {before} {after}"
         note(f"more on who is closer: labeler agree {what}")
-    is_asked = before in collection.judgement_names()
-    if changes.noise is None and is_asked and changes.transitions.changed:
-        again = f"labeler lab repeat {collection.folder} --as {before} --times 3"
-        note(f"how many of these moves are chance? {again}, with its prompt and model, tells")
-    if not beside.is_of_both and {before, after} <= set(collection.judgement_names()):
+    are_judged = {before, after} <= set(collection.judgement_names())
+    is_told = changes.noise is not None and bool(changes.noise.change.departures)
+    if are_judged and changes.transitions.changed and not is_told:
+        old, new = (f"labeler lab control {collection.folder} --as {of}" for of in (before, after))
+        note(f"how many of these moves are chance? {old} and {new} tell, on one day")
+    if not beside.is_of_both and are_judged:
         ask = f"labeler people sample {collection.folder} --from {after} -o sheet.csv"
         note(f"which is closer to people? draw a sheet for them: {ask}")

@@ -78,7 +78,7 @@ def _show_checks(judged: SetStatus) -> None:
 def _show_rest(collection: Collection, judged: SetStatus) -> None:
     """Print what has no grade, with examples, and the status that asks for it."""
     from labeler.cli import options_by_parameter, words_of
-    from labeler.judging.status import prompt_source
+    from labeler.prompt import prompt_source
 
     tally, origin = judged.tally, judged.origin
     whose = "it" if judged.of_part else "the pool"

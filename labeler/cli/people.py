@@ -55,6 +55,7 @@ def sample(
         pairs_drawn = count_of(drawn.pairs, "pair")
         queries_drawn = count_of(drawn.queries, "query", "queries")
         say(f"{sheet}: sample {drawn.id}, {pairs_drawn} of {queries_drawn}")
+        note(drawn.shows)
     for sheet, name in zip(sheets, free_names(collection, len(sheets)), strict=True):
         note(f"when graded: labeler people import {sheet} {collection.folder} --as {name}")
     if len(samples) == 1:

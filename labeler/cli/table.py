@@ -358,7 +358,7 @@ _COMMANDS = (
         Command(
             "control",
             "Judge some graded pairs again: has the assessor drifted?",
-            "coll/ --as first --pairs 50",
+            "coll/ --as first",
             words="drift",
         ),
         Command(

@@ -184,6 +184,18 @@ def _run(path: Path, number: int, made: Mapping[str, Any]) -> ControlRun:
     return ControlRun(number, time, before, now, pairs)
 
 
+def sessions_in(runs: Iterable[ControlRun]) -> dict[str, dict[tuple[Pair, int], int]]:
+    """The new grades of each day by pair and old grade: of its last control by the same assessor.
+
+    What repeats is a session: replies of the same hours may be alike for that reason alone.
+    """
+    by_day = {run.label: run for run in runs if run.is_of_same_assessor}
+    return {
+        day: {(again.pair, again.old): again.grades[1] for again in run.pairs if again.grades}
+        for day, run in by_day.items()
+    }
+
+
 def read_control(path: Path) -> Iterator[PairAgain]:
     """The pairs of one control's file; those that had no grade before are left out."""
     for again in records(path, _pair_again):

@@ -153,8 +153,11 @@ def report_on(qrels: AnyQrels, runs: RunsByName, options: EvaluationOptions) -> 
         qrels, options.fill, lambda text: findings.append(Finding(text)), stale=scoring.stale
     )
     if grades.filling:
-        text = "grades in the holes are as it gave them, not corrected by people's"
-        findings.append(Finding(f"{options.fill}'s {text}", level="note"))
+        both = count_of(grades.by_both, "pair")
+        text = "are as it gave them: too few of its pairs have people's to correct them"
+        if grades.by_both:
+            text = f"are drawn as people grade what it grades so, by {both} that both graded"
+        findings.append(Finding(f"{options.fill}'s grades in the holes {text}", level="note"))
     scoring = scoring.with_top_grade(top_grade_beside(qrels))
     options = replace(options, scoring=scoring)
     findings += qrels_findings(pool, measures, scoring)

@@ -34,6 +34,12 @@ NO_GROUP = "(none)"
 """The group of queries that lack the field."""
 MOST_GROUPS = 60
 _SMALLEST_WEIGHT, _LARGEST_WEIGHT = 1e-12, 1e12
+WEIGHT, CHANCE = "weight", "chance"
+"""What a sample of a log says of a query: what it stands for, and its chance of being drawn."""
+COUNTS = (
+    "counts, and no chance of each query to be drawn: where frequent queries may be missing from "
+    "the sample, intervals are too narrow; queries from-log draws by frequency"
+)
 
 
 @dataclass(frozen=True)
@@ -88,7 +94,10 @@ class QueryFields:
                     f"found {shown(value)}"
                 )
             weights[query] = weight
-        return Weights(by, weights, self.name)
+        drawn = {query: finite(number_of(self.facts[query].get(CHANCE)), 0, 1) for query in weights}
+        chances = {query: chance for query, chance in drawn.items() if chance}
+        is_known = by == WEIGHT and len(chances) == len(weights)
+        return Weights(by, weights, self.name, chances if is_known else {})
 
     def _check_field(self, by: str, parameter: str) -> None:
         if any(value_at(facts, by) not in (None, "") for facts in self.facts.values()):
@@ -117,6 +126,12 @@ def scope_of(grouping: Grouping, qrels: AnyQrels, queries: Sequence[str]) -> Que
     findings = fields.findings(queries)
     groups = {by: fields.groups(by, queries) for by in dict.fromkeys(grouping.by)}
     weights = fields.weights(grouping.weights) if grouping.weights else None
+    if (
+        weights
+        and not weights.chances
+        and any(w > 1 and w % 1 == 0 for w in weights.weights.values())
+    ):
+        findings.append(Finding(f"{weights.by}: {COUNTS}"))
     if weights and (left := weights.has(queries).count(False)):
         lacks = count_of(left, "query has", "queries have")
         findings.append(Finding(f"{lacks} no {weights.by}, and so no part in a mean: left out"))

@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,8 @@ from labeler.report.finding import Finding, Setting
 from labeler.report.result import Hidden, as_plain
 from labeler.report.table import Column, Interval, shown
 from labeler.stats.families import Family, Systems, compared, wins_ties_losses
-from labeler.stats.means import bounded_interval, mean_interval, share_interval
+from labeler.stats.intervals import of_next_set
+from labeler.stats.means import TIED, bounded_interval, share_interval
 
 if TYPE_CHECKING:
     from labeler.stats.ppi import CorrectedMean
@@ -56,8 +57,10 @@ class Comparison:
     compared with one that was named before; `best`, those with the best of the same scores; `may be
     best`, the same of few queries; `all pairs`; `hsd`; and `pair`, of two runs alone.
 
-    `by_test` is what the test alone says. With a `doubt` the verdict is not known. `unchecked` is
-    the assessor whose grades these scores are by, where nobody checked them.
+    `effect` is the difference in standard deviations of the queries' differences, nan where these
+    are all alike: Sakai (2014), SIGIR Forum 48(1). `by_test` is what the test alone says. With a
+    `doubt` the verdict is not known. `unchecked` is the assessor whose grades these scores are by,
+    where nobody checked them.
     """
 
     run: str
@@ -66,6 +69,7 @@ class Comparison:
     queries: int
     difference: float
     percent: float
+    effect: float
     low: float
     high: float
     wins: int
@@ -81,6 +85,13 @@ class Comparison:
     def interval(self) -> Interval:
         """The difference with its interval."""
         return Interval(self.difference, self.low, self.high)
+
+    @shown
+    def next_set(self) -> Interval:
+        """The difference, with where it lies on another set of as many queries like these."""
+        most = most_difference(parse(self.measure))
+        ends = of_next_set(self.difference, self.low, self.high, (-most, most))
+        return Interval(self.difference, *ends)
 
     @property
     def counts(self) -> str:
@@ -131,14 +142,15 @@ def summary_interval(
         return UNDEFINED
     if summary == "geometric":
         logs = np.log(np.maximum(values, SMALLEST_IN_GEOMETRIC_MEAN))
-        low, high = mean_interval(logs, seed=seed, weighting=weighting) or UNDEFINED
+        bounds = math.log(SMALLEST_IN_GEOMETRIC_MEAN), 0.0
+        low, high = bounded_interval(logs, bounds, seed, weighting) or UNDEFINED
         return math.exp(low), math.exp(high)
-    if measure.name in UNBOUNDED:
-        low, high = mean_interval(values, seed=seed, weighting=weighting) or UNDEFINED
-        return max(low, 0.0), high
     if summary == "share" and weighting is None:
         return share_interval(values)
-    return bounded_interval(values, (0.0, 1.0), seed, weighting) or UNDEFINED
+    most = 1.0
+    if measure.name in UNBOUNDED:  # a query that nobody saw may have twice the largest value
+        most = 2 * float(np.max(values, initial=0.5, where=~np.isnan(values)))
+    return bounded_interval(values, (0.0, most), seed, weighting) or UNDEFINED
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,6 +202,7 @@ class Comparing:
                 v.queries,
                 v.estimate,
                 100 * v.estimate / start if (start := starts[v.second]) else math.nan,
+                effect_of(values[v.first] - values[v.second], weighting),
                 v.low,
                 v.high,
                 *wins_ties_losses(values[v.first] - values[v.second]),
@@ -201,16 +214,30 @@ class Comparing:
         ]
 
 
+def effect_of(differences: Floats, weighting: Weighting | None = None) -> float:
+    """The mean of some queries' differences in standard deviations; nan where all are alike."""
+    if len(differences) < 2:
+        return math.nan
+    weights = None if weighting is None else weighting.weights
+    deviation = math.sqrt(float(np.cov(differences, aweights=weights)))
+    mean = float(np.average(differences, weights=weights))
+    return mean / deviation if deviation > TIED else math.nan
+
+
 FAMILIES: Mapping[Compare, Family | None] = {"best": None, "all": "all pairs", "hsd": "hsd"}
 
 
 @dataclass(frozen=True)
 class Weights:
-    """The weights of queries by a field of their metadata, which `source` has."""
+    """The weights of queries by a field of their metadata, which `source` has.
+
+    `chances` are those of being drawn, empty where they are not known of all.
+    """
 
     by: str
     weights: Mapping[str, float]
     source: str
+    chances: Mapping[str, float] = field(default_factory=dict)
 
     def has(self, queries: Sequence[str]) -> list[bool]:
         """Which queries have a weight; `BadInput` where none has."""
@@ -223,7 +250,11 @@ class Weights:
 
     def of(self, queries: Sequence[str]) -> Weighting:
         """The weights of these queries."""
-        return Weighting(np.array([self.weights[query] for query in queries], dtype=np.float64))
+        weights, chances = (
+            np.array([of[query] for query in queries if of], dtype=np.float64)
+            for of in (self.weights, self.chances)
+        )
+        return Weighting(weights, chances if self.chances else None)
 
 
 @dataclass(frozen=True)
@@ -280,12 +311,25 @@ class RunScores:
         means = self.scores.means().items()
         return {name: Interval(value, *self.intervals[name]) for name, value in means}
 
+    def next_set(self) -> dict[str, Interval]:
+        """Measure to its value, with where it lies on another set of as many queries like these."""
+        highest = {str(m): most_difference(m) for m in self.scores.measures}
+        ends, weighting = self.intervals, self.scores.weighting
+        if weighting is not None:  # of all queries, not of those that a log had
+            weighting = replace(weighting, chances=None)
+            ends = intervals(replace(self.scores, weighting=weighting), self.seed)
+        return {
+            name: Interval(mean, *of_next_set(mean, *ends[name], (0.0, highest[name])))
+            for name, mean in self.scores.means().items()
+        }
+
     def as_json(self, *, per_query: bool = False) -> dict[str, Any]:
         """The scores; what is undefined is None."""
         figures: dict[str, object] = {
             "run": self.name,
             "queries": len(self.scores.queries),
             "scores": self.means(),
+            "next_set": self.next_set(),
             "judged": self.judged,
             "scenarios": self.scenarios,
         }

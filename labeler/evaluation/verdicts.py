@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import shlex
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -36,7 +37,7 @@ from labeler.messages import Note, count_of
 from labeler.metrics import JudgedPairs, parse
 from labeler.report.table import Column, Interval, Table
 from labeler.stats.families import FEW
-from labeler.trec.pairs import PairColumns
+from labeler.trec.pairs import NONE, PairColumns
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,8 @@ class GradesUsed:
 
     `models` graded where `whose` is not people. `others` are the collection's other sets by name.
     Of the pairs of a model, people graded `checked` too. Another set may be `filling` the holes;
-    `counts` is then how many grades each of both gave.
+    `counts` is then how many grades each of both gave, and `by_both` by how many pairs of both
+    those in the holes are corrected.
     """
 
     name: str = ""
@@ -56,6 +58,7 @@ class GradesUsed:
     folder: str = ""
     filling: GradesUsed | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
+    by_both: int = 0
 
     @property
     def assessor(self) -> GradesUsed | None:
@@ -125,20 +128,81 @@ def filled_pool(
     """The pool of any qrels, with another set's grades where they have none; and whose these are.
 
     `fill` is a set of the same collection, or a file. Pairs that a comparison had that assessor
-    judge beyond its own count as its own. `BadInput` where the two have other scales.
+    judge beyond its own count as its own. Where people graded enough of its pairs, its grades are
+    corrected (`as_people_grade`). `BadInput` where the two have other scales.
     """
     path = qrels_path(qrels)
     used = GradesUsed() if path is None else grades_used(path)
     if not fill:
         return pool_from(qrels, warn, name, stale), used
-    layers = grade_layers(qrels, fill, warn, name, stale)
-    whole = PairColumns.of(merged_grades(layers), np.int32)
-    graded, paths = sum(map(len, layers[0].values())), fill_paths(path, fill)
+    own, *others = (
+        PairColumns.of(of, np.int32) for of in grade_layers(qrels, fill, warn, name, stale)
+    )
+    paths = fill_paths(path, fill)
+    for line in other_prompts(paths):
+        warn(line)
+    other = PairColumns.of(merged_grades(others), np.int32)
+    whole = PairColumns.of(merged_grades([own, other]), np.int32)
     filling, stems = grades_used(paths[0]), [path.stem for path in paths]
-    rest = tuple(other for other in used.others if other not in stems)
-    counts = {used.name: graded, filling.name: whole.size - graded}
-    filled = replace(used, others=rest, filling=filling, counts=counts)
+    rest = tuple(name for name in used.others if name not in stems)
+    both = 0
+    if used.whose != "model":
+        whole, both = as_people_grade(whole, own, other)
+    counts = {used.name: own.size, filling.name: whole.size - own.size}
+    filled = replace(used, others=rest, filling=filling, counts=counts, by_both=both)
     return JudgedPairs.of(whole, name if path is None else str(path)), filled
+
+
+def as_people_grade(
+    whole: PairColumns[int], own: PairColumns[int], other: PairColumns[int]
+) -> tuple[PairColumns[int], int]:
+    """Grades of people, and in their holes an assessor's, drawn as people would grade these pairs.
+
+    Second, by how many pairs that both graded: of fewer than `ENOUGH_CHECKED` the assessor's stay.
+    Of a pair with one of its grades each grade of people is as likely as it is there (Little and
+    Rubin 2019, Statistical Analysis with Missing Data, chapter 4: stochastic imputation). A grade
+    depends on the pair's ids and on these chances alone.
+    """
+    given, held = (whole.beside(each, NONE) for each in (own, other))
+    in_both, holes = (given != NONE) & (held != NONE), np.flatnonzero(given == NONE)
+    if in_both.sum() < ENOUGH_CHECKED or not len(holes):
+        return whole, 0
+    grades, coded = np.unique(np.stack([given, held]), return_inverse=True)
+    given, held = coded.reshape(2, -1)
+    counts = np.zeros((len(grades), len(grades)))
+    np.add.at(counts, (held[in_both], given[in_both]), 1)
+    # a grade that the assessor gave to no pair of people's is worth what any pair is
+    chances = counts + counts.sum(axis=0) / counts.sum()
+    reached = np.cumsum(chances, axis=1) / chances.sum(axis=1, keepdims=True)
+    drawn = [random_of("\0".join(whole.pair(row))) for row in holes.tolist()]
+    places = (reached[held[holes], :-1] <= np.array(drawn)[:, None]).sum(axis=1)
+    values = whole.value.copy()
+    values[holes] = grades[places]
+    return replace(whole, value=values), int(in_both.sum())
+
+
+def random_of(text: str) -> float:
+    """A number from 0 to 1 that a text decides."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") / 2**64
+
+
+def other_prompts(paths: Sequence[Path]) -> Iterator[str]:
+    """That sets which fill holes were judged by several prompts, or by one that is another now."""
+    from labeler.collection.judgements import origin_of  # takes long to load
+    from labeler.prompt import prompt_as_it_is  # takes long to load
+
+    prompts = dict[str, str]()
+    for path in paths:
+        where = collection_of_qrels(path)
+        origin = origin_of(where[0].judgements(where[1])) if where else None
+        if origin and origin.prompt:
+            prompts[origin.prompt] = path.stem
+    if len(prompts) > 1:
+        each = " and ".join(f"{name} by {prompt}" for prompt, name in prompts.items())
+        yield f"grades of two prompts fill the holes: {each}"
+    for prompt, name in prompts.items():
+        if (now := prompt_as_it_is(prompt)) not in ("", prompt):
+            yield f"{name} was judged by an older prompt, {prompt}; it is {now} now"
 
 
 def merged_grades(layers: Iterable[Mapping[str, Mapping[str, int]]]) -> dict[str, dict[str, int]]:

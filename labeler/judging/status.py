@@ -13,12 +13,11 @@ from labeler.collection.judgements import Origin, read_judgements
 from labeler.collection.layout import AnyCollection, Collection, open_collection
 from labeler.collection.pool import standing_pool
 from labeler.collection.stale import stale_by_set
-from labeler.errors import LabelerError
 from labeler.files.jsonl import RowIndex
 from labeler.judging.job import Tally
 from labeler.models.choose import declared_assessors
 from labeler.models.embedded import embedded_name
-from labeler.prompt import find_prompt, prompt_files
+from labeler.prompt import prompt_as_it_is, prompt_source
 from labeler.report.result import Result
 from labeler.report.table import Column, Row, Table
 from labeler.store import open_store
@@ -87,12 +86,8 @@ class SetStatus(Result):
     @property
     def has_its_prompt(self) -> bool:
         """Whether the prompt is found here as it was."""
-        if self.origin is None or not self.origin.prompt:
-            return True
-        try:
-            return find_prompt(prompt_source(self.origin.prompt)).id == self.origin.prompt
-        except LabelerError:
-            return False
+        made_by = self.origin.prompt if self.origin else ""
+        return not made_by or prompt_as_it_is(made_by) == made_by
 
 
 def status_table(sets: Iterable[SetStatus]) -> Table:
@@ -123,12 +118,6 @@ def status_table(sets: Iterable[SetStatus]) -> Table:
             ]
         )
     return Table("judgements", columns, rows)
-
-
-def prompt_source(identity: str) -> str:
-    """What a prompt is found by again: its name, or the name of its file, seen from here."""
-    name = identity.partition("@")[0]
-    return name if name in prompt_files() or not name else f"{name}.md"
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from labeler.collection.controls import (
     next_control,
     read_controls,
     reserve_control,
+    sessions_in,
     write_control,
 )
 from labeler.collection.judgements import JudgementRow, origin_of, read_judgements
@@ -43,7 +44,6 @@ from labeler.judging.judge import JudgeOptions, JudgingPlan
 from labeler.judging.methods.inquiries import check_reads
 from labeler.judging.pilot import AskedRound
 from labeler.judging.relabel import asked_again
-from labeler.judging.status import prompt_source
 from labeler.lab.asking import judged_rounds, plan_rounds
 from labeler.messages import count_of
 from labeler.models.session import (
@@ -56,7 +56,7 @@ from labeler.models.session import (
     sync,
 )
 from labeler.options import Bounds, Options, given, option
-from labeler.prompt import find_prompt
+from labeler.prompt import find_prompt, prompt_source
 from labeler.report.result import Result
 from labeler.report.table import Cell, Interval, Table, figure_table, table_of
 from labeler.stats.drift import Departure, Drift, drifts
@@ -96,11 +96,9 @@ class DriftCheck(Result):
     @cached_property
     def sessions(self) -> Floats:
         """A grade a session, `(pairs, sessions)`: the old, one of each earlier day, and the new."""
-        by_day = {run.label: run for run in self.earlier if run.is_of_same_assessor}
+        by_day = sessions_in(self.earlier)
         by_day.pop(self.run.label, None)
-        earlier = [
-            {(p.pair, p.old): p.grades[1] for p in run.pairs if p.grades} for run in by_day.values()
-        ]
+        earlier = list(by_day.values())
         rows = [
             [pair.old, *(of.get((pair.pair, pair.old), math.nan) for of in earlier), pair.new]
             for pair in self.run.pairs
@@ -192,8 +190,7 @@ class DriftCheck(Result):
             more = count_of(drift.missing, "more control")
             return f"how much sessions vary by themselves is not known; next: {more}, a day each"
         shown = drift.alarms or drift.departures[:1]
-        figures = (f"{of.figure} {of.size:+.2f}, limit {of.limit:.2f}" for of in shown)
-        return f"beside {drift.others} sessions before: {'; '.join(figures)}"
+        return f"beside {drift.others} sessions before: {'; '.join(map(str, shown))}"
 
     def _left_out(self) -> Iterator[str]:
         """Which pairs are not compared, and why."""
@@ -258,7 +255,8 @@ class DriftCheck(Result):
 
 # The pairs, judged again.
 
-PAIRS = 20
+PAIRS = 100
+"""Of fewer hardly any shift is seen but one of half of them."""
 FIRST_REPEAT = 1000
 """Repeats of controls count from here, apart from those of judging."""
 

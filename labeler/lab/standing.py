@@ -74,6 +74,12 @@ class CandidateAnswers:
         cost = self.spent.cost
         return None if cost is None else 1000 * cost / max(self.pairs, 1)
 
+    @property
+    def price(self) -> tuple[float, float]:
+        """What is cheaper is less: by dollars where these are known, else by tokens."""
+        dollars = self.cost_a_thousand
+        return math.inf if dollars is None else dollars, self.tokens_a_pair
+
 
 # Which queries assessors are chosen by, which are held out, and who is still asked when.
 #
@@ -195,8 +201,15 @@ class Standing:
 def ranked(
     names: Sequence[str], answers: Mapping[str, CandidateAnswers], by: Yardstick
 ) -> list[str]:
-    """The names, the best first; who fails often stands behind all others, ties as named."""
-    keys = {name: (answers[name].fails_often, -by.worth(answers[name])) for name in names}
+    """The names, the best first, of equals the cheaper; who fails often stands behind all others.
+
+    Ties stand as named.
+    """
+    keys = {
+        name: (of.fails_often, -round(by.worth(of), 9), of.price)
+        for name in names
+        for of in [answers[name]]
+    }
     return sorted(names, key=lambda name: keys[name])
 
 
@@ -269,6 +282,7 @@ class TuneResult(Result):
             f"{interval_text(own.value.value)}, which is too high as a rule: it was chosen as the "
             f"best of {many}.",
             *(self._beside_first(first) for first in self.held_out[1:]),
+            *self._cheaper(),
             self._asked(),
         ]
 
@@ -282,6 +296,18 @@ class TuneResult(Result):
             f"{first.name}, named first, has {interval_text(first.value)} on them; difference "
             f"{interval_text(away, '+.3f')}: {verdict}."
         )
+
+    def _cheaper(self) -> Iterator[str]:
+        """The cheapest of those that cannot be told from the best, where that is another."""
+        best, last = self.standings[0], self.rounds[-1].ranking
+        alike = [
+            standing
+            for standing in self.standings
+            if standing.name in last and standing.beside and not standing.beside.told_apart
+        ]
+        cheapest = min([best, *alike], key=lambda each: each.answers.price)
+        if cheapest is not best:
+            yield f"{cheapest.name} is cheaper, and cannot be told from it."
 
     def _asked(self) -> str:
         return (

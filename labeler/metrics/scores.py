@@ -24,13 +24,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Weighting:
-    """The weight of each query, `(queries,)`, all above 0."""
+    """The weight of each query, `(queries,)`, all above 0.
+
+    `chances` are those with which each was drawn from a log, where means are of that log's queries.
+    """
 
     weights: Floats
+    chances: Floats | None = None
 
     def choose(self, mask: Flags) -> Weighting:
         """The same of the queries in the mask alone."""
-        return Weighting(self.weights[mask])
+        return Weighting(self.weights[mask], None if self.chances is None else self.chances[mask])
+
+    @property
+    def open(self) -> Floats:
+        """Which share of each query's variance is left open: none where all were drawn."""
+        return np.ones(len(self.weights)) if self.chances is None else 1 - self.chances
+
+    @property
+    def open_share(self) -> float:
+        """The same of the weighted mean's variance."""
+        return float(np.average(self.open, weights=self.weights**2))
 
     @property
     def effective(self) -> float:

@@ -36,6 +36,7 @@ from labeler.people.sheet import (
 )
 from labeler.prompt import find_prompt
 from labeler.stats.estimates import inclusions, systematic
+from labeler.stats.means import largest_share, wilson_of
 from labeler.trec.files import read_qrels
 
 # Draw pairs for people, so that every pair's chance of being drawn is known.
@@ -178,6 +179,16 @@ class SheetSample(NamedTuple):
     id: str
     pairs: int
     queries: int
+
+    @property
+    def shows(self) -> str:
+        """What so many pairs can show, if those of a query go together no more than by chance."""
+        low, high = wilson_of(0.5, self.pairs)
+        unseen = largest_share(0, self.pairs)
+        return (
+            f"at best {count_of(self.pairs, 'pair')} show a share, as of equal grades, give or "
+            f"take {(high - low) / 2:.0%}; what befalls {unseen:.1%} of all may not be among them"
+        )
 
 
 def draw_sheets(

@@ -388,6 +388,8 @@ class SystemComparison(Result):
                 sure = f"{verb} at least {sides[0]:.4f} and at most {sides[1]:.4f}"
             counts = f"better on {c.wins:,} queries, equal on {c.ties:,}, worse on {c.losses:,}"
             parts.append(f"{c.run} against {c.baseline}: {sure} at 95 % {ends}; {counts}.")
+            if not math.isnan(c.low):
+                parts.append(on_other_queries(c.queries, *c.next_set[1:]))
         return " ".join(parts)
 
     @cached_property
@@ -503,6 +505,14 @@ class SystemComparison(Result):
 
     def __repr__(self) -> str:
         return f"SystemComparison({', '.join(self.systems.runs)}: {self.comparison.verdict})"
+
+
+def on_other_queries(queries: int, low: float | None, high: float | None) -> str:
+    """Between what a difference lies on another set of as many queries."""
+    if low is None or high is None:
+        return "Other queries may differ."
+    ends = f"from {loss_or_gain(low)} to {loss_or_gain(high)}"
+    return f"On {queries:,} other queries like these: {ends}."
 
 
 def loss_or_gain(value: float) -> str:

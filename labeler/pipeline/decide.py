@@ -11,7 +11,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -43,6 +43,7 @@ from labeler.pipeline.compare import (
     ajudge_missing,
     compared_systems,
     loss_or_gain,
+    on_other_queries,
     price_of,
     result_of,
     systems_of,
@@ -50,8 +51,9 @@ from labeler.pipeline.compare import (
 from labeler.prompt import checked_prompt
 from labeler.report.finding import Finding
 from labeler.report.result import Hidden, Merged, Result
-from labeler.report.table import Table, shown, table_of
+from labeler.report.table import Column, Interval, Table, shown, table_of
 from labeler.stats.sequential import draw_order, estimate, sum_bounds
+from labeler.stats.student import t_of
 
 Grades = Mapping[str, Mapping[str, int]]
 FEWEST = 4
@@ -64,13 +66,17 @@ CLOSED = 1e-9
 
 @dataclass(frozen=True)
 class DrawnDifference:
-    """What the `judged` pairs tell of the mean difference, once so many queries are drawn."""
+    """What the `judged` pairs tell of the mean difference, once so many queries are drawn.
+
+    `next_set` is where it lies on another set of as many queries like these.
+    """
 
     drawn: int
     judged: int
     difference: float
     low: float
     high: float
+    next_set: Annotated[Interval, Column(title="on other queries", format="", ends="+.3f")]
 
     def verdict(self, margin: float) -> str:
         """What it tells of the new system; empty where it tells nothing yet."""
@@ -136,10 +142,33 @@ class Draws:
         middle = np.clip(estimate(low, high, (least + most) / 2), *ends)
         settled = sum(span[0] for span in self.first.values()) - low.sum()
         # rounded, as both ends of an exact difference are one number
-        means = [round(float(settled + s) / len(self.weights), 12) for s in (middle, *ends)]
+        value, below, above = [
+            round(float(settled + s) / len(self.weights), 12) for s in (middle, *ends)
+        ]
         return DrawnDifference(
-            drawn, len(self.unjudged(self.before)) - len(self.unjudged(grades)), *means
+            drawn,
+            len(self.unjudged(self.before)) - len(self.unjudged(grades)),
+            value,
+            below,
+            above,
+            _on_next_set(
+                value, below, above, self.first | dict(zip(self.order, now, strict=False))
+            ),
         )
+
+
+def _on_next_set(difference: float, low: float, high: float, spans: Mapping[str, Span]) -> Interval:
+    """A mean difference over queries of these spans, with where another set's lies.
+
+    Both sets vary about the mean of all such queries. A query that is not settled may lie anywhere
+    in its span.
+    """
+    ends = np.array([*spans.values()])
+    if len(ends) < 2:
+        return Interval(difference, None, None)
+    variance = ends.mean(axis=1).var(ddof=1) + (np.diff(ends) ** 2).mean() / 12
+    reach = t_of(len(ends) - 1) * float(np.sqrt(2 * variance / len(ends)))
+    return Interval(difference, max(low - reach, -1.0), min(high + reach, 1.0))
 
 
 # The decision, in four lines, as a table and as JSON.
@@ -216,7 +245,7 @@ class Decision(Result, WithCost):
             f"Which: {which}; {options.measures[0]}{by}.",
             f"How sure: {new} against {old}: from {loss_or_gain(look.low)} to "
             f"{loss_or_gain(look.high)} at 95 % [{look.low:+.4f}, {look.high:+.4f}], at whatever "
-            f"time one looks. Other queries than these {self.queries:,} may differ.",
+            f"time one looks. {on_other_queries(self.queries, *look.next_set[1:])}",
             f"What would make it surer: {surer}more queries, for what others would show.",
             f"Judged: {look.judged:,} of {count_of(self.pairs, 'pair')} "
             f"({look.judged / max(self.pairs, 1):.0%}), as {look.drawn:,} of {self.open:,} open "

@@ -3,7 +3,9 @@
 from labeler.prompt.read import (
     checked_prompt,
     find_prompt,
+    prompt_as_it_is,
     prompt_files,
+    prompt_source,
     read_prompt,
 )
 from labeler.prompt.template import (
@@ -27,7 +29,9 @@ __all__ = [
     "grade_schema",
     "numbered_schema",
     "object_schema",
+    "prompt_as_it_is",
     "prompt_files",
+    "prompt_source",
     "read_prompt",
     "schema_of",
 ]

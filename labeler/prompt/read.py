@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from labeler.errors import Misuse, TooLarge
+from labeler.errors import LabelerError, Misuse, TooLarge
 from labeler.files.boundary import reading
 from labeler.files.paths import shipped
 from labeler.files.read import file_problems
@@ -115,6 +115,20 @@ def find_prompt(name: str, kind: str | None = "grade") -> Prompt:
             parameter="prompt",
         )
     return prompt
+
+
+def prompt_source(identity: str) -> str:
+    """What a prompt is found by again: its name, or the name of its file, seen from here."""
+    name = identity.partition("@")[0]
+    return name if name in prompt_files() or not name else f"{name}.md"
+
+
+def prompt_as_it_is(identity: str) -> str:
+    """The identity of a prompt as it is found here now; empty where it is not."""
+    try:
+        return find_prompt(prompt_source(identity)).id
+    except LabelerError:
+        return ""
 
 
 def checked_prompt(name: str, kind: str = "grade", note: Note = lambda _line: None) -> Prompt:

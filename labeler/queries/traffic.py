@@ -123,7 +123,7 @@ def from_log(path: Path | str, options: TrafficOptions | None = None) -> Traffic
 
     A query's `weight` is its searches times the queries of its stratum for each one drawn, divided
     by the sum over the sample: the mean of a measure with these weights estimates the mean over all
-    searches.
+    searches. Its `chance` is that of being drawn.
 
     >>> import tempfile
     >>> log = Path(tempfile.mkdtemp()) / "log.csv"
@@ -243,6 +243,7 @@ def _weighted(
                 "origin": "real",
                 "stratum": stands_for[key][0],
                 "searches": counts[key],
+                "chance": len(drawn[stands_for[key][0]]) / len(strata[stands_for[key][0]]),
                 "weight": stands_for[key][1] / total,
             },
         )

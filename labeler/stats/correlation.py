@@ -54,19 +54,13 @@ def tau_ap(x: ArrayLike, y: ArrayLike) -> Any:
     n = above.shape[-1]
     if n < 2:
         return np.full(above.shape[:-1], np.nan)[()]
-    total = np.zeros(above.shape[:-1])
-    for item in range(n):
-        higher, agreeing, size = above[..., item], concordant[..., item], tied[..., item]
-        shares, halves = np.zeros(total.shape), np.zeros(total.shape)
-        # an item in a tie of `size` stands below `higher` others, and anywhere within its tie
-        for k in range(int(np.max(size, initial=0))):
-            rank = higher + k
-            counts = (k < size) & (rank > 0)
-            below = np.where(counts, rank, 1)
-            # those above it by y that x puts above it too, and half of those it ties with
-            shares += np.where(counts, agreeing / below, 0.0)
-            halves += np.where(counts, k / below, 0.0)
-        total += shares / size + halves / (2 * size)
+    # an item in a tie stands anywhere within it: by turns at each rank r that has items above it.
+    # Those above it by y that x puts above it too are a share of r, and of its tie half of those
+    harmonic = np.append(0.0, np.cumsum(1 / np.arange(1, n)))
+    first, last = np.maximum(above, 1), above + tied - 1
+    reciprocals = harmonic[last] - harmonic[first - 1]  # the sum of 1 / r
+    halves = (last - first + 1 - above * reciprocals) / 2
+    total = ((concordant * reciprocals + halves) / tied).sum(axis=-1)
     return (2 * total / (n - 1) - 1)[()]
 
 

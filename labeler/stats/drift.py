@@ -1,105 +1,15 @@
-"""Whether grades given again differ from the old by more than chance."""
+"""Whether grades given in one session are as those of other sessions, or of another assessor."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import permutations
-from math import isnan, nan, sqrt
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
 
 from labeler.arrays import Floats
-from labeler.stats.intervals import BLOCK
 from labeler.stats.student import SIGNIFICANT, t_quantile
-
-# Whether grades given now are as those given before.
-#
-# Replies of one session, as within the same minutes, may be alike for that reason alone: at
-# temperature 0, by a cache, or by one replica. So each session gives one grade of a pair.
-# Where nothing has changed, the grades of any two sessions might as well have been the old and the
-# new one. So these are chosen at random, pair by pair, as often as need be, and what is seen is
-# held against that: tests that are exact whatever the assessor's noise is within and between
-# sessions. Moves that cancel out need a third session: two alone do not tell them from noise.
-
-DRAWS = 10_000
-FEWEST = 1000
-"""If pairs are very many, fewer ways are drawn, but at least this many."""
-
-
-class SessionChange(NamedTuple):
-    """By how many grades new grades differ from old ones, and how likely that is by chance.
-
-    `shift` is the mean of the new grades less that of the old. `apart` is how much farther new
-    grades lie from old ones than those of any two sessions; it and its p are `nan` where no pair
-    has a third session. Of no `pairs` nothing is told.
-    """
-
-    pairs: int
-    shift: float
-    apart: float
-    p_shift: float
-    p_apart: float
-
-    @property
-    def tests(self) -> int:
-        """How many tests were made."""
-        return 1 if isnan(self.p_apart) else 2
-
-    @property
-    def p(self) -> float:
-        """The chance of the smaller of the two p, at most (Bonferroni)."""
-        return min(1.0, self.tests * float(np.nanmin((self.p_shift, self.p_apart))))
-
-
-def changed(sessions: Floats, seed: int = 0, draws: int = DRAWS) -> SessionChange:
-    """How far new grades differ from old ones, of `(pairs, sessions)`.
-
-    The first session is the old one and the last the new one. Between them may stand others by the
-    old assessor, `nan` where they did not ask about a pair.
-
-    >>> changed(np.array([[0.0, 1.0]] * 8)).shift
-    1.0
-    """
-    pairs, times = sessions.shape
-    ways = np.array([*permutations(range(times), 2)])
-    # grades that are all alike add nothing to either statistic, whichever came first
-    rows = sessions[np.ptp(np.where(np.isnan(sessions), sessions[:, :1], sessions), axis=1) > 0]
-    shifts = rows[:, ways[:, 1]] - rows[:, ways[:, 0]]  # (pairs, ways)
-    distances = np.abs(shifts)
-    farther = distances - np.nansum(distances, axis=1, keepdims=True) / np.maximum(
-        (~np.isnan(shifts)).sum(axis=1, keepdims=True), 1
-    )
-    observed = shifts[:, times - 2].sum(), farther[:, times - 2].sum()  # from the first to the last
-    drawn = np.concatenate([*_drawn(shifts, farther, seed, draws)])
-    has_third = bool(((~np.isnan(sessions)).sum(axis=1) > 2).any())
-    return SessionChange(
-        pairs,
-        float(observed[0]) / max(pairs, 1),
-        float(observed[1]) / pairs if has_third else nan,
-        _share(np.abs(drawn[:, 0]), abs(float(observed[0]))),
-        _share(drawn[:, 1], float(observed[1])) if has_third else nan,
-    )
-
-
-def _drawn(shifts: Floats, farther: Floats, seed: int, draws: int) -> Iterator[Floats]:
-    """Blocks of both sums, `(draws, 2)`, where each pair's old and new session are chosen anew."""
-    size, rng = max(len(shifts), 1), np.random.default_rng(seed)
-    at_once = max(1, BLOCK // size)
-    draws = min(draws, max(FEWEST, at_once))
-    # ways between sessions that asked about a pair stand first in its row
-    order, rows = np.argsort(np.isnan(shifts), axis=1, kind="stable"), np.arange(len(shifts))
-    possible = (~np.isnan(shifts)).sum(axis=1)
-    for start in range(0, draws, at_once):
-        chances = rng.random((min(at_once, draws - start), len(shifts)))
-        way = order[rows, (chances * possible).astype(np.int64)]
-        yield np.stack([of[rows, way].sum(axis=1) for of in (shifts, farther)], axis=1)
-
-
-def _share(drawn: Floats, observed: float) -> float:
-    """The share of draws that reach what is observed, which counts as one of them."""
-    return float((1 + (drawn >= observed - 1e-9).sum()) / (1 + len(drawn)))
-
 
 # Sessions of one assessor in the order of time: is the last as those before it?
 #
@@ -115,6 +25,7 @@ _TAIL = 0.00025
 """By this chance a session lies beyond a limit. Two are held against others, by a mean that rises
 or falls and by a distance; so of 100 years of 26 controls 5 at most have a false alarm, also where
 sessions are alike because they are near each other."""
+NEW = "new grades"
 _PAIR_TAIL = SIGNIFICANT / 10
 """Where sessions hardly differ, so many pairs must have moved that chance seldom does it."""
 
@@ -134,6 +45,9 @@ class Departure(NamedTuple):
     def is_alarm(self) -> bool:
         """Whether it lies beyond the limit."""
         return abs(self.size) > self.limit
+
+    def __str__(self) -> str:
+        return f"{self.figure} {self.size:+.2f}, limit {self.limit:.2f}"
 
 
 class Drift(NamedTuple):
@@ -173,7 +87,9 @@ def drifts(sessions: Floats) -> Iterator[Drift]:
             calm.append(number)
 
 
-def _departures(own: Floats, others: Floats, name: str = "new grades") -> Sequence[Departure]:
+def _departures(
+    own: Floats, others: Floats, name: str = NEW, tail: float = _TAIL
+) -> Sequence[Departure]:
     """How far a session `(pairs,)` lies from others `(pairs, sessions)`; nothing beside too few.
 
     Each of the others is held against the rest of them, which says how far one lies by chance.
@@ -186,12 +102,12 @@ def _departures(own: Floats, others: Floats, name: str = "new grades") -> Sequen
         return ()
     centers = np.nanmean(others, axis=1, keepdims=True)
     away, others_away = own - centers[:, 0], (others - centers) * counts / (counts - 1)
-    apart = _departure(f"distance of the {name}", np.abs(away), np.abs(others_away))
-    mean = _departure(f"mean of the {name}", away, others_away)
+    apart = _departure(f"distance of the {name}", np.abs(away), np.abs(others_away), tail)
+    mean = _departure(f"mean of the {name}", away, others_away, tail)
     return mean, apart._replace(size=max(apart.size, 0.0))
 
 
-def _departure(figure: str, own: Floats, others: Floats) -> Departure:
+def _departure(figure: str, own: Floats, others: Floats, tail: float) -> Departure:
     """How much larger a session's values are, with limits by Student's t: the largest counts.
 
     They allow for as many sessions, for as many pairs, of which one moved by a grade at least, and
@@ -202,7 +118,48 @@ def _departure(figure: str, own: Floats, others: Floats) -> Departure:
     by_session = float(np.nanmean(others, axis=0).std(ddof=1)) * sqrt(1 + 1 / sessions)
     by_pair = max(float(more.std(ddof=1)) / sqrt(pairs), 1 / pairs)
     limits = (
-        t_quantile(1 - _TAIL, sessions - 1) * by_session,
+        t_quantile(1 - tail, sessions - 1) * by_session,
         t_quantile(1 - _PAIR_TAIL, pairs - 1) * by_pair,
     )
     return Departure(figure, float(more.mean()), max(LEAST_CHANGE, *limits))
+
+
+# Whether another prompt, or another model, grades as the old one does.
+#
+# Two sets are of two sessions, and differ as sessions do. So both are asked in one session: how it
+# leans, and what its replies have in common, is then the same for both. Where nothing has changed,
+# the two grades of a pair might as well have been given the other way round.
+
+_FLIPS = 10_000
+
+
+def change(new: Floats, others: Floats, beside: Floats | None = None, seed: int = 0) -> Drift:
+    """Whether new grades `(pairs,)` are not those of an old assessor, `(pairs, sessions)`.
+
+    `beside` are the old one's grades in the session of the new ones. Without them the new grades
+    are held against how far the old one's sessions lie from each other, where these are enough.
+    `nan` stands for no grade. Where nothing has changed, 5 in 100 are called a change at most.
+    """
+    others = others[:, ~np.isnan(others).all(axis=0)]
+    if beside is None:
+        return Drift(others.shape[1], _departures(new, others, tail=SIGNIFICANT / 4))
+    usable = ~np.isnan(new + beside)
+    new, beside, others = new[usable], beside[usable], others[usable]
+    if len(new) < 2:
+        return Drift(others.shape[1])
+    has_others = ~np.isnan(others).all(axis=1)
+    centers = np.nanmean(others[has_others], axis=1)
+    farther = np.zeros(len(new))
+    farther[has_others] = np.abs(new[has_others] - centers) - np.abs(beside[has_others] - centers)
+    mean = _exchanged(f"mean of the {NEW}", new - beside, SIGNIFICANT / 4, seed)
+    apart = _exchanged(f"distance of the {NEW}", farther, SIGNIFICANT / 2, seed)
+    return Drift(others.shape[1], (mean, apart._replace(size=max(apart.size, 0.0))))
+
+
+def _exchanged(figure: str, more: Floats, tail: float, seed: int) -> Departure:
+    """A mean of differences, with the limit where each might have had the other sign as well."""
+    sizes, counts = np.unique(np.round(np.abs(more), 9), return_counts=True)
+    rng = np.random.default_rng(seed)
+    drawn = (2 * rng.binomial(counts, 0.5, (_FLIPS, len(counts))) - counts) @ sizes / len(more)
+    limit = float(np.quantile(drawn, 1 - tail, method="higher"))
+    return Departure(figure, float(more.mean()), limit + 1e-9)

@@ -30,9 +30,9 @@ def share_interval(values: Floats) -> tuple[float, float]:
     return wilson_of(float(defined.mean()), len(defined))
 
 
-def wilson_of(share: float, queries: float) -> tuple[float, float]:
+def wilson_of(share: float, queries: float, open_share: float = 1.0) -> tuple[float, float]:
     """Wilson's interval of one share."""
-    low, high = wilson(np.array([share]), queries)
+    low, high = wilson(np.array([share]), queries, open_share)
     return float(low[0]), float(high[0])
 
 
@@ -129,14 +129,16 @@ def at_the_bounds(values: Floats, weighting: Weighting | None = None) -> tuple[f
     the sample, or as far as they can where it has none.
     """
     weights = np.ones(len(values)) if weighting is None else weighting.weights
-    n = float(len(values)) if weighting is None else weighting.effective
+    n, left = float(len(values)), 1.0
+    if weighting is not None:
+        n, left = weighting.effective, weighting.open_share
     low = high = mean = float(np.average(values, weights=weights))
     distinct, counts = np.unique(np.round(values, _DECIMALS), return_counts=True)
     for alike in (0.0, 1.0, float(distinct[counts.argmax()])):
         is_other = np.abs(values - alike) > TIED
         others = float(weights[is_other].sum())
         share = 1 - others / float(weights.sum())
-        fewer = share - wilson_of(share, n)[0]
+        fewer = share - wilson_of(share, n, left)[0]
         down, up = alike, 1 - alike
         if others:
             apart = (values - alike) * weights / others
@@ -244,7 +246,9 @@ def weighted_interval(values: Floats, weighting: Weighting) -> Interval:
     """The interval of a weighted mean over all queries like these; `None` for fewer than two.
 
     The jackknife's, with t of one degree of freedom less than queries of equal weight would say as
-    much; of equal weights it is Student's.
+    much; of equal weights it is Student's. Of queries drawn from a log with known chances the mean
+    is that log's, and a query leaves open what its chance lacks to 1 (Cochran 1977, Sampling
+    Techniques, chapter 5): a census nothing.
     """
     defined = ~np.isnan(values)
     if defined.sum() < 2:
@@ -258,7 +262,7 @@ def weighted_interval(values: Floats, weighting: Weighting) -> Interval:
     # a move's square is expected to be v times what stands below; of n equal shares it is 1 - 1/n.
     squares = float((shares**2).sum())
     expected = float((shares**2 * (1 - 2 * shares + squares) / (1 - shares) ** 2).sum())
-    error = math.sqrt(float((moves**2).sum()) * (squares / expected))
+    error = math.sqrt(float((moves**2 * of_defined.open).sum()) * (squares / expected))
     reach = t_of(max(of_defined.effective - 1, 1.0)) * error
     return mean - reach, mean + reach
 

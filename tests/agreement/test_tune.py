@@ -169,16 +169,31 @@ def test_who_often_gives_no_grade_ranks_last(collection: Collection) -> None:
 
 def test_what_a_pair_took_stands_beside_each(collection: Collection) -> None:
     short, long = assessor("cheap", 2), assessor("dear", 9)
-
-    def dear(words: int, model: Model) -> Model:
-        async def ask(request: Request) -> Reply:
-            return replace(await model.ask(request), prompt_tokens=words)
-
-        return Model(model.id, ask)
-
     models = [dear(100, short), dear(900, long), dear(500, assessor("bad", 1))]
     result = tune(collection, prompts=["four-grades"], models=models)
     assert [s.answers.tokens_a_pair for s in result.standings] == [900, 100, 500]
+
+
+def dear(words: int, model: Model) -> Model:
+    async def ask(request: Request) -> Reply:
+        return replace(await model.ask(request), prompt_tokens=words)
+
+    return Model(model.id, ask)
+
+
+def test_of_two_equals_the_cheaper_is_taken_and_one_that_may_be_equal_is_named(
+    collection: Collection,
+) -> None:
+    same = [dear(900, assessor("dear", 9)), dear(100, assessor("cheap", 9))]
+    result = tune(collection, prompts=["four-grades"], models=same)
+    assert result.best == "four-grades-cheap"
+    assert not any("is cheaper" in line for line in result.sentences)
+    alike = [dear(900, assessor("dear", 9)), dear(100, assessor("cheap", 8))]
+    result = tune(collection, prompts=["four-grades"], models=alike)
+    best, other = (standing.name.rpartition("-")[2] for standing in result.standings)
+    line = "four-grades-cheap is cheaper, and cannot be told from it."
+    assert (line in result.sentences) == (best == "dear")
+    assert {best, other} == {"dear", "cheap"}
 
 
 def test_a_budget_ends_it_and_the_same_call_goes_on(collection: Collection) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from labeler.cli import execute as labeler
@@ -384,7 +385,9 @@ def test_a_mean_at_its_ceiling_has_no_empty_interval(
     found = printed_json(capsys)["runs"][0]["scores"]
     # Wilson's interval of 25 of 25, with 0 for a query that is not among them
     assert found["RR"] == {"value": 1.0, "low": pytest.approx(25 / (25 + 1.959964**2)), "high": 1.0}
-    assert found["DCG"] == {"value": 1.0, "low": 1.0, "high": 1.0}
+    # DCG has no ceiling: a query that is not among them may have twice as much, or nothing
+    low = found["RR"]["low"]
+    assert found["DCG"] == {"value": 1.0, "low": pytest.approx(low), "high": pytest.approx(2 - low)}
 
 
 def test_a_binary_gain_needs_no_top_grade(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -646,3 +649,23 @@ def test_runs_with_the_same_score_share_the_highest() -> None:
     assert two[0] == "a has the highest RR, 1.0000 over 2 queries, as has b."
     three = evaluate(qrels, {"a": good, "b": good, "c": good}, "RR").sentences
     assert three[0] == "a has the highest RR, 1.0000 over 2 queries, as have b and c."
+
+
+def test_a_difference_has_its_size_in_standard_deviations_and_its_place_on_another_set() -> None:
+    qrels = {f"q{n}": {"d": 1} for n in range(30)}
+    first = {q: {"d": 2.0, "e": 1.0} for q in qrels}
+    second = {q: {"e": 2.0 if n % 3 == 0 else 0.0, "d": 1.0} for n, q in enumerate(qrels)}
+    report = evaluate(qrels, {"first": first, "second": second}, "RR")
+    (comparison,) = report.comparisons
+    differences = np.array([-0.5 if n % 3 == 0 else 0.0 for n in range(30)])
+    assert comparison.effect == pytest.approx(differences.mean() / differences.std(ddof=1))
+    low, high = comparison.low, comparison.high
+    assert comparison.next_set.low == pytest.approx(
+        comparison.difference - 2**0.5 * (comparison.difference - low)
+    )
+    assert comparison.next_set.high is not None
+    assert comparison.next_set.high > high
+    figures = report.as_json()
+    assert figures["comparisons"][0]["effect"] == comparison.effect
+    assert figures["runs"][0]["next_set"]["RR"]["high"] == 1.0
+    assert {"effect", "next set low"} <= set(report.tables()[1].keys)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from labeler.cli import execute as labeler
@@ -12,6 +13,8 @@ from labeler.errors import BadInput, Misuse
 from labeler.evaluation.evaluate import evaluate
 from labeler.evaluation.gates import GateOutcome, outcome_of, read_gates
 from labeler.evaluation.groups import group_rows
+from labeler.metrics.scores import Weighting
+from labeler.stats.means import bounded_interval
 
 KINDS = {f"k{n}": "keyword" for n in range(20)} | {f"h{n}": "how-to" for n in range(20)}
 QRELS = {query: {"d": 1, "e": 0} for query in KINDS}
@@ -337,3 +340,31 @@ def test_rows_of_groups_are_those_of_the_fields_asked_for() -> None:
     report = evaluate(QRELS, GOOD_AT_KEYWORDS, "RR", by=("kind", "half"), queries=queries)
     assert {row[0] for row in group_rows(report.by).rows} == {"kind", "half"}
     assert {row[0] for row in group_rows(report.by[:1]).rows} == {"kind"}
+
+
+def test_a_census_of_a_log_leaves_nothing_open_and_counts_alone_are_warned_of() -> None:
+    rng = np.random.default_rng(3)
+    scores, times = rng.random(300), np.ceil(1000 / np.arange(1, 301))
+    every = Weighting(times, np.ones(300))
+    low, high = bounded_interval(scores, (0.0, 1.0), weighting=every) or (0.0, 1.0)
+    assert low == high == pytest.approx(np.average(scores, weights=times))
+    half = Weighting(times[::2], np.full(150, 0.5))
+    widths = [
+        high - low
+        for weighting in (half, Weighting(times[::2]))
+        if (ends := bounded_interval(scores[::2], (0.0, 1.0), weighting=weighting))
+        for low, high in [ends]
+    ]
+    assert widths[0] == pytest.approx(widths[1] * 0.5**0.5)
+    facts = {query: {"weight": 2.0, "chance": 0.5, "searches": 2} for query in KINDS}
+    by_chance, counts = (
+        evaluate(QRELS, GOOD_AT_KEYWORDS, "RR", queries=facts, weights=field)
+        for field in ("weight", "searches")
+    )
+    assert not any("counts, and no chance" in str(each) for each in by_chance.findings)
+    assert any("counts, and no chance" in str(each) for each in counts.findings)
+    (first, second) = (of.runs[0] for of in (by_chance, counts))
+    mean, other = first.intervals["RR"], second.intervals["RR"]
+    assert mean[1] - mean[0] < other[1] - other[0]
+    # another set's queries are drawn anew, whatever this log had
+    assert first.next_set() == second.next_set()

@@ -25,7 +25,7 @@ from labeler.collection.pool import write_pool
 from labeler.collection.queries import write_queries
 from labeler.data import Document, Pair, Pooled, Qrels, Query
 from labeler.errors import Misuse
-from labeler.people.sample import draw, share_out
+from labeler.people.sample import SheetSample, draw, share_out
 from labeler.people.sheet import harmless
 from labeler.trec.files import read_qrels
 from labeler.trec.write import write_qrels, write_run
@@ -517,3 +517,10 @@ def test_a_grade_that_a_person_changed_replaces_the_old_one_when_told_to(
     assert execute([*taken, "--replace"]) == 0
     pair = Pair(cells[2].removeprefix("'"), cells[4].removeprefix("'"))
     assert read_qrels(coll / "qrels/human.qrels")[pair.query_id][pair.doc_id] == int(cells[place])
+
+
+def test_a_sample_says_beforehand_what_it_can_show() -> None:
+    shows = SheetSample("s1", 200, 20).shows
+    assert "at best 200 pairs show a share, as of equal grades, give or take 7%" in shows
+    # of 200 without one, the largest share that is likely still: 1 - .05 ** (1 / 200)
+    assert "what befalls 1.5% of all may not be among them" in shows

@@ -26,10 +26,12 @@ from labeler.stats.intervals import (
     degrees,
     drawn_counts,
     jackknife,
+    of_next_set,
     percentile,
     stretched,
 )
 from labeler.stats.means import bounded_interval, mean_interval
+from labeler.stats.student import t_of
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "scripts"))
 
@@ -216,3 +218,13 @@ def test_ten_alike_scores_have_an_interval_wherever_they_lie(value: float) -> No
     fewer = 1.959964**2 / (10 + 1.959964**2)
     assert low == pytest.approx(value - fewer * value)
     assert high == pytest.approx(value + fewer * (1 - value))
+
+
+def test_another_set_lies_where_students_prediction_has_it() -> None:
+    """With as many queries: t s sqrt(1/n + 1/n) about the mean."""
+    values = np.random.default_rng(1).normal(0.5, 0.1, 20)
+    mean, reach = float(values.mean()), t_of(19) * values.std(ddof=1) / np.sqrt(20)
+    low, high = of_next_set(mean, mean - reach, mean + reach)
+    half = t_of(19) * values.std(ddof=1) * np.sqrt(1 / 20 + 1 / 20)
+    assert (low, high) == pytest.approx((mean - half, mean + half))
+    assert of_next_set(0.9, 0.5, 1.0, (0.0, 1.0)) == pytest.approx((0.9 - 0.4 * 2**0.5, 1.0))

@@ -15,9 +15,11 @@ from labeler.agreement.diff.sides import Sides
 from labeler.agreement.differences import Difference
 from labeler.agreement.report import AssessorReport
 from labeler.agreement.retest import (
+    MOST,
     Retest,
     asked_again,
     asked_in_controls,
+    control_grades,
     kappa_of,
     off_diagonal,
     retest,
@@ -32,8 +34,7 @@ from labeler.messages import count_of
 from labeler.report.finding import Finding
 from labeler.report.result import Result, as_plain
 from labeler.report.table import Column, Interval, Row, Table, interval_text, number_text, shown
-from labeler.stats.drift import SessionChange, changed
-from labeler.stats.student import SIGNIFICANT
+from labeler.stats.drift import Drift, change
 
 if TYPE_CHECKING:
     from labeler.evaluation.leaderboard import Leaderboard
@@ -96,6 +97,9 @@ def _moves(common: GradeMatrix) -> Sequence[Floats]:
 
 # How many pairs move where the same is asked twice, beside those that moved between two sets.
 
+Controls = Mapping[str, Floats]
+"""New grades of some pairs by day, `(pairs,)` each."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Noise(Result):
@@ -103,11 +107,11 @@ class Noise(Result):
 
     `retests` are of either set, None where it was asked once. `by_chance` is the share of pairs
     that would move between two sets by one assessor: the mean of the two retests, which is too
-    small where the replies of one session are alike. `change` is of all common pairs. It takes one
-    grade a session: that of each set, and of controls, which asked the same at another time.
+    small where the replies of one session are alike. `change` is of all common pairs that controls
+    asked about: both sets' of one day, or those of the earlier set on several.
 
     Pairs picked by their old grade are likelier to have a stray one. For them `by_chance` is the
-    share that gets another grade when asked again, and `change` takes a control's grade instead.
+    share that gets another grade when asked again.
     """
 
     names: tuple[str, str]
@@ -116,12 +120,12 @@ class Noise(Result):
     moved: Interval
     kappa: Interval
     by_chance: Interval
-    change: SessionChange
+    change: Drift
 
     @property
     def is_change_shown(self) -> bool:
         """Whether more differs between the two sets than one assessor's own noise explains."""
-        return self.change.p < SIGNIFICANT
+        return bool(self.change.alarms)
 
     def table(self) -> Table:
         """The share of pairs with another grade and kappa: of each set with itself, and of both."""
@@ -139,14 +143,13 @@ class Noise(Result):
         return Table("retest", columns, rows, f"what asking twice gives, of {self.pairs:,} pairs")
 
     def as_json(self) -> dict[str, Any]:
-        """The retests of both sets, the share that moves by chance, and the p of a change."""
+        """The retests of both sets, the share that moves by chance, and what shows a change."""
         return self.picked(
             *("pairs", "moved", "kappa", "by_chance"),
             **dict(zip(SIDES, self.retests, strict=True)),
-            p=self.change.p,
-            p_shift=self.change.p_shift,
-            p_apart=self.change.p_apart,
-            changed=self.is_change_shown,
+            sessions=self.change.others,
+            departures=self.change.departures,
+            changed=self.is_change_shown if self.change.departures else None,
         )
 
 
@@ -157,13 +160,16 @@ def noise_of(sides: Sides, common: GradeMatrix, options: StatisticOptions) -> No
     """
     if sides.collection is None:
         return None
-    once, again, controls = replace(common, weight=None), list[GradeMatrix](), list[GradeMatrix]()
+    once, again = replace(common, weight=None), list[GradeMatrix]()
+    controls = list[Controls]()
     for side, name in enumerate(sides.names):
-        control = asked_in_controls(sides.collection, name).among(once.pairs)
-        grades = once.beside(control.pairs)[:, side]
-        controls.append(control.keep(control.numbers[:, 0] == grades))
+        grades = once.numbers[:, side]
+        by_day = control_grades(sides.collection, name, once.pairs, grades)
         repeats = asked_again(sides.collection, name)[0].among(once.pairs)
-        again.append(repeats if repeats.pairs.size else controls[side])
+        if by_day and not repeats.pairs.size:
+            repeats = asked_in_controls(once.pairs, [grades, *[*by_day.values()][-MOST:]])
+        again.append(repeats)
+        controls.append(by_day)
     asked = [of for of in again if of.pairs.size]
     if not asked:
         return None
@@ -208,17 +214,21 @@ def _moved_again(asked: GradeMatrix, *, is_picking: bool) -> Floats:
 
 
 def _change(
-    once: GradeMatrix, controls: Sequence[GradeMatrix], picking: Sequence[bool], seed: int
-) -> SessionChange:
-    """By how much the grades of two sets differ, of pairs picked by a control's in their place."""
-    # a session in each column; controls need not have asked about every pair
-    sessions = [control.beside(once.pairs) for control in controls]
-    old, new = (
-        of[:, -1] if is_picking else once.numbers[:, side]
-        for side, (of, is_picking) in enumerate(zip(sessions, picking, strict=True))
-    )
-    every = np.column_stack([old, *(of[:, 1:] for of in sessions), new])
-    return changed(every[~np.isnan(old + new)], seed)
+    once: GradeMatrix, controls: Sequence[Controls], picking: Sequence[bool], seed: int
+) -> Drift:
+    """Whether the later set's assessor grades as the earlier one's.
+
+    By the last day on which both were asked again, or by the days of the earlier one alone. Pairs
+    that were picked by a grade say nothing by it.
+    """
+    (before, after), (old, new) = once.numbers.T, map(dict, controls)
+    if common := sorted(old.keys() & new.keys()):
+        beside = old.pop(common[-1])
+        return change(new[common[-1]], np.column_stack([before, *old.values()]), beside, seed)
+    if picking[1]:
+        return Drift(0)
+    own = np.full(len(before), np.nan) if picking[0] else before
+    return change(after, np.column_stack([own, *old.values()]), seed=seed)
 
 
 # How far each of two sets of grades agrees with people, and which of them is closer.
@@ -321,14 +331,15 @@ def _by_chance(noise: Noise | None, pairs: int, moved: int) -> str:
     gives = f" Of these moves {about} are what asking twice gives"
     if round(value or 0.0) > moved:
         gives = f" Asking twice gives {about} such moves"
+    if not noise.change.departures:
+        return f"{gives}; {NOT_TOLD}."
     if noise.is_change_shown:
-        return f"{gives}; the rest is a change (p {noise.change.p:.2g})."
-    if not noise.change.pairs:
-        return f"{gives}; of pairs picked by their grades, a control alone tells whether more is."
-    more = f"{gives}; that the two differ by more is not shown (p {noise.change.p:.2g})."
-    if noise.change.tests > 1:
-        return more
-    return f"{more} A mean shift alone was looked for, as replies of one session may be alike."
+        return f"{gives}; the rest is a change ({'; '.join(map(str, noise.change.alarms))})."
+    figures = "; ".join(map(str, noise.change.departures))
+    return f"{gives}; that the two differ by more is not shown ({figures})."
+
+
+NOT_TOLD = "whether the rest is a change is not known, as no day has a control of both"
 
 
 def how_close(beside: BesidePeople, names: tuple[str, str]) -> str:
