@@ -4,11 +4,12 @@
     python scripts/simulate_decisions.py --in-use                   # the system in use is judged
     python scripts/simulate_decisions.py --queries 200 --seeds 2    # of 200 queries like these
     python scripts/simulate_decisions.py --margin 0.01 --seeds 1
+    python scripts/simulate_decisions.py --measure "RR(rel=2)@10"
 
-All pairs of DL 2019's systems, as NIST's grades answer for the assessor, by nDCG@10 over all
-queries. Truth is the difference with all first ten documents of both judged. Beside it: a random
-half of the queries judged, and the verdict of `compare`. With `--queries`, as many are drawn from
-these with replacement, each a query of its own.
+All pairs of DL 2019's systems, as NIST's grades answer for the assessor, over all queries. Truth is
+the difference with all first documents of both judged. Beside it: a random half of the queries
+judged, and the verdict of `compare`. With `--queries`, as many are drawn from these with
+replacement, each a query of its own.
 """
 
 from __future__ import annotations
@@ -29,7 +30,6 @@ from labeler.pipeline.decide import Draws, Grades
 from labeler.stats.families import each_pair
 from labeler.trec.files import ranking
 
-DIFFERENCES = Differences(parse("nDCG@10"), 3)
 SIZES = ((0.05, 1.0), (0.02, 0.05), (0.0, 0.02), (0.0, 1.0))
 """Between which sizes of the true difference pairs are counted together."""
 
@@ -60,22 +60,24 @@ def decided(draws: Draws, whole: Grades, margin: float) -> tuple[str, int]:
     return look.verdict(margin), look.judged
 
 
-def cases(queries: int, seeds: int, margin: float, in_use: bool) -> Iterator[Case]:
+def cases(queries: int, seeds: int, margin: float, in_use: bool, measure: str) -> Iterator[Case]:
     """Every pair of systems, with some seeds each."""
+    differences = Differences(parse(measure), 3)
+    depth = int(differences.measure.cutoff or 0)
     human = read_qrels(DL19 / "nist.qrels")
     runs = [read_run(path) for path in sorted((DL19 / "runs").glob("*.gz"))]
-    tops = [{query: ranking(run.get(query, {}))[:10] for query in human} for run in runs]
+    tops = [{query: ranking(run.get(query, {}))[:depth] for query in human} for run in runs]
     for (number, (old, new)), seed in product(enumerate(combinations(tops, 2)), range(seeds)):
         draw = Random(f"{number} {seed}")
         some = draw.choices(sorted(human), k=queries) if queries else sorted(human)
         names = {f"{place} {query}": query for place, query in enumerate(some)}
-        weights = {name: DIFFERENCES.weights(old[q], new[q]) for name, q in names.items()}
+        documents = {name: differences.documents(old[q], new[q]) for name, q in names.items()}
         whole = {
-            name: {doc: max(human[query].get(doc, 0), 0) for doc in weights[name]}
+            name: {doc: max(human[query].get(doc, 0), 0) for doc in documents[name]}
             for name, query in names.items()
         }
         before = {n: {doc: whole[n][doc] for doc in old[q]} for n, q in names.items() if in_use}
-        draws = Draws(DIFFERENCES, weights, before, f"order {number} {seed}")
+        draws = Draws(differences, documents, before, f"order {number} {seed}")
         truth = draws.look(whole, len(draws.order))
         verdict, judged = decided(draws, whole, margin)
         half = draw.sample(list(names), len(names) // 2)
@@ -84,8 +86,10 @@ def cases(queries: int, seeds: int, margin: float, in_use: bool) -> Iterator[Cas
 
 
 def main() -> None:
-    asked = parser(__doc__, queries=0, seeds=5, margin=0.05, in_use=False).parse_args()
-    made = list(cases(asked.queries, asked.seeds, asked.margin, asked.in_use))
+    asked = parser(
+        __doc__, queries=0, seeds=5, margin=0.05, in_use=False, measure="nDCG@10"
+    ).parse_args()
+    made = list(cases(asked.queries, asked.seeds, asked.margin, asked.in_use, asked.measure))
     print("difference  pairs  better/worse  as good  wrong  share judged  half: told  half: wrong")
     for low, high in SIZES:
         of = [case for case in made if low <= abs(case.truth) < high]
