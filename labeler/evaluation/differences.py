@@ -69,12 +69,12 @@ class Differences:
 
     def documents(self, old: Sequence[str], new: Sequence[str]) -> dict[str, Credit]:
         """What each document of two lists counts in them."""
-        places = [{doc: rank for rank, doc in enumerate(docs)} for docs in (old, new)]
-        worth, beyond = self._discounts, len(self._discounts)
+        worth = [*self._discounts, 0.0]  # what is in no list stands behind the cutoff
+        ranks = [{doc: rank for rank, doc in enumerate(docs)} for docs in (old, new)]
         made = dict[str, Credit]()
         for doc in dict.fromkeys([*old, *new]):
-            ranks = [of.get(doc, beyond) for of in places]
-            made[doc] = Credit(*(worth[r] if r < beyond else 0.0 for r in ranks), min(ranks))
+            before, after = (min(of.get(doc, len(worth)), len(worth) - 1) for of in ranks)
+            made[doc] = Credit(worth[before], worth[after], min(before, after))
         return made
 
     def span(self, documents: Credits, grades: Mapping[str, int]) -> Span:
