@@ -354,7 +354,7 @@ class SystemComparison(Result):
                 needed = math.ceil(e.queries * (e.resolved / e.margin) ** 2)
                 yield (
                     f"a loss of {e.margin:g} in {e.measure}, as {e.queries:,} queries resolve "
-                    f"{e.resolved:.3f} for {e.run}; about {needed:,} would resolve the margin."
+                    f"{e.resolved:.3f} for {e.run}; about {needed:,} would, of two equal systems."
                 )
 
     @cached_property
@@ -386,6 +386,8 @@ class SystemComparison(Result):
                 sides = sorted((abs(c.low), abs(c.high)))
                 verb = "gains" if c.low > 0 else "loses"
                 sure = f"{verb} at least {sides[0]:.4f} and at most {sides[1]:.4f}"
+            if c.doubt is not None:
+                sure = f"not at all, for that reason; by these grades alone {sure}"
             counts = f"better on {c.wins:,} queries, equal on {c.ties:,}, worse on {c.losses:,}"
             parts.append(f"{c.run} against {c.baseline}: {sure} at 95 % {ends}; {counts}.")
         return " ".join(parts)
@@ -411,8 +413,7 @@ class SystemComparison(Result):
 
     def _queries(self) -> Iterator[str]:
         c = self.comparison
-        is_told = c.by_test in ("better", "worse") and c.doubt is None
-        if is_told or (needed := self.queries_needed) is None or needed <= c.queries:
+        if c.by_test in ("better", "worse") or (needed := self.queries_needed) is None or needed <= c.queries:
             return
         yield (
             f"about {count_of(needed, 'query', 'queries')} like these {c.queries:,} would tell a "
