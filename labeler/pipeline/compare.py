@@ -408,7 +408,8 @@ class SystemComparison(Result):
             return
         pairs = count_of(missing, "pair")
         of = self.systems
-        price = price_of(of.collection, missing, of.options.fill) or "no model has judged here yet"
+        price = price_of(of.collection, missing, of.options.fill)
+        price = price or "at no known price: no model has judged here yet"
         yield f"grades for the {pairs} among the first {self.systems.depth} documents ({price})"
 
     def _queries(self) -> Iterator[str]:

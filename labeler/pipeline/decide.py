@@ -209,7 +209,7 @@ class Decision(Result, WithCost):
         more = f"at most {count_of(left, 'pair')} more for the exact difference"
         if options.fill:
             price = price_of(self.systems.collection, left, options.fill)
-            more += f" ({price or 'nothing is judged yet'})"
+            more += f" ({price or 'at no known price: nothing is judged yet'})"
         surer = f"{doubt.command} ({doubt.price}); " if doubt else ""
         if self.sheet:
             of = count_of(self.sheet.queries, "query", "queries")
