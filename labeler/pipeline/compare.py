@@ -414,7 +414,8 @@ class SystemComparison(Result):
 
     def _queries(self) -> Iterator[str]:
         c = self.comparison
-        if c.by_test in ("better", "worse") or (needed := self.queries_needed) is None or needed <= c.queries:
+        is_told, needed = c.by_test in ("better", "worse"), self.queries_needed
+        if is_told or needed is None or needed <= c.queries:
             return
         yield (
             f"about {count_of(needed, 'query', 'queries')} like these {c.queries:,} would tell a "
