@@ -395,6 +395,9 @@ class SystemComparison(Result):
     @cached_property
     def surer(self) -> str:
         """The first thing that would make the decision surer, with its price."""
+        old, new = (self.systems.tops[name] for name in self.names)
+        if old == new and self.comparison.ties == self.comparison.queries:
+            return f"nothing, as the first {self.systems.depth} documents of both are the same."
         parts = [*self._holes(), *self._queries(), *self._people()]
         doubt = self.comparison.doubt
         if doubt is not None and not doubt.command.startswith("labeler compare"):
