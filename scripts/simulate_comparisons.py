@@ -6,6 +6,10 @@ scores less their mean, queries drawn with replacement, so that every pair keeps
 and skewness. How often some verdict is wrong, by each family of comparisons and by Tukey's HSD, and
 which share of the worse half is found. Of few queries: how often a given best system is left out.
 
+`company`: three real systems of 43 drawn queries, and some bad ones beside them: which share of the
+truly lower ones is told from the best of the sample, and how many verdicts on the three change
+because bad ones came along.
+
 `gates`: how often a gate with a margin lets a run pass that truly loses the margin, and one that is
 equal.
 
@@ -17,7 +21,7 @@ the range that it gives holds the truth.
 
 `differences`: how often intervals of a difference hold the truth.
 
-Usage: simulate_comparisons.py verdicts|gates|looks|power|differences [--repeats 600]
+Usage: simulate_comparisons.py verdicts|company|gates|looks|power|differences [--repeats 600]
 """
 
 from __future__ import annotations
@@ -146,6 +150,45 @@ def verdicts(given: argparse.Namespace) -> None:
                 )
             )
             print(f"{queries:3} queries {systems:3} systems {name:8} {cells}", flush=True)
+
+
+BESIDE = (0, 1, 7, 12)
+"""So many worse systems stand beside three."""
+
+
+def company(given: argparse.Namespace) -> None:
+    """Three systems and some worse ones: what is told of the three, and which verdicts change.
+
+    The worse ones are bad, or the lower half of the real ones.
+    """
+    real, bad = systems_of(given.data, given.measure)
+    is_good = real.mean(axis=1) > np.median(real.mean(axis=1))
+    for name, others in (("bad", np.concatenate([bad, bad])), ("lower", real[~is_good])):
+        rng = np.random.default_rng(given.seed)
+        lower, found, changed = 0, np.zeros(len(BESIDE)), np.zeros(len(BESIDE))
+        for _ in range(given.repeats):
+            some = rng.integers(real.shape[1], size=43)
+            three = rng.choice(real[is_good], 3, replace=False)
+            drawn, worse = three[:, some], rng.permutation(others)[:, some]
+            truth = three.mean(axis=1)
+            is_lower = truth < truth[drawn.mean(axis=1).argmax()] - 1e-9
+            apart = np.array([told_of_three(drawn, worse[:count]) for count in BESIDE])
+            lower += int(is_lower.sum())
+            found += (apart & is_lower).sum(axis=1)
+            changed += (apart != apart[0]).sum(axis=1)
+        pairs = 2 * given.repeats
+        for count, told_apart, other in zip(BESIDE, found, changed, strict=True):
+            cells = (
+                shown("found", told_apart / lower, lower),
+                shown("changed", other / pairs, pairs),
+            )
+            print(f"3 systems, {count:2} {name:5}  {'  '.join(cells)}", flush=True)
+
+
+def told_of_three(three: np.ndarray, beside: np.ndarray) -> np.ndarray:
+    """Which of three systems are told from the best, where others stand beside them."""
+    verdicts = compared(Systems(np.concatenate([three, beside]), most=1.0))
+    return np.isin(np.arange(3), [verdict.first for verdict in verdicts if verdict.is_told])
 
 
 def gates(given: argparse.Namespace) -> None:
@@ -330,6 +373,7 @@ ACTS = {
     "differences": differences,
     "power": power,
     "verdicts": verdicts,
+    "company": company,
     "gates": gates,
     "looks": looks,
 }

@@ -4,15 +4,18 @@
     python scripts/simulate_decisions.py --in-use                   # the system in use is judged
     python scripts/simulate_decisions.py --queries 200 --seeds 2    # of 200 queries like these
     python scripts/simulate_decisions.py --margin 0.01 --seeds 1
+    python scripts/simulate_decisions.py --measure "RR(rel=2)@10"
+    python scripts/simulate_decisions.py --assessor gpt-4o          # an LLM's grades, not NIST's
 
-All pairs of DL 2019's systems, as NIST's grades answer for the assessor, by nDCG@10 over all
-queries. Truth is the difference with all first ten documents of both judged. Beside it: a random
-half of the queries judged, and the verdict of `compare`. With `--queries`, as many are drawn from
-these with replacement, each a query of its own.
+All pairs of DL 2019's systems, as NIST's grades answer for the assessor, over all queries. Truth is
+the difference with all first documents of both judged. Beside it: a random half of the queries
+judged, and the verdict of `compare`. With `--queries`, as many are drawn from these with
+replacement, each a query of its own. With `--assessor` its grades decide, and the truth is NIST's.
 """
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations, product
@@ -29,7 +32,6 @@ from labeler.pipeline.decide import Draws, Grades
 from labeler.stats.families import each_pair
 from labeler.trec.files import ranking
 
-DIFFERENCES = Differences(parse("nDCG@10"), 3)
 SIZES = ((0.05, 1.0), (0.02, 0.05), (0.0, 0.02), (0.0, 1.0))
 """Between which sizes of the true difference pairs are counted together."""
 
@@ -60,32 +62,42 @@ def decided(draws: Draws, whole: Grades, margin: float) -> tuple[str, int]:
     return look.verdict(margin), look.judged
 
 
-def cases(queries: int, seeds: int, margin: float, in_use: bool) -> Iterator[Case]:
+def cases(asked: argparse.Namespace) -> Iterator[Case]:
     """Every pair of systems, with some seeds each."""
-    human = read_qrels(DL19 / "nist.qrels")
+    differences, queries = Differences(parse(asked.measure), 3), asked.queries
+    depth = int(differences.measure.cutoff or 0)
+    human, judging = read_qrels(DL19 / "nist.qrels"), read_qrels(DL19 / f"{asked.assessor}.qrels")
     runs = [read_run(path) for path in sorted((DL19 / "runs").glob("*.gz"))]
-    tops = [{query: ranking(run.get(query, {}))[:10] for query in human} for run in runs]
-    for (number, (old, new)), seed in product(enumerate(combinations(tops, 2)), range(seeds)):
+    tops = [{query: ranking(run.get(query, {}))[:depth] for query in human} for run in runs]
+    for (number, (old, new)), seed in product(enumerate(combinations(tops, 2)), range(asked.seeds)):
         draw = Random(f"{number} {seed}")
         some = draw.choices(sorted(human), k=queries) if queries else sorted(human)
         names = {f"{place} {query}": query for place, query in enumerate(some)}
-        weights = {name: DIFFERENCES.weights(old[q], new[q]) for name, q in names.items()}
-        whole = {
-            name: {doc: max(human[query].get(doc, 0), 0) for doc in weights[name]}
-            for name, query in names.items()
+        documents = {name: differences.documents(old[q], new[q]) for name, q in names.items()}
+        whole, by_people = (
+            {
+                name: {doc: max(qrels[query].get(doc, 0), 0) for doc in documents[name]}
+                for name, query in names.items()
+            }
+            for qrels in (judging, human)
+        )
+        before = {
+            n: {doc: whole[n][doc] for doc in old[q]} for n, q in names.items() if asked.in_use
         }
-        before = {n: {doc: whole[n][doc] for doc in old[q]} for n, q in names.items() if in_use}
-        draws = Draws(DIFFERENCES, weights, before, f"order {number} {seed}")
-        truth = draws.look(whole, len(draws.order))
-        verdict, judged = decided(draws, whole, margin)
+        draws = Draws(differences, documents, before, f"order {number} {seed}")
+        truth = draws.look(by_people, len(draws.order))
+        verdict, judged = decided(draws, whole, asked.margin)
         half = draw.sample(list(names), len(names) // 2)
         (alone,) = each_pair(np.array([[draws.span(query, whole)[0] for query in half]]))
         yield Case(truth.difference, verdict, judged / truth.judged, alone.word)
 
 
 def main() -> None:
-    asked = parser(__doc__, queries=0, seeds=5, margin=0.05, in_use=False).parse_args()
-    made = list(cases(asked.queries, asked.seeds, asked.margin, asked.in_use))
+    options = parser(__doc__, queries=0, seeds=5, margin=0.05, in_use=False)
+    options.add_argument("--measure", default="nDCG@10")
+    options.add_argument("--assessor", default="nist")
+    asked = options.parse_args()
+    made = list(cases(asked))
     print("difference  pairs  better/worse  as good  wrong  share judged  half: told  half: wrong")
     for low, high in SIZES:
         of = [case for case in made if low <= abs(case.truth) < high]

@@ -75,6 +75,7 @@ def test_the_loser_is_kept_out_and_two_alike_are_told_as_such(coll: Path) -> Non
     assert "loses at least" in turned.how_sure
     same = labeler.compare(coll, {"old": "old", "again": coll / "runs/old.trec"}, MEASURE)
     assert same.which.startswith("neither is shown to be better than the other:")
+    assert same.surer == "nothing, as the first 3 documents of both are the same."
 
 
 def test_a_comparison_is_the_same_whatever_other_runs_there_are(
@@ -128,6 +129,7 @@ def test_what_nobody_judged_is_counted_and_no_system_is_taken(
     result = both(coll)
     assert result.comparison.verdict == "not known"
     assert result.which.startswith("not known, because Judged@3 of old is 0.")
+    assert result.how_sure.startswith("new against old: not at all, for that reason; by these")
     open_pairs = {
         (q.query.id, d.id) for q in result.queries for d in q.documents if d.grade is None
     }
@@ -297,6 +299,11 @@ def test_a_reader_filters_queries_by_words_size_and_kind_and_opens_one(coll: Pat
         assert 0 < shown.count() < len(QUERIES) // 2
         shown.first.locator("summary").click()
         assert page.locator(".beside:visible ol").count() == 2
+        named = {"a-system-with-the-long-name-of-its-model-and-commit": "old", "new": "new"}
+        write_decision(labeler.compare(coll, named, MEASURE), Output(coll.parent / "long.html"))
+        narrow = browser.new_page(viewport={"width": 360, "height": 740})
+        narrow.goto((coll.parent / "long.html").as_uri())
+        assert narrow.evaluate("document.documentElement.scrollWidth") <= 360
         plain = browser.new_context(java_script_enabled=False).new_page()
         plain.goto(path.as_uri())
         assert not plain.locator("form.filters").is_visible()

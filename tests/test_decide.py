@@ -26,6 +26,7 @@ from labeler.people.sample import route_sheet
 from labeler.pipeline.compare import CompareOptions, compared_systems, result_of
 from labeler.pipeline.decide import Decision, Draws, decide_by_people
 from labeler.testing import FakeServer, fake_model
+from labeler.trec.files import read_qrels
 
 MEASURE = "nDCG@3"
 Asked = list[tuple[str, str]]
@@ -59,9 +60,9 @@ def decided(coll: Path, asked: Asked) -> Decide:
         return json.dumps({"grade": 3 * (doc[1] == "d0")})
 
     def decide(new: str = "new", old: str = "old", **how: Any) -> Decision:
-        limits = how.pop("limits", Limits())
+        limits, measure = how.pop("limits", Limits()), how.pop("measure", MEASURE)
         judging = JudgeOptions("basic", fake_model(answer), name="llm", limits=limits)
-        return labeler.decide(coll, [old, new], MEASURE, judging=judging, **how)
+        return labeler.decide(coll, [old, new], measure, judging=judging, **how)
 
     return decide
 
@@ -74,11 +75,11 @@ def write_near(coll: Path) -> str:
     return next(a for a, b in zip(old.splitlines(), near.splitlines(), strict=True) if a != b)[:3]
 
 
-def exact(coll: Path, new: str = "new") -> float:
+def exact(coll: Path, new: str = "new", measure: str = MEASURE) -> float:
     """The difference with all first documents of both judged."""
     truth = (coll.parent / "truth.qrels").read_text().replace(" 1\n", " 3\n")
     (coll / "qrels/truth.qrels").write_text(truth)
-    options = CompareOptions((MEASURE,), "truth")
+    options = CompareOptions((measure,), "truth")
     difference = result_of(compared_systems(coll, ["old", new], options)).comparison.difference
     (coll / "qrels/truth.qrels").unlink()
     return difference
@@ -97,6 +98,17 @@ def test_two_systems_are_told_apart_by_a_part_of_the_judgements(
         assert decision.look.low <= decision.look.difference <= decision.look.high
         assert 0 < len(asked) <= decision.look.judged < decision.pairs
         assert decision.look.drawn < len(QUERIES)
+
+
+@pytest.mark.parametrize("measure", ["P@3", "P@2", "RR@3", "RR(rel=2)@2", "Success@1"])
+def test_measures_with_bounds_decide_by_a_part_of_the_judgements(
+    coll: Path, decided: Decide, asked: Asked, measure: str
+) -> None:
+    decision, difference = decided("bad", measure=measure), exact(coll, "bad", measure)
+    assert decision.look.low - 1e-9 <= difference <= decision.look.high + 1e-9
+    assert decision.verdict == ("worse" if difference < 0 else "as good")
+    assert decision.sentences[0].endswith(f"{measure} by llm.compared's grades, unchecked.")
+    assert len({*asked}) == len(asked) < len(QUERIES) * 4
 
 
 def test_what_is_asked_lies_beside_pools_in_the_set_that_comparisons_fill(
@@ -289,13 +301,13 @@ def test_decisions_are_wrong_in_less_than_one_of_twenty_whatever_is_drawn(cases:
     draw, wrong, shares = random.Random(3), 0, []
     differences = Differences(parse("nDCG@5"), 1)
     for case in range(cases):
-        grades, weights = {}, {}
+        grades, documents = {}, {}
         for query in map(str, range(16)):
             docs = [f"d{n}" for n in range(8)]
             grades[query] = {doc: int(draw.random() < 0.4) for doc in docs}
             lists = [draw.sample(docs, 5) for _ in range(2)]
-            weights[query] = differences.weights(*lists)
-        draws = Draws(differences, weights, {}, f"{case}")
+            documents[query] = differences.documents(*lists)
+        draws = Draws(differences, documents, {}, f"{case}")
         truth = draws.look(grades, 16)
         assert truth.low == pytest.approx(truth.high)
         for drawn in range(17):
@@ -313,7 +325,7 @@ def test_decisions_are_wrong_in_less_than_one_of_twenty_whatever_is_drawn(cases:
 @pytest.mark.parametrize(
     ("how", "problem"),
     [
-        ({"measure": "RR@10"}, "is not bounded by a part"),
+        ({"measure": "R@10"}, "so many relevant documents as nobody knows of decide it"),
         ({"systems": ["old", "new", "bad"]}, "a decision is between two systems"),
         ({"judging": JudgeOptions(model="similarity")}, "name the assessor who judges"),
     ],
@@ -486,13 +498,41 @@ def test_people_s_grades_come_to_the_exact_difference_and_that_of_compare(coll: 
     assert decision.look.low == pytest.approx(every)
 
 
-def test_people_s_grades_of_no_sheet_are_not_added_to(
+def test_sheets_add_to_qrels_that_people_brought_along(coll: Path) -> None:
+    brought = {QUERIES[0]: {"d0": 3, "d1": -1}, QUERIES[1]: {"d0": 3, "d5": 2}}
+    lines = [f"{q} 0 {doc} {g}\n" for q, row in brought.items() for doc, g in row.items()]
+    (coll / "qrels/human.qrels").write_text("".join(lines))
+    (coll / "pool.jsonl").write_text(f'{{"query_id": "{QUERIES[1]}", "doc_id": "d0"}}\n')
+    decision, graded = by_people(coll, "bad")
+    assert decision.verdict == "worse"
+    assert graded
+    assert not {*graded} & {(QUERIES[0], "d0"), (QUERIES[1], "d0")}
+    qrels = read_qrels(coll / "qrels/human.qrels").as_dict()
+    assert qrels[QUERIES[1]]["d5"] == 2
+    assert {(q, doc) for q, row in qrels.items() for doc in row} >= {*graded}
+    assert sum(map(len, qrels.values())) == len(
+        {*graded, *((q, d) for q in brought for d in brought[q])}
+    )
+    sheet = coll.parent / "other.csv"
+    pairs = [Pair(QUERIES[1], "d5")]
+    route_sheet(open_collection(coll), pairs, sheet, {"source": "human"})
+    grade_sheet(sheet, lambda _query, _doc: 0)
+    command = ["people", "import", str(sheet), str(coll), "--as", "human"]
+    assert execute(command) == 65
+    assert execute([*command, "--replace"]) == 0
+    assert read_qrels(coll / "qrels/human.qrels")[QUERIES[1]]["d5"] == 0
+    labeler.judge(coll, model=fake_model('{"grade": 2}'), name="llm")
+    assert "chosen for a person to grade" in str(labeler.agree(coll, "human", "llm").as_json())
+
+
+def test_people_s_grades_are_not_added_to_a_model_s(
     coll: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (coll / "qrels/human.qrels").write_text(f"{QUERIES[0]} 0 d0 3\n")
+    (coll / "pool.jsonl").write_text('{"query_id": "q00", "doc_id": "d0"}\n')
+    labeler.judge(coll, model=fake_model('{"grade": 2}'), name="llm")
     command = ["compare", str(coll), "old", "new", "-m", MEASURE, "--sheet"]
-    assert execute([*command, str(coll.parent / "a.csv")]) == 2
-    assert "human.qrels is from no sheet" in capsys.readouterr().err
+    assert execute([*command, str(coll.parent / "a.csv"), "--qrels", "llm"]) == 2
+    assert "llm.qrels holds grades of a model" in capsys.readouterr().err
     sheet = coll.parent / "a.csv"
     assert execute([*command, str(sheet), "--qrels", "ann", "--assessor", "llm"]) == 2
     assert execute([*command, str(sheet), "--qrels", "a/b"]) == 2

@@ -228,12 +228,10 @@ def made_from(collection: Collection) -> dict[str, Sequence[str]]:
 
 
 def weights_of_people(collection: Collection, name: str) -> dict[Pair, float] | None:
-    """One over the chance of each pair that was drawn; `None` of qrels from no sheet."""
+    """One over the chance of each pair that was drawn; `None` of qrels from no sample."""
     path = people_path(collection.folder, name)
-    if not path.exists():
-        return None
-    rows = read_people(path)
-    return {row.pair: 1 / row.probability for row in rows if row.probability is not None}
+    rows = read_people(path) if path.exists() else []
+    return {row.pair: 1 / row.probability for row in rows if row.probability is not None} or None
 
 
 def source_of_collection(

@@ -186,7 +186,8 @@ def depth(
         show_json({"systems": [each.as_json() for each in depths]}, to)
         return
     lines = "\n".join(line for each in depths for line in each.sentences)
-    show([lines, table_of("depth", ReaderDepth, depths)], to)
+    curves = [table for each in depths for table in each.tables()]
+    show([lines, table_of("depth", ReaderDepth, depths), *curves], to)
 
 
 def audit(*, options: AuditOptions, to: Destination) -> None:

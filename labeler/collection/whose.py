@@ -83,6 +83,8 @@ MIXED = " (mixed)"
 """Stands behind the name of a source that mixes grades itself."""
 
 Whose = Literal["people", "model", "both", ""]
+OF_MODELS = ("model", "both")
+"""Whose qrels do not count as people's."""
 
 
 def is_of_people(collection: Collection, name: str) -> bool:

@@ -218,13 +218,13 @@ def check_equivalences(equivalences: Sequence[Equivalence]) -> tuple[list[str], 
 def _failure(e: Equivalence) -> str:
     """What is not shown of a run, and what would show it."""
     if e.verdict == NOT_SHOWN:
-        change, more = interval_text(e.interval, "+.4f", "+.3f"), "more queries"
+        change, more = interval_text(e.interval, "+.4f", "+.3f"), "more queries may show less"
         if (above := e.difference + e.margin) > 0 and math.isfinite(e.low):
             # the lower bound nears the difference with the square root of the number of queries
             needed = math.ceil(e.queries * (e.resolved / above) ** 2)
-            more = f"about {needed:,} queries with such a difference"
+            more = f"about {needed:,} queries would settle it if {e.difference:+.4f} is true"
         open_loss = f"so that a loss of {e.margin:g} is not excluded"
-        excluded = f"a loss of {e.least_margin:.3f} or more is; {more} may show less"
+        excluded = f"a loss of {e.least_margin:.3f} or more is; {more}"
         return f"{e.run}: {e.measure} against {e.baseline}'s is {change}, {open_loss}; {excluded}"
     loss = f"{abs(e.difference):.4f} worse than {e.baseline}'s, by more than {e.margin:g}"
     return f"{e.run}: {e.measure} is {loss} (at least {-e.most:.4f})"

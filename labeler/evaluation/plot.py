@@ -26,4 +26,5 @@ def difference_drawing(report: Report, title: str) -> Drawing:
     compared = report.compared()
     measure, baseline = compared[0].measure, compared[0].baseline
     rows = [NamedValue(c.run, c.difference, c.low, c.high) for c in compared]
-    return intervals(title, rows, Axis(f"{measure} less that of {baseline}", "+.3f", reference=0.0))
+    axis = Axis(f"{measure}, difference from {baseline}", "+.3f", reference=0.0)
+    return intervals(title, rows, axis)

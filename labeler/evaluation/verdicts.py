@@ -443,9 +443,11 @@ def against(compared: Sequence[Compared]) -> str:
 
 
 def allowance(compared: Sequence[Compared]) -> str:
-    """What p and intervals allow for; empty of one pair."""
+    """What p and intervals allow for, and what they stand on; empty of one pair that is known."""
     runs, pairs = len({c.run for c in compared}), len({(c.run, c.baseline) for c in compared})
-    return {
+    is_doubted = any(c.verdict == NOT_KNOWN for c in compared)
+    doubted = "where the verdict is not known, p is by these grades alone"
+    allowed = {
         "pair": "",
         "baseline": f"p and intervals allow for the {runs} runs compared with the baseline",
         "best": f"p and intervals allow for the choice of the best of {runs + 1} runs",
@@ -453,3 +455,4 @@ def allowance(compared: Sequence[Compared]) -> str:
         "all pairs": f"p and intervals allow for all {pairs} pairs of runs",
         "hsd": f"p and intervals allow for all {(runs + 1) * runs // 2} pairs of runs (HSD)",
     }[compared[0].family]
+    return "; ".join(filter(None, [allowed, doubted])) if is_doubted else allowed

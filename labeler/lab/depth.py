@@ -23,7 +23,7 @@ from labeler.messages import count_of
 from labeler.metrics import evaluate
 from labeler.options import GRADE, Bounds, Options, option
 from labeler.report.finding import Finding
-from labeler.report.result import Hidden, Result
+from labeler.report.result import Hidden, Result, as_plain
 from labeler.report.table import Column, Interval, Table, shown
 from labeler.stats.means import wilson
 from labeler.stats.student import SIGNIFICANT, binomial_below
@@ -108,6 +108,10 @@ class ReaderDepth(Result):
         if self.without:
             queries = count_of(self.without, "query has", "queries have")
             yield Finding(f"{queries} no relevant document in the qrels, and are left out")
+
+    def as_json(self) -> dict[str, Any]:
+        """The depths, and the curve."""
+        return {**super().as_json(), "curve": as_plain(self.tables()[0])}
 
     def tables(self) -> list[Table]:
         """The curve: the share of queries with a relevant document down to each depth."""

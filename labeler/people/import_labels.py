@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,12 +17,14 @@ from labeler.collection.people import (
     write_people,
 )
 from labeler.collection.scale import sample_scale
+from labeler.collection.whose import OF_MODELS, whose
 from labeler.data import Pair
 from labeler.errors import BadInput, FileProblem
 from labeler.files.atomic import may_be_replaced
 from labeler.messages import Note
 from labeler.people.sheet import id_in, read_sheet
 from labeler.report.result import Result
+from labeler.trec.files import read_qrels
 from labeler.trec.write import write_qrels
 
 
@@ -60,7 +62,8 @@ def import_sheet(
     Every row is checked against the sample that the sheet was drawn as. Sheets of one draw may
     share a name, which then holds the pairs of both; those of two draws may not, for nobody knows
     the chance of a pair to be in either. Pairs that were routed to people have no such chance:
-    their sheets share a name with each other, and with no drawn one. The next sheet may take the
+    their sheets share a name with each other, and with grades that people brought along, and with
+    no drawn one. The next sheet may take the
     place of this one, of which all is kept. `warn` is given a line that says which process is
     waited for.
     """
@@ -115,15 +118,12 @@ def merge_answers(
     gone.
     """
     name, path = options.name, people_path(collection.folder, options.name)
-    if not path.exists() and collection.qrels(name).exists():
-        raise FileProblem(
-            f"{collection.qrels(name)}: exists, and is not from a sheet; use another name",
-            parameter="name",
-        )
     earlier = read_people(path) if path.exists() else []
     before = {row.pair: row for row in earlier if not own(row)}
+    brought = _brought(collection, name, earlier, answered)
     if not options.replace:
-        _refuse_changed_grades(answered, before, where, options)
+        held = {pair: row.grade for pair, row in before.items() if row.grade is not None}
+        _refuse_changed_grades(answered, brought | held, where, options)
     new = {p: row for p, row in answered.items() if row.grade is not None or p not in before}
     merged = {**before, **new}
     rows = [*merged.values(), *answered.values()]
@@ -136,27 +136,49 @@ def merge_answers(
     samples = {row.sample for row in rows if row.probability is not None}
     if len(samples) > 1:
         merged = _pooled(collection, samples, merged, f"{where}: {name}")
+    given = {pair: row.grade for pair, row in merged.items() if row.grade is not None}
     qrels: dict[str, dict[str, int]] = {}
-    for pair, row in sorted(merged.items()):
-        if row.grade is not None:
-            qrels.setdefault(pair.query_id, {})[pair.doc_id] = row.grade
+    for pair, grade in sorted((brought | given).items()):
+        qrels.setdefault(pair.query_id, {})[pair.doc_id] = grade
     if not qrels and not (earlier and options.replace is None):  # a journal's may all be outdated
         raise BadInput(f"{where}: no row has a grade")
     write_people(path, [merged[pair] for pair in sorted(merged)])
     write_qrels(collection.qrels(name), qrels)
 
 
+def _brought(
+    collection: Collection,
+    name: str,
+    earlier: Iterable[HumanAnswer],
+    answered: Mapping[Pair, HumanAnswer],
+) -> dict[Pair, int]:
+    """The grades of no sheet that qrels of people came with, to stand beside those of sheets.
+
+    `FileProblem` where others' grades have the name, or where the sheets are a sample.
+    """
+    qrels, journal = collection.qrels(name), list(earlier)
+    if not qrels.exists():
+        return {}
+    is_drawn = any(row.probability is not None for row in (*journal, *answered.values()))
+    if not journal and (is_drawn or whose(qrels) in OF_MODELS):
+        problem = f"{qrels}: exists, and is not from a sheet; use another name"
+        raise FileProblem(problem, parameter="name")
+    of_sheets = {row.pair for row in journal if row.grade is not None}
+    grades = {Pair(q, doc): g for q, row in read_qrels(qrels).items() for doc, g in row.items()}
+    return {p: g for p, g in grades.items() if p not in of_sheets and not is_drawn}
+
+
 def _refuse_changed_grades(
     answered: Mapping[Pair, HumanAnswer],
-    before: Mapping[Pair, HumanAnswer],
+    before: Mapping[Pair, int],
     where: str,
     options: ImportOptions,
 ) -> None:
     """`BadInput` names a pair that has another grade under the name already."""
     for pair, row in answered.items():
-        old = before.get(pair)
-        if old and None not in (old.grade, row.grade) and old.grade != row.grade:
-            problem = f"{' '.join(pair)} is {row.grade}, and {old.grade} in {options.name}"
+        old = before.get(pair, -1)
+        if old >= 0 and row.grade is not None and old != row.grade:
+            problem = f"{' '.join(pair)} is {row.grade}, and {old} in {options.name}"
             problem = f"{where}: {problem}; another assessor's grades go under another name"
             if options.replace is None:
                 raise BadInput(problem)

@@ -354,7 +354,7 @@ class SystemComparison(Result):
                 needed = math.ceil(e.queries * (e.resolved / e.margin) ** 2)
                 yield (
                     f"a loss of {e.margin:g} in {e.measure}, as {e.queries:,} queries resolve "
-                    f"{e.resolved:.3f} for {e.run}; about {needed:,} would resolve the margin."
+                    f"{e.resolved:.3f} for {e.run}; about {needed:,} would, of two equal systems."
                 )
 
     @cached_property
@@ -386,6 +386,8 @@ class SystemComparison(Result):
                 sides = sorted((abs(c.low), abs(c.high)))
                 verb = "gains" if c.low > 0 else "loses"
                 sure = f"{verb} at least {sides[0]:.4f} and at most {sides[1]:.4f}"
+            if c.doubt is not None:
+                sure = f"not at all, for that reason; by these grades alone {sure}"
             counts = f"better on {c.wins:,} queries, equal on {c.ties:,}, worse on {c.losses:,}"
             parts.append(f"{c.run} against {c.baseline}: {sure} at 95 % {ends}; {counts}.")
             if not math.isnan(c.low):
@@ -395,6 +397,9 @@ class SystemComparison(Result):
     @cached_property
     def surer(self) -> str:
         """The first thing that would make the decision surer, with its price."""
+        old, new = (self.systems.tops[name] for name in self.names)
+        if old == new and self.comparison.ties == self.comparison.queries:
+            return f"nothing, as the first {self.systems.depth} documents of both are the same."
         parts = [*self._holes(), *self._queries(), *self._people()]
         doubt = self.comparison.doubt
         if doubt is not None and not doubt.command.startswith("labeler compare"):
@@ -408,13 +413,14 @@ class SystemComparison(Result):
             return
         pairs = count_of(missing, "pair")
         of = self.systems
-        price = price_of(of.collection, missing, of.options.fill) or "no model has judged here yet"
+        price = price_of(of.collection, missing, of.options.fill)
+        price = price or "at no known price: no model has judged here yet"
         yield f"grades for the {pairs} among the first {self.systems.depth} documents ({price})"
 
     def _queries(self) -> Iterator[str]:
         c = self.comparison
-        is_told = c.by_test in ("better", "worse") and c.doubt is None
-        if is_told or (needed := self.queries_needed) is None or needed <= c.queries:
+        is_told, needed = c.by_test in ("better", "worse"), self.queries_needed
+        if is_told or needed is None or needed <= c.queries:
             return
         yield (
             f"about {count_of(needed, 'query', 'queries')} like these {c.queries:,} would tell a "

@@ -21,10 +21,10 @@ from labeler.collection.layout import HUMAN, check_name, locked_in_loop, open_co
 from labeler.collection.people import people_path, read_people
 from labeler.collection.queries import read_queries
 from labeler.collection.user_files import COMPARED, Output
-from labeler.collection.whose import CHOSEN
+from labeler.collection.whose import CHOSEN, OF_MODELS, whose
 from labeler.data import Pair
 from labeler.errors import BadInput, BudgetReached, Incomplete, Misuse, about
-from labeler.evaluation.differences import Differences, Span, to_judge
+from labeler.evaluation.differences import Credit, Credits, Differences, Span
 from labeler.evaluation.equivalence import DEFAULT_MARGIN
 from labeler.evaluation.evaluate import Report
 from labeler.evaluation.inputs import Doubt, kin_behind
@@ -89,22 +89,22 @@ class DrawnDifference:
 class Draws:
     """The queries of a decision in the order of drawing, with what was settled of each before.
 
-    `weights` say of each query what its documents count; `before` are the grades that were there.
+    `documents` say of each query what its documents count; `before` are the grades that were there.
     """
 
     differences: Differences
-    weights: Mapping[str, Mapping[str, float]]
+    documents: Mapping[str, Credits]
     before: Grades
     seed: str = ""
 
     def span(self, query: str, grades: Grades) -> Span:
         """What a query may differ by."""
-        return self.differences.span(self.weights[query], grades.get(query, {}))
+        return self.differences.span(self.documents[query], grades.get(query, {}))
 
     @cached_property
     def first(self) -> dict[str, Span]:
         """The span of each query before any is drawn."""
-        return {query: self.span(query, self.before) for query in self.weights}
+        return {query: self.span(query, self.before) for query in self.documents}
 
     @cached_property
     def order(self) -> list[str]:
@@ -123,14 +123,17 @@ class Draws:
         pairs = list[Pair]()
         for query in self.order[:drawn]:
             low, high = self.span(query, grades)
-            left = {d: w for d, w in self.weights[query].items() if Pair(query, d) not in asked}
-            docs = to_judge(left, grades.get(query, ()))
+            documents, judged = self.documents[query], grades.get(query, {})
+            left = {
+                d: c for d, c in documents.items() if d in judged or Pair(query, d) not in asked
+            }
+            docs = self.differences.to_judge(left, judged)
             pairs += [Pair(query, doc) for doc in docs if high - low > CLOSED]
         return pairs
 
     def unjudged(self, grades: Grades) -> list[Pair]:
         """The pairs of open queries that have no grade."""
-        pairs = (Pair(query, doc) for query in self.order for doc in self.weights[query])
+        pairs = (Pair(query, doc) for query in self.order for doc in self.documents[query])
         return [pair for pair in pairs if pair.doc_id not in grades.get(pair.query_id, ())]
 
     def look(self, grades: Grades, drawn: int) -> DrawnDifference:
@@ -143,7 +146,7 @@ class Draws:
         settled = sum(span[0] for span in self.first.values()) - low.sum()
         # rounded, as both ends of an exact difference are one number
         value, below, above = [
-            round(float(settled + s) / len(self.weights), 12) for s in (middle, *ends)
+            round(float(settled + s) / len(self.documents), 12) for s in (middle, *ends)
         ]
         return DrawnDifference(
             drawn,
@@ -235,7 +238,7 @@ class Decision(Result, WithCost):
         more = f"at most {count_of(left, 'pair')} more for the exact difference"
         if options.fill:
             price = price_of(self.systems.collection, left, options.fill)
-            more += f" ({price or 'nothing is judged yet'})"
+            more += f" ({price or 'at no known price: nothing is judged yet'})"
         surer = f"{doubt.command} ({doubt.price}); " if doubt else ""
         if self.sheet:
             of = count_of(self.sheet.queries, "query", "queries")
@@ -300,12 +303,12 @@ class _Deciding:
                 raise BadInput(no_query_in_common(path, queries, name, top))
         lists = {q: [top.get(q, []) for top in tops.values()] for q in queries}
         # what neither returns counts in the ideal, where it is judged
-        weights = {
-            query: dict.fromkeys(others.get(query, {}), 0.0) | differences.weights(*two)
+        documents = {
+            query: dict.fromkeys(others.get(query, {}), Credit()) | differences.documents(*two)
             for query, two in lists.items()
         }
         before = others if systems.options.fill else {}
-        return Draws(differences, weights, before, f"{systems.options.seed} {lists}")
+        return Draws(differences, documents, before, f"{systems.options.seed} {lists}")
 
     @property
     def scale(self) -> Iterable[int]:
@@ -387,7 +390,7 @@ class _Deciding:
             result_of(systems).report if systems.qrels.exists() else None,
             self.margin,
             draws.look(self.grades(), drawn),
-            len(draws.weights),
+            len(draws.documents),
             len(draws.order),
             len(draws.unjudged(draws.before)),
             judged.stopped if judged else None,
@@ -486,7 +489,7 @@ def decide_by_people(  # noqa: PLR0913 - whoever calls it names the few that are
     output = None if sheet is None else Output.of(sheet, [opened.folder])
     if output:
         output.check()
-        if both.qrels.exists() and not people_path(opened.folder, name).exists():
-            problem = f"{both.qrels} is from no sheet, and none adds to it; name another set"
-            raise Misuse(problem, parameter="qrels")
+        if whose(both.qrels) in OF_MODELS:
+            problem = f"{both.qrels} holds grades of a model, and people's are to be added"
+            raise Misuse(f"{problem}; name another set", parameter="qrels")
     return act.by_people(output, watch.note)

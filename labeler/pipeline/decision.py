@@ -40,6 +40,10 @@ from labeler.report.table import number_text
 MOST_BYTES = 5_000_000
 """A page is smaller than that."""
 TIED = 1e-9
+COLUMNS = (
+    "w/t/l: the queries that a run wins, ties and loses. p: how often chance alone would set two "
+    "equal systems so far apart. Judged@k: the share of the first k documents that has a grade."
+)
 
 
 def decision_page(result: SystemComparison) -> Page:
@@ -87,7 +91,7 @@ class _DecisionPage:
         tables = [TableBlock(table) for table in result.tables()]
         blocks = [
             PageSection("The decision", lines),
-            PageSection("How large the difference is", [chart, *tables]),
+            PageSection("How large the difference is", [chart, *tables, Paragraph(COLUMNS)]),
             self._filters(),
             *sections,
             *self._behind(),

@@ -14,7 +14,7 @@ from labeler.collection.dropped import drop_absent
 from labeler.collection.layout import AnyCollection, Collection, check_name, locked, open_collection
 from labeler.collection.people import own_qrels, people_path, pool_judged
 from labeler.collection.queries import read_queries, write_queries
-from labeler.collection.whose import whose
+from labeler.collection.whose import OF_MODELS, whose
 from labeler.corpus.ingest import ingest, inputs_from
 from labeler.data import Qrels, Query
 from labeler.errors import BadInput, Misuse
@@ -31,7 +31,6 @@ from labeler.trec.memory import Source, as_qrels
 from labeler.trec.write import write_qrels
 
 SECTION = "imported"
-MODEL_S = ("model", "both")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,7 +78,7 @@ def import_qrels(  # noqa: PLR0913  the keywords of a public function are its se
     path_of_qrels = opened.qrels(check_name(name))
     path = Path(source) if isinstance(source, str | os.PathLike) else None
     shown = str(path or "qrels")
-    if path and (holder := whose(path)) in MODEL_S:  # which would count as people's from then on
+    if path and (holder := whose(path)) in OF_MODELS:  # which would count as people's from then on
         grades = "a model's grades" if holder == "model" else "grades of people and of a model"
         problem = f"{shown} holds {grades}, and what is imported counts as people's"
         raise Misuse(f"{problem}; relabel and diff compare sets as they are", parameter="source")

@@ -134,7 +134,7 @@ def test_no_worse_than_passes_what_is_shown_to_lose_less_than_the_margin(
     assert labeler([*comparing(two), "--no-worse-than", "up", "--margin", "0.04"]) == 6
     said = capsys.readouterr().err
     assert "so that a loss of 0.04 is not excluded; a loss of 0.0" in said
-    assert re.search(r"about 1\d\d queries with such a difference may show less", said)
+    assert re.search(r"about 1\d\d queries would settle it if -0.0100 is true", said)
 
 
 def test_five_losses_and_no_win_of_thirty_pass_no_gate(

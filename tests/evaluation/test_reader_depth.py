@@ -83,7 +83,9 @@ def test_the_command_tells_of_each_run(tmp_path: Path, capsys: pytest.CaptureFix
     said = capsys.readouterr().out
     assert "a: with 2 passages, a relevant one is among them for the next query" in said
     assert "b: with 3 passages" in said
+    assert "95% interval" in said
     assert execute([*words, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["systems"]
     assert [each["depth"] for each in found] == [2, 3]
+    assert [row["queries"] for row in found[1]["curve"]] == [0, 0, 1]
     assert execute(["lab", "depth", str(qrels)]) == 2
