@@ -156,7 +156,7 @@ def report_on(
     findings = name_findings(options.measures)
     scoring = options.scoring
     pool, grades = filled_pool(
-        qrels, options.fill, lambda text: findings.append(Finding(text)), name, scoring.stale
+        qrels, runs, options, lambda text: findings.append(Finding(text)), name
     )
     if grades.filling:
         both = count_of(grades.by_both, "pair")
