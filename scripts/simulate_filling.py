@@ -54,7 +54,11 @@ def main() -> None:
         for run, top in zip(runs, tops, strict=True):
             others = [each for each in tops if each is not top]
             seen = {query: {d for each in others for d in each.get(query, ())} for query in nist}
-            own = {q: {d: g for d, g in row.items() if d in seen[q]} for q, row in nist.items()}
+            alone = {q: set(top.get(q, ())) - seen[q] for q in nist}
+            own = {
+                q: {d: g for d, g in row.items() if d not in alone[q]} for q, row in nist.items()
+            }
+            first = {q: {d: g for d, g in own[q].items() if d in top.get(q, ())} for q in nist}
             holes = {
                 q: {d: assessor[q][d] for d in top.get(q, ()) if d in row and d not in own[q]}
                 for q, row in nist.items()
@@ -68,10 +72,10 @@ def main() -> None:
             errors.setdefault("as it is", []).append(scored(whole, run) - truth)
             for overlap in given.overlaps:
                 for _ in range(given.repeats):
-                    both = some(own, overlap, rng)
+                    both = some(first, overlap, rng)
                     graded = {q: {d: assessor[q][d] for d in row} for q, row in both.items()}
                     other = columns(merged_grades([holes, graded]))
-                    filled, _ = as_people_grade(columns(whole), columns(own), other)
+                    filled, _ = as_people_grade(columns(whole), columns(own), other, {"new": run})
                     errors.setdefault(f"corrected by {overlap}", []).append(
                         scored(filled.as_dict(), run) - truth
                     )

@@ -189,7 +189,7 @@ def test_evaluate_fills_holes_with_another_set_and_says_whose_grades_count(
     assert execute(asked) == 0
     said = capsys.readouterr()
     assert "with llm's in the holes" in said.out
-    assert "drawn as people grade what it grades so, by 80 pairs that both graded" in said.err
+    assert "drawn as people grade what it grades so, by 72 pairs that both graded" in said.err
     assert execute([*asked[:-1], "nobody"]) == 2
     assert "--fill" in capsys.readouterr().err
     (coll / "qrels/human.qrels").write_text("".join(some[:20]))
@@ -204,7 +204,8 @@ def test_holes_get_the_grades_that_people_give_to_what_an_assessor_grades_so() -
     own = PairColumns.of({q: dict(islice(row.items(), 5)) for q, row in truth.items()}, np.int32)
     other = PairColumns.of({q: dict.fromkeys(row, 1) for q, row in truth.items()}, np.int32)
     whole = PairColumns.of(merged_grades([own, other]), np.int32)
-    filled, both = as_people_grade(whole, own, other)
+    runs = {"r": {query: {f"d{d}": float(-d) for d in range(20)} for query in truth}}
+    filled, both = as_people_grade(whole, own, other, runs)
     assert both == 250
     assert {pair: grade for pair, grade in filled.by_pair() if pair in dict(own.by_pair())} == dict(
         own.by_pair()
@@ -213,10 +214,12 @@ def test_holes_get_the_grades_that_people_give_to_what_an_assessor_grades_so() -
     assert share == pytest.approx(np.mean(own.value), abs=0.15)  # two standard errors: .1
     turned = {q: dict(reversed(row.items())) for q, row in reversed(whole.as_dict().items())}
     again = PairColumns.of(turned, np.int32)  # in another order
-    redrawn, _ = as_people_grade(again, own, other)
+    redrawn, _ = as_people_grade(again, own, other, runs)
     assert redrawn.as_dict() == filled.as_dict()
     few = PairColumns.of({"q0": own["q0"]}, np.int32)
-    assert as_people_grade(whole, few, other) == (whole, 0)
+    assert as_people_grade(whole, few, other, runs) == (whole, 0)
+    elsewhere = {"r": {query: {f"d{d}": float(d) for d in range(20)} for query in truth}}
+    assert as_people_grade(whole, own, other, elsewhere) == (whole, 0)  # below rank 10
 
 
 def test_grades_of_an_older_prompt_fill_no_hole_without_a_word(coll: Path) -> None:

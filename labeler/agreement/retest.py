@@ -113,8 +113,8 @@ def asked_in_controls(pairs: PairColumns[Any], sessions: Sequence[Floats]) -> Gr
     every = np.asarray(~np.isnan(columns).any(axis=1))
     grades, places = np.unique(columns[every], return_inverse=True)
     times = tuple(map(str, range(len(sessions))))
-    kept = pairs.keep(every)
-    return GradeMatrix(times, grades.astype(int).tolist(), kept, places.reshape(-1, len(times)))
+    values = places.reshape(-1, len(times))
+    return GradeMatrix(times, grades.astype(int).tolist(), pairs.keep(every), values)
 
 
 def _every_time(columns: Sequence[PairColumns[int]]) -> GradeMatrix:

@@ -149,9 +149,7 @@ def report_on(qrels: AnyQrels, runs: RunsByName, options: EvaluationOptions) -> 
         check_known("run", options.baseline, runs, "baseline")
     findings = name_findings(options.measures)
     scoring = options.scoring
-    pool, grades = filled_pool(
-        qrels, options.fill, lambda text: findings.append(Finding(text)), stale=scoring.stale
-    )
+    pool, grades = filled_pool(qrels, runs, options, lambda text: findings.append(Finding(text)))
     if grades.filling:
         both = count_of(grades.by_both, "pair")
         text = "are as it gave them: too few of its pairs have people's to correct them"

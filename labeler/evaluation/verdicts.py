@@ -18,12 +18,14 @@ from labeler.evaluation.inputs import (
     AnyQrels,
     Doubt,
     Kin,
+    RunsByName,
     pool_from,
     qrels_from,
     qrels_path,
+    rank,
     short,
 )
-from labeler.evaluation.options import FEWEST
+from labeler.evaluation.options import FEWEST, EvaluationOptions
 from labeler.evaluation.scores import (
     NAMED,
     NOT_KNOWN,
@@ -123,20 +125,21 @@ def grades_used(path: Path) -> GradesUsed:
 
 
 def filled_pool(
-    qrels: AnyQrels, fill: str, warn: Note, name: str = "the qrels", stale: str = "drop"
+    qrels: AnyQrels, runs: RunsByName, options: EvaluationOptions, warn: Note
 ) -> tuple[JudgedPairs, GradesUsed]:
     """The pool of any qrels, with another set's grades where they have none; and whose these are.
 
-    `fill` is a set of the same collection, or a file. Pairs that a comparison had that assessor
-    judge beyond its own count as its own. Where people graded enough of its pairs, its grades are
-    corrected (`as_people_grade`). `BadInput` where the two have other scales.
+    The other is a set of the same collection, or a file, that the options name. Pairs that a
+    comparison had that assessor judge beyond its own count as its own. Where people graded enough
+    of its pairs, its grades are corrected (`as_people_grade`). `BadInput` where the two have other
+    scales.
     """
-    path = qrels_path(qrels)
+    path, fill, stale = qrels_path(qrels), options.fill, options.scoring.stale
     used = GradesUsed() if path is None else grades_used(path)
     if not fill:
-        return pool_from(qrels, warn, name, stale), used
+        return pool_from(qrels, warn, stale=stale), used
     own, *others = (
-        PairColumns.of(of, np.int32) for of in grade_layers(qrels, fill, warn, name, stale)
+        PairColumns.of(of, np.int32) for of in grade_layers(qrels, fill, warn, stale=stale)
     )
     paths = fill_paths(path, fill)
     for line in other_prompts(paths):
@@ -147,25 +150,33 @@ def filled_pool(
     rest = tuple(name for name in used.others if name not in stems)
     both = 0
     if used.whose != "model":
-        whole, both = as_people_grade(whole, own, other)
+        whole, both = as_people_grade(whole, own, other, runs)
     counts = {used.name: own.size, filling.name: whole.size - own.size}
     filled = replace(used, others=rest, filling=filling, counts=counts, by_both=both)
-    return JudgedPairs.of(whole, name if path is None else str(path)), filled
+    return JudgedPairs.of(whole, "the qrels" if path is None else str(path)), filled
 
 
 def as_people_grade(
-    whole: PairColumns[int], own: PairColumns[int], other: PairColumns[int]
+    whole: PairColumns[int], own: PairColumns[int], other: PairColumns[int], runs: RunsByName
 ) -> tuple[PairColumns[int], int]:
     """Grades of people, and in their holes an assessor's, drawn as people would grade these pairs.
 
     Second, by how many pairs that both graded: of fewer than `ENOUGH_CHECKED` the assessor's stay.
-    Of a pair with one of its grades each grade of people is as likely as it is there (Little and
-    Rubin 2019, Statistical Analysis with Missing Data, chapter 4: stochastic imputation). A grade
-    depends on the pair's ids and on these chances alone.
+    They are among the first documents of the runs, as documents that are ranked high are better
+    than others to which an assessor gives the same grade. Of a pair with one of its grades each
+    grade of people is as likely as it is there (Little and Rubin 2019, Statistical Analysis with
+    Missing Data, chapter 4: stochastic imputation). A grade depends on the pair's ids and on these
+    chances alone.
     """
     given, held = (whole.beside(each, NONE) for each in (own, other))
-    in_both, holes = (given != NONE) & (held != NONE), np.flatnonzero(given == NONE)
-    if in_both.sum() < ENOUGH_CHECKED or not len(holes):
+    is_both, holes = (given != NONE) & (held != NONE), np.flatnonzero(given == NONE)
+    if is_both.sum() < ENOUGH_CHECKED or not len(holes):
+        return whole, 0
+    # a pool whose grades are places among all pairs
+    pool = JudgedPairs.of(replace(whole.keep(is_both), value=np.flatnonzero(is_both)))
+    ranked = (rank(run, pool)[0] for run in runs.values())
+    in_both = np.unique(np.concatenate([r.grade[r.rank < FIRST_RANKS] for r in ranked]))
+    if len(in_both) < ENOUGH_CHECKED:
         return whole, 0
     grades, coded = np.unique(np.stack([given, held]), return_inverse=True)
     given, held = coded.reshape(2, -1)
@@ -178,7 +189,11 @@ def as_people_grade(
     places = (reached[held[holes], :-1] <= np.array(drawn)[:, None]).sum(axis=1)
     values = whole.value.copy()
     values[holes] = grades[places]
-    return replace(whole, value=values), int(in_both.sum())
+    return replace(whole, value=values), len(in_both)
+
+
+FIRST_RANKS = 10
+"""So many first documents of runs tell how people grade what an assessor grades so."""
 
 
 def random_of(text: str) -> float:

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from io import BufferedReader, RawIOBase, TextIOWrapper
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from labeler.errors import BadInput, FileProblem, TooLarge
 from labeler.files.boundary import DAMAGED, needing, problem_of
