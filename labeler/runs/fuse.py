@@ -168,8 +168,15 @@ def fused(runs: Sequence[PairColumns[float]], fusion: Fusion) -> PairColumns[flo
     best = in_order(query, score, documents.take(joined.document))
     best = best[ranks_in_groups(query, best)[best] <= fusion.depth]
     sizes = np.bincount(query[best], minlength=len(joined.queries))
-    edges, columns = np.append(0, np.cumsum(sizes)), (joined.document[best], score[best])
-    return PairColumns(joined.queries, edges, joined.documents, *columns, None, documents)
+    return PairColumns(
+        joined.queries,
+        np.append(0, np.cumsum(sizes)),
+        joined.documents,
+        joined.document[best],
+        score[best],
+        None,
+        documents,
+    )
 
 
 def _pairs_in(row: Small) -> Integers:
