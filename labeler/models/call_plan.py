@@ -175,22 +175,19 @@ def plan_calls(
         most = most.plus(Tokens(tries * inside, (2**tries - 1) * outside))
         if likely is None or number < likely:
             calls, estimate = len(asked), estimate.plus(usual)
-    price, needs_probe = session.selection.price, session.needs_probe
-    probes = PROBES if needs_probe and calls else 0
+    probes = PROBES if session.needs_probe and calls else 0
     most = most.plus(Tokens(probes, probes).times(PROBE_TOKENS))
     with_thoughts = most.plus(Tokens(probes, probes + tries * len(asked)).times(session.thoughts))
-    limits = session.guard.limiter.limits if session.asks_live else None
-    shown = example if session.selection.reads_prompt else None
     return CallPlan(
         calls,
         estimate,
         with_thoughts,
-        price,
-        needs_probe,
-        shown,
+        session.selection.price,
+        session.needs_probe,
+        example if session.selection.reads_prompt else None,
         len(asked),
         tries,
-        limits,
+        session.guard.limiter.limits if session.asks_live else None,
         unthinking=most if session.thoughts and not session.is_known else None,
     )
 

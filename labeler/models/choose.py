@@ -29,7 +29,7 @@ from labeler.models.server.client import Calls, answers, called_model, models_of
 from labeler.models.settings import AssessorSettings, check_model_name
 from labeler.text.terms import TermStatistics, terms, text_to_search
 from labeler.wire.addresses import masked, ollama_address, server_address
-from labeler.wire.gate import Admitted, admit
+from labeler.wire.gate import Admitted, admit, check_variable_name
 
 # Assessors that are declared in a project: `assessors/NAME.toml`, or a table of `labeler.toml`.
 #
@@ -38,7 +38,6 @@ from labeler.wire.gate import Admitted, admit
 
 FOLDER = "assessors"
 _SET_HERE = frozenset(["name", "file"])
-_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,99}")
 _SECRET = re.compile(r"authorization|api-?key|token|secret|cookie|password", re.IGNORECASE)
 _SETTINGS = TypeAdapter(AssessorSettings)
 KEYS = tuple(f.name for f in fields(AssessorSettings) if f.name not in _SET_HERE)
@@ -106,12 +105,7 @@ def _read(path: Path, name: str, values: object) -> AssessorSettings:
 
 def check_no_secret(values: JsonObject) -> None:
     """Raise `Misuse`, without the value, where a key stands in place of a variable's name."""
-    key = values.get("key")
-    if isinstance(key, str) and not _VARIABLE.fullmatch(key):
-        raise Misuse(
-            "expected the name of the environment variable that holds the key, as MY_API_KEY",
-            parameter="key",
-        )
+    check_variable_name(values.get("key", ""))
     headers = values.get("headers")
     for header in headers if isinstance(headers, dict) else ():
         if _SECRET.search(header):

@@ -278,8 +278,7 @@ class CallOptions(Options):
         self, model: AnyModel | None, base_url: str | None, **more: Any
     ) -> SessionOptions:
         """Which model to ask, and how; `more` are further fields of `SessionOptions`."""
-        how = self.limits, self.concurrency, self.redact
-        return SessionOptions(model, base_url, *how, **more)
+        return SessionOptions(model, base_url, self.limits, self.concurrency, self.redact, **more)
 
 
 class Selection(NamedTuple):

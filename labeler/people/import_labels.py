@@ -95,9 +95,15 @@ def import_sheet(
                 )
             if row.pair in answered:
                 raise BadInput.at(sheet, answer.line, f"row {answer.number} stands there twice")
-            who, when = answer.assessor or options.assessor, answer.time or options.now
-            beside = answer.comment, row.probability, sample
-            answered[row.pair] = HumanAnswer(row.pair, answer.grade, who, when, *beside)
+            answered[row.pair] = HumanAnswer(
+                row.pair,
+                answer.grade,
+                answer.assessor or options.assessor,
+                answer.time or options.now,
+                answer.comment,
+                row.probability,
+                sample,
+            )
         merge_answers(collection, options, answered, str(sheet))
     may_be_replaced(sheet)
     graded = sum(answer.grade is not None for answer in answered.values())

@@ -78,9 +78,12 @@ def merge_raters(
     for pair in differing:  # those furthest apart first
         grades = ", ".join(f"{rater} {grade}" for rater, grade in several[pair].items())
         each(f"{' '.join(pair)}: {grades}; final {final[pair].grade}")
-    apart = sum(between > 1 for between in spread.values())
-    pairs = sum(row.grade is not None for row in final.values())
-    return MergedRaters(pairs, len(several), len(differing), apart)
+    return MergedRaters(
+        pairs=sum(row.grade is not None for row in final.values()),
+        shared=len(several),
+        differ=len(differing),
+        apart=sum(between > 1 for between in spread.values()),
+    )
 
 
 BETWEEN = ", "

@@ -181,7 +181,7 @@ def _of_combinations(source: Source, front: FrontMatter) -> Iterator[PromptProbl
     """Values that are fine alone, and not together."""
     if front.kind != "grade":
         for key in ("scale", "criteria", "questions", "combine", "examples", "batch"):
-            if key in front.model_fields_set:
+            if getattr(front, key) not in ({}, None, 1):
                 yield PromptProblem(
                     source.line_of(key),
                     f"{key} is for a prompt that grades, and this one is of kind {front.kind!r}; "

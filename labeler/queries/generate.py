@@ -270,13 +270,12 @@ async def _generate(
         async with locked_in_loop(opened, control.stop, control.note):
             before = len(generated_before(opened, writer))
             written = keep_generated(opened, generated, writer, force=options.force)
-    missing = max(0, options.queries - len(generated.queries))
     return GenerateResult(
         opened.queries,
         len(written) - before,
         len(generated.rejected),
         len(written),
-        missing,
+        max(0, options.queries - len(generated.queries)),
         spent,
         is_priced,
         generated.reasons,

@@ -79,17 +79,6 @@ def parse_mix(text: str) -> Mix:
     return {name: share / total for name, share in shares.items() if share}
 
 
-def mix_text(mix: str | Mapping[str, float]) -> str:
-    """A mix as the text that `parse_mix` reads.
-
-    >>> mix_text({"keyword": 3, "how-to": 1})
-    'keyword=3,how-to=1'
-    """
-    if isinstance(mix, str):
-        return mix
-    return ",".join(f"{name}={share}" for name, share in mix.items())
-
-
 def next_kind(mix: Mix, counts: Mapping[str, int]) -> str:
     """The kind that is furthest behind its share; of equals, the first of the mix.
 
@@ -246,9 +235,6 @@ class Asking:
         panel=ASKING,
         rare=True,
     )
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "mix", mix_text(self.mix))  # which may be a dict
 
     def style(self) -> Style:
         """What prompts are told of the person who searches; the file is read."""

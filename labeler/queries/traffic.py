@@ -102,8 +102,7 @@ class Traffic(Result):
 
     def as_json(self) -> dict[str, Any]:
         """The counts by name."""
-        counts = ("searches", "dropped", "strata")
-        return self.picked(*counts, queries=len(self.queries))
+        return self.picked("searches", "dropped", "strata", queries=len(self.queries))
 
     @property
     def sentences(self) -> list[str]:

@@ -63,8 +63,11 @@ class RerankResult(WithCost, Result):
 
     def as_json(self) -> dict[str, Any]:
         """The counts, the file, and what the calls took."""
-        counts = ("run", "queries", "documents", "windows", "untouched", "cost")
-        return self.picked(*counts, calls=self.spent.calls, tokens=self.spent.tokens)
+        return self.picked(
+            *("run", "queries", "documents", "windows", "untouched", "cost"),
+            calls=self.spent.calls,
+            tokens=self.spent.tokens,
+        )
 
 
 class RerankSource(NamedTuple):

@@ -65,8 +65,8 @@ class DatabaseAddress:
         port = "" if self.port == PORT else f":{self.port}"
         settings = {"sslmode": self.tls, "sslrootcert": self.certificates}
         query = urlencode({name: value for name, value in settings.items() if value}, safe="/")
-        names = quote(self.user, safe=""), quote(self.database, safe="")
-        return f"postgresql://{names[0]}@{host}{port}/{names[1]}" + (f"?{query}" if query else "")
+        user, database = quote(self.user, safe=""), quote(self.database, safe="")
+        return f"postgresql://{user}@{host}{port}/{database}{f'?{query}' if query else ''}"
 
     @property
     def name(self) -> str:

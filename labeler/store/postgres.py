@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from ssl import SSLError
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -189,11 +189,11 @@ def _read(name: str, value: Any) -> Any:
     return bytes(value).decode("utf-8", "surrogatepass") if name in _TEXTS else bytes(value)
 
 
+@dataclass(slots=True)
 class _Statements:
     """Runs SQL on a connection; a table of keys takes the place of `{keys}`."""
 
-    def __init__(self, connection: Connection) -> None:
-        self.connection: Any = connection
+    connection: Any
 
     def run(self, query: str, keys: Keys | None = None, **values: Any) -> Rows:
         if keys is not None:

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -379,11 +380,11 @@ def now() -> Now:
     return Now(time.monotonic(), time.time())
 
 
+@dataclass(slots=True)
 class _Statements:
     """Runs SQL on a connection; `{keys}` stands for as many keys as one statement takes."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self.connection: Any = connection
+    connection: Any
 
     def run(self, query: str, keys: Keys | None = None, **values: Any) -> list[Sequence[Any]]:
         if keys is None:

@@ -104,7 +104,11 @@ class VectorFile:
         """
         database, dimensions = self._to_add, vectors.shape[1]
         assert database is not None, "who adds has the file open by `appending`"
-        self._check_length(dimensions)
+        if self.dimensions and dimensions != self.dimensions:
+            raise BadInput(
+                f"{self.path}: its vectors have {self.dimensions:,} numbers, new ones "
+                f"{dimensions:,}; if another encoder bears that name now, move it away"
+            )
         rows = zip(keys, (vector.tobytes() for vector in vectors), strict=True)
         with _problems(self.path), database:
             if not self.dimensions:
@@ -112,14 +116,6 @@ class VectorFile:
             database.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
         self.dimensions = dimensions
         self._keys.update(keys)
-
-    def _check_length(self, dimensions: int) -> None:
-        """Refuse vectors that others in the file cannot be compared to."""
-        if self.dimensions and dimensions != self.dimensions:
-            raise BadInput(
-                f"{self.path}: its vectors have {self.dimensions:,} numbers, new ones "
-                f"{dimensions:,}; if another encoder bears that name now, move it away"
-            )
 
     def _read_anew(self) -> None:
         if not self.path.exists():

@@ -31,7 +31,7 @@ from labeler.wire.addresses import VARIABLES, Place, masked, named_in_environmen
 
 NAME = "trusted.json"
 LARGEST = 1 << 20
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
 
 
 def trusted() -> dict[str, str]:
@@ -45,7 +45,7 @@ def trusted() -> dict[str, str]:
         addresses = json.loads(content)["addresses"]
         for address, variable in addresses.items():
             Place.of(address)
-            _check(variable)
+            check_variable_name(variable)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, LabelerError) as error:
         raise Misconfigured(
             f"{path}: not what `labeler trust` writes; mend or remove it"
@@ -68,7 +68,7 @@ def trust(address: str, key: str = "") -> str:
     (['http://127.0.0.1:8000/v1'], {})
     """
     where, address = Place.of(address), _without_query(address)
-    _check(key)
+    check_variable_name(key)
     if key:
         where.check_variable(key)
     _write({**_others(address), address: key})
@@ -120,7 +120,7 @@ def _write(addresses: Mapping[str, str]) -> None:
             out.write("\n")
 
 
-def _check(variable: object) -> None:
+def check_variable_name(variable: object) -> None:
     """`Misuse`, without what it is, of what is no variable's name: it may be a key."""
     if not isinstance(variable, str) or (variable and not _VARIABLE.fullmatch(variable)):
         raise Misuse(

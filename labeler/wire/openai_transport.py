@@ -6,6 +6,7 @@ than it may be, and nothing of the environment is sent but the key.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -30,20 +31,21 @@ def client_over(wire: Wire, headers: Headers) -> Any:
     )
 
 
+@dataclass(frozen=True, slots=True)
 class _Transport:
     """Sends what the client's package for HTTP made, and gives it the answer, unpacked."""
 
-    def __init__(self, wire: Wire, headers: Headers) -> None:
-        self._wire, self._headers = wire, headers
+    wire: Wire
+    headers: Headers
 
     async def handle_async_request(self, request: Any) -> Any:
         of_the_body = {
             name: request.headers[name] for name in _OF_THE_BODY if name in request.headers
         }
         has_body = not request.headers.keys().isdisjoint(("content-length", "transfer-encoding"))
-        answer = await self._wire.send(
+        answer = await self.wire.send(
             request.method,
-            {**self._headers, **of_the_body},
+            {**self.headers, **of_the_body},
             request.stream if has_body else None,
             URL(str(request.url), encoded=True),
         )
@@ -52,4 +54,4 @@ class _Transport:
         return library.Response(answer.status, headers=received, content=answer.body)
 
     async def aclose(self) -> None:
-        await self._wire.close()
+        await self.wire.close()

@@ -119,7 +119,7 @@ def test_queries_come_in_the_shares_asked_for_and_more_go_on(tmp_path: Path) -> 
     result = generate(collection, queries=16, model=llm, mix=mix)
     assert result.kinds == {"keyword": 8, "how-to": 4, "question": 4}
     assert list(read_queries(collection.queries).values())[:8] == first
-    generate(collection, queries=20, model=llm, mix={"vague": 1})
+    generate(collection, queries=20, model=llm, mix="vague=1")
     assert kinds_in(collection.queries)["vague"] == 4
 
 

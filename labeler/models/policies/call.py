@@ -80,19 +80,19 @@ class Policy:
         """Take back what `admit` did, as nobody waits for the call any more."""
 
 
+@dataclass(frozen=True, slots=True)
 class CallPath:
     """Takes calls to a model through policies, which are listed from the caller inwards."""
 
-    def __init__(self, model: Model, policies: Sequence[Policy]) -> None:
-        self._model = model
-        self._policies = policies
+    model: Model
+    policies: Sequence[Policy]
 
     async def ask(self, request: Request) -> Reply:
         """The reply to a request; raises what is wrong, as the policies say.
 
         `inside` is how many policies have let the call pass.
         """
-        policies, call, inside = self._policies, ModelCall(request, request), 0
+        policies, call, inside = self.policies, ModelCall(request, request), 0
         while True:
             reply, error = call.reply, call.error
             is_over = reply is not None or error is not None
@@ -127,15 +127,11 @@ class CallPath:
             raise error or AssertionError("a call ends with a reply or an error")
         return reply
 
-    def _answered(self, call: ModelCall) -> Awaitable[Reply]:
-        asking = self._model.ask(call.request)
-        return asking if call.until is None else self._in_time(asking, call.until)
-
-    async def _in_time(self, asking: Awaitable[Reply], until: float) -> Reply:
-        timeout = asyncio.timeout_at(until)
+    async def _answered(self, call: ModelCall) -> Reply:
+        timeout = asyncio.timeout_at(call.until)
         try:
             async with timeout:
-                return await asking
+                return await self.model.ask(call.request)
         except TimeoutError:
             if timeout.expired():
                 raise GivenUp from None

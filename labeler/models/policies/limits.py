@@ -477,6 +477,7 @@ class Budget:
         }[parameter]
 
 
+@dataclass(slots=True)
 class Budgeting(Policy):
     """Reserves before each call and settles after it; replies carry their cost, if it is known.
 
@@ -486,23 +487,22 @@ class Budgeting(Policy):
     with something else, so what was reserved counts as spent.
     """
 
-    def __init__(self, budget: Budget, *, is_server: bool = False) -> None:
-        self._budget = budget
-        self._is_server = is_server
+    budget: Budget
+    is_server: bool = False
 
     async def admit(self, call: ModelCall) -> None:
         """Reserve what a call may cost; wait for others to settle, where need be."""
         call.sizes = call.sizes or sizes_of(call.request)
-        budget = self._budget
+        budget = self.budget
         if budget.max_seconds is not None:
             call.until = asyncio.get_running_loop().time() + max(0.0, budget.ends - budget.clock())
         call.reserved = await budget.reserve(call.sizes.at_most)
 
     def result(self, call: ModelCall, reply: Reply) -> ToAwait:
         """Settle for what the reply says that it took."""
-        budget, reserved = self._budget, call.reserved or Spending()
+        budget, reserved = self.budget, call.reserved or Spending()
         used = Tokens(count(reply.prompt_tokens) or 0, count(reply.completion_tokens) or 0)
-        if self._is_server and not used.inside:
+        if self.is_server and not used.inside:
             actual = reserved.as_unknown()
             cost = 0.0 if budget.price and not reserved.cost else None
         else:
@@ -515,12 +515,12 @@ class Budgeting(Policy):
         return None
 
     def _used(self, call: ModelCall, used: Tokens, cached: int = 0) -> Spending:
-        self._budget.learn(call.sizes.at_most if call.sizes else used, used)
-        return self._budget.spending(used, cached)
+        self.budget.learn(call.sizes.at_most if call.sizes else used, used)
+        return self.budget.spending(used, cached)
 
     def error(self, call: ModelCall, error: Exception) -> ToAwait:
         """Settle for what a failed call took, as far as that is known."""
-        budget, reserved = self._budget, call.reserved or Spending()
+        budget, reserved = self.budget, call.reserved or Spending()
         actual = reserved.as_unknown()
         if isinstance(error, CallFailed) and error.tokens:
             actual = self._used(call, Tokens(*error.tokens))
@@ -538,4 +538,4 @@ class Budgeting(Policy):
     def lost(self, call: ModelCall) -> None:
         """Count what was reserved as spent, as nobody hears what the call took."""
         reserved = call.reserved or Spending()
-        self._budget.settle(reserved, reserved.as_unknown())
+        self.budget.settle(reserved, reserved.as_unknown())

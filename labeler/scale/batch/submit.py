@@ -245,8 +245,9 @@ async def _submit(
         options = replace(options, deferral=deferral)
         async with prepare(collection, pool_of, options, control, options.session) as prepared:
             recorder = RequestRecorder(Path(folder), bounds, prepared)
-            retry = options.retry_failed
-            stopped = await record_unanswered(prepared, recorder, taken, retry_failed=retry)
+            stopped = await record_unanswered(
+                prepared, recorder, taken, retry_failed=options.retry_failed
+            )
             records = _write_records(collection, _record(prepared, options), recorder, where)
         if recorder.left:
             left = count_of(recorder.left, "request is", "requests are")
@@ -258,11 +259,15 @@ async def _submit(
                 sent = await _send(collection, records[number:], recorder.path(number), where)
             batches.append(sent)
             control.note(f"batch {sent.number}: {count_of(sent.requests, 'request', 'requests')}")
-    waiting = len(WaitingRequests(collection)) - sum(recorder.counts)
     session = prepared.session
-    is_priced = session.selection.price is not None
-    spent = session.guard.budget.spent
-    return Submitted(prepared.job.name, tuple(batches), waiting, spent, is_priced, stopped)
+    return Submitted(
+        prepared.job.name,
+        tuple(batches),
+        len(WaitingRequests(collection)) - sum(recorder.counts),
+        session.guard.budget.spent,
+        session.selection.price is not None,
+        stopped,
+    )
 
 
 def _write_records(
