@@ -202,6 +202,8 @@ KEYS_GONE: tuple[Key, ...] = (
     Key("evaluate", "/residual$", "`high` less `low`"),
     Key("agree", "baseline/|bias_by_grade|joint/pairwise|how_many/[0-9]/(floor|pairs)$", "gone"),
     Key("agree", "calibration/.*/said$", "`probability`"),
+    Key("agree", "details/classes/", "the table of both sides' grades holds it"),
+    Key("(lab )?tune.*--dry-run", "assessors/.*/(first|at_most)/", "one plan, of all pairs"),
     Key("(agree|report)", "leaderboard/", "as `lab leaderboard` has it"),
     Key("(diff|relabel)", "/by_chance$|queries/[0-9]+/p$|uneven_p$", "moves are not tested so"),
     Key(".*", "significance/hsd/", "what allows for all pairs is what sentences say"),

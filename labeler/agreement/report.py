@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from labeler.agreement.alternative import AlternativeTest
 from labeler.agreement.calibration import Calibration
-from labeler.agreement.compare import Agreement, defined
+from labeler.agreement.compare import Agreement
 from labeler.agreement.differences import Difference
 from labeler.agreement.joint import Ceiling, JointAgreement
 from labeler.agreement.plan import SampleSizePlan
-from labeler.agreement.statistics import find_statistic, parse_name, ratio
+from labeler.agreement.statistics import find_statistic, parse_name
 from labeler.arrays import Floats
 from labeler.errors import about
 from labeler.evaluation.gates import parse_limits, raise_failed
@@ -27,17 +27,7 @@ if TYPE_CHECKING:
     from labeler.agreement.statistics import Statistic
     from labeler.evaluation.leaderboard import Leaderboard
 
-# Where two assessors disagree: by class and by query.
-
-
-class ClassFigures(NamedTuple):
-    """How well the other finds the pairs that people gave one grade; `None` where undefined."""
-
-    grade: Annotated[int, Column(align="left")]
-    precision: float | None
-    recall: float | None
-    f1: Annotated[float | None, Column("F1", format=".3f")]
-    support: Annotated[float, Column("pairs", format=",.0f")]
+# Where two assessors disagree, by query.
 
 
 class QueryFigures(NamedTuple):
@@ -48,18 +38,6 @@ class QueryFigures(NamedTuple):
     agreement: float
     mae: float
     bias: float
-
-
-def by_class(agreement: Agreement) -> list[ClassFigures]:
-    """Precision, recall and F1 of each grade, people's being the truth."""
-    table = agreement.confusion
-    hits, assigned, true = np.diag(table), table.sum(axis=0), table.sum(axis=1)
-    shares = ratio(hits, assigned), ratio(hits, true), ratio(2 * hits, assigned + true)
-    figures = zip(agreement.scale, *shares, true.tolist(), strict=True)
-    return [
-        ClassFigures(grade, defined(precision), defined(recall), defined(f1), pairs)
-        for grade, precision, recall, f1, pairs in figures
-    ]
 
 
 def by_query(agreement: Agreement) -> list[QueryFigures]:
@@ -122,7 +100,6 @@ class AssessorReport(Result):
             "alternative": self.alternative,
             "how_many": self.plans,
             "details": {
-                "classes": by_class(agreement),
                 "queries": by_query(agreement),
                 "calibration": self.calibration,
             }

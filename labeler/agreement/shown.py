@@ -15,9 +15,7 @@ from labeler.agreement.joint import JOINT, Ceiling, JointAgreement
 from labeler.agreement.plan import in_words
 from labeler.agreement.report import (
     AssessorReport,
-    ClassFigures,
     QueryFigures,
-    by_class,
     by_query,
     numbers,
 )
@@ -33,7 +31,6 @@ from labeler.report.table import (
     Table,
     interval_text,
     number_text,
-    table_of,
 )
 
 if TYPE_CHECKING:
@@ -496,7 +493,6 @@ def report_parts(
             pairs = "pairs, weighted" if agreement.is_weighted else "pairs"
             yield queries_table(worst, texts, "most disagreement", pairs)
     if details:
-        yield table_of("classes", ClassFigures, by_class(agreement))
         yield queries_table(queries, texts)
         yield from map(calibration_table, report.calibration)
     if report.board is not None:

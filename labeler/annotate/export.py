@@ -28,7 +28,6 @@ from labeler.collection.people import (
 from labeler.collection.scale import sample_scale
 from labeler.data import Pair
 from labeler.errors import BadInput, Misuse
-from labeler.messages import Note
 from labeler.people.import_labels import ImportOptions, merge_answers
 
 
@@ -53,7 +52,6 @@ def export_answers(
     name: str | None = None,
     *,
     sample: str | None = None,
-    warn: Note = lambda _line: None,
 ) -> AnswersExported:
     """Write a rater's grades of a sample to `qrels/NAME.qrels` and `people/NAME.jsonl`.
 
@@ -89,7 +87,7 @@ def export_answers(
     name = check_name(name or default_name(opened, rater, own))
     times = {row.time for row in rows if row.sample == own}
     times |= {answer.time for answer in answers.values()}
-    with locked(opened, warn):
+    with locked(opened):
         options = ImportOptions(name, rater, "", replace=None)
         merge_answers(
             opened,

@@ -61,7 +61,7 @@ class RatersStatus(Result):
         return [table_of("raters", RaterStatus, self.raters)]
 
 
-def status_of_raters(collection: AnyCollection, *, seed: int = 0) -> RatersStatus:
+def status_of_raters(collection: AnyCollection) -> RatersStatus:
     """How far each rater of a collection is, and what their journals say of them.
 
     Statistics count pairs of random samples.
@@ -83,8 +83,7 @@ def status_of_raters(collection: AnyCollection, *, seed: int = 0) -> RatersStatu
     card = read_card(opened)
     owners = {name: card_section(card, "samples", name).get("rater") for name in audits}
     statuses = [_status(rater, of, sizes, owners) for rater, of in given.items()]
-    options = StatisticOptions(seed=seed)
-    people = None if matrix is None else together(matrix, matrix.assessors, options)
+    people = None if matrix is None else together(matrix, matrix.assessors, StatisticOptions())
     alpha = None if people is None else people.statistics["alpha-ordinal"]
     return RatersStatus(tuple(statuses), alpha)
 

@@ -61,7 +61,7 @@ def command(
     ),
     details: bool = option(
         False,
-        "Also by grade and by query, and calibration; all of that of each of several.",
+        "Also by query, and calibration; all of that of each of several.",
         panel=OUTPUT,
     ),
     to: Destination,

@@ -11,7 +11,7 @@ from typing import Annotated
 from labeler.cli.model_options import ModelFlags, ServerFlags, ShownFlags, TakingFlags
 from labeler.cli.options import MADE, Destination, Opened, argument
 from labeler.cli.output import show
-from labeler.cli.process import run_until_stopped
+from labeler.cli.process import Result, run_until_stopped
 from labeler.cli.reporting import (
     check_complete,
     show_judging,
@@ -48,8 +48,7 @@ def submit(
     to: Destination,
 ) -> None:
     """Hand over the pairs of the pool that have no answer."""
-    asked = who.asking(options)
-    _hand_over(partial(asubmit, collection, asked), collection, asked, flags, to)
+    _hand_over(_done(asubmit, collection, who.asking(options), flags, to), to)
 
 
 def write(
@@ -62,21 +61,12 @@ def write(
     to: Destination,
 ) -> None:
     """Write the requests of the pairs that have no answer, to a file."""
-    asked = who.asking(options)
-    act = partial(awrite_requests, collection, asked, to.written_to(file))
-    _hand_over(act, collection, asked, flags, to)
+    act = partial(awrite_requests, to=to.written_to(file))
+    _hand_over(_done(act, collection, who.asking(options), flags, to), to)
 
 
-def _hand_over(
-    act: Callable[..., Awaitable[Submitted]],
-    collection: Collection,
-    asked: JudgeOptions,
-    flags: ShownFlags,
-    to: Destination,
-) -> None:
-    """Hand requests over, and say which; of a dry run, what they would take."""
-    _plan(collection, asked, flags, to)
-    submitted = watched(flags, act)
+def _hand_over(submitted: Submitted, to: Destination) -> None:
+    """Say which requests were handed over; raise what stopped it."""
     show_outcome(submitted, _show_submitted, to)
     if submitted.stopped:
         raise submitted.stopped
@@ -91,9 +81,7 @@ def wait(
     to: Destination,
 ) -> None:
     """Submit, wait until all have ended, and collect."""
-    asked = who.asking(options)
-    _plan(collection, asked, flags, to)
-    _show_and_check(watched(flags, partial(await_batches, collection, asked)), to)
+    _show_and_check(_done(await_batches, collection, who.asking(options), flags, to), to)
 
 
 def status(collection: Opened, *, server: ServerFlags, to: Destination) -> None:
@@ -132,11 +120,18 @@ def read(
     _show_and_check(watched(flags, act), to)
 
 
-def _plan(collection: Collection, asked: JudgeOptions, flags: ShownFlags, to: Destination) -> None:
-    """Of a dry run, end with what all that waits for no batch would take."""
+def _done(
+    act: Callable[..., Awaitable[Result]],
+    collection: Collection,
+    asked: JudgeOptions,
+    flags: ShownFlags,
+    to: Destination,
+) -> Result:
+    """What an act gives; a dry run ends with what all that waits for no batch would take."""
     if flags.dry_run:
         deferred = replace(asked, deferral=Deferral(is_live=False))
         show_plan(flags, partial(ajudge, collection, deferred), show_judging_plan, to)
+    return watched(flags, partial(act, collection, asked))
 
 
 def _look(

@@ -34,7 +34,7 @@ def test_sentences_come_first_and_every_table_is_there_in_every_form() -> None:
     tables = [part for part in parts if isinstance(part, Table)]
     assert isinstance(parts[0], str)
     names = [table.name for table in tables]
-    assert names == ["statistics", "confusion", "queries", "classes", "queries"]
+    assert names == ["statistics", "confusion", "queries", "queries"]
     text = rendered_all(parts)
     assert text.startswith("human and assessor 1: 48 pairs of 6 queries that both graded\n")
     assert "q1 what is it?" in text
