@@ -117,6 +117,12 @@ def test_fields_on_top_of_a_page_of_sphinx_are_metadata(tmp_path: Path) -> None:
     assert text[document.metadata["start"] :].startswith("They turn.")
 
 
+def test_a_role_on_top_of_a_page_is_text(tmp_path: Path) -> None:
+    (tmp_path / "a.rst").write_text(":mod:`asyncio` runs loops.\n\nMore of it.\n")
+    (document,) = read_documents([str(tmp_path)]).documents.values()
+    assert document.text.startswith("`asyncio` runs loops.")
+
+
 def test_a_path_of_sphinx_that_begins_with_a_slash_begins_at_the_root(tmp_path: Path) -> None:
     (tmp_path / "inner").mkdir()
     (tmp_path / "code.py").write_text("x = 'CODE'\n")

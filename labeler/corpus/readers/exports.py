@@ -13,9 +13,9 @@ from labeler.errors import TooLarge
 from labeler.files.jsonl import JsonObject
 
 OF_NOTION = re.compile(
-    r"\s{0,9}# [^\n]*\n\n((?:[^\s:#|>`-][^\n:]{0,60}: [^\n]+(?:\n|\Z))+)(?=\n|\Z)"
+    r"\s{0,9}# [^\n]*\n\r?\n((?:[^\s:#|>`-][^\n:]{0,60}: [^\n]+(?:\n|\Z))+)(?=\r?\n|\Z)"
 )
-OF_SPHINX = re.compile(r"\s{0,9}((?::[\w-]{1,60}:[^\n]*\n)+)(?=\n)")
+OF_SPHINX = re.compile(r"\s{0,9}((?::[\w-]{1,60}:(?: [^\n]*)?\r?\n)+)(?=\r?\n)")
 """The properties of a page: below its title in an export of Notion, on top of it for Sphinx."""
 
 _LISTS = re.compile(r"(?i)tags?|labels?|topics?|keywords?|categor(?:y|ies)")
