@@ -285,7 +285,7 @@ async def _generate(
         _counts_by("kind", written),
         generated.given_up,
         generated.without_topic,
-        _counts_by(choice.stratify, written),
+        _counts_by(writer.stratify, written),
     )
 
 
