@@ -172,7 +172,7 @@ def _is_html(name: str) -> bool:
 _ALERT = re.compile(r"\[!\w+\][+-]?[ \t]*")
 _KEY = re.compile(r"([A-Za-z][\w-]{0,60})\s*:(?:\s+(?:[>|][+-]?|([^>|\s].*?)))?\s*")
 _LITERAL = re.compile(r"true|false|-?\d{1,15}(?:\.\d{1,15})?")
-_PARTS = re.compile(r"\s*(\"[^\"]*\"|'[^']*'|[^,\s][^,]*)")
+_PARTS = re.compile(r"\"[^\"]*\"|'[^']*'|[^,\s][^,]*")
 _ENTRY = re.compile(r"\s*-\s+(.*?)\s*")
 
 
