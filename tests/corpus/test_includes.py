@@ -100,6 +100,7 @@ def test_front_matter_is_metadata(tmp_path: Path) -> None:
         ("k: '# no comment'", "# no comment"),
         ("k: >-\n  Two\n  lines", "Two lines"),
         ("k:\n  inner: 1", "inner: 1"),
+        ("k: 3\n  more", "3 more"),
         ("tags: oil, seal", None),
     ],
 )
