@@ -202,8 +202,8 @@ def front_matter(text: str) -> tuple[JsonObject, int]:
             more[name].append(line.strip())
         elif line.strip() and not line.lstrip().startswith("#"):
             drop("front matter that is nested", line)
-    for key, parts in more.items():
-        values[key] = " ".join([str(values[key] or ""), *parts]).strip()
+    for name, following in more.items():
+        values[name] = " ".join([str(values[name] or ""), *following]).strip()
     read = {key: value for key, value in values.items() if value not in ("", [])}
     return read, last + 2 if last else 1
 
