@@ -114,6 +114,7 @@ def test_fields_on_top_of_a_page_of_sphinx_are_metadata(tmp_path: Path) -> None:
     (tmp_path / "a.rst").write_text(text)
     (document,) = read_documents([str(tmp_path)]).documents.values()
     assert document.metadata["tags"] == ["oil", "seal"]
+    assert "orphan" not in document.metadata
     assert (document.title, document.text) == ("Pumps", "They turn.")
     assert text[document.metadata["start"] :].startswith("They turn.")
 

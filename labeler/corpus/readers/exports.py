@@ -33,7 +33,7 @@ def properties(text: str, pattern: re.Pattern[str] = OF_NOTION) -> tuple[JsonObj
     rows = (line.lstrip(":").partition(":")[::2] for line in at_top[1].splitlines())
     begin, end = at_top.span(1)
     blank = re.sub(r"[^\n]", " ", at_top[1])
-    values = {key: property_of(key, value.strip()) for key, value in rows}
+    values = {key: property_of(key, value.strip()) for key, value in rows if value.strip()}
     return values, text[:begin] + blank + text[end:]
 
 
