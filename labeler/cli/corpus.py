@@ -21,7 +21,7 @@ from labeler.options import REQUIRED, WORDS, Option, option
 if TYPE_CHECKING:
     from labeler.corpus.update import UpdateResult
 
-_USUAL = ("words", "include", "exclude", "code", "text_field", "title_field", "id_field")
+_USUAL = ("words", "include", "exclude", "text_field", "title_field", "id_field")
 """The options that help shows, of those that are said once for a project."""
 SHOWN = 20
 _REASONS = {

@@ -285,14 +285,14 @@ async def _generate(
         _counts_by("kind", written),
         generated.given_up,
         generated.without_topic,
-        _counts_by(choice.stratify, written),
+        _counts_by(writer.stratify, written),
     )
 
 
 def _counts_by(key: str, queries: Sequence[Query]) -> dict[str, int]:
     """How many queries have each value of a key of their metadata, the most frequent first."""
-    values = (str(query.metadata.get(key, "unknown")) for query in queries if key)
-    return dict(Counter(values).most_common())
+    values = [query.metadata.get(key) or "unknown" for query in queries if key]
+    return dict(Counter(v for v in values if isinstance(v, str)).most_common())
 
 
 class _Prepared(NamedTuple):

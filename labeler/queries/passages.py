@@ -54,26 +54,15 @@ def number_of(*parts: object) -> int:
 
 @dataclass(frozen=True, slots=True)
 class PassageChoice:
-    """The passages to ask about, in order, and why the others are set aside, by id.
-
-    `stratify` is the key of the metadata over whose values they are spread; empty where there is
-    none.
-    """
+    """The passages to ask about, in order, and why the others are set aside, by id."""
 
     passages: list[Document]
     set_aside: Mapping[str, str] = field(default_factory=dict)
-    stratify: str = ""
 
     @property
     def reasons(self) -> dict[str, int]:
         """How many passages are set aside, by reason, the most frequent first."""
         return dict(Counter(self.set_aside.values()).most_common())
-
-    @property
-    def by_value(self) -> dict[str, int]:
-        """How many passages have each value of `stratify`; one of several counts for each."""
-        values = (value for each in self.passages for value in values_of(each, self.stratify))
-        return dict(Counter(values).most_common()) if self.stratify else {}
 
 
 def choose_passages(
@@ -106,7 +95,7 @@ def choose_passages(
         weights[folder] = sum(roots.values())
     order = _interleaved(in_folders, weights, seed)
     order = _by_turns(order, rules.stratify, seed) if rules.stratify else order
-    return PassageChoice(order, why, rules.stratify)
+    return PassageChoice(order, why)
 
 
 WITHOUT = "(none)"
@@ -184,11 +173,10 @@ class PassageList(Result):
 
     @property
     def sentences(self) -> list[str]:
-        """How many are asked about, by value and in all, and how many are set aside."""
-        counts, by_value = counts_of(self.choice.reasons), counts_of(self.choice.by_value)
+        """How many are asked about, and how many are set aside for which reason."""
+        counts = counts_of(self.choice.reasons)
         return [
-            f"{len(self.choice.passages):,} passages to ask about; set aside: {counts or 'none'}",
-            *([f"{self.choice.stratify}: {by_value}"] if by_value else []),
+            f"{len(self.choice.passages):,} passages to ask about; set aside: {counts or 'none'}"
         ]
 
     def tables(self) -> list[Table]:
@@ -200,9 +188,9 @@ class PassageList(Result):
         return [table_of("passages", _Listed, rows)]
 
     def as_json(self) -> dict[str, Any]:
-        """The counts, also by the value that they are spread over, and a row for each passage."""
-        counts = {"passages": len(self.choice.passages), "set_aside": self.choice.reasons}
-        return self.picked(**counts, strata=self.choice.by_value, list=self.tables()[0])
+        """The counts, and a row for each passage."""
+        passages, aside = len(self.choice.passages), self.choice.reasons
+        return self.picked(passages=passages, set_aside=aside, list=self.tables()[0])
 
 
 def list_passages(

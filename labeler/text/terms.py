@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from importlib.util import find_spec
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -213,57 +212,6 @@ def text_to_search(document: Document) -> str:
 # Its own code is not run: it is compiled anew for each Python, and a text's vector is but the mean
 # of its tokens' rows.
 
-# The tokens of texts by those of their words, which are remembered.
-#
-# The embedded encoder's tokenizer takes a text as a whole, half a millisecond for a passage; by its
-# words, vectors are made in a third of the time. The tokens are the same ones. It writes `▁` for a
-# space, and no token has anything before a `▁` but others of it; so none of the merges that make
-# tokens goes from the end of a word into the space after it.
-
-_MOST_WORDS = 1 << 18
-_LONGEST_WORD = 100
-_WHOLE = ("▁", "<s>", "</s>", "<unk>")
-"""A text with one of these is taken as a whole: they are tokens, or spaces, in any place."""
-
-_PIECE = re.compile(r"(?<! ) *[^ ]+")  # not anew from each of many spaces
-
-
-class WordTokens:
-    """Gives the ids of the tokens of texts; what it remembers is bounded."""
-
-    def __init__(self, tokenizer: Tokenizer, most_words: int = _MOST_WORDS) -> None:
-        self._tokenizer = tokenizer
-        self._most = most_words
-        self._ids: dict[str, list[int]] = {}
-
-    def __len__(self) -> int:
-        return len(self._ids)
-
-    def of(self, texts: Sequence[str]) -> list[list[int]]:
-        """The token ids of each text."""
-        pieces = [*map(_pieces, texts)]
-        if len(self._ids) > self._most:
-            self._ids.clear()
-        new = [*set(chain.from_iterable(pieces)).difference(self._ids)]
-        encodings = self._tokenizer.encode_batch(new, add_special_tokens=False)
-        self._ids.update(zip(new, (encoding.ids for encoding in encodings), strict=True))
-        tokens = [[*chain.from_iterable(map(self._ids.__getitem__, words))] for words in pieces]
-        for word in new:
-            if len(word) > _LONGEST_WORD:
-                del self._ids[word]
-        return tokens
-
-
-def _pieces(text: str) -> list[str]:
-    """A text's words as the tokenizer takes each of them, which puts a space before it."""
-    if text.endswith(" ") or any(mark in text for mark in _WHOLE):
-        return [text]
-    if "  " not in text and not text.startswith(" "):
-        return text.split(" ")
-    first, *others = _PIECE.findall(text)
-    return [first, *(piece[1:] for piece in others)]
-
-
 Encode = Callable[[Sequence[str]], Vectors]
 """Texts to unit vectors, `(texts, dimensions)`; a text without any known token is all zeros."""
 
@@ -294,7 +242,7 @@ DENSE_EXTRA = missing_extra("local", "dense retrieval and the similarity assesso
 class _Encoder(NamedTuple):
     """What turns a text into token ids, and the vector of each, `(tokens, 256)`."""
 
-    tokens: WordTokens
+    tokenizer: Tokenizer
     vectors: Vectors
 
 
@@ -315,9 +263,11 @@ def _means(texts: Sequence[str]) -> Vectors:
     encoder = _encoder()
     means = np.zeros((len(texts), encoder.vectors.shape[1]), np.float32)
     for start in range(0, len(texts), 64):
-        for row, ids in enumerate(encoder.tokens.of(texts[start : start + 64]), start):
-            if ids:
-                means[row] = encoder.vectors[ids].sum(axis=0) / len(ids)
+        batch = list(texts[start : start + 64])
+        encodings = encoder.tokenizer.encode_batch(batch, add_special_tokens=False)
+        for row, encoding in enumerate(encodings, start):
+            if encoding.ids:
+                means[row] = encoder.vectors[encoding.ids].sum(axis=0) / len(encoding.ids)
     return means
 
 
@@ -334,19 +284,13 @@ def encoder_id() -> str:
 @cache
 def _encoder() -> _Encoder:
     from safetensors.numpy import load_file
-
-    vectors = load_file(_folder() / WEIGHTS)["embedding.weight"].astype(np.float32)
-    return _Encoder(WordTokens(embedded_tokenizer()), vectors)
-
-
-def embedded_tokenizer() -> Tokenizer:
-    """The tokenizer of the embedded encoder, which neither pads nor cuts."""
     from tokenizers import Tokenizer
 
+    vectors = load_file(_folder() / WEIGHTS)["embedding.weight"].astype(np.float32)
     tokenizer = Tokenizer.from_file(str(_folder() / TOKENIZER))
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    return tokenizer
+    return _Encoder(tokenizer, vectors)
 
 
 def _folder() -> Path:

@@ -362,6 +362,9 @@ def test_code_in_a_pdf_keeps_its_lines_and_their_indentation(tmp_path: Path) -> 
         "```\ndef run(x):\n    if x:\n        return x    # why\n```",
         "It runs, as said.",
     ]
+    far = [code[0], code[1]._replace(x=2_000_000_000)]
+    blocks, _ = of_pdf(tmp_path / "c.pdf", [page[0], *far])
+    assert len(blocks[-1][-1]) < 200
     plain = [each._replace(bold=True) for each in code]  # as letters of a typewriter throughout
     blocks, _ = of_pdf(tmp_path / "b.pdf", plain)
     assert "```" not in blocks[0][-1]

@@ -100,6 +100,7 @@ def test_front_matter_is_metadata(tmp_path: Path) -> None:
         ("k: '# no comment'", "# no comment"),
         ("k: >-\n  Two\n  lines", "Two lines"),
         ("k:\n  inner: 1", "inner: 1"),
+        ("k: 3\n  more", "3 more"),
         ("tags: oil, seal", None),
     ],
 )
@@ -113,8 +114,15 @@ def test_fields_on_top_of_a_page_of_sphinx_are_metadata(tmp_path: Path) -> None:
     (tmp_path / "a.rst").write_text(text)
     (document,) = read_documents([str(tmp_path)]).documents.values()
     assert document.metadata["tags"] == ["oil", "seal"]
+    assert "orphan" not in document.metadata
     assert (document.title, document.text) == ("Pumps", "They turn.")
     assert text[document.metadata["start"] :].startswith("They turn.")
+
+
+def test_a_role_on_top_of_a_page_is_text(tmp_path: Path) -> None:
+    (tmp_path / "a.rst").write_text(":mod:`asyncio` runs loops.\n\nMore of it.\n")
+    (document,) = read_documents([str(tmp_path)]).documents.values()
+    assert document.text.startswith("`asyncio` runs loops.")
 
 
 def test_a_path_of_sphinx_that_begins_with_a_slash_begins_at_the_root(tmp_path: Path) -> None:

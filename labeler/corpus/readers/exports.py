@@ -13,9 +13,9 @@ from labeler.errors import TooLarge
 from labeler.files.jsonl import JsonObject
 
 OF_NOTION = re.compile(
-    r"\s{0,9}# [^\n]*\n\n((?:[^\s:#|>`-][^\n:]{0,60}: [^\n]+(?:\n|\Z))+)(?=\n|\Z)"
+    r"\s{0,9}# [^\n]*\n\r?\n((?:[^\s:#|>`-][^\n:]{0,60}: [^\n]+(?:\n|\Z))+)(?=\r?\n|\Z)"
 )
-OF_SPHINX = re.compile(r"\s{0,9}((?::[\w-]{1,60}:[^\n]*\n)+)(?=\n)")
+OF_SPHINX = re.compile(r"\s{0,9}((?::[\w-]{1,60}:(?: [^\n]*)?\r?\n)+)(?=\r?\n)")
 """The properties of a page: below its title in an export of Notion, on top of it for Sphinx."""
 
 _LISTS = re.compile(r"(?i)tags?|labels?|topics?|keywords?|categor(?:y|ies)")
@@ -33,7 +33,7 @@ def properties(text: str, pattern: re.Pattern[str] = OF_NOTION) -> tuple[JsonObj
     rows = (line.lstrip(":").partition(":")[::2] for line in at_top[1].splitlines())
     begin, end = at_top.span(1)
     blank = re.sub(r"[^\n]", " ", at_top[1])
-    values = {key: property_of(key, value.strip()) for key, value in rows}
+    values = {key: property_of(key, value.strip()) for key, value in rows if value.strip()}
     return values, text[:begin] + blank + text[end:]
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice, takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from labeler.corpus.losses import ADDRESSES, AROUND, HIDDEN, drop
 from labeler.corpus.readers.exports import property_of
@@ -122,10 +122,8 @@ _CODE = ("code", "kbd", "samp", "tt")
 def read_html(path: Path, raw: bytes) -> Extracted:
     """The title of a page without headings, its main text, and the blocks of that."""
     outline = Outline()
-    head = add_html(text_of_page(path, raw), outline)
-    title = "" if any(b.headings for b in outline.blocks) else head.title
-    read = extracted(title, outline.blocks)
-    return replace(read, metadata=head.metadata, people=head.people)
+    title = add_html(text_of_page(path, raw), outline)
+    return extracted("" if any(b.headings for b in outline.blocks) else title, outline)
 
 
 def text_of_page(path: Path, raw: bytes) -> str:
@@ -141,21 +139,13 @@ def text_of_page(path: Path, raw: bytes) -> str:
     return decoded(path, raw if name == "utf-8" else text.encode("utf-8", "replace"))
 
 
-class Head(NamedTuple):
-    """What a page says of itself: its title, its metadata, and the people that it marks as such."""
-
-    title: str
-    metadata: JsonObject
-    people: Sequence[str]
-
-
 _PEOPLE = (
     "a.confluence-userlink, a.user-mention, span.author, span.editor, span.user, [itemprop=author]"
 )
 
 
-def add_html(text: str, outline: Outline, *, is_text: bool = False) -> Head:
-    """Add the blocks of a page to an outline; what it says of itself is returned.
+def add_html(text: str, outline: Outline, *, is_text: bool = False) -> str:
+    """Add the blocks of a page to an outline, and what it says of itself; its title is returned.
 
     With `is_text` there is no site around the page, as around those of a book.
     """
@@ -163,12 +153,13 @@ def add_html(text: str, outline: Outline, *, is_text: bool = False) -> Head:
         from selectolax.lexbor import LexborHTMLParser
     tree = LexborHTMLParser(bounded_markup(text))
     root, head = main_of(tree), tree.css_first("title")
-    people = [_text_in(node).lstrip("@") for node in tree.css(_PEOPLE)]
-    title, metadata = _text_in(head) if head is not None else "", _metadata(tree)
+    outline.people += map(_text_in, tree.css(_PEOPLE))
+    title = _text_in(head) if head is not None else ""
+    outline.metadata |= _metadata(tree)
     if root is not None:
         _drop_around(root)
         _Walk(outline, within_main=is_text or root.tag != "body").children(root, 0)
-    return Head(title, metadata, people)
+    return title
 
 
 def _text_in(node: LexborNode) -> str:

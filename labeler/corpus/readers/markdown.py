@@ -6,6 +6,7 @@ import html
 import json
 import re
 import tomllib
+from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -172,7 +173,7 @@ def _is_html(name: str) -> bool:
 _ALERT = re.compile(r"\[!\w+\][+-]?[ \t]*")
 _KEY = re.compile(r"([A-Za-z][\w-]{0,60})\s*:(?:\s+(?:[>|][+-]?|([^>|\s].*?)))?\s*")
 _LITERAL = re.compile(r"true|false|-?\d{1,15}(?:\.\d{1,15})?")
-_PARTS = re.compile(r"\s*(\"[^\"]*\"|'[^']*'|[^,\s][^,]*)")
+_PARTS = re.compile(r"\"[^\"]*\"|'[^']*'|[^,\s][^,]*")
 _ENTRY = re.compile(r"\s*-\s+(.*?)\s*")
 
 
@@ -186,6 +187,7 @@ def front_matter(text: str) -> tuple[JsonObject, int]:
     ends = {"---": ("---", "..."), "+++": ("+++",)}.get(lines[0].rstrip(), ())
     last = next((n for n, line in enumerate(lines[1:], 1) if line.rstrip() in ends), 0)
     values, entries, name = JsonObject(), list[Any](), ""
+    more = defaultdict[str, list[str]](list)  # lines that a value goes on in
     if last and lines[0].startswith("+++"):
         with suppress(tomllib.TOMLDecodeError):
             values = tomllib.loads("\n".join(lines[1:last]))
@@ -197,9 +199,11 @@ def front_matter(text: str) -> tuple[JsonObject, int]:
         elif (entry := _ENTRY.fullmatch(line)) and values:
             entries.append(_value_of(entry[1]))
         elif name and not entries and line.startswith(" "):
-            values[name] = f"{values[name] or ''} {line.strip()}".strip()
+            more[name].append(line.strip())
         elif line.strip() and not line.lstrip().startswith("#"):
             drop("front matter that is nested", line)
+    for name, following in more.items():
+        values[name] = " ".join([str(values[name] or ""), *following]).strip()
     read = {key: value for key, value in values.items() if value not in ("", [])}
     return read, last + 2 if last else 1
 

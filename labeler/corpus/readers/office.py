@@ -211,10 +211,9 @@ class _Document:
             self.title = text
         elif heading:
             self.outline.heading(int(heading[1]), text, 1)
-        elif depth is None:
-            self.outline.prose(text, 1)
         else:
-            self.outline.prose(f"{'  ' * min(depth, 8)}- {text}", 1, tight=self.follows_item)
+            mark = "" if depth is None else f"{'  ' * min(depth, 8)}- "
+            self.outline.prose(mark + text, 1, tight=bool(mark) and self.follows_item)
         self.follows_item = depth is not None and not heading
 
     def close_code(self) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from labeler.corpus.blocks import Block, Headings, TitledBlocks
 from labeler.errors import BadInput
-from labeler.files.jsonl import RowValues
+from labeler.files.jsonl import JsonObject, RowValues
 
 Lines = list[tuple[int, str]]
 """Lines with their numbers in the file, which stay as they are when a nested part is read."""
@@ -86,7 +86,8 @@ class Outline:
     """The blocks found so far and the headings above the next one.
 
     `above` are headings of what this outline is nested in; `levels` the level and text of each of
-    its own that are open. `items` are the lists that it stands in.
+    its own that are open. `items` are the lists that it stands in. `metadata` is what its document
+    says of itself, `people` are the names in it that are marked as such.
     """
 
     blocks: list[Block] = field(default_factory=list)
@@ -94,6 +95,8 @@ class Outline:
     levels: list[tuple[int, str]] = field(default_factory=list)
     items: int = 0
     mark: _Mark = field(default_factory=_Mark)
+    metadata: JsonObject = field(default_factory=dict)
+    people: list[str] = field(default_factory=list)
 
     @property
     def path(self) -> Headings:
@@ -172,8 +175,7 @@ class Extracted:
     """What a reader took out of a file: its title, the text, and the blocks that stand in it.
 
     `paged` texts have a form feed between pages; `own` ones are the file's content as it is; `note`
-    says what of the file could not be read. `metadata` is what it says of itself, `people` are the
-    names in it that are marked as such.
+    says what of the file could not be read. `metadata` and `people` are as an outline has them.
     """
 
     title: str
@@ -186,26 +188,27 @@ class Extracted:
     people: Sequence[str] = ()
 
 
-def extracted(title: str, blocks: Iterable[Block]) -> Extracted:
+def extracted(title: str, outline: Outline) -> Extracted:
     """The text that blocks make one after another, headings on lines of their own."""
     parts: list[str] = []
     placed: list[Block] = []
     line = 1
-    for block in blocks:
+    for block in outline.blocks:
         shown = block.text or (block.headings[-1] if block.headings else "")
         gap = ("\n" if block.tight else "\n\n") if parts else ""
         line += len(gap)
         placed.append(replace(block, line=line))
         parts += [gap, shown]
         line += shown.count("\n")
-    return Extracted(title, "".join(parts), placed)
+    text = "".join(parts)
+    return Extracted(title, text, placed, metadata=outline.metadata, people=outline.people)
 
 
 def finished(path: Path, title: str, outline: Outline) -> Extracted:
     """The same of an outline; `BadInput` where the file holds no text."""
     if not any(block.text for block in outline.blocks):
         raise BadInput(f"{path}: no text in it")
-    return extracted(squeezed(title), outline.blocks)
+    return extracted(squeezed(title), outline)
 
 
 # Names of the directives and roles of Sphinx and MyST, and what each of them shows.

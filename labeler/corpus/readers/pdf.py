@@ -214,7 +214,7 @@ def _refuse_scans(path: Path, pages: Sequence[Sequence[_Line]], scans: int) -> N
 _Levels = Callable[[_Line], int]
 """From a line to the level of the heading that it is; 0 of none, `_CODE` of a line of code."""
 
-_CODE = -1
+_CODE, _DEEPEST_CODE = -1, 80
 
 _MOST_LEVELS = 6
 _LARGER = 1.15
@@ -363,8 +363,9 @@ def _parts(page: Sequence[_Line], level_of: _Levels) -> Iterator[_Part]:
 def _code_of(lines: Sequence[_Line]) -> str:
     """Lines of code, indented as they stand on the page, by letters that are .6 of their size."""
     margin = min(line[0].x for line in lines)
-    widths = [(0.6 * line[0].size or 1, line) for line in lines]
-    return "\n".join(" " * round((line[0].x - margin) / w) + _text_of(line) for w, line in widths)
+    letters = ((line[0].x - margin) / (0.6 * line[0].size or 1) for line in lines)
+    margins = (" " * round(min(n, _DEEPEST_CODE)) for n in letters)
+    return "\n".join(map("".join, zip(margins, map(_text_of, lines), strict=True)))
 
 
 def _ends_heading(before: _Cell, cell: _Cell) -> bool:
