@@ -29,7 +29,7 @@ from labeler.exchange.documents import TEXTS, check_has_text
 from labeler.exchange.formats import Held, held_by, is_fed, rows_of_any
 from labeler.exchange.qrels import judged_in
 from labeler.exchange.queries import read_query_list
-from labeler.exchange.ratings import Grades, UnmappedRatings, stripped
+from labeler.exchange.ratings import Grades, UnmappedRatings, number_of, stripped
 from labeler.exchange.runs import scored_in
 from labeler.exchange.shapes import AS_DOCUMENT, PAGES, TEXT, TREC, XML
 from labeler.exchange.tables import QUERY_TEXT, Rows, column_of, has_column, names_a_pair
@@ -38,7 +38,7 @@ from labeler.files.read import file_problems, in_megabytes, most_unpacked, rerea
 from labeler.messages import count_of, told_what_files_are
 from labeler.report.result import Result
 from labeler.trec import files as trec
-from labeler.trec.values import QUERY_ID, score_of
+from labeler.trec.values import QUERY_ID, SCORE, score_of
 
 _ROWS = (".jsonl", ".ndjson", ".json", ".parquet", ".csv", ".tsv", ".arrow", ".xlsx")
 _PAIRS = (*_ROWS, ".qrels", ".trec", ".run", ".txt", ".xml", "")
@@ -78,7 +78,7 @@ class PlannedPart:
     """What is taken from a file: `what` is documents, queries, grades or rankings.
 
     `count` is of documents, of queries, or of pairs of a query and a document. `asks` is what a
-    person has to say before it is taken, `highest` the highest rating.
+    person has to say before it is taken.
     """
 
     what: str
@@ -86,7 +86,6 @@ class PlannedPart:
     form: str
     count: int
     asks: str = ""
-    highest: float = 0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -145,9 +144,12 @@ def plan_of(source: Path) -> ImportPlan:
         lacks = (held.contents.lacks or {}).items()
         left += (f"{source.name}: no {part}: {why}" for part, why in lacks if part in refusals)
     if any(each.what == RANKINGS for each in taken):  # of scores, no grades are asked for
-        scores = [e for e in taken if e.what == GRADES and (e.asks or e.highest > _HIGHEST)]
-        left += (_of_another_name(source, RANKINGS, GRADES) for each in scores if not each.asks)
-        taken = [each for each in taken if each not in scores]
+        scored = column_of(rows.columns, SCORE) if rows else None
+        values = (
+            (number_of(row.get(scored)) or 0 for _, row in rows.rows) if rows and scored else ()
+        )
+        is_run = any(value > _HIGHEST for value in values)
+        taken = [each for each in taken if each.what != GRADES or not (each.asks or is_run)]
     form = held.contents.kind if held.contents else taken[0].form
     if not held.contents and {DOCUMENTS, QUERIES} <= {each.what for each in taken}:
         taken = [each for each in taken if each.what != DOCUMENTS]
@@ -163,9 +165,9 @@ def _refusal(source: Path, refusals: Mapping[str, str]) -> str:
     """Why nothing is taken from a file, or what takes a document."""
     if not refusals:
         return f"no queries, grades or rankings in it; {AS_DOCUMENT.format(path=source)}"
-    each = "; ".join(f"as {role}: {why}" for role, why in refusals.items())
-    reasons = {*refusals.values()}
-    return f"nothing to take; {each}" if len(reasons) > 1 else reasons.pop()
+    roles = {why: role for role, why in refusals.items()}
+    each = "; ".join(f"as {role}: {why}" for why, role in roles.items())
+    return f"nothing to take; {each}" if len(roles) > 1 else next(iter(roles))
 
 
 def _of_another_name(source: Path, role: str, other: str) -> str:
@@ -201,15 +203,10 @@ def _names_documents(rows: Rows) -> bool:
     """Whether rows of queries name documents, too: by a column or by lists, as of objects."""
     _, first = next(iter(rows.rows), (0, {}))
     return names_a_pair(rows.columns) or any(
-        (isinstance(value, list) and _OF_DOCUMENTS.search(name)) or _holds_objects(value)
+        (isinstance(value, list) and (_OF_DOCUMENTS.search(name) or objects(value)))
+        or (isinstance(value, Mapping) and name != "metadata")
         for name, value in first.items()
     )
-
-
-def _holds_objects(value: Any, depth: int = 3) -> bool:
-    """Whether a value is a list of objects, or holds one: what an engine answered, perhaps."""
-    inner = value.values() if isinstance(value, Mapping) and depth else ()
-    return bool(objects(value)) or any(_holds_objects(each, depth - 1) for each in inner)
 
 
 def _are_passages(held: Held, rows: Rows) -> bool:
@@ -331,8 +328,7 @@ def _rated(path: Path, role: str) -> PlannedPart:
         grades.check()
     except UnmappedRatings as error:
         asks = str(error)
-    highest = max((x for x in grades.ratings if isinstance(x, float)), default=0.0)
-    return PlannedPart(role, str(path), rated.kind, count, asks, highest)
+    return PlannedPart(role, str(path), rated.kind, count, asks)
 
 
 def plan_lines(plan: ImportPlan) -> list[str]:

@@ -14,8 +14,6 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from labeler.exchange.contents import (
-    GRADES,
-    RANKINGS,
     Contents,
     as_queries,
     lacking,
@@ -28,9 +26,9 @@ from labeler.exchange.contents import (
 from labeler.exchange.fields import value_at
 from labeler.exchange.responses import (
     Hit,
+    beside_query,
     documents_of,
     hit_of,
-    hits_beside,
     queries_of,
     query_in,
     ranking_of,
@@ -65,6 +63,7 @@ _TESTS = (
     RowShape("labelled examples of LlamaIndex", "query", "reference_contexts", "contexts"),
 )
 _REFERENCES = ("reference", "ground_truth", "expected_output", "expectedOutput")
+_ASKED = ("query", "question", "input")
 _JOINED = re.compile(r"\s*\|\s*|;(?=\S)")
 """What deepeval writes between the contexts of a cell."""
 
@@ -121,8 +120,11 @@ def tests_of_rag(value: Any) -> Contents | None:
     contents = _lists(
         f"{shape.kind} ({shape.relevant}, {shape.retrieved})", asked, relevant, retrieved
     )
-    names = zip((GRADES, RANKINGS), (shape.relevant, shape.retrieved), strict=True)
-    return replace(contents, lacks={part: f"no query has {name}" for part, name in names})
+    lacks = {
+        "grades": f"no query has {shape.relevant}",
+        "rankings": f"no query has {shape.retrieved}",
+    }
+    return replace(contents, lacks=lacks)
 
 
 def _is_of(row: RowValues, shape: RowShape) -> bool:
@@ -167,8 +169,9 @@ def candidate_lists(value: Any) -> Contents | None:
     asked = [query_in(row, (*QUERY_ID, "id")) or {} for row in rows]
     if not all("text" in query for query in asked) or None in chain(*answers, *chain(*mined)):
         return None
+    retrieved = [each.hits if (each := beside_query(row)) else [] for row in rows]
     kind = f"queries with documents each ({', '.join(names)})"
-    return _lists(kind, asked, answers, map(hits_beside, rows), chain(*chain(*mined)))
+    return _lists(kind, asked, answers, retrieved, chain(*chain(*mined)))
 
 
 def promptfoo(value: Any) -> Contents | None:
@@ -177,22 +180,14 @@ def promptfoo(value: Any) -> Contents | None:
     rows = next(filter(None, (objects(each, "vars") for each in lists)), None)
     if rows is None:
         return None
-    texts = [_variable(row["vars"]) for row in rows]
-    if None in texts:
-        return Contents(
-            "tests of promptfoo",
-            lacks={"queries": "no variable of them is called query, question or input"},
-        )
-    return Contents("tests of promptfoo", queries=as_queries(filter(None, texts)))
-
-
-def _variable(variables: Any) -> str | None:
-    """The query among the variables of a test: by its name, or the only one."""
-    named = variables if isinstance(variables, Mapping) else {}
-    name = column_of(named, ("query", "question", "input"))
-    name = next(iter(named)) if name is None and len(named) == 1 else name
-    text = named.get(name or "")
-    return text if isinstance(text, str) else None
+    tests = [row["vars"] if isinstance(row["vars"], Mapping) else {} for row in rows]
+    names = [column_of(test, _ASKED) or [*test, ""][0] for test in tests]
+    texts = [test.get(name) for test, name in zip(tests, names, strict=True)]
+    is_clear = all(len(test) == 1 or column_of(test, _ASKED) for test in tests)
+    if not (is_clear and all(isinstance(text, str) for text in texts)):
+        why = "no variable of them is called query, question or input"
+        return Contents("tests of promptfoo", lacks={"queries": why})
+    return Contents("tests of promptfoo", queries=as_queries(texts))
 
 
 def llama_index(value: Any) -> Contents | None:

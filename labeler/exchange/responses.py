@@ -45,6 +45,7 @@ ENGINES = {
     "contexts.contexts": "Vertex AI",
     "cursor.firstBatch": "MongoDB",
     "hits": "Algolia, Typesense, Meilisearch or Marqo",
+    "value": "Azure AI Search",
 }
 """Where answers have their hits, and whose answers these are."""
 
@@ -84,7 +85,7 @@ _SCORES = (*SCORE, "relevance", *_OF_A_SEARCH[:-1])
 _TEXTS_OF_HITS = ("document", "data")
 _SOURCES = (
     *("_source", "fields", "payload", "entity", "document.structData", "document", "doc", "node"),
-    *("extra_attributes", "properties", "value", "content", "content.0", "DocumentExcerpt"),
+    *("extra_attributes", "properties", "value", "content", "content.0"),
 )
 """Where a hit has what was indexed; one that has none of them is that itself."""
 
@@ -92,7 +93,6 @@ _NO_QUERY = (
     "it does not say for which query; this says it: jq '{query: \"WORDS\", response: .}' FILE; of "
     'several answers, write a line each: {"query": …, "response": …}'
 )
-_PASSAGES = "it holds several passages of one document, and no document as a whole"
 
 
 class Hit(NamedTuple):
@@ -129,31 +129,32 @@ def search_responses(value: Any) -> Contents | None:
         (next(iter(query.values())), ranking_of(each.hits))
         for query, each in zip(asked, responses, strict=False)
     )
-    is_cut = any(len({hit.id for hit in each.hits}) < len(each.hits) for each in responses)
     return Contents(
         kind,
-        None if is_cut else documents_of(hit for each in responses for hit in each.hits),
+        documents_of(hit for each in responses for hit in each.hits),
         queries_of(asked) if is_known else None,
         rankings=ranked(f"a run from {kind}", rankings, by_text=by_text) if is_known else None,
-        lacks={"rankings": _NO_QUERY, **({"documents": _PASSAGES} if is_cut else {})},
+        lacks={"rankings": _NO_QUERY},
     )
 
 
 def queries_of(asked: Iterable[JsonObject]) -> Records | None:
     """Queries, each once, where all have texts."""
-    queries = dict[Any, JsonObject]()
-    for query in asked:
-        queries.setdefault(next(iter(query.values())), query)
-    return [*queries.values()] if all("text" in query for query in queries.values()) else None
+    queries = _first_of((next(iter(query.values())), query) for query in asked)
+    return queries if all("text" in query for query in queries) else None
+
+
+def _first_of(records: Iterable[tuple[Any, JsonObject]]) -> list[JsonObject]:
+    """The first record of each key."""
+    first = dict[Any, JsonObject]()
+    for key, record in records:
+        first.setdefault(key, record)
+    return [*first.values()]
 
 
 def documents_of(hits: Iterable[Hit]) -> Records | None:
     """What was indexed of each hit, each document once; None where no hit says it."""
-    documents = dict[Any, JsonObject]()
-    for hit in hits:
-        if hit.record:
-            documents.setdefault(hit.id, hit.record)
-    return [*documents.values()] or None
+    return _first_of((hit.id, hit.record) for hit in hits if hit.record) or None
 
 
 def ranking_of(hits: Iterable[Hit]) -> Ranked:
@@ -179,8 +180,7 @@ def _hits_at(value: Any) -> tuple[str, Any]:
         return "", value
     places = ((place, value_at(value, around + place)) for around in _AROUND for place in _PLACES)
     place, hits = next((each for each in places if isinstance(each[1], list)), ("", None))
-    azure = "Azure AI Search" if hits is not None and "@odata.context" in value else ""
-    return ENGINES.get(place, azure), hits
+    return ENGINES.get(place, ""), hits
 
 
 def _responses(value: Any) -> list[Response]:
@@ -188,7 +188,7 @@ def _responses(value: Any) -> list[Response]:
         return _all_of(map(_one, value)) or _alone(value)
     if not isinstance(value, Mapping):
         return []
-    if (response := _beside_query(value)) is not None:
+    if (response := beside_query(value)) is not None:
         return [response]
     lists = (value[name] for name in _OF_SEVERAL if isinstance(value.get(name), list))
     several = next(filter(None, (_all_of(map(_one, each)) for each in lists)), None)
@@ -210,7 +210,7 @@ def _all_of(values: Iterable[Response | None]) -> list[Response]:
 
 def _one(value: Any) -> Response | None:
     """The response that a value is, with its query or without."""
-    if isinstance(value, Mapping) and (response := _beside_query(value)):
+    if isinstance(value, Mapping) and (response := beside_query(value)):
         return response
     alone = _alone(value)
     return alone[0] if len(alone) == 1 else None
@@ -254,7 +254,7 @@ def _is_hit(hit: Any, *, is_list: bool) -> bool:
     return is_scored or _source_of(hit) is not None
 
 
-def _beside_query(row: RowValues) -> Response | None:
+def beside_query(row: RowValues) -> Response | None:
     """The response in a row that names its query, by id or by text."""
     asked = query_in(row)
     if asked is None:
@@ -267,12 +267,6 @@ def _beside_query(row: RowValues) -> Response | None:
     hits = next((each for each in lists if isinstance(each, list)), None)
     read = None if hits is None else _read(hits)
     return None if read is None else Response(read, "", asked)
-
-
-def hits_beside(row: RowValues) -> list[Hit]:
-    """What was retrieved for the query of a row; nothing where it does not say so."""
-    response = _beside_query(row)
-    return response.hits if response else []
 
 
 def query_in(row: RowValues, ids: tuple[str, ...] = QUERY_ID) -> JsonObject | None:
@@ -317,6 +311,8 @@ def hit_of(value: Any) -> Hit | None:
             if not _is_of_hits(n)
         }
         source = source["metadata"] if {"metadata"} == source.keys() - {"id"} else source
+    if "DocumentId" in value:  # Kendra's are passages of documents
+        source = {}
     record = {n: x for n, x in source.items() if key_of(n) not in _IDS or plain_key(x) != id_}
     said = column_of(record, TEXTS)
     if id_ is None and said and isinstance(record[said], str):
