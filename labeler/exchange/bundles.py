@@ -11,7 +11,6 @@ from itertools import islice
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from labeler.errors import BadInput, LabelerError, TooLarge
 from labeler.exchange.contents import (
@@ -31,7 +30,7 @@ from labeler.exchange.qrels import judged_in
 from labeler.exchange.queries import read_query_list
 from labeler.exchange.ratings import Grades, UnmappedRatings, number_of, stripped
 from labeler.exchange.runs import scored_in
-from labeler.exchange.shapes import AS_DOCUMENT, PAGES, TEXT, TREC, XML
+from labeler.exchange.shapes import AS_DOCUMENT, TEXT, TREC, XML
 from labeler.exchange.tables import QUERY_TEXT, Rows, column_of, has_column, names_a_pair
 from labeler.files.boundary import reading
 from labeler.files.read import file_problems, in_megabytes, most_unpacked, rereadable
@@ -138,7 +137,7 @@ def plan_of(source: Path) -> ImportPlan:
         except LabelerError as error:
             refusals[role] = str(error).removeprefix(f"{source}: ")
     if not taken:
-        is_page = not named and held.shape in {TEXT, XML} and source.suffix.casefold() in PAGES
+        is_page = not named and held.shape in {TEXT, XML} and source.suffix.casefold() not in _ROWS
         raise BadInput(f"{source}: {_refusal(source, {} if is_page else refusals)}")
     if held.contents:
         lacks = (held.contents.lacks or {}).items()
@@ -164,7 +163,8 @@ def plan_of(source: Path) -> ImportPlan:
 def _refusal(source: Path, refusals: Mapping[str, str]) -> str:
     """Why nothing is taken from a file, or what takes a document."""
     if not refusals:
-        return f"no queries, grades or rankings in it; {AS_DOCUMENT.format(path=source)}"
+        problem = "nothing says that it holds queries, grades or rankings; perhaps it is"
+        return f"{problem} {AS_DOCUMENT.format(name=source)}"
     roles = {why: role for role, why in refusals.items()}
     each = "; ".join(f"as {role}: {why}" for why, role in roles.items())
     return f"nothing to take; {each}" if len(roles) > 1 else next(iter(roles))
@@ -192,7 +192,7 @@ def _check_lists(path: Path, held: Held, rows: Rows | None) -> None:
         doubts = has_column(rows.columns, ("title", "body")) and not asks
     else:
         text, is_list = held.head.decode("utf-8", "replace"), path.suffix.casefold() in _LISTS
-        is_prose = _IN_PROSE.search(text) or median(map(len, text.split("\n"))) > LONG_QUERY
+        is_prose = bool(_IN_PROSE.search(text)) or median(map(len, text.split("\n"))) > LONG_QUERY
         doubts = held.shape == TEXT and (is_prose or not is_list)
     if doubts:
         problem = "nothing says that it holds queries; to take it for these, name it queries"
@@ -222,7 +222,7 @@ def _are_passages(held: Held, rows: Rows) -> bool:
     if is_fed(held) or (title and (has_prose or has_column(columns, TEXTS))):
         return True
     name = column_of(columns, (*QUERY_TEXT, "question", "text", *TEXTS, "title"))
-    return bool(first) and median(len(str(row.get(name, ""))) for row in first) > LONG_QUERY
+    return bool(first) and median(len(str(row.get(name or "", ""))) for row in first) > LONG_QUERY
 
 
 def is_archive(source: Path) -> bool:

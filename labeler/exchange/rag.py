@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Any, NamedTuple
 
 from labeler.exchange.contents import (
@@ -28,7 +28,7 @@ from labeler.exchange.responses import (
     Hit,
     beside_query,
     documents_of,
-    hit_of,
+    hits_of,
     queries_of,
     query_in,
     ranking_of,
@@ -147,14 +147,13 @@ def _contexts(row: RowValues, name: str) -> list[Hit]:
     )
     texts = [*filter(None, _JOINED.split(cell))] if isinstance(cell, str) else texts_in(cell)
     if not isinstance(ids, list) or len(ids) != len(texts or ids):
-        ids = [*map(text_id, texts)]
-    pairs = zip(map(str, ids), texts or [""] * len(ids), strict=True)
-    return [_passage(text, id_) for id_, text in pairs]
+        ids = []
+    return [_passage(text, id_) for id_, text in zip_longest(ids, texts, fillvalue="")]
 
 
-def _passage(text: str, id_: str = "") -> Hit:
+def _passage(text: str, id_: Any = "") -> Hit:
     """A text as a document, by an id or by a hash of it."""
-    id_ = id_ or text_id(text)
+    id_ = str(id_) or text_id(text)
     return Hit(id_, None, {"_id": id_, "text": text} if text else {})
 
 
@@ -165,10 +164,11 @@ def candidate_lists(value: Any) -> Contents | None:
     if relevant is None or not isinstance(rows[0][relevant], list):
         return None
     names = [relevant, *(name for name in rows[0] if key_of(name) in _NEGATIVE)]
-    answers, *mined = ([[*map(hit_of, row.get(name) or [])] for row in rows] for name in names)
+    lists = [[hits_of(row.get(name) or []) for row in rows] for name in names]
     asked = [query_in(row, (*QUERY_ID, "id")) or {} for row in rows]
-    if not all("text" in query for query in asked) or None in chain(*answers, *chain(*mined)):
+    if not all("text" in query for query in asked) or any(None in each for each in lists):
         return None
+    answers, *mined = ([hits or [] for hits in each] for each in lists)
     retrieved = [each.hits if (each := beside_query(row)) else [] for row in rows]
     kind = f"queries with documents each ({', '.join(names)})"
     return _lists(kind, asked, answers, retrieved, chain(*chain(*mined)))
@@ -184,10 +184,9 @@ def promptfoo(value: Any) -> Contents | None:
     names = [column_of(test, _ASKED) or [*test, ""][0] for test in tests]
     texts = [test.get(name) for test, name in zip(tests, names, strict=True)]
     is_clear = all(len(test) == 1 or column_of(test, _ASKED) for test in tests)
-    if not (is_clear and all(isinstance(text, str) for text in texts)):
-        why = "no variable of them is called query, question or input"
-        return Contents("tests of promptfoo", lacks={"queries": why})
-    return Contents("tests of promptfoo", queries=as_queries(texts))
+    queries = as_queries(text for text in texts if isinstance(text, str) and is_clear)
+    why = "no variable of them is called query, question or input"
+    return Contents("tests of promptfoo", queries=queries or None, lacks={"queries": why})
 
 
 def llama_index(value: Any) -> Contents | None:

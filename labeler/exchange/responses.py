@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, NamedTuple
 
+from labeler.errors import BadRow
 from labeler.exchange.contents import (
     Contents,
     Ranked,
     Records,
     Triple,
-    lacking,
     may_be_id,
     objects,
     ranked,
@@ -118,7 +118,7 @@ def search_responses(value: Any) -> Contents | None:
     """The rankings and documents of one response, or of several."""
     responses = _responses(value)
     if not responses:
-        return _of_no_ids(value)
+        return None
     asked = [each.query for each in responses if each.query]
     is_known = len(asked) == len(responses)
     names = " and ".join(dict.fromkeys(each.engine for each in responses if each.engine))
@@ -160,18 +160,6 @@ def documents_of(hits: Iterable[Hit]) -> Records | None:
 def ranking_of(hits: Iterable[Hit]) -> Ranked:
     """The documents of a response and their scores, best first; of each, its first place."""
     return [*{hit.id: (hit.id, hit.score) for hit in reversed([*hits])}.values()][::-1]
-
-
-def _of_no_ids(value: Any) -> Contents | None:
-    """The refusal of hits whose ids nobody can tell; None of anything else."""
-    engine, hits = _hits_at(value)
-    is_numbered = bool(objects(hits, "index")) and _score_in(hits[0]) is not None
-    if not is_numbered and not (engine and objects(hits)):
-        return None
-    why = "its hits have no id; rename their key to id"
-    if is_numbered:
-        why = "its hits are numbers of what was sent; write the id of each document beside it"
-    return lacking(f"a search response{engine and f' of {engine}'}", why)
 
 
 def _hits_at(value: Any) -> tuple[str, Any]:
@@ -219,11 +207,13 @@ def _one(value: Any) -> Response | None:
 def _alone(value: Any) -> list[Response]:
     """The responses that a value is itself: one, or of Chroma's columns one a query."""
     if value_at(value, "ids") and "included" in value:
-        return [Response(_read(rows) or [], "Chroma") for rows in _of_columns(value)]
+        return [Response(hits_of(rows) or [], "Chroma") for rows in _of_columns(value)]
     engine, hits = _hits_at(value)
     is_list = isinstance(value, list)
     are_hits = bool(hits) and all(_is_hit(hit, is_list=is_list) for hit in hits)
-    read = _read(hits) if engine or are_hits else None
+    read = hits_of(hits) if engine or are_hits else None
+    if read is None and engine and objects(hits):
+        raise BadRow(f"a search response of {engine}; its hits have no id; rename their key to id")
     if read is None:
         return []
     asked = next((t for at in _QUERIES_AT if isinstance(t := value_at(value, at), str)), "")
@@ -259,13 +249,13 @@ def beside_query(row: RowValues) -> Response | None:
     asked = query_in(row)
     if asked is None:
         return None
-    named = {key_of(name): row[name] for name in reversed(row)}
+    named = {key_of(name): row[name] for name in [*row][::-1]}
     lists = [named[name] for name in _LISTS if name in named]
     inner = next((each for each in lists if isinstance(each, Mapping) and _alone(each)), row)
     if len(responses := _alone(inner)) == 1:
         return responses[0]._replace(query=asked)
     hits = next((each for each in lists if isinstance(each, list)), None)
-    read = None if hits is None else _read(hits)
+    read = None if hits is None else hits_of(hits)
     return None if read is None else Response(read, "", asked)
 
 
@@ -285,7 +275,7 @@ def query_in(row: RowValues, ids: tuple[str, ...] = QUERY_ID) -> JsonObject | No
     return query or None
 
 
-def _read(hits: list[Any]) -> list[Hit] | None:
+def hits_of(hits: list[Any]) -> list[Hit] | None:
     """The documents of a list, by rank where it has ranks; None where one is no document."""
     read = [hit for each in _in_order(hits) if (hit := hit_of(each))]
     return read if len(read) == len(hits) else None
@@ -436,7 +426,7 @@ def ranked_lists(value: Any) -> Contents | None:
     (name, *others), (hits, *_) = value, value.values()
     if not others and name.isalpha() and (objects(hits) or role_of(name)):
         return None
-    lists = {q: _read(each) for q, each in value.items() if isinstance(each, list)}
+    lists = {q: hits_of(each) for q, each in value.items() if isinstance(each, list)}
     if len(lists) < len(value) or not all(lists.values()):
         return None
     rankings = ((query, ranking_of(hits or ())) for query, hits in lists.items())
