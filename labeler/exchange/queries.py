@@ -216,9 +216,6 @@ def _of_text(path: Path, head: bytes, query_field: str) -> Rows:
     ):
         return Rows(path, "one column", (line.strip(),), _one_column(path))
     refuse_trec(path, head, "queries")
-    if _DRAWN.search(head):
-        problem = "a table drawn with lines; write it as CSV, as psql --csv and mysql --batch do"
-        raise BadInput(f"{path}: {problem}")
     for delimiter in DELIMITERS:
         if _are_pairs(path, head, delimiter):
             form = f"{DELIMITERS[delimiter]} (ids and texts, no header)"
@@ -234,7 +231,6 @@ def _of_text(path: Path, head: bytes, query_field: str) -> Rows:
 _MARK = re.compile(r"\s*(?:(#{1,6})|([-*+•])|(\d{1,9})[.)]?)\s+(\S.*)")
 _MARKED_UP = (".md", ".markdown", ".rst", ".yaml", ".yml")
 _SETTING = re.compile(r"\s*(?:[\w.-]+\s*=\s*\S|\[[\w.-]+\]\s*$)")
-_DRAWN = re.compile(rb"(?m)^[|+]?[ :]?--[-+|: ]*[+|][-+|: ]*$")
 _KEYED = re.compile(r"(\w+):\s+(.*)")
 _QUOTED = re.compile(r"[\"']([^\"]*)[\"']")
 _OF_YAML = re.compile(r"\s*(?:---|\.\.\.|\w+:)\s*")

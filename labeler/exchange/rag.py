@@ -25,7 +25,7 @@ from labeler.exchange.contents import (
 )
 from labeler.exchange.fields import value_at
 from labeler.exchange.responses import (
-    Hit,
+    HitDocument,
     beside_query,
     documents_of,
     hits_of,
@@ -64,7 +64,7 @@ _TESTS = (
 )
 _REFERENCES = ("reference", "ground_truth", "expected_output", "expectedOutput")
 _ASKED = ("query", "question", "input")
-_JOINED = re.compile(r"\s*\|\s*|;(?=\S)")
+_JOINED = re.compile(r"\||;(?=\S)")
 """What deepeval writes between the contexts of a cell."""
 
 _RELEVANT = (
@@ -73,7 +73,7 @@ _RELEVANT = (
 )
 _NEGATIVE = ("negativepassages", "negativectxs", "hardnegativectxs")
 
-Hits = Sequence[Hit]
+Hits = Sequence[HitDocument]
 
 
 def _lists(
@@ -81,7 +81,7 @@ def _lists(
     asked: Sequence[JsonObject],
     relevant: Iterable[Hits],
     retrieved: Iterable[Hits] = (),
-    more: Iterable[Hit] = (),
+    more: Iterable[HitDocument] = (),
 ) -> Contents:
     """Queries, each with the documents that answer it, of grade 1, and with those retrieved."""
     keys, answers, lists = (
@@ -117,14 +117,12 @@ def tests_of_rag(value: Any) -> Contents | None:
     relevant, retrieved = (
         [_contexts(row, name) for row in rows] for name in (shape.relevant, shape.retrieved)
     )
-    contents = _lists(
-        f"{shape.kind} ({shape.relevant}, {shape.retrieved})", asked, relevant, retrieved
-    )
+    kind = f"{shape.kind} ({shape.relevant}, {shape.retrieved})"
     lacks = {
         "grades": f"no query has {shape.relevant}",
         "rankings": f"no query has {shape.retrieved}",
     }
-    return replace(contents, lacks=lacks)
+    return replace(_lists(kind, asked, relevant, retrieved), lacks=lacks)
 
 
 def _is_of(row: RowValues, shape: RowShape) -> bool:
@@ -139,22 +137,26 @@ def _reference(row: RowValues) -> JsonObject:
     return {"reference": row[name]} if name else {}
 
 
-def _contexts(row: RowValues, name: str) -> list[Hit]:
+def _contexts(row: RowValues, name: str) -> list[HitDocument]:
     """Contexts with their ids, as ragas has them, else with hashes; of ids alone without texts."""
     cell, ids = (
         row.get(column_of(row, (key_of(name),)) or ""),
         row.get(f"{name.removesuffix('s')}_ids"),
     )
-    texts = [*filter(None, _JOINED.split(cell))] if isinstance(cell, str) else texts_in(cell)
+    texts = (
+        [*filter(None, map(str.strip, _JOINED.split(cell)))]
+        if isinstance(cell, str)
+        else texts_in(cell)
+    )
     if not isinstance(ids, list) or len(ids) != len(texts or ids):
         ids = []
     return [_passage(text, id_) for id_, text in zip_longest(ids, texts, fillvalue="")]
 
 
-def _passage(text: str, id_: Any = "") -> Hit:
+def _passage(text: str, id_: Any = "") -> HitDocument:
     """A text as a document, by an id or by a hash of it."""
     id_ = str(id_) or text_id(text)
-    return Hit(id_, None, {"_id": id_, "text": text} if text else {})
+    return HitDocument(id_, None, {"_id": id_, "text": text} if text else {})
 
 
 def candidate_lists(value: Any) -> Contents | None:
@@ -195,8 +197,12 @@ def llama_index(value: Any) -> Contents | None:
     queries, corpus, relevant = parts
     if not all(isinstance(each, Mapping) for each in (queries, corpus, relevant)):
         return None
-    passages = {id_: Hit(id_, None, {"_id": id_, "text": text}) for id_, text in corpus.items()}
-    lists = [[passages.get(d, Hit(d, None, {})) for d in relevant.get(q, ())] for q in queries]
+    passages = {
+        id_: HitDocument(id_, None, {"_id": id_, "text": text}) for id_, text in corpus.items()
+    }
+    lists = [
+        [passages.get(d, HitDocument(d, None, {})) for d in relevant.get(q, ())] for q in queries
+    ]
     asked = [{"_id": id_, "text": text} for id_, text in queries.items()]
     kind = "a retrieval dataset of LlamaIndex (relevant_docs)"
     return _lists(kind, asked, lists, more=passages.values())

@@ -1,4 +1,4 @@
-"""What search engines answer: rankings where it is said for which query, and documents.
+"""What search engines answer: rankings where it is own_text for which query, and documents.
 
 An answer may stand alone, in a list, in an object by query, or in rows beside its query. So may
 lists of documents and their scores, as other tools keep them. All are told by where the hits stand,
@@ -7,8 +7,8 @@ and by what these call the id, the score and what was indexed: one table for all
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import chain, takewhile
 from typing import Any, NamedTuple
 
 from labeler.errors import BadRow
@@ -95,7 +95,7 @@ _NO_QUERY = (
 )
 
 
-class Hit(NamedTuple):
+class HitDocument(NamedTuple):
     """A document of an answer: its id, its score, if any, and what the answer has of it."""
 
     id: Any
@@ -109,7 +109,7 @@ class Response(NamedTuple):
     The query has an `_id`, a `text` or both, or a `key` that may be either.
     """
 
-    hits: list[Hit]
+    hits: list[HitDocument]
     engine: str = ""
     query: JsonObject | None = None
 
@@ -152,12 +152,12 @@ def _first_of(records: Iterable[tuple[Any, JsonObject]]) -> list[JsonObject]:
     return [*first.values()]
 
 
-def documents_of(hits: Iterable[Hit]) -> Records | None:
+def documents_of(hits: Iterable[HitDocument]) -> Records | None:
     """What was indexed of each hit, each document once; None where no hit says it."""
     return _first_of((hit.id, hit.record) for hit in hits if hit.record) or None
 
 
-def ranking_of(hits: Iterable[Hit]) -> Ranked:
+def ranking_of(hits: Iterable[HitDocument]) -> Ranked:
     """The documents of a response and their scores, best first; of each, its first place."""
     return [*{hit.id: (hit.id, hit.score) for hit in reversed([*hits])}.values()][::-1]
 
@@ -166,37 +166,33 @@ def _hits_at(value: Any) -> tuple[str, Any]:
     """Whose hits a value holds, where that is known, and the list of them, which may be itself."""
     if isinstance(value, list):
         return "", value
-    places = ((place, value_at(value, around + place)) for around in _AROUND for place in _PLACES)
-    place, hits = next((each for each in places if isinstance(each[1], list)), ("", None))
-    return ENGINES.get(place, ""), hits
+    places = ((at, value_at(value, around + at)) for around in _AROUND for at in _PLACES)
+    at, hits = next((each for each in places if isinstance(each[1], list)), ("", None))
+    return ENGINES.get(at, ""), hits
 
 
 def _responses(value: Any) -> list[Response]:
     if isinstance(value, list):
-        return _all_of(map(_one, value)) or _alone(value)
+        return _all_of(value) or _alone(value)
     if not isinstance(value, Mapping):
         return []
     if (response := beside_query(value)) is not None:
         return [response]
     lists = (value[name] for name in _OF_SEVERAL if isinstance(value.get(name), list))
-    several = next(filter(None, (_all_of(map(_one, each)) for each in lists)), None)
+    several = next(filter(None, (_all_of(each) for each in lists)), None)
     if several or (several := _alone(value)):
         return several
-    by_query = zip(value, _all_of(map(_one, value.values())), strict=False)
+    by_query = zip(value, _all_of(value.values()), strict=False)
     return [each._replace(query={"key": query}) for query, each in by_query]
 
 
-def _all_of(values: Iterable[Response | None]) -> list[Response]:
-    """The responses, where all are some; else none."""
-    responses = list[Response]()
-    for each in values:
-        if each is None:
-            return []
-        responses.append(each)
-    return responses
+def _all_of(values: Collection[Any]) -> list[Response]:
+    """The responses that values are, where all are some; else none."""
+    responses = [*takewhile(bool, map(_single, values))]
+    return [*filter(None, responses)] if len(responses) == len(values) else []
 
 
-def _one(value: Any) -> Response | None:
+def _single(value: Any) -> Response | None:
     """The response that a value is, with its query or without."""
     if isinstance(value, Mapping) and (response := beside_query(value)):
         return response
@@ -236,12 +232,9 @@ def _is_hit(hit: Any, *, is_list: bool) -> bool:
     """
     if not isinstance(hit, Mapping) or has_column(hit, QUERY_TEXT, QUERY_ID):
         return False
-    if has_column(hit, _OF_A_SEARCH) or isinstance(hit.get("node"), Mapping):
-        return True
-    is_scored = _score_in(hit) is not None
-    if is_list:
-        return is_scored and ("index" in hit or "_id" in hit) and not is_hit(hit)
-    return is_scored or _source_of(hit) is not None
+    is_scored = _score_in(hit) is not None and (not is_list or "index" in hit or "_id" in hit)
+    is_found = is_scored or _source_of(hit) is not None
+    return has_column(hit, _OF_A_SEARCH) or (is_found and not (is_list and is_hit(hit)))
 
 
 def beside_query(row: RowValues) -> Response | None:
@@ -267,7 +260,7 @@ def query_in(row: RowValues, ids: tuple[str, ...] = QUERY_ID) -> JsonObject | No
     name = column_of(row, _TEXTS)
     asked = plain_key(row[name]) if name else None
     inside, text = (asked, asked.get("text")) if isinstance(asked, Mapping) else (row, asked)
-    more = ("id",) if has_column(row, _OWN_IDS) or inside is asked else ()
+    more = ("id",) if has_column(row, _OWN_IDS) else ()
     key = None if "ResultItems" in row else column_of(inside, (*ids, *more))
     query = {"_id": inside[key]} if key and may_be_id(inside[key]) else {}
     if isinstance(text, str) and text.strip():
@@ -275,19 +268,19 @@ def query_in(row: RowValues, ids: tuple[str, ...] = QUERY_ID) -> JsonObject | No
     return query or None
 
 
-def hits_of(hits: list[Any]) -> list[Hit] | None:
+def hits_of(hits: list[Any]) -> list[HitDocument] | None:
     """The documents of a list, by rank where it has ranks; None where one is no document."""
     read = [hit for each in _in_order(hits) if (hit := hit_of(each))]
     return read if len(read) == len(hits) else None
 
 
-def hit_of(value: Any) -> Hit | None:
+def hit_of(value: Any) -> HitDocument | None:
     """A document of an answer; None of anything else. Where it has no id, its text gives one."""
     if may_be_id(value):
-        return Hit(value, None, {})
+        return HitDocument(value, None, {})
     if isinstance(value, list) and len(value) == 2 and may_be_id(value[0]):
         score = number_of(value[1])
-        return None if score is None else Hit(value[0], score, {})
+        return None if score is None else HitDocument(value[0], score, {})
     if not isinstance(value, Mapping) or (len(value) == 2 and column_of(value, GRADE[1:])):
         return None  # a grade is no score
     own = {key_of(name): name for name in reversed(value)}
@@ -304,10 +297,10 @@ def hit_of(value: Any) -> Hit | None:
     if "DocumentId" in value:  # Kendra's are passages of documents
         source = {}
     record = {n: x for n, x in source.items() if key_of(n) not in _IDS or plain_key(x) != id_}
-    said = column_of(record, TEXTS)
-    if id_ is None and said and isinstance(record[said], str):
-        id_ = text_id(record[said])
-    read = Hit(id_, _score_in(value), {**record, "_id": id_} if record else {})
+    own_text = column_of(record, TEXTS)
+    if id_ is None and own_text and isinstance(record[own_text], str):
+        id_ = text_id(record[own_text])
+    read = HitDocument(id_, _score_in(value), {**record, "_id": id_} if record else {})
     return None if id_ is None else read
 
 

@@ -191,10 +191,10 @@ SPECIMENS = [
         {"queries": {Q1, Q2}, "rankings": {"q1": ["d1"]}},
     ),
     Specimen(
-        DOCUMENTED,
+        HOSTILE,
         "mongoexport.jsonl",
         lines({"_id": {"$oid": "d1"}, "text": text("d1")}),
-        {"documents": {"d1"}},
+        dict.fromkeys(("documents", "queries"), "expected '_id' to be a string"),
     ),
     Specimen(
         DOCUMENTED,
@@ -206,7 +206,7 @@ SPECIMENS = [
         HOSTILE,
         "pgvector_drawn.queries",
         " id | content\n----+---------\n 1 | a red shoe\n(1 row)\n",
-        {"queries": "a table drawn with lines"},
+        {"queries": "marks of a format"},
     ),
     *(
         Specimen(HOSTILE, f"by_column_{n}.json", value, dict.fromkeys(ROLES, "a table by columns"))
