@@ -11,7 +11,6 @@ from itertools import islice
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from labeler.errors import BadInput, LabelerError, TooLarge
 from labeler.exchange.contents import (
@@ -29,16 +28,16 @@ from labeler.exchange.documents import TEXTS, check_has_text
 from labeler.exchange.formats import Held, held_by, is_fed, rows_of_any
 from labeler.exchange.qrels import judged_in
 from labeler.exchange.queries import read_query_list
-from labeler.exchange.ratings import Grades, UnmappedRatings, stripped
+from labeler.exchange.ratings import Grades, UnmappedRatings, number_of, stripped
 from labeler.exchange.runs import scored_in
-from labeler.exchange.shapes import AS_DOCUMENT, PAGES, TEXT, TREC, XML
+from labeler.exchange.shapes import AS_DOCUMENT, TEXT, TREC, XML
 from labeler.exchange.tables import QUERY_TEXT, Rows, column_of, has_column, names_a_pair
 from labeler.files.boundary import reading
 from labeler.files.read import file_problems, in_megabytes, most_unpacked, rereadable
 from labeler.messages import count_of, told_what_files_are
 from labeler.report.result import Result
 from labeler.trec import files as trec
-from labeler.trec.values import QUERY_ID, score_of
+from labeler.trec.values import QUERY_ID, SCORE, score_of
 
 _ROWS = (".jsonl", ".ndjson", ".json", ".parquet", ".csv", ".tsv", ".arrow", ".xlsx")
 _PAIRS = (*_ROWS, ".qrels", ".trec", ".run", ".txt", ".xml", "")
@@ -78,7 +77,7 @@ class PlannedPart:
     """What is taken from a file: `what` is documents, queries, grades or rankings.
 
     `count` is of documents, of queries, or of pairs of a query and a document. `asks` is what a
-    person has to say before it is taken, `highest` the highest rating.
+    person has to say before it is taken.
     """
 
     what: str
@@ -86,7 +85,6 @@ class PlannedPart:
     form: str
     count: int
     asks: str = ""
-    highest: float = 0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -139,15 +137,18 @@ def plan_of(source: Path) -> ImportPlan:
         except LabelerError as error:
             refusals[role] = str(error).removeprefix(f"{source}: ")
     if not taken:
-        is_page = not named and held.shape in {TEXT, XML} and source.suffix.casefold() in PAGES
+        is_page = not named and held.shape in {TEXT, XML} and source.suffix.casefold() not in _ROWS
         raise BadInput(f"{source}: {_refusal(source, {} if is_page else refusals)}")
     if held.contents:
         lacks = (held.contents.lacks or {}).items()
         left += (f"{source.name}: no {part}: {why}" for part, why in lacks if part in refusals)
     if any(each.what == RANKINGS for each in taken):  # of scores, no grades are asked for
-        scores = [e for e in taken if e.what == GRADES and (e.asks or e.highest > _HIGHEST)]
-        left += (_of_another_name(source, RANKINGS, GRADES) for each in scores if not each.asks)
-        taken = [each for each in taken if each not in scores]
+        scored = column_of(rows.columns, SCORE) if rows else None
+        values = (
+            (number_of(row.get(scored)) or 0 for _, row in rows.rows) if rows and scored else ()
+        )
+        is_run = any(value > _HIGHEST for value in values)
+        taken = [each for each in taken if each.what != GRADES or not (each.asks or is_run)]
     form = held.contents.kind if held.contents else taken[0].form
     if not held.contents and {DOCUMENTS, QUERIES} <= {each.what for each in taken}:
         taken = [each for each in taken if each.what != DOCUMENTS]
@@ -162,10 +163,11 @@ def plan_of(source: Path) -> ImportPlan:
 def _refusal(source: Path, refusals: Mapping[str, str]) -> str:
     """Why nothing is taken from a file, or what takes a document."""
     if not refusals:
-        return f"no queries, grades or rankings in it; {AS_DOCUMENT.format(path=source)}"
-    each = "; ".join(f"as {role}: {why}" for role, why in refusals.items())
-    reasons = {*refusals.values()}
-    return f"nothing to take; {each}" if len(reasons) > 1 else reasons.pop()
+        problem = "nothing says that it holds queries, grades or rankings; perhaps it is"
+        return f"{problem} {AS_DOCUMENT.format(name=source)}"
+    roles = {why: role for role, why in refusals.items()}
+    each = "; ".join(f"as {role}: {why}" for why, role in roles.items())
+    return f"nothing to take; {each}" if len(roles) > 1 else next(iter(roles))
 
 
 def _of_another_name(source: Path, role: str, other: str) -> str:
@@ -190,7 +192,7 @@ def _check_lists(path: Path, held: Held, rows: Rows | None) -> None:
         doubts = has_column(rows.columns, ("title", "body")) and not asks
     else:
         text, is_list = held.head.decode("utf-8", "replace"), path.suffix.casefold() in _LISTS
-        is_prose = _IN_PROSE.search(text) or median(map(len, text.split("\n"))) > LONG_QUERY
+        is_prose = bool(_IN_PROSE.search(text)) or median(map(len, text.split("\n"))) > LONG_QUERY
         doubts = held.shape == TEXT and (is_prose or not is_list)
     if doubts:
         problem = "nothing says that it holds queries; to take it for these, name it queries"
@@ -201,15 +203,10 @@ def _names_documents(rows: Rows) -> bool:
     """Whether rows of queries name documents, too: by a column or by lists, as of objects."""
     _, first = next(iter(rows.rows), (0, {}))
     return names_a_pair(rows.columns) or any(
-        (isinstance(value, list) and _OF_DOCUMENTS.search(name)) or _holds_objects(value)
+        (isinstance(value, list) and (_OF_DOCUMENTS.search(name) or objects(value)))
+        or (isinstance(value, Mapping) and name != "metadata")
         for name, value in first.items()
     )
-
-
-def _holds_objects(value: Any, depth: int = 3) -> bool:
-    """Whether a value is a list of objects, or holds one: what an engine answered, perhaps."""
-    inner = value.values() if isinstance(value, Mapping) and depth else ()
-    return bool(objects(value)) or any(_holds_objects(each, depth - 1) for each in inner)
 
 
 def _are_passages(held: Held, rows: Rows) -> bool:
@@ -225,7 +222,7 @@ def _are_passages(held: Held, rows: Rows) -> bool:
     if is_fed(held) or (title and (has_prose or has_column(columns, TEXTS))):
         return True
     name = column_of(columns, (*QUERY_TEXT, "question", "text", *TEXTS, "title"))
-    return bool(first) and median(len(str(row.get(name, ""))) for row in first) > LONG_QUERY
+    return bool(first) and median(len(str(row.get(name or "", ""))) for row in first) > LONG_QUERY
 
 
 def is_archive(source: Path) -> bool:
@@ -331,8 +328,7 @@ def _rated(path: Path, role: str) -> PlannedPart:
         grades.check()
     except UnmappedRatings as error:
         asks = str(error)
-    highest = max((x for x in grades.ratings if isinstance(x, float)), default=0.0)
-    return PlannedPart(role, str(path), rated.kind, count, asks, highest)
+    return PlannedPart(role, str(path), rated.kind, count, asks)
 
 
 def plan_lines(plan: ImportPlan) -> list[str]:

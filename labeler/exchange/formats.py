@@ -40,7 +40,6 @@ from labeler.exchange.ratings import RatedFile, stripped
 from labeler.exchange.responses import (
     indexed,
     is_hit,
-    plain_key,
     predictions,
     search_responses,
 )
@@ -371,8 +370,6 @@ def _documents(
             action = None if removes else inner
             continue
         source = indexed(row) if is_hit(row) else row
-        if isinstance(source.get("_id"), dict):  # as mongoexport writes it
-            source = {**source, "_id": plain_key(source["_id"])}
         if action is not None:
             update = source.get("doc")
             source = update if len(source) == 1 and isinstance(update, dict) else source

@@ -60,7 +60,11 @@ def rated_queries(value: Any) -> Contents | None:
     if not rows or None in keys:
         return None
     pairs = ((q, *each) for q, row in zip(keys, rows, strict=True) for each in _ratings(row))
-    return Contents(kind, grades=rated(kind, pairs)) if None in texts else judged(kind, keys, pairs)
+    return (
+        Contents(kind, grades=rated(kind, pairs))
+        if None in texts
+        else judged(kind, filter(None, texts), pairs)
+    )
 
 
 def _ratings(row: RowValues) -> Iterator[tuple[Any, Any]]:

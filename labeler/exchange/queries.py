@@ -216,9 +216,6 @@ def _of_text(path: Path, head: bytes, query_field: str) -> Rows:
     ):
         return Rows(path, "one column", (line.strip(),), _one_column(path))
     refuse_trec(path, head, "queries")
-    if _DRAWN.search(head):
-        problem = "a table drawn with lines; write it as CSV, as psql --csv and mysql --batch do"
-        raise BadInput(f"{path}: {problem}")
     for delimiter in DELIMITERS:
         if _are_pairs(path, head, delimiter):
             form = f"{DELIMITERS[delimiter]} (ids and texts, no header)"
@@ -234,9 +231,8 @@ def _of_text(path: Path, head: bytes, query_field: str) -> Rows:
 _MARK = re.compile(r"\s*(?:(#{1,6})|([-*+•])|(\d{1,9})[.)]?)\s+(\S.*)")
 _MARKED_UP = (".md", ".markdown", ".rst", ".yaml", ".yml")
 _SETTING = re.compile(r"\s*(?:[\w.-]+\s*=\s*\S|\[[\w.-]+\]\s*$)")
-_DRAWN = re.compile(rb"(?m)^[|+]?[ :]?--[-+|: ]*[+|][-+|: ]*$")
 _KEYED = re.compile(r"(\w+):\s+(.*)")
-_QUOTED = re.compile(r'\s*"(.*)"\s*')
+_QUOTED = re.compile(r"[\"']([^\"]*)[\"']")
 _OF_YAML = re.compile(r"\s*(?:---|\.\.\.|\w+:)\s*")
 """Lines around the items of a list in YAML."""
 
@@ -254,9 +250,6 @@ def _items(path: Path) -> list[NumberedRow] | None:
     if path.suffix.casefold() in (".yaml", ".yml"):
         lines = (each for each in lines if not _OF_YAML.fullmatch(each[1]))
     rows = [(number, line, _MARK.fullmatch(line)) for number, line in lines]
-    quoted = [(number, _QUOTED.fullmatch(line)) for number, line, _ in rows]
-    if all(cell for _, cell in quoted):  # a table of one column without a name
-        return [_item(path, n, cell[1].replace('""', '"')) for n, cell in quoted if cell]
     marks = [mark for *_, mark in rows if mark]
     numbers = [int(mark[3]) for mark in marks if mark[3]]
     marked = len(marks) - len(numbers)
@@ -273,12 +266,13 @@ def _items(path: Path) -> list[NumberedRow] | None:
     keyed = [_KEYED.fullmatch(text) for _, text in items]
     if all(each and key_of(each[1]) in _LINE_TEXTS for each in keyed):
         items = [(n, each[2]) for (n, _), each in zip(items, keyed, strict=True) if each]
-    return [_item(path, number, text.strip().strip("\"'")) for number, text in items]
+    return [_item(path, number, text.strip()) for number, text in items]
 
 
 def _item(path: Path, number: int, text: str) -> NumberedRow:
     """A line or an item as a query; `BadInput` where marks of a format are left in it."""
-    is_yaml = path.suffix.casefold() in (".yaml", ".yml")
+    is_yaml, quoted = path.suffix.casefold() in (".yaml", ".yml"), _QUOTED.fullmatch(text)
+    text = quoted[1] if quoted else text
     if _MARKS.fullmatch(text) or (is_yaml and _MARKS_OF_YAML.fullmatch(text)):
         problem = f"marks of a format, and no plain query: {text[:60]!r}"
         raise BadInput.at(path, number, f"{problem}; write a query a line, without marks")

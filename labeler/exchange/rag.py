@@ -10,12 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Any, NamedTuple
 
 from labeler.exchange.contents import (
-    GRADES,
-    RANKINGS,
     Contents,
     as_queries,
     lacking,
@@ -27,10 +25,10 @@ from labeler.exchange.contents import (
 )
 from labeler.exchange.fields import value_at
 from labeler.exchange.responses import (
-    Hit,
+    HitDocument,
+    beside_query,
     documents_of,
-    hit_of,
-    hits_beside,
+    hits_of,
     queries_of,
     query_in,
     ranking_of,
@@ -65,7 +63,8 @@ _TESTS = (
     RowShape("labelled examples of LlamaIndex", "query", "reference_contexts", "contexts"),
 )
 _REFERENCES = ("reference", "ground_truth", "expected_output", "expectedOutput")
-_JOINED = re.compile(r"\s*\|\s*|;(?=\S)")
+_ASKED = ("query", "question", "input")
+_JOINED = re.compile(r"\||;(?=\S)")
 """What deepeval writes between the contexts of a cell."""
 
 _RELEVANT = (
@@ -74,7 +73,7 @@ _RELEVANT = (
 )
 _NEGATIVE = ("negativepassages", "negativectxs", "hardnegativectxs")
 
-Hits = Sequence[Hit]
+Hits = Sequence[HitDocument]
 
 
 def _lists(
@@ -82,7 +81,7 @@ def _lists(
     asked: Sequence[JsonObject],
     relevant: Iterable[Hits],
     retrieved: Iterable[Hits] = (),
-    more: Iterable[Hit] = (),
+    more: Iterable[HitDocument] = (),
 ) -> Contents:
     """Queries, each with the documents that answer it, of grade 1, and with those retrieved."""
     keys, answers, lists = (
@@ -118,11 +117,12 @@ def tests_of_rag(value: Any) -> Contents | None:
     relevant, retrieved = (
         [_contexts(row, name) for row in rows] for name in (shape.relevant, shape.retrieved)
     )
-    contents = _lists(
-        f"{shape.kind} ({shape.relevant}, {shape.retrieved})", asked, relevant, retrieved
-    )
-    names = zip((GRADES, RANKINGS), (shape.relevant, shape.retrieved), strict=True)
-    return replace(contents, lacks={part: f"no query has {name}" for part, name in names})
+    kind = f"{shape.kind} ({shape.relevant}, {shape.retrieved})"
+    lacks = {
+        "grades": f"no query has {shape.relevant}",
+        "rankings": f"no query has {shape.retrieved}",
+    }
+    return replace(_lists(kind, asked, relevant, retrieved), lacks=lacks)
 
 
 def _is_of(row: RowValues, shape: RowShape) -> bool:
@@ -137,23 +137,26 @@ def _reference(row: RowValues) -> JsonObject:
     return {"reference": row[name]} if name else {}
 
 
-def _contexts(row: RowValues, name: str) -> list[Hit]:
+def _contexts(row: RowValues, name: str) -> list[HitDocument]:
     """Contexts with their ids, as ragas has them, else with hashes; of ids alone without texts."""
     cell, ids = (
         row.get(column_of(row, (key_of(name),)) or ""),
         row.get(f"{name.removesuffix('s')}_ids"),
     )
-    texts = [*filter(None, _JOINED.split(cell))] if isinstance(cell, str) else texts_in(cell)
+    texts = (
+        [*filter(None, map(str.strip, _JOINED.split(cell)))]
+        if isinstance(cell, str)
+        else texts_in(cell)
+    )
     if not isinstance(ids, list) or len(ids) != len(texts or ids):
-        ids = [*map(text_id, texts)]
-    pairs = zip(map(str, ids), texts or [""] * len(ids), strict=True)
-    return [_passage(text, id_) for id_, text in pairs]
+        ids = []
+    return [_passage(text, id_) for id_, text in zip_longest(ids, texts, fillvalue="")]
 
 
-def _passage(text: str, id_: str = "") -> Hit:
+def _passage(text: str, id_: Any = "") -> HitDocument:
     """A text as a document, by an id or by a hash of it."""
-    id_ = id_ or text_id(text)
-    return Hit(id_, None, {"_id": id_, "text": text} if text else {})
+    id_ = str(id_) or text_id(text)
+    return HitDocument(id_, None, {"_id": id_, "text": text} if text else {})
 
 
 def candidate_lists(value: Any) -> Contents | None:
@@ -163,12 +166,14 @@ def candidate_lists(value: Any) -> Contents | None:
     if relevant is None or not isinstance(rows[0][relevant], list):
         return None
     names = [relevant, *(name for name in rows[0] if key_of(name) in _NEGATIVE)]
-    answers, *mined = ([[*map(hit_of, row.get(name) or [])] for row in rows] for name in names)
+    lists = [[hits_of(row.get(name) or []) for row in rows] for name in names]
     asked = [query_in(row, (*QUERY_ID, "id")) or {} for row in rows]
-    if not all("text" in query for query in asked) or None in chain(*answers, *chain(*mined)):
+    if not all("text" in query for query in asked) or any(None in each for each in lists):
         return None
+    answers, *mined = ([hits or [] for hits in each] for each in lists)
+    retrieved = [each.hits if (each := beside_query(row)) else [] for row in rows]
     kind = f"queries with documents each ({', '.join(names)})"
-    return _lists(kind, asked, answers, map(hits_beside, rows), chain(*chain(*mined)))
+    return _lists(kind, asked, answers, retrieved, chain(*chain(*mined)))
 
 
 def promptfoo(value: Any) -> Contents | None:
@@ -177,22 +182,13 @@ def promptfoo(value: Any) -> Contents | None:
     rows = next(filter(None, (objects(each, "vars") for each in lists)), None)
     if rows is None:
         return None
-    texts = [_variable(row["vars"]) for row in rows]
-    if None in texts:
-        return Contents(
-            "tests of promptfoo",
-            lacks={"queries": "no variable of them is called query, question or input"},
-        )
-    return Contents("tests of promptfoo", queries=as_queries(filter(None, texts)))
-
-
-def _variable(variables: Any) -> str | None:
-    """The query among the variables of a test: by its name, or the only one."""
-    named = variables if isinstance(variables, Mapping) else {}
-    name = column_of(named, ("query", "question", "input"))
-    name = next(iter(named)) if name is None and len(named) == 1 else name
-    text = named.get(name or "")
-    return text if isinstance(text, str) else None
+    tests = [row["vars"] if isinstance(row["vars"], Mapping) else {} for row in rows]
+    names = [column_of(test, _ASKED) or [*test, ""][0] for test in tests]
+    texts = [test.get(name) for test, name in zip(tests, names, strict=True)]
+    is_clear = all(len(test) == 1 or column_of(test, _ASKED) for test in tests)
+    queries = as_queries(text for text in texts if isinstance(text, str) and is_clear)
+    why = "no variable of them is called query, question or input"
+    return Contents("tests of promptfoo", queries=queries or None, lacks={"queries": why})
 
 
 def llama_index(value: Any) -> Contents | None:
@@ -201,8 +197,12 @@ def llama_index(value: Any) -> Contents | None:
     queries, corpus, relevant = parts
     if not all(isinstance(each, Mapping) for each in (queries, corpus, relevant)):
         return None
-    passages = {id_: Hit(id_, None, {"_id": id_, "text": text}) for id_, text in corpus.items()}
-    lists = [[passages.get(d, Hit(d, None, {})) for d in relevant.get(q, ())] for q in queries]
+    passages = {
+        id_: HitDocument(id_, None, {"_id": id_, "text": text}) for id_, text in corpus.items()
+    }
+    lists = [
+        [passages.get(d, HitDocument(d, None, {})) for d in relevant.get(q, ())] for q in queries
+    ]
     asked = [{"_id": id_, "text": text} for id_, text in queries.items()]
     kind = "a retrieval dataset of LlamaIndex (relevant_docs)"
     return _lists(kind, asked, lists, more=passages.values())

@@ -1,4 +1,4 @@
-"""What search engines answer: rankings where it is said for which query, and documents.
+"""What search engines answer: rankings where it is own_text for which query, and documents.
 
 An answer may stand alone, in a list, in an object by query, or in rows beside its query. So may
 lists of documents and their scores, as other tools keep them. All are told by where the hits stand,
@@ -7,16 +7,16 @@ and by what these call the id, the score and what was indexed: one table for all
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import chain, takewhile
 from typing import Any, NamedTuple
 
+from labeler.errors import BadRow
 from labeler.exchange.contents import (
     Contents,
     Ranked,
     Records,
     Triple,
-    lacking,
     may_be_id,
     objects,
     ranked,
@@ -45,6 +45,7 @@ ENGINES = {
     "contexts.contexts": "Vertex AI",
     "cursor.firstBatch": "MongoDB",
     "hits": "Algolia, Typesense, Meilisearch or Marqo",
+    "value": "Azure AI Search",
 }
 """Where answers have their hits, and whose answers these are."""
 
@@ -84,7 +85,7 @@ _SCORES = (*SCORE, "relevance", *_OF_A_SEARCH[:-1])
 _TEXTS_OF_HITS = ("document", "data")
 _SOURCES = (
     *("_source", "fields", "payload", "entity", "document.structData", "document", "doc", "node"),
-    *("extra_attributes", "properties", "value", "content", "content.0", "DocumentExcerpt"),
+    *("extra_attributes", "properties", "value", "content", "content.0"),
 )
 """Where a hit has what was indexed; one that has none of them is that itself."""
 
@@ -92,10 +93,9 @@ _NO_QUERY = (
     "it does not say for which query; this says it: jq '{query: \"WORDS\", response: .}' FILE; of "
     'several answers, write a line each: {"query": …, "response": …}'
 )
-_PASSAGES = "it holds several passages of one document, and no document as a whole"
 
 
-class Hit(NamedTuple):
+class HitDocument(NamedTuple):
     """A document of an answer: its id, its score, if any, and what the answer has of it."""
 
     id: Any
@@ -109,7 +109,7 @@ class Response(NamedTuple):
     The query has an `_id`, a `text` or both, or a `key` that may be either.
     """
 
-    hits: list[Hit]
+    hits: list[HitDocument]
     engine: str = ""
     query: JsonObject | None = None
 
@@ -118,7 +118,7 @@ def search_responses(value: Any) -> Contents | None:
     """The rankings and documents of one response, or of several."""
     responses = _responses(value)
     if not responses:
-        return _of_no_ids(value)
+        return None
     asked = [each.query for each in responses if each.query]
     is_known = len(asked) == len(responses)
     names = " and ".join(dict.fromkeys(each.engine for each in responses if each.engine))
@@ -129,88 +129,72 @@ def search_responses(value: Any) -> Contents | None:
         (next(iter(query.values())), ranking_of(each.hits))
         for query, each in zip(asked, responses, strict=False)
     )
-    is_cut = any(len({hit.id for hit in each.hits}) < len(each.hits) for each in responses)
     return Contents(
         kind,
-        None if is_cut else documents_of(hit for each in responses for hit in each.hits),
+        documents_of(hit for each in responses for hit in each.hits),
         queries_of(asked) if is_known else None,
         rankings=ranked(f"a run from {kind}", rankings, by_text=by_text) if is_known else None,
-        lacks={"rankings": _NO_QUERY, **({"documents": _PASSAGES} if is_cut else {})},
+        lacks={"rankings": _NO_QUERY},
     )
 
 
 def queries_of(asked: Iterable[JsonObject]) -> Records | None:
     """Queries, each once, where all have texts."""
-    queries = dict[Any, JsonObject]()
-    for query in asked:
-        queries.setdefault(next(iter(query.values())), query)
-    return [*queries.values()] if all("text" in query for query in queries.values()) else None
+    queries = _first_of((next(iter(query.values())), query) for query in asked)
+    return queries if all("text" in query for query in queries) else None
 
 
-def documents_of(hits: Iterable[Hit]) -> Records | None:
+def _first_of(records: Iterable[tuple[Any, JsonObject]]) -> list[JsonObject]:
+    """The first record of each key."""
+    first = dict[Any, JsonObject]()
+    for key, record in records:
+        first.setdefault(key, record)
+    return [*first.values()]
+
+
+def documents_of(hits: Iterable[HitDocument]) -> Records | None:
     """What was indexed of each hit, each document once; None where no hit says it."""
-    documents = dict[Any, JsonObject]()
-    for hit in hits:
-        if hit.record:
-            documents.setdefault(hit.id, hit.record)
-    return [*documents.values()] or None
+    return _first_of((hit.id, hit.record) for hit in hits if hit.record) or None
 
 
-def ranking_of(hits: Iterable[Hit]) -> Ranked:
+def ranking_of(hits: Iterable[HitDocument]) -> Ranked:
     """The documents of a response and their scores, best first; of each, its first place."""
     return [*{hit.id: (hit.id, hit.score) for hit in reversed([*hits])}.values()][::-1]
-
-
-def _of_no_ids(value: Any) -> Contents | None:
-    """The refusal of hits whose ids nobody can tell; None of anything else."""
-    engine, hits = _hits_at(value)
-    is_numbered = bool(objects(hits, "index")) and _score_in(hits[0]) is not None
-    if not is_numbered and not (engine and objects(hits)):
-        return None
-    why = "its hits have no id; rename their key to id"
-    if is_numbered:
-        why = "its hits are numbers of what was sent; write the id of each document beside it"
-    return lacking(f"a search response{engine and f' of {engine}'}", why)
 
 
 def _hits_at(value: Any) -> tuple[str, Any]:
     """Whose hits a value holds, where that is known, and the list of them, which may be itself."""
     if isinstance(value, list):
         return "", value
-    places = ((place, value_at(value, around + place)) for around in _AROUND for place in _PLACES)
-    place, hits = next((each for each in places if isinstance(each[1], list)), ("", None))
-    azure = "Azure AI Search" if hits is not None and "@odata.context" in value else ""
-    return ENGINES.get(place, azure), hits
+    places = ((at, value_at(value, around + at)) for around in _AROUND for at in _PLACES)
+    at, hits = next((each for each in places if isinstance(each[1], list)), ("", None))
+    return ENGINES.get(at, ""), hits
 
 
 def _responses(value: Any) -> list[Response]:
     if isinstance(value, list):
-        return _all_of(map(_one, value)) or _alone(value)
+        return _all_of(value) or _alone(value)
     if not isinstance(value, Mapping):
         return []
-    if (response := _beside_query(value)) is not None:
+    if (response := beside_query(value)) is not None:
         return [response]
     lists = (value[name] for name in _OF_SEVERAL if isinstance(value.get(name), list))
-    several = next(filter(None, (_all_of(map(_one, each)) for each in lists)), None)
+    several = next(filter(None, (_all_of(each) for each in lists)), None)
     if several or (several := _alone(value)):
         return several
-    by_query = zip(value, _all_of(map(_one, value.values())), strict=False)
+    by_query = zip(value, _all_of(value.values()), strict=False)
     return [each._replace(query={"key": query}) for query, each in by_query]
 
 
-def _all_of(values: Iterable[Response | None]) -> list[Response]:
-    """The responses, where all are some; else none."""
-    responses = list[Response]()
-    for each in values:
-        if each is None:
-            return []
-        responses.append(each)
-    return responses
+def _all_of(values: Collection[Any]) -> list[Response]:
+    """The responses that values are, where all are some; else none."""
+    responses = [*takewhile(bool, map(_single, values))]
+    return [*filter(None, responses)] if len(responses) == len(values) else []
 
 
-def _one(value: Any) -> Response | None:
+def _single(value: Any) -> Response | None:
     """The response that a value is, with its query or without."""
-    if isinstance(value, Mapping) and (response := _beside_query(value)):
+    if isinstance(value, Mapping) and (response := beside_query(value)):
         return response
     alone = _alone(value)
     return alone[0] if len(alone) == 1 else None
@@ -219,11 +203,13 @@ def _one(value: Any) -> Response | None:
 def _alone(value: Any) -> list[Response]:
     """The responses that a value is itself: one, or of Chroma's columns one a query."""
     if value_at(value, "ids") and "included" in value:
-        return [Response(_read(rows) or [], "Chroma") for rows in _of_columns(value)]
+        return [Response(hits_of(rows) or [], "Chroma") for rows in _of_columns(value)]
     engine, hits = _hits_at(value)
     is_list = isinstance(value, list)
     are_hits = bool(hits) and all(_is_hit(hit, is_list=is_list) for hit in hits)
-    read = _read(hits) if engine or are_hits else None
+    read = hits_of(hits) if engine or are_hits else None
+    if read is None and engine and objects(hits):
+        raise BadRow(f"a search response of {engine}; its hits have no id; rename their key to id")
     if read is None:
         return []
     asked = next((t for at in _QUERIES_AT if isinstance(t := value_at(value, at), str)), "")
@@ -246,33 +232,24 @@ def _is_hit(hit: Any, *, is_list: bool) -> bool:
     """
     if not isinstance(hit, Mapping) or has_column(hit, QUERY_TEXT, QUERY_ID):
         return False
-    if has_column(hit, _OF_A_SEARCH) or isinstance(hit.get("node"), Mapping):
-        return True
-    is_scored = _score_in(hit) is not None
-    if is_list:
-        return is_scored and ("index" in hit or "_id" in hit) and not is_hit(hit)
-    return is_scored or _source_of(hit) is not None
+    is_scored = _score_in(hit) is not None and (not is_list or "index" in hit or "_id" in hit)
+    is_found = is_scored or _source_of(hit) is not None
+    return has_column(hit, _OF_A_SEARCH) or (is_found and not (is_list and is_hit(hit)))
 
 
-def _beside_query(row: RowValues) -> Response | None:
+def beside_query(row: RowValues) -> Response | None:
     """The response in a row that names its query, by id or by text."""
     asked = query_in(row)
     if asked is None:
         return None
-    named = {key_of(name): row[name] for name in reversed(row)}
+    named = {key_of(name): row[name] for name in [*row][::-1]}
     lists = [named[name] for name in _LISTS if name in named]
     inner = next((each for each in lists if isinstance(each, Mapping) and _alone(each)), row)
     if len(responses := _alone(inner)) == 1:
         return responses[0]._replace(query=asked)
     hits = next((each for each in lists if isinstance(each, list)), None)
-    read = None if hits is None else _read(hits)
+    read = None if hits is None else hits_of(hits)
     return None if read is None else Response(read, "", asked)
-
-
-def hits_beside(row: RowValues) -> list[Hit]:
-    """What was retrieved for the query of a row; nothing where it does not say so."""
-    response = _beside_query(row)
-    return response.hits if response else []
 
 
 def query_in(row: RowValues, ids: tuple[str, ...] = QUERY_ID) -> JsonObject | None:
@@ -283,7 +260,7 @@ def query_in(row: RowValues, ids: tuple[str, ...] = QUERY_ID) -> JsonObject | No
     name = column_of(row, _TEXTS)
     asked = plain_key(row[name]) if name else None
     inside, text = (asked, asked.get("text")) if isinstance(asked, Mapping) else (row, asked)
-    more = ("id",) if has_column(row, _OWN_IDS) or inside is asked else ()
+    more = ("id",) if has_column(row, _OWN_IDS) else ()
     key = None if "ResultItems" in row else column_of(inside, (*ids, *more))
     query = {"_id": inside[key]} if key and may_be_id(inside[key]) else {}
     if isinstance(text, str) and text.strip():
@@ -291,19 +268,19 @@ def query_in(row: RowValues, ids: tuple[str, ...] = QUERY_ID) -> JsonObject | No
     return query or None
 
 
-def _read(hits: list[Any]) -> list[Hit] | None:
+def hits_of(hits: list[Any]) -> list[HitDocument] | None:
     """The documents of a list, by rank where it has ranks; None where one is no document."""
     read = [hit for each in _in_order(hits) if (hit := hit_of(each))]
     return read if len(read) == len(hits) else None
 
 
-def hit_of(value: Any) -> Hit | None:
+def hit_of(value: Any) -> HitDocument | None:
     """A document of an answer; None of anything else. Where it has no id, its text gives one."""
     if may_be_id(value):
-        return Hit(value, None, {})
+        return HitDocument(value, None, {})
     if isinstance(value, list) and len(value) == 2 and may_be_id(value[0]):
         score = number_of(value[1])
-        return None if score is None else Hit(value[0], score, {})
+        return None if score is None else HitDocument(value[0], score, {})
     if not isinstance(value, Mapping) or (len(value) == 2 and column_of(value, GRADE[1:])):
         return None  # a grade is no score
     own = {key_of(name): name for name in reversed(value)}
@@ -317,11 +294,13 @@ def hit_of(value: Any) -> Hit | None:
             if not _is_of_hits(n)
         }
         source = source["metadata"] if {"metadata"} == source.keys() - {"id"} else source
+    if "DocumentId" in value:  # Kendra's are passages of documents
+        source = {}
     record = {n: x for n, x in source.items() if key_of(n) not in _IDS or plain_key(x) != id_}
-    said = column_of(record, TEXTS)
-    if id_ is None and said and isinstance(record[said], str):
-        id_ = text_id(record[said])
-    read = Hit(id_, _score_in(value), {**record, "_id": id_} if record else {})
+    own_text = column_of(record, TEXTS)
+    if id_ is None and own_text and isinstance(record[own_text], str):
+        id_ = text_id(record[own_text])
+    read = HitDocument(id_, _score_in(value), {**record, "_id": id_} if record else {})
     return None if id_ is None else read
 
 
@@ -440,7 +419,7 @@ def ranked_lists(value: Any) -> Contents | None:
     (name, *others), (hits, *_) = value, value.values()
     if not others and name.isalpha() and (objects(hits) or role_of(name)):
         return None
-    lists = {q: _read(each) for q, each in value.items() if isinstance(each, list)}
+    lists = {q: hits_of(each) for q, each in value.items() if isinstance(each, list)}
     if len(lists) < len(value) or not all(lists.values()):
         return None
     rankings = ((query, ranking_of(hits or ())) for query, hits in lists.items())

@@ -16,26 +16,21 @@ WORKBOOK, SGML = "a workbook", "TREC's documents"
 TREC, TEXT = "TREC's columns", "text"
 LINES = (".jsonl", ".ndjson")
 """How files of JSON Lines are called."""
-PAGES = (
-    *(".pdf", ".docx", ".pptx", ".odt", ".epub", ".eml", ".mhtml", ".html", ".htm"),
-    *(".md", ".markdown", ".rst", ".adoc", ".txt", ".text"),
-)
-"""The endings of files that may be a document each."""
-
 HEAD = 1 << 16
-AS_DOCUMENT = "a document is taken in by: labeler corpus ingest {path} -o COLL"
 _SGML = re.compile(rb"\s*<DOC>\s*<DOCNO>", re.IGNORECASE)
 SOLR = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<response>")
 """How an answer of Solr's in XML begins, which is one value as JSON is."""
 
 _QRELS_COLUMNS, _RUN_COLUMNS = 4, 6
 _MARK = b"\xef\xbb\xbf"
+AS_DOCUMENT = "a document, which is taken in by: labeler corpus ingest {name} -o COLL"
 _PACKED = {
     b"\x28\xb5\x2f\xfd": "packed with Zstandard; unpack it first: zstd -d '{name}'",
-    b"PK\x03\x04": "a ZIP file or a workbook; take an archive in by import, save a sheet as CSV",
+    b"PK\x03\x04": "a ZIP file or a workbook (take an archive in by import, save a sheet as CSV), "
+    f"or {AS_DOCUMENT}",
     b"\xd0\xcf\x11\xe0": "a workbook (.xls); save the sheet as CSV",
     b"SQLite format 3": "an SQLite database; export its table as CSV",
-    b"%PDF-": "a PDF",
+    b"%PDF-": f"a PDF; {AS_DOCUMENT}",
 }
 
 
@@ -81,9 +76,6 @@ def _of_bytes(path: Path, head: bytes) -> str:
     """The shape of a file that is no text; empty of a text."""
     if head.startswith(b"PK\x03\x04") and _is_workbook(path):
         return WORKBOOK
-    if head.startswith((b"PK\x03\x04", b"%PDF-")) and path.suffix.casefold() in PAGES:
-        instead = AS_DOCUMENT.format(path=path)
-        raise BadInput(f"{path}: no rows; {instead}; queries come in as a text, one a line")
     for magic, words in _PACKED.items():
         if head.startswith(magic):
             raise BadInput(f"{path}: {words.format(name=path.name)}")

@@ -325,18 +325,15 @@ def json_value(path: Path) -> Any:
 def _is_by_column(value: Any) -> bool:
     """Whether a value is a table with its names apart from its rows, or with numbered rows.
 
-    ES|QL and Databricks answer so, and pandas writes it where `orient` is not `records`.
+    ES|QL answers so, and pandas writes it where `orient` is not `records`.
     """
     if not isinstance(value, dict) or not value:
         return False
-    first, is_nested = (
-        next(iter(value.values())),
-        all(isinstance(x, dict | list) for x in value.values()),
-    )
-    if "columns" in value or "manifest" in value:
-        return any(name in value for name in ("values", "rows", "data", "result"))
+    if "columns" in value and {"values", "rows", "data"} & value.keys():
+        return True
     is_named = names_a_pair(value) or has_column(value, ("userinput", "question"))
-    return is_nested and (is_named or ("0" in value and names_a_pair(first)))
+    is_named = is_named or ("0" in value and names_a_pair(value["0"]))
+    return is_named and all(isinstance(each, dict | list) for each in value.values())
 
 
 def _cbor(path: Path, raw: bytes) -> Any:

@@ -185,7 +185,8 @@ def import_plan(
             documents = len(ingest(texts, into, force=how.force, control=watch).documents)
         queries = _queries(plan, into, how, watch.note)
         files = plan.files(GRADES)
-        names = [_split_of(path) for path in files]
+        shards = [path.parent if path.name.startswith("data-") else path for path in files]
+        names = [_SHARD.sub("", path.name.casefold()).partition(".")[0] for path in shards]
         split = "test" if len({*names}) > 1 else next(iter(names), "")  # where there are several
         taken = [path for path, name in zip(files, names, strict=True) if name == split]
         left = [str(path) for path in (*files, *plan.files(RANKINGS)) if path not in taken]
@@ -200,12 +201,6 @@ def import_plan(
     not_taken = tuple(name.replace(str(inside), str(source)) for name in left)
     shown = plan.of(Path(source), inside)
     return Imported(shown, into.folder, documents, queries, qrels, not_taken)
-
-
-def _split_of(path: Path) -> str:
-    """The split that a file is of: by its name, or by its folder's where that is of shards."""
-    name = _SHARD.sub("", path.name.casefold()).partition(".")[0]
-    return path.parent.name.casefold() if name == "data" else name
 
 
 def _queries(plan: ImportPlan, into: Collection, how: ImportSettings, note: Note) -> int:

@@ -95,6 +95,26 @@ def saved(folder: Path) -> None:
     arrow(folder / "qrels", GRADES)
 
 
+def saved_in_splits(folder: Path) -> None:
+    arrow(folder / "corpus", DOCS)
+    arrow(folder / "queries", QUERIES)
+    arrow(folder / "qrels" / "train", [{"query-id": "q1", "corpus-id": "d4", "score": 1}])
+    arrow(folder / "qrels" / "test", GRADES)
+
+
+def with_notes(folder: Path) -> None:
+    beir(folder)
+    (folder / "qrels" / "README.txt").write_text("Who judged, and when.\n")
+    (folder / "results.txt").write_text("no run, but words about one\n")
+
+
+def topics_in_xml(folder: Path) -> None:
+    beir(folder)
+    (folder / "queries.jsonl").unlink()
+    topics = (f'<topic number="{q["_id"]}"><query>{q["text"]}</query></topic>' for q in QUERIES)
+    (folder / "topics.xml").write_text(f"<topics>{''.join(topics)}</topics>\n")
+
+
 def zipped(folder: Path) -> None:
     beir(folder / "shoes")
     shutil.make_archive(str(folder / "shoes"), "zip", folder, "shoes")
@@ -117,5 +137,8 @@ BUNDLES: dict[str, Callable[[Path], None]] = {
     "MTEB": mteb,
     "MTEB in configurations": mteb_in_configs,
     "save_to_disk": saved,
+    "save_to_disk in splits": saved_in_splits,
+    "notes beside": with_notes,
+    "topics in XML": topics_in_xml,
     "tables": tables,
 }

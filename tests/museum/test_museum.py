@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 from shapes_as_documented import SPECIMENS as VARIANTS
+from shapes_of_answers import SPECIMENS as ANSWERS
 from shapes_of_qrels import SPECIMENS as QRELS
 from shapes_of_queries import SPECIMENS as QUERIES
 from shapes_of_runs import SPECIMENS as RUNS
 from specimen import ROLES, Specimen, reading
 
-SPECIMENS = [*RUNS, *QRELS, *QUERIES, *VARIANTS]
+SPECIMENS = [*RUNS, *QRELS, *QUERIES, *VARIANTS, *ANSWERS]
 
 
 @pytest.mark.parametrize("specimen", SPECIMENS, ids=lambda specimen: specimen.name)

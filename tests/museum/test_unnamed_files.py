@@ -16,6 +16,7 @@ from labeler.corpus.documents import read_documents
 from labeler.errors import BadInput
 from labeler.exchange.qrels import read_qrels
 from labeler.exchange.runs import read_run
+from labeler.files.read import made_once, rereadable
 from labeler.pools.import_qrels import look_at
 
 PASSAGE = {"docid": "d1", "title": "Shoes", "text": "A red shoe is a shoe that is red."}
@@ -86,6 +87,15 @@ TAKEN: dict[str, tuple[Any, dict[str, int]]] = {
         lines(*[{"id": f"{n}", "title": "Shoes", "abstract": "We tie shoes."} for n in (1, 2)]),
         {"documents": 2},
     ),
+    "scores.csv": (
+        table(("query_id", "doc_id", "score"), ("q1", "d1", 9), ("q1", "d2", 7)),
+        {"rankings": 2},
+    ),
+    "snippets.json": (
+        [{"title": "Red shoes", "snippet": "They are sold here", "link": "x"}],
+        {"documents": 1},
+    ),
+    "plots.json": ([{"_id": "d1", "title": "Shoes", "plot": "x", "score": 0.9}], {"documents": 1}),
     "issues.csv": (
         table(("Issue key", "Summary", "Description"), ("AB-1", "Login broken", "Nobody gets in")),
         {"documents": 1},
@@ -120,18 +130,11 @@ REFUSED: dict[str, tuple[Any, str]] = {
         table(("query_id", "doc_a", "doc_b", "winner"), ("q1", "d1", "d2", "a")),
         "as documents: a table of queries",
     ),
-    "distances.csv": (
-        table(("query_id", "doc_id", "distance"), ("q1", "d1", 0.1)),
-        "expected those of a run, as query_id, doc_id, score",
-    ),
     "bedrock.json": (
-        {"retrievalResults": [{"content": {"text": "A red shoe."}, "score": 0.5}]},
-        "as documents: the text is nested, in content.text",
+        {"retrievalResults": [{"location": {"type": "WEB"}, "score": 0.5}]},
+        "its hits have no id",
     ),
-    "pinecone.json": (
-        {"matches": [{"id": "d1", "score": 0.9, "metadata": {"text": "x"}}]},
-        "which column is the text",
-    ),
+    "pinecone.json": ({"matches": [{"id": "d1", "score": 0.9}]}, "does not say for which query"),
     "reranked.json": (
         {"id": "x", "results": [{"index": 0, "relevance_score": 0.9}]},
         "which column is the text",
@@ -146,7 +149,10 @@ REFUSED: dict[str, tuple[Any, str]] = {
         "the text is nested, in body.storage.value",
     ),
     "numbers.csv": ("id,bezeichnung\n1,Rote Schuhe\n", "which column is the text"),
-    "matches.json": ({"matches": [{"id": "d1", "score": 0.9}]}, "which column is the text"),
+    "prose.txt": ("Refunds are paid at once. They go to your card.\n", "labeler corpus ingest"),
+    "page.md": ("# Refunds\n\nThey are paid at once, or so we say.\n", "labeler corpus ingest"),
+    "page.pdf": ("%PDF-1.7\n", "labeler corpus ingest page.pdf -o COLL"),
+    "corpus.tar": ("\0" * 257 + "ustar" + "\0" * 250, "tar xf corpus.tar"),
     "cut.sgml": (TREC_DISK.rsplit("</DOC>", 1)[0], "line 10|the document has no </DOC>"),
     "nameless.sgml": (TREC_DISK + "<DOC>\n<TEXT>x</TEXT>\n</DOC>\n", "without <DOCNO>"),
 }
@@ -195,6 +201,27 @@ def test_documents_of_queries_that_are_not_read_are_told(tmp_path: Path) -> None
     plan = look_at(written(tmp_path, "clicks.csv", clicks))
     assert [part.what for part in plan.taken] == ["queries"]
     assert "columns query, doc_id, clicks" in plan.refused[0]
+    assert "to take its queries alone, name it queries.csv" in plan.refused[0]
+    answered = [{"query": query, "response": {"grouped": {"x": []}}} for query in ("red", "blue")]
+    plan = look_at(written(tmp_path, "grouped.jsonl", lines(*answered)))
+    assert "columns query, response" in plan.refused[0]
+
+
+def test_what_is_refused_ends_the_command(tmp_path: Path) -> None:
+    clicks = table(("query", "doc_id", "clicks"), ("red shoes", "d1", 3))
+    path = written(tmp_path, "clicks.csv", clicks)
+    assert execute(["import", str(path)]) == 65
+    assert execute(["import", str(path), "--into", str(tmp_path / "coll")]) == 65
+    assert not (tmp_path / "coll").exists()
+
+
+def test_what_is_made_of_a_file_is_made_once_while_it_is_looked_at(tmp_path: Path) -> None:
+    path, reads = written(tmp_path, "mine.json", {"q1": {"d1": 1}}), list[Path]()
+    with rereadable():
+        assert made_once(path, lambda path: reads.append(path) or 1) == 1
+        assert made_once(path, lambda path: reads.append(path) or 2) == 1
+    assert made_once(path, lambda path: reads.append(path) or 3) == 3
+    assert len(reads) == 2
 
 
 def test_lists_of_documents_keep_ids_scores_and_order(tmp_path: Path) -> None:

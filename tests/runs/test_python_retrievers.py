@@ -80,6 +80,7 @@ def ids_in(collection: Collection) -> set[str]:
     [
         lambda _query: ["cats"],
         lambda _query: [("cats", 2)],
+        lambda _query: [["cats", 2]],
         lambda _query: {"cats": 2.5},
         lambda _query: [{"_id": "cats", "score": 1.0}],
         with_a_depth,
