@@ -11,7 +11,6 @@ from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -193,19 +192,15 @@ class Keys:
 
 @dataclass(frozen=True, eq=False)
 class Ids(Sequence[str]):
-    """Ids as keys, whose texts are made once any of them is asked for."""
+    """Ids as keys, whose texts are made as they are asked for."""
 
     keys: Keys
 
-    @cached_property
-    def _texts(self) -> list[str]:
-        return [text.decode() for text in texts_of(self.keys.words)]
-
     def __getitem__(self, at: Any) -> Any:
-        return self._texts[at]
+        return texts_of(self.keys.words[[at]])[0].decode()
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._texts)
+        return (text.decode() for text in texts_of(self.keys.words))
 
     def __len__(self) -> int:
         return len(self.keys.words)
@@ -461,6 +456,15 @@ class Codes:
 
 
 _AT_ONCE = 1 << 16
+
+
+def ids_at(ids: Sequence[str], places: Small | Integers) -> Iterator[str]:
+    """The ids at some places, of which few are there at a time."""
+    if not isinstance(ids, Ids):
+        yield from map(ids.__getitem__, plain_values(places))
+        return
+    for start in range(0, len(places), _AT_ONCE):
+        yield from Ids(ids.keys.take(places[start : start + _AT_ONCE]))
 
 
 def plain_values(column: NDArray[Any]) -> Iterator[Any]:

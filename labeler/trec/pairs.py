@@ -33,6 +33,7 @@ from labeler.trec.columns import (
     Words,
     fields,
     id_ranks,
+    ids_at,
     keys_of,
     numbered,
     plain_values,
@@ -159,7 +160,7 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
         return f"{type(self).__name__}({len(self.queries):,} queries, {self.size:,} pairs)"
 
     def _row(self, first: int, last: int) -> dict[str, Value]:
-        documents = map(self.documents.__getitem__, self.document[first:last].tolist())
+        documents = ids_at(self.documents, self.document[first:last])
         return dict(zip(documents, self._plain(self.value[first:last]), strict=True))
 
     def _plain(self, values: NDArray[Any]) -> list[Value]:
@@ -173,7 +174,7 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
 
     def pairs(self) -> Iterator[Pair]:
         """The pairs, in their order."""
-        documents = map(self.documents.__getitem__, plain_values(self.document))
+        documents = ids_at(self.documents, self.document)
         return map(Pair, map(self.queries.__getitem__, plain_values(self.query)), documents)
 
     @cached_property
@@ -265,7 +266,7 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
 
         columns = {
             "query_id": np.array(self.queries, dtype=object)[self.query],
-            "doc_id": np.array(self.documents, dtype=object)[self.document],
+            "doc_id": np.array(list(self.documents), dtype=object)[self.document],
             value: self.value if self.labels is None else self._plain(self.value),
         }
         return pd.DataFrame(columns)
@@ -312,7 +313,7 @@ class Joined:
 
     def pairs(self, rows: Places) -> Iterator[Pair]:
         """Some of the pairs."""
-        documents = map(self.documents.__getitem__, plain_values(self.document[rows]))
+        documents = ids_at(self.documents, self.document[rows])
         return map(Pair, map(self.queries.__getitem__, plain_values(self.query[rows])), documents)
 
     def by_id(self, mask: Flags) -> Integers:
