@@ -35,36 +35,26 @@ from labeler.trec.columns import (
     split,
     texts_of,
 )
-from labeler.trec.rows import (
-    QRELS_COLUMNS,
-    RUN_COLUMNS,
-    grade_of,
-    score_of,
-)
+from labeler.trec.rows import QRELS_COLUMNS, RUN_COLUMNS
 
 BLOCK = 1 << 21
 
 
 class Kind(NamedTuple):
-    """A kind of file: its columns, which of them holds numbers, and how one of these is read."""
+    """A kind of file: its columns, which of them holds numbers, and how these are read."""
 
     columns: str
     number: int
     dtype: Any
-    all_at_once: Callable[[Fields, int], Floats | Integers]
-    parse: Callable[[Path, int, bytes], float]
+    read: Callable[[Fields, int], Floats | Integers]
 
     def values(self, part: Fields) -> Floats | Integers:
-        """The numbers of some lines that were found well-formed."""
-        try:
-            return self.all_at_once(part, self.number)
-        except Irregular:
-            texts = [part.cell(line, self.number) for line in range(len(part.starts))]
-            return np.array([self.parse(Path(), 0, text) for text in texts])
+        """The numbers of some lines; `Irregular` where one is none, or an unusual one."""
+        return self.read(part, self.number)
 
 
-RUN = Kind(RUN_COLUMNS, 4, np.float64, floats, score_of)
-QRELS = Kind(QRELS_COLUMNS, 3, np.int32, integers, grade_of)
+RUN = Kind(RUN_COLUMNS, 4, np.float64, floats)
+QRELS = Kind(QRELS_COLUMNS, 3, np.int32, integers)
 
 
 @contextmanager

@@ -298,8 +298,7 @@ def places(order: Integers) -> Small:
 
 # Columns of digits as numbers, rounded as Python rounds them; `Irregular` where one is none.
 
-_NUMERIC = np.zeros(256, dtype=np.bool_)
-_NUMERIC[list(b"0123456789+-.eE")] = True
+_NUMERIC = b"0123456789+-.eE"
 _TENS = np.array([float(f"1e{power}") for power in range(23)])
 _EXACT = 2**53
 _DIGITS = 18
@@ -411,19 +410,11 @@ def floats(part: Fields, column: int) -> Floats:
 
 def _parsed_by_numpy(part: Fields, column: int, lines: Integers) -> Floats:
     """Numbers with exponents or many digits, by numpy's own strtod."""
-    starts = part.starts[lines, column]
-    lengths = part.ends[lines, column] - starts
-    width = int(lengths.max())
-    if width > _LONGEST:
-        raise Irregular
-    offset = np.arange(width)
-    inside = offset < lengths[:, None]  # (lines, width): which characters belong to the field
-    text = part.text[np.minimum(starts[:, None] + offset, len(part.text) - 1)]
-    if (inside & ~_NUMERIC[text]).any():
+    texts = part.cells(lines, column)
+    if max(map(len, texts)) > _LONGEST or b"".join(texts).translate(None, _NUMERIC):
         raise Irregular
     try:
-        padded = np.where(inside, text, np.uint8(0)).view(f"S{width}").ravel()
-        number = padded.astype(np.float64)
+        number = np.array(texts).astype(np.float64)
     except ValueError as error:
         raise Irregular from error
     if not np.isfinite(number).all():

@@ -436,10 +436,10 @@ def read_numbers(
 
 def labels_in_file(path: Path, block: int = _BLOCK) -> PairColumns[str]:
     """The same of the fourth column's texts, whatever they are."""
-    labels = Codes()
     blocks = fields(path, QRELS_COLUMNS, block)
-    pairs = _gathered(blocks, lambda part: _numbered(part, 3, labels))
-    return replace(pairs, labels=tuple(label.decode() for label in labels.place))
+    pairs = _gathered(blocks, lambda part: np.array(part.cells(slice(None), 3)))
+    labels, code = factorised(pairs.value.tolist())
+    return pairs.holding(code, tuple(label.decode() for label in labels))
 
 
 def _gathered(
@@ -465,9 +465,3 @@ def _gathered(
     edges = np.searchsorted(query, np.arange(len(queries) + 1))
     names = tuple(name.decode() for name in queries)
     return PairColumns(names, edges, documents, document, value)
-
-
-def _numbered(part: Fields, column: int, codes: Codes) -> Small:
-    """The number of each line's text in a column, among those of all lines so far."""
-    texts = part.cells(slice(None), column)
-    return np.fromiter(map(codes.place.__getitem__, texts), np.int32, len(texts))
