@@ -35,26 +35,36 @@ from labeler.trec.columns import (
     split,
     texts_of,
 )
-from labeler.trec.rows import QRELS_COLUMNS, RUN_COLUMNS
+from labeler.trec.rows import (
+    QRELS_COLUMNS,
+    RUN_COLUMNS,
+    grade_of,
+    score_of,
+)
 
 BLOCK = 1 << 21
 
 
 class Kind(NamedTuple):
-    """A kind of file: its columns, which of them holds numbers, and how these are read."""
+    """A kind of file: its columns, which of them holds numbers, and how one of these is read."""
 
     columns: str
     number: int
     dtype: Any
-    read: Callable[[Fields, int], Floats | Integers]
+    all_at_once: Callable[[Fields, int], Floats | Integers]
+    parse: Callable[[Path, int, bytes], float]
 
     def values(self, part: Fields) -> Floats | Integers:
-        """The numbers of some lines; `Irregular` where one is none, or an unusual one."""
-        return self.read(part, self.number)
+        """The numbers of some lines that were found well-formed."""
+        try:
+            return self.all_at_once(part, self.number)
+        except Irregular:
+            texts = [part.cell(line, self.number) for line in range(len(part.starts))]
+            return np.array([self.parse(Path(), 0, text) for text in texts])
 
 
-RUN = Kind(RUN_COLUMNS, 4, np.float64, floats)
-QRELS = Kind(QRELS_COLUMNS, 3, np.int32, integers)
+RUN = Kind(RUN_COLUMNS, 4, np.float64, floats, score_of)
+QRELS = Kind(QRELS_COLUMNS, 3, np.int32, integers, grade_of)
 
 
 @contextmanager
