@@ -282,6 +282,12 @@ def widened(words: Words, width: int) -> Words:
     return np.pad(words, ((0, 0), (0, width - words.shape[1])))
 
 
+def joined_words(parts: Sequence[Words]) -> Words:
+    """The texts of several parts, one part's after another's."""
+    width = max(words.shape[1] for words in parts)
+    return np.concatenate([widened(words, width) for words in parts])
+
+
 def id_ranks(ids: Sequence[str] | Sequence[bytes]) -> Small:
     """The place of each id among all in their order."""
     if isinstance(ids, Ids):

@@ -34,10 +34,10 @@ from labeler.trec.columns import (
     fields,
     id_ranks,
     ids_at,
+    joined_words,
     keys_of,
     numbered,
     plain_values,
-    widened,
     words_of,
 )
 from labeler.trec.rows import QRELS_COLUMNS
@@ -380,34 +380,24 @@ def _pair_numbers(
     then its document's.
     """
     queries, of_query = _one_numbering([own.queries for own in sets])
-    documents, of_document = _document_numbers(sets)
+    documents, of_document = _one_numbering([own.documents for own in sets])
     numbers = []
     for i, own in enumerate(sets):
         number = of_query[i][own.query]
         number *= len(documents)
         number += of_document[i][own.document]
         numbers.append(number)
-    return queries, documents, numbers
+    return tuple(queries), documents, numbers
 
 
-def _document_numbers(sets: Sequence[PairColumns[Any]]) -> tuple[Sequence[str], list[Integers]]:
-    """All distinct documents of sets, and the place of each of every set's."""
-    try:
-        parts = [own.document_keys.words for own in sets]
-    except Irregular:  # ids that stand in no file of lines
-        return _one_numbering([own.documents for own in sets])
-    most = max(words.shape[1] for words in parts)
-    documents, code = numbered(np.concatenate([widened(words, most) for words in parts]))
-    return documents, np.split(code.astype(np.int64), np.cumsum(list(map(len, parts)))[:-1])
-
-
-def _one_numbering(ids: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], list[Integers]]:
+def _one_numbering(ids: Sequence[Sequence[str]]) -> tuple[Sequence[str], list[Integers]]:
     """All distinct ids by first appearance, and the new place of each of every list's."""
-    if all(list(own) == list(ids[0]) for own in ids[1:]) and len(set(ids[0])) == len(ids[0]):
-        return tuple(ids[0]), [np.arange(len(ids[0]))] * len(ids)
-    codes, ends = Codes(), np.cumsum(list(map(len, ids)))
-    codes.extend(chain.from_iterable(ids))
-    return tuple(codes.place), np.split(codes.code.astype(np.int64), ends[:-1])
+    every: Sequence[str]
+    try:
+        every, code = numbered(joined_words([keys_of(own).words for own in ids]))
+    except Irregular:  # ids that stand in no file of lines
+        every, code = factorised(chain.from_iterable(ids))
+    return every, np.split(code.astype(np.int64), np.cumsum(list(map(len, ids)))[:-1])
 
 
 # Columns of a file whose lines are plain; the slow readers judge others.
@@ -445,16 +435,14 @@ def labels_in_file(path: Path, block: int = _BLOCK) -> PairColumns[str]:
 def _gathered(
     blocks: Iterator[Fields], values_of: Callable[[Fields], NDArray[Any]]
 ) -> PairColumns[Any]:
-    queries, most = dict[bytes, int](), 0
+    queries: dict[bytes, int] = {}
     parts: list[tuple[Small, Words, NDArray[Any]]] = []  # of each block of lines
     for part in blocks:
         stretches = Stretches.of(part)
         numbers = [queries.setdefault(name, len(queries)) for name in stretches.names]
         query = np.array(numbers, dtype=np.int32)[stretches.of_line]
-        words = words_of(part, 2)
-        most = max(most, words.shape[1])
-        parts.append((query, words, values_of(part)))
-    documents, document = numbered(np.concatenate([widened(words, most) for _, words, _ in parts]))
+        parts.append((query, words_of(part, 2), values_of(part)))
+    documents, document = numbered(joined_words([words for _, words, _ in parts]))
     query, value = (np.concatenate([part[at] for part in parts]) for at in (0, 2))
     if (np.diff(query) < 0).any():  # lines of one query stand apart
         order = np.argsort(query, kind="stable")
