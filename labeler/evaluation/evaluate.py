@@ -19,7 +19,7 @@ from labeler.evaluation.groups import (
     grouping_of,
     scope_of,
 )
-from labeler.evaluation.holes import UnjudgedOfAllRuns, UnjudgedOfRun
+from labeler.evaluation.holes import UnjudgedOfAllRuns
 from labeler.evaluation.inputs import (
     AnyQrels,
     AnyRuns,
@@ -215,14 +215,11 @@ def score_runs(
             ranked = counted(ranked, scoring, weights)
             weighting = None if weights is None else weights.of(ranked.queries)
             scores = replace(score(ranked, measures), weighting=weighting)
-            of_run = RunScores(name, scores, options.seed, replace(ranked))
-            if is_open:
-                if facts.outside is not None:
-                    of_all.of_runs.append(facts.outside)
-                unjudged = UnjudgedOfRun(of_run.ranked, scores.measures, facts.outside, of_all)
-                of_run = replace(of_run, unjudged=unjudged)
-            scored.append(of_run)
-            findings += score_findings(name, of_run.scores)
+            if facts.outside is not None:
+                of_all.of_runs.append(facts.outside)
+            seed, holes = options.seed, of_all if is_open else None
+            scored.append(RunScores(name, scores, seed, replace(ranked), facts.outside, holes))
+            findings += score_findings(name, scores)
             advance(number, len(runs))
     return scored, findings
 

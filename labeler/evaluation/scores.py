@@ -14,7 +14,7 @@ import numpy as np
 
 from labeler.arrays import Floats
 from labeler.errors import BadInput
-from labeler.evaluation.holes import UnjudgedOfRun, has_ends
+from labeler.evaluation.holes import Holes, UnjudgedOfAllRuns, has_ends, scenarios
 from labeler.evaluation.inputs import Doubt
 from labeler.evaluation.options import Compare, Scoring
 from labeler.messages import count_of, no_query_in_common
@@ -28,6 +28,7 @@ from labeler.report.table import Column, Interval, shown
 from labeler.stats.families import Family, Systems, compared, wins_ties_losses
 from labeler.stats.intervals import of_next_set
 from labeler.stats.means import TIED, bounded_interval, share_interval
+from labeler.trec.columns import Words
 
 if TYPE_CHECKING:
     from labeler.stats.ppi import CorrectedMean
@@ -261,14 +262,16 @@ class Weights:
 class RunScores:
     """One run's scores with their intervals, and what unjudged documents leave open.
 
-    `unjudged` is `None` where nobody asks for scenarios. What is not asked for is not worked out.
+    `of_all` is `None` where nobody asks for scenarios. `outside` are the run's documents outside
+    the qrels, where there are other runs. What is not asked for is not worked out.
     """
 
     name: str
     scores: Scores
     seed: int
     ranked: Rankings
-    unjudged: UnjudgedOfRun | None = None
+    outside: Words | None = None
+    of_all: UnjudgedOfAllRuns | None = None
 
     @cached_property
     def shares(self) -> Scores:
@@ -297,14 +300,31 @@ class RunScores:
         """The interval of each mean, by measure."""
         return intervals(self.scores, self.seed)
 
-    @property
+    @cached_property
+    def holes(self) -> Holes | None:
+        """The unjudged documents, those of other runs, too; None where nobody asks."""
+        if self.of_all is None:
+            return None
+        return Holes(self.ranked, self.of_all.others(self.outside, self.ranked.queries))
+
+    @cached_property
     def scenarios(self) -> dict[str, dict[str, float]]:
         """By measure, its mean if all unjudged documents were irrelevant, or of top grade."""
-        return {} if self.unjudged is None else self.unjudged.scenarios
+        return {} if self.holes is None else scenarios(self.holes, self.scores.measures)
+
+    @cached_property
+    def _ends(self) -> dict[str, dict[str, float]]:
+        """What was asked for so far."""
+        return {}
 
     def ends(self, measure: str) -> dict[str, float]:
         """The least and the most that a mean can be, as `low` and `high`; empty if not known."""
-        return {} if self.unjudged is None else self.unjudged.ends(parse(measure))
+        if self.holes is None or not has_ends(parse(measure)):
+            return {}
+        of: dict[str, dict[str, float]] = vars(self).get("scenarios", self._ends)
+        if measure not in of:
+            of |= scenarios(self.holes, [parse(measure)], ends_alone=True)
+        return of[measure]
 
     def means(self) -> dict[str, Interval]:
         """Measure to its value with the interval."""
@@ -531,9 +551,8 @@ def hole_findings(runs: Sequence[RunScores]) -> list[Finding]:
     run = min(runs, key=lambda run: next(iter(run.judged.values())))
     share_name, share = next(iter(run.judged.items()))
     measure = next(filter(has_ends, run.scores.measures), None)
-    if run.unjudged is None or measure is None or share >= WELL_JUDGED:
+    if measure is None or share >= WELL_JUDGED or not (case := run.ends(str(measure))):
         return []
-    case = run.ends(str(measure))
     ends = f"{case['low']:.3f} to {case['high']:.3f}"
     table = Setting("scenarios")
     what = f"were the rest judged, its {measure} could be anything from {ends} ({table})"

@@ -245,8 +245,10 @@ class PanelSet:
         at = zip(self.pairs.pairs(), plain_values(self._judged_rows), strict=True)
         for row, (pair, vote) in enumerate(at):
             answers = self._answers(row)
-            outcome: Outcome = _failure(pair, answers, self.fewest)
-            if vote != NONE:
+            outcome: Outcome
+            if vote == NONE:
+                outcome = _failure(pair, answers, self.fewest)
+            else:
                 given = (f"{name} {each}" for name, each in answers.items() if each is not None)
                 reason = f"{self.options.rule} of {', '.join(given)}"
                 of_grades = zip(grades, next(mean_shares), strict=True)

@@ -11,7 +11,6 @@ from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -193,19 +192,15 @@ class Keys:
 
 @dataclass(frozen=True, eq=False)
 class Ids(Sequence[str]):
-    """Ids as keys, whose texts are made once any of them is asked for."""
+    """Ids as keys, whose texts are made as they are asked for."""
 
     keys: Keys
 
-    @cached_property
-    def _texts(self) -> list[str]:
-        return [text.decode() for text in texts_of(self.keys.words)]
-
     def __getitem__(self, at: Any) -> Any:
-        return self._texts[at]
+        return texts_of(self.keys.words[[at]])[0].decode()
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._texts)
+        return (text.decode() for text in texts_of(self.keys.words))
 
     def __len__(self) -> int:
         return len(self.keys.words)
@@ -287,6 +282,12 @@ def widened(words: Words, width: int) -> Words:
     return np.pad(words, ((0, 0), (0, width - words.shape[1])))
 
 
+def joined_words(parts: Sequence[Words]) -> Words:
+    """The texts of several parts, one part's after another's."""
+    width = max(words.shape[1] for words in parts)
+    return np.concatenate([widened(words, width) for words in parts])
+
+
 def id_ranks(ids: Sequence[str] | Sequence[bytes]) -> Small:
     """The place of each id among all in their order."""
     if isinstance(ids, Ids):
@@ -303,8 +304,7 @@ def places(order: Integers) -> Small:
 
 # Columns of digits as numbers, rounded as Python rounds them; `Irregular` where one is none.
 
-_NUMERIC = np.zeros(256, dtype=np.bool_)
-_NUMERIC[list(b"0123456789+-.eE")] = True
+_NUMERIC = b"0123456789+-.eE"
 _TENS = np.array([float(f"1e{power}") for power in range(23)])
 _EXACT = 2**53
 _DIGITS = 18
@@ -416,19 +416,11 @@ def floats(part: Fields, column: int) -> Floats:
 
 def _parsed_by_numpy(part: Fields, column: int, lines: Integers) -> Floats:
     """Numbers with exponents or many digits, by numpy's own strtod."""
-    starts = part.starts[lines, column]
-    lengths = part.ends[lines, column] - starts
-    width = int(lengths.max())
-    if width > _LONGEST:
-        raise Irregular
-    offset = np.arange(width)
-    inside = offset < lengths[:, None]  # (lines, width): which characters belong to the field
-    text = part.text[np.minimum(starts[:, None] + offset, len(part.text) - 1)]
-    if (inside & ~_NUMERIC[text]).any():
+    texts = part.cells(lines, column)
+    if max(map(len, texts)) > _LONGEST or b"".join(texts).translate(None, _NUMERIC):
         raise Irregular
     try:
-        padded = np.where(inside, text, np.uint8(0)).view(f"S{width}").ravel()
-        number = padded.astype(np.float64)
+        number = np.array(texts).astype(np.float64)
     except ValueError as error:
         raise Irregular from error
     if not np.isfinite(number).all():
@@ -461,6 +453,15 @@ class Codes:
 
 
 _AT_ONCE = 1 << 16
+
+
+def ids_at(ids: Sequence[str], places: Small | Integers) -> Iterator[str]:
+    """The ids at some places, of which few are there at a time."""
+    if not isinstance(ids, Ids):
+        yield from map(ids.__getitem__, plain_values(places))
+        return
+    for start in range(0, len(places), _AT_ONCE):
+        yield from Ids(ids.keys.take(places[start : start + _AT_ONCE]))
 
 
 def plain_values(column: NDArray[Any]) -> Iterator[Any]:

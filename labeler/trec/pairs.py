@@ -33,10 +33,11 @@ from labeler.trec.columns import (
     Words,
     fields,
     id_ranks,
+    ids_at,
+    joined_words,
     keys_of,
     numbered,
     plain_values,
-    widened,
     words_of,
 )
 from labeler.trec.rows import QRELS_COLUMNS
@@ -159,7 +160,7 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
         return f"{type(self).__name__}({len(self.queries):,} queries, {self.size:,} pairs)"
 
     def _row(self, first: int, last: int) -> dict[str, Value]:
-        documents = map(self.documents.__getitem__, self.document[first:last].tolist())
+        documents = ids_at(self.documents, self.document[first:last])
         return dict(zip(documents, self._plain(self.value[first:last]), strict=True))
 
     def _plain(self, values: NDArray[Any]) -> list[Value]:
@@ -173,7 +174,7 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
 
     def pairs(self) -> Iterator[Pair]:
         """The pairs, in their order."""
-        documents = map(self.documents.__getitem__, plain_values(self.document))
+        documents = ids_at(self.documents, self.document)
         return map(Pair, map(self.queries.__getitem__, plain_values(self.query)), documents)
 
     @cached_property
@@ -265,7 +266,7 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
 
         columns = {
             "query_id": np.array(self.queries, dtype=object)[self.query],
-            "doc_id": np.array(self.documents, dtype=object)[self.document],
+            "doc_id": np.array(list(self.documents), dtype=object)[self.document],
             value: self.value if self.labels is None else self._plain(self.value),
         }
         return pd.DataFrame(columns)
@@ -312,7 +313,7 @@ class Joined:
 
     def pairs(self, rows: Places) -> Iterator[Pair]:
         """Some of the pairs."""
-        documents = map(self.documents.__getitem__, plain_values(self.document[rows]))
+        documents = ids_at(self.documents, self.document[rows])
         return map(Pair, map(self.queries.__getitem__, plain_values(self.query[rows])), documents)
 
     def by_id(self, mask: Flags) -> Integers:
@@ -381,34 +382,24 @@ def pair_numbers(
     then its document's.
     """
     queries, of_query = _one_numbering([own.queries for own in sets])
-    documents, of_document = _document_numbers(sets)
+    documents, of_document = _one_numbering([own.documents for own in sets])
     numbers = []
     for i, own in enumerate(sets):
         number = of_query[i][own.query]
         number *= len(documents)
         number += of_document[i][own.document]
         numbers.append(number)
-    return queries, documents, numbers
+    return tuple(queries), documents, numbers
 
 
-def _document_numbers(sets: Sequence[PairColumns[Any]]) -> tuple[Sequence[str], list[Integers]]:
-    """All distinct documents of sets, and the place of each of every set's."""
-    try:
-        parts = [own.document_keys.words for own in sets]
-    except Irregular:  # ids that stand in no file of lines
-        return _one_numbering([own.documents for own in sets])
-    most = max(words.shape[1] for words in parts)
-    documents, code = numbered(np.concatenate([widened(words, most) for words in parts]))
-    return documents, np.split(code.astype(np.int64), np.cumsum(list(map(len, parts)))[:-1])
-
-
-def _one_numbering(ids: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], list[Integers]]:
+def _one_numbering(ids: Sequence[Sequence[str]]) -> tuple[Sequence[str], list[Integers]]:
     """All distinct ids by first appearance, and the new place of each of every list's."""
-    if all(list(own) == list(ids[0]) for own in ids[1:]) and len(set(ids[0])) == len(ids[0]):
-        return tuple(ids[0]), [np.arange(len(ids[0]))] * len(ids)
-    codes, ends = Codes(), np.cumsum(list(map(len, ids)))
-    codes.extend(chain.from_iterable(ids))
-    return tuple(codes.place), np.split(codes.code.astype(np.int64), ends[:-1])
+    every: Sequence[str]
+    try:
+        every, code = numbered(joined_words([keys_of(own).words for own in ids]))
+    except Irregular:  # ids that stand in no file of lines
+        every, code = factorised(chain.from_iterable(ids))
+    return every, np.split(code.astype(np.int64), np.cumsum(list(map(len, ids)))[:-1])
 
 
 # Columns of a file whose lines are plain; the slow readers judge others.
@@ -437,25 +428,23 @@ def read_numbers(
 
 def labels_in_file(path: Path, block: int = _BLOCK) -> PairColumns[str]:
     """The same of the fourth column's texts, whatever they are."""
-    labels = Codes()
     blocks = fields(path, QRELS_COLUMNS, block)
-    pairs = _gathered(blocks, lambda part: _numbered(part, 3, labels))
-    return replace(pairs, labels=tuple(label.decode() for label in labels.place))
+    pairs = _gathered(blocks, lambda part: np.array(part.cells(slice(None), 3)))
+    labels, code = factorised(pairs.value.tolist())
+    return pairs.holding(code, tuple(label.decode() for label in labels))
 
 
 def _gathered(
     blocks: Iterator[Fields], values_of: Callable[[Fields], NDArray[Any]]
 ) -> PairColumns[Any]:
-    queries, most = dict[bytes, int](), 0
+    queries: dict[bytes, int] = {}
     parts: list[tuple[Small, Words, NDArray[Any]]] = []  # of each block of lines
     for part in blocks:
         stretches = Stretches.of(part)
         numbers = [queries.setdefault(name, len(queries)) for name in stretches.names]
         query = np.array(numbers, dtype=np.int32)[stretches.of_line]
-        words = words_of(part, 2)
-        most = max(most, words.shape[1])
-        parts.append((query, words, values_of(part)))
-    documents, document = numbered(np.concatenate([widened(words, most) for _, words, _ in parts]))
+        parts.append((query, words_of(part, 2), values_of(part)))
+    documents, document = numbered(joined_words([words for _, words, _ in parts]))
     query, value = (np.concatenate([part[at] for part in parts]) for at in (0, 2))
     if (np.diff(query) < 0).any():  # lines of one query stand apart
         order = np.argsort(query, kind="stable")
@@ -466,9 +455,3 @@ def _gathered(
     edges = np.searchsorted(query, np.arange(len(queries) + 1))
     names = tuple(name.decode() for name in queries)
     return PairColumns(names, edges, documents, document, value)
-
-
-def _numbered(part: Fields, column: int, codes: Codes) -> Small:
-    """The number of each line's text in a column, among those of all lines so far."""
-    texts = part.cells(slice(None), column)
-    return np.fromiter(map(codes.place.__getitem__, texts), np.int32, len(texts))

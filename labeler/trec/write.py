@@ -22,7 +22,7 @@ from labeler.files.atomic import replacing_bytes
 from labeler.files.read import byte_blocks
 from labeler.messages import Advance, counted
 from labeler.trec.blocks import Batch
-from labeler.trec.columns import Codes, Small, id_ranks, split
+from labeler.trec.columns import Codes, Small, id_ranks, ids_at, split
 from labeler.trec.files import ranking
 from labeler.trec.pairs import PairColumns
 from labeler.trec.rows import LARGEST_GRADE, QRELS_COLUMNS, RUN_COLUMNS, shown
@@ -151,7 +151,7 @@ def _grade_lines(
     names = [query_id.encode() for query_id in queries]
     for first in range(0, len(query), _LINES):
         rows = slice(first, first + _LINES)
-        ids = [documents[at].encode() for at in document[rows].tolist()]
+        ids = [doc_id.encode() for doc_id in ids_at(documents, document[rows])]
         of = [names[at] for at in query[rows].tolist()]
         grades = value[rows].tolist()
         yield [_QRELS_LINE % row for row in zip(of, ids, grades, strict=True)]
