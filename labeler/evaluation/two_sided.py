@@ -30,7 +30,7 @@ from labeler.trec.pairs import PairColumns, joined_pairs
 
 FEW = 0.05
 """Pairs of one side alone that are a smaller share of those of both are taken out alone."""
-_AT_ONCE = 1 << 19
+_AT_ONCE = 1 << 18
 """Runs are scored by queries of about so many pairs at a time, as each copy takes 80 bytes a pair.
 """
 _ABSENT = -(2**62)
@@ -210,6 +210,7 @@ def score_twice(two: TwoQrels, runs: RunsByName, measure: Measure) -> TwoScores:
         values.append(columns[:2])
         judged.append([summed_up(shares, column) for column in columns[2:]])
         facts.append(facts_of_run)
+        del ranked  # before the next run is read
     of_sides = np.ascontiguousarray(np.array(values).swapaxes(0, 1))
     return TwoScores(two.pool.queries, of_sides, np.array(judged).T, tuple(facts))
 

@@ -244,9 +244,8 @@ def diff_of(
 ) -> Diff:
     """The same of two sets that were read already."""
     options = options or DiffOptions()
-    changes = changes_of(sides.before, sides.after, sides.queries)
     mean_measure(options.measure)
-    if not changes.pairs:
+    if not (len(sides.before) or len(sides.after)):
         raise BadInput(f"{sides.names[0]} and {sides.names[1]} have no pair")
     if people is None and sides.collection is not None:
         # the collection's own human qrels, where they and either set share a pair
@@ -263,6 +262,7 @@ def diff_of(
 
         board = leaderboard(sides.before.grades, sides.after.grades, ranked, options.measure)
         board = replace(board, qrels=sides.names)
+    changes = changes_of(sides.before, sides.after, sides.queries)  # after what takes most memory
     findings = [*_findings(sides), *beside.findings, *([] if board is None else board.findings)]
     common = common_grades(changes, sides.names, sides.weights)
     up, down = shares_moved(common, options.statistics)
