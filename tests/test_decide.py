@@ -296,10 +296,13 @@ def test_where_one_pair_failed_the_others_of_its_query_are_judged(coll: Path) ->
     assert {doc for query, doc in judged if query == "q01"} == {"d1", "d2"}
 
 
+@pytest.mark.parametrize("measure", ["nDCG@5", "P@5", "RR@5", "Success@2"])
 @pytest.mark.parametrize("cases", [5, pytest.param(200, marks=pytest.mark.sweep)])
-def test_decisions_are_wrong_in_less_than_one_of_twenty_whatever_is_drawn(cases: int) -> None:
+def test_decisions_are_wrong_in_less_than_one_of_twenty_whatever_is_drawn(
+    cases: int, measure: str
+) -> None:
     draw, wrong, shares = random.Random(3), 0, []
-    differences = Differences(parse("nDCG@5"), 1)
+    differences = Differences(parse(measure), 1)
     for case in range(cases):
         grades, documents = {}, {}
         for query in map(str, range(16)):
