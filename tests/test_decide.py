@@ -296,10 +296,13 @@ def test_where_one_pair_failed_the_others_of_its_query_are_judged(coll: Path) ->
     assert {doc for query, doc in judged if query == "q01"} == {"d1", "d2"}
 
 
+@pytest.mark.parametrize("measure", ["nDCG@5", "P@5", "RR@5", "Success@2"])
 @pytest.mark.parametrize("cases", [5, pytest.param(200, marks=pytest.mark.sweep)])
-def test_decisions_are_wrong_in_less_than_one_of_twenty_whatever_is_drawn(cases: int) -> None:
+def test_decisions_are_wrong_in_less_than_one_of_twenty_whatever_is_drawn(
+    cases: int, measure: str
+) -> None:
     draw, wrong, shares = random.Random(3), 0, []
-    differences = Differences(parse("nDCG@5"), 1)
+    differences = Differences(parse(measure), 1)
     for case in range(cases):
         grades, documents = {}, {}
         for query in map(str, range(16)):
@@ -507,6 +510,7 @@ def test_sheets_add_to_qrels_that_people_brought_along(coll: Path) -> None:
     assert decision.verdict == "worse"
     assert graded
     assert not {*graded} & {(QUERIES[0], "d0"), (QUERIES[1], "d0")}
+    assert decision.look.judged == len({*graded})  # of those that nobody had judged before
     qrels = read_qrels(coll / "qrels/human.qrels").as_dict()
     assert qrels[QUERIES[1]]["d5"] == 2
     assert {(q, doc) for q, row in qrels.items() for doc in row} >= {*graded}
@@ -523,6 +527,15 @@ def test_sheets_add_to_qrels_that_people_brought_along(coll: Path) -> None:
     assert read_qrels(coll / "qrels/human.qrels")[QUERIES[1]]["d5"] == 0
     labeler.judge(coll, model=fake_model('{"grade": 2}'), name="llm")
     assert "chosen for a person to grade" in str(labeler.agree(coll, "human", "llm").as_json())
+
+
+def test_what_people_brought_along_narrows_the_bounds_before_any_draw(coll: Path) -> None:
+    (coll / "qrels/human.qrels").write_text("".join(f"{q} 0 d0 3\n" for q in QUERIES[::2]))
+    some = decide_by_people(coll, ["old", "new"], MEASURE)
+    (coll / "qrels/human.qrels").unlink()
+    none = decide_by_people(coll, ["old", "new"], MEASURE)
+    assert none.look.low < some.look.low < some.look.high < none.look.high
+    assert some.pairs < none.pairs
 
 
 def test_people_s_grades_are_not_added_to_a_model_s(

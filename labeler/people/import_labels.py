@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -155,23 +155,25 @@ def merge_answers(
 def _brought(
     collection: Collection,
     name: str,
-    earlier: Iterable[HumanAnswer],
+    earlier: Sequence[HumanAnswer],
     answered: Mapping[Pair, HumanAnswer],
 ) -> dict[Pair, int]:
     """The grades of no sheet that qrels of people came with, to stand beside those of sheets.
 
     `FileProblem` where others' grades have the name, or where the sheets are a sample.
     """
-    qrels, journal = collection.qrels(name), list(earlier)
+    qrels, has_journal = collection.qrels(name), people_path(collection.folder, name).exists()
     if not qrels.exists():
         return {}
-    is_drawn = any(row.probability is not None for row in (*journal, *answered.values()))
-    if not journal and (is_drawn or whose(qrels) in OF_MODELS):
+    is_drawn = any(row.probability is not None for row in (*earlier, *answered.values()))
+    if not has_journal and (is_drawn or whose(qrels) in OF_MODELS):
         problem = f"{qrels}: exists, and is not from a sheet; use another name"
         raise FileProblem(problem, parameter="name")
-    of_sheets = {row.pair for row in journal if row.grade is not None}
+    if is_drawn or not qrels.stat().st_size:
+        return {}
+    of_sheets = {row.pair for row in earlier if row.grade is not None}
     grades = {Pair(q, doc): g for q, row in read_qrels(qrels).items() for doc, g in row.items()}
-    return {p: g for p, g in grades.items() if p not in of_sheets and not is_drawn}
+    return {p: g for p, g in grades.items() if p not in of_sheets}
 
 
 def _refuse_changed_grades(

@@ -18,7 +18,7 @@ import numpy as np
 from labeler.collection.card import update_card_entry
 from labeler.collection.judged_set import judged_in
 from labeler.collection.layout import HUMAN, check_name, locked_in_loop, open_collection
-from labeler.collection.people import people_path, read_people
+from labeler.collection.people import HumanAnswer, people_path, read_people
 from labeler.collection.queries import read_queries
 from labeler.collection.user_files import COMPARED, Output
 from labeler.collection.whose import CHOSEN, OF_MODELS, whose
@@ -290,8 +290,8 @@ class _Deciding:
         """The queries of the collection, with what both systems return for them.
 
         Other lists are drawn in another order: who changed a system after a look at some queries
-        does not meet these first. What people grade for the decision stands among their other
-        grades, so what these are changes no order.
+        does not meet these first. What people grade for the decision stands among their sheets'
+        other grades, so what these are changes no order; what they brought along counts before it.
         """
         systems, others = self.systems, self.grades(without=self.name)
         given = [grade for row in self.grades().values() for grade in row.values()]
@@ -307,8 +307,18 @@ class _Deciding:
             query: dict.fromkeys(others.get(query, {}), Credit()) | differences.documents(*two)
             for query, two in lists.items()
         }
-        before = others if systems.options.fill else {}
+        answered = {answer.pair for answer in self._answers if answer.grade is not None}
+        before = {
+            query: {doc: grade for doc, grade in row.items() if Pair(query, doc) not in answered}
+            for query, row in others.items()
+        }
         return Draws(differences, documents, before, f"{systems.options.seed} {lists}")
+
+    @property
+    def _answers(self) -> list[HumanAnswer]:
+        """What people answered in sheets, where they decide."""
+        path = people_path(self.systems.collection.folder, self.systems.qrels.stem)
+        return read_people(path) if path.exists() and not self.systems.options.fill else []
 
     @property
     def scale(self) -> Iterable[int]:
@@ -331,8 +341,7 @@ class _Deciding:
         What they skipped stands there again, beside as many other pairs as ever.
         """
         draws, grades, drawn, new = self.draws, self.grades(), 0, list[Pair]()
-        path = people_path(self.systems.collection.folder, self.systems.qrels.stem)
-        skipped = {a.pair for a in read_people(path) if a.grade is None} if path.exists() else set()
+        skipped = {answer.pair for answer in self._answers if answer.grade is None}
         while len(new) < ON_A_SHEET and drawn < len(draws.order):
             if draws.look(grades, drawn).verdict(self.margin):
                 break
@@ -472,7 +481,7 @@ def decide_by_people(  # noqa: PLR0913 - whoever calls it names the few that are
 
     As `decide`, but people judge: a `sheet` is written of the pairs that they are to grade next.
     Once it is imported (`people import`), the same call goes on from there. Their grades are the
-    collection's `human`, or `qrels`; those that are there count when their query is drawn. No
+    collection's `human`, or `qrels`; those of other sheets count when their query is drawn. No
     assessor's grade has a part in it.
 
     >>> from labeler.testing import small_collection
