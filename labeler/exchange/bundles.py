@@ -46,7 +46,6 @@ OF_DATASETS = ("dataset_info.json", "dataset_dict.json", "state.json")
 
 _OF_DOCUMENTS = re.compile(r"ctx|passage|doc|gold|context|positive|pids|relevant|candidate", re.I)
 """What names of lists contain that hold documents."""
-_NOTES = ("readme", "license")
 _OF_TOPICS = ("number", "narrative")
 _LISTS = ("", ".txt", ".text", ".md", ".markdown", *_ROWS)
 """The endings of files that may hold a query a line where their names say nothing."""
@@ -258,7 +257,7 @@ def _of_folder(folder: Path) -> ImportPlan:
         if path.name in OF_DATASETS or not path.is_file():
             continue
         ending = Path(path.name.casefold().removesuffix(".gz")).suffix
-        role = "" if path.stem.casefold() in _NOTES else role
+        role = "" if path.stem.casefold() == "readme" else role
         if not role or not (ending in _PAIRS or ending[1:2].isdigit()):
             why = "its name says nothing of documents, queries, grades or rankings"
             left.append(
