@@ -80,8 +80,7 @@ def estimate(statistic: Statistic, sample: Sample) -> Interval:
     value = defined(statistic(sample.total))
     if value is None:
         return UNDEFINED
-    of = Replicates(sample, statistic, statistic.bounded)
-    ends = of_tables(of) if sample.queries > 1 else None
+    ends = of_tables(Replicates(sample, statistic))
     if ends is None:
         return Interval(value, None, None)
     return Interval(value, *np.clip(ends, *_limits(statistic)).tolist())

@@ -317,40 +317,29 @@ def of_tables(of: Replicates) -> Interval:
     if not of.is_defined:
         return None
     reached = t_of(degrees_of(of))
-    low, high = _stabilized(of, reached)
-    moves = reached * _moves(of)
-    below = math.hypot(of.value - low, *np.minimum(moves, 0))
-    above = math.hypot(high - of.value, *np.maximum(moves, 0))
+    distances, moves = _stabilized(of, reached), reached * _moves(of)
+    below = math.hypot(distances[0], *np.minimum(moves, 0))
+    above = math.hypot(distances[1], *np.maximum(moves, 0))
     return of.value - below, of.value + above
 
 
-def _stabilized(of: Replicates, reached: float) -> tuple[float, float]:
-    """The value and so many standard errors either way, each error that of the end's own value.
+def _stabilized(of: Replicates, reached: float) -> Floats:
+    """How far so many standard errors reach below and above, each error that of the end's value.
 
     Where the log of the variance changes by `b` with the value, the error does not on the scale
     `(1 - exp(-b (x - value) / 2)) * 2 / b`: Tibshirani (1988), Biometrika 75(3), in a line's
-    approximation. A bounded statistic is taken on Fisher's scale (arctanh) first. The error is the
-    delta method's.
+    approximation. The error is the delta method's. It is not taken on Fisher's scale (arctanh),
+    which near 1 makes wide intervals of one odd pair.
     """
     queries = of.sample.queries
-    influence = _influences(of)
+    influence = _cells(of) @ _gradients(of, of.sample.total[None])[0]
     variance = float(influence @ influence)
     if variance <= 0:
-        return of.value, of.value
+        return np.zeros(2)
+    error = math.sqrt(variance * queries / (queries - 1))
     bend = float(np.clip(_slope(of, influence) * reached / 2, -MOST_BEND, MOST_BEND))
-    distances = np.array([-reached, reached]) * math.sqrt(variance * queries / (queries - 1))
-    if abs(bend) > 1e-6:
-        distances *= np.log1p([bend, -bend]) / [bend, -bend]
-    fishers = _is_fishers(of)
-    ends = (np.arctanh(of.value) if fishers else of.value) + distances
-    low, high = (np.tanh(ends) if fishers else ends).tolist()
-    return low, high
-
-
-def _influences(of: Replicates) -> Floats:
-    """How far each query moves the statistic, `(queries,)`: its cells times the gradient there."""
-    moved: Floats = _cells(of) @ _gradients(of, of.sample.total[None])[0]
-    return moved
+    bends = np.array([bend, -bend])
+    return reached * error * (np.log1p(bends) / bends if abs(bend) > 1e-6 else np.ones(2))
 
 
 def _bearing(of: Replicates) -> Floats:
@@ -416,20 +405,11 @@ def _slope(of: Replicates, influence: Floats) -> float:
     return float(-(influence[order] @ logs) / math.sqrt(variance))
 
 
-def _is_fishers(of: Replicates) -> bool:
-    return of.bounded and abs(of.value) < 1
-
-
 def _gradients(of: Replicates, sums: Floats) -> Floats:
-    """The statistic's derivative by each cell at some tables, `(rows, cells)`, by forward steps.
-
-    Of a bounded statistic it is that on Fisher's scale.
-    """
-    at, cells = of.compute(sums), math.prod(sums.shape[1:])
+    """The statistic's derivative by each cell at some tables, `(rows, cells)`, by forward steps."""
+    cells = math.prod(sums.shape[1:])
     step = STEP * sums.reshape(len(sums), -1).sum(axis=1)[:, None]
     # (rows, cells, k, k): each cell a step higher
     steps = step[..., None, None] * np.eye(cells).reshape(cells, *sums.shape[1:])
-    gradients: Floats = (of.compute(sums[:, None] + steps) - at[:, None]) / step
-    if _is_fishers(of):
-        gradients /= np.maximum(1 - at**2, 1e-9)[:, None]
+    gradients: Floats = (of.compute(sums[:, None] + steps) - of.compute(sums)[:, None]) / step
     return gradients
