@@ -349,8 +349,9 @@ def ajudge(
     q1 0 cats 2
     """
     if not 1 <= repeat <= MOST_TIMES:
-        problem = f"a pair is asked about 1 to {MOST_TIMES} times, not {repeat}"
-        raise Misuse(problem, parameter="repeat")
+        raise Misuse(
+            f"a pair is asked about 1 to {MOST_TIMES} times, not {repeat}", parameter="repeat"
+        )
     opened, asked = open_collection(collection), given(JudgeOptions, options, settings)
     return judge_set(opened, pool_of, asked, control or Control(), repeat)
 

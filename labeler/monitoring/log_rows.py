@@ -133,8 +133,9 @@ def columns_of(path: Path, names: Sequence[str], fields: EventFields) -> dict[st
     columns = {what: part.column for what, part in parts_of(path, names, fields).items()}
     counted = column_of(names, COUNT)
     if counted and not {"user", "session", "search"} & columns.keys():
-        problem = f"{counted!r} counts searches; expected a row for each search or event"
-        raise BadInput(f"{path}: {problem}")
+        raise BadInput(
+            f"{path}: {counted!r} counts searches; expected a row for each search or event"
+        )
     return columns
 
 

@@ -378,11 +378,12 @@ def _of_lists(source: Source, grades: Sequence[int]) -> Iterator[PromptProblem]:
     is_certain = min(listed) == grades[0]
     for grade, line in listed.items():
         if grade not in grades:
-            problem = (
+            yield PromptProblem(
+                line,
                 f"the template lists the grade {grade}, which [scale] lacks; "
-                f'add {grade} = "…" to [scale], or leave the line out'
+                f'add {grade} = "…" to [scale], or leave the line out',
+                "error" if is_certain else "warning",
             )
-            yield PromptProblem(line, problem, "error" if is_certain else "warning")
     for grade in grades:
         if is_certain and grade not in listed:
             yield warning(

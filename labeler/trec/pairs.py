@@ -276,8 +276,9 @@ class PairColumns(Mapping[str, dict[str, Value]], Generic[Value]):
         try:
             import pyarrow as pa
         except ImportError as error:
-            problem = "Arrow's form needs pyarrow: pip install 'ir-labeler[parquet]'"
-            raise Misconfigured(problem) from error
+            raise Misconfigured(
+                "Arrow's form needs pyarrow: pip install 'ir-labeler[parquet]'"
+            ) from error
         columns = {
             "query_id": pa.DictionaryArray.from_arrays(self.query, pa.array(self.queries)),
             "doc_id": pa.DictionaryArray.from_arrays(self.document, pa.array(list(self.documents))),

@@ -70,8 +70,9 @@ def write_run(
         score = np.array([float(scores[doc_id]) for doc_id in ids])
         if not np.isfinite(score).all():
             doc_id, odd = next(item for item in scores.items() if not isfinite(item[1]))
-            problem = f"expected a finite number as score, found {odd!r}"
-            raise BadInput(f"{path}: {query_id} {doc_id}: {problem}")
+            raise BadInput(
+                f"{path}: {query_id} {doc_id}: expected a finite number as score, found {odd!r}"
+            )
         documents = [doc_id.encode() for doc_id in ids]
         return RankedPart([query_id.encode()], np.zeros(len(ids), np.int64), documents, score)
 
@@ -122,8 +123,9 @@ class GradesToSort:
     def add(self, query_id: str, doc_id: str, grade: int) -> None:
         """Take one more grade, of another pair than all before."""
         if abs(grade) > LARGEST_GRADE:
-            problem = f"{query_id} {doc_id}: expected an integer grade, found {grade}"
-            raise BadInput(f"{self._path}: {problem}")
+            raise BadInput(
+                f"{self._path}: {query_id} {doc_id}: expected an integer grade, found {grade}"
+            )
         self._query.add(query_id)
         self._document.add(doc_id)
         self._value.append(grade)

@@ -351,8 +351,10 @@ def check_reads(prompt: Prompt, model: str) -> None:
     """Raise `Misuse` where a prompt needs a model that reads it, and this one does not."""
     front = prompt.front
     if model == "similarity" and (front.has_parts or front.batch > 1 or front.examples):
-        problem = f"similarity reads no prompt, so it cannot do what {prompt.name} asks for"
-        raise Misuse(f"{problem}; name an LLM", parameter="model")
+        raise Misuse(
+            f"similarity reads no prompt, so it cannot do what {prompt.name} asks for; name an LLM",
+            parameter="model",
+        )
 
 
 def unanswered(
