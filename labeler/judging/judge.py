@@ -110,8 +110,7 @@ def plan_job(
         calls = plan_calls(every, session, example, likely=len(first), tries=TRIES)
     if earlier := session.store.fact(_fact_of(assessor)):
         pairs, *tokens = json.loads(earlier)
-        took = Tokens(*tokens).times(asked / pairs)
-        calls = replace(calls, about=took, learned=pairs)
+        calls = replace(calls, about=Tokens(*tokens).times(asked / pairs), learned=pairs)
     total = job.total + (times - 1) * len(job.pairs)
     return JudgingPlan(total, total - asked, calls)
 
@@ -315,8 +314,7 @@ async def judged_after_pilot(
         asking = replace(asking, at_once=in_hand, stop=guard.stop, note=control.note)
         pilot = None
         if asking.proof is not None:
-            asked = AskedRound(assessor, job.pairs, job.texts)
-            asking, pilot = await piloted(asked, asking, guard)
+            asking, pilot = await piloted(AskedRound(assessor, job.pairs, job.texts), asking, guard)
         tally = await do_job(job, assessor, replace(asking, on_judged=on_judged))
         tally.pilot = pilot
         return tally

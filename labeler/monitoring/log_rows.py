@@ -349,6 +349,5 @@ def rows_by_user(path: Path) -> Iterator[Rows]:
     order = np.argsort(rows["group"], kind="stable")
     begins = np.flatnonzero(np.diff(rows["group"][order], prepend=GROUPS))
     cuts = np.unique(np.searchsorted(begins, np.arange(AT_ONCE, len(rows), AT_ONCE)))
-    ends = begins[cuts[cuts < len(begins)]]
-    for places in np.split(order, ends):
+    for places in np.split(order, begins[cuts[cuts < len(begins)]]):
         yield np.asarray(rows[places])

@@ -439,8 +439,7 @@ def _ranges(source: Source, ends: tuple[int, int]) -> Iterator[_Range]:
                     continue
                 before = line[max(0, words.start() - BEFORE) : words.start()]
                 around = _SENTENCE.split(before)[-1] + line[words.end() : words.end() + AFTER]
-                is_of_grades = _OF_GRADES.search(around) is not None
-                yield _Range(number, words[0], (low, high), is_of_grades)
+                yield _Range(number, words[0], (low, high), _OF_GRADES.search(around) is not None)
 
 
 # The form of a reply.

@@ -454,5 +454,4 @@ def _gathered(
     if (key[1:] == key[:-1]).any():  # a pair stands there twice
         raise Irregular
     edges = np.searchsorted(query, np.arange(len(queries) + 1))
-    names = tuple(name.decode() for name in queries)
-    return PairColumns(names, edges, documents, document, value)
+    return PairColumns(tuple(name.decode() for name in queries), edges, documents, document, value)

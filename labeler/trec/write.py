@@ -76,8 +76,7 @@ def write_run(
         documents = [doc_id.encode() for doc_id in ids]
         return RankedPart([query_id.encode()], np.zeros(len(ids), np.int64), documents, score)
 
-    queries = counted(run.items(), len(run), advance, every=10)
-    write_ranked(path, starmap(ranked, queries), tag)
+    write_ranked(path, starmap(ranked, counted(run.items(), len(run), advance, every=10)), tag)
 
 
 def write_ranked(path: Path, parts: Iterable[RankedPart], tag: str) -> int:
@@ -155,8 +154,7 @@ def _grade_lines(
         rows = slice(first, first + _LINES)
         ids = [doc_id.encode() for doc_id in ids_at(documents, document[rows])]
         of = [names[at] for at in query[rows].tolist()]
-        grades = value[rows].tolist()
-        yield [_QRELS_LINE % row for row in zip(of, ids, grades, strict=True)]
+        yield [_QRELS_LINE % row for row in zip(of, ids, value[rows].tolist(), strict=True)]
 
 
 def _write(path: Path, columns: str, blocks: Iterable[Sequence[bytes]]) -> int:

@@ -141,8 +141,7 @@ def grades_in(outcomes: Iterable[Outcome | None]) -> tuple[int | None, ...]:
 def list_rounds(assessor: Assessor, texts: Texts, whole: DocumentList) -> Rounds:
     """The rounds by which the documents of a list are judged: together, then alone what is left."""
     pairs = whole.pairs
-    part = _list_part(assessor, texts, pairs, "list")
-    [answer] = yield [replace(part, pays=whole.pays)]
+    [answer] = yield [replace(_list_part(assessor, texts, pairs, "list"), pays=whole.pays)]
     if answer is None:
         return dict.fromkeys(pairs)
     outcomes = dict(zip(pairs, _outcomes(pairs, answer), strict=True))
