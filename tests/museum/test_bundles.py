@@ -221,3 +221,23 @@ def test_the_name_that_would_tell_keeps_how_the_file_is_packed(tmp_path: Path) -
     path = tmp_path / "mine.jsonl.gz"
     path.write_bytes(gzip.compress(json.dumps(WITH_BODY).encode()))
     assert look_at(path).left[0].endswith("a name such as queries.jsonl.gz")
+
+
+def test_endings_of_qrels_and_runs_say_what_files_of_a_folder_hold(tmp_path: Path) -> None:
+    folder = tmp_path / "dl"
+    folder.mkdir()
+    for name in ("nist.qrels", "gpt.qrels"):
+        (folder / name).write_text("q1 0 d1 1\nq1 0 d2 0\n")
+    (folder / "bm25.trec").write_text("q1 Q0 d1 1 2.5 bm25\n")
+    taken = [(Path(each.file).name, each.what, each.count) for each in look_at(folder).taken]
+    assert taken == [
+        ("bm25.trec", "rankings", 1),
+        ("gpt.qrels", "grades", 2),
+        ("nist.qrels", "grades", 2),
+    ]
+    with pytest.raises(Misuse, match="several qrels, none of them called test"):
+        import_plan(folder, tmp_path / "coll")
+    (folder / "gpt.qrels").unlink()
+    (folder / "nist.qrels").unlink()
+    with pytest.raises(Misuse, match="rankings alone; labeler pool and evaluate"):
+        import_plan(folder, tmp_path / "coll")
