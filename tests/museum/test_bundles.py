@@ -12,7 +12,7 @@ from specimen import reading
 
 from labeler.cli import execute
 from labeler.corpus.documents import read_documents
-from labeler.errors import BadInput, Misuse
+from labeler.errors import BadInput, FileProblem, Misuse
 from labeler.pools.import_qrels import import_plan, look_at
 from labeler.trec.files import read_qrels
 
@@ -241,3 +241,12 @@ def test_endings_of_qrels_and_runs_say_what_files_of_a_folder_hold(tmp_path: Pat
     (folder / "nist.qrels").unlink()
     with pytest.raises(Misuse, match="rankings alone; labeler pool and evaluate"):
         import_plan(folder, tmp_path / "coll")
+
+
+def test_the_name_of_a_data_set_finds_its_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for words in (["import"], ["corpus", "ingest", "-o", "coll"]):
+        assert execute([*words[:2], "beir/scifact", *words[2:]]) == FileProblem.exit_code
+        assert capsys.readouterr().err.endswith("data set: labeler fetch beir/scifact\n")
