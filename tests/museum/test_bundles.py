@@ -247,6 +247,6 @@ def test_the_name_of_a_data_set_finds_its_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for words in (["import"], ["corpus", "ingest", "-o", "coll"]):
-        assert execute([*words[:2], "beir/scifact", *words[2:]]) == FileProblem.exit_code
+    for command in (["import"], ["corpus", "ingest", "-o", "coll"]):
+        assert execute([*command, "beir/scifact"]) == FileProblem.exit_code
         assert capsys.readouterr().err.endswith("data set: labeler fetch beir/scifact\n")
