@@ -187,8 +187,8 @@ def promptfoo(value: Any) -> Contents | None:
     named = (test.get(name) for test, name in zip(tests, names, strict=True))
     texts = [text for text in named if isinstance(text, str)]
     queries = as_queries(texts) if len(texts) == len(tests) else None
-    why = "no variable of them is called query, question or input"
-    return Contents("tests of promptfoo", queries=queries, lacks={"queries": why})
+    lacks = {"queries": "no variable of them is called query, question or input"}
+    return Contents("tests of promptfoo", queries=queries, lacks=lacks)
 
 
 def llama_index(value: Any) -> Contents | None:

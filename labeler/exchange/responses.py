@@ -67,7 +67,7 @@ _PLACES = (
     "neighbors",
     "objects",
 )
-_AROUND = ("", "body.", "response.", "data.")
+_AROUND = ("", "body.", "response.")
 _OF_SEVERAL = ("responses", "results", "result", "nearestNeighbors")
 _QUERIES_AT = ("responseHeader.params.q", "request_params.q")
 _TEXTS = (*QUERY_TEXT, "q", "question", "text")
@@ -279,7 +279,9 @@ def hit_of(value: Any) -> HitDocument | None:
     if isinstance(value, list) and len(value) == 2 and may_be_id(value[0]):
         score = number_of(value[1])
         return None if score is None else HitDocument(value[0], score, {})
-    if not isinstance(value, Mapping) or (len(value) == 2 and column_of(value, GRADE[1:])):
+    if not isinstance(value, Mapping) or (
+        len(value) == 2 and isinstance(value.get(column_of(value, GRADE) or ""), int | str)
+    ):
         return None  # a grade is no score
     own = {key_of(name): name for name in reversed(value)}
     at = (value_at(value, path) for path in _IDS_AT)
