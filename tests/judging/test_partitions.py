@@ -190,6 +190,16 @@ def test_some_partitions_can_be_collected_and_what_others_had_stays(
     assert set(before) < set(collection.judgements("one").read_text().splitlines())
 
 
+@pytest.mark.parametrize("prompt", ["criteria", "facts", "list"])
+def test_pairs_of_partitions_that_are_left_have_no_failure(
+    collection: Collection, folder: PartitionFolder, assessor: Assessor, prompt: str
+) -> None:
+    write(collection, folder, assessor, prompt=prompt)
+    work(folder, assessor, 2)
+    tally = collect(collection, folder).result.tally
+    assert (tally.pairs, tally.failures["call_failed"]) == (DOCUMENTS, 0)
+
+
 def test_a_partition_is_written_once_it_is_done_and_asks_only_for_what_is_missing(
     collection: Collection, folder: PartitionFolder, assessor: Assessor
 ) -> None:

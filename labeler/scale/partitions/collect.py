@@ -159,7 +159,7 @@ async def _judged(
     options = PairOptions(stop=control.stop, note=control.note)
     async for judged in judge_pairs(set_of_pairs.pairs, set_of_pairs.texts, assessor, options):
         number, row, outcome = next(numbers), judged, judged.outcome
-        if isinstance(outcome, Failure) and outcome.detail.endswith(NO_REPLY):
+        if isinstance(outcome, Failure) and NO_REPLY in outcome.detail:
             if number not in unfinished:
                 raise BadInput(
                     f"{parts.judged(number)}: a pair has no reply: {' '.join(outcome.pair)}; "
