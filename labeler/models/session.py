@@ -384,7 +384,7 @@ async def select_model(task: Task, options: SessionOptions, control: Control) ->
     else:
         choice = await choose(task, options.declared, options.base_url, rehearsal=options.rehearsal)
         price = choice.price
-        if price and options.deferral.is_for_batch:
+        if price and not options.deferral.is_live:
             price = batch_price(price, choice.base_url)
         selection = Selection(choice, price, options)
     control.note(f"model: {selection.choice}")
