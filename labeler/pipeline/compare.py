@@ -428,7 +428,7 @@ class SystemComparison(Result):
         )
 
     def _people(self) -> Iterator[str]:
-        if assessor := self.report.trust.unchecked:
+        if assessor := self.report.grades.unchecked:
             command = f"labeler annotate {self.systems.collection.folder}"
             pairs = count_of(PEOPLE_CHECK, "pair")
             yield f"people's grades for {pairs}, as nobody checked {assessor}: {command}"
